@@ -1,0 +1,1 @@
+//! Checks of the whole product against parts it did not write.

@@ -1,0 +1,1 @@
+//! One tool process as one MCP server, with hot reload.

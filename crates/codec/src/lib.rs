@@ -1,0 +1,1 @@
+//! Bytes to frames and back: length prefix, raw sideband, compression, limits.

@@ -1,0 +1,1 @@
+//! MCP sessions, services, layers, handlers and transports.

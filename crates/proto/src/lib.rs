@@ -1,0 +1,1 @@
+//! Generated envelope messages and the pairing of request with answer.

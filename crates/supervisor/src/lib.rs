@@ -1,0 +1,1 @@
+//! Starts, stops and restarts one process politely, and leaves no orphan.

@@ -1,0 +1,1 @@
+//! Which tools the host may see: a pure state machine.

@@ -1,0 +1,1 @@
+//! The vocabulary of MCP: JSON-RPC messages, names, tools, content, versions.

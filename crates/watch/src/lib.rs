@@ -1,0 +1,1 @@
+//! File changes, filtered and debounced, as batches.
