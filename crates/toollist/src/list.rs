@@ -1,0 +1,192 @@
+//! The registered tools and the base selection, and what each step changes.
+//!
+//! Tools are replaced whole (a tool process always sends its full list), so they live in one sorted, shared slice: a
+//! clone of the list for readers copies no definition, and a look-up is a binary search. Hiding or showing a name costs
+//! only that name; a new policy or a new registration walks the list once.
+
+use std::borrow::Borrow;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use crate::change::Change;
+use crate::command::{Command, Rejected};
+use crate::selection::Selection;
+
+/// Registered tools, and which of them are visible. Sorted by name throughout, so equal states look equal to a host.
+///
+/// The number of tools has no bound of its own: each registration replaces the one before, and it arrives in one
+/// envelope, whose size the link bounds.
+#[derive(Debug, PartialEq, Eq)]
+pub struct ToolList<N, D> {
+    /// Sorted by name, each name once.
+    registered: Arc<[(N, D)]>,
+    selection: Selection<N>,
+}
+
+/// What a registration did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Registration<N> {
+    /// The difference of the visible (base) list.
+    pub visible: Change<N>,
+    /// The difference of the registered tools, hidden ones included. For a session with a selection of its own that
+    /// outlives the registration: [`Change::seen_through`].
+    pub registered: Change<N>,
+    /// Names that came more than once, sorted, each once. The last definition counts; the author wants to know.
+    pub duplicates: Vec<N>,
+}
+
+impl<N, D> ToolList<N, D> {
+    /// No tools, everything visible.
+    pub fn new() -> Self {
+        Self { registered: Arc::from([]), selection: Selection::open() }
+    }
+
+    /// The base selection: what is visible to whoever has none of their own.
+    pub fn selection(&self) -> &Selection<N> {
+        &self.selection
+    }
+
+    /// Every registered tool, hidden or not, sorted by name.
+    pub fn registered(&self) -> impl Iterator<Item = (&N, &D)> {
+        self.registered.iter().map(|(name, definition)| (name, definition))
+    }
+}
+
+impl<N: Ord, D> ToolList<N, D> {
+    /// The visible tools, sorted by name (protomcp wire 3.2).
+    pub fn active(&self) -> impl Iterator<Item = (&N, &D)> {
+        self.view(&self.selection)
+    }
+
+    /// The registered tools as seen through another selection, sorted by name.
+    pub fn view<'a>(&'a self, selection: &'a Selection<N>) -> impl Iterator<Item = (&'a N, &'a D)> {
+        self.registered().filter(|(name, _)| selection.allows(*name))
+    }
+
+    /// A tool if it is visible: hidden is the same as unknown (protomcp wire 3.7).
+    pub fn get<Q: Ord + ?Sized>(&self, name: &Q) -> Option<&D>
+    where
+        N: Borrow<Q>,
+    {
+        self.find(&self.selection, name)
+    }
+
+    /// [`get`](Self::get) through another selection.
+    pub fn find<Q: Ord + ?Sized>(&self, selection: &Selection<N>, name: &Q) -> Option<&D>
+    where
+        N: Borrow<Q>,
+    {
+        self.lookup(name).filter(|_| selection.allows(name))
+    }
+
+    fn lookup<Q: Ord + ?Sized>(&self, name: &Q) -> Option<&D>
+    where
+        N: Borrow<Q>,
+    {
+        let at = self.registered.binary_search_by(|(other, _)| other.borrow().cmp(name)).ok()?;
+        Some(&self.registered[at].1)
+    }
+}
+
+impl<N: Ord + Clone, D> ToolList<N, D> {
+    /// Takes one step on the base selection and says how the visible list differs.
+    ///
+    /// # Errors
+    ///
+    /// See [`Rejected`]; nothing has changed then.
+    pub fn apply(&mut self, command: &Command<N>) -> Result<Change<N>, Rejected> {
+        let mut selection = std::mem::take(&mut self.selection);
+        let outcome = self.apply_to(&mut selection, command);
+        self.selection = selection;
+        outcome
+    }
+
+    /// Takes one step on another selection, a session's own, and says how its view differs.
+    ///
+    /// # Errors
+    ///
+    /// See [`Rejected`]; the selection is then as it was.
+    pub fn apply_to(&self, selection: &mut Selection<N>, command: &Command<N>) -> Result<Change<N>, Rejected> {
+        if command.policy.is_some() {
+            let before = selection.clone();
+            selection.apply(command)?;
+            return Ok(self.difference(&before, selection));
+        }
+        let touched = command.enable.iter().chain(&command.disable).collect::<BTreeSet<_>>();
+        let touched = touched.into_iter().filter(|name| self.lookup(*name).is_some());
+        let before = touched.map(|name| (name, selection.allows(name))).collect::<Vec<_>>();
+        selection.apply(command)?;
+        let mut change = Change::none();
+        for (name, was_visible) in before {
+            change.note(name, was_visible, selection.allows(name));
+        }
+        Ok(change)
+    }
+
+    /// How the view through one selection differs from that through another. Walks all registered tools.
+    pub fn difference(&self, before: &Selection<N>, after: &Selection<N>) -> Change<N> {
+        let mut change = Change::none();
+        for (name, _) in self.registered() {
+            change.note(name, before.allows(name), after.allows(name));
+        }
+        change
+    }
+}
+
+impl<N: Ord + Clone, D: PartialEq> ToolList<N, D> {
+    /// Replaces the tools and keeps the selection: the same process has registered anew (protomcp wire 3.4).
+    pub fn register(&mut self, tools: Vec<(N, D)>) -> Registration<N> {
+        let (tools, duplicates) = sorted(tools);
+        let next = Self { registered: tools.into(), selection: self.selection.clone() };
+        self.replace(next, duplicates)
+    }
+
+    /// Replaces the tools and makes everything visible: another process has started, which knows nothing of what its
+    /// predecessor hid, and will hide anew what it wants hidden (protomcp wire 3.4).
+    pub fn restart(&mut self, tools: Vec<(N, D)>) -> Registration<N> {
+        let (tools, duplicates) = sorted(tools);
+        let next = Self { registered: tools.into(), selection: Selection::open() };
+        self.replace(next, duplicates)
+    }
+
+    fn replace(&mut self, next: Self, duplicates: Vec<N>) -> Registration<N> {
+        let visible = Change::between(self.active(), next.active());
+        let registered = Change::between(self.registered(), next.registered());
+        *self = next;
+        Registration { visible, registered, duplicates }
+    }
+}
+
+impl<N, D> Clone for ToolList<N, D>
+where
+    N: Clone,
+{
+    /// Shares the tools; copies the names that the selection lists.
+    fn clone(&self) -> Self {
+        Self { registered: Arc::clone(&self.registered), selection: self.selection.clone() }
+    }
+}
+
+impl<N, D> Default for ToolList<N, D> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Sorts by name and keeps the last of each; also the names that came more than once.
+fn sorted<N: Ord + Clone, D>(mut tools: Vec<(N, D)>) -> (Vec<(N, D)>, Vec<N>) {
+    let mut duplicates = Vec::new();
+    // The sort is stable: among equal names the later registration stays the later one.
+    tools.sort_by(|a, b| a.0.cmp(&b.0));
+    tools.dedup_by(|later, kept| {
+        let same = later.0 == kept.0;
+        if same {
+            std::mem::swap(later, kept);
+            if duplicates.last() != Some(&kept.0) {
+                duplicates.push(kept.0.clone());
+            }
+        }
+        same
+    });
+    (tools, duplicates)
+}
