@@ -1,1 +1,72 @@
 //! Bytes to frames and back: length prefix, raw sideband, compression, limits.
+//!
+//! The link between a bridge and a tool process is a byte stream (protomcp wire §1.1):
+//!
+//! ```text
+//! 4 bytes, big-endian: N │ N bytes: one Envelope                                     an envelope
+//! 4 bytes, big-endian: N │ N bytes: Envelope{raw_header{size: M}} │ M bytes          a raw payload (§1.5)
+//! 4 bytes of zero                                                                    nothing; skipped
+//! ```
+//!
+//! [`Decoder`] cuts such a stream into [`Frame`]s, [`Encoder`] writes them. Neither does I/O, keeps time or knows what a
+//! frame is an answer to; whoever reads and writes decides that. The crate is enough to write a tool process in Rust,
+//! see `examples/tool_peer.rs`.
+//!
+//! # What a peer cannot do
+//!
+//! Sizes are checked against [`Limits`] before anything is allocated for them. What is too large is read past with
+//! bounded memory and reported as [`TooLarge`], with the id of the request that will get no answer; the stream goes on.
+//! A frame that is not valid protobuf is reported and left behind. Only what makes it impossible to say where the next
+//! frame begins ends the stream, see [`DecodeError::is_fatal`].
+//!
+//! # Copies
+//!
+//! Decoding takes a large frame out of the read buffer without copying, and the `bytes` fields of its messages are slices
+//! of it. Give the decoder room with [`Decoder::want`], and a payload is written once, by the kernel. Small frames are
+//! copied out instead, so that a short answer does not keep a whole buffer alive.
+//!
+//! # Features
+//!
+//! - `zstd` (default): [`Raw::inflate`] and [`Raw::compress`] understand zstd.
+//! - `tokio`: `FrameCodec` for `tokio_util::codec::Framed`.
+//!
+//! # Example
+//!
+//! ```
+//! use bytes::BytesMut;
+//! use protomcp_codec::{Decoder, Encoder, Frame, Limits};
+//! use protomcp_proto::{Envelope, ListToolsRequest};
+//!
+//! let mut written = Vec::new();
+//! let question = Envelope::new("1", ListToolsRequest {});
+//! Encoder::new(Limits::default()).encode_envelope(&question, &mut written)?;
+//!
+//! let mut decoder = Decoder::new(Limits::default());
+//! let mut read = BytesMut::from(&written[..5]);
+//! assert_eq!(decoder.decode(&mut read)?, None);
+//! read.extend_from_slice(&written[5..]);
+//! assert_eq!(decoder.decode(&mut read)?, Some(Frame::Envelope(question)));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod chunk;
+mod compress;
+mod decode;
+mod encode;
+mod error;
+mod frame;
+#[cfg(feature = "tokio")]
+mod framed;
+mod limits;
+mod result;
+mod walk;
+
+pub use chunk::chunks;
+pub use decode::Decoder;
+pub use encode::Encoder;
+pub use error::{DecodeError, EncodeError, InflateError};
+pub use frame::{Field, Frame, Raw, TooLarge, TooLargeKind};
+#[cfg(feature = "tokio")]
+pub use framed::{FrameCodec, FramedError};
+pub use limits::Limits;
+pub use result::Sideband;

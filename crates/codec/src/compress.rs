@@ -1,0 +1,50 @@
+//! Raw payloads, smaller.
+//!
+//! Compression is per payload and named in its header: nothing, or `zstd` (protomcp wire §1.5). A few bytes of zstd can
+//! inflate to gigabytes, and the header's `uncompressed_size` is only what the sender claims. So inflation never writes
+//! more than the smaller of the claim and the limit, and a claim that turns out wrong fails the payload.
+
+use bytes::Bytes;
+
+use crate::{error::InflateError, frame::Raw, limits::Limits};
+
+impl Raw {
+    /// The text of the field: the payload, inflated if it is compressed.
+    ///
+    /// # Errors
+    /// See [`InflateError`]. Whatever it is, the stream this came from is still good.
+    pub fn inflate(self, limits: &Limits) -> Result<Bytes, InflateError> {
+        match self.header.compression.as_str() {
+            "" => Ok(self.payload),
+            #[cfg(feature = "zstd")]
+            ZSTD => zstd::inflate(&self.payload, self.header.uncompressed_size, limits.max_payload),
+            _ => {
+                let _ = limits;
+                Err(InflateError::UnknownCompression(self.header.compression))
+            }
+        }
+    }
+
+    /// The same, compressed as well as this crate can; as it was when it is compressed already, when the `zstd` feature is
+    /// off, or when compression makes it no smaller.
+    #[must_use]
+    pub fn compress(self) -> Self {
+        #[cfg(feature = "zstd")]
+        if self.header.compression.is_empty()
+            && let Some(smaller) = zstd::compress(&self.payload)
+        {
+            let mut header = self.header;
+            header.uncompressed_size = self.payload.len() as u64;
+            header.compression = ZSTD.to_owned();
+            header.size = smaller.len() as u64;
+            return Self { header, payload: smaller };
+        }
+        self
+    }
+}
+
+#[cfg(feature = "zstd")]
+const ZSTD: &str = "zstd";
+
+#[cfg(feature = "zstd")]
+mod zstd;

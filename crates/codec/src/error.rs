@@ -1,0 +1,96 @@
+//! What can go wrong with bytes, by what the caller can do about it.
+
+/// The bytes at the head of the stream are no frame.
+///
+/// Ask [`is_fatal`](Self::is_fatal) whether the stream goes on.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum DecodeError {
+    /// A frame of good length held something else than an envelope. It was consumed; the next frame can be decoded.
+    #[error("a frame of {size} bytes is not an envelope")]
+    Malformed {
+        /// Length of the frame without its prefix.
+        size: usize,
+        /// The request id, if it could be read all the same; otherwise empty.
+        request_id: String,
+        /// What is wrong with it.
+        source: prost::DecodeError,
+    },
+    /// A raw header could not be read, so where its payload ends is unknown. The stream is lost.
+    #[error("a raw header of {size} bytes cannot be read, and with it the length of its payload is unknown")]
+    LostPayload {
+        /// Length of the frame without its prefix.
+        size: u64,
+    },
+    /// A frame or payload is so large that it is not even skipped. The stream is lost.
+    #[error("{size} bytes are announced, more than the {limit} that are read past")]
+    TooFar {
+        /// Announced size in bytes.
+        size: u64,
+        /// [`Limits::max_skip`](crate::Limits::max_skip).
+        limit: u64,
+    },
+}
+
+impl DecodeError {
+    /// Whether the stream is lost: no later frame can be found in it, and the decoder repeats this error for ever.
+    pub fn is_fatal(&self) -> bool {
+        match self {
+            Self::Malformed { .. } => false,
+            Self::LostPayload { .. } | Self::TooFar { .. } => true,
+        }
+    }
+}
+
+/// A frame was not written. The buffer is as it was.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum EncodeError {
+    /// It is larger than the limits allow.
+    #[error("{size} bytes are more than the limit of {limit}")]
+    TooLarge {
+        /// Size of the envelope or payload in bytes.
+        size: usize,
+        /// The limit it breaks.
+        limit: usize,
+    },
+    /// It was itself too large on arrival, so its content is not known.
+    #[error("a frame of {size} bytes was skipped on arrival and cannot be sent on")]
+    Skipped {
+        /// Size it had, in bytes.
+        size: usize,
+    },
+}
+
+impl EncodeError {
+    /// Size of what was not written, in bytes.
+    pub fn size(&self) -> usize {
+        match self {
+            Self::TooLarge { size, .. } | Self::Skipped { size } => *size,
+        }
+    }
+}
+
+/// A raw payload cannot be made into text. Only the call it belongs to fails; the stream is not affected.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum InflateError {
+    /// The compression is not known here.
+    #[error("unknown compression \"{0}\"")]
+    UnknownCompression(String),
+    /// It is, or claims to be, larger than [`Limits::max_payload`](crate::Limits::max_payload) once inflated.
+    #[error("the payload inflates to more than the limit of {limit} bytes")]
+    TooLarge {
+        /// The limit in bytes.
+        limit: u64,
+    },
+    /// It does not inflate to the size its header declares.
+    #[error("the payload does not inflate to the {declared} bytes its header declares")]
+    WrongSize {
+        /// `uncompressed_size` of the header.
+        declared: u64,
+    },
+    /// It is damaged or cut short.
+    #[error("the payload cannot be inflated: {0}")]
+    Corrupt(&'static str),
+}

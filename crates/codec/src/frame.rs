@@ -1,0 +1,116 @@
+//! The units of the stream.
+
+use std::fmt;
+
+use bytes::Bytes;
+use protomcp_proto::{Envelope, RawHeader};
+
+/// One unit of the stream.
+// An envelope is the usual variant; a box would cost every frame an allocation.
+#[allow(clippy::large_enum_variant)]
+#[derive(Debug, Clone, PartialEq)]
+pub enum Frame {
+    /// A message. Never one with a raw header: that is [`Frame::Raw`]. It may say nothing, or nothing known here.
+    Envelope(Envelope),
+    /// A field of a call's result, announced and sent as bare bytes.
+    Raw(Raw),
+    /// Something that was too large. Its bytes are gone and the stream goes on.
+    TooLarge(TooLarge),
+}
+
+/// A raw payload as it travels, that is still compressed (protomcp wire §1.5).
+#[derive(Debug, Clone, PartialEq)]
+pub struct Raw {
+    /// Which field of which call this is, and how it is compressed.
+    ///
+    /// After decoding `size` is the length of `payload`, and a `request_id` that the peer put on the envelope instead is
+    /// here. When encoding `size` is taken from `payload`.
+    pub header: RawHeader,
+    /// The bytes on the wire.
+    pub payload: Bytes,
+}
+
+impl Raw {
+    /// An uncompressed payload that is the whole result of its call.
+    pub fn new(request_id: impl Into<String>, field: Field, payload: impl Into<Bytes>) -> Self {
+        let payload = payload.into();
+        let header = RawHeader {
+            request_id: request_id.into(),
+            field_name: field.into(),
+            size: payload.len() as u64,
+            ..RawHeader::default()
+        };
+        Self { header, payload }
+    }
+
+    /// The field this is the text of.
+    pub fn field(&self) -> Field {
+        Field::parse(&self.header.field_name)
+    }
+}
+
+/// Something larger than [`Limits`](crate::Limits) allow, which was read past.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TooLarge {
+    /// Bytes that were skipped.
+    pub size: u64,
+    /// The request it belongs to. Empty when that is unknown; of an envelope, ids above 256 bytes are not remembered.
+    pub request_id: String,
+    /// What was too large.
+    pub kind: TooLargeKind,
+}
+
+/// What was too large.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum TooLargeKind {
+    /// An envelope, against [`Limits::max_frame`](crate::Limits::max_frame).
+    Envelope,
+    /// A raw payload, against [`Limits::max_payload`](crate::Limits::max_payload).
+    Payload,
+}
+
+/// A field of a call's result that may travel apart from it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Field {
+    /// `result_json`, the content.
+    ResultJson,
+    /// `structured_content_json`.
+    StructuredContentJson,
+    /// Anything else. No published SDK sends it, and no meaning is known for it.
+    Other(String),
+}
+
+impl Field {
+    /// The field with this name.
+    pub fn parse(name: &str) -> Self {
+        match name {
+            "result_json" => Self::ResultJson,
+            "structured_content_json" => Self::StructuredContentJson,
+            other => Self::Other(other.to_owned()),
+        }
+    }
+
+    /// Its name in a header.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::ResultJson => "result_json",
+            Self::StructuredContentJson => "structured_content_json",
+            Self::Other(name) => name,
+        }
+    }
+}
+
+impl From<Field> for String {
+    fn from(field: Field) -> Self {
+        match field {
+            Field::Other(name) => name,
+            known => known.name().to_owned(),
+        }
+    }
+}
+
+impl fmt::Display for Field {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}

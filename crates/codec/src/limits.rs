@@ -1,0 +1,25 @@
+//! What one peer may make the other hold in memory.
+
+/// Bounds on sizes that the other side chooses. All are in bytes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Limits {
+    /// The largest envelope that is decoded or encoded, without its length prefix. Larger ones are skipped on arrival.
+    ///
+    /// Default 64 MiB: published SDKs send a large result with structured content as one plain frame.
+    pub max_frame: usize,
+    /// The largest raw payload that is accepted, on the wire and after inflation. Larger ones are skipped on arrival.
+    ///
+    /// Default 256 MiB.
+    pub max_payload: u64,
+    /// The most that is read past to get over one frame or payload that is too large. Beyond it the stream is given up:
+    /// waiting for so many bytes would cost more than a fresh tool process.
+    ///
+    /// Default 4 GiB, more than a length prefix can say, so only a raw payload can break it.
+    pub max_skip: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { max_frame: 64 << 20, max_payload: 256 << 20, max_skip: 4 << 30 }
+    }
+}
