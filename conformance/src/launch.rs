@@ -1,0 +1,80 @@
+//! Starting `pmcp` the way a host does.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use crate::host::Host;
+use crate::orphans::MARKER;
+use crate::programs::{peers, pmcp};
+use crate::sandbox::Sandbox;
+
+/// `pmcp`, its arguments and its environment.
+#[derive(Debug)]
+pub struct Launch {
+    args: Vec<OsString>,
+    env: Vec<(OsString, OsString)>,
+    unset: Vec<OsString>,
+    work: PathBuf,
+    marker: String,
+}
+
+impl Launch {
+    pub(crate) fn new(sandbox: &Sandbox, args: &[&str]) -> Self {
+        let launch = Self {
+            args: args.iter().map(OsString::from).collect(),
+            env: Vec::new(),
+            unset: Vec::new(),
+            work: sandbox.path(""),
+            marker: sandbox.marker().to_owned(),
+        };
+        launch
+            .env(MARKER, sandbox.marker())
+            .env("XDG_RUNTIME_DIR", sandbox.runtime())
+            .env("PROTOMCP_PYTHON", peers().join("py/bin/python"))
+            .env("WORK_LOG", sandbox.path("work.log"))
+    }
+
+    /// Adds an argument.
+    pub fn arg(mut self, arg: impl Into<OsString>) -> Self {
+        self.args.push(arg.into());
+        self
+    }
+
+    /// Sets a variable, in the place of one set before.
+    pub fn env(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
+        let name = name.into();
+        self.env.retain(|(known, _)| *known != name);
+        self.env.push((name, value.into()));
+        self
+    }
+
+    /// Takes a variable out of the environment.
+    pub fn without(mut self, name: &str) -> Self {
+        self.env.retain(|(known, _)| known != name);
+        self.unset.push(name.into());
+        self
+    }
+
+    /// Starts it with its three streams piped to a [`Host`].
+    ///
+    /// # Panics
+    ///
+    /// When it cannot be started.
+    pub fn start(self) -> Host {
+        let marker = self.marker.clone();
+        Host::new(self.command().spawn().expect("pmcp starts"), marker)
+    }
+
+    /// The command, for a test that wants the streams otherwise.
+    pub fn command(self) -> Command {
+        let mut command = Command::new(pmcp());
+        command.args(self.args).current_dir(self.work);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        for name in self.unset {
+            command.env_remove(name);
+        }
+        command.envs(self.env);
+        command
+    }
+}

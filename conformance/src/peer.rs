@@ -1,0 +1,231 @@
+//! The tool process end, scripted: a test that reads and writes envelopes itself.
+
+use std::io::{ErrorKind, Read, Write};
+use std::os::unix::net::UnixStream;
+use std::time::{Duration, Instant};
+
+use prost::Message as _;
+use protomcp_proto::{
+    ActiveToolsResponse, CallToolRequest, CallToolResponse, Envelope, ListToolsRequest, Msg, PromptListResponse,
+    RawHeader, ReloadResponse, ResourceListResponse, ResourceTemplateListResponse, ToolDefinition, ToolListResponse,
+};
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::stage::Hello;
+use crate::wait::patience;
+
+/// One tool process. Dropping it closes its socket and ends it with status 0.
+#[derive(Debug)]
+pub struct Peer {
+    /// What it said of itself.
+    pub hello: Hello,
+    stream: UnixStream,
+    inbox: Vec<u8>,
+    /// Frames of length zero that have come so far.
+    pub empty_frames: usize,
+}
+
+impl Peer {
+    pub(crate) fn new(stream: UnixStream, hello: Hello) -> Self {
+        Self { hello, stream, inbox: Vec::new(), empty_frames: 0 }
+    }
+
+    /// The next envelope. Frames of length zero are counted and passed over.
+    ///
+    /// # Panics
+    ///
+    /// When none comes in time, or the bridge has closed the socket.
+    pub fn receive(&mut self) -> Envelope {
+        self.receive_within(patience()).expect("the bridge sent nothing in time")
+    }
+
+    /// The next envelope if one comes within `time`.
+    ///
+    /// # Panics
+    ///
+    /// When the bridge has closed the socket, or sent what is no envelope.
+    pub fn receive_within(&mut self, time: Duration) -> Option<Envelope> {
+        self.poll(time).expect("the bridge has closed the socket")
+    }
+
+    /// Waits until the bridge closes the socket, and returns what came before.
+    ///
+    /// # Panics
+    ///
+    /// When it does not.
+    pub fn until_closed(&mut self) -> Vec<Envelope> {
+        let mut seen = Vec::new();
+        while let Ok(envelope) = self.poll(patience()) {
+            seen.push(envelope.expect("the bridge closes the socket in time"));
+        }
+        seen
+    }
+
+    fn poll(&mut self, time: Duration) -> Result<Option<Envelope>, ()> {
+        let deadline = Instant::now() + time;
+        loop {
+            if let Some(envelope) = self.take() {
+                return Ok(Some(envelope));
+            }
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Ok(None);
+            }
+            self.stream.set_read_timeout(Some(left)).expect("a timeout above zero can be set");
+            let mut buffer = [0; 64 * 1024];
+            match self.stream.read(&mut buffer) {
+                Ok(0) => return Err(()),
+                Ok(count) => self.inbox.extend_from_slice(&buffer[..count]),
+                Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {}
+                Err(error) if error.kind() == ErrorKind::ConnectionReset => return Err(()),
+                Err(error) => panic!("the control socket failed: {error}"),
+            }
+        }
+    }
+
+    /// Takes a whole frame out of what has been read: four bytes of length, most significant first, and that many bytes.
+    fn take(&mut self) -> Option<Envelope> {
+        loop {
+            let length = u32::from_be_bytes(self.inbox.first_chunk::<4>().copied()?) as usize;
+            let frame = self.inbox.get(4..4 + length)?;
+            let envelope = Envelope::decode(frame).expect("the bridge writes valid envelopes");
+            self.inbox.drain(..4 + length);
+            if length > 0 {
+                return Some(envelope);
+            }
+            self.empty_frames += 1;
+        }
+    }
+
+    /// Writes bytes as they are.
+    pub fn bytes(&mut self, bytes: &[u8]) {
+        // A bridge that has hung up is seen when the test reads.
+        let _ = self.stream.write_all(bytes);
+    }
+
+    /// Writes one envelope as one frame.
+    pub fn send(&mut self, id: &str, msg: impl Into<Msg>) {
+        let frame = frame(&Envelope::new(id, msg));
+        self.bytes(&frame);
+    }
+
+    /// Answers a call with this `result_json`.
+    pub fn result(&mut self, id: &str, json: &str) {
+        let result_json = json.to_owned().into_bytes().into();
+        self.send(id, CallToolResponse { result_json, ..CallToolResponse::default() });
+    }
+
+    /// Writes a raw header and its payload in one piece (protomcp wire §1.5).
+    pub fn raw(&mut self, header: RawHeader, payload: &[u8]) {
+        let mut bytes = frame(&Envelope::new("", header));
+        bytes.extend_from_slice(payload);
+        self.bytes(&bytes);
+    }
+
+    /// Answers `list_tools` with these tools, and says that the handshake is complete.
+    pub fn handshake(&mut self, tools: Vec<ToolDefinition>) {
+        let id = self.listed(tools);
+        assert!(!id.is_empty(), "list_tools carries an id");
+        self.send("", ReloadResponse { success: true, error: String::new() });
+    }
+
+    /// Answers `list_tools` with these tools and nothing else; returns the request's id.
+    pub fn listed(&mut self, tools: Vec<ToolDefinition>) -> String {
+        let request = self.receive();
+        assert!(
+            matches!(request.msg, Some(Msg::ListTools(ListToolsRequest {}))),
+            "list_tools comes first: {request:?}"
+        );
+        self.send(&request.request_id, ToolListResponse { tools });
+        request.request_id
+    }
+
+    /// The next envelope that is neither a request for resources nor for prompts; those are answered with empty lists.
+    pub fn request(&mut self) -> Envelope {
+        loop {
+            let envelope = self.receive();
+            if let Some(envelope) = self.beside_the_point(envelope) {
+                return envelope;
+            }
+        }
+    }
+
+    /// Like [`Peer::request`], if one comes within `time`.
+    pub fn request_within(&mut self, time: Duration) -> Option<Envelope> {
+        let deadline = Instant::now() + time;
+        loop {
+            let envelope = self.receive_within(deadline.saturating_duration_since(Instant::now()))?;
+            if let Some(envelope) = self.beside_the_point(envelope) {
+                return Some(envelope);
+            }
+        }
+    }
+
+    fn beside_the_point(&mut self, envelope: Envelope) -> Option<Envelope> {
+        let id = envelope.request_id.clone();
+        match envelope.msg {
+            Some(Msg::ListResourcesRequest(_)) => self.send(&id, ResourceListResponse { resources: Vec::new() }),
+            Some(Msg::ListResourceTemplatesRequest(_)) => {
+                self.send(&id, ResourceTemplateListResponse { templates: Vec::new() });
+            }
+            Some(Msg::ListPromptsRequest(_)) => self.send(&id, PromptListResponse { prompts: Vec::new() }),
+            _ => return Some(envelope),
+        }
+        None
+    }
+
+    /// The next call: its id and what it asks.
+    ///
+    /// # Panics
+    ///
+    /// When something else comes first.
+    pub fn call(&mut self) -> (String, CallToolRequest) {
+        let envelope = self.request();
+        match envelope.msg {
+            Some(Msg::CallTool(call)) => (envelope.request_id, call),
+            other => panic!("a call was expected, not {other:?}"),
+        }
+    }
+
+    /// The names in the next envelope, which must be `active_tools`.
+    ///
+    /// # Panics
+    ///
+    /// When something else comes first.
+    pub fn active_tools(&mut self) -> (String, Vec<String>) {
+        let envelope = self.request();
+        match envelope.msg {
+            Some(Msg::ActiveTools(ActiveToolsResponse { tool_names })) => (envelope.request_id, tool_names),
+            other => panic!("active_tools was expected, not {other:?}"),
+        }
+    }
+
+    /// Sends the tool process a signal.
+    pub fn signal(&self, signal: Signal) {
+        let pid = i32::try_from(self.hello.pid).ok().and_then(Pid::from_raw).expect("a process id is positive");
+        // It may be gone already; then there is nothing to do.
+        let _ = kill_process(pid, signal);
+    }
+}
+
+/// A tool that takes an object, to be listed by a [`Peer`].
+pub fn tool(name: &str) -> ToolDefinition {
+    ToolDefinition {
+        name: name.to_owned(),
+        description: format!("The tool {name}."),
+        input_schema_json: r#"{"type":"object"}"#.into(),
+        ..ToolDefinition::default()
+    }
+}
+
+/// An envelope as the bytes of one frame, for a test that wants to cut it up.
+///
+/// # Panics
+///
+/// When it is larger than 4 GiB.
+pub fn frame(envelope: &Envelope) -> Vec<u8> {
+    let length = u32::try_from(envelope.encoded_len()).expect("a frame of a test is below 4 GiB");
+    let mut bytes = length.to_be_bytes().to_vec();
+    envelope.encode(&mut bytes).expect("a vector grows");
+    bytes
+}

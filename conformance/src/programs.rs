@@ -1,0 +1,58 @@
+//! Where the programs are: the one under test, the relay, and the peers that `scripts/setup` installs.
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+/// The `pmcp` program: `PMCP_BIN`, or a fresh build beside this test.
+///
+/// # Panics
+///
+/// When it cannot be built.
+pub fn pmcp() -> &'static Path {
+    static PMCP: OnceLock<PathBuf> = OnceLock::new();
+    PMCP.get_or_init(|| {
+        if let Some(path) = env::var_os("PMCP_BIN") {
+            return PathBuf::from(path);
+        }
+        let built = build_folder();
+        let target = built.parent().expect("a profile's folder lies in the target folder");
+        let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+        cargo.args(["build", "--quiet", "--package", "protomcp-cli", "--bin", "pmcp", "--target-dir"]).arg(target);
+        if built.ends_with("release") {
+            cargo.arg("--release");
+        }
+        let status = cargo.current_dir(root()).status().expect("cargo starts");
+        assert!(status.success(), "pmcp does not build");
+        built.join("pmcp")
+    })
+}
+
+/// The relay, which cargo builds together with this package's tests.
+pub fn relay() -> PathBuf {
+    build_folder().join("relay")
+}
+
+/// The folder that `scripts/setup` fills.
+///
+/// # Panics
+///
+/// When it has not run.
+pub fn peers() -> PathBuf {
+    let peers = root().join(".peers");
+    assert!(peers.join(".py.stamp").exists(), "please run scripts/setup first");
+    peers
+}
+
+/// The workspace.
+pub(crate) fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("this package lies in the workspace")
+}
+
+/// The folder that holds this profile's programs; tests run from `deps` inside it.
+fn build_folder() -> PathBuf {
+    let test = env::current_exe().expect("a running program has a path");
+    let folder = test.parent().expect("a program lies in a folder");
+    if folder.ends_with("deps") { folder.parent().expect("deps lies in a folder") } else { folder }.to_path_buf()
+}
