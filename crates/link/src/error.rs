@@ -1,0 +1,92 @@
+//! What can go wrong on a link, by what the caller can do about it.
+
+use std::time::Duration;
+
+use protomcp_codec::{DecodeError, InflateError};
+use protomcp_proto::UnexpectedMessage;
+
+/// Why one call has no answer. Other calls are not affected unless it is [`Closed`](Self::Closed).
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CallError {
+    /// The tool process did not answer in time. It was sent a cancel request; a late answer is ignored.
+    #[error("timed out after {0:?}")]
+    TimedOut(Duration),
+    /// The link closed before the answer came.
+    #[error("the link to the tool process closed: {0}")]
+    Closed(Closed),
+    /// The answer was larger than this side accepts. It was read past; the link goes on.
+    #[error("the answer has {size} bytes, more than the limit of {limit}")]
+    AnswerTooLarge {
+        /// Size the tool process announced, in bytes.
+        size: u64,
+        /// The limit it broke, in bytes.
+        limit: u64,
+    },
+    /// The request did not fit a frame and was not sent.
+    #[error("the request is larger than a frame may be ({0} bytes)")]
+    RequestTooLarge(usize),
+    /// The answer's payload could not be inflated.
+    #[error("the answer's payload is unusable: {0}")]
+    Payload(#[from] InflateError),
+    /// A large answer named a field that this message does not have.
+    #[error("the tool process sent a large value for an unknown field \"{0}\"")]
+    UnknownField(String),
+    /// The tool process answered with another kind of message.
+    #[error(transparent)]
+    Unexpected(#[from] UnexpectedMessage),
+    /// Too many requests are unanswered, or the tool process does not read what it is sent.
+    #[error("the tool process is overloaded: {0} requests are waiting")]
+    Busy(usize),
+}
+
+/// Why a link ended.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Closed {
+    /// The tool process closed its end.
+    #[error("the tool process disconnected")]
+    ByPeer,
+    /// This side closed it.
+    #[error("it was closed on purpose")]
+    Here,
+    /// The stream could not be read any further.
+    #[error("the tool process sent bytes that cannot be understood: {0}")]
+    Broken(String),
+    /// Reading or writing failed.
+    #[error("input or output failed: {0}")]
+    Io(String),
+}
+
+/// The byte stream is lost; the tool process has to be restarted.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LinkError {
+    /// Bytes arrived that no frame can begin with, or a payload too large even to be skipped.
+    #[error(transparent)]
+    Decode(#[from] DecodeError),
+}
+
+/// Why a tool process could not be taken into service.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum HandshakeError {
+    /// No tool list came in time.
+    #[error("it did not send its tool list within {0:?}")]
+    TimedOut(Duration),
+    /// The process reported that registering failed.
+    #[error("it reported: {0}")]
+    Refused(String),
+}
+
+/// Why a process did not reload in place. The list from before stays valid.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReloadError {
+    /// The process answered that it failed, with its reason.
+    #[error("it reported: {0}")]
+    Refused(String),
+    /// The process did not answer the request.
+    #[error("it did not answer within {0:?}")]
+    Unanswered(Duration),
+}

@@ -1,0 +1,162 @@
+//! The caller's end of a driven connection.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use protomcp_codec::Limits;
+use protomcp_proto::{CallAnswer, CallToolRequest, Msg, Rpc};
+use tokio::sync::{mpsc, oneshot};
+
+use crate::answer::Answer;
+use crate::config::Config;
+use crate::error::{CallError, Closed};
+use crate::event::Progress;
+use crate::id::{CallId, CallIds};
+
+/// Inflating more than this is done on a blocking thread, so that it holds up nobody else. 1 MiB takes about 1 ms.
+const INFLATE_INLINE: u64 = 1 << 20;
+
+/// Called with each progress report of one call, in order and before the call's answer.
+pub(crate) type OnProgress = Box<dyn FnMut(Progress) + Send>;
+
+/// What a [`Link`] asks of its driver.
+pub(crate) enum Command {
+    Call {
+        call: CallId,
+        request: Msg,
+        patience: Duration,
+        answer: oneshot::Sender<Result<Answer, CallError>>,
+        on_progress: Option<OnProgress>,
+    },
+    Cancel(CallId),
+    Reply {
+        id: String,
+        message: Msg,
+    },
+    Reload,
+    Close,
+}
+
+/// A cheap handle to a driven connection. Clones speak over the same link.
+///
+/// The queue to the driver needs no bound of its own: the driver never waits before it takes from it, and refuses what
+/// exceeds [`Config::max_pending`] or [`Config::max_unwritten`].
+#[derive(Debug, Clone)]
+pub struct Link {
+    commands: mpsc::UnboundedSender<Command>,
+    ids: CallIds,
+    limits: Arc<Limits>,
+}
+
+/// What one call may take and who watches it.
+#[derive(Default)]
+pub struct Options {
+    on_progress: Option<OnProgress>,
+}
+
+impl Options {
+    /// Reports of the tool process while the call runs; without it the process is told that nobody listens.
+    pub fn on_progress(mut self, listener: impl FnMut(Progress) + Send + 'static) -> Self {
+        self.on_progress = Some(Box::new(listener));
+        self
+    }
+}
+
+impl std::fmt::Debug for Options {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Options").field("on_progress", &self.on_progress.is_some()).finish()
+    }
+}
+
+impl Link {
+    /// A handle and the end that its driver reads.
+    pub(crate) fn new(config: &Config, ids: CallIds) -> (Self, mpsc::UnboundedReceiver<Command>) {
+        let (commands, receiver) = mpsc::unbounded_channel();
+        (Self { commands, ids, limits: Arc::new(config.limits.clone()) }, receiver)
+    }
+
+    /// Sends a request and waits for the answer it is owed, at most `patience` from the moment it is written. Dropping
+    /// the future cancels the call.
+    ///
+    /// # Errors
+    /// See [`CallError`]; the link itself goes on unless it is [`CallError::Closed`].
+    pub async fn call<R: Rpc>(&self, request: R, patience: Duration) -> Result<R::Response, CallError> {
+        let message = self.exchange(request.into(), patience, Options::default()).await?;
+        Ok(R::Response::try_from(message)?)
+    }
+
+    /// Calls a tool: [`call`](Self::call) with someone to watch its progress.
+    ///
+    /// # Errors
+    /// As [`call`](Self::call).
+    pub async fn call_tool(
+        &self,
+        mut request: CallToolRequest,
+        patience: Duration,
+        options: Options,
+    ) -> Result<CallAnswer, CallError> {
+        // Any token means "someone listens"; the connection writes one of its own.
+        request.progress_token = if options.on_progress.is_some() { "listen".into() } else { String::new() };
+        let message = self.exchange(request.into(), patience, options).await?;
+        Ok(CallAnswer::try_from(message)?)
+    }
+
+    /// Answers an [`Event::Asked`](crate::Event::Asked) with the id it carried.
+    pub fn reply(&self, id: impl Into<String>, message: impl Into<Msg>) {
+        self.send(Command::Reply { id: id.into(), message: message.into() });
+    }
+
+    /// Asks the process to reload. Ends in [`Event::Ready`](crate::Event::Ready) or
+    /// [`Event::ReloadFailed`](crate::Event::ReloadFailed).
+    pub fn reload(&self) {
+        self.send(Command::Reload);
+    }
+
+    /// Closes the socket. Pending calls fail, and the process sees the end of its input.
+    pub fn close(&self) {
+        self.send(Command::Close);
+    }
+
+    /// Whether the driver has ended.
+    pub fn is_closed(&self) -> bool {
+        self.commands.is_closed()
+    }
+
+    async fn exchange(&self, request: Msg, patience: Duration, options: Options) -> Result<Msg, CallError> {
+        let call = self.ids.next();
+        let (sender, answer) = oneshot::channel();
+        let mut guard = CancelOnDrop { link: self, call, armed: true };
+        self.send(Command::Call { call, request, patience, answer: sender, on_progress: options.on_progress });
+        let outcome = answer.await;
+        guard.armed = false;
+        let answer = outcome.unwrap_or(Err(CallError::Closed(Closed::Here)))?;
+        if answer.inflated_size() <= INFLATE_INLINE {
+            return answer.finish(&self.limits);
+        }
+        let limits = Arc::clone(&self.limits);
+        match tokio::task::spawn_blocking(move || answer.finish(&limits)).await {
+            Ok(finished) => finished,
+            Err(_) => Err(CallError::Closed(Closed::Here)),
+        }
+    }
+
+    /// A driver that has ended answers nothing; its callers see the dropped answer channel.
+    fn send(&self, command: Command) {
+        let _ended = self.commands.send(command);
+    }
+}
+
+/// Gives a call up when nobody waits for it any more.
+struct CancelOnDrop<'a> {
+    link: &'a Link,
+    call: CallId,
+    armed: bool,
+}
+
+impl Drop for CancelOnDrop<'_> {
+    fn drop(&mut self) {
+        if self.armed {
+            self.link.send(Command::Cancel(self.call));
+        }
+    }
+}

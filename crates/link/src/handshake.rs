@@ -1,0 +1,168 @@
+//! Knows when a tool process has finished registering.
+//!
+//! ```text
+//!            begin(Start)            tool_list               reload_response, or quiet for 500 ms
+//!  Settled ───────────────▶ Listing ───────────▶ Registering ─────────────────────────▶ Settled + Ready
+//!            begin(Reload)     │ ▲                  │ ▲
+//!                              └─┘ reload_response  └─┘ register_middleware (acknowledged; quiet starts over)
+//! ```
+//!
+//! A reload may run in the order of the published SDKs (reload_response, tool_list, middleware, reload_response) or in
+//! the seeds' order (tool_list, middleware, reload_response); the same three states read both, because a
+//! `reload_response` ends the handshake only after a list. One with `success: false` ends it at any point.
+
+use std::time::{Duration, Instant};
+
+use protomcp_proto::{ReloadResponse, ToolDefinition};
+
+use crate::config::Config;
+use crate::error::{HandshakeError, ReloadError};
+use crate::event::{Handshake, Middleware, Phase};
+
+/// What a handshake came to.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Outcome {
+    Ready(Handshake),
+    Failed(HandshakeError),
+    ReloadFailed(ReloadError),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    Settled,
+    Listing { answered: bool },
+    Registering,
+}
+
+/// The handshake of one tool process, first and later ones.
+#[derive(Debug)]
+pub(crate) struct Handshaker {
+    stage: Stage,
+    phase: Phase,
+    tools: Option<Vec<ToolDefinition>>,
+    middleware: Vec<Middleware>,
+    deadline: Option<Instant>,
+    patience: Duration,
+    quiet: Duration,
+    reload_timeout: Duration,
+}
+
+impl Handshaker {
+    pub(crate) fn new(config: &Config) -> Self {
+        Self {
+            stage: Stage::Settled,
+            phase: Phase::Start,
+            tools: None,
+            middleware: Vec::new(),
+            deadline: None,
+            patience: config.handshake_timeout,
+            quiet: config.handshake_quiet,
+            reload_timeout: config.reload_timeout,
+        }
+    }
+
+    /// Whether the process may read the next frame as an acknowledgement.
+    pub(crate) fn is_open(&self) -> bool {
+        self.stage != Stage::Settled
+    }
+
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        self.deadline
+    }
+
+    /// The request for the list, or for a reload, is being written.
+    pub(crate) fn begin(&mut self, now: Instant, phase: Phase) {
+        self.stage = Stage::Listing { answered: false };
+        self.phase = phase;
+        self.tools = None;
+        self.middleware.clear();
+        let patience = match phase {
+            Phase::Start => self.patience,
+            Phase::Reload => self.reload_timeout,
+        };
+        self.deadline = Some(now + patience);
+    }
+
+    /// A list arrived. Gives it back when no handshake is open: then it was sent unasked.
+    pub(crate) fn tool_list(&mut self, now: Instant, tools: Vec<ToolDefinition>) -> Option<Vec<ToolDefinition>> {
+        if self.stage == Stage::Settled {
+            return Some(tools);
+        }
+        self.tools = Some(tools);
+        self.stage = Stage::Registering;
+        self.deadline = Some(now + self.quiet);
+        None
+    }
+
+    /// A registration arrived. Gives it back when no handshake is open: then it is too late to be in force.
+    pub(crate) fn register(&mut self, now: Instant, middleware: Middleware) -> Option<Middleware> {
+        if self.stage == Stage::Settled {
+            return Some(middleware);
+        }
+        self.middleware.push(middleware);
+        if self.stage == Stage::Registering {
+            self.deadline = Some(now + self.quiet);
+        }
+        None
+    }
+
+    /// A `reload_response` arrived: the answer to a reload request, or the signal that registering is done.
+    pub(crate) fn reload_response(&mut self, now: Instant, response: ReloadResponse) -> Option<Outcome> {
+        match (self.stage, self.phase) {
+            (Stage::Settled, _) => None,
+            (_, Phase::Start) if !response.success => Some(self.fail(HandshakeError::Refused(response.error))),
+            (_, Phase::Reload) if !response.success => {
+                self.settle();
+                Some(Outcome::ReloadFailed(ReloadError::Refused(response.error)))
+            }
+            (Stage::Registering, _) => Some(self.ready()),
+            (Stage::Listing { .. }, Phase::Start) => None,
+            (Stage::Listing { .. }, Phase::Reload) => {
+                self.stage = Stage::Listing { answered: true };
+                self.deadline = Some(now + self.quiet);
+                None
+            }
+        }
+    }
+
+    /// Time has passed.
+    pub(crate) fn elapsed(&mut self, now: Instant) -> Option<Outcome> {
+        if self.deadline.is_none_or(|deadline| deadline > now) {
+            return None;
+        }
+        match (self.stage, self.phase) {
+            (Stage::Settled, _) => None,
+            // The 500 ms rule: SDKs of the first generation send no signal.
+            (Stage::Registering, _) => Some(self.ready()),
+            (Stage::Listing { .. }, Phase::Start) => Some(self.fail(HandshakeError::TimedOut(self.patience))),
+            // The reload was acknowledged and no list followed: nothing was registered anew.
+            (Stage::Listing { answered: true }, Phase::Reload) => Some(self.ready()),
+            (Stage::Listing { answered: false }, Phase::Reload) => {
+                self.settle();
+                Some(Outcome::ReloadFailed(ReloadError::Unanswered(self.reload_timeout)))
+            }
+        }
+    }
+
+    fn ready(&mut self) -> Outcome {
+        self.settle();
+        Outcome::Ready(Handshake {
+            tools: self.tools.take(),
+            middleware: std::mem::take(&mut self.middleware),
+            phase: self.phase,
+        })
+    }
+
+    fn fail(&mut self, error: HandshakeError) -> Outcome {
+        self.settle();
+        Outcome::Failed(error)
+    }
+
+    fn settle(&mut self) {
+        self.stage = Stage::Settled;
+        self.deadline = None;
+    }
+}
+
+#[cfg(test)]
+mod tests;

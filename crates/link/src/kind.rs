@@ -1,0 +1,93 @@
+//! What a message means to the side that reads it.
+//!
+//! Ids of the two directions are different name spaces, so the kind of a message, never a look-up of its id, decides
+//! whether it is an answer to us or a request of the peer (wire contract §1.6).
+
+use protomcp_proto::Msg;
+
+use crate::config::Side;
+
+/// The part a message plays for its reader.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Belongs to a request of ours.
+    Answer,
+    /// Wants an answer from us.
+    Ask,
+    /// Wants none.
+    Tell,
+    /// Moves the handshake.
+    Handshake,
+    /// A piece of a large answer.
+    Piece,
+    /// Is not for this side.
+    Foreign,
+}
+
+impl Kind {
+    /// Classifies `message` as read by `side`.
+    pub(crate) fn of(side: Side, message: &Msg) -> Self {
+        match side {
+            Side::Bridge => Self::from_tool(message),
+            Side::Tool => Self::from_bridge(message),
+        }
+    }
+
+    fn from_tool(message: &Msg) -> Self {
+        match message {
+            Msg::CallResult(_)
+            | Msg::CreateTask(_)
+            | Msg::TaskStatusResponse(_)
+            | Msg::MiddlewareInterceptResponse(_)
+            | Msg::ResourceListResponse(_)
+            | Msg::ResourceTemplateListResponse(_)
+            | Msg::ReadResourceResponse(_)
+            | Msg::PromptListResponse(_)
+            | Msg::GetPromptResponse(_)
+            | Msg::CompletionResponse(_) => Self::Answer,
+            Msg::EnableTools(_)
+            | Msg::DisableTools(_)
+            | Msg::SetAllowed(_)
+            | Msg::SetBlocked(_)
+            | Msg::GetActiveTools(_)
+            | Msg::Batch(_)
+            | Msg::SamplingRequest(_)
+            | Msg::ListRootsRequest(_)
+            | Msg::ElicitationRequest(_) => Self::Ask,
+            Msg::Progress(_)
+            | Msg::Log(_)
+            | Msg::ResourceChanged(_)
+            | Msg::SdkInfo(_)
+            | Msg::PromptListChanged(_)
+            | Msg::ResourceListChanged(_) => Self::Tell,
+            Msg::ToolList(_) | Msg::RegisterMiddleware(_) | Msg::ReloadResponse(_) => Self::Handshake,
+            Msg::StreamHeader(_) | Msg::StreamChunk(_) | Msg::RawHeader(_) => Self::Piece,
+            _ => Self::Foreign,
+        }
+    }
+
+    fn from_bridge(message: &Msg) -> Self {
+        match message {
+            Msg::ActiveTools(_)
+            | Msg::RegisterMiddlewareResponse(_)
+            | Msg::SamplingResponse(_)
+            | Msg::ListRootsResponse(_)
+            | Msg::ElicitationResponse(_) => Self::Answer,
+            Msg::Reload(_)
+            | Msg::ListTools(_)
+            | Msg::CallTool(_)
+            | Msg::TaskStatus(_)
+            | Msg::TaskResult(_)
+            | Msg::TaskCancel(_)
+            | Msg::MiddlewareIntercept(_)
+            | Msg::ListResourcesRequest(_)
+            | Msg::ListResourceTemplatesRequest(_)
+            | Msg::ReadResourceRequest(_)
+            | Msg::ListPromptsRequest(_)
+            | Msg::GetPromptRequest(_)
+            | Msg::CompletionRequest(_) => Self::Ask,
+            Msg::Cancel(_) | Msg::BridgeInfo(_) => Self::Tell,
+            _ => Self::Foreign,
+        }
+    }
+}
