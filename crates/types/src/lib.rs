@@ -1,1 +1,64 @@
 //! The vocabulary of MCP: JSON-RPC messages, names, tools, content, versions.
+//!
+//! Nothing here does I/O or keeps state. Two ideas run through the crate:
+//!
+//! * **Text stays text.** A line is scanned once ([`Incoming::parse`]); arguments, results and schemas are slices of
+//!   it ([`RawJson`]) and leave as they came, with their big integers, key order and escapes. What is put together
+//!   from such parts is a [`Body`], which shares the big ones.
+//! * **Parse at the edge, pass the proof along.** A [`ToolName`] is never empty, a [`RequestId`] is always a string or
+//!   an exact integer, [`Malformed`] text carries the answer that its sender gets.
+//!
+//! ```
+//! use protomcp_types::{CallTool, Incoming, Message};
+//!
+//! let line = bytes::Bytes::from_static(
+//!     br#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"add","arguments":{"a":1}}}"#,
+//! );
+//! let Ok(Incoming::One(Message::Request(request))) = Incoming::parse(&line) else { panic!() };
+//! let call = CallTool::try_from(request.params).unwrap();
+//! assert_eq!(call.arguments.unwrap().as_str(), r#"{"a":1}"#);
+//! ```
+
+mod body;
+mod call;
+mod capability;
+mod content;
+mod depth;
+mod error;
+mod id;
+mod implementation;
+mod initialize;
+mod level;
+mod members;
+mod message;
+pub mod meta;
+pub mod method;
+mod name;
+mod output;
+mod params;
+mod parse;
+mod progress;
+mod raw;
+mod tool;
+mod version;
+
+pub use body::{Body, ObjectWriter};
+pub use call::{CallTool, CallToolResult};
+pub use capability::{ClientCapabilities, ListCapability, ServerCapabilities};
+pub use content::{ContentBlock, Extra};
+pub use error::{ErrorObject, code};
+pub use id::{MAX_TOKEN, ProgressToken, RequestId};
+pub use implementation::Implementation;
+pub use initialize::{Empty, Initialize, InitializeResult, Ping, SetLevel};
+pub use level::Level;
+pub use members::{MAX_MEMBERS, Members};
+pub use message::{Message, Notification, Request, Response};
+pub use method::Method;
+pub use name::{EmptyToolName, ToolName};
+pub use output::{Output, SHARE_FROM, put_text};
+pub use params::Params;
+pub use parse::{Incoming, MAX_BATCH, MAX_DEPTH, Malformed};
+pub use progress::{Amount, Progress};
+pub use raw::{Kind, RawJson};
+pub use tool::{ListTools, ListToolsResult, Tool, ToolAnnotations, array};
+pub use version::ProtocolVersion;

@@ -1,0 +1,171 @@
+//! Calling a tool.
+
+use serde::{Deserialize, Serialize};
+
+use crate::content::ContentBlock;
+use crate::error::ErrorObject;
+use crate::method::Method;
+use crate::params::Params;
+use crate::raw::{Kind, RawJson};
+use crate::tool::array;
+
+/// `tools/call` (MCP 2025-11-25, server/tools). The arguments are carried as they were written.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CallTool {
+    /// As the host wrote it; it may be the name of no tool.
+    pub name: String,
+    /// An object; absent means `{}`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arguments: Option<RawJson>,
+    /// An object for programs, which holds the progress token.
+    #[serde(default, rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<RawJson>,
+    /// Asks for a task; 2025-11-25 only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<RawJson>,
+}
+
+/// The answer to [`CallTool`]. A tool that failed answers, too: with `is_error`, so that the model can read why.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CallToolResult {
+    /// An array of content blocks.
+    #[serde(default = "no_content")]
+    pub content: RawJson,
+    /// An object; since 2025-06-18.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub structured_content: Option<RawJson>,
+    /// Whether the tool failed.
+    #[serde(default)]
+    pub is_error: bool,
+    /// For programs.
+    #[serde(default, rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<RawJson>,
+}
+
+impl CallTool {
+    /// A call without arguments.
+    #[must_use]
+    pub fn new(name: impl Into<String>) -> Self {
+        Self { name: name.into(), arguments: None, meta: None, task: None }
+    }
+
+    /// Sets the arguments.
+    #[must_use]
+    pub fn with_arguments(mut self, arguments: RawJson) -> Self {
+        self.arguments = Some(arguments);
+        self
+    }
+
+    /// The text of the arguments, `{}` when there are none.
+    #[must_use]
+    pub fn arguments_or_empty(&self) -> RawJson {
+        self.arguments.clone().unwrap_or(RawJson::EMPTY_OBJECT)
+    }
+}
+
+/// Reads the parameters without copying what they hold.
+impl TryFrom<Params> for CallTool {
+    type Error = ErrorObject;
+
+    fn try_from(mut params: Params) -> Result<Self, ErrorObject> {
+        let name = params.required("name")?;
+        let mut object = |member: &'static str| match params.take(member) {
+            Some(raw) if raw.kind() == Kind::Object => Ok(Some(raw)),
+            Some(raw) if raw.kind() == Kind::Null => Ok(None),
+            Some(_) => Err(ErrorObject::invalid_params(format!("invalid params: {member} must be an object"))),
+            None => Ok(None),
+        };
+        Ok(Self { name, arguments: object("arguments")?, meta: object("_meta")?, task: object("task")? })
+    }
+}
+
+impl CallToolResult {
+    /// A result with content, an array.
+    #[must_use]
+    pub fn new(content: RawJson) -> Self {
+        Self { content, structured_content: None, is_error: false, meta: None }
+    }
+
+    /// A result with one block of text.
+    #[must_use]
+    pub fn text(text: impl Into<String>) -> Self {
+        Self::of([ContentBlock::text(text)])
+    }
+
+    /// A result from blocks.
+    #[must_use]
+    pub fn of(blocks: impl IntoIterator<Item = ContentBlock>) -> Self {
+        Self::new(array(blocks.into_iter().map(|block| block.to_raw())))
+    }
+
+    /// A failure with one block of text.
+    #[must_use]
+    pub fn error(text: impl Into<String>) -> Self {
+        Self { is_error: true, ..Self::text(text) }
+    }
+
+    /// Sets the structured content, an object.
+    #[must_use]
+    pub fn with_structured(mut self, structured: RawJson) -> Self {
+        self.structured_content = Some(structured);
+        self
+    }
+
+    /// Sets `_meta`, an object.
+    #[must_use]
+    pub fn with_meta(mut self, meta: RawJson) -> Self {
+        self.meta = Some(meta);
+        self
+    }
+}
+
+impl Method for CallTool {
+    const NAME: &'static str = "tools/call";
+    type Params = Self;
+    type Result = CallToolResult;
+}
+
+fn no_content() -> RawJson {
+    RawJson::EMPTY_ARRAY
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::code;
+    use crate::members::Members;
+
+    fn call(text: &'static str) -> Result<CallTool, ErrorObject> {
+        CallTool::try_from(Params::Named(Members::from_raw(&RawJson::parse(text).unwrap()).unwrap()))
+    }
+
+    #[test]
+    fn arguments_are_kept_to_the_byte() {
+        let read = call(r#"{"name":"a","arguments":{ "z": 9007199254740993, "a": "\u00e9" },"_meta":{}}"#).unwrap();
+        assert_eq!(read.arguments.unwrap().as_str(), r#"{ "z": 9007199254740993, "a": "\u00e9" }"#);
+        assert_eq!(read.meta, Some(RawJson::EMPTY_OBJECT));
+        let read = call(r#"{"name":"a","arguments":null}"#).unwrap();
+        assert_eq!(read.arguments_or_empty(), RawJson::EMPTY_OBJECT);
+    }
+
+    #[test]
+    fn a_malformed_call_is_invalid_params() {
+        for text in
+            ["{}", r#"{"name":5}"#, r#"{"name":null}"#, r#"{"name":"a","arguments":[]}"#, r#"{"name":"a","_meta":1}"#]
+        {
+            assert_eq!(call(text).unwrap_err().code, code::INVALID_PARAMS, "{text}");
+        }
+        assert_eq!(CallTool::try_from(Params::Absent).unwrap_err().code, code::INVALID_PARAMS);
+    }
+
+    #[test]
+    fn results_are_built_from_blocks() {
+        let text = |result: CallToolResult| serde_json::to_string(&result).unwrap();
+        assert_eq!(text(CallToolResult::text("hi")), r#"{"content":[{"type":"text","text":"hi"}],"isError":false}"#);
+        assert_eq!(
+            text(CallToolResult::error("no").with_structured(RawJson::EMPTY_OBJECT)),
+            r#"{"content":[{"type":"text","text":"no"}],"structuredContent":{},"isError":true}"#
+        );
+    }
+}

@@ -1,0 +1,150 @@
+//! What a client and a server say they can do. Unknown capabilities are never an error.
+
+use serde::{Deserialize, Serialize};
+
+use crate::members::Members;
+use crate::raw::{Kind, RawJson};
+
+/// The `capabilities` of a client, as it sent them.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct ClientCapabilities(Members);
+
+impl ClientCapabilities {
+    /// None yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a capability; its value is an object.
+    #[must_use]
+    pub fn with(self, name: impl Into<std::borrow::Cow<'static, str>>, value: RawJson) -> Self {
+        Self(self.0.with(name, value))
+    }
+
+    /// The value of a capability.
+    #[must_use]
+    pub fn capability(&self, name: &str) -> Option<&RawJson> {
+        self.0.member(name).filter(|value| value.kind() == Kind::Object)
+    }
+
+    /// Whether the client answers `roots/list`.
+    #[must_use]
+    pub fn has_roots(&self) -> bool {
+        self.capability("roots").is_some()
+    }
+
+    /// Whether the client answers `sampling/createMessage`.
+    #[must_use]
+    pub fn has_sampling(&self) -> bool {
+        self.capability("sampling").is_some()
+    }
+
+    /// Whether the client shows forms. An `elicitation` without modes means forms (MCP 2025-11-25,
+    /// client/elicitation).
+    #[must_use]
+    pub fn has_form_elicitation(&self) -> bool {
+        self.elicitation_modes().is_some_and(|modes| modes.is_empty() || modes.member("form").is_some())
+    }
+
+    /// Whether the client opens URLs.
+    #[must_use]
+    pub fn has_url_elicitation(&self) -> bool {
+        self.elicitation_modes().is_some_and(|modes| modes.member("url").is_some())
+    }
+
+    fn elicitation_modes(&self) -> Option<Members> {
+        self.capability("elicitation").and_then(|value| Members::from_raw(value).ok())
+    }
+}
+
+/// The `capabilities` of a server.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct ServerCapabilities {
+    /// It sends log messages and takes `logging/setLevel`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub logging: Option<RawJson>,
+    /// It completes arguments.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub completions: Option<RawJson>,
+    /// It has prompts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prompts: Option<ListCapability>,
+    /// It has resources.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resources: Option<ListCapability>,
+    /// It has tools.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tools: Option<ListCapability>,
+    /// Tasks of 2025-11-25.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tasks: Option<RawJson>,
+    /// Whatever else, by name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub experimental: Option<RawJson>,
+}
+
+/// What a server can do with a list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ListCapability {
+    /// It says when the list changes.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub list_changed: bool,
+    /// It says when an element changes (resources only).
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub subscribe: bool,
+}
+
+impl ServerCapabilities {
+    /// Adds tools that can change.
+    #[must_use]
+    pub fn with_tools(mut self) -> Self {
+        self.tools = Some(ListCapability { list_changed: true, subscribe: false });
+        self
+    }
+
+    /// Adds log messages.
+    #[must_use]
+    pub fn with_logging(mut self) -> Self {
+        self.logging = Some(RawJson::EMPTY_OBJECT);
+        self
+    }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde asks for")]
+fn is_false(value: &bool) -> bool {
+    !value
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_client_can_is_read_and_the_unknown_is_kept() {
+        for (text, roots, sampling, form, url) in [
+            ("{}", false, false, false, false),
+            (r#"{"roots":{"listChanged":true},"later":[1]}"#, true, false, false, false),
+            (r#"{"sampling":{},"elicitation":{}}"#, false, true, true, false),
+            (r#"{"elicitation":{"url":{}}}"#, false, false, false, true),
+            (r#"{"elicitation":{"form":{},"url":{}},"sampling":null}"#, false, false, true, true),
+        ] {
+            let can: ClientCapabilities = serde_json::from_str(text).unwrap();
+            let seen = (can.has_roots(), can.has_sampling(), can.has_form_elicitation(), can.has_url_elicitation());
+            assert_eq!(seen, (roots, sampling, form, url), "{text}");
+            assert_eq!(serde_json::to_string(&can).unwrap(), text);
+        }
+        assert!(serde_json::from_str::<ClientCapabilities>("[]").is_err());
+    }
+
+    #[test]
+    fn a_server_says_only_what_it_can() {
+        assert_eq!(serde_json::to_string(&ServerCapabilities::default()).unwrap(), "{}");
+        assert_eq!(
+            serde_json::to_string(&ServerCapabilities::default().with_tools().with_logging()).unwrap(),
+            r#"{"logging":{},"tools":{"listChanged":true}}"#
+        );
+    }
+}

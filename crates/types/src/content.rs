@@ -1,0 +1,149 @@
+//! The blocks that a result is made of.
+//!
+//! Results that only pass through stay text (see `CallToolResult`); these types are for building them, and for reading
+//! the parts that one understands. What one does not understand is carried on unchanged.
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::body::{Body, ObjectWriter};
+use crate::members::Members;
+use crate::raw::RawJson;
+
+/// One block of content (MCP 2025-11-25, schema, `ContentBlock`).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ContentBlock {
+    /// Plain text.
+    Text {
+        /// The text.
+        text: String,
+        /// Members for any block.
+        extra: Extra,
+    },
+    /// A picture.
+    Image {
+        /// In base64.
+        data: String,
+        /// Such as `image/png`.
+        mime_type: String,
+        /// Members for any block.
+        extra: Extra,
+    },
+    /// A sound; since 2025-03-26.
+    Audio {
+        /// In base64.
+        data: String,
+        /// Such as `audio/wav`.
+        mime_type: String,
+        /// Members for any block.
+        extra: Extra,
+    },
+    /// Everything else as it is: embedded resources, links, and blocks of later revisions.
+    Other(RawJson),
+}
+
+/// What any block may have.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Extra {
+    /// For whom, how important, how old.
+    pub annotations: Option<RawJson>,
+    /// For programs.
+    pub meta: Option<RawJson>,
+}
+
+impl ContentBlock {
+    /// Plain text.
+    #[must_use]
+    pub fn text(text: impl Into<String>) -> Self {
+        Self::Text { text: text.into(), extra: Extra::default() }
+    }
+
+    /// A picture, already in base64.
+    #[must_use]
+    pub fn image(data: impl Into<String>, mime_type: impl Into<String>) -> Self {
+        Self::Image { data: data.into(), mime_type: mime_type.into(), extra: Extra::default() }
+    }
+
+    /// A sound, already in base64.
+    #[must_use]
+    pub fn audio(data: impl Into<String>, mime_type: impl Into<String>) -> Self {
+        Self::Audio { data: data.into(), mime_type: mime_type.into(), extra: Extra::default() }
+    }
+
+    /// Understands `raw` as far as nothing is lost, and keeps it as it is otherwise.
+    #[must_use]
+    pub fn from_raw(raw: RawJson) -> Self {
+        Self::understand(&raw).unwrap_or(Self::Other(raw))
+    }
+
+    /// The JSON text.
+    #[must_use]
+    pub fn to_raw(&self) -> RawJson {
+        match self {
+            Self::Text { text, extra } => {
+                extra.write(Body::object().text("type", "text").text("text", text)).finish().into_raw()
+            }
+            Self::Image { data, mime_type, extra } => binary("image", data, mime_type, extra),
+            Self::Audio { data, mime_type, extra } => binary("audio", data, mime_type, extra),
+            Self::Other(raw) => raw.clone(),
+        }
+    }
+
+    fn understand(raw: &RawJson) -> Option<Self> {
+        let mut members = Members::from_raw(raw).ok()?;
+        let kind: String = members.take("type")?.to().ok()?;
+        let extra = Extra { annotations: members.take("annotations"), meta: members.take("_meta") };
+        let mut string = |name| members.take(name)?.to::<String>().ok();
+        let block = match kind.as_str() {
+            "text" => Self::Text { text: string("text")?, extra },
+            "image" => Self::Image { data: string("data")?, mime_type: string("mimeType")?, extra },
+            "audio" => Self::Audio { data: string("data")?, mime_type: string("mimeType")?, extra },
+            _ => return None,
+        };
+        members.is_empty().then_some(block)
+    }
+}
+
+impl Extra {
+    fn write(&self, object: ObjectWriter) -> ObjectWriter {
+        object.raw_if("annotations", self.annotations.as_ref()).raw_if("_meta", self.meta.as_ref())
+    }
+}
+
+fn binary(kind: &str, data: &str, mime_type: &str, extra: &Extra) -> RawJson {
+    extra.write(Body::object().text("type", kind).text("data", data).text("mimeType", mime_type)).finish().into_raw()
+}
+
+impl Serialize for ContentBlock {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.to_raw().serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for ContentBlock {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        RawJson::deserialize(deserializer).map(Self::from_raw)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_block_is_understood_or_kept_as_it_is() {
+        for (text, understood) in [
+            (r#"{"type":"text","text":"a\nb"}"#, true),
+            (r#"{"type":"text","text":"","annotations":{"priority":1},"_meta":{"x":1}}"#, true),
+            (r#"{"type":"image","data":"AA==","mimeType":"image/png"}"#, true),
+            (r#"{"type":"audio","data":"AA==","mimeType":"audio/wav"}"#, true),
+            (r#"{"type":"text","text":"","later":1}"#, false),
+            (r#"{"type":"resource_link","uri":"file:///a","name":"a"}"#, false),
+            (r#"{"text":"no type"}"#, false),
+            ("5", false),
+        ] {
+            let block: ContentBlock = serde_json::from_str(text).unwrap();
+            assert_eq!(!matches!(block, ContentBlock::Other(_)), understood, "{text}");
+            assert_eq!(serde_json::to_string(&block).unwrap(), text);
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! The error half of a JSON-RPC response.
+//!
+//! An `ErrorObject` is data for the peer. It is for what never reached a tool: a failure of a known tool is a result
+//! with `isError`, which the model can read.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::body::Body;
+use crate::output::Output;
+use crate::raw::RawJson;
+
+/// The `error` member of a response (JSON-RPC 2.0, section 5.1).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ErrorObject {
+    /// One of the constants in [`code`], or a number of the peer's own.
+    pub code: i64,
+    /// One short sentence, lower case, without a full stop.
+    pub message: Cow<'static, str>,
+    /// Anything that helps a program to react.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data: Option<RawJson>,
+}
+
+/// The error codes that MCP uses.
+pub mod code {
+    /// The text is not JSON.
+    pub const PARSE_ERROR: i64 = -32700;
+    /// The JSON is not a valid request.
+    pub const INVALID_REQUEST: i64 = -32600;
+    /// There is no such method.
+    pub const METHOD_NOT_FOUND: i64 = -32601;
+    /// The parameters do not fit the method; also an unknown tool, prompt, cursor or log level.
+    pub const INVALID_PARAMS: i64 = -32602;
+    /// Our own fault, or overload.
+    pub const INTERNAL_ERROR: i64 = -32603;
+    /// There is no such resource (the stateful revisions; 2026-07-28 says [`INVALID_PARAMS`]).
+    pub const RESOURCE_NOT_FOUND: i64 = -32002;
+}
+
+impl ErrorObject {
+    /// An error with any code.
+    #[must_use]
+    pub fn new(code: i64, message: impl Into<Cow<'static, str>>) -> Self {
+        Self { code, message: message.into(), data: None }
+    }
+
+    /// Adds data.
+    #[must_use]
+    pub fn with_data(mut self, data: RawJson) -> Self {
+        self.data = Some(data);
+        self
+    }
+
+    /// −32700: the text is not JSON.
+    #[must_use]
+    pub fn parse_error(message: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(code::PARSE_ERROR, message)
+    }
+
+    /// −32600: not a valid request, or not at this moment.
+    #[must_use]
+    pub fn invalid_request(message: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(code::INVALID_REQUEST, message)
+    }
+
+    /// −32601, with the message `method not found: "<method>"`.
+    #[must_use]
+    pub fn method_not_found(method: &str) -> Self {
+        Self::new(code::METHOD_NOT_FOUND, format!("method not found: {method:?}"))
+    }
+
+    /// −32602: the parameters do not fit.
+    #[must_use]
+    pub fn invalid_params(message: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(code::INVALID_PARAMS, message)
+    }
+
+    /// −32602, with the message `unknown tool "<name>"`.
+    #[must_use]
+    pub fn unknown_tool(name: &str) -> Self {
+        Self::invalid_params(format!("unknown tool {name:?}"))
+    }
+
+    /// −32603: our own fault, or overload.
+    #[must_use]
+    pub fn internal(message: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(code::INTERNAL_ERROR, message)
+    }
+
+    /// −32002 with the URI as data, as the stateful revisions want it (MCP 2025-11-25, server/resources).
+    #[must_use]
+    pub fn resource_not_found(uri: &str) -> Self {
+        Self::new(code::RESOURCE_NOT_FOUND, "Resource not found")
+            .with_data(Body::object().text("uri", uri).finish().into_raw())
+    }
+
+    /// Writes the JSON text.
+    pub fn write_to(&self, out: &mut impl Output) {
+        Body::object()
+            .value("code", &self.code)
+            .text("message", &self.message)
+            .raw_if("data", self.data.as_ref())
+            .finish()
+            .write_to(out);
+    }
+}
+
+impl fmt::Display for ErrorObject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({})", self.message, self.code)
+    }
+}
+
+impl std::error::Error for ErrorObject {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_is_written_as_serde_would() {
+        for error in [
+            ErrorObject::method_not_found("a\"b"),
+            ErrorObject::resource_not_found("file:///x"),
+            ErrorObject::internal("out of order"),
+        ] {
+            let mut text = Vec::new();
+            error.write_to(&mut text);
+            assert_eq!(text, serde_json::to_vec(&error).unwrap());
+            assert_eq!(serde_json::from_slice::<ErrorObject>(&text).unwrap(), error);
+        }
+        assert_eq!(
+            serde_json::to_string(&ErrorObject::resource_not_found("u")).unwrap(),
+            r#"{"code":-32002,"message":"Resource not found","data":{"uri":"u"}}"#
+        );
+    }
+}

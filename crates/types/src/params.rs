@@ -1,0 +1,131 @@
+//! The parameters of a request or notification.
+//!
+//! They are read one level deep while the line is scanned, and what a member holds stays text until somebody asks.
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::error::ErrorObject;
+use crate::members::Members;
+use crate::output::Output;
+use crate::raw::RawJson;
+
+/// The `params` of a message.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Params {
+    /// There is no `params` member, or it is `null`, which some hosts send.
+    #[default]
+    Absent,
+    /// By name, as MCP has them.
+    Named(Members),
+    /// By position: valid JSON-RPC, but no method of MCP takes them. Always an array.
+    Positional(RawJson),
+}
+
+impl Params {
+    /// The parameters that a Rust value serializes to.
+    ///
+    /// # Errors
+    /// When it does not serialize as an object.
+    pub fn of<T: Serialize + ?Sized>(value: &T) -> Result<Self, serde_json::Error> {
+        Members::of(value).map(Self::Named)
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_absent(&self) -> bool {
+        matches!(self, Self::Absent)
+    }
+
+    /// The text of one member.
+    #[must_use]
+    pub fn member(&self, name: &str) -> Option<&RawJson> {
+        match self {
+            Self::Named(members) => members.member(name),
+            Self::Absent | Self::Positional(_) => None,
+        }
+    }
+
+    /// The text of one member, taken out.
+    pub fn take(&mut self, name: &str) -> Option<RawJson> {
+        match self {
+            Self::Named(members) => members.take(name),
+            Self::Absent | Self::Positional(_) => None,
+        }
+    }
+
+    /// Reads one member, `None` when it is absent or `null`.
+    ///
+    /// # Errors
+    /// −32602 that names the member, when it has another shape.
+    pub fn optional<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>, ErrorObject> {
+        let Some(raw) = self.member(name) else { return Ok(None) };
+        raw.to().map_err(|error| ErrorObject::invalid_params(format!("invalid params: {name}: {error}")))
+    }
+
+    /// Reads one member that must be there.
+    ///
+    /// # Errors
+    /// −32602 that names the member, when it is absent or has another shape.
+    pub fn required<T: DeserializeOwned>(&self, name: &str) -> Result<T, ErrorObject> {
+        self.optional(name)?.ok_or_else(|| ErrorObject::invalid_params(format!("invalid params: {name} is missing")))
+    }
+
+    /// Reads all of them; absent parameters count as an empty object.
+    ///
+    /// # Errors
+    /// −32602 that says what does not fit.
+    pub fn to<T: DeserializeOwned>(&self) -> Result<T, ErrorObject> {
+        let read = match self {
+            Self::Absent => Members::new().to(),
+            Self::Named(members) => members.to(),
+            Self::Positional(_) => return Err(ErrorObject::invalid_params("invalid params: expected an object")),
+        };
+        read.map_err(|error| ErrorObject::invalid_params(format!("invalid params: {error}")))
+    }
+
+    /// Writes `,"params":…`, or nothing.
+    pub(crate) fn write_to(&self, out: &mut impl Output) {
+        match self {
+            Self::Absent => {}
+            Self::Named(members) => {
+                out.put(b",\"params\":");
+                members.write_to(out);
+            }
+            Self::Positional(list) => {
+                out.put(b",\"params\":");
+                out.put_shared(list.bytes().clone());
+            }
+        }
+    }
+}
+
+impl From<Members> for Params {
+    fn from(members: Members) -> Self {
+        Self::Named(members)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_missing_or_wrong_is_named() {
+        let params = Params::of(&serde_json::json!({"name": 5, "cursor": null})).unwrap();
+        for (error, text) in [
+            (params.required::<String>("name").unwrap_err(), "invalid params: name: invalid type"),
+            (params.required::<String>("cursor").unwrap_err(), "invalid params: cursor is missing"),
+            (Params::Absent.required::<String>("level").unwrap_err(), "invalid params: level is missing"),
+            (
+                Params::Positional(RawJson::EMPTY_ARRAY).to::<Members>().unwrap_err(),
+                "invalid params: expected an object",
+            ),
+        ] {
+            assert_eq!(error.code, crate::error::code::INVALID_PARAMS);
+            assert!(error.message.starts_with(text), "{error}");
+        }
+        assert_eq!(params.optional::<String>("cursor"), Ok(None));
+        assert_eq!(params.required::<u8>("name"), Ok(5));
+    }
+}

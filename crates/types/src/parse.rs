@@ -1,0 +1,320 @@
+//! From one line of text to messages, in one scan.
+//!
+//! The scan looks at the top level and one level into `params`; everything below is skipped over and shared with the
+//! line. Whatever is wrong with the text comes back as the error to answer with, so that a bad line never ends a
+//! session.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use bytes::Bytes;
+use serde::de::{DeserializeSeed, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
+
+use crate::body::Body;
+use crate::depth::deeper_than;
+use crate::error::ErrorObject;
+use crate::id::RequestId;
+use crate::members::{MAX_MEMBERS, Name, Scan};
+use crate::message::{Message, Notification, Request};
+use crate::method;
+use crate::params::Params;
+use crate::raw::RawJson;
+
+/// How deep arrays and objects may be nested in a message, the message itself included.
+pub const MAX_DEPTH: usize = 128;
+
+/// How many messages a batch may hold.
+pub const MAX_BATCH: usize = 1024;
+
+/// What one text holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::large_enum_variant, reason = "one at a time, on the stack; a box would cost every message")]
+pub enum Incoming {
+    /// A message.
+    One(Message),
+    /// Several in an array, which only MCP 2025-03-26 has. Never empty, at most [`MAX_BATCH`].
+    Batch(Vec<Result<Message, Malformed>>),
+}
+
+/// Text that is no message, with the answer that its sender gets.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{error}")]
+pub struct Malformed {
+    /// The id, when the text had a readable one that the sender waits for.
+    pub id: Option<RequestId>,
+    /// −32700 or −32600.
+    pub error: ErrorObject,
+}
+
+impl Incoming {
+    /// Reads one text.
+    ///
+    /// # Errors
+    /// [`Malformed`] for what is not JSON, not UTF-8, not a JSON-RPC 2.0 message, an empty batch, or nested deeper
+    /// than [`MAX_DEPTH`].
+    pub fn parse(line: &Bytes) -> Result<Self, Malformed> {
+        let shape: Shape<'_> = serde_json::from_slice(line).map_err(|error| Malformed {
+            id: None,
+            error: ErrorObject::parse_error(format!("parse error: {error}")),
+        })?;
+        let deep = deeper_than(line, MAX_DEPTH);
+        match shape {
+            Shape::Object(envelope) => envelope.message(line, deep).map(Self::One),
+            Shape::Batch { .. } if deep => Err(Malformed::invalid(None, format!("nested deeper than {MAX_DEPTH}"))),
+            Shape::Batch { elements, more: false } if !elements.is_empty() => {
+                let message = |element| match element {
+                    Shape::Object(envelope) => envelope.message(line, deep),
+                    Shape::Batch { .. } | Shape::Other => Err(Malformed::invalid(None, "a message is an object")),
+                };
+                Ok(Self::Batch(elements.into_iter().map(message).collect()))
+            }
+            Shape::Batch { more: true, .. } => {
+                Err(Malformed::invalid(None, format!("a batch holds at most {MAX_BATCH} messages")))
+            }
+            Shape::Batch { .. } => Err(Malformed::invalid(None, "a batch is never empty")),
+            Shape::Other => Err(Malformed::invalid(None, "a message is an object")),
+        }
+    }
+}
+
+impl Malformed {
+    /// −32600, with `invalid request: ` in front of `why`.
+    #[must_use]
+    pub fn invalid(id: Option<RequestId>, why: impl fmt::Display) -> Self {
+        Self { id, error: ErrorObject::invalid_request(format!("invalid request: {why}")) }
+    }
+}
+
+/// The answer that the sender gets.
+impl From<Malformed> for Message {
+    fn from(malformed: Malformed) -> Self {
+        Self::error(malformed.id, malformed.error)
+    }
+}
+
+/// What stands at the top level.
+enum Shape<'a> {
+    Object(Envelope<'a>),
+    /// `more`: there are elements beyond the limit, which were skipped.
+    Batch {
+        elements: Vec<Self>,
+        more: bool,
+    },
+    Other,
+}
+
+/// The members that JSON-RPC knows, borrowed from the line. Of duplicates the last wins.
+#[derive(Default)]
+struct Envelope<'a> {
+    jsonrpc: Option<&'a RawValue>,
+    id: Option<&'a RawValue>,
+    method: Option<&'a RawValue>,
+    params: Option<ParamsShape<'a>>,
+    result: Option<&'a RawValue>,
+    error: Option<&'a RawValue>,
+}
+
+enum ParamsShape<'a> {
+    Null,
+    Named(Scan<'a>),
+    Positional(Vec<&'a RawValue>),
+    Other,
+}
+
+impl Envelope<'_> {
+    fn message(self, line: &Bytes, deep: bool) -> Result<Message, Malformed> {
+        let id = self.id.map(|raw| RequestId::parse(raw.get()));
+        let readable = id.clone().flatten();
+        let invalid = |why: &str| Err(Malformed::invalid(readable.clone(), why));
+
+        if self.jsonrpc.and_then(string).as_deref() != Some("2.0") {
+            return invalid("jsonrpc must be \"2.0\"");
+        }
+        if deep {
+            return invalid(&format!("nested deeper than {MAX_DEPTH}"));
+        }
+        match (self.method, self.result, self.error) {
+            (Some(method), None, None) => {
+                let Some(method) = string(method).map(method::intern) else {
+                    return invalid("method must be a string");
+                };
+                match id {
+                    None => {
+                        // Parameters of the wrong kind count as none: a notification is never answered.
+                        let params = self.params.and_then(|shape| shape.params(line).ok()).unwrap_or_default();
+                        Ok(Notification { method, params }.into())
+                    }
+                    // MCP 2025-11-25, basic: the id of a request is a string or an integer.
+                    Some(None) => invalid("id must be a string or an integer"),
+                    Some(Some(_)) if method.starts_with("notifications/") => invalid("a notification has no id"),
+                    Some(Some(id)) => match self.params.map_or(Ok(Params::Absent), |shape| shape.params(line)) {
+                        Ok(params) => Ok(Request { id, method, params }.into()),
+                        Err(why) => Err(Malformed::invalid(Some(id), why)),
+                    },
+                }
+            }
+            // What follows is (nearly) a response. A bad one is answered without its id: that id is one of ours, and
+            // an answer under it would be taken for the answer to a request of the sender.
+            (None, Some(result), None) => match id.flatten() {
+                Some(id) => Ok(Message::result(id, Body::from(RawJson::slice(line, result)))),
+                None => Err(Malformed::invalid(None, "a result needs the id of its request")),
+            },
+            (None, None, Some(error)) => match (serde_json::from_str(error.get()), id) {
+                (Err(_), _) => Err(Malformed::invalid(None, "error must have a code and a message")),
+                (Ok(_), Some(None)) if self.id.is_some_and(|raw| raw.get() != "null") => {
+                    Err(Malformed::invalid(None, "id must be a string or an integer"))
+                }
+                (Ok(error), id) => Ok(Message::error(id.flatten(), error)),
+            },
+            (None, Some(_), Some(_)) => Err(Malformed::invalid(None, "both result and error")),
+            (Some(_), _, _) => invalid("both a request and a response"),
+            (None, None, None) => invalid("no method"),
+        }
+    }
+}
+
+impl ParamsShape<'_> {
+    fn params(self, line: &Bytes) -> Result<Params, String> {
+        match self {
+            Self::Null => Ok(Params::Absent),
+            Self::Named(scan) => match scan.keep(line) {
+                Some(members) => Ok(Params::Named(members)),
+                None => Err(format!("params have more than {MAX_MEMBERS} members")),
+            },
+            Self::Positional(list) => {
+                let list: Vec<_> = list.into_iter().map(RawValue::get).collect();
+                Ok(Params::Positional(RawJson::trusted(format!("[{}]", list.join(",")))))
+            }
+            Self::Other => Err("params must be an object".to_owned()),
+        }
+    }
+}
+
+/// Reads a JSON string, without a copy unless it holds escapes.
+fn string(raw: &RawValue) -> Option<Cow<'_, str>> {
+    serde_json::from_str::<Name<'_>>(raw.get()).ok().map(|Name(text)| text)
+}
+
+/// The scalar arms of a visitor, for places where a scalar is wrong.
+macro_rules! scalars {
+    ($value:expr) => {
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a JSON value")
+        }
+        fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> {
+            Ok($value)
+        }
+        fn visit_i64<E>(self, _: i64) -> Result<Self::Value, E> {
+            Ok($value)
+        }
+        fn visit_u64<E>(self, _: u64) -> Result<Self::Value, E> {
+            Ok($value)
+        }
+        fn visit_f64<E>(self, _: f64) -> Result<Self::Value, E> {
+            Ok($value)
+        }
+        fn visit_str<E>(self, _: &str) -> Result<Self::Value, E> {
+            Ok($value)
+        }
+    };
+}
+
+impl<'de> Deserialize<'de> for Shape<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(Level { top: true })
+    }
+}
+
+/// Reads an envelope; an array of them at the top only, so that nothing here recurses with the text.
+struct Level {
+    top: bool,
+}
+
+impl<'de> DeserializeSeed<'de> for Level {
+    type Value = Shape<'de>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Level {
+    type Value = Shape<'de>;
+
+    scalars!(Shape::Other);
+
+    fn visit_unit<E>(self) -> Result<Self::Value, E> {
+        Ok(Shape::Other)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut envelope = Envelope::default();
+        while let Some(Name(name)) = map.next_key()? {
+            match name.as_ref() {
+                "jsonrpc" => envelope.jsonrpc = Some(map.next_value()?),
+                "id" => envelope.id = Some(map.next_value()?),
+                "method" => envelope.method = Some(map.next_value()?),
+                "params" => envelope.params = Some(map.next_value()?),
+                "result" => envelope.result = Some(map.next_value()?),
+                "error" => envelope.error = Some(map.next_value()?),
+                // Read as text, not ignored: ignoring does not check UTF-8.
+                _ => drop(map.next_value::<&RawValue>()?),
+            }
+        }
+        Ok(Shape::Object(envelope))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
+        let mut elements = Vec::new();
+        while self.top && elements.len() < MAX_BATCH {
+            match seq.next_element_seed(Self { top: false })? {
+                Some(shape) => elements.push(shape),
+                None => return Ok(Shape::Batch { elements, more: false }),
+            }
+        }
+        let more = skip(seq)?;
+        Ok(if self.top { Shape::Batch { elements, more } } else { Shape::Other })
+    }
+}
+
+impl<'de> Deserialize<'de> for ParamsShape<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct OneLevel;
+        impl<'de> Visitor<'de> for OneLevel {
+            type Value = ParamsShape<'de>;
+
+            scalars!(ParamsShape::Other);
+
+            fn visit_unit<E>(self) -> Result<Self::Value, E> {
+                Ok(ParamsShape::Null)
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
+                Scan::collect(map).map(ParamsShape::Named)
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
+                let mut list = Vec::new();
+                while list.len() < MAX_MEMBERS {
+                    match seq.next_element()? {
+                        Some(raw) => list.push(raw),
+                        None => return Ok(ParamsShape::Positional(list)),
+                    }
+                }
+                Ok(if skip(seq)? { ParamsShape::Other } else { ParamsShape::Positional(list) })
+            }
+        }
+        deserializer.deserialize_any(OneLevel)
+    }
+}
+
+/// Reads the rest of an array without keeping it; whether there was any.
+fn skip<'de, A: SeqAccess<'de>>(mut seq: A) -> Result<bool, A::Error> {
+    let mut any = false;
+    while seq.next_element::<&RawValue>()?.is_some() {
+        any = true;
+    }
+    Ok(any)
+}
