@@ -1,0 +1,79 @@
+//! What the disk says about one path.
+
+use std::fs::{self, Metadata};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+/// What changes when a file is written or replaced, and not when its permissions are.
+///
+/// Two writes of the same length within the resolution of the file system's clock look the same; a notification makes up
+/// for that, polling cannot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Stamp {
+    modified: Option<SystemTime>,
+    length: u64,
+    identity: u64,
+}
+
+impl Stamp {
+    /// Follows links: what counts is what somebody who opens the file would read.
+    pub(crate) fn of(path: &Path) -> io::Result<Self> {
+        let metadata = fs::metadata(path)?;
+        Ok(Self { modified: metadata.modified().ok(), length: metadata.len(), identity: identity(&metadata) })
+    }
+}
+
+#[cfg(unix)]
+fn identity(metadata: &Metadata) -> u64 {
+    std::os::unix::fs::MetadataExt::ino(metadata)
+}
+
+#[cfg(not(unix))]
+fn identity(_: &Metadata) -> u64 {
+    0
+}
+
+/// The file and, while it is a link, what that names; each path with all of its directories resolved.
+pub(crate) fn chain(entry: &Path) -> Vec<PathBuf> {
+    let mut hops = vec![entry.to_owned()];
+    while let Some(last) = hops.last()
+        && hops.len() <= MAX_LINKS
+        && let Ok(target) = fs::read_link(last)
+    {
+        let target = last.parent().unwrap_or(Path::new("")).join(target);
+        hops.push(resolved(&target));
+    }
+    hops
+}
+
+/// The path with everything resolved but its last component, which may be a link.
+pub(crate) fn resolved(path: &Path) -> PathBuf {
+    let parent = match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        Some(_) | None => Path::new("."),
+    };
+    match (parent.canonicalize(), path.file_name()) {
+        (Ok(parent), Some(name)) => parent.join(name),
+        _ => path.to_owned(),
+    }
+}
+
+/// The text of a directory's `.gitignore`, empty if there is none.
+pub(crate) fn read_gitignore(directory: &Path) -> String {
+    let mut text = Vec::new();
+    if let Ok(file) = fs::File::open(directory.join(GITIGNORE)) {
+        // An unreadable file has no rules, as for git.
+        let _ = io::Read::read_to_end(&mut io::Read::take(file, MAX_GITIGNORE), &mut text);
+    }
+    String::from_utf8_lossy(&text).into_owned()
+}
+
+/// The name of the files with rules.
+pub(crate) const GITIGNORE: &str = ".gitignore";
+
+/// The most bytes read of one `.gitignore`.
+const MAX_GITIGNORE: u64 = 1 << 20;
+
+/// The most links followed from one file; also what ends a circle of them.
+const MAX_LINKS: usize = 16;

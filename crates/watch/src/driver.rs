@@ -1,0 +1,267 @@
+//! The watching thread: takes notifications and looks at files, tells batches.
+//!
+//! It decides nothing about files ([`Tree`] does) and nothing about time ([`Debounce`] does). What it adds is what to do
+//! when something fails: notifications that cannot be had become polling, notifications that were lost become a look at
+//! everything, a root that vanished is waited for, a reader that is busy gets one larger batch.
+
+use std::io::ErrorKind::{NotADirectory, NotFound, PermissionDenied};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError};
+use std::time::{Duration, Instant};
+
+use tokio::sync::mpsc;
+
+use crate::debounce::{Batch, Debounce};
+use crate::error::WatchError;
+use crate::native::{self, Notifier, Reading, Sign};
+use crate::remote;
+use crate::tree::Tree;
+use crate::watch::{DEFAULT_POLL, Watch};
+use crate::watcher::Backend;
+
+/// What wakes the thread.
+#[derive(Debug)]
+pub(crate) enum Signal {
+    Signs(Vec<Sign>),
+    Broken(WatchError),
+    Stop,
+}
+
+/// Opens notifications that go to the inbox.
+pub(crate) type Opener = Box<dyn Fn(Inbox) -> notify::Result<Box<dyn Notifier>> + Send>;
+
+/// The end that the notifying thread holds. It never blocks: what does not fit is marked as lost.
+#[derive(Debug, Clone)]
+pub(crate) struct Inbox {
+    signals: SyncSender<Signal>,
+    lost: Arc<AtomicBool>,
+}
+
+impl Inbox {
+    pub(crate) fn new(signals: SyncSender<Signal>) -> Self {
+        Self { signals, lost: Arc::default() }
+    }
+
+    fn send(&self, signal: Signal) {
+        if let Err(TrySendError::Full(_)) = self.signals.try_send(signal) {
+            self.lost.store(true, Ordering::Release);
+        }
+    }
+}
+
+impl notify::EventHandler for Inbox {
+    fn handle_event(&mut self, event: notify::Result<notify::Event>) {
+        match event.map(native::read) {
+            Ok(Reading::Signs(signs)) if signs.is_empty() => {}
+            Ok(Reading::Signs(signs)) => self.send(Signal::Signs(signs)),
+            Ok(Reading::Lost) => {
+                self.lost.store(true, Ordering::Release);
+                // Wakes the thread; if there is no room, something else will.
+                self.send(Signal::Signs(Vec::new()));
+            }
+            Err(error) => self.send(Signal::Broken(WatchError::of_notifications(&error))),
+        }
+    }
+}
+
+/// What the thread owns.
+pub(crate) struct Driver {
+    tree: Tree,
+    debounce: Debounce,
+    open: Opener,
+    inbox: Inbox,
+    signals: Receiver<Signal>,
+    batches: mpsc::Sender<Batch>,
+    stop: Arc<AtomicBool>,
+    /// `None` when polling was asked for, when notifications failed, and while there is no root.
+    notifier: Option<Box<dyn Notifier>>,
+    /// The pause between looks even if notifications work.
+    poll: Option<Duration>,
+    next_look: Option<Instant>,
+    /// The root was moved or removed; when there is one again, notifications start afresh.
+    root_lost: bool,
+    /// Ready, but the reader is busy.
+    waiting: Option<Batch>,
+}
+
+impl Driver {
+    /// Opens notifications and looks at everything once.
+    pub(crate) fn start(
+        watch: Watch,
+        open: Opener,
+        inbox: Inbox,
+        signals: Receiver<Signal>,
+        batches: mpsc::Sender<Batch>,
+        stop: Arc<AtomicBool>,
+    ) -> (Self, Backend) {
+        let asked = watch.poll.map(|every| every.max(SHORTEST_POLL));
+        let mut driver = Self {
+            poll: asked.or_else(|| remote::is_shared(&watch.root).then_some(DEFAULT_POLL)),
+            tree: Tree::new(watch.root, watch.filter),
+            debounce: Debounce::new(watch.quiet, watch.at_most),
+            open,
+            inbox,
+            signals,
+            batches,
+            stop,
+            notifier: None,
+            next_look: None,
+            root_lost: false,
+            waiting: None,
+        };
+        let mut because = if asked.is_some() { None } else { driver.open_notifier().err() };
+        // What is there at the start is no change.
+        let (_, failure) = driver.look();
+        because = because.or(failure);
+        driver.plan_look();
+        let backend = match (&driver.notifier, driver.pause()) {
+            (Some(_), None) => Backend::Native,
+            (Some(_), Some(every)) => Backend::NativeAndPoll { every },
+            (None, every) => Backend::Poll { every: every.unwrap_or(DEFAULT_POLL), because },
+        };
+        (driver, backend)
+    }
+
+    /// Until the watcher is dropped.
+    pub(crate) fn run(mut self) {
+        loop {
+            self.deliver();
+            let signal = match self.wake_at() {
+                None => self.signals.recv().map_err(|_| RecvTimeoutError::Disconnected),
+                Some(at) => self.signals.recv_timeout(at.saturating_duration_since(Instant::now())),
+            };
+            if self.stop.load(Ordering::Acquire) {
+                return;
+            }
+            match signal {
+                Ok(Signal::Signs(signs)) => signs.iter().for_each(|sign| self.take(sign)),
+                Ok(Signal::Broken(error)) => self.fall_back(&error),
+                Err(RecvTimeoutError::Timeout) => {}
+                Ok(Signal::Stop) | Err(RecvTimeoutError::Disconnected) => return,
+            }
+            if self.inbox.lost.swap(false, Ordering::AcqRel) {
+                self.debounce.push_unknown(Instant::now());
+                self.look_and_report();
+            }
+            if self.next_look.is_some_and(|at| at <= Instant::now()) {
+                self.regain_root();
+                self.look_and_report();
+                self.plan_look();
+            }
+        }
+    }
+
+    fn take(&mut self, sign: &Sign) {
+        if sign.certain && sign.path == self.tree.root() && self.notifier.is_some() && !native::COVERS_TREES {
+            // Removed or renamed: the notifications now speak of something that is no longer ours.
+            self.notifier = None;
+            self.root_lost = true;
+            self.next_look = Some(Instant::now());
+            return;
+        }
+        let mut failure = None;
+        let notifier = &mut self.notifier;
+        let changed = self.tree.refresh(&sign.path, sign.certain, &mut |directory| {
+            failure = failure.take().or(ask(notifier, directory));
+        });
+        self.report(changed);
+        if let Some(error) = failure {
+            self.fall_back(&error);
+        }
+    }
+
+    fn look_and_report(&mut self) {
+        let (changed, failure) = self.look();
+        self.report(changed);
+        if let Some(error) = failure {
+            self.fall_back(&error);
+        }
+    }
+
+    /// Looks at all files. Also gives the reason if notifications are not to be had for all directories, which ends them.
+    fn look(&mut self) -> (Vec<PathBuf>, Option<WatchError>) {
+        let mut failure = None;
+        let notifier = &mut self.notifier;
+        let changed = self.tree.scan(&mut |directory| {
+            failure = failure.take().or(ask(notifier, directory));
+        });
+        if failure.is_some() {
+            self.notifier = None;
+        }
+        (changed, failure)
+    }
+
+    fn report(&mut self, changed: Vec<PathBuf>) {
+        let now = Instant::now();
+        changed.into_iter().for_each(|path| self.debounce.push(now, path));
+    }
+
+    fn open_notifier(&mut self) -> Result<(), WatchError> {
+        let notifier = (self.open)(self.inbox.clone()).map_err(|error| WatchError::of_notifications(&error))?;
+        self.notifier = Some(notifier);
+        Ok(())
+    }
+
+    /// If the root was lost and is there again, opens notifications anew. The look that follows asks for directories.
+    fn regain_root(&mut self) {
+        if self.root_lost && self.tree.root().is_dir() {
+            self.root_lost = false;
+            if let Err(error) = self.open_notifier() {
+                self.fall_back(&error);
+            }
+        }
+    }
+
+    /// Notifications failed: from now on, looking has to do.
+    fn fall_back(&mut self, error: &WatchError) {
+        tracing::warn!(root = %self.tree.root().display(), "{error}");
+        self.notifier = None;
+        self.plan_look();
+    }
+
+    fn plan_look(&mut self) {
+        self.next_look = self.pause().map(|pause| Instant::now() + pause);
+    }
+
+    fn pause(&self) -> Option<Duration> {
+        self.poll.or_else(|| self.notifier.is_none().then_some(DEFAULT_POLL))
+    }
+
+    fn deliver(&mut self) {
+        if let Some(batch) = self.debounce.poll(Instant::now()) {
+            match &mut self.waiting {
+                Some(waiting) => waiting.merge(batch),
+                None => self.waiting = Some(batch),
+            }
+        }
+        if let Some(batch) = self.waiting.take()
+            && let Err(mpsc::error::TrySendError::Full(batch)) = self.batches.try_send(batch)
+        {
+            self.waiting = Some(batch);
+        }
+    }
+
+    fn wake_at(&self) -> Option<Instant> {
+        let again = self.waiting.as_ref().map(|_| Instant::now() + BUSY_READER);
+        [self.debounce.deadline(), self.next_look, again].into_iter().flatten().min()
+    }
+}
+
+/// Asks for notifications about one directory. What goes wrong with that directory alone, because it is gone again or may
+/// not be read, shows when it is listed; the rest concerns all that follow.
+fn ask(notifier: &mut Option<Box<dyn Notifier>>, directory: &Path) -> Option<WatchError> {
+    let error = notifier.as_mut()?.watch(directory).err()?;
+    match &error.kind {
+        notify::ErrorKind::PathNotFound => None,
+        notify::ErrorKind::Io(io) if matches!(io.kind(), NotFound | PermissionDenied | NotADirectory) => None,
+        _ => Some(WatchError::of_notifications(&error)),
+    }
+}
+
+/// Looking more often than this would be a busy loop.
+const SHORTEST_POLL: Duration = Duration::from_millis(10);
+
+/// How long until a busy reader is tried again.
+const BUSY_READER: Duration = Duration::from_millis(10);

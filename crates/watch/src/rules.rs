@@ -1,0 +1,52 @@
+//! What `.gitignore` files say, as text in and verdicts out; reading the files is left to the tree.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use ignore::Match;
+use ignore::gitignore::{Gitignore, GitignoreBuilder};
+
+/// The rules of every directory that has any.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Rules {
+    of: HashMap<PathBuf, Gitignore>,
+}
+
+impl Rules {
+    /// Sets what the `.gitignore` in `directory` says; an empty text says nothing. Lines that are no valid pattern are
+    /// skipped, as git does.
+    pub(crate) fn set(&mut self, directory: &Path, text: &str) {
+        let mut builder = GitignoreBuilder::new(directory);
+        for line in text.lines() {
+            if let Err(error) = builder.add_line(None, line) {
+                tracing::debug!(directory = %directory.display(), line, %error, "not a pattern");
+            }
+        }
+        match builder.build() {
+            Ok(rules) if !rules.is_empty() => {
+                self.of.insert(directory.to_owned(), rules);
+            }
+            Ok(_) => {
+                self.of.remove(directory);
+            }
+            Err(error) => {
+                tracing::warn!(directory = %directory.display(), %error, "cannot use .gitignore");
+                self.of.remove(directory);
+            }
+        }
+    }
+
+    /// Whether `path` itself is ignored, given that the directories above it are not: the nearest file with an opinion
+    /// decides.
+    pub(crate) fn ignore(&self, path: &Path, is_directory: bool) -> bool {
+        for directory in path.ancestors().skip(1) {
+            let Some(rules) = self.of.get(directory) else { continue };
+            match rules.matched(path, is_directory) {
+                Match::Ignore(_) => return true,
+                Match::Whitelist(_) => return false,
+                Match::None => {}
+            }
+        }
+        false
+    }
+}

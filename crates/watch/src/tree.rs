@@ -1,0 +1,294 @@
+//! What is known of the files on disk, and how it differs from what is there now.
+//!
+//! Directories are entered from the top, each one being watched *before* it is listed: whatever appears in between is
+//! found by the listing, whatever appears later raises a notification. The nearest directories come first, so that a
+//! bound that is hit costs the deepest ones.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::ops::Bound;
+use std::path::{Path, PathBuf};
+
+use crate::disk::{GITIGNORE, Stamp, chain, read_gitignore};
+use crate::filter::Filter;
+
+/// The most directories that are entered. Deeper ones are left out, and the log says so: this happens to someone who
+/// keeps a tool in the home directory, not to a project.
+pub const MAX_DIRECTORIES: usize = 8_192;
+
+/// The most files that are remembered. With notifications further files still count, but polling does not see them.
+pub const MAX_FILES: usize = 65_536;
+
+/// Wanted files below one root.
+pub(crate) struct Tree {
+    root: PathBuf,
+    filter: Filter,
+    /// What was asked for by name; the filter's list also has the targets of these, if they are links.
+    entries: BTreeSet<PathBuf>,
+    directories: BTreeMap<PathBuf, Directory>,
+    /// Files asked for by name that lie in no entered directory.
+    elsewhere: BTreeMap<PathBuf, Option<Stamp>>,
+    /// Those of them whose directories were announced.
+    elsewhere_watched: BTreeSet<PathBuf>,
+    files: usize,
+    bounds: Bounds,
+    /// A bound was hit, which is said once.
+    complained: bool,
+}
+
+/// [`MAX_DIRECTORIES`] and [`MAX_FILES`].
+struct Bounds {
+    directories: usize,
+    files: usize,
+}
+
+/// What a directory held when it was last looked at.
+#[derive(Default)]
+struct Directory {
+    files: BTreeMap<OsString, Stamp>,
+    entered: BTreeSet<OsString>,
+    gitignore: Option<Stamp>,
+}
+
+/// Is told of each directory before it is listed, so that it can be watched from then on.
+pub(crate) type OnDirectory<'a> = &'a mut dyn FnMut(&Path);
+
+impl Tree {
+    /// Knows nothing yet; `root` and the files the filter names are absolute.
+    pub(crate) fn new(root: PathBuf, filter: Filter) -> Self {
+        let entries = filter.named().clone();
+        Self {
+            root,
+            filter,
+            entries,
+            directories: BTreeMap::new(),
+            elsewhere: BTreeMap::new(),
+            elsewhere_watched: BTreeSet::new(),
+            files: 0,
+            bounds: Bounds { directories: MAX_DIRECTORIES, files: MAX_FILES },
+            complained: false,
+        }
+    }
+
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Looks at everything and says which wanted files differ from what was known.
+    pub(crate) fn scan(&mut self, on_directory: OnDirectory<'_>) -> Vec<PathBuf> {
+        let mut changed = Vec::new();
+        self.read_rules_above();
+        self.enter(self.root.clone(), on_directory, &mut changed);
+        self.elsewhere_watched.clear();
+        self.follow_links(on_directory, &mut changed);
+        changed
+    }
+
+    /// Looks at one path that a notification named. `certain`: the notification says that it changed; otherwise the
+    /// look decides.
+    pub(crate) fn refresh(&mut self, path: &Path, certain: bool, on_directory: OnDirectory<'_>) -> Vec<PathBuf> {
+        let mut changed = Vec::new();
+        let known_parent = path.parent().is_some_and(|parent| self.directories.contains_key(parent));
+        if path == self.root {
+            if certain {
+                self.enter(path.to_owned(), on_directory, &mut changed);
+            }
+        } else if known_parent {
+            self.refresh_inside(path, certain, on_directory, &mut changed);
+        } else if self.filter.names(path) {
+            let now = Stamp::of(path).ok();
+            let before = self.elsewhere.insert(path.to_owned(), now);
+            if before.flatten() != now || certain && now.is_some() {
+                changed.push(path.to_owned());
+            }
+        }
+        if self.filter.names(path) {
+            self.follow_links(on_directory, &mut changed);
+        }
+        changed
+    }
+
+    fn refresh_inside(
+        &mut self,
+        path: &Path,
+        certain: bool,
+        on_directory: OnDirectory<'_>,
+        changed: &mut Vec<PathBuf>,
+    ) {
+        let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else { return };
+        let is_directory = fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_dir());
+        if name == GITIGNORE {
+            self.enter(parent.to_owned(), on_directory, changed);
+        } else if is_directory {
+            let entered = self.directories.contains_key(path);
+            if (certain || !entered) && self.filter.enters(path) {
+                self.drop_file(path, changed);
+                if let Some(directory) = self.directories.get_mut(parent) {
+                    directory.entered.insert(name.to_owned());
+                }
+                self.enter(path.to_owned(), on_directory, changed);
+            }
+        } else {
+            self.forget(path, Some(&mut *changed));
+            if let Some(directory) = self.directories.get_mut(parent) {
+                directory.entered.remove(name);
+            }
+            if self.filter.wants(path) {
+                self.refresh_file(path, certain, changed);
+            }
+        }
+    }
+
+    fn refresh_file(&mut self, path: &Path, certain: bool, changed: &mut Vec<PathBuf>) {
+        let Ok(now) = Stamp::of(path) else { return self.drop_file(path, changed) };
+        let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else { return };
+        let full = self.files >= self.bounds.files;
+        let Some(directory) = self.directories.get_mut(parent) else { return };
+        let before = match directory.files.get_mut(name) {
+            Some(stamp) => Some(std::mem::replace(stamp, now)),
+            None if full => None,
+            None => {
+                self.files += 1;
+                directory.files.insert(name.to_owned(), now)
+            }
+        };
+        if certain || before != Some(now) {
+            changed.push(path.to_owned());
+        }
+    }
+
+    /// The file is gone, if it was ever there.
+    fn drop_file(&mut self, path: &Path, changed: &mut Vec<PathBuf>) {
+        let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else { return };
+        let Some(directory) = self.directories.get_mut(parent) else { return };
+        if directory.files.remove(name).is_some() {
+            self.files -= 1;
+            changed.push(path.to_owned());
+        }
+    }
+
+    /// The directory is no longer entered. Its files are gone, or, without `changed`, only out of sight.
+    fn forget(&mut self, path: &Path, mut changed: Option<&mut Vec<PathBuf>>) {
+        while let Some((below, _)) = self.directories.range::<Path, _>((Bound::Included(path), Bound::Unbounded)).next()
+        {
+            if !below.starts_with(path) {
+                return;
+            }
+            let below = below.clone();
+            let Some(directory) = self.directories.remove(&below) else { return };
+            self.filter.set_gitignore(&below, "");
+            self.files -= directory.files.len();
+            if let Some(changed) = changed.as_deref_mut() {
+                changed.extend(directory.files.keys().map(|name| below.join(name)));
+            }
+        }
+    }
+
+    /// Lists a directory and all that are entered below it.
+    fn enter(&mut self, from: PathBuf, on_directory: OnDirectory<'_>, changed: &mut Vec<PathBuf>) {
+        let mut queue = VecDeque::from([from]);
+        while let Some(path) = queue.pop_front() {
+            if !self.directories.contains_key(&path) && self.directories.len() >= self.bounds.directories {
+                self.complain("too many directories; the deepest are not watched, list large ones in .gitignore");
+                continue;
+            }
+            on_directory(&path);
+            match self.list(&path, changed) {
+                Ok(listed) => queue.extend(listed),
+                Err(error) => {
+                    if error.kind() != io::ErrorKind::NotFound {
+                        tracing::warn!(directory = %path.display(), %error, "cannot watch this directory");
+                    }
+                    self.forget(&path, Some(&mut *changed));
+                }
+            }
+        }
+    }
+
+    /// Lists one directory, compares it with what was known, and says which directories to enter next.
+    ///
+    /// Under new rules a file that goes out of sight has not changed. One that comes into sight counts: it cannot be
+    /// told from one that was just written.
+    fn list(&mut self, path: &Path, changed: &mut Vec<PathBuf>) -> io::Result<Vec<PathBuf>> {
+        let entries = fs::read_dir(path)?;
+        let mut before = self.directories.remove(path).unwrap_or_default();
+        self.files -= before.files.len();
+        let mut now = Directory { gitignore: Stamp::of(&path.join(GITIGNORE)).ok(), ..Directory::default() };
+        if now.gitignore != before.gitignore {
+            self.filter.set_gitignore(path, &read_gitignore(path));
+        }
+        let mut next = Vec::new();
+        for entry in entries.flatten() {
+            let (path, name) = (entry.path(), entry.file_name());
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                if self.filter.enters(&path) {
+                    next.push(path);
+                    now.entered.insert(name);
+                } else if before.entered.remove(&name) {
+                    self.forget(&path, None);
+                }
+                continue;
+            }
+            if !self.filter.wants(&path) {
+                before.files.remove(&name);
+                continue;
+            }
+            // Gone again already: it stays among those known before, and so among those that are missing now.
+            let Ok(stamp) = Stamp::of(&path) else { continue };
+            if self.files + now.files.len() >= self.bounds.files {
+                self.complain("too many files; polling does not see all of them, list large directories in .gitignore");
+                continue;
+            }
+            if before.files.remove(&name) != Some(stamp) {
+                changed.push(path);
+            }
+            now.files.insert(name, stamp);
+        }
+        for gone in before.entered.difference(&now.entered) {
+            self.forget(&path.join(gone), Some(&mut *changed));
+        }
+        changed.extend(before.files.keys().map(|gone| path.join(gone)));
+        self.files += now.files.len();
+        self.directories.insert(path.to_owned(), now);
+        Ok(next)
+    }
+
+    /// Follows each named file link by link, and watches the directory of every link's target.
+    fn follow_links(&mut self, on_directory: OnDirectory<'_>, changed: &mut Vec<PathBuf>) {
+        let named = self.entries.iter().flat_map(|entry| chain(entry)).collect::<BTreeSet<_>>();
+        let outside = |path: &PathBuf| path.parent().is_none_or(|parent| !self.directories.contains_key(parent));
+        let mut elsewhere = BTreeMap::new();
+        for path in named.iter().filter(|path| outside(path)) {
+            let known = self.elsewhere.get(path).copied();
+            if self.elsewhere_watched.insert(path.clone()) {
+                path.parent().into_iter().for_each(&mut *on_directory);
+            }
+            let now = Stamp::of(path).ok();
+            if known.is_some_and(|known| known != now) {
+                changed.push(path.clone());
+            }
+            elsewhere.insert(path.clone(), now);
+        }
+        self.elsewhere_watched.retain(|path| elsewhere.contains_key(path));
+        self.elsewhere = elsewhere;
+        self.filter.set_named(named);
+    }
+
+    /// Reads the `.gitignore` files above the root, up to the top of the repository; outside of one there are none.
+    fn read_rules_above(&mut self) {
+        let above = self.root.ancestors().skip(1);
+        let within = self.root.ancestors().position(|directory| directory.join(".git").exists()).unwrap_or(0);
+        for directory in above.take(within) {
+            self.filter.set_gitignore(directory, &read_gitignore(directory));
+        }
+    }
+
+    fn complain(&mut self, what: &str) {
+        if !self.complained {
+            self.complained = true;
+            tracing::warn!(root = %self.root.display(), "{what}");
+        }
+    }
+}
