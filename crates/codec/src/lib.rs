@@ -10,7 +10,7 @@
 //!
 //! [`Decoder`] cuts such a stream into [`Frame`]s, [`Encoder`] writes them. Neither does I/O, keeps time or knows what a
 //! frame is an answer to; whoever reads and writes decides that. The crate is enough to write a tool process in Rust,
-//! see `examples/tool_peer.rs`.
+//! see `examples/tool_peer`.
 //!
 //! # What a peer cannot do
 //!
