@@ -265,3 +265,6 @@ const SHORTEST_POLL: Duration = Duration::from_millis(10);
 
 /// How long until a busy reader is tried again.
 const BUSY_READER: Duration = Duration::from_millis(10);
+
+#[cfg(test)]
+mod tests;

@@ -237,11 +237,12 @@ impl Tree {
             }
             // Gone again already: it stays among those known before, and so among those that are missing now.
             let Ok(stamp) = Stamp::of(&path) else { continue };
+            let was = before.files.remove(&name);
             if self.files + now.files.len() >= self.bounds.files {
                 self.complain("too many files; polling does not see all of them, list large directories in .gitignore");
                 continue;
             }
-            if before.files.remove(&name) != Some(stamp) {
+            if was != Some(stamp) {
                 changed.push(path);
             }
             now.files.insert(name, stamp);
@@ -292,3 +293,6 @@ impl Tree {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,185 @@
+//! What the driver does when notifications fail, with notifications of our own.
+
+use std::fs;
+use std::sync::Mutex;
+use std::sync::mpsc::sync_channel;
+
+use notify::event::{DataChange, EventKind, Flag, ModifyKind};
+use notify::{Event, EventHandler};
+use tempfile::TempDir;
+
+use super::*;
+use crate::watcher::Watcher;
+
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Grants so many requests and refuses the rest.
+struct Granting(usize, fn() -> notify::Error);
+
+impl Notifier for Granting {
+    fn watch(&mut self, _: &Path) -> notify::Result<()> {
+        self.0 = self.0.checked_sub(1).ok_or_else(self.1)?;
+        Ok(())
+    }
+}
+
+struct Bench {
+    root: PathBuf,
+    batches: mpsc::Receiver<Batch>,
+    watcher: Watcher,
+    inbox: Arc<Mutex<Option<Inbox>>>,
+    _directory: TempDir,
+}
+
+impl Bench {
+    fn new(open: impl Fn() -> notify::Result<Granting> + Send + 'static) -> Self {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let root = directory.path().canonicalize().expect("it exists");
+        fs::create_dir(root.join("sub")).expect("writable");
+        fs::write(root.join("tools.py"), "").expect("writable");
+        let inbox = Arc::new(Mutex::new(None));
+        let opener: Opener = Box::new({
+            let inbox = Arc::clone(&inbox);
+            move |given| {
+                *inbox.lock().expect("no panic holds it") = Some(given);
+                Ok(Box::new(open()?))
+            }
+        });
+        let (watcher, batches) = Watcher::spawn_with(Watch::file(root.join("tools.py")), opener).expect("it starts");
+        Self { root, batches, watcher, inbox, _directory: directory }
+    }
+
+    fn notify(&self, event: notify::Result<Event>) {
+        self.inbox.lock().expect("no panic holds it").as_mut().expect("it was opened").handle_event(event);
+    }
+
+    /// Writes a file and waits until it is reported.
+    async fn write_is_reported(&mut self, name: &str) -> Batch {
+        fs::write(self.root.join(name), "written").expect("writable");
+        self.is_reported(name).await
+    }
+
+    async fn is_reported(&mut self, name: &str) -> Batch {
+        loop {
+            let batch = tokio::time::timeout(PATIENCE, self.batches.recv()).await.expect("in time").expect("it runs");
+            if batch.paths.contains(&self.root.join(name)) {
+                return batch;
+            }
+        }
+    }
+}
+
+fn limit() -> notify::Error {
+    notify::Error::new(notify::ErrorKind::MaxFilesWatch)
+}
+
+fn gone() -> notify::Error {
+    notify::Error::new(notify::ErrorKind::PathNotFound)
+}
+
+#[tokio::test]
+async fn without_a_queue_for_notifications_it_polls_and_says_why() {
+    let mut bench = Bench::new(|| Err(notify::Error::io(std::io::Error::from_raw_os_error(24))));
+    let Backend::Poll { every: DEFAULT_POLL, because: Some(WatchError::NoInstancesLeft) } = bench.watcher.backend()
+    else {
+        panic!("{:?}", bench.watcher.backend());
+    };
+    bench.write_is_reported("m.py").await;
+}
+
+#[tokio::test]
+async fn without_watches_for_all_directories_it_polls_and_says_why() {
+    let mut bench = Bench::new(|| Ok(Granting(1, limit)));
+    let Backend::Poll { because: Some(WatchError::NoWatchesLeft), .. } = bench.watcher.backend() else {
+        panic!("{:?}", bench.watcher.backend());
+    };
+    bench.write_is_reported("sub/m.py").await;
+}
+
+#[tokio::test]
+async fn a_directory_that_is_gone_again_is_no_reason_to_poll() {
+    let bench = Bench::new(|| Ok(Granting(0, gone)));
+    assert!(matches!(bench.watcher.backend(), Backend::Native | Backend::NativeAndPoll { .. }));
+}
+
+#[tokio::test]
+async fn running_out_of_watches_later_leads_to_polling() {
+    let mut bench = Bench::new(|| Ok(Granting(2, limit)));
+    assert!(matches!(bench.watcher.backend(), Backend::Native | Backend::NativeAndPoll { .. }));
+    fs::create_dir(bench.root.join("new")).unwrap();
+    bench.notify(Ok(changed(&bench.root.join("new"))));
+    // Nobody notifies of this one.
+    bench.write_is_reported("new/m.py").await;
+}
+
+#[tokio::test]
+async fn notifications_that_break_lead_to_polling() {
+    let mut bench = Bench::new(|| Ok(Granting(9, limit)));
+    bench.notify(Err(notify::Error::generic("broken")));
+    bench.write_is_reported("m.py").await;
+}
+
+#[tokio::test]
+async fn lost_notifications_lead_to_a_look_at_everything() {
+    let mut bench = Bench::new(|| Ok(Granting(9, limit)));
+    fs::write(bench.root.join("m.py"), "").unwrap();
+    bench.notify(Ok(Event::new(EventKind::Other).set_flag(Flag::Rescan)));
+    assert!(bench.is_reported("m.py").await.overflow);
+}
+
+#[tokio::test]
+async fn a_root_that_was_lost_is_asked_for_anew() {
+    let opened = Arc::new(std::sync::atomic::AtomicUsize::new(0));
+    let mut bench = Bench::new({
+        let opened = Arc::clone(&opened);
+        move || {
+            // A second time there is nothing to open.
+            if opened.fetch_add(1, Ordering::Relaxed) == 0 { Ok(Granting(9, limit)) } else { Err(limit()) }
+        }
+    });
+    bench.notify(Ok(changed(&bench.root)));
+    bench.write_is_reported("m.py").await;
+    assert_eq!(opened.load(Ordering::Relaxed), 2);
+}
+
+#[test]
+fn what_does_not_fit_is_marked_as_lost() {
+    let (signals, received) = sync_channel(1);
+    let mut inbox = Inbox::new(signals);
+    inbox.handle_event(Ok(Event::new(EventKind::Access(notify::event::AccessKind::Read)).add_path("a".into())));
+    inbox.handle_event(Ok(changed(Path::new("a"))));
+    assert!(!inbox.lost.load(Ordering::Relaxed));
+    inbox.handle_event(Ok(changed(Path::new("b"))));
+    assert!(inbox.lost.load(Ordering::Relaxed));
+    let Ok(Signal::Signs(signs)) = received.try_recv() else { panic!("one fits") };
+    assert_eq!(signs[0].path, Path::new("a"));
+}
+
+#[test]
+fn a_batch_waits_for_a_busy_reader_and_grows() {
+    let directory = tempfile::tempdir().unwrap();
+    let (signals, received) = sync_channel(1);
+    let (batches, mut reader) = mpsc::channel(1);
+    let watch = Watch { quiet: Duration::ZERO, ..Watch::directory(directory.path(), crate::filter::Filter::new()) };
+    let open: Opener = Box::new(|_| Ok(Box::new(Granting(9, limit))));
+    let (mut driver, _) = Driver::start(watch, open, Inbox::new(signals), received, batches, Arc::default());
+    assert!(driver.notifier.is_some());
+    for name in ["a", "b", "c"] {
+        driver.report(vec![name.into()]);
+        driver.deliver();
+    }
+    assert!(driver.wake_at().is_some_and(|at| at <= Instant::now() + BUSY_READER), "it tries again");
+    assert_eq!(reader.try_recv().unwrap().paths, ["a".into()].into());
+    assert!(reader.try_recv().is_err());
+    driver.deliver();
+    assert_eq!(reader.try_recv().unwrap().paths, ["b".into(), "c".into()].into());
+    driver.deliver();
+    assert!(reader.try_recv().is_err());
+    driver.poll = None;
+    driver.plan_look();
+    assert_eq!(driver.wake_at(), None, "nothing is left to wait for");
+}
+
+fn changed(path: &Path) -> Event {
+    Event::new(EventKind::Modify(ModifyKind::Data(DataChange::Any))).add_path(path.to_owned())
+}
