@@ -1,0 +1,161 @@
+//! What a call knows about who called it, and how it reports back while it runs.
+
+use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use protomcp_types::{
+    Amount, ClientCapabilities, Implementation, Level, Progress, ProgressToken, ProtocolVersion, RawJson, RequestId,
+};
+use tokio::sync::Notify;
+
+use crate::outbox::Outbox;
+use crate::session::{Client, SessionId, Ticket};
+
+/// The surroundings of one call. Cloning is cheap.
+#[derive(Clone)]
+pub struct Context(Arc<Call>);
+
+struct Call {
+    session: SessionId,
+    client: Arc<Client>,
+    ticket: Ticket,
+    token: Option<ProgressToken>,
+    outbox: Arc<Outbox>,
+    cancelled: AtomicBool,
+    wake: Notify,
+    /// The last progress that was sent.
+    reached: Mutex<Option<Amount>>,
+}
+
+impl Context {
+    pub(crate) fn new(
+        session: SessionId,
+        client: Arc<Client>,
+        ticket: Ticket,
+        token: Option<ProgressToken>,
+        outbox: Arc<Outbox>,
+    ) -> Self {
+        let reached = Mutex::new(None);
+        Self(Arc::new(Call {
+            session,
+            client,
+            ticket,
+            token,
+            outbox,
+            cancelled: AtomicBool::new(false),
+            wake: Notify::new(),
+            reached,
+        }))
+    }
+
+    /// A context without a host behind it, for tests of services: what it reports goes nowhere.
+    #[must_use]
+    pub fn detached() -> Self {
+        let client = Client {
+            version: ProtocolVersion::NEWEST_STATEFUL,
+            implementation: Implementation::new("detached", ""),
+            capabilities: ClientCapabilities::new(),
+        };
+        let ticket = Ticket { number: 0, id: RequestId::from(0) };
+        Self::new(SessionId::DETACHED, Arc::new(client), ticket, None, Outbox::closed())
+    }
+
+    /// The session that the request came from.
+    #[must_use]
+    pub fn session(&self) -> SessionId {
+        self.0.session
+    }
+
+    /// The id of the request, as the host chose it.
+    #[must_use]
+    pub fn request_id(&self) -> &RequestId {
+        &self.0.ticket.id
+    }
+
+    /// The revision that host and server have agreed on.
+    #[must_use]
+    pub fn protocol_version(&self) -> ProtocolVersion {
+        self.0.client.version
+    }
+
+    /// Who the host is.
+    #[must_use]
+    pub fn client(&self) -> &Implementation {
+        &self.0.client.implementation
+    }
+
+    /// What the host can do.
+    #[must_use]
+    pub fn capabilities(&self) -> &ClientCapabilities {
+        &self.0.client.capabilities
+    }
+
+    /// Whether the host does not want the answer any more, or the server shuts down.
+    #[must_use]
+    pub fn is_cancelled(&self) -> bool {
+        self.0.cancelled.load(Ordering::Acquire)
+    }
+
+    /// Waits until [`Context::is_cancelled`].
+    pub async fn cancelled(&self) {
+        loop {
+            let woken = self.0.wake.notified();
+            if self.is_cancelled() {
+                return;
+            }
+            woken.await;
+        }
+    }
+
+    /// The token under which the host wants progress; without one [`Context::progress`] does nothing.
+    #[must_use]
+    pub fn progress_token(&self) -> Option<&ProgressToken> {
+        self.0.token.as_ref()
+    }
+
+    /// Tells the host how far the call has come. What does not grow is dropped (MCP 2025-11-25,
+    /// basic/utilities/progress), and so is everything after the answer.
+    pub fn progress(&self, progress: &Progress) {
+        let Some(token) = &self.0.token else { return };
+        let mut reached = self.0.reached.lock().unwrap_or_else(PoisonError::into_inner);
+        let grows = reached.is_none_or(|reached| progress.progress > reached);
+        if !grows || self.is_cancelled() {
+            tracing::debug!(request = %self.0.ticket.id, ?progress, "progress does not grow: dropped");
+            return;
+        }
+        if let Some(notification) = progress.to_notification(token, self.0.client.version) {
+            *reached = Some(progress.progress);
+            // Sent under the lock, so that two reporters cannot overtake each other.
+            self.0.outbox.progress(&self.0.ticket, notification);
+        }
+    }
+
+    /// Sends the host a log message, if it wants messages of this level.
+    pub fn log(&self, level: Level, logger: Option<&str>, data: &RawJson) {
+        self.0.outbox.log(level, logger, data);
+    }
+
+    pub(crate) fn ticket(&self) -> &Ticket {
+        &self.0.ticket
+    }
+
+    pub(crate) fn outbox(&self) -> &Arc<Outbox> {
+        &self.0.outbox
+    }
+
+    pub(crate) fn cancel(&self) {
+        self.0.cancelled.store(true, Ordering::Release);
+        self.0.wake.notify_waiters();
+    }
+}
+
+impl fmt::Debug for Context {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Context")
+            .field("session", &self.0.session)
+            .field("request", &self.0.ticket.id)
+            .field("cancelled", &self.is_cancelled())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,75 @@
+//! What a server says about itself, and the limits it keeps.
+
+use std::time::Duration;
+
+use protomcp_types::{Implementation, ServerCapabilities};
+
+/// The server's half of the handshake.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct ServerInfo {
+    /// Who it is.
+    pub implementation: Implementation,
+    /// What it can do. A session answers `logging/setLevel` only when `logging` is among it.
+    pub capabilities: ServerCapabilities,
+    /// How to use it, for the model.
+    pub instructions: Option<String>,
+}
+
+impl ServerInfo {
+    /// A server with changing tools and log messages.
+    #[must_use]
+    pub fn new(name: impl Into<String>, version: impl Into<String>) -> Self {
+        Self {
+            implementation: Implementation::new(name, version),
+            capabilities: ServerCapabilities::default().with_tools().with_logging(),
+            instructions: None,
+        }
+    }
+
+    /// Sets the title, for people.
+    #[must_use]
+    pub fn with_title(mut self, title: impl Into<String>) -> Self {
+        self.implementation.title = Some(title.into());
+        self
+    }
+
+    /// Sets the instructions, for the model.
+    #[must_use]
+    pub fn with_instructions(mut self, instructions: impl Into<String>) -> Self {
+        self.instructions = Some(instructions.into());
+        self
+    }
+}
+
+/// What one session may grow to, and how long things may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Requests that are running or whose answer is not written yet. One more is answered with −32603 at once.
+    pub max_pending: usize,
+    /// Messages given to a transport that has not written them yet. At this many the session stops reading until the
+    /// host has read something.
+    pub max_unsent: usize,
+    /// Progress and log messages on their way to the host. One more is dropped, counted, and reported once there is
+    /// room again.
+    pub max_notices: usize,
+    /// How long calls may go on after the host has closed its end or the server was told to shut down.
+    pub drain_timeout: Duration,
+    /// How long a cancelled call may clean up before it is dropped.
+    pub cancel_grace: Duration,
+    /// How long after a change, and after the answer of the call that may have caused it, the host is told that a list
+    /// has changed. Changes in between are told together.
+    pub announce_delay: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            max_pending: 1024,
+            max_unsent: 4096,
+            max_notices: 1024,
+            drain_timeout: Duration::from_secs(5),
+            cancel_grace: Duration::from_secs(1),
+            announce_delay: Duration::from_millis(10),
+        }
+    }
+}

@@ -1,0 +1,5 @@
+//! Layers that any server may want.
+
+pub mod limit;
+pub mod timeout;
+pub mod trace;

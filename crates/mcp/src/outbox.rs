@@ -1,0 +1,124 @@
+//! The way from everywhere to one session's task.
+//!
+//! Answers, progress, log messages and change notices all take the same channel, so that what a call reports stays in
+//! front of its answer. The channel itself has no bound; what goes into it has: answers by the number of pending
+//! requests, notices by a count that only goes down when the host has read them, change notices by a flag.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
+
+use protomcp_types::{ErrorObject, Level, Members, Notification, RawJson, method};
+use tokio::sync::mpsc;
+
+use crate::request::ServerResult;
+use crate::session::Ticket;
+
+/// What a session's task is told.
+#[derive(Debug)]
+pub(crate) enum Event {
+    /// A call has ended; `None`: it was dropped after it had been cancelled.
+    Done(Ticket, Option<Result<ServerResult, ErrorObject>>),
+    /// A call has come further.
+    Progress(Ticket, Notification),
+    /// Somebody wants the host to know something.
+    Log(Level, Notification),
+    /// The tool list has changed.
+    ToolsChanged,
+}
+
+#[derive(Debug)]
+pub(crate) struct Outbox {
+    events: mpsc::UnboundedSender<Event>,
+    /// The least serious level that the host wants.
+    level: AtomicU8,
+    /// Notices that are queued or not written yet.
+    notices: AtomicUsize,
+    max_notices: usize,
+    /// Notices that found no room since it was last looked at.
+    dropped: AtomicUsize,
+    /// Whether a change notice is on its way.
+    tools_changed: AtomicBool,
+}
+
+impl Outbox {
+    pub(crate) fn new(max_notices: usize, level: Level) -> (Arc<Self>, mpsc::UnboundedReceiver<Event>) {
+        let (events, receiver) = mpsc::unbounded_channel();
+        let outbox = Self {
+            events,
+            level: AtomicU8::new(level as u8),
+            notices: AtomicUsize::new(0),
+            max_notices,
+            dropped: AtomicUsize::new(0),
+            tools_changed: AtomicBool::new(false),
+        };
+        (Arc::new(outbox), receiver)
+    }
+
+    /// One that nobody reads.
+    pub(crate) fn closed() -> Arc<Self> {
+        Self::new(0, Level::Emergency).0
+    }
+
+    pub(crate) fn done(&self, ticket: Ticket, outcome: Option<Result<ServerResult, ErrorObject>>) {
+        self.send(Event::Done(ticket, outcome));
+    }
+
+    pub(crate) fn progress(&self, ticket: &Ticket, notification: Notification) {
+        if self.room() {
+            self.send(Event::Progress(ticket.clone(), notification));
+        }
+    }
+
+    pub(crate) fn log(&self, level: Level, logger: Option<&str>, data: &RawJson) {
+        if level as u8 >= self.level.load(Ordering::Relaxed) && self.room() {
+            self.send(Event::Log(level, log_message(level, logger, data)));
+        }
+    }
+
+    pub(crate) fn tools_changed(&self) {
+        if !self.tools_changed.swap(true, Ordering::AcqRel) {
+            self.send(Event::ToolsChanged);
+        }
+    }
+
+    /// From here on, changes are new ones.
+    pub(crate) fn tools_change_seen(&self) {
+        self.tools_changed.store(false, Ordering::Release);
+    }
+
+    pub(crate) fn set_level(&self, level: Level) {
+        self.level.store(level as u8, Ordering::Relaxed);
+    }
+
+    /// `count` notices have left. Returns how many found no room in the meantime.
+    pub(crate) fn notices_left(&self, count: usize) -> usize {
+        if count > 0 {
+            self.notices.fetch_sub(count, Ordering::Relaxed);
+        }
+        if self.dropped.load(Ordering::Relaxed) == 0 { 0 } else { self.dropped.swap(0, Ordering::Relaxed) }
+    }
+
+    fn room(&self) -> bool {
+        let room = self.notices.fetch_add(1, Ordering::Relaxed) < self.max_notices;
+        if !room {
+            self.notices.fetch_sub(1, Ordering::Relaxed);
+            self.dropped.fetch_add(1, Ordering::Relaxed);
+        }
+        room
+    }
+
+    fn send(&self, event: Event) {
+        // The session is over when nobody listens, and with it everything that could be told.
+        drop(self.events.send(event));
+    }
+}
+
+/// `notifications/message` (MCP 2025-11-25, server/utilities/logging).
+pub(crate) fn log_message(level: Level, logger: Option<&str>, data: &RawJson) -> Notification {
+    let mut params = Members::new().with("level", RawJson::text(level.as_str()));
+    if let Some(logger) = logger {
+        params.insert("logger", RawJson::text(logger));
+    }
+    params.insert("data", data.clone());
+    Notification { method: method::LOG.into(), params: params.into() }
+}

@@ -1,0 +1,77 @@
+//! The single match from a request to the handler's method.
+
+use std::any::Any;
+use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
+use std::task::Poll;
+
+use protomcp_types::{CallToolResult, ErrorObject};
+
+use crate::context::Context;
+use crate::handler::Handler;
+use crate::request::{ServerRequest, ServerResult};
+use crate::service::Service;
+use crate::session::{SessionId, SessionView};
+
+/// Makes a [`Service`] of a [`Handler`].
+#[derive(Debug)]
+pub struct Router<H>(H);
+
+impl<H: Handler> Router<H> {
+    /// Wraps a handler.
+    pub fn new(handler: H) -> Self {
+        Self(handler)
+    }
+
+    /// The handler.
+    pub fn handler(&self) -> &H {
+        &self.0
+    }
+}
+
+impl<H: Handler> Service for Router<H> {
+    async fn call(&self, request: ServerRequest, context: Context) -> Result<ServerResult, ErrorObject> {
+        match request {
+            ServerRequest::ListTools(request) => self.0.list_tools(request, context).await.map(ServerResult::ListTools),
+            ServerRequest::CallTool(call) => {
+                let name = call.name.clone();
+                match panic_as_value(|| self.0.call_tool(call, context)).await {
+                    Ok(outcome) => outcome.map(ServerResult::CallTool),
+                    Err(why) => {
+                        tracing::error!(tool = name, why, "a tool panicked");
+                        Ok(CallToolResult::error(format!("tool {name:?} panicked: {why}")).into())
+                    }
+                }
+            }
+            ServerRequest::Other { method, params: _ } => Err(ErrorObject::method_not_found(&method)),
+        }
+    }
+
+    fn session_opened(&self, session: &SessionView) {
+        self.0.session_opened(session);
+    }
+
+    fn session_closed(&self, session: SessionId) {
+        self.0.session_closed(session);
+    }
+}
+
+/// Runs a future; a panic comes back as its message. Nothing of the future is used after a panic.
+async fn panic_as_value<F: Future>(start: impl FnOnce() -> F) -> Result<F::Output, String> {
+    let future = catch_unwind(AssertUnwindSafe(start)).map_err(|panic| message(&*panic))?;
+    let mut future = pin!(future);
+    std::future::poll_fn(|cx| match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(cx))) {
+        Ok(poll) => poll.map(Ok),
+        Err(panic) => Poll::Ready(Err(message(&*panic))),
+    })
+    .await
+}
+
+fn message(panic: &(dyn Any + Send)) -> String {
+    match (panic.downcast_ref::<&str>(), panic.downcast_ref::<String>()) {
+        (Some(text), _) => (*text).to_owned(),
+        (None, Some(text)) => text.clone(),
+        (None, None) => "unknown reason".to_owned(),
+    }
+}

@@ -1,0 +1,52 @@
+//! Answers to messages that came in one array, kept until all of them are there (MCP 2025-03-26, basic).
+
+use std::collections::HashMap;
+
+use protomcp_types::Message;
+
+/// The batches that are not answered yet.
+#[derive(Debug, Default)]
+pub(crate) struct Batches {
+    open: HashMap<u64, Batch>,
+    /// Which batch a request belongs to, by ticket number.
+    member_of: HashMap<u64, u64>,
+    next: u64,
+}
+
+#[derive(Debug, Default)]
+struct Batch {
+    waiting: usize,
+    answers: Vec<Message>,
+}
+
+impl Batches {
+    /// Opens a batch with the answers that are there already and the requests that are still running. The whole
+    /// answer comes back at once when nothing is running; an empty one means that nothing is to be sent.
+    pub(crate) fn open(&mut self, answers: Vec<Message>, running: &[u64]) -> Option<Vec<Message>> {
+        if running.is_empty() {
+            return Some(answers);
+        }
+        let key = self.next;
+        self.next += 1;
+        self.member_of.extend(running.iter().map(|number| (*number, key)));
+        self.open.insert(key, Batch { waiting: running.len(), answers });
+        None
+    }
+
+    /// Whether a request belongs to a batch.
+    pub(crate) fn contains(&self, number: u64) -> bool {
+        !self.member_of.is_empty() && self.member_of.contains_key(&number)
+    }
+
+    /// A request has ended; without an answer when it was cancelled. Returns the batch's answer when it was the last.
+    pub(crate) fn ended(&mut self, number: u64, answer: Option<Message>) -> Option<Vec<Message>> {
+        let key = self.member_of.remove(&number)?;
+        let batch = self.open.get_mut(&key)?;
+        batch.answers.extend(answer);
+        batch.waiting -= 1;
+        if batch.waiting > 0 {
+            return None;
+        }
+        self.open.remove(&key).map(|batch| batch.answers)
+    }
+}

@@ -1,0 +1,64 @@
+//! Requests of the host that we owe an answer.
+
+use std::collections::HashMap;
+
+use protomcp_types::RequestId;
+
+/// One request that was taken in. Its number is never used twice in a session, so that a cancelled request and a later
+/// one with the same id cannot be confused.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ticket {
+    /// Counts the requests of a session.
+    pub number: u64,
+    /// As the host chose it.
+    pub id: RequestId,
+}
+
+#[derive(Debug)]
+pub(super) struct Pending {
+    open: HashMap<RequestId, u64>,
+    next: u64,
+    max: usize,
+}
+
+impl Pending {
+    pub(super) fn new(max: usize) -> Self {
+        Self { open: HashMap::new(), next: 1, max }
+    }
+
+    /// Takes a request in; gives the id back when there is no room.
+    pub(super) fn open(&mut self, id: RequestId) -> Result<Ticket, RequestId> {
+        if self.open.len() >= self.max {
+            return Err(id);
+        }
+        let number = self.next;
+        self.next += 1;
+        self.open.insert(id.clone(), number);
+        Ok(Ticket { number, id })
+    }
+
+    /// Whether the request was still open; it is not any more.
+    pub(super) fn close(&mut self, ticket: &Ticket) -> bool {
+        self.contains(ticket) && self.open.remove(&ticket.id).is_some()
+    }
+
+    pub(super) fn cancel(&mut self, id: &RequestId) -> Option<Ticket> {
+        self.open.remove_entry(id).map(|(id, number)| Ticket { number, id })
+    }
+
+    pub(super) fn contains(&self, ticket: &Ticket) -> bool {
+        self.open.get(&ticket.id) == Some(&ticket.number)
+    }
+
+    pub(super) fn has(&self, id: &RequestId) -> bool {
+        self.open.contains_key(id)
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.open.len()
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = Ticket> + '_ {
+        self.open.iter().map(|(id, number)| Ticket { number: *number, id: id.clone() })
+    }
+}

@@ -1,0 +1,87 @@
+//! How messages come and go.
+//!
+//! A transport is cut into a source and a sink, which one task drives side by side. Both must bear being interrupted:
+//! the task waits for many things at once, and drops the future of what did not happen.
+
+use std::future::Future;
+use std::io;
+
+use protomcp_types::{Incoming, Malformed, Message};
+
+pub mod lines;
+pub mod memory;
+//#[cfg(unix)]
+//pub mod stdio;
+
+/// What came in: messages, or text that is none together with the answer to it.
+pub type Received = Result<Incoming, Malformed>;
+
+/// A connection to one host.
+pub trait Transport: Send + 'static {
+    /// Where messages come from.
+    type Source: Source;
+    /// Where messages go.
+    type Sink: Sink;
+
+    /// Cuts it in two.
+    fn split(self) -> (Self::Source, Self::Sink);
+}
+
+/// Where messages come from.
+pub trait Source: Send + 'static {
+    /// The next message; `None` once the host has closed its end. Dropping the future loses nothing.
+    ///
+    /// # Errors
+    /// When nothing more can be read; text that is no message is not such a case.
+    fn next(&mut self) -> impl Future<Output = Result<Option<Received>, TransportError>> + Send;
+}
+
+/// Where messages go.
+pub trait Sink: Send + 'static {
+    /// Takes a message without waiting. It leaves with the next [`Sink::flush`].
+    ///
+    /// # Errors
+    /// When nothing more can be written.
+    fn send(&mut self, message: Message) -> Result<(), TransportError>;
+
+    /// Takes the answers to a batch, which belong into one array (MCP 2025-03-26, basic).
+    ///
+    /// # Errors
+    /// When nothing more can be written.
+    fn send_batch(&mut self, messages: Vec<Message>) -> Result<(), TransportError> {
+        messages.into_iter().try_for_each(|message| self.send(message))
+    }
+
+    /// Writes everything that was sent. Dropping the future loses nothing: the next one goes on where it stopped.
+    ///
+    /// # Errors
+    /// When nothing more can be written.
+    fn flush(&mut self) -> impl Future<Output = Result<(), TransportError>> + Send;
+
+    /// How much waits to be written, in a unit of the sink's own. It falls while `flush` makes headway; 0 means
+    /// nothing.
+    fn unwritten(&self) -> usize;
+}
+
+/// Why a connection cannot go on.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TransportError {
+    /// The host is gone: nobody will read what is written.
+    #[error("the host has closed the connection")]
+    Closed,
+    /// The system failed us.
+    #[error("the connection to the host failed")]
+    Io(#[source] io::Error),
+}
+
+impl From<io::Error> for TransportError {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset | io::ErrorKind::ConnectionAborted => {
+                Self::Closed
+            }
+            _ => Self::Io(error),
+        }
+    }
+}

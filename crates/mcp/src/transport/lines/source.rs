@@ -1,0 +1,115 @@
+//! Cuts lines out of a stream of bytes.
+
+use bytes::{Buf, BytesMut};
+use memchr::memchr;
+use protomcp_types::{Incoming, Malformed};
+use tokio::io::{AsyncRead, AsyncReadExt};
+
+use crate::transport::{Received, Source, TransportError};
+
+/// How much is read at once, at least. Lines share the buffer they were read into, so a slow call keeps this much.
+const CHUNK: usize = 16 * 1024;
+
+/// A line of this size is worth a copy of what was read behind it.
+const LONG: usize = 64 * 1024;
+
+/// The reading half of [`super::Lines`].
+#[derive(Debug)]
+pub struct LinesSource<R> {
+    reader: R,
+    buffer: BytesMut,
+    /// How much of the buffer is known to hold no line feed.
+    searched: usize,
+    max_line: usize,
+    /// Inside a line that is too long.
+    skipping: bool,
+    ended: bool,
+}
+
+impl<R> LinesSource<R> {
+    pub(super) fn new(reader: R, max_line: usize) -> Self {
+        Self { reader, buffer: BytesMut::new(), searched: 0, max_line, skipping: false, ended: false }
+    }
+
+    pub(super) fn set_max_line(&mut self, max_line: usize) {
+        self.max_line = max_line;
+    }
+
+    /// The next line that the buffer holds whole, and is not blank.
+    fn line(&mut self) -> Option<Received> {
+        loop {
+            let end = memchr(b'\n', &self.buffer[self.searched..]).map(|at| self.searched + at);
+            let line = match end {
+                Some(end) => {
+                    let line = self.buffer.split_to(end);
+                    self.buffer.advance(1);
+                    line
+                }
+                None if self.ended => self.buffer.split(),
+                None => {
+                    self.searched = self.buffer.len();
+                    return self.too_long();
+                }
+            };
+            self.searched = 0;
+            if std::mem::take(&mut self.skipping) {
+                continue;
+            }
+            if line.len() > self.max_line {
+                return Some(Err(self.refusal()));
+            }
+            if line.len() >= LONG && self.buffer.len() <= line.len() {
+                // Otherwise the rest would keep the memory of the long line for as long as the host is silent.
+                self.buffer = BytesMut::from(&self.buffer[..]);
+            }
+            let blank = line.iter().all(u8::is_ascii_whitespace);
+            if !blank {
+                return Some(Incoming::parse(&line.freeze()));
+            }
+            end?;
+        }
+    }
+
+    /// Gives up a line that is already too long, with bounded memory: what was read of it is dropped at once.
+    fn too_long(&mut self) -> Option<Received> {
+        if self.skipping {
+            self.forget();
+            return None;
+        }
+        if self.buffer.len() <= self.max_line {
+            return None;
+        }
+        self.forget();
+        self.skipping = true;
+        Some(Err(self.refusal()))
+    }
+
+    fn forget(&mut self) {
+        // A new buffer, as the old one may be as big as a line can be.
+        self.buffer = BytesMut::new();
+        self.searched = 0;
+    }
+
+    fn refusal(&self) -> Malformed {
+        Malformed::invalid(None, format!("a line is longer than {} bytes", self.max_line))
+    }
+}
+
+impl<R: AsyncRead + Unpin + Send + 'static> Source for LinesSource<R> {
+    async fn next(&mut self) -> Result<Option<Received>, TransportError> {
+        loop {
+            if let Some(received) = self.line() {
+                return Ok(Some(received));
+            }
+            if self.ended {
+                return Ok(None);
+            }
+            if self.buffer.capacity() - self.buffer.len() < CHUNK / 4 {
+                // A long line doubles its buffer each time, so that it is copied once on average.
+                self.buffer.reserve(self.buffer.len().max(CHUNK));
+            }
+            // `read_buf` is cancel safe: either it has read and returns, or it has done nothing.
+            self.ended = self.reader.read_buf(&mut self.buffer).await? == 0;
+        }
+    }
+}
