@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 
 use crate::inbox::{Inbox, Message};
 use crate::orphans::living;
+use crate::sandbox::Sandbox;
 use crate::wait::eventually;
 
 /// A running `pmcp` and the session with it.
@@ -27,11 +28,11 @@ pub struct Host {
     inbox: Arc<Inbox>,
     stderr: Arc<Mutex<String>>,
     next_id: AtomicU64,
-    marker: String,
+    sandbox: Sandbox,
 }
 
 impl Host {
-    pub(crate) fn new(mut child: Child, marker: String) -> Self {
+    pub(crate) fn new(mut child: Child, sandbox: Sandbox) -> Self {
         let inbox = Arc::new(Inbox::default());
         let stderr = Arc::new(Mutex::new(String::new()));
         let (lines, errors) =
@@ -53,7 +54,7 @@ impl Host {
             let stderr = Arc::clone(&stderr);
             move || collect(errors, &stderr)
         });
-        Self { pid: child.id(), child: Mutex::new(child), stdin, inbox, stderr, next_id: AtomicU64::new(1), marker }
+        Self { pid: child.id(), child: Mutex::new(child), stdin, inbox, stderr, next_id: AtomicU64::new(1), sandbox }
     }
 
     /// The process id of `pmcp`.
@@ -94,6 +95,11 @@ impl Host {
     pub fn answer(&self, id: impl Into<Value>) -> Message {
         let id = id.into();
         self.inbox.find(&format!("the answer to {id}"), 0, |message| is_answer(message, &id))
+    }
+
+    /// The line that is the response to a request, as it was written.
+    pub fn answer_text(&self, id: impl Into<Value>) -> String {
+        self.answer(id).text
     }
 
     /// The response to a request if it is there, without waiting.
@@ -248,7 +254,7 @@ impl Host {
 
     /// Waits until no process is left that `pmcp` started.
     pub fn no_orphans(&self) {
-        eventually_gone(&self.marker, self.pid);
+        eventually_gone(self.sandbox.marker(), self.pid);
     }
 }
 
@@ -261,12 +267,12 @@ impl Drop for Host {
         drop(child);
         if thread::panicking() {
             show(&self.stderr());
-            for orphan in living(&self.marker) {
+            for orphan in living(self.sandbox.marker()) {
                 let _ = kill_process(pid(orphan.pid), Signal::KILL);
             }
             return;
         }
-        eventually_gone(&self.marker, self.pid);
+        eventually_gone(self.sandbox.marker(), self.pid);
         assert!(self.inbox.junk().is_empty(), "pmcp wrote to stdout what is no JSON-RPC: {:?}", self.inbox.junk());
     }
 }

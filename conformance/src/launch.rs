@@ -1,7 +1,6 @@
 //! Starting `pmcp` the way a host does.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use crate::host::Host;
@@ -15,8 +14,7 @@ pub struct Launch {
     args: Vec<OsString>,
     env: Vec<(OsString, OsString)>,
     unset: Vec<OsString>,
-    work: PathBuf,
-    marker: String,
+    sandbox: Sandbox,
 }
 
 impl Launch {
@@ -25,8 +23,7 @@ impl Launch {
             args: args.iter().map(OsString::from).collect(),
             env: Vec::new(),
             unset: Vec::new(),
-            work: sandbox.path(""),
-            marker: sandbox.marker().to_owned(),
+            sandbox: sandbox.clone(),
         };
         launch
             .env(MARKER, sandbox.marker())
@@ -62,14 +59,14 @@ impl Launch {
     ///
     /// When it cannot be started.
     pub fn start(self) -> Host {
-        let marker = self.marker.clone();
-        Host::new(self.command().spawn().expect("pmcp starts"), marker)
+        let sandbox = self.sandbox.clone();
+        Host::new(self.command().spawn().expect("pmcp starts"), sandbox)
     }
 
     /// The command, for a test that wants the streams otherwise.
     pub fn command(self) -> Command {
         let mut command = Command::new(pmcp());
-        command.args(self.args).current_dir(self.work);
+        command.args(self.args).current_dir(self.sandbox.path(""));
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         for name in self.unset {
             command.env_remove(name);

@@ -20,6 +20,7 @@ mod orphans;
 mod peer;
 mod programs;
 mod sandbox;
+mod scene;
 mod stage;
 mod wait;
 
@@ -30,5 +31,6 @@ pub use orphans::{Orphan, living};
 pub use peer::{Peer, frame, tool};
 pub use programs::{peers, pmcp, relay};
 pub use sandbox::Sandbox;
+pub use scene::{Scene, rust_session, session};
 pub use stage::{Hello, Stage};
 pub use wait::{eventually, patience, tier};

@@ -3,6 +3,7 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use tempfile::TempDir;
@@ -11,9 +12,11 @@ use crate::launch::Launch;
 use crate::programs::{peers, root};
 
 /// A fresh folder with two parts: `work`, where `pmcp` is started, and `run`, its `XDG_RUNTIME_DIR`.
-#[derive(Debug)]
+///
+/// It is deleted when the last clone is dropped; every [`Host`](crate::Host) holds one.
+#[derive(Debug, Clone)]
 pub struct Sandbox {
-    folder: TempDir,
+    folder: Arc<TempDir>,
     marker: String,
 }
 
@@ -36,7 +39,7 @@ impl Sandbox {
             fs::create_dir(folder.path().join(part)).expect("a fresh folder takes a new one");
         }
         let marker = format!("{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
-        Self { folder, marker }
+        Self { folder: Arc::new(folder), marker }
     }
 
     /// A path in the working directory.

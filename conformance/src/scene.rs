@@ -1,0 +1,66 @@
+//! The usual opening of a test: a session, with the published SDK or with a scripted tool process at the other end.
+
+use protomcp_proto::ToolDefinition;
+
+use crate::host::Host;
+use crate::peer::{Peer, tool};
+use crate::programs::peers;
+use crate::sandbox::Sandbox;
+use crate::stage::Stage;
+
+/// A session whose tool process is scripted by the test.
+#[derive(Debug)]
+pub struct Scene {
+    /// The MCP client; it has initialized the session.
+    pub host: Host,
+    /// The tool process; it has gone through the handshake.
+    pub peer: Peer,
+    /// Where further tool processes report.
+    pub stage: Stage,
+    /// Where it all happens.
+    pub sandbox: Sandbox,
+}
+
+impl Scene {
+    /// Starts `pmcp run ./relay` with these options; the tool process lists tools with these names.
+    pub fn open(options: &[&str], names: &[&str]) -> Self {
+        Self::with_tools("run", "./relay", options, names.iter().map(|name| tool(name)).collect())
+    }
+
+    /// Starts `pmcp` with this command, file (`./relay` or `relay.py`), options and tools.
+    pub fn with_tools(command: &str, file: &str, options: &[&str], tools: Vec<ToolDefinition>) -> Self {
+        let sandbox = Sandbox::new();
+        let stage = Stage::new(&sandbox);
+        let mut args = vec![command, file];
+        args.extend(options);
+        let host = stage.pmcp(&sandbox, &args).start();
+        let mut peer = stage.accept();
+        peer.handshake(tools);
+        host.initialize();
+        Self { host, peer, stage, sandbox }
+    }
+}
+
+/// A session with a fixture such as `py/basics.py`, initialized, and the sandbox it runs in.
+pub fn session(command: &str, fixture: &str, options: &[&str]) -> (Host, Sandbox) {
+    let sandbox = Sandbox::new();
+    sandbox.copy(fixture);
+    let file = fixture.rsplit('/').next().expect("a path has a last part");
+    let mut args = vec![command, file];
+    args.extend(options);
+    let host = sandbox.pmcp(&args).start();
+    host.initialize();
+    (host, sandbox)
+}
+
+/// A session with the tool process on the published Rust SDK.
+pub fn rust_session(command: &str, options: &[&str]) -> (Host, Sandbox) {
+    let sandbox = Sandbox::new();
+    let mut launch = sandbox.pmcp(&[command]).arg(peers().join("rs-target/debug/peer-rs"));
+    for option in options {
+        launch = launch.arg(option);
+    }
+    let host = launch.start();
+    host.initialize();
+    (host, sandbox)
+}

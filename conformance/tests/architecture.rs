@@ -1,0 +1,181 @@
+//! What the workspace promises about its own shape.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+
+/// The floors of the house, lowest first: a package depends on lower floors only, and there only on those named.
+const HOUSE: &[(&str, usize, &[&str])] = &[
+    ("proto", 1, &[]),
+    ("types", 1, &[]),
+    ("supervisor", 1, &[]),
+    ("watch", 1, &[]),
+    ("codec", 2, &["proto"]),
+    ("mcp", 2, &["types"]),
+    ("toollist", 2, &["types"]),
+    ("link", 3, &["codec", "proto"]),
+    ("bridge", 4, &["link", "mcp", "toollist", "supervisor", "watch", "proto", "types"]),
+    ("cli", 5, &["bridge", "mcp"]),
+    ("conformance", 5, &["proto"]),
+    ("benches", 5, &["bridge", "codec", "link", "mcp", "proto", "supervisor", "toollist", "types", "watch"]),
+];
+
+/// Packages without I/O, and the features with which they are so.
+const PURE: &[(&str, &[&str])] =
+    &[("types", &[]), ("proto", &[]), ("toollist", &[]), ("codec", &[]), ("link", &["--no-default-features"])];
+
+/// What a package without I/O has no use for.
+const IMPURE: &[&str] = &["tokio", "mio", "notify", "hyper"];
+
+/// Sources are read by people: no file is longer than this.
+const LONGEST: usize = 450;
+
+#[test]
+fn packages_depend_on_lower_floors_only() {
+    let floors: BTreeMap<_, _> = HOUSE.iter().map(|(name, floor, _)| (*name, *floor)).collect();
+    for (name, floor, allowed) in HOUSE {
+        for below in *allowed {
+            assert!(floors[below] < *floor, "{name} may not depend on {below}, which is not below it");
+        }
+    }
+}
+
+#[test]
+fn packages_depend_on_no_others_of_ours_than_the_plan_names() {
+    let plan: BTreeMap<_, _> = HOUSE.iter().map(|(name, floor, allowed)| (*name, (*floor, *allowed))).collect();
+    for (package, dependencies) in edges() {
+        let (floor, allowed) =
+            plan.get(package.as_str()).unwrap_or_else(|| panic!("{package} has no place in the plan"));
+        for (dependency, kind) in dependencies {
+            let (below, _) = plan[dependency.as_str()];
+            match kind.as_str() {
+                // Tests may look sideways, at a neighbour they join up with, but never up.
+                "dev" => assert!(below <= *floor, "{package}'s tests depend on {dependency}, which is above it"),
+                _ => assert!(allowed.contains(&dependency.as_str()), "{package} may not depend on {dependency}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn pure_packages_pull_in_no_io() {
+    for (package, features) in PURE {
+        let name = format!("protomcp-{package}");
+        let mut args = vec!["tree", "--quiet", "--edges", "normal", "--prefix", "none", "--package", &name];
+        args.extend(*features);
+        let tree = cargo(&args);
+        let found: BTreeSet<&str> = tree.lines().filter_map(|line| line.split(' ').next()).collect();
+        assert!(found.contains(name.as_str()), "cargo tree shows {name} itself: {tree}");
+        let impure: Vec<_> = IMPURE.iter().filter(|name| found.contains(*name)).collect();
+        assert!(impure.is_empty(), "{package} is meant to be without I/O but pulls in {impure:?}");
+    }
+}
+
+#[test]
+fn every_source_file_starts_with_its_reason() {
+    let silent: Vec<_> =
+        sources().into_iter().filter(|(_, text)| !text.starts_with("//! ")).map(|(path, _)| path).collect();
+    assert!(silent.is_empty(), "without a `//!` head: {silent:#?}");
+}
+
+#[test]
+fn no_source_file_outgrows_its_reader() {
+    let long: Vec<_> = sources()
+        .into_iter()
+        .map(|(path, text)| (path, text.lines().count()))
+        .filter(|(_, lines)| *lines > LONGEST)
+        .collect();
+    assert!(long.is_empty(), "longer than {LONGEST} lines: {long:#?}");
+}
+
+#[test]
+fn no_file_names_a_place_on_one_machine() {
+    // Put together here, so that this file does not hold them itself.
+    let places = [["/wo", "rk/"].concat(), ["/ro", "ot/"].concat(), ["/ho", "me/"].concat()];
+    let mut guilty = Vec::new();
+    for path in files(&root()) {
+        let Ok(text) = fs::read_to_string(&path) else { continue };
+        for (number, line) in text.lines().enumerate() {
+            if places.iter().any(|place| mentions(line, place)) {
+                guilty.push(format!("{}:{}: {line}", path.display(), number + 1));
+            }
+        }
+    }
+    assert!(guilty.is_empty(), "{guilty:#?}");
+}
+
+/// `place` as the start of a path, not inside a longer one such as `target/work/`.
+fn mentions(line: &str, place: &str) -> bool {
+    line.match_indices(place).any(|(at, _)| {
+        let before = line[..at].chars().next_back();
+        !before.is_some_and(|c| c.is_alphanumeric() || "/._-}".contains(c))
+    })
+}
+
+/// Our packages, without the common prefix, and what each depends on with the kind of dependency.
+fn edges() -> BTreeMap<String, Vec<(String, String)>> {
+    let metadata: Value = serde_json::from_str(&cargo(&["metadata", "--no-deps", "--format-version", "1", "--quiet"]))
+        .expect("cargo metadata prints JSON");
+    let ours = |name: &Value| name.as_str().and_then(|name| name.strip_prefix("protomcp-")).map(str::to_owned);
+    let packages = metadata["packages"].as_array().expect("packages is an array");
+    packages
+        .iter()
+        .map(|package| {
+            let dependencies = package["dependencies"].as_array().expect("dependencies is an array");
+            let dependencies = dependencies.iter().filter_map(|dependency| {
+                let kind = dependency["kind"].as_str().unwrap_or("normal").to_owned();
+                Some((ours(&dependency["name"])?, kind))
+            });
+            (ours(&package["name"]).expect("our packages share a prefix"), dependencies.collect())
+        })
+        .collect()
+}
+
+fn cargo(args: &[&str]) -> String {
+    let program = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let output = Command::new(program).args(args).current_dir(root()).output().expect("cargo starts");
+    assert!(output.status.success(), "cargo {args:?} failed: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).expect("cargo prints UTF-8")
+}
+
+/// Every Rust file that people write, with its text.
+fn sources() -> Vec<(PathBuf, String)> {
+    let written = |path: &PathBuf| {
+        path.extension().is_some_and(|e| e == "rs") && !path.components().any(|p| p.as_os_str() == "gen")
+    };
+    files(&root())
+        .into_iter()
+        .filter(written)
+        .map(|path| {
+            let text = fs::read_to_string(&path).expect("sources are UTF-8");
+            (path, text)
+        })
+        .collect()
+}
+
+/// Every file below `folder` that is not a product of building or testing.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).expect("the workspace can be read") {
+        let path = entry.expect("an entry can be read").path();
+        let name = path.file_name().expect("an entry has a name").to_string_lossy().into_owned();
+        let made = name == "node_modules" || name == "__pycache__" || name == "artifacts" || name == "bench-results";
+        if name.starts_with(".git")
+            || name == ".peers"
+            || name.starts_with("target")
+            || name.starts_with("mutants.out")
+            || made
+        {
+            continue;
+        }
+        if path.is_dir() { found.extend(files(&path)) } else { found.push(path) }
+    }
+    found
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("this package lies in the workspace").to_path_buf()
+}

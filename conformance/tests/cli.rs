@@ -1,0 +1,98 @@
+//! The command line: what it accepts, what it refuses and with which words (protomcp wire §5.1, §5.2).
+
+use std::process::{Command, Output};
+
+use protomcp_conformance::{Sandbox, pmcp, session};
+use serde_json::json;
+
+/// Item 99.
+#[test]
+fn version_prints_the_version_of_the_build() {
+    let manifest = include_str!("../../Cargo.toml");
+    let line = manifest.lines().find(|line| line.starts_with("version = ")).expect("the workspace has a version");
+    let version = line.split('"').nth(1).expect("a version is a string");
+    for word in ["version", "--version", "-v"] {
+        let output = run(&[word]);
+        assert_eq!(output.status.code(), Some(0), "{word}");
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert_eq!(text.trim(), format!("pmcp version {version}"), "{word}");
+    }
+}
+
+/// Item 99.
+#[test]
+fn the_server_info_carries_the_same_version() {
+    let (host, _sandbox) = session("run", "py/quickstart.py", &[]);
+    drop(host);
+    let sandbox = Sandbox::new();
+    sandbox.copy("py/quickstart.py");
+    let host = sandbox.pmcp(&["run", "quickstart.py"]).start();
+    let info = host.initialize()["serverInfo"].take();
+    let printed = String::from_utf8_lossy(&run(&["version"]).stdout).into_owned();
+    assert_eq!(format!("pmcp version {}", info["version"].as_str().unwrap_or_default()), printed.trim());
+}
+
+/// Item 91.
+#[test]
+fn help_is_printed_where_it_can_be_piped() {
+    for word in ["help", "--help", "-h"] {
+        let output = run(&[word]);
+        assert_eq!(output.status.code(), Some(0), "{word}");
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        for part in ["dev", "run", "--hot-reload", "--call-timeout"] {
+            assert!(text.contains(part), "{word} does not mention {part}: {text}");
+        }
+    }
+}
+
+/// Item 91.
+#[test]
+fn mistakes_on_the_command_line_are_named_and_exit_with_2() {
+    let rows: &[(&[&str], &str)] = &[
+        (&[], "usage: pmcp <"),
+        (&["dev"], "missing file argument"),
+        (&["run", "--call-timeout", "1s"], "missing file argument"),
+        (&["bogus", "tools.py"], "bogus"),
+        (&["dev", "tools.py", "--nope"], r#"unknown flag "--nope""#),
+        (&["dev", "--nope=1", "tools.py"], "unknown flag \"--nope"),
+        (&["dev", "no-such-file.py"], "file not found: no-such-file.py"),
+        (&["dev", "tools.py", "--hot-reload", "sometimes"], "sometimes"),
+        (&["dev", "tools.py", "--call-timeout", "soon"], "soon"),
+        (&["dev", "tools.py", "--call-timeout"], "--call-timeout"),
+        (&["dev", "tools.py", "--transport", "pigeon"], "pigeon"),
+        (&["dev", "tools.py", "--log-level", "loud"], "loud"),
+        (&["dev", "", "--log-level", "info"], ""),
+    ];
+    let sandbox = Sandbox::new();
+    sandbox.copy("py/quickstart.py");
+    std::fs::rename(sandbox.path("quickstart.py"), sandbox.path("tools.py")).expect("the file is there");
+    for (args, words) in rows {
+        let output = Command::new(pmcp()).args(*args).current_dir(sandbox.path("")).output().expect("pmcp starts");
+        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{args:?}: {stderr}");
+        assert!(stderr.contains(words), "{args:?}: {stderr}");
+        assert!(output.stdout.is_empty(), "{args:?}: standard output belongs to the protocol");
+    }
+}
+
+/// Item 91.
+#[test]
+fn flags_may_come_before_or_after_the_file_and_with_or_without_an_equals_sign() {
+    let rows: &[&[&str]] = &[
+        &["run", "quickstart.py", "--call-timeout", "1m30s", "--log-level=debug"],
+        &["run", "--call-timeout=300ms", "quickstart.py", "--log-level", "warn"],
+        &["dev", "--hot-reload", "swap", "--call-timeout", "1.5h", "quickstart.py"],
+        &["dev", "--hot-reload=immediate", "--transport=stdio", "quickstart.py"],
+    ];
+    for args in rows {
+        let sandbox = Sandbox::new();
+        sandbox.copy("py/quickstart.py");
+        let host = sandbox.pmcp(args).start();
+        host.initialize();
+        assert_eq!(host.text("add", &json!({"a": 1, "b": 2})), "3", "{args:?}");
+    }
+}
+
+fn run(args: &[&str]) -> Output {
+    Command::new(pmcp()).args(args).output().expect("pmcp starts")
+}

@@ -1,0 +1,100 @@
+//! A tool process that dies (protomcp wire §2.6).
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use protomcp_conformance::{Sandbox, Scene, eventually, rust_session, session, tool};
+use rustix::process::Signal;
+use serde_json::json;
+
+/// The product promises a second; a test allows ten times that.
+const SOON: Duration = Duration::from_secs(10);
+
+/// Item 88.
+#[test]
+fn a_killed_process_fails_its_call_by_the_name_of_the_signal_and_is_restarted() {
+    let mut scene = Scene::open(&[], &["slow"]);
+    let ids = [scene.host.start_call("slow", &json!({})), scene.host.start_call("slow", &json!({}))];
+    for _ in ids {
+        scene.peer.call();
+    }
+    let start = Instant::now();
+    scene.peer.signal(Signal::KILL);
+    for id in ids {
+        let answer = scene.host.answer(id).value;
+        assert_eq!(answer["result"]["isError"], true, "{answer}");
+        assert!(answer.to_string().contains("SIGKILL"), "{answer}");
+        assert!(answer["result"]["_meta"].to_string().contains(r#""retryable":true"#), "{answer}");
+    }
+    assert!(start.elapsed() < SOON, "the calls failed only after {:?}", start.elapsed());
+    let mut fresh = scene.stage.accept();
+    fresh.handshake(vec![tool("slow")]);
+    let id = scene.host.start_call("slow", &json!({}));
+    let (call, _) = fresh.call();
+    fresh.result(&call, r#""alive""#);
+    assert_eq!(scene.host.answer(id).value["result"]["content"][0]["text"], "alive");
+}
+
+/// Item 88.
+#[test]
+fn a_process_that_ends_in_a_call_is_reported_with_its_status_and_last_words() {
+    let (host, _sandbox) = session("run", "py/basics.py", &[]);
+    let text = host.error_text("die", &json!({"status": 9}));
+    assert!(text.contains("status 9"), "{text}");
+    assert!(text.contains("the last words of the tool process"), "{text}");
+    assert_eq!(host.text("echo", &json!({"text": "again"})), "again");
+
+    let (host, _sandbox) = rust_session("run", &[]);
+    assert!(host.error_text("panic", &json!({})).contains("status 101"));
+    assert_eq!(host.text("echo", &json!({"text": "again"})), "again");
+}
+
+/// Item 88.
+#[test]
+fn a_change_of_tools_across_a_crash_is_told_and_the_selection_starts_anew() {
+    let mut scene = Scene::open(&[], &["a", "b"]);
+    scene.peer.send("", protomcp_proto::DisableToolsRequest { tool_names: vec!["a".to_owned()] });
+    scene.peer.active_tools();
+    assert_eq!(scene.host.names(), ["b"]);
+    scene.peer.signal(Signal::KILL);
+    let mut fresh = scene.stage.accept();
+    fresh.handshake(vec![tool("a"), tool("b"), tool("c")]);
+    scene.host.until_names(&["a", "b", "c"]);
+}
+
+/// Item 89.
+#[test]
+fn a_crash_loop_is_given_up_after_a_while_explained_and_ended_by_a_save() {
+    let sandbox = Sandbox::new();
+    let file = |comment: &str| {
+        format!(
+            "# {comment}\nimport os, sys\nopen(os.environ['WORK_LOG'], 'a').write('start\\n')\nif os.path.exists('crash'):\n    \
+             sys.exit('crashing at start')\nfrom protomcp import tool\nfrom protomcp.runner import run\n\n@tool(\"A tool.\")\n\
+             def die() -> str:\n    os._exit(5)\n\n@tool(\"A tool.\")\ndef live() -> str:\n    return 'alive'\n\nrun()\n"
+        )
+    };
+    sandbox.write("tools.py", file("first"));
+    let host = sandbox.pmcp(&["dev", "tools.py"]).start();
+    host.initialize();
+    assert_eq!(host.names(), ["die", "live"]);
+    fs::write(sandbox.path("crash"), "").expect("the sandbox can be written");
+    assert!(host.error_text("die", &json!({})).contains("status 5"));
+    let text = eventually("the degraded state to be explained", || {
+        let result = host.call("live", &json!({}));
+        let text = result["content"][0]["text"].as_str().unwrap_or_default().to_owned();
+        (result["isError"] == true && text.contains("crashing at start")).then_some(text)
+    });
+    assert!(text.contains("status 1"), "{text}");
+
+    let starts = || fs::read_to_string(sandbox.path("work.log")).unwrap_or_default().lines().count();
+    host.stderr_with("giving up");
+    assert!((2..=7).contains(&starts()), "{} starts", starts());
+    assert_eq!(host.names(), ["die", "live"], "a crash takes no tool off the list");
+
+    fs::remove_file(sandbox.path("crash")).expect("it was there");
+    sandbox.write("tools.py", file("second"));
+    eventually("the save to bring it back", || {
+        let result = host.call("live", &json!({}));
+        (result["content"][0]["text"] == "alive").then_some(())
+    });
+}

@@ -1,0 +1,207 @@
+//! The table of checklist items and the tests that hold them, `ITEMS.md`.
+//!
+//! A test of this package names its items in its doc comment (`/// Items 36, 41.`); tests of other packages are named
+//! here. The table is written from both: `UPDATE_ITEMS=1 cargo test -p protomcp-conformance --test items` does it, and
+//! without the variable these tests fail when it is out of date, when an item has no test, or when a test that is named
+//! does not exist.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The items of the compatibility checklist that are promised so far, in a few words each.
+const ITEMS: &[(u32, &str)] = &[
+    (1, "field numbers agree with the published SDKs' own bytes"),
+    (2, "a frame split at every byte is put together"),
+    (3, "frames of length zero are ignored"),
+    (4, "unknown messages and fields, and a namespace, are ignored"),
+    (5, "a frame above the limit fails its own call only"),
+    (6, "a raw payload, and the frame behind it"),
+    (7, "a compressed payload of the Python SDK"),
+    (8, "a compressed payload of the Rust SDK, which names no size"),
+    (9, "absurd sizes and bombs: bounded memory, a clear error"),
+    (10, "a raw payload for an unknown or cancelled call"),
+    (11, "an unknown compression"),
+    (12, "results in chunks"),
+    (13, "the chunk threshold reaches the tool process"),
+    (14, "a Python file with run()"),
+    (15, "a Rust program, with group tools"),
+    (16, "socket and environment of the tool process"),
+    (17, "which Python runs a .py file"),
+    (18, "which command runs any other file, and --runtime"),
+    (19, "where the socket lies, and that it goes"),
+    (20, "a process that leaves before it connects"),
+    (21, "the completion signal ends the handshake at once"),
+    (22, "silence ends the handshake"),
+    (23, "middleware is acknowledged, late too"),
+    (24, "nothing but acknowledgements during the handshake"),
+    (25, "hidden tools are hidden from the first list"),
+    (26, "a process that never answers the other lists"),
+    (27, "a tool list without an id during a reload"),
+    (28, "versions and capabilities"),
+    (29, "standard output carries JSON-RPC only"),
+    (30, "a script that writes everything and hangs up"),
+    (31, "ping before and during calls"),
+    (32, "unknown methods and tools"),
+    (33, "the list is sorted and paged"),
+    (34, "input schemas, good and bad"),
+    (35, "titles and hints"),
+    (36, "exact text, ASCII or not"),
+    (37, "arguments byte for byte"),
+    (38, "every shape of result_json"),
+    (39, "images, audio, resources, links"),
+    (40, "an error result is no JSON-RPC error"),
+    (41, "all parts of a tool's error are visible"),
+    (42, "structured content, digit for digit"),
+    (43, "an output schema without structured content"),
+    (44, "a handler with keyword arguments"),
+    (45, "exceptions and panics of handlers"),
+    (46, "sys.exit in a handler"),
+    (47, "the call timeout"),
+    (48, "ids and order of concurrent calls"),
+    (51, "progress tokens keep their type"),
+    (52, "progress without a token goes nowhere"),
+    (54, "cancelling a running call"),
+    (55, "cancelling a queued call"),
+    (56, "cancelling what is unknown"),
+    (58, "every transition of the tool list"),
+    (59, "a result that changes the list"),
+    (60, "the six control messages are answered"),
+    (61, "a batch is atomic and told once"),
+    (62, "a single reader gets active_tools next"),
+    (63, "tool_manager of the two-reader SDK"),
+    (64, "a workflow of the Python SDK"),
+    (65, "the Rust SDK changes the list"),
+    (66, "when the host is told of a change"),
+    (67, "a save replaces tools"),
+    (68, "calls in flight survive a save"),
+    (69, "swap and immediate reloads"),
+    (70, "both orders of a reload, and a refusal"),
+    (71, "a broken edit takes nothing away"),
+    (72, "many saves, few reloads"),
+    (74, "a fresh process starts with a fresh selection"),
+    (75, "the host is told after a reload"),
+    (76, "run does not watch"),
+    (88, "a killed tool process"),
+    (89, "a crash loop"),
+    (90, "nothing is left behind"),
+    (91, "mistakes on the command line"),
+    (99, "the version of the build"),
+    (100, "a third party's tool process"),
+];
+
+/// Tests of other packages: item, source file, name.
+const ELSEWHERE: &[(u32, &str, &str)] = &[
+    (
+        1,
+        "crates/codec/tests/golden/main.rs",
+        "every_message_of_the_published_sdk_decodes_to_its_fields_and_encodes_to_its_bytes",
+    ),
+    (
+        1,
+        "crates/codec/tests/golden/main.rs",
+        "every_message_of_the_proto_file_decodes_to_its_fields_and_encodes_to_its_bytes",
+    ),
+    (2, "crates/codec/tests/streams.rs", "every_stream_decodes_to_its_frames_split_at_every_byte"),
+    (3, "crates/codec/tests/streams.rs", "frames_of_length_zero_are_counted"),
+    (5, "crates/codec/tests/limits.rs", "a_frame_of_200_mib_goes_by_in_little_memory_and_is_reported_with_its_id"),
+    (9, "crates/codec/tests/inflate.rs", "a_bomb_stops_at_the_limit_or_at_its_claim"),
+    (11, "crates/codec/tests/inflate.rs", "an_unknown_compression_is_named"),
+    (22, "crates/link/src/handshake/tests.rs", "a_start_is_ready_at_the_signal_or_after_silence"),
+    (58, "crates/toollist/tests/transitions.rs", "enabling_shows_a_name_in_the_way_of_the_mode"),
+    (58, "crates/toollist/tests/transitions.rs", "disabling_hides_a_name_in_the_way_of_the_mode"),
+    (58, "crates/toollist/tests/transitions.rs", "set_allowed_replaces_mode_and_names"),
+    (58, "crates/toollist/tests/transitions.rs", "set_blocked_replaces_mode_and_names"),
+    (58, "crates/toollist/tests/transitions.rs", "setting_no_names_goes_back_to_open_and_forgets"),
+    (58, "crates/toollist/tests/transitions.rs", "a_batch_takes_its_policy_first_then_enables_then_disables"),
+    (58, "crates/toollist/tests/transitions.rs", "a_name_both_enabled_and_disabled_ends_disabled"),
+    (58, "crates/toollist/tests/transitions.rs", "a_batch_that_allows_and_blocks_is_rejected_as_a_whole"),
+];
+
+#[test]
+fn every_item_has_a_test_and_the_table_is_up_to_date() {
+    let mut found = tagged();
+    for (item, file, name) in ELSEWHERE {
+        found.entry(*item).or_default().push(format!("`{file}` `{name}`"));
+    }
+    let missing: Vec<_> = ITEMS.iter().filter(|(item, _)| !found.contains_key(item)).collect();
+    assert!(missing.is_empty(), "items without a test: {missing:?}");
+    let known: BTreeSet<u32> = ITEMS.iter().map(|(item, _)| *item).collect();
+    let strange: Vec<_> = found.keys().filter(|item| !known.contains(*item)).collect();
+    assert!(strange.is_empty(), "tests name items that are not in the list: {strange:?}");
+
+    let wanted = table(&found);
+    let path = here().join("ITEMS.md");
+    if std::env::var_os("UPDATE_ITEMS").is_some() {
+        fs::write(&path, &wanted).expect("the table can be written");
+    }
+    let present = fs::read_to_string(&path).unwrap_or_default();
+    assert!(present == wanted, "ITEMS.md is out of date: run this test with UPDATE_ITEMS=1");
+}
+
+#[test]
+fn tests_of_other_packages_that_the_table_names_exist() {
+    for (item, file, name) in ELSEWHERE {
+        let path = here().join("..").join(file);
+        let text =
+            fs::read_to_string(&path).unwrap_or_else(|error| panic!("item {item}: {file} cannot be read: {error}"));
+        assert!(has_test(&text, name), "item {item}: {file} has no test {name}");
+    }
+}
+
+/// A `fn name()` directly below a `#[test]`; other attributes and doc comments may stand between.
+fn has_test(text: &str, name: &str) -> bool {
+    let lines: Vec<&str> = text.lines().map(str::trim).collect();
+    let at = lines.iter().position(|line| line.starts_with(&format!("fn {name}(")));
+    at.is_some_and(|at| {
+        let before = lines[..at].iter().rev().take_while(|line| line.starts_with("#[") || line.starts_with("//"));
+        before.into_iter().any(|line| *line == "#[test]")
+    })
+}
+
+/// The tests of this package by item.
+fn tagged() -> BTreeMap<u32, Vec<String>> {
+    let mut found: BTreeMap<u32, Vec<String>> = BTreeMap::new();
+    let mut files: Vec<PathBuf> = fs::read_dir(here().join("tests"))
+        .expect("the tests can be read")
+        .map(|entry| entry.expect("an entry").path())
+        .collect();
+    files.sort();
+    for file in files {
+        let text = fs::read_to_string(&file).expect("tests are UTF-8");
+        let topic = file.file_stem().expect("a file has a name").to_string_lossy().into_owned();
+        let mut items: Vec<u32> = Vec::new();
+        for line in text.lines() {
+            if let Some(list) = line.strip_prefix("/// Items ").or_else(|| line.strip_prefix("/// Item ")) {
+                let numbers = list.trim_end_matches('.').split(", ");
+                items = numbers.map(|number| number.parse().unwrap_or_else(|_| panic!("{topic}: {line}"))).collect();
+            } else if let Some(rest) = line.strip_prefix("fn ") {
+                let name = rest.split('(').next().unwrap_or_default();
+                for item in items.drain(..) {
+                    found.entry(item).or_default().push(format!("`{topic}::{name}`"));
+                }
+            }
+        }
+    }
+    found
+}
+
+fn table(found: &BTreeMap<u32, Vec<String>>) -> String {
+    let mut text = String::from(
+        "# Items and their tests\n\n\
+         Which test holds which item of the compatibility checklist. `calls::…` is a test in `tests/calls.rs` beside this \
+         file; a test of another package is named by its file and its name.\n\
+         This table is written by `UPDATE_ITEMS=1 cargo test -p protomcp-conformance --test items`.\n\n\
+         | item | what | tests |\n| ---: | --- | --- |\n",
+    );
+    for (item, what) in ITEMS {
+        let tests = found.get(item).map(|tests| tests.join("<br>")).unwrap_or_default();
+        writeln!(text, "| {item} | {what} | {tests} |").expect("a string grows");
+    }
+    text
+}
+
+fn here() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}

@@ -1,0 +1,323 @@
+//! Saving the tool file while the session runs (protomcp wire §2.7).
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::time::Duration;
+
+use protomcp_conformance::{Host, Sandbox, Scene, eventually, living, session, tool};
+use protomcp_proto::{ReloadResponse, ToolListResponse};
+use rustix::process::Signal;
+use serde_json::json;
+
+/// Long enough for a frame that should not have been written to be seen.
+const MOMENT: Duration = Duration::from_millis(600);
+
+/// Items 67, 75.
+#[test]
+fn saving_a_python_file_replaces_its_tools_and_tells_the_host() {
+    for mode in ["graceful", "swap", "immediate"] {
+        let sandbox = Sandbox::new();
+        sandbox.write("tools.py", python("original", ""));
+        let host = sandbox.pmcp(&["dev", "tools.py", "--hot-reload", mode]).start();
+        host.initialize();
+        assert_eq!(host.names(), ["original"], "{mode}");
+        let place = host.now();
+        sandbox.write("tools.py", python("new_tool", ""));
+        host.list_changed(place);
+        assert_eq!(host.names(), ["new_tool"], "{mode}");
+        assert_eq!(host.text("new_tool", &json!({})), "new_tool", "{mode}: the session goes on");
+        eventually("the old process to leave", || (processes(&sandbox) == 1).then_some(()));
+    }
+}
+
+/// Item 75.
+#[test]
+fn a_save_that_changes_no_definition_is_told_all_the_same() {
+    let (host, sandbox) = session("dev", "py/versioned.py", &[]);
+    assert_eq!(host.names(), ["work"]);
+    let place = host.now();
+    save(&sandbox, "versioned.py", "v1");
+    host.list_changed(place);
+    assert_eq!(host.text("work", &json!({"id": 1, "ms": 0})), "1 v1");
+}
+
+/// Item 67.
+#[test]
+fn a_sibling_module_counts_and_so_does_a_file_that_is_replaced_by_rename() {
+    let sandbox = Sandbox::new();
+    sandbox.write("words.py", "NAME = 'before'\n");
+    sandbox.write("tools.py", python("fixed", "import words\n").replace("return \"fixed\"", "return words.NAME"));
+    let host = sandbox.pmcp(&["dev", "tools.py"]).start();
+    host.initialize();
+    assert_eq!(host.text("fixed", &json!({})), "before");
+    let place = host.now();
+    // `write` renames a draft over the file, as editors do.
+    sandbox.write("words.py", "NAME = 'after'\n");
+    host.list_changed(place);
+    assert_eq!(host.text("fixed", &json!({})), "after");
+}
+
+/// Item 68.
+#[test]
+fn a_call_that_runs_during_a_save_completes_and_the_reload_waits_for_it() {
+    let mut scene = Scene::with_tools("dev", "./relay", &[], vec![tool("slow")]);
+    let running = scene.host.start_call("slow", &json!({}));
+    let (call, _) = scene.peer.call();
+    touch(&scene.sandbox);
+    let early = scene.peer.request_within(MOMENT);
+    assert!(early.is_none(), "nothing is asked of a busy process: {early:?}");
+    // A call that comes now waits for the reload, and goes where it leads.
+    let queued = scene.host.start_call("slow", &json!({"queued": true}));
+    let early = scene.peer.request_within(MOMENT / 2);
+    assert!(early.is_none(), "a new call waits behind the reload: {early:?}");
+    scene.peer.result(&call, r#""done""#);
+    assert_eq!(scene.host.answer(running).value["result"]["content"][0]["text"], "done");
+
+    let reload = scene.peer.request();
+    assert_eq!(reload.name(), "reload");
+    assert!(!reload.request_id.is_empty());
+    scene.peer.send(&reload.request_id, ReloadResponse { success: true, error: String::new() });
+    scene.peer.send("", ToolListResponse { tools: vec![tool("slow")] });
+    scene.peer.send("", ReloadResponse { success: true, error: String::new() });
+    // The same list as before: the process did not really read the file again, so a fresh one takes over.
+    let mut fresh = scene.stage.accept();
+    fresh.handshake(vec![tool("slow")]);
+    let (call, request) = fresh.call();
+    assert_eq!(request.arguments_json, r#"{"queued":true}"#);
+    fresh.result(&call, r#""fresh""#);
+    assert_eq!(scene.host.answer(queued).value["result"]["content"][0]["text"], "fresh");
+    scene.peer.until_closed();
+}
+
+/// Item 68.
+#[test]
+fn a_python_call_that_runs_during_a_save_answers_with_the_version_that_started_it() {
+    let (host, sandbox) = session("dev", "py/versioned.py", &[]);
+    let id = host.start_call("work", &json!({"id": 1, "ms": 1500}));
+    eventually("the call to run", || work_log(&sandbox).first().cloned());
+    let place = host.now();
+    save(&sandbox, "versioned.py", "v1");
+    let answer = host.answer(id);
+    assert_eq!(answer.value["result"]["content"][0]["text"], "1 v0");
+    assert!(host.list_changed(place).place > answer.place, "the reload waited for the call");
+    assert_eq!(host.text("work", &json!({"id": 2, "ms": 0})), "2 v1");
+    assert_eq!(work_log(&sandbox), ["1 v0", "2 v1"]);
+}
+
+/// Item 69.
+#[test]
+fn an_immediate_reload_fails_the_call_in_flight_and_says_it_may_be_retried() {
+    let mut scene = Scene::with_tools("dev", "./relay", &["--hot-reload=immediate"], vec![tool("slow")]);
+    let id = scene.host.start_call("slow", &json!({}));
+    scene.peer.call();
+    touch(&scene.sandbox);
+    let answer = scene.host.answer(id).value;
+    assert_eq!(answer["result"]["isError"], true, "{answer}");
+    assert!(answer["result"]["_meta"].to_string().contains(r#""retryable":true"#), "{answer}");
+    let mut fresh = scene.stage.accept();
+    fresh.handshake(vec![tool("fast")]);
+    scene.host.until_names(&["fast"]);
+    let asked: Vec<_> = scene.peer.until_closed().iter().map(protomcp_proto::Envelope::name).collect();
+    assert!(!asked.contains(&"reload"), "an immediate reload asks nobody: {asked:?}");
+}
+
+/// Item 69.
+#[test]
+fn a_swap_serves_new_calls_in_the_new_process_while_the_old_one_finishes() {
+    let mut scene = Scene::with_tools("dev", "./relay", &["--hot-reload", "swap"], vec![tool("slow")]);
+    let old = scene.host.start_call("slow", &json!({}));
+    let (call, _) = scene.peer.call();
+    let place = scene.host.now();
+    touch(&scene.sandbox);
+    let mut fresh = scene.stage.accept();
+    assert_eq!(scene.host.names(), ["slow"], "the old list stays until the new process is ready");
+    fresh.handshake(vec![tool("slow")]);
+    scene.host.list_changed(place);
+    let new = scene.host.start_call("slow", &json!({}));
+    let (new_call, _) = fresh.call();
+    fresh.result(&new_call, r#""from the new""#);
+    assert_eq!(scene.host.answer(new).value["result"]["content"][0]["text"], "from the new");
+    scene.peer.result(&call, r#""from the old""#);
+    assert_eq!(scene.host.answer(old).value["result"]["content"][0]["text"], "from the old");
+    scene.peer.until_closed();
+}
+
+/// Item 70.
+#[test]
+fn a_reload_in_the_order_of_the_documents_is_accepted_too() {
+    let mut scene = Scene::with_tools("dev", "./relay", &[], vec![tool("original")]);
+    let place = scene.host.now();
+    touch(&scene.sandbox);
+    let reload = scene.peer.request();
+    assert_eq!(reload.name(), "reload");
+    scene.peer.send(&reload.request_id, ToolListResponse { tools: vec![tool("renamed")] });
+    scene.peer.send(&reload.request_id, ReloadResponse { success: true, error: String::new() });
+    scene.host.list_changed(place);
+    assert_eq!(scene.host.names(), ["renamed"]);
+    // The definitions did change, so the process has read the file again: no other is started.
+    assert!(scene.stage.accept_within(MOMENT).is_none(), "a process that reloads in place is kept");
+}
+
+/// Item 70.
+#[test]
+fn a_reload_that_the_process_refuses_keeps_the_list_and_is_reported() {
+    let mut scene = Scene::with_tools("dev", "./relay", &[], vec![tool("original")]);
+    touch(&scene.sandbox);
+    let reload = scene.peer.request();
+    scene.peer.send(&reload.request_id, ReloadResponse { success: false, error: "line 7 is nonsense".to_owned() });
+    scene.host.stderr_with("line 7 is nonsense");
+    scene.host.wait_for("a log message", 0, |message| {
+        message.method() == "notifications/message" && message.text.contains("line 7 is nonsense")
+    });
+    assert_eq!(scene.host.names(), ["original"]);
+    let id = scene.host.start_call("original", &json!({}));
+    let (call, _) = scene.peer.call();
+    scene.peer.result(&call, r#""still here""#);
+    assert_eq!(scene.host.answer(id).value["result"]["content"][0]["text"], "still here");
+}
+
+/// Item 71.
+#[test]
+fn a_broken_edit_keeps_the_tools_and_the_next_good_one_recovers() {
+    for mode in ["graceful", "swap"] {
+        let sandbox = Sandbox::new();
+        sandbox.write("tools.py", python("original", ""));
+        let host = sandbox.pmcp(&["dev", "tools.py", "--hot-reload", mode]).start();
+        host.initialize();
+        assert_eq!(host.names(), ["original"]);
+        sandbox.write("tools.py", "def broken(:\n");
+        host.stderr_with("SyntaxError");
+        assert_eq!(host.names(), ["original"], "{mode}: no edit empties the list");
+        assert_eq!(host.text("original", &json!({})), "original", "{mode}: the old process serves on");
+        host.wait_for("a log message", 0, |message| message.method() == "notifications/message");
+        let place = host.now();
+        sandbox.write("tools.py", python("mended", ""));
+        host.list_changed(place);
+        assert_eq!(host.names(), ["mended"], "{mode}");
+    }
+}
+
+/// Item 72.
+#[test]
+fn ten_saves_within_a_second_cause_at_most_two_reloads_and_leave_one_process() {
+    // A busy machine can stretch the second; such a round says nothing and is tried again.
+    for _ in 0..5 {
+        let sandbox = Sandbox::new();
+        let file =
+            |n: u32| python(&format!("t{n}"), "import os\nopen(os.environ['WORK_LOG'], 'a').write('start\\n')\n");
+        sandbox.write("tools.py", file(0));
+        let host = sandbox.pmcp(&["dev", "tools.py"]).start();
+        host.initialize();
+        assert_eq!(host.names(), ["t0"]);
+        let start = std::time::Instant::now();
+        let mut most = 0;
+        for n in 1..=10 {
+            sandbox.write("tools.py", file(n));
+            std::thread::sleep(Duration::from_millis(20));
+            most = most.max(processes(&sandbox));
+        }
+        let took = start.elapsed();
+        eventually("the last save to show", || {
+            most = most.max(processes(&sandbox));
+            (host.names() == ["t10"]).then_some(())
+        });
+        eventually("one process to be left", || (processes(&sandbox) == 1).then_some(()));
+        assert!(most <= 2, "{most} tool processes lived at once");
+        if took < Duration::from_millis(700) {
+            let starts = work_log(&sandbox).len();
+            assert!(starts <= 3, "{starts} starts for ten saves within {took:?}");
+            return;
+        }
+    }
+}
+
+/// Item 74.
+#[test]
+fn tools_that_a_workflow_has_hidden_come_back_with_a_fresh_process() {
+    let (host, sandbox) = session("dev", "py/workflow.py", &[]);
+    let before = host.names();
+    host.text("deploy.review", &json!({"version": "1"}));
+    assert_ne!(host.names(), before);
+    let place = host.now();
+    let text = fs::read_to_string(sandbox.path("workflow.py")).expect("the file is there");
+    sandbox.write("workflow.py", format!("{text}\n# saved\n"));
+    host.list_changed(place);
+    assert_eq!(host.names(), before);
+}
+
+/// Item 76.
+#[test]
+fn run_does_not_watch_and_dev_beside_it_does() {
+    let sandbox = Sandbox::new();
+    sandbox.copy("py/versioned.py");
+    let start = |command: &str| {
+        let host = sandbox.pmcp(&[command, "versioned.py"]).start();
+        host.initialize();
+        host
+    };
+    let (run, dev) = (start("run"), start("dev"));
+    for host in [&run, &dev] {
+        assert_eq!(host.text("work", &json!({"id": 1, "ms": 0})), "1 v0");
+    }
+    save(&sandbox, "versioned.py", "v1");
+    dev.list_changed(0);
+    assert_eq!(dev.text("work", &json!({"id": 2, "ms": 0})), "2 v1");
+    assert_eq!(run.text("work", &json!({"id": 2, "ms": 0})), "2 v0");
+    assert!(run.told("notifications/tools/list_changed", 0).is_empty());
+    // Both share the sandbox, whose mark is on each one's processes: end them together.
+    end(&run);
+    end(&dev);
+}
+
+/// Item 76.
+#[test]
+fn run_reloads_when_it_is_told_to_with_sighup() {
+    let (host, sandbox) = session("run", "py/versioned.py", &[]);
+    assert_eq!(host.text("work", &json!({"id": 1, "ms": 0})), "1 v0");
+    save(&sandbox, "versioned.py", "v1");
+    let place = host.now();
+    host.signal(Signal::HUP);
+    host.list_changed(place);
+    assert_eq!(host.text("work", &json!({"id": 2, "ms": 0})), "2 v1");
+}
+
+fn end(host: &Host) {
+    host.hang_up();
+    assert_eq!(host.exit().code(), Some(0));
+}
+
+/// A tool file with one tool, which answers with its own name.
+fn python(name: &str, head: &str) -> String {
+    format!(
+        "from protomcp import tool\nfrom protomcp.runner import run\n{head}\n@tool(\"A tool.\")\ndef {name}() -> str:\n    \
+         return \"{name}\"\n\nif __name__ == \"__main__\":\n    run()\n"
+    )
+}
+
+/// Rewrites a versioned fixture with another version.
+fn save(sandbox: &Sandbox, file: &str, version: &str) {
+    let text = fs::read_to_string(sandbox.path(file)).expect("the file is there");
+    let (head, rest) = text.split_once("VERSION = \"v").expect("it names its version");
+    let (_, tail) = rest.split_once('"').expect("a string ends");
+    sandbox.write(file, format!("{head}VERSION = \"{version}\"{tail}"));
+}
+
+/// Saves the relay's file without changing it.
+fn touch(sandbox: &Sandbox) {
+    let script = fs::read(sandbox.path("relay")).expect("the script is there");
+    let draft = sandbox.path(".draft");
+    fs::write(&draft, script).expect("the sandbox can be written");
+    fs::set_permissions(&draft, fs::Permissions::from_mode(0o755)).expect("it is our file");
+    fs::rename(draft, sandbox.path("relay")).expect("the sandbox can be written");
+}
+
+fn work_log(sandbox: &Sandbox) -> Vec<String> {
+    fs::read_to_string(sandbox.path("work.log")).unwrap_or_default().lines().map(str::to_owned).collect()
+}
+
+/// How many Python tool processes live now.
+fn processes(sandbox: &Sandbox) -> usize {
+    let python = protomcp_conformance::peers().join("py/bin/python");
+    let python = python.to_string_lossy().into_owned();
+    living(sandbox.marker()).iter().filter(|process| process.command.starts_with(&python)).count()
+}

@@ -1,0 +1,140 @@
+//! The end of a session, and what must not be left of it (protomcp wire §2.5).
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use protomcp_conformance::{Host, Sandbox, Scene, living, session};
+use rustix::process::Signal;
+use serde_json::json;
+
+/// Item 90.
+#[test]
+fn every_way_to_end_leaves_no_descendant_and_no_socket() {
+    for end in ["hang up", "SIGTERM", "SIGINT", "SIGKILL"] {
+        let (host, sandbox) = session("run", "py/family.py", &[]);
+        assert_eq!(host.text("echo", &json!({"text": end})), end);
+        // pmcp, its guardian and the tool process, and four sleepers and spinners.
+        assert!(living(sandbox.marker()).len() >= 6, "the family is there: {:#?}", living(sandbox.marker()));
+        finish(&host, end);
+        let code = host.exit().code();
+        if end != "SIGKILL" {
+            assert_eq!(code, Some(0), "after {end}");
+        }
+        host.no_orphans();
+        assert!(sandbox.leftovers().is_empty(), "after {end}: {:?}", sandbox.leftovers());
+    }
+}
+
+/// Item 90.
+#[test]
+fn wrappers_and_what_they_started_go_too() {
+    for end in ["hang up", "SIGTERM", "SIGKILL"] {
+        let (host, sandbox) = typescript();
+        host.start_call("spin", &json!({}));
+        host.ask("ping", &json!({}));
+        finish(&host, end);
+        host.exit();
+        host.no_orphans();
+        assert!(sandbox.leftovers().is_empty());
+
+        let (host, sandbox) = uv();
+        host.start_call("spin", &json!({}));
+        host.ask("ping", &json!({}));
+        finish(&host, end);
+        host.exit();
+        host.no_orphans();
+        assert!(sandbox.leftovers().is_empty());
+    }
+}
+
+/// Item 90.
+#[test]
+fn a_handler_that_never_returns_in_a_process_that_ignores_sigterm_is_killed() {
+    let (host, _sandbox) = session("run", "py/stuck.py", &["--drain-timeout", "200ms"]);
+    let id = host.start_call("spin", &json!({}));
+    host.ask("ping", &json!({}));
+    host.hang_up();
+    assert_eq!(host.exit().code(), Some(0));
+    host.no_orphans();
+    assert!(host.answered(id).is_none_or(|answer| answer.value["result"]["isError"] == true));
+}
+
+/// Item 30.
+#[test]
+fn a_call_in_flight_is_answered_within_the_drain_time_after_the_host_hung_up() {
+    let mut scene = Scene::open(&[], &["slow"]);
+    let id = scene.host.start_call("slow", &json!({}));
+    let (call, _) = scene.peer.call();
+    scene.host.hang_up();
+    scene.peer.result(&call, r#""in time""#);
+    assert_eq!(scene.host.answer(id).value["result"]["content"][0]["text"], "in time");
+    drop(scene.peer);
+    assert_eq!(scene.host.exit().code(), Some(0));
+}
+
+/// Item 90.
+#[test]
+fn a_second_signal_skips_the_wait() {
+    let scene = Scene::open(&["--drain-timeout", "10m"], &["slow"]);
+    scene.host.start_call("slow", &json!({}));
+    let mut peer = scene.peer;
+    peer.call();
+    scene.host.signal(Signal::TERM);
+    scene.host.stderr_with("drain");
+    scene.host.signal(Signal::TERM);
+    scene.host.exit();
+    scene.host.no_orphans();
+}
+
+/// Item 90.
+#[test]
+fn pmcp_ends_when_the_host_leaves_while_the_tool_process_is_still_starting() {
+    let sandbox = Sandbox::new();
+    sandbox.copy("py/never_connects.py");
+    let host = sandbox.pmcp(&["run", "never_connects.py"]).start();
+    host.stderr_with("busy with something else");
+    host.hang_up();
+    host.exit();
+    host.no_orphans();
+    assert!(sandbox.leftovers().is_empty());
+}
+
+fn finish(host: &Host, end: &str) {
+    match end {
+        "hang up" => host.hang_up(),
+        "SIGTERM" => host.signal(Signal::TERM),
+        "SIGINT" => host.signal(Signal::INT),
+        _ => host.signal(Signal::KILL),
+    }
+}
+
+/// A TypeScript file behind `npx` and `tsx`.
+fn typescript() -> (Host, Sandbox) {
+    let sandbox = Sandbox::new();
+    sandbox.copy("third_party");
+    sandbox.with_node();
+    let host = sandbox.pmcp(&["run", "tools.ts", "--drain-timeout=200ms"]).start();
+    host.initialize();
+    assert_eq!(host.text("echo", &json!({"text": "ts"})), "ts");
+    (host, sandbox)
+}
+
+/// A Python file behind a wrapper in the manner of `uv run`, which starts Python as its child and waits.
+fn uv() -> (Host, Sandbox) {
+    let sandbox = Sandbox::new();
+    sandbox.copy("py/stuck.py");
+    sandbox.write("pyproject.toml", "");
+    fs::create_dir(sandbox.path("bin")).expect("the sandbox can be written");
+    let python = protomcp_conformance::peers().join("py/bin/python");
+    // The words are: run python FILE.
+    let script = format!("#!/bin/sh\n{} \"$3\"\nexit $?\n", python.display());
+    fs::write(sandbox.path("bin/uv"), script).expect("the sandbox can be written");
+    fs::set_permissions(sandbox.path("bin/uv"), fs::Permissions::from_mode(0o755)).expect("it is our file");
+    let path = format!("{}:{}", sandbox.path("bin").display(), std::env::var("PATH").unwrap_or_default());
+    let launch =
+        sandbox.pmcp(&["run", "stuck.py", "--drain-timeout=200ms"]).without("PROTOMCP_PYTHON").env("PATH", path);
+    let host = launch.start();
+    host.initialize();
+    assert_eq!(host.text("echo", &json!({"text": "uv"})), "uv");
+    (host, sandbox)
+}

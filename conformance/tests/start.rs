@@ -1,0 +1,226 @@
+//! How the tool process is started, and what happens when that fails (protomcp wire §2.1 to §2.5).
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::net::UnixListener;
+use std::time::{Duration, Instant};
+
+use protomcp_conformance::{Sandbox, Stage, peers, session, tool};
+use rustix::process::Signal;
+use serde_json::json;
+
+/// The product promises a second; a test allows ten times that.
+const SOON: Duration = Duration::from_secs(10);
+
+/// Items 17, 18.
+#[test]
+fn the_command_follows_from_the_file_and_the_environment() {
+    // file, PROTOMCP_PYTHON, PROTOMCP_NODE, options, the command that is run
+    type Row = (&'static str, Option<&'static str>, Option<&'static str>, &'static [&'static str], &'static str);
+    let rows: &[Row] = &[
+        ("tool.py", Some("my-python"), None, &[], "my-python tool.py"),
+        ("tool.py", None, None, &[], "python3 tool.py"),
+        ("in/project/tool.py", None, None, &[], "uv run python in/project/tool.py"),
+        ("in/project/tool.py", Some("my-python"), None, &[], "my-python in/project/tool.py"),
+        ("tool.ts", None, None, &[], "npx tsx tool.ts"),
+        ("tool.ts", None, Some("my-node"), &[], "my-node tool.ts"),
+        ("tool.js", None, None, &[], "node tool.js"),
+        ("tool.js", None, Some("my-node"), &[], "my-node tool.js"),
+        ("tool.go", None, None, &[], "go run tool.go"),
+        ("crate/tool.rs", None, None, &[], "cargo run --manifest-path crate/Cargo.toml"),
+        ("crate/src/main.rs", None, None, &[], "cargo run --manifest-path crate/Cargo.toml"),
+        ("tool.py", Some("my-python"), None, &["--runtime", "my-runtime"], "my-runtime tool.py"),
+        ("tool.rb", None, None, &["--runtime=my-runtime"], "my-runtime tool.rb"),
+    ];
+    for (file, python, node, options, wanted) in rows {
+        assert_eq!(command_for(file, *python, *node, options), *wanted, "{file} {options:?}");
+    }
+}
+
+/// Runs `pmcp` with a PATH on which every program is a scripted tool process, and returns what it was started as.
+fn command_for(file: &str, python: Option<&str>, node: Option<&str>, options: &[&str]) -> String {
+    let sandbox = Sandbox::new();
+    let stage = Stage::new(&sandbox);
+    for folder in ["bin", "in/project", "crate/src"] {
+        fs::create_dir_all(sandbox.path(folder)).expect("the sandbox can be written");
+    }
+    for file in ["in/pyproject.toml", "crate/Cargo.toml"] {
+        fs::write(sandbox.path(file), "").expect("the sandbox can be written");
+    }
+    for program in ["my-python", "python3", "uv", "npx", "node", "my-node", "go", "cargo", "my-runtime"] {
+        let script = format!("#!/bin/sh\nexec \"$PMCP_TEST_RELAY\" {program} \"$@\"\n");
+        let path = sandbox.path("bin").join(program);
+        fs::write(&path, script).expect("the sandbox can be written");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("it is our file");
+    }
+    fs::write(sandbox.path(file), "").expect("the sandbox can be written");
+
+    let mut launch = stage.pmcp(&sandbox, &["run", file]);
+    for option in options {
+        launch = launch.arg(option);
+    }
+    launch = launch.env("PATH", format!("{}:/usr/bin:/bin", sandbox.path("bin").display()));
+    for (name, value) in [("PROTOMCP_PYTHON", python), ("PROTOMCP_NODE", node)] {
+        launch = match value {
+            Some(value) => launch.env(name, value),
+            None => launch.without(name),
+        };
+    }
+    let _host = launch.start();
+    let peer = stage.accept();
+    let words = peer.hello.args[1..].join(" ");
+    words.replace(&format!("{}/", sandbox.path("").display()), "").replace("//", "/")
+}
+
+/// Item 18.
+#[test]
+fn a_file_of_any_other_kind_is_run_itself() {
+    let sandbox = Sandbox::new();
+    let stage = Stage::new(&sandbox);
+    let _host = stage.pmcp(&sandbox, &["run", "./relay"]).start();
+    assert_eq!(stage.accept().hello.args[1..], [""; 0], "no arguments are added");
+}
+
+/// Item 19.
+#[test]
+fn the_socket_lies_in_the_runtime_directory_and_nobody_else_can_reach_it() {
+    let sandbox = Sandbox::new();
+    let stage = Stage::new(&sandbox);
+    let host = stage.pmcp(&sandbox, &["run", "./relay"]).start();
+    let mut peer = stage.accept();
+    let folder = sandbox.runtime().join("pmcp");
+    assert!(peer.hello.socket.starts_with(&folder), "{} is not in {}", peer.hello.socket.display(), folder.display());
+    assert_eq!(peer.hello.folder_mode & 0o077, 0, "the directory of the socket is private");
+    peer.handshake(vec![tool("echo")]);
+    host.initialize();
+    assert_eq!(host.names(), ["echo"]);
+    // Whatever happens from now on, even SIGKILL, there is nothing left to clean up.
+    assert_eq!(sandbox.leftovers(), [""; 0].map(std::path::PathBuf::from));
+}
+
+/// Item 19.
+#[test]
+fn without_a_runtime_directory_the_socket_lies_in_the_temporary_one() {
+    let sandbox = Sandbox::new();
+    let stage = Stage::new(&sandbox);
+    let temporary = sandbox.path("tmp");
+    fs::create_dir(&temporary).expect("the sandbox can be written");
+    let launch = stage.pmcp(&sandbox, &["run", "./relay"]).without("XDG_RUNTIME_DIR").env("TMPDIR", &temporary);
+    let _host = launch.start();
+    let peer = stage.accept();
+    assert!(peer.hello.socket.starts_with(&temporary), "{}", peer.hello.socket.display());
+    assert_eq!(peer.hello.folder_mode & 0o077, 0, "the directory of the socket is private");
+}
+
+/// Item 19.
+#[test]
+fn a_socket_named_by_hand_replaces_a_stale_one_and_goes_with_pmcp() {
+    for end in ["hang up", "SIGINT", "SIGTERM"] {
+        let sandbox = Sandbox::new();
+        let stage = Stage::new(&sandbox);
+        let path = sandbox.path("by-hand.sock");
+        drop(UnixListener::bind(&path).expect("a socket can be made"));
+        let stale = fs::metadata(&path).expect("a socket stays behind").ino();
+        let host = stage.pmcp(&sandbox, &["run", "./relay", "--socket"]).arg(&path).start();
+        let mut peer = stage.accept();
+        assert_eq!(peer.hello.socket, path);
+        assert_ne!(
+            fs::metadata(&path).map(|found| found.ino()).unwrap_or_default(),
+            stale,
+            "the stale socket was replaced"
+        );
+        peer.handshake(vec![tool("echo")]);
+        host.initialize();
+        match end {
+            "SIGINT" => host.signal(Signal::INT),
+            "SIGTERM" => host.signal(Signal::TERM),
+            _ => host.hang_up(),
+        }
+        drop(peer);
+        host.exit();
+        assert!(!path.exists(), "after {end} the socket is still there");
+        assert!(sandbox.leftovers().is_empty());
+    }
+}
+
+/// Item 20.
+#[test]
+fn a_process_that_exits_before_it_connects_is_reported_with_its_status_and_last_words() {
+    for command in ["dev", "run"] {
+        for status in ["3", "0"] {
+            let sandbox = Sandbox::new();
+            sandbox.copy("py/exits.py");
+            let start = Instant::now();
+            let host = sandbox.pmcp(&[command, "exits.py"]).env("EXIT_STATUS", status).start();
+            let exit = host.exit();
+            assert!(start.elapsed() < SOON, "{command}: it took {:?}", start.elapsed());
+            assert_eq!(exit.code(), Some(1), "{command}, status {status}");
+            let stderr = host.stderr();
+            assert!(stderr.contains(&format!("status {status}")), "{command} names the status {status}: {stderr}");
+            assert!(stderr.contains("leaving before connecting"), "{command} shows the last words: {stderr}");
+            assert!(sandbox.leftovers().is_empty(), "{command} leaves {:?}", sandbox.leftovers());
+        }
+    }
+}
+
+/// Item 20.
+#[test]
+fn a_file_with_a_syntax_error_is_reported_with_the_error() {
+    let sandbox = Sandbox::new();
+    sandbox.copy("py/syntax_error.py");
+    let host = sandbox.pmcp(&["dev", "syntax_error.py"]).start();
+    assert_eq!(host.exit().code(), Some(1));
+    assert!(host.stderr().contains("SyntaxError"), "{}", host.stderr());
+}
+
+/// Item 20.
+#[test]
+fn a_host_that_waits_for_initialize_learns_that_the_process_could_not_start() {
+    let sandbox = Sandbox::new();
+    sandbox.copy("py/exits.py");
+    let host = sandbox.pmcp(&["run", "exits.py"]).env("EXIT_STATUS", "3").start();
+    host.line(r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#);
+    assert_eq!(host.exit().code(), Some(1));
+}
+
+/// Item 20.
+#[test]
+fn a_process_that_never_connects_is_given_up_and_leaves_nothing() {
+    let sandbox = Sandbox::new();
+    sandbox.copy("py/never_connects.py");
+    let host = sandbox.pmcp(&["run", "never_connects.py", "--connect-timeout", "1s"]).start();
+    assert_eq!(host.exit().code(), Some(1));
+    let stderr = host.stderr();
+    assert!(stderr.contains("connect"), "it says what was waited for: {stderr}");
+    assert!(stderr.contains("busy with something else"), "it shows the last words: {stderr}");
+    host.no_orphans();
+    assert!(sandbox.leftovers().is_empty());
+}
+
+/// Item 20.
+#[test]
+fn a_python_file_that_never_calls_run_is_started_with_the_sdks_runner() {
+    for command in ["dev", "run"] {
+        let (host, _sandbox) = session(command, "py/quickstart.py", &[]);
+        assert_eq!(host.text("add", &json!({"a": 2, "b": 3})), "5", "{command}");
+    }
+}
+
+/// Item 20.
+#[test]
+fn a_program_that_is_not_there_is_reported_by_name() {
+    let sandbox = Sandbox::new();
+    sandbox.copy("py/quickstart.py");
+    let host = sandbox.pmcp(&["run", "quickstart.py", "--runtime", "no-such-runtime"]).start();
+    assert_ne!(host.exit().code(), Some(0));
+    assert!(host.stderr().contains("no-such-runtime"), "{}", host.stderr());
+}
+
+/// Item 29.
+#[test]
+fn a_process_that_floods_both_streams_before_and_during_calls_is_served() {
+    assert!(peers().exists());
+    let (host, _sandbox) = session("run", "py/floods.py", &[]);
+    assert_eq!(host.names(), ["pour"]);
+    assert_eq!(host.text("pour", &json!({"lines": 20_000})), "poured 20000");
+}

@@ -1,0 +1,199 @@
+//! A tool list that changes while the session runs (protomcp wire §3).
+
+use std::time::Duration;
+
+use protomcp_conformance::{Peer, Scene, peers, rust_session, session, tier, tool};
+use protomcp_proto::{
+    BatchUpdateRequest, CallToolResponse, DisableToolsRequest, EnableToolsRequest, GetActiveToolsRequest, Msg,
+    SetAllowedRequest, SetBlockedRequest,
+};
+use serde_json::json;
+
+const LIST_CHANGED: &str = "notifications/tools/list_changed";
+
+/// Item 59.
+#[test]
+fn a_result_that_changes_the_list_is_answered_before_the_host_is_told() {
+    let mut scene = Scene::open(&[], &["a", "b", "c"]);
+    let id = scene.host.start_call("a", &json!({}));
+    let (call, _) = scene.peer.call();
+    let place = scene.host.now();
+    let result = CallToolResponse {
+        result_json: r#""changed""#.into(),
+        enable_tools: names(&["b", "not registered"]),
+        disable_tools: names(&["b", "c"]),
+        ..CallToolResponse::default()
+    };
+    scene.peer.send(&call, result);
+    let answer = scene.host.answer(id);
+    let told = scene.host.list_changed(place);
+    assert!(answer.place < told.place, "the answer is written first");
+    assert!(told.at - answer.at >= Duration::from_millis(5), "the notification trails the answer");
+    assert_eq!(scene.host.names(), ["a"], "what is both enabled and disabled is disabled");
+    let error = scene.host.refused("tools/call", &json!({"name": "b"}));
+    assert_eq!(error["code"], -32602, "a disabled tool is unknown: {error}");
+    assert_eq!(scene.host.told(LIST_CHANGED, place).len(), 1);
+}
+
+/// Items 59, 40.
+#[test]
+fn an_error_result_changes_the_list_too() {
+    let mut scene = Scene::open(&[], &["a", "b"]);
+    let id = scene.host.start_call("a", &json!({}));
+    let (call, _) = scene.peer.call();
+    let disable_tools = names(&["b"]);
+    scene.peer.send(&call, CallToolResponse { is_error: true, disable_tools, ..CallToolResponse::default() });
+    assert_eq!(scene.host.answer(id).value["result"]["isError"], true);
+    assert_eq!(scene.host.names(), ["a"]);
+}
+
+/// Items 60, 61.
+#[test]
+fn each_control_message_is_answered_with_the_tools_that_are_active() {
+    let mut scene = Scene::open(&[], &["a", "b", "c"]);
+    scene.host.names();
+    let steps: Vec<(Msg, &[&str])> = vec![
+        (GetActiveToolsRequest {}.into(), &["a", "b", "c"]),
+        (DisableToolsRequest { tool_names: names(&["c", "a"]) }.into(), &["b"]),
+        (EnableToolsRequest { tool_names: names(&["c"]) }.into(), &["b", "c"]),
+        (SetAllowedRequest { tool_names: names(&["c", "a"]) }.into(), &["a", "c"]),
+        (SetBlockedRequest { tool_names: names(&["a"]) }.into(), &["b", "c"]),
+        (
+            BatchUpdateRequest { enable: names(&["a"]), disable: names(&["b"]), ..Default::default() }.into(),
+            &["a", "c"],
+        ),
+        // Both at once contradict each other: nothing of it happens.
+        (
+            BatchUpdateRequest {
+                allow: names(&["a"]),
+                block: names(&["c"]),
+                disable: names(&["a"]),
+                ..Default::default()
+            }
+            .into(),
+            &["a", "c"],
+        ),
+        (BatchUpdateRequest { allow: names(&["b"]), enable: names(&["c"]), ..Default::default() }.into(), &["b", "c"]),
+        (SetAllowedRequest::default().into(), &["a", "b", "c"]),
+        (SetBlockedRequest::default().into(), &["a", "b", "c"]),
+    ];
+    for (number, (message, wanted)) in steps.into_iter().enumerate() {
+        // The published SDKs leave the id empty; a third party's id comes back.
+        let id = if number % 2 == 0 { String::new() } else { format!("mine-{number}") };
+        let name = protomcp_proto::message_name(&message);
+        scene.peer.send(&id, message);
+        assert_eq!(scene.peer.active_tools(), (id, names(wanted)), "after {name}");
+        assert_eq!(scene.host.names(), *wanted, "after {name}");
+    }
+}
+
+/// Items 61, 66.
+#[test]
+fn a_batch_tells_the_host_once_and_a_change_that_nobody_sees_not_at_all() {
+    let mut scene = Scene::open(&[], &["a", "b", "c"]);
+    scene.host.names();
+    let place = scene.host.now();
+    scene.peer.send("", EnableToolsRequest { tool_names: names(&["a", "not registered"]) });
+    scene.peer.active_tools();
+    let batch = BatchUpdateRequest {
+        block: names(&["b"]),
+        disable: names(&["c"]),
+        enable: names(&["a"]),
+        ..Default::default()
+    };
+    scene.peer.send("", batch);
+    scene.peer.active_tools();
+    let first = scene.host.list_changed(place);
+    // Whatever else those two had caused would be told before the next change is.
+    scene.peer.send("", SetBlockedRequest::default());
+    scene.peer.active_tools();
+    scene.host.list_changed(first.place + 1);
+    assert_eq!(scene.host.told(LIST_CHANGED, place).len(), 2);
+}
+
+/// Item 62.
+#[test]
+fn a_single_reader_gets_active_tools_as_its_next_frame_even_while_calls_wait() {
+    let mut scene = Scene::with_tools("run", "relay.py", &[], vec![tool("a"), tool("b")]);
+    scene.host.names();
+    for round in 0..5 {
+        let ids = [scene.host.start_call("a", &json!({})), scene.host.start_call("a", &json!({}))];
+        for id in ids {
+            let (call, _) = scene.peer.call();
+            scene.peer.send("", DisableToolsRequest { tool_names: names(&["b"]) });
+            let next = scene.peer.receive();
+            assert!(
+                matches!(next.msg, Some(Msg::ActiveTools(_))),
+                "round {round}: {next:?} came instead of active_tools"
+            );
+            scene.peer.result(&call, r#""done""#);
+            scene.host.answer(id);
+        }
+    }
+}
+
+/// Item 63.
+#[test]
+fn the_two_reader_sdk_applies_its_change_answers_and_stays_healthy() {
+    for round in 0..tier(2, 50) {
+        let (host, _sandbox) = session("run", "py/manager.py", &[]);
+        let text = host.text("drop_extra", &json!({}));
+        assert!(text.starts_with('['), "round {round}: {text}");
+        host.until_names(&["add_extra", "drop_extra", "echo"]);
+        host.text("add_extra", &json!({}));
+        host.until_names(&["add_extra", "drop_extra", "echo", "extra"]);
+        for n in 0..20 {
+            assert_eq!(host.text("echo", &json!({"text": n.to_string()})), n.to_string(), "round {round}");
+        }
+    }
+}
+
+/// Item 64.
+#[test]
+fn a_workflow_of_the_python_sdk_moves_through_its_steps() {
+    let (host, _sandbox) = session("run", "py/workflow.py", &[]);
+    let before = ["bystander", "deploy.review", "math.double", "math.negate"];
+    assert_eq!(host.names(), before);
+    assert_eq!(host.text("deploy.review", &json!({"version": "1.2"})), "reviewing 1.2");
+    assert_eq!(host.names(), ["bystander", "deploy.approve", "deploy.cancel", "deploy.reject"]);
+    assert_eq!(host.text("deploy.approve", &json!({})), "approved");
+    // The SDK disables the first step at the end of its own workflow; its lists are applied literally.
+    assert_eq!(host.names(), ["bystander", "math.double", "math.negate"]);
+
+    let (host, _sandbox) = session("run", "py/workflow.py", &[]);
+    host.text("deploy.review", &json!({"version": "1.3"}));
+    assert_eq!(host.text("deploy.cancel", &json!({})), "Workflow 'deploy' cancelled");
+    assert_eq!(host.names(), ["bystander", "math.double", "math.negate"]);
+}
+
+/// Item 65.
+#[test]
+fn small_results_of_the_rust_sdk_change_the_list() {
+    assert!(peers().exists());
+    let (host, _sandbox) = rust_session("run", &[]);
+    let has_echo = || host.names().contains(&"echo".to_owned());
+    host.text("lock", &json!({}));
+    assert!(!has_echo());
+    host.text("unlock", &json!({}));
+    assert!(has_echo());
+}
+
+/// Item 66.
+#[test]
+fn nothing_is_told_before_the_session_is_initialized() {
+    let sandbox = protomcp_conformance::Sandbox::new();
+    let stage = protomcp_conformance::Stage::new(&sandbox);
+    let host = stage.pmcp(&sandbox, &["run", "./relay"]).start();
+    let mut peer: Peer = stage.accept();
+    peer.handshake(vec![tool("a"), tool("b")]);
+    peer.send("", DisableToolsRequest { tool_names: names(&["a"]) });
+    peer.active_tools();
+    let client = json!({"name": "conformance", "version": "1"});
+    let params = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client});
+    let id = host.request("initialize", &params);
+    assert_eq!(host.answer(id).place, 0, "the first message is the answer to initialize");
+}
+
+fn names(names: &[&str]) -> Vec<String> {
+    names.iter().map(|name| (*name).to_owned()).collect()
+}
