@@ -1,0 +1,198 @@
+//! Events on their way to the owner, in order and in bounded memory.
+//!
+//! A process must never stall because its owner is slow to read its output, and its output must never fill the memory.
+//! So lines wait here up to [`MAX_BACKLOG`]; beyond that they are counted, and one line in their place says how many
+//! are missing. Events that are no lines are few, and always find room.
+
+use std::collections::VecDeque;
+
+use crate::event::{Event, Stream};
+
+/// The most that unread lines may occupy: 1 MiB of text and bookkeeping.
+pub const MAX_BACKLOG: usize = 1024 * 1024;
+
+/// What an unread line costs beyond its text, so that a flood of empty lines is bounded too.
+const LINE_COST: usize = 64;
+
+/// A queue of events that leaves out lines rather than grow.
+#[derive(Debug, Default)]
+pub(crate) struct Backlog {
+    events: VecDeque<Event>,
+    cost: usize,
+    left_out: LeftOut,
+    closed: bool,
+}
+
+#[derive(Debug, Default)]
+struct LeftOut {
+    stdout: u64,
+    stderr: u64,
+}
+
+impl Backlog {
+    /// Queues a line, or counts it where there is no room.
+    pub(crate) fn push_line(&mut self, stream: Stream, text: String) {
+        if self.closed {
+            return;
+        }
+        if self.cost + text.len() + LINE_COST > MAX_BACKLOG {
+            match stream {
+                Stream::Stdout => self.left_out.stdout += 1,
+                Stream::Stderr => self.left_out.stderr += 1,
+            }
+            return;
+        }
+        self.own_up();
+        self.enqueue(stream, text);
+    }
+
+    /// Queues an event that must not be left out.
+    pub(crate) fn push(&mut self, event: Event) {
+        if !self.closed {
+            self.own_up();
+            self.events.push_back(event);
+        }
+    }
+
+    /// The next event to deliver. Missing lines are owned up to when the queue runs dry, if not earlier.
+    pub(crate) fn pop(&mut self) -> Option<Event> {
+        if self.events.is_empty() {
+            self.own_up();
+        }
+        let event = self.events.pop_front()?;
+        if let Event::Line { text, .. } = &event {
+            self.cost -= text.len() + LINE_COST;
+        }
+        Some(event)
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.events.is_empty() && self.left_out.stdout == 0 && self.left_out.stderr == 0
+    }
+
+    /// Whether it is time to let the owner run before more is read.
+    pub(crate) fn is_crowded(&self) -> bool {
+        self.cost > MAX_BACKLOG / 2
+    }
+
+    /// Nobody listens any more: forgets everything, now and from now on.
+    pub(crate) fn close(&mut self) {
+        *self = Self { closed: true, ..Self::default() };
+    }
+
+    fn own_up(&mut self) {
+        let LeftOut { stdout, stderr } = std::mem::take(&mut self.left_out);
+        for (stream, count) in [(Stream::Stdout, stdout), (Stream::Stderr, stderr)] {
+            if count > 0 {
+                self.enqueue(stream, notice(stream, count));
+            }
+        }
+    }
+
+    fn enqueue(&mut self, stream: Stream, text: String) {
+        self.cost += text.len() + LINE_COST;
+        self.events.push_back(Event::Line { stream, text });
+    }
+}
+
+fn notice(stream: Stream, count: u64) -> String {
+    let (lines, were) = if count == 1 { ("line", "was") } else { ("lines", "were") };
+    format!("[{count} {lines} of {stream} {were} left out here: written faster than read]")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fill(backlog: &mut Backlog) -> usize {
+        let text = "x".repeat(1000);
+        let room = MAX_BACKLOG / (text.len() + LINE_COST);
+        for _ in 0..room {
+            backlog.push_line(Stream::Stderr, text.clone());
+        }
+        assert!(backlog.is_crowded());
+        room
+    }
+
+    fn drain(backlog: &mut Backlog) -> Vec<Event> {
+        std::iter::from_fn(|| backlog.pop()).collect()
+    }
+
+    fn line(stream: Stream, text: &str) -> Event {
+        Event::Line { stream, text: text.into() }
+    }
+
+    #[test]
+    fn events_come_out_as_they_went_in() {
+        let mut backlog = Backlog::default();
+        backlog.push(Event::Started { pid: 7 });
+        backlog.push_line(Stream::Stdout, "hello".into());
+        backlog.push(Event::CloseLink);
+        assert_eq!(drain(&mut backlog), [Event::Started { pid: 7 }, line(Stream::Stdout, "hello"), Event::CloseLink]);
+        assert!(backlog.is_empty() && backlog.cost == 0);
+    }
+
+    #[test]
+    fn lines_without_room_are_counted_and_owned_up_to_in_their_place() {
+        let mut backlog = Backlog::default();
+        let room = fill(&mut backlog);
+        for _ in 0..3 {
+            backlog.push_line(Stream::Stderr, "y".repeat(2000));
+        }
+        backlog.push_line(Stream::Stdout, "z".repeat(2000));
+        assert!(backlog.pop().is_some() && backlog.pop().is_some());
+        backlog.push_line(Stream::Stdout, "after".into());
+
+        let rest = drain(&mut backlog);
+        assert_eq!(rest.len(), room - 2 + 3);
+        assert_eq!(
+            rest[room - 2..],
+            [
+                line(Stream::Stdout, "[1 line of stdout was left out here: written faster than read]"),
+                line(Stream::Stderr, "[3 lines of stderr were left out here: written faster than read]"),
+                line(Stream::Stdout, "after"),
+            ]
+        );
+        assert!(backlog.is_empty() && backlog.cost == 0);
+    }
+
+    #[test]
+    fn missing_lines_are_owned_up_to_even_if_no_line_follows() {
+        let mut backlog = Backlog::default();
+        fill(&mut backlog);
+        backlog.push_line(Stream::Stderr, "y".repeat(2000));
+        let events = drain(&mut backlog);
+        assert_eq!(
+            events.last(),
+            Some(&line(Stream::Stderr, "[1 line of stderr was left out here: written faster than read]"))
+        );
+    }
+
+    #[test]
+    fn a_full_backlog_still_takes_what_matters() {
+        let mut backlog = Backlog::default();
+        fill(&mut backlog);
+        backlog.push_line(Stream::Stderr, "y".repeat(2000));
+        backlog.push(Event::CloseLink);
+        assert_eq!(drain(&mut backlog).last(), Some(&Event::CloseLink));
+    }
+
+    #[test]
+    fn a_flood_of_empty_lines_is_bounded_too() {
+        let mut backlog = Backlog::default();
+        for _ in 0..MAX_BACKLOG {
+            backlog.push_line(Stream::Stdout, String::new());
+        }
+        assert_eq!(backlog.events.len(), MAX_BACKLOG / LINE_COST);
+    }
+
+    #[test]
+    fn a_closed_backlog_keeps_nothing() {
+        let mut backlog = Backlog::default();
+        backlog.push_line(Stream::Stdout, "before".into());
+        backlog.close();
+        backlog.push_line(Stream::Stdout, "after".into());
+        backlog.push(Event::CloseLink);
+        assert!(backlog.is_empty() && backlog.pop().is_none());
+    }
+}

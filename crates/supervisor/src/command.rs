@@ -1,0 +1,142 @@
+//! What to start: a program, its arguments, its surroundings, and who watches over it.
+//!
+//! A [`Command`] is plain data. It can be cloned and started as often as a restart needs it; nothing is resolved
+//! before [`Process::spawn`](crate::process::Process::spawn) looks at it.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// A program to start, built like [`std::process::Command`].
+///
+/// Standard input is always the null device, standard output and error are always captured by line.
+///
+/// ```
+/// use protomcp_supervisor::Command;
+///
+/// let command = Command::new("python3").arg("tools.py").env("PROTOMCP_SOCKET", "/run/user/1000/pmcp/1.sock");
+/// assert_eq!(command.program(), "python3");
+/// ```
+#[derive(Clone, PartialEq, Eq)]
+pub struct Command {
+    program: OsString,
+    args: Vec<OsString>,
+    env: BTreeMap<OsString, OsString>,
+    directory: Option<PathBuf>,
+    guardian: Option<Guardian>,
+}
+
+impl Command {
+    /// A command without arguments, in the caller's directory and with the caller's environment.
+    ///
+    /// A name without a slash is looked up in `PATH`; a relative path is relative to the directory of
+    /// [`Command::current_dir`] where one is set.
+    pub fn new(program: impl Into<OsString>) -> Self {
+        Self { program: program.into(), args: Vec::new(), env: BTreeMap::new(), directory: None, guardian: None }
+    }
+
+    /// Adds one argument.
+    #[must_use]
+    pub fn arg(mut self, arg: impl Into<OsString>) -> Self {
+        self.args.push(arg.into());
+        self
+    }
+
+    /// Adds several arguments.
+    #[must_use]
+    pub fn args<A: Into<OsString>>(mut self, args: impl IntoIterator<Item = A>) -> Self {
+        self.args.extend(args.into_iter().map(Into::into));
+        self
+    }
+
+    /// Sets a variable on top of the inherited environment.
+    ///
+    /// The guardian runs with the same environment: values stay out of command lines, which every user of the
+    /// machine can read.
+    #[must_use]
+    pub fn env(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
+        self.env.insert(name.into(), value.into());
+        self
+    }
+
+    /// Starts the process in this directory instead of the caller's.
+    #[must_use]
+    pub fn current_dir(mut self, directory: impl Into<PathBuf>) -> Self {
+        self.directory = Some(directory.into());
+        self
+    }
+
+    /// Chooses who watches over the process; see [`Guardian`] for the default.
+    #[must_use]
+    pub fn guardian(mut self, guardian: Guardian) -> Self {
+        self.guardian = Some(guardian);
+        self
+    }
+
+    /// The program as it was given.
+    pub fn program(&self) -> &OsStr {
+        &self.program
+    }
+
+    /// The arguments, without the program.
+    pub fn arguments(&self) -> &[OsString] {
+        &self.args
+    }
+
+    pub(crate) fn variables(&self) -> &BTreeMap<OsString, OsString> {
+        &self.env
+    }
+
+    pub(crate) fn directory(&self) -> Option<&Path> {
+        self.directory.as_deref()
+    }
+
+    pub(crate) fn chosen_guardian(&self) -> Option<&Guardian> {
+        self.guardian.as_ref()
+    }
+}
+
+/// Names variables but never shows their values: they may be secrets, and this text ends up in logs.
+impl fmt::Debug for Command {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Command")
+            .field("program", &self.program)
+            .field("args", &self.args)
+            .field("env", &self.env.keys().collect::<Vec<_>>())
+            .field("directory", &self.directory)
+            .field("guardian", &self.guardian)
+            .finish()
+    }
+}
+
+/// Who makes sure that nothing of the process outlives the bridge.
+///
+/// Where a command names none, it is `CurrentExe` if [`run_if_requested`](crate::guardian::run_if_requested) was
+/// called in this process, and `None` otherwise. Guardians exist on Linux; elsewhere every choice means `None`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Guardian {
+    /// This very program, executed again as the guardian. Its `main` must begin with
+    /// [`run_if_requested`](crate::guardian::run_if_requested).
+    CurrentExe,
+    /// Another program that begins with [`run_if_requested`](crate::guardian::run_if_requested), such as `pmcp`.
+    /// A name without a slash is looked up in `PATH`.
+    Program(PathBuf),
+    /// No guardian: a process group of its own and, on Linux, the parent-death signal.
+    ///
+    /// What that leaves: when the bridge is killed with SIGKILL only the direct child dies with it, not what that
+    /// child started; when the process is stopped, whatever moved into another process group lives on.
+    None,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn debug_names_variables_and_hides_their_values() {
+        let text = format!("{:?}", Command::new("tool").arg("--fast").env("API_TOKEN", "hunter2"));
+        assert!(text.contains("API_TOKEN") && text.contains("--fast"), "{text}");
+        assert!(!text.contains("hunter2"), "{text}");
+    }
+}

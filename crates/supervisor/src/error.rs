@@ -1,0 +1,70 @@
+//! Why a process could not be started.
+
+use std::ffi::OsString;
+use std::io;
+use std::path::PathBuf;
+
+/// Why [`Process::spawn`](crate::process::Process::spawn) failed. Nothing is left running in any of these cases.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SpawnError {
+    /// There is no such program, or the interpreter named in its first line does not exist. The user's to correct.
+    #[error("program not found: {}", program.to_string_lossy())]
+    NotFound {
+        /// The program as it was given.
+        program: OsString,
+    },
+    /// The program exists but may not be executed. The user's to correct.
+    #[error("not allowed to execute {}", program.to_string_lossy())]
+    PermissionDenied {
+        /// The program as it was given.
+        program: OsString,
+    },
+    /// The directory to start in cannot be entered. The user's to correct.
+    #[error("cannot start in {}", directory.display())]
+    Directory {
+        /// The directory as it was given.
+        directory: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The guardian could not be started, or what was started is no guardian. The embedder's to correct: its `main`
+    /// must begin with [`run_if_requested`](crate::guardian::run_if_requested).
+    #[error("cannot start a guardian for {}", program.to_string_lossy())]
+    Guardian {
+        /// The program that was to be guarded.
+        program: OsString,
+        /// What the system said, or how the guardian broke its side of the agreement.
+        source: io::Error,
+    },
+    /// Anything else: no memory, no descriptors, no room for another process. A later attempt may succeed.
+    #[error("cannot start {}", program.to_string_lossy())]
+    Other {
+        /// The program as it was given.
+        program: OsString,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+impl SpawnError {
+    /// Sorts what the system said about executing `program`.
+    pub(crate) fn executing(program: OsString, source: io::Error) -> Self {
+        match source.kind() {
+            io::ErrorKind::NotFound => Self::NotFound { program },
+            io::ErrorKind::PermissionDenied => Self::PermissionDenied { program },
+            _ => Self::Other { program, source },
+        }
+    }
+
+    /// The kind that [`Lifecycle`](crate::lifecycle::Lifecycle) is told.
+    pub fn kind(&self) -> io::ErrorKind {
+        match self {
+            Self::NotFound { .. } => io::ErrorKind::NotFound,
+            Self::PermissionDenied { .. } => io::ErrorKind::PermissionDenied,
+            Self::Directory { source, .. } | Self::Guardian { source, .. } | Self::Other { source, .. } => {
+                source.kind()
+            }
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! The bridge's side of a guardian: starts it, orders it about, listens to it.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream as StdStream;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Stdio};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::net::SendFlags;
+use rustix::process::Pid;
+use tokio::io::AsyncReadExt;
+use tokio::net::UnixStream;
+
+use crate::command::Command;
+use crate::error::SpawnError;
+use crate::exit::Status;
+use crate::guardian::agreement::{NAME, Order, Report, Stage, Task};
+use crate::guardian::descendants::kill_session;
+use crate::launch::{self, Launched, dress};
+use crate::leash::Leash;
+
+/// How long a guardian may take to say that the tool process runs. It takes a millisecond; what takes this long is
+/// not a guardian.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// How long a drop waits for the guardian to finish its work. It takes milliseconds.
+const DROP_PATIENCE: Duration = Duration::from_millis(500);
+
+/// Starts `guardian`, which starts the command.
+pub(crate) async fn launch(command: &Command, guardian: &Path) -> Result<Launched, SpawnError> {
+    let program = || command.program().to_owned();
+    let other = |source| SpawnError::Other { program: program(), source };
+    let broken = |source| SpawnError::Guardian { program: program(), source };
+
+    // Both ends are close-on-exec, so ours is never inherited: not by this tool process, not by another generation's.
+    let (ours, theirs) = StdStream::pair().map_err(other)?;
+    let mut child = start(command, guardian, theirs).map_err(|source| {
+        match source.raw_os_error().map(Errno::from_raw_os_error) {
+            Some(Errno::MFILE | Errno::NFILE | Errno::AGAIN | Errno::NOMEM) => other(source),
+            _ => broken(source),
+        }
+    })?;
+    let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+    let hold = Hold {
+        control: ours.try_clone().map_err(other)?.into(),
+        pid: Pid::from_child(&child),
+        child: Mutex::new(Some(child)),
+    };
+    ours.set_nonblocking(true).map_err(other)?;
+    let mut reports = Reports::new(UnixStream::from_std(ours).map_err(other)?);
+
+    let answer = tokio::time::timeout(ANSWER_TIMEOUT, reports.next()).await;
+    let answer = answer.unwrap_or_else(|_| Err(io::Error::new(io::ErrorKind::TimedOut, "the guardian did not answer")));
+    let report = answer.and_then(|report| report.ok_or_else(not_a_guardian)).map_err(broken)?;
+    let pid = match report {
+        Report::Started(pid) => pid,
+        Report::Failed(stage, errno) => {
+            let source = io::Error::from_raw_os_error(errno);
+            return Err(match (stage, command.directory()) {
+                (Stage::Program, _) => SpawnError::executing(program(), source),
+                (Stage::Directory, Some(directory)) => SpawnError::Directory { directory: directory.into(), source },
+                (Stage::Setup | Stage::Directory, _) => broken(source),
+            });
+        }
+        Report::Exited(_) => return Err(broken(not_a_guardian())),
+    };
+    Ok(Launched {
+        pid,
+        leash: Leash::Guarded(hold),
+        reports: launch::Reports::Guarded(reports),
+        stdout: stdout.expect("standard output was asked for as a pipe"),
+        stderr: stderr.expect("standard error was asked for as a pipe"),
+    })
+}
+
+/// The command is dropped here, and with it our copy of the guardian's end.
+fn start(command: &Command, guardian: &Path, theirs: StdStream) -> io::Result<Child> {
+    let task = Task {
+        directory: command.directory().map(Into::into),
+        program: command.program().to_owned(),
+        args: command.arguments().to_vec(),
+    };
+    let mut std = std::process::Command::new(guardian);
+    std.arg0(NAME).args(task.to_args());
+    dress(command, &mut std);
+    std.stdin(Stdio::from(OwnedFd::from(theirs))).spawn()
+}
+
+fn not_a_guardian() -> io::Error {
+    io::Error::new(
+        io::ErrorKind::UnexpectedEof,
+        "the guardian ended without an answer; its main must begin with run_if_requested",
+    )
+}
+
+/// Our hold on a guardian. Dropping it ends everything below the guardian.
+#[derive(Debug)]
+pub(crate) struct Hold {
+    control: OwnedFd,
+    pid: Pid,
+    /// None once reaped.
+    child: Mutex<Option<Child>>,
+}
+
+impl Hold {
+    pub(crate) fn terminate(&self) {
+        self.order(Order::Terminate);
+    }
+
+    pub(crate) fn kill(&self) {
+        self.order(Order::Kill);
+    }
+
+    /// An order that cannot be delivered has nobody to follow it: the guardian is gone, and its end was seen.
+    fn order(&self, order: Order) {
+        let byte = [order.to_byte()];
+        while rustix::net::send(&self.control, &byte, SendFlags::NOSIGNAL) == Err(Errno::INTR) {}
+    }
+
+    pub(crate) fn end_now(&self) {
+        let Some(mut child) = self.lock().take() else { return };
+        self.order(Order::Kill);
+        let limit = Timespec { tv_sec: 0, tv_nsec: DROP_PATIENCE.subsec_nanos().into() };
+        // The guardian's end of the socket closes when it exits.
+        let mut gone = [PollFd::new(&self.control, PollFlags::RDHUP)];
+        let done = poll(&mut gone, Some(&limit)).is_ok_and(|ready| ready > 0);
+        if done {
+            let _ = child.wait();
+        } else {
+            // It works on something the kernel holds. It will end some day, and is not to stay a zombie then.
+            let reaper = std::thread::Builder::new().name("protomcp-reaper".into());
+            let _ = reaper.spawn(move || child.wait());
+        }
+    }
+
+    /// The guardian is dead and its tool process with it; what else was in their session may live.
+    pub(crate) fn sweep(&self) {
+        // Not reaped yet, so the session still has its number.
+        if let Some(child) = self.lock().as_mut() {
+            kill_session(self.pid);
+            let _ = child.kill();
+        }
+    }
+
+    pub(crate) fn reap(&self) -> bool {
+        let mut slot = self.lock();
+        match slot.as_mut().map(Child::try_wait) {
+            Some(Ok(None)) => false,
+            None | Some(Ok(Some(_)) | Err(_)) => {
+                *slot = None;
+                true
+            }
+        }
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Option<Child>> {
+        self.child.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Hold {
+    fn drop(&mut self) {
+        self.end_now();
+    }
+}
+
+/// What a guardian tells us.
+#[derive(Debug)]
+pub(crate) struct Reports {
+    socket: UnixStream,
+    partial: [u8; Report::SIZE],
+    filled: usize,
+}
+
+impl Reports {
+    fn new(socket: UnixStream) -> Self {
+        Self { socket, partial: [0; Report::SIZE], filled: 0 }
+    }
+
+    /// The next report, or none at the end of the stream.
+    async fn next(&mut self) -> io::Result<Option<Report>> {
+        while self.filled < Report::SIZE {
+            match self.socket.read(&mut self.partial[self.filled..]).await {
+                Ok(0) => return Ok(None),
+                Ok(count) => self.filled += count,
+                Err(error) if error.kind() == io::ErrorKind::ConnectionReset => return Ok(None),
+                Err(error) => return Err(error),
+            }
+        }
+        self.filled = 0;
+        Report::from_bytes(self.partial).map(Some)
+    }
+
+    pub(crate) async fn ended(&mut self) -> io::Result<Status> {
+        match self.next().await? {
+            Some(Report::Exited(status)) => Ok(status),
+            Some(Report::Started(_) | Report::Failed(..)) => Err(io::ErrorKind::InvalidData.into()),
+            None => Err(io::ErrorKind::UnexpectedEof.into()),
+        }
+    }
+
+    pub(crate) async fn closed(&mut self) {
+        while let Ok(Some(_)) = self.next().await {}
+    }
+}

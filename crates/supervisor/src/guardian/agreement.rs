@@ -1,0 +1,182 @@
+//! What bridge and guardian say to each other.
+//!
+//! The guardian's command line is `protomcp-guardian --protomcp-guardian-1 [--cwd DIR] -- PROGRAM [ARG ...]`; its
+//! standard input is the socket. Orders are single bytes, reports are six. The marker carries a version: both sides are
+//! normally one executable, but a guardian may be another program of another age.
+
+use std::ffi::OsString;
+use std::io;
+use std::path::PathBuf;
+
+use crate::exit::Status;
+
+/// What a guardian calls itself in process lists; nobody who kills `pmcp` by name hits the guardian.
+pub(crate) const NAME: &str = "protomcp-guardian";
+
+/// First argument of a guardian.
+pub(crate) const MARKER: &str = "--protomcp-guardian-1";
+
+const CWD: &str = "--cwd";
+const END_OF_OPTIONS: &str = "--";
+
+/// What the guardian is to start.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Task {
+    pub(crate) directory: Option<PathBuf>,
+    pub(crate) program: OsString,
+    pub(crate) args: Vec<OsString>,
+}
+
+impl Task {
+    /// The guardian's arguments, the marker first.
+    pub(crate) fn to_args(&self) -> Vec<OsString> {
+        let mut args = vec![OsString::from(MARKER)];
+        if let Some(directory) = &self.directory {
+            args.extend([CWD.into(), directory.into()]);
+        }
+        args.extend([END_OF_OPTIONS.into(), self.program.clone()]);
+        args.extend_from_slice(&self.args);
+        args
+    }
+
+    /// Reads the arguments after the marker.
+    pub(crate) fn from_args(mut args: impl Iterator<Item = OsString>) -> Option<Self> {
+        let mut next = args.next()?;
+        let mut directory = None;
+        if next == CWD {
+            directory = Some(args.next()?.into());
+            next = args.next()?;
+        }
+        if next != END_OF_OPTIONS {
+            return None;
+        }
+        Some(Self { directory, program: args.next()?, args: args.collect() })
+    }
+}
+
+/// From the bridge to the guardian. The end of the stream means [`Order::Kill`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Order {
+    /// SIGTERM to the group of the tool process.
+    Terminate,
+    /// End everything, then yourself.
+    Kill,
+}
+
+impl Order {
+    pub(crate) fn to_byte(self) -> u8 {
+        match self {
+            Self::Terminate => b'T',
+            Self::Kill => b'K',
+        }
+    }
+
+    /// A byte that means nothing is treated as the end of the stream: better a tool too few than an orphan too many.
+    pub(crate) fn from_byte(byte: u8) -> Self {
+        if byte == b'T' { Self::Terminate } else { Self::Kill }
+    }
+}
+
+/// From the guardian to the bridge.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Report {
+    /// The tool process runs under this process id.
+    Started(u32),
+    /// It does not, for this reason (an error number of the system). Nothing follows.
+    Failed(Stage, i32),
+    /// It has ended. What it left behind is being killed; the end of the stream says that this is done.
+    Exited(Status),
+}
+
+/// What a guardian was doing when it failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stage {
+    /// Becoming a guardian.
+    Setup,
+    /// Entering the directory.
+    Directory,
+    /// Executing the program.
+    Program,
+}
+
+impl Report {
+    /// Bytes of one report.
+    pub(crate) const SIZE: usize = 6;
+
+    pub(crate) fn to_bytes(self) -> [u8; Self::SIZE] {
+        let (tag, detail, number) = match self {
+            Self::Started(pid) => (b'S', 0, pid.cast_signed()),
+            Self::Failed(Stage::Setup, errno) => (b'F', b's', errno),
+            Self::Failed(Stage::Directory, errno) => (b'F', b'd', errno),
+            Self::Failed(Stage::Program, errno) => (b'F', b'p', errno),
+            Self::Exited(Status::Code(code)) => (b'E', b'c', code),
+            Self::Exited(Status::Signal(signal)) => (b'E', b's', signal),
+            Self::Exited(Status::Unknown) => (b'E', b'u', 0),
+        };
+        let [a, b, c, d] = number.to_le_bytes();
+        [tag, detail, a, b, c, d]
+    }
+
+    pub(crate) fn from_bytes(bytes: [u8; Self::SIZE]) -> io::Result<Self> {
+        let [tag, detail, a, b, c, d] = bytes;
+        let number = i32::from_le_bytes([a, b, c, d]);
+        Ok(match (tag, detail) {
+            (b'S', 0) => Self::Started(number.cast_unsigned()),
+            (b'F', b's') => Self::Failed(Stage::Setup, number),
+            (b'F', b'd') => Self::Failed(Stage::Directory, number),
+            (b'F', b'p') => Self::Failed(Stage::Program, number),
+            (b'E', b'c') => Self::Exited(Status::Code(number)),
+            (b'E', b's') => Self::Exited(Status::Signal(number)),
+            (b'E', b'u') => Self::Exited(Status::Unknown),
+            _ => return Err(io::Error::new(io::ErrorKind::InvalidData, "the guardian sent an unknown report")),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_task_survives_the_command_line() {
+        for task in [
+            Task { directory: None, program: "tool".into(), args: vec![] },
+            Task { directory: Some("/srv/tools".into()), program: "--".into(), args: vec!["--cwd".into(), "".into()] },
+        ] {
+            let args = task.to_args();
+            assert_eq!(args[0], MARKER);
+            assert_eq!(Task::from_args(args.into_iter().skip(1)), Some(task));
+        }
+    }
+
+    #[test]
+    fn a_command_line_that_is_not_ours_is_refused() {
+        for args in [&[][..], &["--"], &["tool"], &["--cwd"], &["--cwd", "/"], &["--cwd", "/", "tool"]] {
+            assert_eq!(Task::from_args(args.iter().map(OsString::from)), None, "{args:?}");
+        }
+    }
+
+    #[test]
+    fn reports_survive_the_socket() {
+        for report in [
+            Report::Started(u32::MAX),
+            Report::Failed(Stage::Setup, 1),
+            Report::Failed(Stage::Directory, 2),
+            Report::Failed(Stage::Program, 13),
+            Report::Exited(Status::Code(-1)),
+            Report::Exited(Status::Signal(9)),
+            Report::Exited(Status::Unknown),
+        ] {
+            assert_eq!(Report::from_bytes(report.to_bytes()).unwrap(), report);
+        }
+        assert!(Report::from_bytes(*b"?c\0\0\0\0").is_err());
+    }
+
+    #[test]
+    fn orders_survive_the_socket_and_nonsense_kills() {
+        for order in [Order::Terminate, Order::Kill] {
+            assert_eq!(Order::from_byte(order.to_byte()), order);
+        }
+        assert_eq!(Order::from_byte(0), Order::Kill);
+    }
+}

@@ -1,0 +1,172 @@
+//! What a guardian does from its first to its last instruction.
+
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::process::Command;
+
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::fs::{FileType, Mode, OFlags};
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal};
+
+use crate::exit::Status;
+use crate::guardian::agreement::{NAME, Order, Report, Stage, Task};
+use crate::guardian::descendants::{Leftover, end_all, reap};
+use crate::os;
+
+/// Serves until nothing is left to guard; the result is the exit code of the guardian, which nobody reads.
+pub(super) fn serve(args: impl Iterator<Item = std::ffi::OsString>) -> i32 {
+    let Some(task) = Task::from_args(args) else { return 2 };
+    let Ok(control) = take_over_control() else { return 2 };
+    let children = match become_guardian() {
+        Ok(children) => children,
+        Err(error) => return fail(&control, Stage::Setup, &error),
+    };
+    if let Some(directory) = &task.directory
+        && let Err(error) = rustix::process::chdir(directory)
+    {
+        return fail(&control, Stage::Directory, &error.into());
+    }
+    let mut command = Command::new(&task.program);
+    command.args(&task.args);
+    os::prepare_child(&mut command);
+    let tool = match command.spawn() {
+        Ok(child) => Pid::from_child(&child),
+        Err(error) => return fail(&control, Stage::Program, &error),
+    };
+    report(&control, Report::Started(tool.as_raw_pid().cast_unsigned()));
+    // Whoever reads the outputs is to see their end when the tool process and its children are gone, not the guardian.
+    let silent = silence_outputs();
+    let mut guard = Guard { control, children, tool, running: true };
+    if silent.is_ok() {
+        guard.watch();
+    }
+    guard.end();
+    0
+}
+
+/// Moves the socket from standard input to a descriptor that no child inherits, and closes every other one.
+fn take_over_control() -> io::Result<OwnedFd> {
+    let stdin = rustix::stdio::stdin();
+    if FileType::from_raw_mode(rustix::fs::fstat(stdin)?.st_mode) != FileType::Socket {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    let control = rustix::io::fcntl_dupfd_cloexec(stdin, 3)?;
+    let number = control.as_raw_fd().cast_unsigned();
+    os::close_descriptors(3, number - 1);
+    os::close_descriptors(number + 1, u32::MAX);
+    rustix::stdio::dup2_stdin(null()?)?;
+    Ok(control)
+}
+
+/// Leaves the terminal, adopts orphans, and turns every signal into something that can wait.
+fn become_guardian() -> io::Result<OwnedFd> {
+    // The bridge decides when to stop, so SIGINT, SIGTERM and SIGHUP stay blocked for ever.
+    os::block_signals();
+    // A bridge that was started with SIGCHLD ignored would otherwise cost us the exit status.
+    os::default_signals();
+    let children = os::child_signals()?;
+    rustix::process::setsid()?;
+    rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
+    // Only for people: without it `ps` shows the name of the link we were executed through.
+    let _ = std::fs::write("/proc/self/comm", NAME);
+    Ok(children)
+}
+
+fn silence_outputs() -> io::Result<()> {
+    let null = null()?;
+    rustix::stdio::dup2_stdout(&null)?;
+    rustix::stdio::dup2_stderr(&null)?;
+    Ok(())
+}
+
+fn null() -> io::Result<OwnedFd> {
+    Ok(rustix::fs::open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?)
+}
+
+/// If the bridge is gone there is nobody to tell, and the end of the stream will say so.
+fn report(control: &OwnedFd, report: Report) {
+    let bytes = report.to_bytes();
+    let mut rest = &bytes[..];
+    while !rest.is_empty() {
+        match rustix::io::write(control, rest) {
+            Ok(written) => rest = &rest[written..],
+            Err(Errno::INTR) => {}
+            Err(_) => return,
+        }
+    }
+}
+
+fn fail(control: &OwnedFd, stage: Stage, error: &io::Error) -> i32 {
+    report(control, Report::Failed(stage, error.raw_os_error().unwrap_or(libc::EIO)));
+    1
+}
+
+struct Guard {
+    control: OwnedFd,
+    children: OwnedFd,
+    tool: Pid,
+    /// Whether the tool process has not been reaped, so that its id is still its own.
+    running: bool,
+}
+
+impl Guard {
+    /// Returns when it is time to end everything: the tool process has ended, the bridge says so, or it is gone.
+    fn watch(&mut self) {
+        while self.running {
+            let mut ready = [PollFd::new(&self.control, PollFlags::IN), PollFd::new(&self.children, PollFlags::IN)];
+            match poll(&mut ready, None) {
+                Ok(_) => {}
+                Err(Errno::INTR | Errno::AGAIN) => continue,
+                Err(_) => return,
+            }
+            // Any event counts, also an error or an invalid descriptor: all of them mean that no order will come.
+            let (ordered, ended) = (!ready[0].revents().is_empty(), !ready[1].revents().is_empty());
+            if ended {
+                os::drain(&self.children);
+                self.reap();
+            }
+            if ordered && self.running {
+                match self.order() {
+                    Order::Terminate => self.terminate(),
+                    Order::Kill => return,
+                }
+            }
+        }
+    }
+
+    fn order(&self) -> Order {
+        let mut byte = [0];
+        loop {
+            match rustix::io::read(&self.control, &mut byte) {
+                Ok(1) => return Order::from_byte(byte[0]),
+                Err(Errno::INTR) => {}
+                Ok(_) | Err(_) => return Order::Kill,
+            }
+        }
+    }
+
+    /// SIGCONT as well: a stopped process would otherwise sleep through its chance to leave politely.
+    fn terminate(&self) {
+        for signal in [Signal::TERM, Signal::CONT] {
+            let _ = rustix::process::kill_process_group(self.tool, signal);
+        }
+    }
+
+    fn reap(&mut self) -> Leftover {
+        let Self { control, tool, running, .. } = self;
+        reap(|pid, status| note(control, *tool, running, pid, status))
+    }
+
+    fn end(&mut self) {
+        let Self { control, children, tool, running } = self;
+        end_all(children, |pid, status| note(control, *tool, running, pid, status));
+    }
+}
+
+fn note(control: &OwnedFd, tool: Pid, running: &mut bool, pid: Pid, status: Status) {
+    if pid == tool {
+        *running = false;
+        report(control, Report::Exited(status));
+    }
+}

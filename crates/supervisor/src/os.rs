@@ -1,0 +1,145 @@
+//! The few calls that Rust cannot check: what happens between fork and exec, and signals.
+//!
+//! This is the only module of the crate with `unsafe` in it.
+
+#![allow(unsafe_code)]
+
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+/// Makes the child of `command` lead a process group of its own, start with a clean slate, and, on Linux, die with the
+/// thread that starts it.
+///
+/// A clean slate: no descriptors but the three standard ones, no blocked signals, no ignored signals, whatever the
+/// caller itself inherited.
+pub(crate) fn prepare_child(command: &mut Command) {
+    command.process_group(0);
+    let parent = rustix::process::getpid();
+    // SAFETY: the closure runs in the forked child of a process that may have several threads. It makes system calls
+    // that are async-signal-safe, touches no lock and allocates nothing (an `io::Error` of an error number is plain).
+    unsafe {
+        command.pre_exec(move || {
+            // In this order: a handler of the parent must never run here.
+            default_signals();
+            unblock_signals();
+            forget_descriptors();
+            die_with_parent(parent)
+        });
+    }
+}
+
+/// Asks for SIGKILL when the parent thread ends. If the parent ended before we could ask, its end was missed.
+#[cfg(target_os = "linux")]
+fn die_with_parent(parent: rustix::process::Pid) -> std::io::Result<()> {
+    rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
+    if rustix::process::getppid() == Some(parent) { Ok(()) } else { Err(rustix::io::Errno::SRCH.into()) }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn die_with_parent(_parent: rustix::process::Pid) -> std::io::Result<()> {
+    Ok(())
+}
+
+/// Sets every signal to its default action.
+pub(crate) fn default_signals() {
+    for signal in 1..=MAX_SIGNAL {
+        // SAFETY: `signal` only replaces a disposition by the default one. Numbers that do not exist or cannot be
+        // changed are refused by the system, which is all right here.
+        unsafe { libc::signal(signal, libc::SIG_DFL) };
+    }
+}
+
+/// The highest signal number of any system we run on.
+const MAX_SIGNAL: i32 = 64;
+
+fn unblock_signals() {
+    // SAFETY: `sigemptyset` initialises the set that `sigprocmask` then reads; no old mask is asked for.
+    unsafe {
+        let mut set = std::mem::zeroed();
+        libc::sigemptyset(&raw mut set);
+        libc::sigprocmask(libc::SIG_SETMASK, &raw const set, std::ptr::null_mut());
+    }
+}
+
+#[cfg(target_os = "linux")]
+mod linux {
+    use std::io;
+    use std::os::fd::{FromRawFd, OwnedFd};
+
+    /// Blocks every signal that can be blocked, for the one thread of a guardian.
+    pub(crate) fn block_signals() {
+        // SAFETY: `sigfillset` initialises the set that `sigprocmask` then reads; no old mask is asked for.
+        unsafe {
+            let mut set = std::mem::zeroed();
+            libc::sigfillset(&raw mut set);
+            libc::sigprocmask(libc::SIG_SETMASK, &raw const set, std::ptr::null_mut());
+        }
+    }
+
+    /// A descriptor that becomes readable when a child ends. SIGCHLD must be blocked.
+    pub(crate) fn child_signals() -> io::Result<OwnedFd> {
+        // SAFETY: `sigemptyset` initialises the set, `signalfd` reads it and returns a new descriptor or -1.
+        let number = unsafe {
+            let mut set = std::mem::zeroed();
+            libc::sigemptyset(&raw mut set);
+            libc::sigaddset(&raw mut set, libc::SIGCHLD);
+            libc::signalfd(-1, &raw const set, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK)
+        };
+        if number < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: the descriptor was just made and belongs to nobody else.
+        Ok(unsafe { OwnedFd::from_raw_fd(number) })
+    }
+
+    /// Empties a descriptor from [`child_signals`].
+    pub(crate) fn drain(children: &OwnedFd) {
+        let mut buffer = [0; 1024];
+        while rustix::io::read(children, &mut buffer).is_ok_and(|count| count > 0) {}
+    }
+
+    /// Closes the inherited descriptors from `first` to `last`. Only for a guardian, before it opens any of its own.
+    pub(crate) fn close_descriptors(first: u32, last: u32) {
+        if first > last {
+            return;
+        }
+        // SAFETY: a guardian calls this at its very start, when no Rust value owns a descriptor in that range.
+        let closed = unsafe { libc::syscall(libc::SYS_close_range, first, last, 0) };
+        if closed != 0 {
+            each_descriptor(first, last, |number| {
+                // SAFETY: as above.
+                unsafe { libc::close(number) };
+            });
+        }
+    }
+
+    /// Lets no descriptor but the three standard ones survive the coming exec.
+    pub(super) fn forget_descriptors() {
+        // SAFETY: only sets a flag on descriptors of a process that is about to exec.
+        let marked = unsafe { libc::syscall(libc::SYS_close_range, 3, u32::MAX, libc::CLOSE_RANGE_CLOEXEC) };
+        if marked != 0 {
+            each_descriptor(3, u32::MAX, |number| {
+                // SAFETY: as above.
+                unsafe { libc::fcntl(number, libc::F_SETFD, libc::FD_CLOEXEC) };
+            });
+        }
+    }
+
+    /// For kernels without `close_range` (before 5.9; its flag before 5.11): one by one, as far as a process can open.
+    fn each_descriptor(first: u32, last: u32, act: impl Fn(i32)) {
+        let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current.unwrap_or(65_536);
+        let end = u64::from(last).saturating_add(1).min(limit.min(65_536));
+        for number in u64::from(first)..end {
+            act(i32::try_from(number).expect("the end is at most 65,536"));
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+use linux::forget_descriptors;
+#[cfg(target_os = "linux")]
+pub(crate) use linux::{block_signals, child_signals, close_descriptors, drain};
+
+/// Elsewhere the standard library opens everything close-on-exec, and what others opened is theirs.
+#[cfg(not(target_os = "linux"))]
+fn forget_descriptors() {}

@@ -1,0 +1,69 @@
+//! One captured output of a process: read as it comes, split into lines.
+
+use std::io;
+
+use tokio::io::{AsyncRead, AsyncReadExt};
+
+use crate::event::Stream;
+use crate::lines::Lines;
+
+/// Bytes of one read.
+const CHUNK: usize = 8 * 1024;
+
+/// What the process writes to one of its two streams.
+#[derive(Debug)]
+pub(crate) struct Output<R> {
+    stream: Stream,
+    /// None once it has ended.
+    pipe: Option<R>,
+    buffer: Box<[u8]>,
+    lines: Lines,
+}
+
+impl<R: AsyncRead + Unpin> Output<R> {
+    pub(crate) fn new(stream: Stream, pipe: R) -> Self {
+        Self { stream, pipe: Some(pipe), buffer: vec![0; CHUNK].into(), lines: Lines::default() }
+    }
+
+    /// Whether all of it was read.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.pipe.is_none()
+    }
+
+    pub(crate) fn stream(&self) -> Stream {
+        self.stream
+    }
+
+    /// Waits for bytes; how many there are, 0 at the end. Never returns once the end was seen. Cancel-safe.
+    pub(crate) async fn read(&mut self) -> io::Result<usize> {
+        match &mut self.pipe {
+            Some(pipe) => pipe.read(&mut self.buffer).await,
+            None => std::future::pending().await,
+        }
+    }
+
+    /// Takes what [`Output::read`] has just answered and hands on the lines it completes; how many bytes that were.
+    pub(crate) fn take(&mut self, read: io::Result<usize>, line: impl FnMut(String)) -> usize {
+        match read {
+            Ok(count) if count > 0 => {
+                self.lines.feed(&self.buffer[..count], line);
+                count
+            }
+            Ok(_) => {
+                self.finish(line);
+                0
+            }
+            Err(error) => {
+                tracing::warn!(stream = %self.stream, %error, "cannot read an output any further");
+                self.finish(line);
+                0
+            }
+        }
+    }
+
+    /// Reads no more; what stands there without a line end is the last line.
+    pub(crate) fn finish(&mut self, line: impl FnMut(String)) {
+        self.pipe = None;
+        self.lines.finish().into_iter().for_each(line);
+    }
+}

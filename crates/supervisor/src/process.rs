@@ -1,0 +1,82 @@
+//! The owner's handle on a running process.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use tokio::sync::{mpsc, watch};
+
+use crate::command::Command;
+use crate::driver::{self, Ask};
+use crate::error::SpawnError;
+use crate::event::Event;
+use crate::launch::launch;
+use crate::leash::Leash;
+use crate::policy::StopPolicy;
+
+/// A running process and all that came from it.
+///
+/// Dropping it kills all of that on the spot, without a runtime. With a guardian the drop waits until everything is
+/// gone (milliseconds, at most half a second); without one it only sends the signals.
+#[derive(Debug)]
+pub struct Process {
+    pid: u32,
+    asks: watch::Sender<Ask>,
+    leash: Arc<Leash>,
+}
+
+impl Process {
+    /// Starts a process; returns once the program has been executed, which takes a millisecond or two.
+    ///
+    /// The events come from a task of the current runtime, which must have I/O and time enabled. They begin with
+    /// [`Event::Started`] and end with [`Event::Exited`]. If they are not read nothing stalls: lines wait up to
+    /// [`MAX_BACKLOG`](crate::backlog::MAX_BACKLOG) bytes and are counted beyond.
+    ///
+    /// Dropping the future before it is ready leaves nothing behind.
+    ///
+    /// # Errors
+    ///
+    /// See [`SpawnError`]; nothing runs after one.
+    ///
+    /// # Panics
+    ///
+    /// Outside a tokio runtime.
+    pub async fn spawn(command: &Command, policy: StopPolicy) -> Result<(Self, mpsc::Receiver<Event>), SpawnError> {
+        let launched = launch(command).await?;
+        let (asks, asked) = watch::channel(Ask::Run);
+        let pid = launched.pid;
+        let (leash, events) = driver::start(launched, policy, asked, Instant::now())
+            .map_err(|source| SpawnError::Other { program: command.program().to_owned(), source })?;
+        Ok((Self { pid, asks, leash }, events))
+    }
+
+    /// The id of the process itself, not of its guardian.
+    pub fn pid(&self) -> u32 {
+        self.pid
+    }
+
+    /// Begins the ladder: [`Event::CloseLink`], then SIGTERM, then SIGKILL. Returns at once; [`Event::Exited`] says
+    /// when it is over. Asking again changes nothing.
+    pub fn stop(&self) {
+        self.ask(Ask::Stop);
+    }
+
+    /// Kills the process and all that came from it, without waiting. Returns at once; [`Event::Exited`] follows.
+    pub fn kill(&self) {
+        self.leash.kill();
+        self.ask(Ask::Kill);
+    }
+
+    fn ask(&self, ask: Ask) {
+        self.asks.send_if_modified(|asked| {
+            let more = ask > *asked;
+            *asked = ask.max(*asked);
+            more
+        });
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        self.leash.end_now();
+    }
+}

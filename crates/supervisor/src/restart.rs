@@ -1,0 +1,112 @@
+//! When to try again after a failure, and when to stop trying.
+//!
+//! A process that keeps failing is started again after longer and longer pauses, and after a few failures in a row not
+//! at all: the owner then serves in a degraded state until someone asks for a [`Restart::retry`]. A process that ran
+//! well for a while has earned a fresh start, so its next failure counts as the first.
+
+use std::time::{Duration, Instant};
+
+/// The numbers of [`Restart`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Backoff {
+    /// The pause after the first failure; each further one doubles it. Default 0.25 s.
+    pub first: Duration,
+    /// The longest pause. Default 8 s.
+    pub cap: Duration,
+    /// A life of at least this length forgets all failures before it. Default 60 s.
+    pub healthy_after: Duration,
+    /// This many failures in a row are the end. Default 5; 0 counts as 1.
+    pub give_up_after: u32,
+}
+
+impl Default for Backoff {
+    fn default() -> Self {
+        Self {
+            first: Duration::from_millis(250),
+            cap: Duration::from_secs(8),
+            healthy_after: Duration::from_secs(60),
+            give_up_after: 5,
+        }
+    }
+}
+
+impl Backoff {
+    /// The pause after the given number of failures in a row, which counts from 1.
+    pub fn pause(&self, failures: u32) -> Duration {
+        let doublings = failures.saturating_sub(1).min(31);
+        self.first.saturating_mul(1 << doublings).min(self.cap)
+    }
+}
+
+/// What to do after a failure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Next {
+    /// Start again after this pause.
+    After(Duration),
+    /// Do not start again by itself.
+    GiveUp,
+}
+
+/// Counts failures in a row and says what follows.
+#[derive(Debug, Clone, Default)]
+pub struct Restart {
+    backoff: Backoff,
+    failures: u32,
+    due: Option<Instant>,
+}
+
+impl Restart {
+    /// No failure yet.
+    pub fn new(backoff: Backoff) -> Self {
+        Self { backoff, failures: 0, due: None }
+    }
+
+    /// The process failed at `now` after it had run for `uptime` (zero if it did not start).
+    pub fn failed(&mut self, now: Instant, uptime: Duration) -> Next {
+        if uptime >= self.backoff.healthy_after {
+            self.failures = 0;
+        }
+        self.failures = self.failures.saturating_add(1);
+        if self.failures >= self.backoff.give_up_after.max(1) {
+            self.due = None;
+            return Next::GiveUp;
+        }
+        let pause = self.backoff.pause(self.failures);
+        self.due = Some(now + pause);
+        Next::After(pause)
+    }
+
+    /// The process has run for [`Backoff::healthy_after`]: earlier failures no longer count.
+    pub fn healthy(&mut self) {
+        self.failures = 0;
+        self.due = None;
+    }
+
+    /// Someone has reason to believe that things are better now, such as a save: forgets all failures, so the next
+    /// start may be at once.
+    pub fn retry(&mut self) {
+        self.failures = 0;
+        self.due = None;
+    }
+
+    /// When the next start is due: set by [`Next::After`], gone once [`Restart::poll`] said so, and after
+    /// [`Restart::healthy`] and [`Restart::retry`].
+    pub fn deadline(&self) -> Option<Instant> {
+        self.due
+    }
+
+    /// Whether the pause is over; true once per pause.
+    pub fn poll(&mut self, now: Instant) -> bool {
+        self.due.take_if(|due| *due <= now).is_some()
+    }
+
+    /// Failures in a row so far.
+    pub fn failures(&self) -> u32 {
+        self.failures
+    }
+
+    /// Whether the last failure was the last straw: nothing starts until [`Restart::retry`].
+    pub fn has_given_up(&self) -> bool {
+        self.failures >= self.backoff.give_up_after.max(1)
+    }
+}
