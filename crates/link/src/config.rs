@@ -23,11 +23,17 @@ pub struct Config {
     pub limits: Limits,
     /// Requests that may be unanswered at once. More are refused with [`CallError::Busy`](crate::CallError::Busy).
     pub max_pending: usize,
-    /// Bytes that may wait to be written. A peer that stops reading makes further calls fail instead of growing memory.
+    /// Bytes that may wait to be written, not counting what has been handed out by
+    /// [`poll_transmit`](crate::Connection::poll_transmit). A peer that stops reading makes further calls fail with
+    /// [`CallError::Busy`](crate::CallError::Busy), and one that asks without reading the replies is no longer read
+    /// ([`may_read`](crate::Connection::may_read)), instead of growing memory.
     pub max_unwritten: usize,
-    /// Bytes that chunked answers may hold together while they are incomplete.
+    /// Bytes that answers may hold together while they are incomplete.
     pub max_assembling: usize,
-    /// How long the tool process may take to answer the first request for its list.
+    /// Middleware that one handshake may register. More is refused in its acknowledgement.
+    pub max_middleware: usize,
+    /// How long the tool process may take to answer the first request for its list, and again how long it may go on
+    /// registering after that.
     pub handshake_timeout: Duration,
     /// Silence after the tool list that means "finished registering" for SDKs that send no signal: 500 ms by the
     /// wire contract, restarted by each middleware registration.
@@ -43,6 +49,7 @@ impl Default for Config {
             max_pending: 4096,
             max_unwritten: 128 << 20,
             max_assembling: 512 << 20,
+            max_middleware: 256,
             handshake_timeout: Duration::from_secs(30),
             handshake_quiet: Duration::from_millis(500),
             reload_timeout: Duration::from_secs(3),

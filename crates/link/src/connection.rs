@@ -5,27 +5,32 @@
 //!                                    ├─▶ assembler ─┐
 //!                                    ├─▶ pending  ◀─┘ ─▶ Answer
 //!                                    └─▶ Asked, Told, Progress
-//! call, reply, tell ─▶ held while a handshake is open ─▶ Encoder ─▶ bytes
+//! call ─▶ held while a handshake is open ─┬─▶ outbox ─▶ bytes
+//! reply, tell ────────────────────────────┘
 //! ```
+//!
+//! This file is what the owner does to it; what the peer does is in [`receive`].
+
+mod receive;
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use bytes::BytesMut;
-use protomcp_codec::{DecodeError, Decoder, Encoder, Frame, Raw, TooLarge, TooLargeKind};
+use protomcp_codec::{Decoder, Raw};
 use protomcp_proto::{
-    CallToolRequest, CancelRequest, Envelope, ListToolsRequest, Msg, ProgressNotification, RegisterMiddlewareRequest,
-    RegisterMiddlewareResponse, ReloadRequest, message_name,
+    CallToolRequest, CancelRequest, Envelope, ListToolsRequest, Msg, ReloadRequest, Rpc, message_name,
 };
 
 use crate::answer::Answer;
 use crate::assemble::Assembler;
 use crate::config::{Config, Side};
-use crate::error::{CallError, Closed, LinkError};
-use crate::event::{Event, Middleware, Notice, Phase, Progress};
-use crate::handshake::{Handshaker, Outcome};
+use crate::error::{CallError, Closed, HandshakeError, LinkError};
+use crate::event::{Event, Notice, Phase};
+use crate::handshake::Handshaker;
+use crate::held::{Held, HeldCalls};
 use crate::id::{CallId, CallIds};
-use crate::kind::Kind;
+use crate::outbox::{Outbox, Turn};
 use crate::pending::PendingCalls;
 
 /// One end of a link. See the [crate documentation](crate) for how to drive it.
@@ -35,19 +40,15 @@ pub struct Connection {
     config: Config,
     ids: CallIds,
     decoder: Decoder,
-    encoder: Encoder,
     handshake: Handshaker,
+    /// Why the process is not in service, when its first handshake failed.
+    unfit: Option<HandshakeError>,
     pending: PendingCalls,
+    held: HeldCalls,
     assembler: Assembler,
-    /// Requests that wait for the end of a handshake, with the time they will be given.
-    held: VecDeque<(CallId, Msg, Duration)>,
-    /// Replies to tool list control, which published SDKs expect as the very next frame (wire contract, rule R5).
-    urgent: Vec<u8>,
-    out: Vec<u8>,
-    /// What was said while a handshake was open; it follows when the handshake ends (wire contract, rule R1).
-    deferred: Vec<u8>,
+    outbox: Outbox,
     events: VecDeque<Event>,
-    closed: bool,
+    closed: Option<Closed>,
 }
 
 impl Connection {
@@ -56,16 +57,14 @@ impl Connection {
         Self {
             side,
             decoder: Decoder::new(config.limits.clone()),
-            encoder: Encoder::new(config.limits.clone()),
             handshake: Handshaker::new(&config),
+            unfit: None,
             pending: PendingCalls::default(),
+            held: HeldCalls::default(),
             assembler: Assembler::new(config.limits.max_payload, config.max_assembling),
-            held: VecDeque::new(),
-            urgent: Vec::new(),
-            out: Vec::new(),
-            deferred: Vec::new(),
+            outbox: Outbox::new(config.limits.clone()),
             events: VecDeque::new(),
-            closed: false,
+            closed: None,
             ids,
             config,
         }
@@ -73,34 +72,43 @@ impl Connection {
 
     /// Asks the tool process for its list. Ends in [`Event::Ready`] or [`Event::HandshakeFailed`].
     pub fn begin(&mut self, now: Instant) {
-        self.handshake.begin(now, Phase::Start);
-        self.request_in_handshake(ListToolsRequest {}.into());
+        self.unfit = None;
+        self.open_handshake(now, Phase::Start, ListToolsRequest {}.into());
     }
 
     /// Asks the tool process to register anew. Ends in [`Event::Ready`] or [`Event::ReloadFailed`]. The owner sees to
     /// it that no call is in flight and no other handshake is open.
     pub fn reload(&mut self, now: Instant) {
-        self.handshake.begin(now, Phase::Reload);
-        self.request_in_handshake(ReloadRequest {}.into());
+        self.open_handshake(now, Phase::Reload, ReloadRequest {}.into());
     }
 
     /// Sends a request under an id of this connection's [`CallIds`]. Exactly one [`Event::Answer`] follows, unless the
-    /// call is cancelled. `patience` counts from the moment the request is written to [`poll_transmit`](Self::poll_transmit).
-    pub fn call(&mut self, now: Instant, call: CallId, request: Msg, patience: Duration) {
-        let waiting = self.pending.len() + self.held.len();
-        let refusal = if self.closed {
-            Some(CallError::Closed(Closed::ByPeer))
-        } else if waiting >= self.config.max_pending || self.out.len() >= self.config.max_unwritten {
-            Some(CallError::Busy(waiting))
+    /// call is cancelled. `patience` counts from the moment the request is written to [`poll_transmit`](Self::poll_transmit);
+    /// [`Duration::MAX`] is for ever.
+    pub fn call(&mut self, now: Instant, call: CallId, mut request: Msg, patience: Duration) {
+        if let Some(error) = self.refusal() {
+            return self.fail(call, error);
+        }
+        let name = message_name(&request);
+        let request_id = call.to_string();
+        let mut reports = false;
+        if let Msg::CallTool(CallToolRequest { progress_token, .. }) = &mut request
+            && !progress_token.is_empty()
+        {
+            // A caller that wants progress says so with any token; on the wire it is the call's own id.
+            progress_token.clone_from(&request_id);
+            reports = true;
+        }
+        let envelope = Envelope::new(request_id, request);
+        let written = if self.handshake.is_open() {
+            self.outbox
+                .request_for_later(&envelope)
+                .map(|frame| self.held.push(Held { call, name, reports, patience, frame }))
         } else {
-            None
+            self.outbox.request(&envelope).map(|()| self.pending.insert(call, name, reports, now, patience))
         };
-        if let Some(error) = refusal {
-            self.events.push_back(Event::Answer { call, outcome: Err(error) });
-        } else if self.handshake.is_open() {
-            self.held.push_back((call, request, patience));
-        } else {
-            self.write_call(now, call, request, patience);
+        if let Err(error) = written {
+            self.fail(call, CallError::RequestTooLarge(error.size()));
         }
     }
 
@@ -110,17 +118,28 @@ impl Connection {
             self.assembler.abandon(call);
             self.write_cancel(call);
         } else {
-            self.held.retain(|(held, ..)| *held != call);
+            self.held.remove(call);
+        }
+    }
+
+    /// Fails every tool call in flight with [`CallError::Interrupted`] and tells the peer to give it up. Calls that wait
+    /// for the end of a handshake are not in flight.
+    pub fn interrupt(&mut self) {
+        for call in self.pending.named(CallToolRequest::NAME) {
+            self.cancel(call);
+            self.fail(call, CallError::Interrupted);
         }
     }
 
     /// Answers an [`Event::Asked`]. `id` is what it carried.
     pub fn reply(&mut self, id: &str, answer: Msg) {
-        let turn = match &answer {
-            Msg::ActiveTools(_) if self.side == Side::Bridge => Turn::Next,
-            Msg::RegisterMiddlewareResponse(_) => Turn::Now,
-            _ if self.side == Side::Bridge && self.handshake.is_open() => Turn::AfterHandshake,
-            _ => Turn::Now,
+        let turn = match (self.side, &answer) {
+            (Side::Tool, _) => Turn::Now,
+            (Side::Bridge, Msg::ActiveTools(_) | Msg::RegisterMiddlewareResponse(_)) => Turn::Next,
+            // Only a process that knows our extensions gets it, and those may wait for it before they register.
+            (Side::Bridge, Msg::BridgeInfo(_)) => Turn::Now,
+            (Side::Bridge, _) if self.handshake.is_open() => Turn::AfterHandshake,
+            (Side::Bridge, _) => Turn::Now,
         };
         self.write(turn, id, answer);
     }
@@ -131,9 +150,11 @@ impl Connection {
     }
 
     /// Writes a large tool result the way published SDKs do, as a raw payload.
-    pub fn reply_raw(&mut self, raw: Raw) {
-        if let Err(error) = self.encoder.encode(&Frame::Raw(raw), &mut self.out) {
-            self.notice(Notice::Malformed { reason: error.to_string() });
+    pub fn reply_raw(&mut self, raw: &Raw) {
+        if self.closed.is_none()
+            && let Err(error) = self.outbox.reply_raw(raw)
+        {
+            self.notice(Notice::Unsendable { kind: "raw_header", size: error.size() });
         }
     }
 
@@ -142,53 +163,62 @@ impl Connection {
     /// # Errors
     /// The stream cannot be followed any further. The owner calls [`close`](Self::close) and drops it.
     pub fn handle_bytes(&mut self, now: Instant, src: &mut BytesMut) -> Result<(), LinkError> {
-        loop {
-            match self.decoder.decode(src) {
-                Ok(None) => return Ok(()),
-                Ok(Some(Frame::Envelope(envelope))) => self.handle_envelope(now, envelope),
-                Ok(Some(Frame::Raw(raw))) => self.handle_raw(raw),
-                Ok(Some(Frame::TooLarge(frame))) => self.handle_too_large(frame),
-                Err(error @ DecodeError::Malformed { .. }) => {
-                    self.notice(Notice::Malformed { reason: error.to_string() });
-                }
-                Err(error) => return Err(error.into()),
-            }
-        }
+        self.receive(now, src)
     }
 
-    /// Bytes the frame being read still needs, so that a driver can make room once; 0 when unknown.
+    /// Bytes the frame being read still needs, so that a driver can make room once. At least 1.
     pub fn wants(&self) -> usize {
         self.decoder.want()
     }
 
-    /// Ends the link: every pending call fails with `reason` and [`Event::Closed`] follows. Later calls change nothing.
+    /// Whether the owner should go on reading. `false` while so many replies wait to be written
+    /// ([`Config::max_unwritten`]) that a peer which only asks would grow memory.
+    pub fn may_read(&self) -> bool {
+        self.outbox.replies() < self.config.max_unwritten
+    }
+
+    /// Ends the link: every pending call fails with `reason` and [`Event::Closed`] follows. From then on nothing that
+    /// the peer or the clock does has any effect.
     pub fn close(&mut self, reason: Closed) {
-        if self.closed {
+        if self.closed.is_some() {
             return;
         }
-        self.closed = true;
-        let held = std::mem::take(&mut self.held).into_iter().map(|(call, ..)| call);
-        for call in self.pending.drain().into_iter().chain(held) {
-            self.events.push_back(Event::Answer { call, outcome: Err(CallError::Closed(reason.clone())) });
+        for call in self.pending.drain() {
+            self.fail(call, CallError::Closed(reason.clone()));
+        }
+        while let Some(held) = self.held.pop() {
+            self.fail(held.call, CallError::Closed(reason.clone()));
         }
         self.assembler.clear();
-        self.events.push_back(Event::Closed(reason));
+        self.events.push_back(Event::Closed(reason.clone()));
+        self.closed = Some(reason);
+    }
+
+    /// Why the link ended, once it has.
+    pub fn closed(&self) -> Option<&Closed> {
+        self.closed.as_ref()
     }
 
     /// Lets deadlines pass that are not after `now`.
     pub fn handle_timeout(&mut self, now: Instant) {
+        if self.closed.is_some() {
+            return;
+        }
         if let Some(outcome) = self.handshake.elapsed(now) {
             self.settle(now, outcome);
         }
         while let Some((call, pending)) = self.pending.pop_expired(now) {
             self.assembler.abandon(call);
             self.write_cancel(call);
-            self.events.push_back(Event::Answer { call, outcome: Err(CallError::TimedOut(pending.patience)) });
+            self.fail(call, CallError::TimedOut(pending.patience));
         }
     }
 
     /// The earliest instant at which [`handle_timeout`](Self::handle_timeout) has something to do.
     pub fn poll_timeout(&self) -> Option<Instant> {
+        if self.closed.is_some() {
+            return None;
+        }
         match (self.handshake.deadline(), self.pending.next_deadline()) {
             (Some(a), Some(b)) => Some(a.min(b)),
             (a, b) => a.or(b),
@@ -200,161 +230,32 @@ impl Connection {
         self.events.pop_front()
     }
 
-    /// Swaps the bytes to write into the empty `buffer`. `false`: there are none. Whole frames only; urgent ones first.
+    /// Puts bytes to write into `buffer`, by swapping when it is empty. `false`: there are none. Whole frames only,
+    /// urgent ones first.
     pub fn poll_transmit(&mut self, buffer: &mut Vec<u8>) -> bool {
-        debug_assert!(buffer.is_empty(), "the last bytes have not been written yet");
-        if !self.urgent.is_empty() {
-            std::mem::swap(buffer, &mut self.urgent);
-        } else if !self.out.is_empty() {
-            std::mem::swap(buffer, &mut self.out);
+        self.outbox.hand_out(buffer)
+    }
+
+    /// Why a call made now cannot be taken.
+    fn refusal(&self) -> Option<CallError> {
+        if let Some(reason) = &self.closed {
+            return Some(CallError::Closed(reason.clone()));
         }
-        !buffer.is_empty()
-    }
-
-    fn handle_envelope(&mut self, now: Instant, envelope: Envelope) {
-        let Envelope { msg: Some(message), request_id: id, .. } = envelope else { return };
-        match Kind::of(self.side, &message) {
-            Kind::Answer => self.handle_answer(id, message),
-            Kind::Ask => self.events.push_back(Event::Asked { id, message }),
-            Kind::Tell => self.handle_told(message),
-            Kind::Handshake => self.handle_handshake(now, message),
-            Kind::Piece => self.handle_piece(&id, message),
-            Kind::Foreign => self.notice(Notice::Unexpected { kind: message_name(&message) }),
+        if let Some(reason) = &self.unfit {
+            return Some(CallError::NotInService(reason.clone()));
         }
+        let waiting = self.pending.len() + self.held.len();
+        let unwritten = self.outbox.len() + self.held.bytes();
+        let full = waiting >= self.config.max_pending || unwritten >= self.config.max_unwritten;
+        full.then_some(CallError::Busy(waiting))
     }
 
-    fn handle_answer(&mut self, id: String, message: Msg) {
-        let call = CallId::from_wire(&id).filter(|call| self.pending.contains(*call)).or_else(|| {
-            // The bridge acknowledges a registration, and published runtimes answer list control, without an id.
-            let wanted = |name: &'static str| answers(&message, name);
-            if id.is_empty() { self.pending.oldest(wanted) } else { None }
-        });
-        let Some(call) = call else {
-            return self.notice(Notice::LateAnswer { id, kind: message_name(&message) });
-        };
-        let answer = match (message, self.assembler.finish(call)) {
-            (Msg::CallResult(rest), Some(raw)) => Answer::with_payload(rest, raw),
-            (message, _) => Answer::whole(message),
-        };
-        self.answer(call, Ok(answer));
-    }
-
-    fn handle_told(&mut self, message: Msg) {
-        let Msg::Progress(ProgressNotification { progress_token, progress, total, message }) = message else {
-            return self.events.push_back(Event::Told(message));
-        };
-        // The token given to the process is the call's id, so tokens of two hosts never meet and a stale one is known.
-        match CallId::from_wire(&progress_token).filter(|call| self.pending.contains(*call)) {
-            Some(call) => {
-                self.events.push_back(Event::Progress { call, progress: Progress { progress, total, message } });
-            }
-            None => self.notice(Notice::LateAnswer { id: progress_token, kind: "progress" }),
-        }
-    }
-
-    fn handle_handshake(&mut self, now: Instant, message: Msg) {
-        match message {
-            Msg::ToolList(list) => {
-                if let Some(unasked) = self.handshake.tool_list(now, list.tools) {
-                    self.events.push_back(Event::Listed(unasked));
-                }
-            }
-            Msg::RegisterMiddleware(request) => self.handle_registration(now, request),
-            Msg::ReloadResponse(response) => {
-                if let Some(outcome) = self.handshake.reload_response(now, response) {
-                    self.settle(now, outcome);
-                }
-            }
-            other => self.notice(Notice::Unexpected { kind: message_name(&other) }),
-        }
-    }
-
-    /// Every registration is acknowledged at once, also a late one: the SDK blocks until it is (wire contract, rule R2).
-    fn handle_registration(&mut self, now: Instant, request: RegisterMiddlewareRequest) {
-        let RegisterMiddlewareRequest { name, priority } = request;
-        if let Some(late) = self.handshake.register(now, Middleware { name, priority }) {
-            self.events.push_back(Event::LateMiddleware(late));
-        }
-        self.reply("", RegisterMiddlewareResponse { success: true }.into());
-    }
-
-    fn handle_piece(&mut self, id: &str, message: Msg) {
-        let Some(call) = CallId::from_wire(id).filter(|call| self.pending.contains(*call)) else {
-            return self.notice(Notice::LateAnswer { id: id.into(), kind: message_name(&message) });
-        };
-        match message {
-            Msg::StreamHeader(header) => self.assembler.header(call, &header),
-            Msg::StreamChunk(chunk) => {
-                if let Some(result) = self.assembler.chunk(call, &chunk) {
-                    self.answer(call, result.map(|response| Answer::whole(Msg::CallResult(response))));
-                }
-            }
-            other => self.notice(Notice::Unexpected { kind: message_name(&other) }),
-        }
-    }
-
-    fn handle_raw(&mut self, raw: Raw) {
-        let Some(call) = CallId::from_wire(&raw.header.request_id).filter(|call| self.pending.contains(*call)) else {
-            return self.notice(Notice::LateAnswer { id: raw.header.request_id, kind: "raw_header" });
-        };
-        if raw.header.followed_by_result {
-            if let Err(error) = self.assembler.keep(call, raw) {
-                self.answer(call, Err(error));
-            }
-        } else {
-            self.answer(call, Ok(Answer::with_payload(Default::default(), raw)));
-        }
-    }
-
-    fn handle_too_large(&mut self, frame: TooLarge) {
-        let TooLarge { size, request_id, kind } = frame;
-        match CallId::from_wire(&request_id).filter(|call| self.pending.contains(*call)) {
-            Some(call) => {
-                let limit = match kind {
-                    TooLargeKind::Envelope => self.config.limits.max_frame as u64,
-                    TooLargeKind::Payload => self.config.limits.max_payload,
-                };
-                self.answer(call, Err(CallError::AnswerTooLarge { size, limit }));
-            }
-            None => self.notice(Notice::TooLarge { size }),
-        }
-    }
-
-    fn settle(&mut self, now: Instant, outcome: Outcome) {
-        let event = match outcome {
-            Outcome::Ready(handshake) => Event::Ready(handshake),
-            Outcome::Failed(error) => Event::HandshakeFailed(error),
-            Outcome::ReloadFailed(error) => Event::ReloadFailed(error),
-        };
-        self.events.push_back(event);
-        self.out.append(&mut self.deferred);
-        while let Some((call, request, patience)) = self.held.pop_front() {
-            self.write_call(now, call, request, patience);
-        }
-    }
-
-    fn answer(&mut self, call: CallId, outcome: Result<Answer, CallError>) {
-        self.pending.remove(call);
-        self.assembler.abandon(call);
-        self.events.push_back(Event::Answer { call, outcome });
-    }
-
-    fn write_call(&mut self, now: Instant, call: CallId, mut request: Msg, patience: Duration) {
-        let name = message_name(&request);
-        let request_id = call.to_string();
-        if let Msg::CallTool(CallToolRequest { progress_token, .. }) = &mut request {
-            // A caller that wants progress says so with any token; on the wire it is the call's own id.
-            if !progress_token.is_empty() {
-                progress_token.clone_from(&request_id);
-            }
-        }
-        let envelope = Envelope { msg: Some(request), request_id, ..Default::default() };
-        match self.encoder.encode_envelope(&envelope, &mut self.out) {
-            Ok(()) => self.pending.insert(call, name, now, patience),
-            Err(error) => {
-                let outcome = Err(CallError::RequestTooLarge(error.size()));
-                self.events.push_back(Event::Answer { call, outcome });
-            }
+    fn open_handshake(&mut self, now: Instant, phase: Phase, request: Msg) {
+        if self.closed.is_none() {
+            self.handshake.begin(now, phase);
+            let id = self.ids.next().to_string();
+            // Its answer is known by its kind, and the handshake's own deadline covers it.
+            self.write(Turn::Now, &id, request);
         }
     }
 
@@ -365,50 +266,27 @@ impl Connection {
         }
     }
 
-    /// The handshake's own request: written at once, its answer known by its kind.
-    fn request_in_handshake(&mut self, request: Msg) {
-        let id = self.ids.next().to_string();
-        self.write(Turn::Now, &id, request);
+    fn write(&mut self, turn: Turn, id: &str, message: Msg) {
+        if self.closed.is_some() {
+            return;
+        }
+        let kind = message_name(&message);
+        if let Err(error) = self.outbox.reply(turn, id, message) {
+            self.notice(Notice::Unsendable { kind, size: error.size() });
+        }
     }
 
-    fn write(&mut self, turn: Turn, id: &str, message: Msg) {
-        let envelope = Envelope { msg: Some(message), request_id: id.into(), ..Default::default() };
-        let out = match turn {
-            Turn::Next => &mut self.urgent,
-            Turn::Now => &mut self.out,
-            Turn::AfterHandshake => &mut self.deferred,
-        };
-        if let Err(error) = self.encoder.encode_envelope(&envelope, out) {
-            self.notice(Notice::Malformed { reason: error.to_string() });
-        }
+    fn answer(&mut self, call: CallId, outcome: Result<Answer, CallError>) {
+        self.pending.remove(call);
+        self.assembler.abandon(call);
+        self.events.push_back(Event::Answer { call, outcome });
+    }
+
+    fn fail(&mut self, call: CallId, error: CallError) {
+        self.events.push_back(Event::Answer { call, outcome: Err(error) });
     }
 
     fn notice(&mut self, notice: Notice) {
         self.events.push_back(Event::Noticed(notice));
-    }
-}
-
-/// When a message may be written.
-#[derive(Debug, Clone, Copy)]
-enum Turn {
-    /// Before anything that is queued.
-    Next,
-    /// In order.
-    Now,
-    /// Once the handshake that is open has ended.
-    AfterHandshake,
-}
-
-/// Whether `answer` is the kind of message that a request called `name` is owed, for answers without an id.
-fn answers(answer: &Msg, name: &'static str) -> bool {
-    match answer {
-        Msg::RegisterMiddlewareResponse(_) => name == "register_middleware",
-        Msg::ActiveTools(_) => {
-            matches!(
-                name,
-                "enable_tools" | "disable_tools" | "set_allowed" | "set_blocked" | "get_active_tools" | "batch"
-            )
-        }
-        _ => false,
     }
 }

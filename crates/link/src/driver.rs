@@ -130,6 +130,7 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Driver<IO> {
             }
             Command::Reply { id, message } => self.connection.reply(&id, message),
             Command::Reload => self.connection.reload(now()),
+            Command::Interrupt => self.connection.interrupt(),
             Command::Close => self.connection.close(Closed::Here),
         }
     }

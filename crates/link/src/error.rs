@@ -15,6 +15,12 @@ pub enum CallError {
     /// The link closed before the answer came.
     #[error("the link to the tool process closed: {0}")]
     Closed(Closed),
+    /// The tool process could not be taken into service, so it is not given any work.
+    #[error("the tool process is not in service: {0}")]
+    NotInService(HandshakeError),
+    /// The answer's bytes are no envelope. The link goes on.
+    #[error("the answer cannot be read: {0}")]
+    Malformed(DecodeError),
     /// The answer was larger than this side accepts. It was read past; the link goes on.
     #[error("the answer has {size} bytes, more than the limit of {limit}")]
     AnswerTooLarge {
@@ -35,9 +41,21 @@ pub enum CallError {
     /// The tool process answered with another kind of message.
     #[error(transparent)]
     Unexpected(#[from] UnexpectedMessage),
+    /// The call was given up by this side for the sake of something else, such as a reload.
+    #[error("it was interrupted")]
+    Interrupted,
     /// Too many requests are unanswered, or the tool process does not read what it is sent.
     #[error("the tool process is overloaded: {0} requests are waiting")]
     Busy(usize),
+}
+
+impl CallError {
+    /// The name is the tool process's choice; so much of it is kept as a reader can use.
+    pub(crate) fn unknown_field(mut name: String) -> Self {
+        name.truncate(name.floor_char_boundary(256));
+        name.shrink_to_fit();
+        Self::UnknownField(name)
+    }
 }
 
 /// Why a link ended.

@@ -45,7 +45,8 @@ pub enum Event {
     Listed(Vec<ToolDefinition>),
     /// Something was read and not acted upon.
     Noticed(Notice),
-    /// The link has ended and every pending call has failed. Nothing comes after it.
+    /// The link has ended and every pending call has failed. Nothing comes after it but the failures of calls that are
+    /// made all the same.
     Closed(Closed),
 }
 
@@ -95,7 +96,7 @@ pub struct Progress {
 pub enum Notice {
     /// An answer for a call that is over (cancelled, timed out) or never was.
     LateAnswer {
-        /// The id it carried.
+        /// The id it carried, cut to 256 bytes.
         id: String,
         /// Its kind.
         kind: &'static str,
@@ -105,12 +106,24 @@ pub enum Notice {
         /// Its kind.
         kind: &'static str,
     },
+    /// A registration of middleware that was refused: there are too many, or its name is too long.
+    Refused {
+        /// Its kind.
+        kind: &'static str,
+    },
+    /// A message of this side that does not fit a frame and was not sent.
+    Unsendable {
+        /// Its kind.
+        kind: &'static str,
+        /// Its size in bytes.
+        size: usize,
+    },
     /// A frame too large to accept, for no call that is known.
     TooLarge {
         /// Its announced size in bytes.
         size: u64,
     },
-    /// A frame whose bytes are not an envelope; it was skipped.
+    /// A frame whose bytes are not an envelope, for no call that is known; it was skipped.
     Malformed {
         /// What the decoder says.
         reason: String,

@@ -34,6 +34,7 @@ pub(crate) enum Command {
         message: Msg,
     },
     Reload,
+    Interrupt,
     Close,
 }
 
@@ -110,6 +111,11 @@ impl Link {
     /// [`Event::ReloadFailed`](crate::Event::ReloadFailed).
     pub fn reload(&self) {
         self.send(Command::Reload);
+    }
+
+    /// Fails the tool calls in flight with [`CallError::Interrupted`]; the process is told to give them up.
+    pub fn interrupt(&self) {
+        self.send(Command::Interrupt);
     }
 
     /// Closes the socket. Pending calls fail, and the process sees the end of its input.

@@ -10,6 +10,9 @@
 //! A reload may run in the order of the published SDKs (reload_response, tool_list, middleware, reload_response) or in
 //! the seeds' order (tool_list, middleware, reload_response); the same three states read both, because a
 //! `reload_response` ends the handshake only after a list. One with `success: false` ends it at any point.
+//!
+//! A process that registers for ever holds up nobody: what it has registered [`Config::handshake_timeout`] after its
+//! list is what counts.
 
 use std::time::{Duration, Instant};
 
@@ -18,6 +21,20 @@ use protomcp_proto::{ReloadResponse, ToolDefinition};
 use crate::config::Config;
 use crate::error::{HandshakeError, ReloadError};
 use crate::event::{Handshake, Middleware, Phase};
+
+/// What becomes of a registration.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Registration {
+    /// It is part of the handshake.
+    Noted,
+    /// No handshake is open: it is too late to be in force.
+    Late(Middleware),
+    /// There are too many, or its name is too long.
+    Refused,
+}
+
+/// The longest name of a middleware that is kept, in bytes.
+pub(crate) const MIDDLEWARE_NAME_MAX: usize = 1024;
 
 /// What a handshake came to.
 #[derive(Debug, PartialEq)]
@@ -42,6 +59,9 @@ pub(crate) struct Handshaker {
     tools: Option<Vec<ToolDefinition>>,
     middleware: Vec<Middleware>,
     deadline: Option<Instant>,
+    /// When registering ends even if it goes on; set by the first list. `None`: never.
+    registering_until: Option<Instant>,
+    max_middleware: usize,
     patience: Duration,
     quiet: Duration,
     reload_timeout: Duration,
@@ -55,6 +75,8 @@ impl Handshaker {
             tools: None,
             middleware: Vec::new(),
             deadline: None,
+            registering_until: None,
+            max_middleware: config.max_middleware,
             patience: config.handshake_timeout,
             quiet: config.handshake_quiet,
             reload_timeout: config.reload_timeout,
@@ -80,7 +102,7 @@ impl Handshaker {
             Phase::Start => self.patience,
             Phase::Reload => self.reload_timeout,
         };
-        self.deadline = Some(now + patience);
+        self.deadline = now.checked_add(patience);
     }
 
     /// A list arrived. Gives it back when no handshake is open: then it was sent unasked.
@@ -89,21 +111,28 @@ impl Handshaker {
             return Some(tools);
         }
         self.tools = Some(tools);
-        self.stage = Stage::Registering;
-        self.deadline = Some(now + self.quiet);
+        if self.stage != Stage::Registering {
+            self.stage = Stage::Registering;
+            self.registering_until = now.checked_add(self.patience);
+        }
+        self.wait_for_more(now);
         None
     }
 
-    /// A registration arrived. Gives it back when no handshake is open: then it is too late to be in force.
-    pub(crate) fn register(&mut self, now: Instant, middleware: Middleware) -> Option<Middleware> {
-        if self.stage == Stage::Settled {
-            return Some(middleware);
-        }
-        self.middleware.push(middleware);
+    /// A registration arrived.
+    pub(crate) fn register(&mut self, now: Instant, middleware: Middleware) -> Registration {
+        let room = self.middleware.len() < self.max_middleware && middleware.name.len() <= MIDDLEWARE_NAME_MAX;
         if self.stage == Stage::Registering {
-            self.deadline = Some(now + self.quiet);
+            self.wait_for_more(now);
         }
-        None
+        match (self.stage, room) {
+            (_, false) => Registration::Refused,
+            (Stage::Settled, true) => Registration::Late(middleware),
+            (Stage::Listing { .. } | Stage::Registering, true) => {
+                self.middleware.push(middleware);
+                Registration::Noted
+            }
+        }
     }
 
     /// A `reload_response` arrived: the answer to a reload request, or the signal that registering is done.
@@ -119,7 +148,7 @@ impl Handshaker {
             (Stage::Listing { .. }, Phase::Start) => None,
             (Stage::Listing { .. }, Phase::Reload) => {
                 self.stage = Stage::Listing { answered: true };
-                self.deadline = Some(now + self.quiet);
+                self.deadline = now.checked_add(self.quiet);
                 None
             }
         }
@@ -144,6 +173,15 @@ impl Handshaker {
         }
     }
 
+    /// Silence from now on ends the handshake.
+    fn wait_for_more(&mut self, now: Instant) {
+        let quiet = now.checked_add(self.quiet);
+        self.deadline = match (quiet, self.registering_until) {
+            (Some(quiet), Some(until)) => Some(quiet.min(until)),
+            (one, other) => one.or(other),
+        };
+    }
+
     fn ready(&mut self) -> Outcome {
         self.settle();
         Outcome::Ready(Handshake {
@@ -161,6 +199,7 @@ impl Handshaker {
     fn settle(&mut self) {
         self.stage = Stage::Settled;
         self.deadline = None;
+        self.registering_until = None;
     }
 }
 

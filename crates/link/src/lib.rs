@@ -2,8 +2,8 @@
 //!
 //! # Theory of operation
 //!
-//! [`Connection`] is a value. Bytes and instants go in (`handle_bytes`, `handle_timeout`, `handle_eof`), calls and
-//! replies go in (`call`, `cancel`, `reply`, `tell`), and out come bytes to write (`poll_transmit`), [`Event`]s
+//! [`Connection`] is a value. Bytes and instants go in (`handle_bytes`, `handle_timeout`), calls and
+//! replies go in (`call`, `cancel`, `reply`, `tell`, `close`), and out come bytes to write (`poll_transmit`), [`Event`]s
 //! (`poll_event`) and the next deadline (`poll_timeout`). It owns no socket, no clock, no task, so both ends can be
 //! joined in a test and driven with made-up time. One rule: change it, then drain it.
 //!
@@ -26,8 +26,10 @@ mod connection;
 mod error;
 mod event;
 mod handshake;
+mod held;
 mod id;
 mod kind;
+mod outbox;
 mod pending;
 
 #[cfg(feature = "driver")]

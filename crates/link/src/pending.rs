@@ -8,9 +8,12 @@ use crate::id::CallId;
 /// One request in flight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Pending {
-    /// The kind of request, for logs and for answers that carry no id.
+    /// The kind of request, for answers that carry no id.
     pub(crate) name: &'static str,
-    deadline: Instant,
+    /// Someone wants to hear of its progress.
+    pub(crate) reports: bool,
+    /// `None`: further away than the clock can say.
+    deadline: Option<Instant>,
     /// How long it was given.
     pub(crate) patience: Duration,
 }
@@ -27,27 +30,43 @@ impl PendingCalls {
         self.calls.len()
     }
 
-    pub(crate) fn contains(&self, call: CallId) -> bool {
-        self.calls.contains_key(&call)
+    /// The request that the peer means by `id`.
+    pub(crate) fn find(&self, id: &str) -> Option<CallId> {
+        CallId::from_wire(id).filter(|call| self.calls.contains_key(call))
+    }
+
+    /// Whether the request is in flight and someone wants to hear of its progress.
+    pub(crate) fn reports(&self, call: CallId) -> bool {
+        self.calls.get(&call).is_some_and(|pending| pending.reports)
     }
 
     /// Starts the clock of a request.
-    pub(crate) fn insert(&mut self, call: CallId, name: &'static str, now: Instant, patience: Duration) {
-        let deadline = now + patience;
-        self.calls.insert(call, Pending { name, deadline, patience });
-        self.deadlines.insert((deadline, call));
+    pub(crate) fn insert(&mut self, call: CallId, name: &'static str, reports: bool, now: Instant, patience: Duration) {
+        let deadline = now.checked_add(patience);
+        self.calls.insert(call, Pending { name, reports, deadline, patience });
+        self.deadlines.extend(deadline.map(|deadline| (deadline, call)));
     }
 
     /// Ends a request: its outcome is known, or nobody waits any more.
     pub(crate) fn remove(&mut self, call: CallId) -> Option<Pending> {
         let pending = self.calls.remove(&call)?;
-        self.deadlines.remove(&(pending.deadline, call));
+        if let Some(deadline) = pending.deadline {
+            self.deadlines.remove(&(deadline, call));
+        }
         Some(pending)
     }
 
     /// The oldest request of a kind, for the two answers whose senders leave the id empty.
     pub(crate) fn oldest(&self, is_kind: impl Fn(&'static str) -> bool) -> Option<CallId> {
         self.calls.iter().filter(|(_, pending)| is_kind(pending.name)).map(|(call, _)| *call).min()
+    }
+
+    /// The requests of a kind, oldest first.
+    pub(crate) fn named(&self, name: &str) -> Vec<CallId> {
+        let named = self.calls.iter().filter(|(_, pending)| pending.name == name);
+        let mut calls: Vec<_> = named.map(|(call, _)| *call).collect();
+        calls.sort_unstable();
+        calls
     }
 
     pub(crate) fn next_deadline(&self) -> Option<Instant> {

@@ -30,7 +30,7 @@ fn check(phase: Phase, frames: &[(u64, Frame)]) -> String {
                     }
                     Register => {
                         let middleware = Middleware { name: format!("m{at}"), priority: 1 };
-                        assert_eq!(handshake.register(now, middleware), None);
+                        assert_eq!(handshake.register(now, middleware), Registration::Noted);
                         None
                     }
                     Done(success) => handshake.reload_response(now, ReloadResponse { success, error: "why".into() }),
@@ -93,7 +93,54 @@ fn what_comes_outside_a_handshake_is_given_back() {
     let mut handshake = Handshaker::new(&Config::default());
     assert_eq!(handshake.tool_list(now, Vec::new()), Some(Vec::new()));
     let late = Middleware { name: "late".into(), priority: 0 };
-    assert_eq!(handshake.register(now, late.clone()), Some(late));
+    assert_eq!(handshake.register(now, late.clone()), Registration::Late(late));
     assert_eq!(handshake.reload_response(now, ReloadResponse { success: false, error: String::new() }), None);
     assert_eq!(handshake.elapsed(now + Duration::from_secs(90)), None);
+}
+
+#[test]
+fn registering_for_ever_ends_a_handshake_timeout_after_the_first_list() {
+    // A frame every 400 ms never leaves the silence that ends a handshake.
+    for frame in [Register, List] {
+        let endless: Vec<_> = [(0, List)].into_iter().chain((0..200).map(|n| (n * 400, frame))).collect();
+        let ended = check(Phase::Start, &endless);
+        assert!(ended.starts_with("30000: ready"), "{ended}");
+        let ended = check(Phase::Reload, &endless);
+        assert!(ended.starts_with("30000: ready"), "{ended}");
+    }
+}
+
+#[test]
+fn too_many_or_too_long_named_middleware_is_refused() {
+    let now = Instant::now();
+    let mut handshake = Handshaker::new(&Config { max_middleware: 2, ..Config::default() });
+    let named = |name: &str| Middleware { name: name.into(), priority: 0 };
+    handshake.begin(now, Phase::Start);
+    handshake.tool_list(now, Vec::new());
+    assert_eq!(handshake.register(now, named(&"n".repeat(MIDDLEWARE_NAME_MAX + 1))), Registration::Refused);
+    assert_eq!(handshake.register(now, named(&"n".repeat(MIDDLEWARE_NAME_MAX))), Registration::Noted);
+    assert_eq!(handshake.register(now, named("b")), Registration::Noted);
+    assert_eq!(handshake.register(now, named("c")), Registration::Refused);
+
+    handshake.begin(now, Phase::Reload);
+    assert_eq!(handshake.register(now, named("c")), Registration::Noted, "a new handshake begins with none");
+}
+
+#[test]
+fn waiting_for_ever_has_no_deadline() {
+    let now = Instant::now();
+    let forever = Duration::MAX;
+    let config = Config {
+        handshake_timeout: forever,
+        reload_timeout: forever,
+        handshake_quiet: Duration::from_millis(500),
+        ..Config::default()
+    };
+    for phase in [Phase::Start, Phase::Reload] {
+        let mut handshake = Handshaker::new(&config);
+        handshake.begin(now, phase);
+        assert_eq!(handshake.deadline(), None);
+        handshake.tool_list(now, Vec::new());
+        assert_eq!(handshake.deadline(), Some(now + Duration::from_millis(500)));
+    }
 }

@@ -1,0 +1,222 @@
+//! What the peer does to a connection.
+
+use std::time::Instant;
+
+use bytes::BytesMut;
+use protomcp_codec::{DecodeError, Frame, Raw, TooLarge, TooLargeKind};
+use protomcp_proto::{
+    Envelope, Msg, ProgressNotification, RegisterMiddlewareRequest, RegisterMiddlewareResponse, message_name,
+};
+
+use crate::answer::Answer;
+use crate::assemble::Chunk;
+use crate::connection::Connection;
+use crate::error::{CallError, LinkError};
+use crate::event::{Event, Middleware, Notice, Progress};
+use crate::handshake::{Outcome, Registration};
+use crate::kind::Kind;
+
+/// So much of a foreign id is kept for the log, in bytes.
+const NOTED_ID_MAX: usize = 256;
+
+impl Connection {
+    pub(super) fn receive(&mut self, now: Instant, src: &mut BytesMut) -> Result<(), LinkError> {
+        if self.closed.is_some() {
+            src.clear();
+            return Ok(());
+        }
+        loop {
+            match self.decoder.decode(src) {
+                Ok(None) => return Ok(()),
+                Ok(Some(Frame::Envelope(envelope))) => self.handle_envelope(now, envelope),
+                Ok(Some(Frame::Raw(raw))) => self.handle_raw(raw),
+                Ok(Some(Frame::TooLarge(frame))) => self.handle_too_large(frame),
+                Err(error) if error.is_fatal() => return Err(error.into()),
+                Err(error) => self.handle_malformed(error),
+            }
+        }
+    }
+
+    fn handle_envelope(&mut self, now: Instant, envelope: Envelope) {
+        // An envelope that says nothing, or nothing known here, is ignored (wire contract §1.1).
+        let Envelope { msg: Some(message), request_id: id, .. } = envelope else { return };
+        match Kind::of(self.side, &message) {
+            Kind::Answer => self.handle_answer(id, message),
+            Kind::Ask => self.events.push_back(Event::Asked { id, message }),
+            Kind::Tell => self.handle_told(message),
+            // An owner may ask for the list by an ordinary call; then this is its answer.
+            Kind::Handshake if self.pending.find(&id).is_some() => self.handle_answer(id, message),
+            Kind::Handshake => self.handle_handshake(now, id, message),
+            Kind::Piece => self.handle_piece(id, message),
+            Kind::Foreign => self.notice(Notice::Unexpected { kind: message_name(&message) }),
+        }
+    }
+
+    fn handle_answer(&mut self, id: String, message: Msg) {
+        let call = self.pending.find(&id).or_else(|| {
+            // The bridge acknowledges a registration, and published runtimes answer list control, without an id.
+            let wanted = |name: &'static str| answers(&message, name);
+            if id.is_empty() { self.pending.oldest(wanted) } else { None }
+        });
+        let Some(call) = call else { return self.late(id, message_name(&message)) };
+        let answer = match message {
+            Msg::CallResult(rest) => Answer::with_payloads(rest, self.assembler.finish(call)),
+            other => Answer::whole(other),
+        };
+        self.answer(call, Ok(answer));
+    }
+
+    fn handle_told(&mut self, message: Msg) {
+        let Msg::Progress(ProgressNotification { progress_token, progress, total, message }) = message else {
+            return self.events.push_back(Event::Told(message));
+        };
+        // The token given to the process is the call's id, so tokens of two hosts never meet and a stale one is known.
+        match self.pending.find(&progress_token).filter(|call| self.pending.reports(*call)) {
+            Some(call) => {
+                self.events.push_back(Event::Progress { call, progress: Progress { progress, total, message } });
+            }
+            None => self.late(progress_token, "progress"),
+        }
+    }
+
+    fn handle_handshake(&mut self, now: Instant, id: String, message: Msg) {
+        match message {
+            Msg::ToolList(list) => {
+                if let Some(unasked) = self.handshake.tool_list(now, list.tools) {
+                    self.events.push_back(Event::Listed(unasked));
+                }
+            }
+            Msg::RegisterMiddleware(request) => self.handle_registration(now, &id, request),
+            Msg::ReloadResponse(_) if !self.handshake.is_open() => self.late(id, "reload_response"),
+            Msg::ReloadResponse(response) => {
+                if let Some(outcome) = self.handshake.reload_response(now, response) {
+                    self.settle(now, outcome);
+                }
+            }
+            other => self.notice(Notice::Unexpected { kind: message_name(&other) }),
+        }
+    }
+
+    /// Every registration is acknowledged at once, also a late one: the SDK blocks until it is (wire contract, rule R2).
+    fn handle_registration(&mut self, now: Instant, id: &str, request: RegisterMiddlewareRequest) {
+        let RegisterMiddlewareRequest { name, priority } = request;
+        let success = match self.handshake.register(now, Middleware { name, priority }) {
+            Registration::Noted => true,
+            Registration::Late(late) => {
+                self.events.push_back(Event::LateMiddleware(late));
+                true
+            }
+            Registration::Refused => {
+                self.notice(Notice::Refused { kind: "register_middleware" });
+                false
+            }
+        };
+        // Published SDKs leave the id empty; one that sets it gets it back (wire contract §1.6).
+        self.reply(id, RegisterMiddlewareResponse { success }.into());
+    }
+
+    fn handle_piece(&mut self, id: String, message: Msg) {
+        let Some(call) = self.pending.find(&id) else { return self.late(id, message_name(&message)) };
+        match message {
+            Msg::StreamHeader(header) => {
+                if let Err(error) = self.assembler.header(call, &header) {
+                    self.answer(call, Err(error));
+                }
+            }
+            Msg::StreamChunk(chunk) => match self.assembler.chunk(call, &chunk) {
+                Chunk::More => {}
+                // A large field alone stands for a result that is no error and changes no tool list (wire contract §1.4).
+                Chunk::Complete(raw) => {
+                    self.answer(call, Ok(Answer::with_payloads(Default::default(), vec![raw])));
+                }
+                Chunk::Failed(error) => self.answer(call, Err(error)),
+                Chunk::Headless => self.notice(Notice::Unexpected { kind: "stream_chunk" }),
+            },
+            other => self.notice(Notice::Unexpected { kind: message_name(&other) }),
+        }
+    }
+
+    fn handle_raw(&mut self, raw: Raw) {
+        let Some(call) = self.pending.find(&raw.header.request_id) else {
+            return self.late(raw.header.request_id, "raw_header");
+        };
+        if raw.header.followed_by_result {
+            if let Err(error) = self.assembler.keep(call, raw) {
+                self.answer(call, Err(error));
+            }
+        } else {
+            let mut payloads = self.assembler.finish(call);
+            payloads.push(raw);
+            self.answer(call, Ok(Answer::with_payloads(Default::default(), payloads)));
+        }
+    }
+
+    fn handle_too_large(&mut self, frame: TooLarge) {
+        let TooLarge { size, request_id, kind } = frame;
+        match self.pending.find(&request_id) {
+            Some(call) => {
+                let limit = match kind {
+                    TooLargeKind::Envelope => self.config.limits.max_frame as u64,
+                    TooLargeKind::Payload => self.config.limits.max_payload,
+                };
+                self.answer(call, Err(CallError::AnswerTooLarge { size, limit }));
+            }
+            None => self.notice(Notice::TooLarge { size }),
+        }
+    }
+
+    fn handle_malformed(&mut self, error: DecodeError) {
+        let call = match &error {
+            DecodeError::Malformed { request_id, .. } => self.pending.find(request_id),
+            _ => None,
+        };
+        match call {
+            Some(call) => self.answer(call, Err(CallError::Malformed(error))),
+            None => self.notice(Notice::Malformed { reason: error.to_string() }),
+        }
+    }
+
+    /// A handshake has ended. What waited for that is written, or fails if the process is of no use.
+    pub(super) fn settle(&mut self, now: Instant, outcome: Outcome) {
+        let event = match outcome {
+            Outcome::Ready(handshake) => Event::Ready(handshake),
+            Outcome::Failed(error) => {
+                self.unfit = Some(error.clone());
+                Event::HandshakeFailed(error)
+            }
+            Outcome::ReloadFailed(error) => Event::ReloadFailed(error),
+        };
+        self.events.push_back(event);
+        self.outbox.release_deferred();
+        while let Some(held) = self.held.pop() {
+            match &self.unfit {
+                Some(reason) => self.fail(held.call, CallError::NotInService(reason.clone())),
+                None => {
+                    self.outbox.request_bytes(&held.frame);
+                    self.pending.insert(held.call, held.name, held.reports, now, held.patience);
+                }
+            }
+        }
+    }
+
+    /// An answer for nobody.
+    fn late(&mut self, mut id: String, kind: &'static str) {
+        id.truncate(id.floor_char_boundary(NOTED_ID_MAX));
+        id.shrink_to_fit();
+        self.notice(Notice::LateAnswer { id, kind });
+    }
+}
+
+/// Whether `answer` is the kind of message that a request called `name` is owed, for answers without an id.
+fn answers(answer: &Msg, name: &'static str) -> bool {
+    match answer {
+        Msg::RegisterMiddlewareResponse(_) => name == "register_middleware",
+        Msg::ActiveTools(_) => {
+            matches!(
+                name,
+                "enable_tools" | "disable_tools" | "set_allowed" | "set_blocked" | "get_active_tools" | "batch"
+            )
+        }
+        _ => false,
+    }
+}

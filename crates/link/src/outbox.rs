@@ -1,0 +1,125 @@
+//! What waits to be written, in three rows.
+//!
+//! ```text
+//! urgent    replies that published SDKs take from the very next frame        ─┐
+//! queued    requests, cancels and other replies, in order                     ├─▶ poll_transmit
+//! deferred  what has to wait until no handshake is open ─▶ joins `queued`    ─┘
+//! ```
+//!
+//! Rows are bytes of whole frames. What has been handed out is no longer counted here.
+
+use protomcp_codec::{EncodeError, Encoder, Limits, Raw};
+use protomcp_proto::{Envelope, Msg};
+
+/// When a message may be written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Turn {
+    /// Before anything that is queued (wire contract, rules R2 and R5).
+    Next,
+    /// In order.
+    Now,
+    /// Once the handshake that is open has ended (wire contract, rule R1).
+    AfterHandshake,
+}
+
+/// The frames that nobody has taken yet.
+#[derive(Debug)]
+pub(crate) struct Outbox {
+    encoder: Encoder,
+    urgent: Vec<u8>,
+    queued: Vec<u8>,
+    /// How many bytes of `queued` are not requests.
+    queued_replies: usize,
+    deferred: Vec<u8>,
+}
+
+impl Outbox {
+    pub(crate) fn new(limits: Limits) -> Self {
+        Self {
+            encoder: Encoder::new(limits),
+            urgent: Vec::new(),
+            queued: Vec::new(),
+            queued_replies: 0,
+            deferred: Vec::new(),
+        }
+    }
+
+    /// Bytes that wait.
+    pub(crate) fn len(&self) -> usize {
+        self.urgent.len() + self.queued.len() + self.deferred.len()
+    }
+
+    /// Those of them that answer the peer or react to it, and thus grow by what the peer does.
+    pub(crate) fn replies(&self) -> usize {
+        self.urgent.len() + self.queued_replies + self.deferred.len()
+    }
+
+    /// Queues a request of ours.
+    pub(crate) fn request(&mut self, envelope: &Envelope) -> Result<(), EncodeError> {
+        self.encoder.encode_envelope(envelope, &mut self.queued)
+    }
+
+    /// A request as bytes, to be queued later with [`request_bytes`](Self::request_bytes).
+    pub(crate) fn request_for_later(&mut self, envelope: &Envelope) -> Result<Vec<u8>, EncodeError> {
+        let mut frame = Vec::new();
+        self.encoder.encode_envelope(envelope, &mut frame)?;
+        Ok(frame)
+    }
+
+    /// Queues a request that was encoded before.
+    pub(crate) fn request_bytes(&mut self, frame: &[u8]) {
+        self.queued.extend_from_slice(frame);
+    }
+
+    /// Lets a message wait for its turn.
+    pub(crate) fn reply(&mut self, turn: Turn, id: &str, message: Msg) -> Result<(), EncodeError> {
+        let envelope = Envelope::new(id, message);
+        match turn {
+            Turn::Next => self.encoder.encode_envelope(&envelope, &mut self.urgent),
+            Turn::AfterHandshake => self.encoder.encode_envelope(&envelope, &mut self.deferred),
+            Turn::Now => self.queue_reply(|encoder, queued| encoder.encode_envelope(&envelope, queued)),
+        }
+    }
+
+    /// Queues a raw payload.
+    pub(crate) fn reply_raw(&mut self, raw: &Raw) -> Result<(), EncodeError> {
+        self.queue_reply(|encoder, queued| encoder.encode_raw(raw, queued))
+    }
+
+    /// The handshake has ended: what waited for that may be written.
+    pub(crate) fn release_deferred(&mut self) {
+        let deferred = std::mem::take(&mut self.deferred);
+        self.queued_replies += deferred.len();
+        self.queued.extend_from_slice(&deferred);
+    }
+
+    /// Moves frames into `buffer`, by swapping when that is empty: the urgent ones if there are any, else the queued
+    /// ones. `false`: nothing may be written.
+    pub(crate) fn hand_out(&mut self, buffer: &mut Vec<u8>) -> bool {
+        let row = if self.urgent.is_empty() {
+            self.queued_replies = 0;
+            &mut self.queued
+        } else {
+            &mut self.urgent
+        };
+        if row.is_empty() {
+            return false;
+        }
+        if buffer.is_empty() {
+            std::mem::swap(buffer, row);
+        } else {
+            buffer.append(row);
+        }
+        true
+    }
+
+    fn queue_reply(
+        &mut self,
+        encode: impl FnOnce(&mut Encoder, &mut Vec<u8>) -> Result<(), EncodeError>,
+    ) -> Result<(), EncodeError> {
+        let before = self.queued.len();
+        encode(&mut self.encoder, &mut self.queued)?;
+        self.queued_replies += self.queued.len() - before;
+        Ok(())
+    }
+}
