@@ -1,4 +1,43 @@
 //! MCP sessions, services, layers, handlers and transports.
+//!
+//! A message comes in through a [`transport`], the [`Session`] says what it means, the [`Server`] starts a task for a
+//! call, the layers and at last the [`Service`] answer it, the session shapes the answer for the negotiated revision,
+//! and the transport writes it:
+//!
+//! ```text
+//! Source::next → Session::receive → Layer … Service::call → Session::reply → Sink::send
+//! ```
+//!
+//! The session is a value without I/O. The server around it decides little: it owns tasks, clock and connection. What
+//! a call reports while it runs (progress, log messages) goes through its [`Context`] and stays in front of its answer;
+//! what concerns other sessions goes through [`Sessions`].
+//!
+//! ```
+//! use protomcp_mcp::{Context, Handler, Server, ServerInfo, transport::memory};
+//! use protomcp_types::{CallTool, CallToolResult, ErrorObject};
+//!
+//! struct Greeter;
+//!
+//! impl Handler for Greeter {
+//!     fn info(&self) -> ServerInfo {
+//!         ServerInfo::new("greeter", "1.0")
+//!     }
+//!
+//!     async fn call_tool(&self, call: CallTool, _: Context) -> Result<CallToolResult, ErrorObject> {
+//!         match call.name.as_str() {
+//!             "greet" => Ok(CallToolResult::text("hello")),
+//!             name => Err(ErrorObject::unknown_tool(name)),
+//!         }
+//!     }
+//! }
+//!
+//! # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+//! let (host, ours) = memory::pair();
+//! drop(host);
+//! Server::of(Greeter).serve(ours).await.unwrap();
+//! # });
+//! ```
+
 mod context;
 mod handler;
 mod info;

@@ -10,8 +10,8 @@ use protomcp_types::{Incoming, Malformed, Message};
 
 pub mod lines;
 pub mod memory;
-//#[cfg(unix)]
-//pub mod stdio;
+
+pub mod stdio;
 
 /// What came in: messages, or text that is none together with the answer to it.
 pub type Received = Result<Incoming, Malformed>;
