@@ -71,13 +71,13 @@ fn main() -> ExitCode {
 fn dump(mut input: impl Read, out: &mut impl Write, full: bool) -> io::Result<bool> {
     let limits = Limits::default();
     let mut decoder = Decoder::new(limits.clone());
-    let (mut src, mut chunk, mut read) = (BytesMut::new(), vec![0; 64 << 10], 0);
+    let (mut src, mut chunk, mut read, mut offset) = (BytesMut::new(), vec![0; 64 << 10], 0, 0);
     loop {
-        let offset = read - src.len();
         match decoder.decode(&mut src) {
             Ok(Some(frame)) => {
                 let line = describe(frame, &limits);
                 writeln!(out, "{offset:>10}  {}", if full { line.as_str() } else { shorten(&line) })?;
+                offset = read - src.len();
             }
             Ok(None) => {
                 let size = input.read(&mut chunk)?;
@@ -94,6 +94,7 @@ fn dump(mut input: impl Read, out: &mut impl Write, full: bool) -> io::Result<bo
                 if error.is_fatal() {
                     return Ok(false);
                 }
+                offset = read - src.len();
             }
         }
     }
