@@ -1,1 +1,62 @@
 //! One tool process as one MCP server, with hot reload.
+//!
+//! A [`Bridge`] starts a tool process, learns its tools over the link, and serves them to any number of hosts. When files
+//! change, a new generation of the process takes over without any host noticing: no call is lost, and a version that
+//! does not start changes nothing.
+//!
+//! Who does what, from the host to the tool process:
+//!
+//! * `backend` answers hosts. It reads the list from an immutable `snapshot`, so that no request waits for another;
+//! * `gate` (a driver of the pure `lane`) lets calls through to the living process, one permit each, sessions in turn;
+//! * `convert` turns the process's answers into results, `failure` what went wrong into results a model can read;
+//! * `core` decides about generations: a pure machine, inputs in, effects out. `run` carries its effects out;
+//! * `starter` brings one generation to life; `live` is what the others hold of it.
+//!
+//! ```no_run
+//! use protomcp_bridge::{Bridge, ToolFile};
+//! use protomcp_mcp::transport::stdio::stdio;
+//!
+//! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+//! let bridge = Bridge::tool_file(&ToolFile::new("tools.py")).start().await?;
+//! bridge.serve(stdio()?).await?;
+//! bridge.shutdown().await;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! A program that embeds a bridge calls [`guardian::run_if_requested`] first thing in its `main`; see there for what that
+//! is good for and what is left without it.
+
+mod backend;
+mod bridge;
+mod builder;
+mod control;
+mod convert;
+mod core;
+pub mod duration;
+mod error;
+mod failure;
+mod gate;
+mod generation;
+mod lane;
+mod live;
+mod registered;
+mod report;
+mod run;
+mod schema;
+mod snapshot;
+mod starter;
+mod tool;
+mod tool_file;
+
+pub use bridge::Bridge;
+pub use builder::Builder;
+pub use core::ReloadMode;
+pub use error::BridgeError;
+pub use failure::ERROR_META;
+pub use protomcp_supervisor::guardian;
+pub use protomcp_supervisor::{Command, Guardian, StopPolicy};
+pub use protomcp_watch::Watch;
+pub use starter::StartError;
+pub use tool::SchemaPolicy;
+pub use tool_file::ToolFile;

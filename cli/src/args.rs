@@ -1,0 +1,330 @@
+//! The command line: what was typed becomes what is meant, or an error that says what to type instead.
+//!
+//! The grammar is that of the older Go program, and more forgiving: flags stand before or after the file, and every flag
+//! may carry its value after `=`.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
+use protomcp_bridge::{ReloadMode, SchemaPolicy, duration};
+
+use crate::exit::Failure;
+
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+const USAGE: &str = "usage: pmcp <dev|run> <file> [flags]\n\nTry 'pmcp help'.";
+
+/// Tools in any language, for any MCP host.
+///
+/// pmcp runs a tool file and serves its tools to a host such as Claude Desktop or Cursor. Put it into the host's
+/// configuration: command `pmcp`, arguments `dev` and the path of your file.
+#[derive(Debug, Parser)]
+#[command(name = "pmcp", disable_version_flag = true, disable_help_subcommand = true, after_help = EXAMPLES)]
+struct Typed {
+    #[command(subcommand)]
+    command: Verb,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  pmcp dev tools.py                     serve tools.py, and again each time it is saved
+  pmcp run server.js --call-timeout 30s serve without watching; a call may take 30 seconds
+  pmcp dev tools.py --hot-reload swap   let the new version start while the old one finishes
+
+A tool file is any program that uses a protomcp SDK:
+
+  from protomcp import tool
+
+  @tool(\"Add two numbers\")
+  def add(a: int, b: int) -> int:
+      return a + b
+
+Exit codes: 0 success, 1 it failed, 2 the command line or what it names is wrong.";
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// Serve a tool file and reload it when it changes
+    Dev(Serve),
+    /// Serve a tool file; SIGHUP reloads it
+    Run(Serve),
+    /// Print the version
+    Version,
+    /// Print help, also for one command
+    Help {
+        /// The command to explain
+        command: Option<String>,
+    },
+}
+
+/// Where hosts come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Transport {
+    /// One host, on standard input and output.
+    Stdio,
+}
+
+#[derive(Debug, Args)]
+struct Serve {
+    /// The tool file: .py, .ts, .js, .go, .rs, or an executable
+    file: PathBuf,
+
+    /// Where the host is: stdio
+    #[arg(long, value_name = "KIND", default_value = "stdio", value_parser = transport)]
+    transport: Transport,
+
+    /// How a saved file takes effect
+    #[arg(long, value_name = "MODE", default_value = "graceful")]
+    hot_reload: HotReload,
+
+    /// How long one call may take, such as 300ms, 90s or 1m30s; 0 means 5m
+    #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = time)]
+    call_timeout: Duration,
+
+    /// How long calls may go on after the host has left
+    #[arg(long, value_name = "DURATION", default_value = "5s", value_parser = time)]
+    drain_timeout: Duration,
+
+    /// How long the tool process may take to connect [default: 30s; 10m if it may have to compile or download]
+    #[arg(long, value_name = "DURATION", value_parser = time)]
+    connect_timeout: Option<Duration>,
+
+    /// Calls the tool process gets at once [default: 1 for .py, .ts and .js, 256 otherwise]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    max_concurrent_calls: Option<u32>,
+
+    /// Largest message from the tool process, in bytes or with K, M, G
+    #[arg(long, value_name = "SIZE", default_value = "64M", value_parser = size)]
+    max_frame: u64,
+
+    /// Largest result after reassembly and decompression
+    #[arg(long, value_name = "SIZE", default_value = "256M", value_parser = size)]
+    max_result: u64,
+
+    /// When hosts see a tool's output schema, on which strict ones rely
+    #[arg(long, value_name = "WHEN", default_value = "proven")]
+    output_schema: OutputSchema,
+
+    /// Run the file with this program
+    #[arg(long, value_name = "PROGRAM")]
+    runtime: Option<OsString>,
+
+    /// Listen for the tool process on this path
+    #[arg(long, value_name = "PATH")]
+    socket: Option<PathBuf>,
+
+    /// Look for changes this often instead of waiting for the system to report them
+    #[arg(long, value_name = "DURATION", value_parser = time)]
+    poll: Option<Duration>,
+
+    /// What is written to stderr; what the tool prints always is
+    #[arg(long, value_name = "LEVEL", default_value = "info")]
+    log_level: LogLevel,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum HotReload {
+    /// Running calls finish, new ones wait for the new version
+    Graceful,
+    /// The new version starts beside the old one, which finishes its calls
+    Swap,
+    /// Running calls fail at once
+    Immediate,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum OutputSchema {
+    /// As the tool says
+    Always,
+    /// Once the tool has sent a structured result
+    Proven,
+    /// Not at all
+    Never,
+}
+
+/// What is written to stderr.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum LogLevel {
+    /// Everything
+    Debug,
+    /// What happens
+    Info,
+    /// What may be wrong
+    Warn,
+    /// What is wrong
+    Error,
+}
+
+/// What to do.
+#[derive(Debug)]
+pub(crate) enum Parsed {
+    /// Print this on stdout and be done.
+    Print(String),
+    /// Serve a tool file.
+    Serve(Box<Options>),
+}
+
+/// A tool file to be served, and how.
+#[derive(Debug)]
+pub(crate) struct Options {
+    pub(crate) file: PathBuf,
+    pub(crate) watch: bool,
+    pub(crate) poll: Option<Duration>,
+    pub(crate) transport: Transport,
+    pub(crate) reload: ReloadMode,
+    pub(crate) call_timeout: Duration,
+    pub(crate) drain_timeout: Duration,
+    pub(crate) connect_timeout: Option<Duration>,
+    pub(crate) max_concurrent_calls: Option<usize>,
+    pub(crate) max_frame: usize,
+    pub(crate) max_result: u64,
+    pub(crate) output_schemas: SchemaPolicy,
+    pub(crate) runtime: Option<OsString>,
+    pub(crate) socket: Option<PathBuf>,
+    pub(crate) log_level: LogLevel,
+}
+
+/// Reads the command line, the program's name included.
+pub(crate) fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Parsed, Failure> {
+    let words: Vec<_> = words.into_iter().collect();
+    match words.get(1).and_then(|word| word.to_str()) {
+        None if words.len() < 2 => return Err(Failure::usage(USAGE)),
+        Some("-v" | "-V" | "--version") => return Ok(version()),
+        _ => {}
+    }
+    match Typed::try_parse_from(words) {
+        Ok(Typed { command: Verb::Dev(serve) }) => serve.options(true),
+        Ok(Typed { command: Verb::Run(serve) }) => serve.options(false),
+        Ok(Typed { command: Verb::Version }) => Ok(version()),
+        Ok(Typed { command: Verb::Help { command } }) => help(command.as_deref()),
+        Err(error) => refuse(&error),
+    }
+}
+
+fn version() -> Parsed {
+    Parsed::Print(format!("pmcp version {VERSION}\n"))
+}
+
+fn help(command: Option<&str>) -> Result<Parsed, Failure> {
+    let mut all = Typed::command();
+    let Some(name) = command else { return Ok(Parsed::Print(all.render_long_help().to_string())) };
+    match all.find_subcommand_mut(name) {
+        Some(command) => {
+            Ok(Parsed::Print(command.clone().bin_name(format!("pmcp {name}")).render_long_help().to_string()))
+        }
+        None => Err(unknown_command(name)),
+    }
+}
+
+fn unknown_command(name: &str) -> Failure {
+    Failure::usage(format!("unknown command \"{name}\"\n{USAGE}"))
+}
+
+/// Our words for what the parser found; help is not an error.
+fn refuse(error: &clap::Error) -> Result<Parsed, Failure> {
+    let context = |kind| match error.get(kind) {
+        Some(ContextValue::String(text)) => text.clone(),
+        Some(ContextValue::Strings(texts)) => texts.join(", "),
+        _ => String::new(),
+    };
+    let argument = || context(ContextKind::InvalidArg);
+    // The parser shows a flag with its value's name.
+    let flag = || argument().split_whitespace().next().unwrap_or_default().to_owned();
+    match error.kind() {
+        ErrorKind::DisplayHelp => Ok(Parsed::Print(error.render().to_string())),
+        ErrorKind::UnknownArgument if argument().starts_with('-') => {
+            let hint = match context(ContextKind::SuggestedArg) {
+                suggestion if suggestion.is_empty() => String::new(),
+                suggestion => format!("; did you mean {suggestion}?"),
+            };
+            Err(Failure::usage(format!("unknown flag \"{}\"{hint}", flag())))
+        }
+        ErrorKind::UnknownArgument => Err(Failure::usage(format!("unexpected argument \"{}\"", argument()))),
+        ErrorKind::InvalidSubcommand => Err(unknown_command(&context(ContextKind::InvalidSubcommand))),
+        ErrorKind::MissingSubcommand | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            Err(Failure::usage(USAGE))
+        }
+        ErrorKind::MissingRequiredArgument => Err(Failure::usage(format!("missing file argument\n{USAGE}"))),
+        ErrorKind::InvalidValue if context(ContextKind::InvalidValue).is_empty() => {
+            Err(Failure::usage(format!("flag \"{}\" needs a value", flag())))
+        }
+        ErrorKind::InvalidValue => {
+            let valid = context(ContextKind::ValidValue);
+            Err(Failure::usage(format!(
+                "invalid {} \"{}\": must be one of {valid}",
+                flag(),
+                context(ContextKind::InvalidValue)
+            )))
+        }
+        ErrorKind::ValueValidation => {
+            let why = std::error::Error::source(error).map(ToString::to_string).unwrap_or_default();
+            Err(Failure::usage(format!("invalid {} \"{}\": {why}", flag(), context(ContextKind::InvalidValue))))
+        }
+        _ => Err(Failure::usage(error.render().to_string().trim_start_matches("error: ").trim_end().to_owned())),
+    }
+}
+
+impl Serve {
+    fn options(self, watch: bool) -> Result<Parsed, Failure> {
+        if !self.file.exists() {
+            return Err(Failure::usage(format!("file not found: {}", self.file.display())));
+        }
+        if self.file.is_dir() {
+            return Err(Failure::usage(format!("{} is a directory; name the tool file in it", self.file.display())));
+        }
+        Ok(Parsed::Serve(Box::new(Options {
+            file: self.file,
+            watch,
+            poll: self.poll,
+            transport: self.transport,
+            reload: match self.hot_reload {
+                HotReload::Graceful => ReloadMode::Graceful,
+                HotReload::Swap => ReloadMode::Swap,
+                HotReload::Immediate => ReloadMode::Immediate,
+            },
+            call_timeout: if self.call_timeout.is_zero() { Duration::from_secs(300) } else { self.call_timeout },
+            drain_timeout: self.drain_timeout,
+            connect_timeout: self.connect_timeout,
+            max_concurrent_calls: self.max_concurrent_calls.map(|calls| usize::try_from(calls).unwrap_or(usize::MAX)),
+            max_frame: usize::try_from(self.max_frame).unwrap_or(usize::MAX),
+            max_result: self.max_result,
+            output_schemas: match self.output_schema {
+                OutputSchema::Always => SchemaPolicy::Always,
+                OutputSchema::Proven => SchemaPolicy::Proven,
+                OutputSchema::Never => SchemaPolicy::Never,
+            },
+            runtime: self.runtime,
+            socket: self.socket,
+            log_level: self.log_level,
+        })))
+    }
+}
+
+fn transport(text: &str) -> Result<Transport, String> {
+    match text {
+        "stdio" => Ok(Transport::Stdio),
+        "http" | "sse" | "tcp" | "ws" | "grpc" => Err("it is not supported yet; use stdio".into()),
+        _ => Err("unknown transport; use stdio".into()),
+    }
+}
+
+fn time(text: &str) -> Result<Duration, String> {
+    duration::parse(text).ok_or_else(|| "expected a duration such as 300ms, 90s or 1m30s".into())
+}
+
+fn size(text: &str) -> Result<u64, String> {
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let unit: u64 = match text[digits.len()..].to_ascii_uppercase().as_str() {
+        "" | "B" => 1,
+        "K" | "KB" | "KIB" => 1 << 10,
+        "M" | "MB" | "MIB" => 1 << 20,
+        "G" | "GB" | "GIB" => 1 << 30,
+        _ => return Err("expected bytes, or a number with K, M or G".into()),
+    };
+    let number: u64 = digits.parse().map_err(|_| "expected bytes, or a number with K, M or G")?;
+    number.checked_mul(unit).filter(|&bytes| bytes > 0).ok_or_else(|| "expected a size between 1 and 16E".into())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,167 @@
+//! The log on stderr, which nobody may be reading.
+//!
+//! Hosts give their servers a stderr and some never read it. Writing to a full pipe would stop the whole bridge, so lines
+//! go through a bounded queue to a thread of their own; what does not fit is counted, and the count is written later.
+
+use std::fmt;
+use std::io::{self, Write};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::time::Duration;
+
+use tracing::field::{Field, Visit};
+use tracing::{Event, Level, Subscriber};
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::fmt::format::Writer;
+use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields, MakeWriter};
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::registry::LookupSpan;
+use tracing_subscriber::util::SubscriberInitExt;
+
+use crate::args::LogLevel;
+
+/// Lines that may wait for the thread.
+const QUEUE: usize = 4096;
+/// How long the end of the program waits for a stderr that is not read.
+const FLUSH: Duration = Duration::from_millis(500);
+
+static QUEUED: OnceLock<SyncSender<Item>> = OnceLock::new();
+static LEFT_OUT: AtomicU64 = AtomicU64::new(0);
+
+enum Item {
+    Line(Vec<u8>),
+    Flush(SyncSender<()>),
+}
+
+/// Sends the log to stderr from now on. What tools print is shown at every level.
+pub(crate) fn start(level: LogLevel) {
+    let (sender, receiver) = sync_channel(QUEUE);
+    if QUEUED.set(sender).is_err() {
+        return;
+    }
+    std::thread::Builder::new()
+        .name("log".into())
+        .spawn(move || write_all(&receiver))
+        .expect("a thread can be started at the start of the program");
+    let level = match level {
+        LogLevel::Debug => Level::DEBUG,
+        LogLevel::Info => Level::INFO,
+        LogLevel::Warn => Level::WARN,
+        LogLevel::Error => Level::ERROR,
+    };
+    let targets = Targets::new().with_default(level).with_target("tool", Level::TRACE);
+    let lines = tracing_subscriber::fmt::layer().event_format(Lines).with_writer(Queue);
+    tracing_subscriber::registry().with(lines).with(targets).init();
+}
+
+/// Waits, not for ever, until everything logged so far is written.
+pub(crate) fn flush() {
+    let Some(queue) = QUEUED.get() else { return };
+    let (sender, done) = sync_channel(1);
+    if queue.try_send(Item::Flush(sender)).is_ok() {
+        // A stderr that is not read must not hold up the end.
+        let _unread = done.recv_timeout(FLUSH);
+    }
+}
+
+fn write_all(queue: &Receiver<Item>) {
+    let mut stderr = io::stderr();
+    while let Ok(item) = queue.recv() {
+        let lost = LEFT_OUT.swap(0, Ordering::Relaxed);
+        if lost > 0 {
+            // A stderr that is closed takes no complaints.
+            let _closed =
+                writeln!(stderr, "pmcp: {lost} lines of the log were left out because nobody read them in time");
+        }
+        match item {
+            Item::Line(line) => {
+                let _closed = stderr.write_all(&line);
+            }
+            Item::Flush(done) => {
+                let _gone = done.try_send(());
+            }
+        }
+    }
+}
+
+/// Gives each event a buffer that is queued as one line when the event is formatted.
+struct Queue;
+
+struct Line(Vec<u8>);
+
+impl<'a> MakeWriter<'a> for Queue {
+    type Writer = Line;
+
+    fn make_writer(&'a self) -> Line {
+        Line(Vec::new())
+    }
+}
+
+impl Write for Line {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Drop for Line {
+    fn drop(&mut self) {
+        let Some(queue) = QUEUED.get() else { return };
+        if let Err(TrySendError::Full(_)) = queue.try_send(Item::Line(std::mem::take(&mut self.0))) {
+            LEFT_OUT.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
+/// `pmcp: message key=value` for us, with the level when it is not the usual one; the bare line for tools.
+struct Lines;
+
+impl<S, N> FormatEvent<S, N> for Lines
+where
+    S: Subscriber + for<'a> LookupSpan<'a>,
+    N: for<'a> FormatFields<'a> + 'static,
+{
+    fn format_event(&self, _: &FmtContext<'_, S, N>, mut writer: Writer<'_>, event: &Event<'_>) -> fmt::Result {
+        let meta = event.metadata();
+        let mut text = Text::default();
+        event.record(&mut text);
+        if !meta.target().starts_with("tool::") {
+            writer.write_str("pmcp: ")?;
+            if *meta.level() != Level::INFO {
+                write!(writer, "{}: ", meta.level().as_str().to_ascii_lowercase())?;
+            }
+        }
+        writeln!(writer, "{}{}", text.message, text.fields)
+    }
+}
+
+#[derive(Default)]
+struct Text {
+    message: String,
+    fields: String,
+}
+
+impl Visit for Text {
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        use fmt::Write;
+        let written = if field.name() == "message" {
+            write!(self.message, "{value:?}")
+        } else {
+            write!(self.fields, " {}={value:?}", field.name())
+        };
+        written.expect("a string takes everything");
+    }
+
+    fn record_str(&mut self, field: &Field, value: &str) {
+        if field.name() == "message" {
+            self.message.push_str(value);
+        } else {
+            self.record_debug(field, &value);
+        }
+    }
+}

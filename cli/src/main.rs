@@ -1,0 +1,33 @@
+//! The `pmcp` command: parse, compose, print, exit code. What it does is in the crates below it.
+
+mod args;
+mod exit;
+mod log;
+mod serve;
+
+use std::process::ExitCode;
+
+use crate::args::Parsed;
+use crate::exit::Failure;
+
+fn main() -> ExitCode {
+    // First of all: this program may have been started as the guardian of a tool process, which must stay small.
+    protomcp_bridge::guardian::run_if_requested();
+    let code = match args::parse(std::env::args_os()) {
+        Ok(Parsed::Print(text)) => exit::print(&text),
+        Ok(Parsed::Serve(options)) => match serve::run(*options) {
+            Ok(()) => exit::SUCCESS,
+            Err(failure) => exit::explain(&failure),
+        },
+        Err(failure) => exit::explain(&failure),
+    };
+    log::flush();
+    // Not a return: a thread may be waiting for a host that never speaks again.
+    std::process::exit(code)
+}
+
+impl From<protomcp_bridge::BridgeError> for Failure {
+    fn from(error: protomcp_bridge::BridgeError) -> Self {
+        Self::failed(error.to_string())
+    }
+}

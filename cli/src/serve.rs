@@ -1,0 +1,136 @@
+//! `pmcp dev` and `pmcp run`: one bridge, one host on stdio, and the signals.
+
+use protomcp_bridge::{Bridge, ToolFile, Watch};
+use protomcp_mcp::transport::TransportError;
+use protomcp_mcp::transport::stdio::stdio;
+use protomcp_mcp::{ServeError, ServerInfo};
+use tokio::runtime;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+use crate::args::{Options, Transport};
+use crate::exit::Failure;
+use crate::log;
+
+/// Serves until the host leaves or a signal ends it.
+pub(crate) fn run(options: Options) -> Result<(), Failure> {
+    let Transport::Stdio = options.transport;
+    // One host and one process need one thread: every hop between threads costs more than the work of a call.
+    let runtime = runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::failed(format!("cannot start: {error}")))?;
+    let outcome = runtime.block_on(serve(options));
+    // A read of a standard input that never ends must not keep the program.
+    runtime.shutdown_background();
+    outcome
+}
+
+async fn serve(options: Options) -> Result<(), Failure> {
+    // Before anything else can write to descriptor 1.
+    let host = stdio().map_err(|error| Failure::failed(format!("cannot use standard input and output: {error}")))?;
+    log::start(options.log_level);
+    let mut signals = Signals::new().map_err(|error| Failure::failed(format!("cannot listen for signals: {error}")))?;
+    let file = options.file.display().to_string();
+    let bridge = tokio::select! {
+        bridge = start(options) => bridge?,
+        () = signals.end() => return Ok(()),
+    };
+    tracing::info!("serving {file} on stdio");
+
+    let mut ending = false;
+    let outcome = {
+        let serving = bridge.serve(host);
+        tokio::pin!(serving);
+        loop {
+            tokio::select! {
+                outcome = &mut serving => break outcome,
+                wish = signals.next() => match wish {
+                    Wish::Reload => bridge.reload().await,
+                    // The second one means it.
+                    Wish::End if ending => break Ok(()),
+                    Wish::End => {
+                        ending = true;
+                        tracing::info!("ending: waiting for running calls; once more to end at once");
+                        bridge.drain();
+                    }
+                },
+            }
+        }
+    };
+    tokio::select! {
+        () = bridge.shutdown() => {}
+        () = signals.end(), if !ending => {}
+    }
+    match outcome {
+        // A host that was killed took both ends of the pipes with it.
+        Ok(()) | Err(ServeError::Transport(TransportError::Closed)) => Ok(()),
+        Err(error) => Err(Failure::failed(error.to_string())),
+    }
+}
+
+async fn start(options: Options) -> Result<Bridge, Failure> {
+    let mut file = ToolFile::new(&options.file);
+    if let Some(runtime) = options.runtime {
+        file = file.runtime(runtime);
+    }
+    let mut builder = Bridge::tool_file(&file)
+        .info(ServerInfo::new("protomcp", env!("CARGO_PKG_VERSION")))
+        .reload_mode(options.reload)
+        .call_timeout(options.call_timeout)
+        .drain_timeout(options.drain_timeout)
+        .output_schemas(options.output_schemas)
+        .max_frame(options.max_frame)
+        .max_result(options.max_result);
+    if options.watch {
+        let watch = Watch::file(&options.file);
+        builder = builder.watch(match options.poll {
+            Some(pause) => watch.poll_every(pause),
+            None => watch,
+        });
+    }
+    if let Some(timeout) = options.connect_timeout {
+        builder = builder.connect_timeout(timeout);
+    }
+    if let Some(calls) = options.max_concurrent_calls {
+        builder = builder.max_concurrent_calls(calls);
+    }
+    if let Some(socket) = options.socket {
+        builder = builder.socket(socket);
+    }
+    Ok(builder.start().await?)
+}
+
+/// What a signal asks for.
+enum Wish {
+    End,
+    Reload,
+}
+
+/// What the system and the user have to say.
+struct Signals {
+    interrupt: Signal,
+    terminate: Signal,
+    hangup: Signal,
+}
+
+impl Signals {
+    fn new() -> std::io::Result<Self> {
+        Ok(Self {
+            interrupt: signal(SignalKind::interrupt())?,
+            terminate: signal(SignalKind::terminate())?,
+            hangup: signal(SignalKind::hangup())?,
+        })
+    }
+
+    async fn next(&mut self) -> Wish {
+        tokio::select! {
+            _ = self.interrupt.recv() => Wish::End,
+            _ = self.terminate.recv() => Wish::End,
+            _ = self.hangup.recv() => Wish::Reload,
+        }
+    }
+
+    async fn end(&mut self) {
+        while let Wish::Reload = self.next().await {}
+    }
+}

@@ -1,0 +1,101 @@
+//! The running bridge.
+
+use protomcp_mcp::transport::Transport;
+use protomcp_mcp::{Router, ServeError, Server};
+use protomcp_supervisor::Command;
+use protomcp_watch::{Batch, Watcher};
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use crate::backend::Backend;
+use crate::builder::Builder;
+use crate::core::Input;
+use crate::run::Sent;
+use crate::tool_file::ToolFile;
+
+/// One tool process as one MCP server. Sessions outlive the process: reloads and crashes are invisible to hosts but for
+/// what changed.
+///
+/// Dropping it kills the tool process on the spot; [`shutdown`](Self::shutdown) is the polite way.
+#[derive(Debug)]
+pub struct Bridge {
+    server: Server<Router<Backend>>,
+    inputs: mpsc::Sender<Sent>,
+    stop: CancellationToken,
+    run: JoinHandle<()>,
+    watcher: Option<(Watcher, JoinHandle<()>)>,
+}
+
+impl Bridge {
+    /// A bridge to the tools of a file.
+    pub fn tool_file(file: &ToolFile) -> Builder {
+        Builder::tool_file(file)
+    }
+
+    /// A bridge to the tools of a command.
+    pub fn command(command: Command) -> Builder {
+        Builder::command(command)
+    }
+
+    pub(crate) fn new(
+        server: Server<Router<Backend>>,
+        inputs: mpsc::Sender<Sent>,
+        stop: CancellationToken,
+        run: JoinHandle<()>,
+        watcher: Option<(Watcher, mpsc::Receiver<Batch>)>,
+    ) -> Self {
+        let watcher = watcher.map(|(watcher, batches)| (watcher, tokio::spawn(pass_on(batches, inputs.clone()))));
+        Self { server, inputs, stop, run, watcher }
+    }
+
+    /// Serves one host until it leaves or [`drain`](Self::drain) is called. Any number of hosts at once.
+    ///
+    /// # Errors
+    /// When the connection breaks.
+    pub async fn serve(&self, transport: impl Transport) -> Result<(), ServeError> {
+        self.server.serve(transport).await
+    }
+
+    /// Takes up changed files now, as if one had been saved.
+    pub async fn reload(&self) {
+        // Nothing to reload in a bridge that has ended.
+        let _ended = self.inputs.send(Sent::Input(Input::Changed)).await;
+    }
+
+    /// Takes no new work: sessions end when their calls have, at the latest after the drain timeout.
+    pub fn drain(&self) {
+        self.server.sessions().shutdown();
+    }
+
+    /// Ends the tool process, politely at first, and waits for its end. Calls still in flight fail.
+    pub async fn shutdown(mut self) {
+        if let Some((watcher, reader)) = self.watcher.take() {
+            reader.abort();
+            drop(watcher);
+        }
+        self.stop.cancel();
+        if let Err(error) = (&mut self.run).await {
+            tracing::error!("the bridge did not end well: {error}");
+        }
+    }
+}
+
+impl Drop for Bridge {
+    fn drop(&mut self) {
+        // Without the loop nobody holds the process, and a process that nobody holds is killed.
+        self.run.abort();
+        if let Some((_, reader)) = &self.watcher {
+            reader.abort();
+        }
+    }
+}
+
+async fn pass_on(mut batches: mpsc::Receiver<Batch>, inputs: mpsc::Sender<Sent>) {
+    while let Some(batch) = batches.recv().await {
+        tracing::debug!(paths = ?batch.paths, "files changed");
+        if inputs.send(Sent::Input(Input::Changed)).await.is_err() {
+            return;
+        }
+    }
+}

@@ -1,0 +1,243 @@
+//! What a bridge is made of, with defaults that are safe.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use arc_swap::ArcSwap;
+use protomcp_link::Config;
+use protomcp_mcp::{Limits, Router, Server, ServerInfo, Sessions};
+use protomcp_supervisor::{Command, Guardian, StopPolicy};
+use protomcp_watch::{Watch, Watcher};
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use crate::backend::Backend;
+use crate::bridge::Bridge;
+use crate::core::{Core, ReloadMode};
+use crate::error::BridgeError;
+use crate::gate::Gate;
+use crate::generation::Generation;
+use crate::run::{INPUTS, Run};
+use crate::starter::Starter;
+use crate::tool::SchemaPolicy;
+use crate::tool_file::{Launch, ToolFile};
+
+/// Calls that may wait for the tool process, of all sessions together.
+const MAX_WAITING: usize = 4096;
+/// Calls at once for a command about which nothing is known.
+const CONCURRENCY: usize = 256;
+
+/// Describes a bridge; [`start`](Self::start) makes it one.
+#[derive(Debug)]
+pub struct Builder {
+    launch: Launch,
+    name: String,
+    watch: Option<Watch>,
+    mode: ReloadMode,
+    schemas: SchemaPolicy,
+    call_timeout: Duration,
+    drain_timeout: Duration,
+    concurrency: Option<usize>,
+    connect_timeout: Option<Duration>,
+    socket: Option<PathBuf>,
+    guardian: Option<Guardian>,
+    link: Config,
+    stop: StopPolicy,
+    info: ServerInfo,
+}
+
+impl Builder {
+    /// A bridge to the tools of a file, run by the program that its extension suggests.
+    pub fn tool_file(file: &ToolFile) -> Self {
+        let name = file.path().file_name().map_or_else(|| "tool".into(), |name| name.to_string_lossy().into_owned());
+        Self::new(file.launch(), name)
+    }
+
+    /// A bridge to the tools of a command.
+    pub fn command(command: Command) -> Self {
+        let name = command.program().to_string_lossy().into_owned();
+        let connect_timeout = Duration::from_secs(30);
+        Self::new(Launch { command, bootstrap: None, connect_timeout, concurrency: CONCURRENCY }, name)
+    }
+
+    fn new(launch: Launch, name: String) -> Self {
+        Self {
+            launch,
+            name,
+            watch: None,
+            mode: ReloadMode::default(),
+            schemas: SchemaPolicy::default(),
+            call_timeout: Duration::from_secs(300),
+            drain_timeout: Duration::from_secs(5),
+            concurrency: None,
+            connect_timeout: None,
+            socket: None,
+            guardian: None,
+            link: Config::default(),
+            stop: StopPolicy::default(),
+            info: ServerInfo::new("protomcp", env!("CARGO_PKG_VERSION")),
+        }
+    }
+
+    /// Reloads when these files change. Without it only [`Bridge::reload`] does.
+    #[must_use]
+    pub fn watch(mut self, watch: Watch) -> Self {
+        self.watch = Some(watch);
+        self
+    }
+
+    /// How a change takes effect. Default [`ReloadMode::Graceful`].
+    #[must_use]
+    pub fn reload_mode(mut self, mode: ReloadMode) -> Self {
+        self.mode = mode;
+        self
+    }
+
+    /// When output schemas are shown to hosts. Default [`SchemaPolicy::Proven`].
+    #[must_use]
+    pub fn output_schemas(mut self, policy: SchemaPolicy) -> Self {
+        self.schemas = policy;
+        self
+    }
+
+    /// How long one call may take once it has been written to the process; waiting for its turn does not count.
+    /// Default 5 minutes.
+    #[must_use]
+    pub fn call_timeout(mut self, timeout: Duration) -> Self {
+        self.call_timeout = timeout;
+        self
+    }
+
+    /// How long calls may go on after a host has left or the bridge is shut down. Default 5 s.
+    #[must_use]
+    pub fn drain_timeout(mut self, timeout: Duration) -> Self {
+        self.drain_timeout = timeout;
+        self
+    }
+
+    /// Calls in flight at once. Default: 1 for files of scripting languages, whose published SDKs run one handler at a
+    /// time and can lose a second call, and 256 otherwise.
+    #[must_use]
+    pub fn max_concurrent_calls(mut self, calls: usize) -> Self {
+        self.concurrency = Some(calls.max(1));
+        self
+    }
+
+    /// How long a started process may take to connect. Default 30 s; 10 minutes for programs that may compile or
+    /// download first.
+    #[must_use]
+    pub fn connect_timeout(mut self, timeout: Duration) -> Self {
+        self.connect_timeout = Some(timeout);
+        self
+    }
+
+    /// Listens on this path instead of an unguessable one.
+    #[must_use]
+    pub fn socket(mut self, path: impl Into<PathBuf>) -> Self {
+        self.socket = Some(path.into());
+        self
+    }
+
+    /// Who sees to it that nothing outlives the bridge. See [`Guardian`] for the default.
+    #[must_use]
+    pub fn guardian(mut self, guardian: Guardian) -> Self {
+        self.guardian = Some(guardian);
+        self
+    }
+
+    /// Largest envelope accepted from the tool process, in bytes. Default 64 MiB.
+    #[must_use]
+    pub fn max_frame(mut self, bytes: usize) -> Self {
+        self.link.limits.max_frame = bytes;
+        self
+    }
+
+    /// Largest result after reassembly and inflation, in bytes. Default 256 MiB.
+    #[must_use]
+    pub fn max_result(mut self, bytes: u64) -> Self {
+        self.link.limits.max_payload = bytes;
+        self
+    }
+
+    /// How patiently processes are stopped.
+    #[must_use]
+    pub fn stop_policy(mut self, policy: StopPolicy) -> Self {
+        self.stop = policy;
+        self
+    }
+
+    /// Sets a variable in the environment of the tool process, which is otherwise that of this one.
+    #[must_use]
+    pub fn env(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
+        let (name, value) = (name.into(), value.into());
+        self.launch.command = self.launch.command.env(name.clone(), value.clone());
+        self.launch.bootstrap = self.launch.bootstrap.map(|bootstrap| bootstrap.env(name, value));
+        self
+    }
+
+    /// What the bridge tells hosts about itself. Default: `protomcp` and the version of this crate.
+    #[must_use]
+    pub fn info(mut self, info: ServerInfo) -> Self {
+        self.info = info;
+        self
+    }
+
+    /// Starts the tool process and waits until it takes calls.
+    ///
+    /// # Errors
+    /// See [`BridgeError`]; nothing is left running.
+    pub async fn start(self) -> Result<Bridge, BridgeError> {
+        let watcher = self.watch.map(Watcher::spawn).transpose()?;
+        let guarded = |command: Command| match &self.guardian {
+            Some(guardian) => command.guardian(guardian.clone()),
+            None => command,
+        };
+        let starter = Arc::new(Starter {
+            name: self.name,
+            command: guarded(self.launch.command.clone()),
+            bootstrap: self.launch.bootstrap.clone().map(guarded),
+            bootstrapped: AtomicBool::new(false),
+            socket: self.socket,
+            link: self.link,
+            stop: self.stop,
+            connect_timeout: self.connect_timeout.unwrap_or(self.launch.connect_timeout),
+            concurrency: self.concurrency.unwrap_or(self.launch.concurrency),
+        });
+        let first = starter.start(Generation::FIRST).await?;
+        let (core, effects) = Core::new(self.mode, self.schemas, first.registered.clone());
+
+        let (gate, idle) = Gate::new(MAX_WAITING);
+        let snapshot = Arc::new(ArcSwap::new(Arc::clone(core.snapshot())));
+        let (sender, inputs) = mpsc::channel(INPUTS);
+        let limits = Limits { drain_timeout: self.drain_timeout, ..Limits::default() };
+        let sessions = Sessions::new(self.info.clone(), limits);
+        let backend = Backend {
+            info: self.info,
+            snapshot: Arc::clone(&snapshot),
+            gate: Arc::clone(&gate),
+            inputs: sender.clone(),
+            call_timeout: self.call_timeout,
+        };
+        let server = Server::over(sessions.clone(), Router::new(backend));
+        let stop = CancellationToken::new();
+        let run = Run {
+            core,
+            gate,
+            snapshot,
+            sessions,
+            starter,
+            sender: sender.clone(),
+            inputs,
+            idle,
+            stop: stop.clone(),
+            living: std::collections::HashMap::new(),
+            tasks: JoinSet::new(),
+        };
+        let task = tokio::spawn(run.run(first, effects));
+        Ok(Bridge::new(server, sender, stop, task, watcher))
+    }
+}

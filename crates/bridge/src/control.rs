@@ -1,0 +1,92 @@
+//! Tool list control as the tool process sends it, before and while it is in service.
+
+use protomcp_link::{Event, Link};
+use protomcp_proto::{
+    ActiveToolsResponse, BatchUpdateRequest, DisableToolsRequest, EnableToolsRequest, ListRootsResponse, Msg,
+    SamplingResponse, SetAllowedRequest, SetBlockedRequest, ToolDefinition,
+};
+use protomcp_toollist::{Batch, Command, Rejected, ToolList};
+use protomcp_types::ToolName;
+
+/// What a request of the process means for the tool list. `None`: it is another kind of request.
+pub(crate) fn command(message: Msg) -> Option<Result<Command<ToolName>, Rejected>> {
+    Some(Ok(match message {
+        Msg::EnableTools(EnableToolsRequest { tool_names }) => Command::enable(names(tool_names)),
+        Msg::DisableTools(DisableToolsRequest { tool_names }) => Command::disable(names(tool_names)),
+        Msg::SetAllowed(SetAllowedRequest { tool_names }) => Command::set_allowed(names(tool_names)),
+        Msg::SetBlocked(SetBlockedRequest { tool_names }) => Command::set_blocked(names(tool_names)),
+        Msg::GetActiveTools(_) => Command::enable(Vec::new()),
+        Msg::Batch(BatchUpdateRequest { enable, disable, allow, block }) => {
+            let batch =
+                Batch { enable: names(enable), disable: names(disable), allow: names(allow), block: names(block) };
+            return Some(Command::batch(batch));
+        }
+        _ => return None,
+    }))
+}
+
+/// The mutation inside a call's result; `None` when there is none.
+pub(crate) fn inline(enable: Vec<String>, disable: Vec<String>) -> Option<Command<ToolName>> {
+    if enable.is_empty() && disable.is_empty() {
+        return None;
+    }
+    Some(Command::enable_then_disable(names(enable), names(disable)))
+}
+
+/// Names that no tool can have are left out: they could never take effect.
+fn names(names: Vec<String>) -> Vec<ToolName> {
+    names.into_iter().filter_map(|name| ToolName::new(name).ok()).collect()
+}
+
+/// Answers a request that needs the host in a process that has none to ask.
+pub(crate) fn refuse(link: &Link, id: String, message: &Msg) {
+    match message {
+        Msg::SamplingRequest(_) => {
+            let error = "no active MCP session".into();
+            link.reply(id, SamplingResponse { error, ..Default::default() });
+        }
+        Msg::ListRootsRequest(_) => link.reply(id, ListRootsResponse::default()),
+        _ => {}
+    }
+}
+
+/// The tool list of a process that is not in service yet.
+#[derive(Debug, Default)]
+pub(crate) struct Draft {
+    list: ToolList<ToolName, ()>,
+    commands: Vec<Command<ToolName>>,
+}
+
+impl Draft {
+    pub(crate) fn of(tools: &[ToolDefinition]) -> Self {
+        let mut draft = Self::default();
+        let names = tools.iter().filter_map(|tool| ToolName::new(tool.name.as_str()).ok());
+        draft.list.register(names.map(|name| (name, ())).collect());
+        draft
+    }
+
+    pub(crate) fn into_commands(self) -> Vec<Command<ToolName>> {
+        self.commands
+    }
+
+    fn apply(&mut self, command: Result<Command<ToolName>, Rejected>) -> ActiveToolsResponse {
+        if let Ok(command) = command
+            && self.list.apply(&command).is_ok()
+        {
+            self.commands.push(command);
+        }
+        ActiveToolsResponse { tool_names: self.list.active().map(|(name, ())| name.to_string()).collect() }
+    }
+}
+
+/// Takes an event of a process that is not in service yet.
+pub(crate) fn answer_early(link: &Link, event: Event, draft: &mut Draft) {
+    match event {
+        Event::Asked { id, message } => match command(message.clone()) {
+            Some(command) => link.reply(id, draft.apply(command)),
+            None => refuse(link, id, &message),
+        },
+        Event::Noticed(notice) => tracing::debug!("{notice:?} while starting"),
+        _ => {}
+    }
+}

@@ -1,0 +1,4 @@
+//! Between the link's messages and MCP's: pure, and the only place where the two meet.
+
+pub(crate) mod content;
+pub(crate) mod result;

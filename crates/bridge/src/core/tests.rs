@@ -1,0 +1,383 @@
+//! The core as a table: what is told to it, what it wants done.
+//!
+//! A script is a list of inputs; each is followed by what it must cause, in a short form. Published lists are written as
+//! the names that a session without changes of its own sees.
+
+use std::fmt::Write;
+
+use protomcp_supervisor::Status;
+
+use super::*;
+
+const NAMES: [&str; 3] = ["a", "b", "c"];
+
+struct Rig {
+    core: Core,
+    start: Instant,
+    now: Instant,
+    tools: Vec<ToolDefinition>,
+}
+
+fn definitions(names: &[&str]) -> Vec<ToolDefinition> {
+    names.iter().map(|name| ToolDefinition { name: (*name).into(), ..Default::default() }).collect()
+}
+
+fn registered(tools: &[ToolDefinition]) -> Registered {
+    Registered { tools: Some(tools.to_vec()), ..Registered::default() }
+}
+
+fn generation(number: u32) -> Generation {
+    (1..number).fold(Generation::FIRST, |generation, _| generation.next())
+}
+
+fn names(names: &[&str]) -> Vec<ToolName> {
+    names.iter().map(|name| ToolName::new(*name).unwrap()).collect()
+}
+
+fn session(number: u64) -> SessionId {
+    SessionId::new(number)
+}
+
+impl Rig {
+    fn new(mode: ReloadMode) -> Self {
+        let tools = definitions(&NAMES);
+        let (core, effects) = Core::new(mode, SchemaPolicy::Proven, registered(&tools));
+        assert_eq!(describe(&effects), "list a,b,c; release 1; changed everyone; report back");
+        let now = Instant::now();
+        Self { core, start: now, now, tools }
+    }
+
+    /// Gives an input and compares what it causes.
+    #[track_caller]
+    fn check(&mut self, input: Input, expected: &str) {
+        let effects = self.core.handle(self.now, input);
+        assert_eq!(describe(&effects), expected);
+    }
+
+    /// The process starts and registers the same tools again.
+    #[track_caller]
+    fn started(&mut self, number: u32, expected: &str) {
+        let registered = registered(&self.tools.clone());
+        self.check(Input::Started(generation(number), registered), expected);
+    }
+
+    #[track_caller]
+    fn exited(&mut self, number: u32, uptime: u64, expected: &str) {
+        let exit = Exit { status: Status::Signal(9), stderr_tail: Vec::new(), uptime: Duration::from_secs(uptime) };
+        self.check(Input::Exited(generation(number), exit), expected);
+    }
+
+    /// Lets time pass until the deadline, which must be after so many milliseconds.
+    #[track_caller]
+    fn elapse(&mut self, millis: u64, expected: &str) {
+        let deadline = self.core.deadline().expect("something is due");
+        assert_eq!(deadline.duration_since(self.now), Duration::from_millis(millis));
+        self.now = deadline;
+        self.check(Input::Elapsed, expected);
+    }
+}
+
+fn describe(effects: &[Effect]) -> String {
+    let number = |wanted: &Generation| (1..).find(|&number| generation(number) == *wanted).unwrap();
+    let mut words = Vec::new();
+    for effect in effects {
+        let mut word = String::new();
+        match effect {
+            Effect::Start(generation) => write!(word, "start {}", number(generation)),
+            Effect::AskReload(generation) => write!(word, "ask {}", number(generation)),
+            Effect::AwaitIdle(generation) => write!(word, "await {}", number(generation)),
+            Effect::Hold => write!(word, "hold"),
+            Effect::ReleaseTo(generation) => write!(word, "release {}", number(generation)),
+            Effect::Refuse(why) => write!(word, "refuse: {why}"),
+            Effect::Interrupt(generation) => write!(word, "interrupt {}", number(generation)),
+            Effect::Stop(generation) => write!(word, "stop {}", number(generation)),
+            Effect::Publish(snapshot) => {
+                let names: Vec<_> = snapshot.base().active().map(|(name, _)| name.as_str()).collect();
+                write!(word, "list {}", names.join(","))
+            }
+            Effect::ToolsChanged(Audience::Everyone) => write!(word, "changed everyone"),
+            Effect::ToolsChanged(Audience::Session(_)) => write!(word, "changed one"),
+            Effect::Reply { active, .. } => write!(word, "reply {}", active.join(",")),
+            Effect::Report(report) => write!(word, "report {}", kind(report)),
+        }
+        .unwrap();
+        words.push(word);
+    }
+    words.join("; ")
+}
+
+fn kind(report: &Report) -> String {
+    match report {
+        Report::Reloaded { in_place: true, .. } => "in place".into(),
+        Report::Reloaded { .. } => "reloaded".into(),
+        Report::ReloadFailed { why } => format!("failed: {why}"),
+        Report::ReloadWaits => "waits".into(),
+        Report::Crashed { .. } => "crash".into(),
+        Report::RestartIn { pause } => format!("restart in {pause:?}"),
+        Report::Restarted { .. } => "back".into(),
+        Report::RestartFailed { .. } => "restart failed".into(),
+        Report::GaveUp { failures } => format!("gave up after {failures}"),
+        Report::ControlRejected { .. } => "rejected".into(),
+        Report::Definition(_) => "definition".into(),
+    }
+}
+
+#[test]
+fn graceful_waits_for_calls_asks_and_replaces_a_process_that_changed_nothing() {
+    let mut rig = Rig::new(ReloadMode::Graceful);
+    rig.check(Input::Changed, "hold; await 1");
+    rig.check(Input::Idle(generation(1)), "ask 1");
+    let same = registered(&rig.tools.clone());
+    rig.check(Input::Reloaded(generation(1), same), "start 2");
+    rig.started(2, "list a,b,c; release 2; changed everyone; report reloaded; await 1");
+    rig.check(Input::Idle(generation(1)), "stop 1");
+    rig.exited(1, 9, "");
+}
+
+#[test]
+fn graceful_keeps_a_process_that_reloaded_in_place() {
+    let mut rig = Rig::new(ReloadMode::Graceful);
+    rig.check(Input::Changed, "hold; await 1");
+    rig.check(Input::Idle(generation(1)), "ask 1");
+    let new = registered(&definitions(&["new"]));
+    rig.check(Input::Reloaded(generation(1), new), "list new; release 1; changed everyone; report in place");
+    // The announcement of the feature counts like a difference.
+    rig.check(Input::Changed, "hold; await 1");
+    rig.check(Input::Idle(generation(1)), "ask 1");
+    let same = Registered { in_place: true, ..registered(&definitions(&["new"])) };
+    rig.check(Input::Reloaded(generation(1), same), "list new; release 1; changed everyone; report in place");
+}
+
+#[test]
+fn a_change_of_middleware_alone_is_a_reload_in_place() {
+    let mut rig = Rig::new(ReloadMode::Graceful);
+    rig.check(Input::Changed, "hold; await 1");
+    rig.check(Input::Idle(generation(1)), "ask 1");
+    let middleware = vec![protomcp_link::Middleware { name: "m".into(), priority: 1 }];
+    let with = Registered { middleware, ..registered(&rig.tools.clone()) };
+    rig.check(Input::Reloaded(generation(1), with), "list a,b,c; release 1; changed everyone; report in place");
+}
+
+#[test]
+fn a_process_that_refuses_to_reload_keeps_serving_and_one_that_is_silent_is_replaced() {
+    let mut rig = Rig::new(ReloadMode::Graceful);
+    rig.check(Input::Changed, "hold; await 1");
+    rig.check(Input::Idle(generation(1)), "ask 1");
+    rig.check(Input::NotReloaded(generation(1), Some("syntax".into())), "report failed: syntax; release 1");
+    rig.check(Input::Changed, "hold; await 1");
+    rig.check(Input::Idle(generation(1)), "ask 1");
+    rig.check(Input::NotReloaded(generation(1), None), "start 2");
+}
+
+#[test]
+fn a_failed_start_changes_nothing() {
+    for (mode, change) in [(ReloadMode::Swap, "start 2"), (ReloadMode::Immediate, "hold; interrupt 1; start 2")] {
+        let mut rig = Rig::new(mode);
+        rig.check(Input::Changed, change);
+        rig.check(Input::StartFailed(generation(2), "syntax".into()), "report failed: syntax; release 1");
+        assert_eq!(rig.core.deadline(), None);
+        rig.check(Input::Changed, &change.replace('2', "3"));
+    }
+}
+
+#[test]
+fn a_slow_start_does_not_keep_calls_waiting_for_ever() {
+    let mut rig = Rig::new(ReloadMode::Graceful);
+    rig.check(Input::Changed, "hold; await 1");
+    rig.check(Input::Idle(generation(1)), "ask 1");
+    rig.check(Input::NotReloaded(generation(1), None), "start 2");
+    rig.elapse(5000, "release 1");
+    rig.started(2, "list a,b,c; release 2; changed everyone; report reloaded; await 1");
+}
+
+#[test]
+fn swap_starts_beside_and_lets_the_old_one_finish() {
+    let mut rig = Rig::new(ReloadMode::Swap);
+    rig.check(Input::Changed, "start 2");
+    rig.started(2, "list a,b,c; release 2; changed everyone; report reloaded; await 1");
+    rig.check(Input::Idle(generation(1)), "stop 1");
+    rig.exited(1, 9, "");
+}
+
+#[test]
+fn immediate_fails_calls_and_stops_the_old_one_as_soon_as_the_new_one_is_ready() {
+    let mut rig = Rig::new(ReloadMode::Immediate);
+    rig.check(Input::Changed, "hold; interrupt 1; start 2");
+    rig.started(2, "list a,b,c; release 2; changed everyone; report reloaded; stop 1");
+}
+
+#[test]
+fn changes_during_a_reload_become_one_more_when_the_old_process_has_left() {
+    let mut rig = Rig::new(ReloadMode::Swap);
+    rig.check(Input::Changed, "start 2");
+    rig.check(Input::Changed, "report waits");
+    rig.check(Input::Changed, "");
+    rig.started(2, "list a,b,c; release 2; changed everyone; report reloaded; await 1");
+    rig.check(Input::Changed, "");
+    rig.check(Input::Idle(generation(1)), "stop 1");
+    rig.exited(1, 9, "start 3");
+    rig.started(3, "list a,b,c; release 3; changed everyone; report reloaded; await 2");
+    rig.check(Input::Idle(generation(2)), "stop 2");
+    rig.exited(2, 9, "");
+}
+
+#[test]
+fn a_crash_restarts_with_growing_pauses_then_gives_up_until_a_save() {
+    let mut rig = Rig::new(ReloadMode::Graceful);
+    rig.exited(1, 1, "hold; report crash; report restart in 250ms");
+    for (number, pause) in [(2, 250), (3, 500), (4, 1000), (5, 2000)] {
+        rig.elapse(pause, &format!("start {number}"));
+        let next = if number == 5 {
+            "report restart failed; refuse: broken; report gave up after 5".into()
+        } else {
+            format!("report restart failed; report restart in {:?}", Duration::from_millis(pause * 2))
+        };
+        rig.check(Input::StartFailed(generation(number), "broken".into()), &next);
+    }
+    assert_eq!(rig.core.deadline(), None, "it is left alone");
+    rig.check(Input::Changed, "start 6");
+    rig.started(6, "list a,b,c; release 6; report back");
+}
+
+#[test]
+fn a_minute_of_health_forgets_earlier_crashes() {
+    let mut rig = Rig::new(ReloadMode::Graceful);
+    rig.exited(1, 1, "hold; report crash; report restart in 250ms");
+    rig.elapse(250, "start 2");
+    rig.started(2, "list a,b,c; release 2; report back");
+    rig.exited(2, 1, "hold; report crash; report restart in 500ms");
+    rig.elapse(500, "start 3");
+    rig.started(3, "list a,b,c; release 3; report back");
+    rig.exited(3, 61, "hold; report crash; report restart in 250ms");
+}
+
+#[test]
+fn a_restart_with_other_tools_is_told() {
+    let mut rig = Rig::new(ReloadMode::Graceful);
+    rig.exited(1, 1, "hold; report crash; report restart in 250ms");
+    rig.elapse(250, "start 2");
+    let other = registered(&definitions(&["z"]));
+    rig.check(Input::Started(generation(2), other), "list z; release 2; changed everyone; report back");
+}
+
+#[test]
+fn a_crash_while_a_reload_waits_starts_the_new_code_at_once() {
+    let mut rig = Rig::new(ReloadMode::Graceful);
+    rig.check(Input::Changed, "hold; await 1");
+    rig.exited(1, 1, "hold; report crash; start 2");
+    rig.started(2, "list a,b,c; release 2; report back");
+}
+
+#[test]
+fn a_crash_while_the_next_process_starts_only_waits_for_it() {
+    let mut rig = Rig::new(ReloadMode::Swap);
+    rig.check(Input::Changed, "start 2");
+    rig.exited(1, 1, "hold; report crash");
+    rig.check(Input::StartFailed(generation(2), "broken".into()), "report restart failed; report restart in 250ms");
+    rig.elapse(250, "start 3");
+}
+
+#[test]
+fn a_save_during_a_restart_is_taken_up_after_it() {
+    let mut rig = Rig::new(ReloadMode::Swap);
+    rig.exited(1, 1, "hold; report crash; report restart in 250ms");
+    rig.elapse(250, "start 2");
+    rig.check(Input::Changed, "");
+    rig.started(2, "list a,b,c; release 2; report back; start 3");
+}
+
+#[test]
+fn what_retired_processes_say_has_no_effect() {
+    let mut rig = Rig::new(ReloadMode::Swap);
+    rig.check(Input::Changed, "start 2");
+    rig.started(2, "list a,b,c; release 2; changed everyone; report reloaded; await 1");
+    rig.check(Input::Listed(generation(1), definitions(&["old"])), "");
+    let same = registered(&rig.tools.clone());
+    rig.check(Input::Reloaded(generation(1), same), "");
+    let disable = Ok(Command::disable(names(&["a"])));
+    let control =
+        Input::Control { generation: generation(1), session: None, command: disable, reply: Some("x".into()) };
+    rig.check(control, "reply a,b,c");
+    rig.started(7, "stop 7");
+}
+
+fn control(session: Option<SessionId>, command: Command<ToolName>) -> Input {
+    Input::Control { generation: generation(1), session, command: Ok(command), reply: None }
+}
+
+#[test]
+fn a_mutation_in_a_session_is_seen_by_that_session_alone() {
+    let mut rig = Rig::new(ReloadMode::Graceful);
+    rig.check(control(Some(session(1)), Command::disable(names(&["a"]))), "list a,b,c; changed one");
+    let view = |rig: &Rig, number| {
+        rig.core
+            .snapshot()
+            .view(session(number))
+            .active()
+            .map(|(name, _)| name.to_string())
+            .collect::<Vec<_>>()
+            .join(",")
+    };
+    assert_eq!((view(&rig, 1), view(&rig, 2)), ("b,c".into(), "a,b,c".into()));
+    rig.check(control(Some(session(1)), Command::disable(names(&["a"]))), "");
+    rig.check(control(None, Command::disable(names(&["b"]))), "list a,c; changed everyone");
+    assert_eq!((view(&rig, 1), view(&rig, 2)), ("c".into(), "a,c".into()));
+    rig.check(Input::SessionClosed(session(1)), "list a,c");
+    assert_eq!(view(&rig, 1), "a,c");
+    rig.check(Input::SessionClosed(session(1)), "");
+}
+
+#[test]
+fn control_is_answered_with_the_active_tools_of_whoever_was_meant() {
+    let mut rig = Rig::new(ReloadMode::Graceful);
+    let ask =
+        |session, command| Input::Control { generation: generation(1), session, command, reply: Some("7".into()) };
+    rig.check(ask(Some(session(1)), Ok(Command::disable(names(&["b"])))), "list a,b,c; changed one; reply a,c");
+    rig.check(ask(None, Ok(Command::enable(Vec::new()))), "list a,b,c; reply a,b,c");
+    let batch = protomcp_toollist::Batch { allow: names(&["a"]), block: names(&["b"]), ..Default::default() };
+    rig.check(ask(Some(session(1)), Command::batch(batch)), "report rejected; reply a,c");
+}
+
+#[test]
+fn hidden_tools_are_hidden_before_the_first_list_and_a_new_process_starts_open() {
+    let hidden = Registered { early: vec![Command::disable(names(&["b"]))], ..registered(&definitions(&NAMES)) };
+    let (mut core, effects) = Core::new(ReloadMode::Swap, SchemaPolicy::Proven, hidden);
+    assert!(describe(&effects).starts_with("list a,c; release 1"), "{}", describe(&effects));
+    let now = Instant::now();
+    core.handle(now, control(Some(session(1)), Command::disable(names(&["a", "c"]))));
+    core.handle(now, Input::Changed);
+    let effects = core.handle(now, Input::Started(generation(2), registered(&definitions(&NAMES))));
+    assert!(describe(&effects).starts_with("list a,b,c; release 2"), "{}", describe(&effects));
+    assert_eq!(core.snapshot().view(session(1)).active().count(), 3, "what the old process hid is back");
+}
+
+#[test]
+fn a_reload_in_place_keeps_what_was_selected() {
+    let mut rig = Rig::new(ReloadMode::Graceful);
+    rig.check(control(None, Command::disable(names(&["b"]))), "list a,c; changed everyone");
+    rig.check(Input::Changed, "hold; await 1");
+    rig.check(Input::Idle(generation(1)), "ask 1");
+    let new = registered(&definitions(&["a", "b", "d"]));
+    rig.check(Input::Reloaded(generation(1), new), "list a,d; release 1; changed everyone; report in place");
+}
+
+#[test]
+fn an_unasked_list_is_taken_and_told_when_it_differs() {
+    let mut rig = Rig::new(ReloadMode::Graceful);
+    rig.check(Input::Listed(generation(1), definitions(&NAMES)), "list a,b,c");
+    rig.check(Input::Listed(generation(1), definitions(&["a"])), "list a; changed everyone");
+}
+
+#[test]
+fn a_proven_output_schema_is_told_once() {
+    let mut rig = Rig::new(ReloadMode::Swap);
+    rig.tools[0].output_schema_json = r#"{"type":"object"}"#.into();
+    rig.check(Input::Listed(generation(1), rig.tools.clone()), "list a,b,c");
+    let a = ToolName::new("a").unwrap();
+    rig.check(Input::Proven(generation(1), a.clone()), "list a,b,c; changed everyone");
+    rig.check(Input::Proven(generation(1), a), "");
+    rig.check(Input::Changed, "start 2");
+    rig.started(2, "list a,b,c; release 2; changed everyone; report reloaded; await 1");
+    assert!(rig.core.snapshot().base().find("a").unwrap().promises(), "the same schema stays proven");
+    assert!(rig.now == rig.start);
+}

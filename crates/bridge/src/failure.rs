@@ -1,0 +1,153 @@
+//! What a host reads when a call of a known tool went wrong on our side.
+//!
+//! It is always a result with `isError`, so that the model sees it, with a machine-readable twin in `_meta`; JSON-RPC
+//! errors are for what never reached a tool.
+
+use std::fmt;
+use std::time::Duration;
+
+use protomcp_types::{Body, CallToolResult, RawJson};
+
+use crate::duration;
+
+/// Where programs find `{error_code, message, suggestion, retryable}` in a result's `_meta`.
+pub const ERROR_META: &str = "protomcp/error";
+
+/// Why a call has no result of its tool.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Failure {
+    TimedOut {
+        tool: String,
+        after: Duration,
+    },
+    /// The process ended while the call was running.
+    Crashed {
+        tool: String,
+        how: String,
+    },
+    /// A reload in immediate mode.
+    Interrupted {
+        tool: String,
+    },
+    /// The process failed too often and is not running.
+    Down {
+        why: String,
+    },
+    Overloaded {
+        tool: String,
+        waiting: usize,
+    },
+    TooLarge {
+        tool: String,
+        why: String,
+    },
+    Unusable {
+        tool: String,
+        why: String,
+    },
+    InvalidStructured {
+        tool: String,
+    },
+    BrokenPromise {
+        tool: String,
+    },
+    ShuttingDown,
+}
+
+impl Failure {
+    /// The same failure for every program that reads it.
+    pub(crate) fn code(&self) -> &'static str {
+        match self {
+            Self::TimedOut { .. } => "TIMEOUT",
+            Self::Crashed { .. } => "TOOL_PROCESS_CRASHED",
+            Self::Interrupted { .. } => "RELOADED",
+            Self::Down { .. } => "TOOL_PROCESS_DOWN",
+            Self::Overloaded { .. } => "OVERLOADED",
+            Self::TooLarge { .. } => "RESULT_TOO_LARGE",
+            Self::Unusable { .. } => "INVALID_RESPONSE",
+            Self::InvalidStructured { .. } => "INVALID_STRUCTURED_CONTENT",
+            Self::BrokenPromise { .. } => "OUTPUT_SCHEMA_MISMATCH",
+            Self::ShuttingDown => "SHUTTING_DOWN",
+        }
+    }
+
+    /// What to do next.
+    pub(crate) fn suggestion(&self) -> &'static str {
+        match self {
+            Self::TimedOut { .. } => "raise --call-timeout if the tool needs longer",
+            Self::Crashed { .. } => "the tool process is being restarted; look at its last lines, then try again",
+            Self::Interrupted { .. } => "try again: the new code is starting",
+            Self::Down { .. } => "fix the tool file and save it, or restart pmcp",
+            Self::Overloaded { .. } => "try again later",
+            Self::TooLarge { .. } => "return less, or raise --max-result",
+            Self::Unusable { .. } => {
+                "the tool's SDK and pmcp do not understand each other; report it with the text above"
+            }
+            Self::InvalidStructured { .. } => "return an object as structured content",
+            Self::BrokenPromise { .. } => "return structured content that fits the tool's output schema every time",
+            Self::ShuttingDown => "start pmcp again",
+        }
+    }
+
+    /// Whether the same call may succeed later.
+    pub(crate) fn retryable(&self) -> bool {
+        match self {
+            Self::Crashed { .. }
+            | Self::Interrupted { .. }
+            | Self::Overloaded { .. }
+            | Self::Down { .. }
+            | Self::ShuttingDown => true,
+            Self::TimedOut { .. }
+            | Self::TooLarge { .. }
+            | Self::Unusable { .. }
+            | Self::InvalidStructured { .. }
+            | Self::BrokenPromise { .. } => false,
+        }
+    }
+
+    /// The result for the host.
+    pub(crate) fn into_result(self) -> CallToolResult {
+        let message = self.to_string();
+        CallToolResult::error(&message).with_meta(error_meta(
+            self.code(),
+            &message,
+            self.suggestion(),
+            self.retryable(),
+        ))
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TimedOut { tool, after } => {
+                write!(f, "call tool \"{tool}\" timed out after {}", duration::Go(*after))
+            }
+            Self::Crashed { tool, how } => write!(f, "call tool \"{tool}\": the tool process {how}"),
+            Self::Interrupted { tool } => write!(f, "call tool \"{tool}\" was interrupted by a reload"),
+            Self::Down { why } => write!(f, "the tool process is not running: it {why}"),
+            Self::Overloaded { tool, waiting } => {
+                write!(f, "call tool \"{tool}\": the tool process is overloaded, {waiting} calls are waiting")
+            }
+            Self::TooLarge { tool, why } | Self::Unusable { tool, why } => write!(f, "call tool \"{tool}\": {why}"),
+            Self::InvalidStructured { tool } => {
+                write!(f, "tool \"{tool}\" returned invalid structured content: expected JSON object")
+            }
+            Self::BrokenPromise { tool } => {
+                write!(f, "tool \"{tool}\" returned a result that does not fit its output schema")
+            }
+            Self::ShuttingDown => f.write_str("the bridge is shutting down"),
+        }
+    }
+}
+
+/// The machine-readable twin of an error.
+pub(crate) fn error_meta(code: &str, message: &str, suggestion: &str, retryable: bool) -> RawJson {
+    let error = Body::object()
+        .text("error_code", code)
+        .text("message", message)
+        .text("suggestion", suggestion)
+        .boolean("retryable", retryable)
+        .finish();
+    Body::object().body(ERROR_META, &error).finish().into_raw()
+}

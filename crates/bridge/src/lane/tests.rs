@@ -1,0 +1,126 @@
+//! Who goes when.
+
+use super::*;
+
+fn generation(number: u32) -> Generation {
+    (1..number).fold(Generation::FIRST, |generation, _| generation.next())
+}
+
+fn session(number: u64) -> SessionId {
+    SessionId::new(number)
+}
+
+fn enter(lane: &mut Lane<u32>, from: u64, call: u32) -> Entry<u32> {
+    lane.enter(session(from), call)
+}
+
+/// The calls that may go now.
+fn grants(lane: &mut Lane<u32>) -> Vec<u32> {
+    std::iter::from_fn(|| lane.grant()).map(|(_, _, call)| call).collect()
+}
+
+#[test]
+fn one_at_a_time_in_order() {
+    let mut lane = Lane::new(10);
+    lane.open(generation(1), 1);
+    assert_eq!(enter(&mut lane, 1, 1), Entry::Go(generation(1), 1));
+    assert!(matches!(enter(&mut lane, 1, 2), Entry::Wait(_)));
+    assert!(matches!(enter(&mut lane, 1, 3), Entry::Wait(_)));
+    assert_eq!(grants(&mut lane), [] as [u32; 0]);
+    assert!(lane.leave(generation(1), session(1)));
+    assert_eq!(grants(&mut lane), [2]);
+    assert_eq!((lane.waiting(), lane.in_flight(generation(1))), (1, 1));
+}
+
+#[test]
+fn sessions_take_turns() {
+    let mut lane = Lane::new(10);
+    for (from, call) in [(1, 10), (1, 11), (1, 12), (2, 20), (3, 30), (2, 21)] {
+        assert!(matches!(enter(&mut lane, from, call), Entry::Wait(_)), "a held lane lets nothing go");
+    }
+    lane.open(generation(1), 6);
+    assert_eq!(grants(&mut lane), [10, 20, 30, 11, 21, 12]);
+}
+
+#[test]
+fn nobody_overtakes_those_who_wait() {
+    let mut lane = Lane::new(10);
+    assert!(matches!(enter(&mut lane, 1, 1), Entry::Wait(_)));
+    lane.open(generation(1), 2);
+    assert!(matches!(enter(&mut lane, 2, 2), Entry::Wait(_)), "there is room, but also a queue");
+    assert_eq!(grants(&mut lane), [1, 2]);
+}
+
+#[test]
+fn waiting_calls_go_to_the_new_process() {
+    let mut lane = Lane::new(10);
+    lane.open(generation(1), 1);
+    assert_eq!(enter(&mut lane, 1, 1), Entry::Go(generation(1), 1));
+    assert!(matches!(enter(&mut lane, 1, 2), Entry::Wait(_)));
+    lane.hold();
+    assert!(lane.leave(generation(1), session(1)));
+    assert_eq!(grants(&mut lane), [] as [u32; 0]);
+    lane.open(generation(2), 1);
+    assert_eq!(lane.grant(), Some((generation(2), session(1), 2)));
+}
+
+#[test]
+fn a_swap_does_not_wait_for_the_old_process() {
+    let mut lane = Lane::new(10);
+    lane.open(generation(1), 1);
+    enter(&mut lane, 1, 1);
+    lane.open(generation(2), 1);
+    assert_eq!(enter(&mut lane, 1, 2), Entry::Go(generation(2), 2));
+    assert!(lane.leave(generation(1), session(1)), "the old one is idle");
+    assert_eq!((lane.in_flight(generation(1)), lane.in_flight(generation(2))), (0, 1));
+    assert!(!lane.leave(generation(1), session(1)), "and is so only once");
+}
+
+#[test]
+fn a_place_given_up_is_nobody_s() {
+    let mut lane = Lane::new(10);
+    let Entry::Wait(first) = enter(&mut lane, 1, 1) else { panic!("a held lane") };
+    let Entry::Wait(_) = enter(&mut lane, 2, 2) else { panic!("a held lane") };
+    lane.abandon(session(1), first);
+    lane.abandon(session(1), first);
+    lane.abandon(session(9), first);
+    assert_eq!(lane.waiting(), 1);
+    lane.open(generation(1), 5);
+    assert_eq!(grants(&mut lane), [2]);
+    let Entry::Go(..) = enter(&mut lane, 1, 3) else { panic!("nobody waits") };
+}
+
+#[test]
+fn the_queue_is_bounded() {
+    let mut lane = Lane::new(2);
+    enter(&mut lane, 1, 1);
+    enter(&mut lane, 2, 2);
+    assert_eq!(enter(&mut lane, 3, 3), Entry::Full(3, 2));
+}
+
+#[test]
+fn a_refused_lane_gives_back_who_waits_and_takes_nobody() {
+    let mut lane = Lane::new(5);
+    enter(&mut lane, 1, 1);
+    enter(&mut lane, 2, 2);
+    let mut back = lane.refuse("gone".into());
+    back.sort_unstable();
+    assert_eq!(back, [1, 2]);
+    assert_eq!(enter(&mut lane, 1, 3), Entry::Down(3, "gone".into()));
+    lane.open(generation(2), 1);
+    assert_eq!(enter(&mut lane, 1, 4), Entry::Go(generation(2), 4));
+}
+
+#[test]
+fn a_session_alone_in_flight_is_known() {
+    let mut lane = Lane::new(5);
+    lane.open(generation(1), 5);
+    assert_eq!(lane.sole_session(generation(1)), None);
+    enter(&mut lane, 1, 1);
+    enter(&mut lane, 1, 2);
+    assert_eq!(lane.sole_session(generation(1)), Some(session(1)));
+    enter(&mut lane, 2, 3);
+    assert_eq!(lane.sole_session(generation(1)), None);
+    lane.leave(generation(1), session(2));
+    assert_eq!(lane.sole_session(generation(1)), Some(session(1)));
+}

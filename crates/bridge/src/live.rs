@@ -1,0 +1,66 @@
+//! A tool process that has registered: what calls need of it.
+
+use std::time::Duration;
+
+use protomcp_link::Link;
+use protomcp_supervisor::{Exit, Process};
+use tokio::sync::watch;
+
+use crate::generation::Generation;
+
+/// How long a call whose link broke waits for the process's end, to name it. The end is reported within milliseconds.
+const EXIT_PATIENCE: Duration = Duration::from_millis(800);
+
+/// One living process. Dropping it kills whatever is left of it.
+#[derive(Debug)]
+pub(crate) struct Live {
+    generation: Generation,
+    link: Link,
+    process: Process,
+    exit: watch::Receiver<Option<Exit>>,
+    concurrency: usize,
+}
+
+impl Live {
+    pub(crate) fn new(
+        generation: Generation,
+        link: Link,
+        process: Process,
+        exit: watch::Receiver<Option<Exit>>,
+        concurrency: usize,
+    ) -> Self {
+        Self { generation, link, process, exit, concurrency }
+    }
+
+    pub(crate) fn generation(&self) -> Generation {
+        self.generation
+    }
+
+    pub(crate) fn link(&self) -> &Link {
+        &self.link
+    }
+
+    /// Calls it takes at once.
+    pub(crate) fn concurrency(&self) -> usize {
+        self.concurrency
+    }
+
+    /// Begins its end: the link closes, then signals follow by the ladder.
+    pub(crate) fn stop(&self) {
+        self.link.close();
+        self.process.stop();
+    }
+
+    /// How it ended, if that is known, or becomes known very soon.
+    pub(crate) async fn exit(&self) -> Option<Exit> {
+        let mut exit = self.exit.clone();
+        let ended = tokio::time::timeout(EXIT_PATIENCE, exit.wait_for(Option::is_some)).await;
+        ended.ok()?.ok()?.clone()
+    }
+
+    /// Waits for its end, however long it takes.
+    pub(crate) async fn ended(&self) -> Option<Exit> {
+        let mut exit = self.exit.clone();
+        exit.wait_for(Option::is_some).await.ok()?.clone()
+    }
+}

@@ -1,0 +1,109 @@
+//! What the author of a tool file is told, in the log and in the host.
+
+use std::fmt;
+use std::time::Duration;
+
+use protomcp_supervisor::Exit;
+use protomcp_types::Level;
+
+use crate::generation::Generation;
+use crate::tool::DefinitionFault;
+
+/// One thing worth telling.
+#[derive(Debug, Clone)]
+pub(crate) enum Report {
+    /// New code is in service.
+    Reloaded {
+        /// The process that serves it.
+        generation: Generation,
+        /// Whether the process itself re-read its files.
+        in_place: bool,
+    },
+    /// New code is not in service; what was there before still is.
+    ReloadFailed {
+        /// The reason.
+        why: String,
+    },
+    /// A change has to wait for the end of the reload before it.
+    ReloadWaits,
+    /// The process ended by itself.
+    Crashed {
+        /// How, and its last words.
+        exit: Exit,
+    },
+    /// It will be started again.
+    RestartIn {
+        /// After this pause.
+        pause: Duration,
+    },
+    /// It was started again and takes calls.
+    Restarted {
+        /// The new process.
+        generation: Generation,
+    },
+    /// It was started again in vain.
+    RestartFailed {
+        /// The reason.
+        why: String,
+    },
+    /// It failed too often in a row and is left alone until something changes.
+    GaveUp {
+        /// How often.
+        failures: u32,
+    },
+    /// A change of the tool list contradicted itself and was not applied.
+    ControlRejected {
+        /// The reason.
+        why: String,
+    },
+    /// A definition of the process is not as it should be.
+    Definition(DefinitionFault),
+}
+
+impl Report {
+    /// How grave it is.
+    pub(crate) fn level(&self) -> Level {
+        match self {
+            Self::Reloaded { .. } | Self::Restarted { .. } | Self::RestartIn { .. } | Self::ReloadWaits => Level::Info,
+            Self::ControlRejected { .. } | Self::Definition(_) => Level::Warning,
+            Self::ReloadFailed { .. } | Self::Crashed { .. } | Self::RestartFailed { .. } | Self::GaveUp { .. } => {
+                Level::Error
+            }
+        }
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Reloaded { generation, in_place: true } => write!(f, "reloaded in place ({generation})"),
+            Self::Reloaded { generation, in_place: false } => write!(f, "reloaded ({generation})"),
+            Self::ReloadFailed { why } => write!(f, "reload failed, the tools from before stay: {why}"),
+            Self::ReloadWaits => f.write_str("the files changed again; the reload waits for the one under way"),
+            Self::Crashed { exit, .. } => write!(f, "the tool process {}", Told(exit)),
+            Self::RestartIn { pause } => write!(f, "restarting the tool process in {pause:?}"),
+            Self::Restarted { generation } => write!(f, "the tool process is back ({generation})"),
+            Self::RestartFailed { why } => write!(f, "restarting the tool process failed: {why}"),
+            Self::GaveUp { failures } => write!(
+                f,
+                "the tool process failed {failures} times in a row and is not started again; save the file or restart pmcp"
+            ),
+            Self::ControlRejected { why } => write!(f, "a change of the tool list was not applied: {why}"),
+            Self::Definition(fault) => fault.fmt(f),
+        }
+    }
+}
+
+/// An exit with the last lines the process wrote.
+pub(crate) struct Told<'a>(pub(crate) &'a Exit);
+
+impl fmt::Display for Told<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0)?;
+        for (index, line) in self.0.stderr_tail.iter().enumerate() {
+            f.write_str(if index == 0 { "; its last lines:\n" } else { "\n" })?;
+            write!(f, "  {line}")?;
+        }
+        Ok(())
+    }
+}

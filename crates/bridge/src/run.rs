@@ -1,0 +1,261 @@
+//! Carries out what the core decides: one task, no decisions of its own.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Instant;
+
+use arc_swap::ArcSwap;
+use protomcp_link::{Event, Phase};
+use protomcp_mcp::{Audience, Sessions};
+use protomcp_proto::{ActiveToolsResponse, LogMessage, Msg};
+use protomcp_types::{Level, RawJson};
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use crate::control;
+use crate::core::{Core, Effect, Input};
+use crate::gate::Gate;
+use crate::generation::Generation;
+use crate::live::Live;
+use crate::registered::Registered;
+use crate::report::Report;
+use crate::snapshot::Snapshot;
+use crate::starter::{StartError, Started, Starter};
+
+/// Inputs that may wait. Whoever sends one waits when it is full, so a process that floods its link is read no faster
+/// than it is understood.
+pub(crate) const INPUTS: usize = 256;
+
+/// What reaches the loop.
+#[derive(Debug)]
+pub(crate) enum Sent {
+    Input(Input),
+    /// The sender waits until the effects are in force.
+    Acknowledged(Input, oneshot::Sender<()>),
+    /// A start has ended one way or the other.
+    Start(Generation, Result<Box<Started>, StartError>),
+    /// A living process sent this.
+    Link(Generation, Event),
+}
+
+/// The loop and what it works on.
+pub(crate) struct Run {
+    pub(crate) core: Core,
+    pub(crate) gate: Arc<Gate>,
+    pub(crate) snapshot: Arc<ArcSwap<Snapshot>>,
+    pub(crate) sessions: Sessions,
+    pub(crate) starter: Arc<Starter>,
+    pub(crate) sender: mpsc::Sender<Sent>,
+    pub(crate) inputs: mpsc::Receiver<Sent>,
+    pub(crate) idle: mpsc::UnboundedReceiver<Generation>,
+    pub(crate) stop: CancellationToken,
+    pub(crate) living: HashMap<Generation, Arc<Live>>,
+    /// Starts, link readers and waits for ends; aborted when the loop ends, which kills what was starting.
+    pub(crate) tasks: JoinSet<()>,
+}
+
+impl Run {
+    /// Runs until it is stopped; then every process is led out by the ladder before it returns.
+    pub(crate) async fn run(mut self, first: Started, effects: Vec<Effect>) {
+        self.adopt(first.live, first.events);
+        self.carry_out(effects);
+        while let Some(sent) = self.next().await {
+            let (input, done) = self.understand(sent);
+            if let Some(input) = input {
+                let ended = if let Input::Exited(generation, _) = &input { Some(*generation) } else { None };
+                let effects = self.core.handle(now(), input);
+                self.carry_out(effects);
+                // Only now: until the effects were in force, calls were still let through to it.
+                if let Some(ended) = ended {
+                    self.bury(ended);
+                }
+            }
+            if let Some(done) = done {
+                // A host that gave up meanwhile does not wait any more.
+                let _gone = done.send(());
+            }
+        }
+        self.shut_down().await;
+    }
+
+    async fn next(&mut self) -> Option<Sent> {
+        let deadline = self.core.deadline();
+        tokio::select! {
+            biased;
+            () = self.stop.cancelled() => None,
+            Some(generation) = self.idle.recv() => Some(Sent::Input(Input::Idle(generation))),
+            sent = self.inputs.recv() => sent,
+            Some(_) = self.tasks.join_next() => Some(Sent::Input(Input::Elapsed)),
+            () = sleep_until(deadline) => Some(Sent::Input(Input::Elapsed)),
+        }
+    }
+
+    fn understand(&mut self, sent: Sent) -> (Option<Input>, Option<oneshot::Sender<()>>) {
+        match sent {
+            Sent::Input(input) => (Some(input), None),
+            Sent::Acknowledged(input, done) => (Some(input), Some(done)),
+            Sent::Start(generation, Ok(started)) => {
+                let Started { live, registered, events } = *started;
+                self.adopt(live, events);
+                (Some(Input::Started(generation, registered)), None)
+            }
+            Sent::Start(generation, Err(error)) => (Some(Input::StartFailed(generation, error.to_string())), None),
+            Sent::Link(generation, event) => (self.read(generation, event), None),
+        }
+    }
+
+    /// What an event of a link means.
+    fn read(&self, generation: Generation, event: Event) -> Option<Input> {
+        let live = self.living.get(&generation)?;
+        match event {
+            Event::Ready(handshake) if handshake.phase == Phase::Reload => {
+                let registered = Registered {
+                    tools: handshake.tools,
+                    middleware: handshake.middleware,
+                    early: Vec::new(),
+                    in_place: false,
+                };
+                Some(Input::Reloaded(generation, registered))
+            }
+            Event::ReloadFailed(protomcp_link::ReloadError::Refused(why)) => {
+                Some(Input::NotReloaded(generation, Some(why)))
+            }
+            Event::ReloadFailed(_) => Some(Input::NotReloaded(generation, None)),
+            Event::Listed(tools) => Some(Input::Listed(generation, tools)),
+            Event::Asked { id, message } => {
+                let session = self.gate.sole_session(generation);
+                match control::command(message.clone()) {
+                    Some(command) => Some(Input::Control { generation, session, command, reply: Some(id) }),
+                    None => {
+                        control::refuse(live.link(), id, &message);
+                        None
+                    }
+                }
+            }
+            Event::Told(Msg::Log(message)) => {
+                self.log(&message);
+                None
+            }
+            // A link that is lost takes its process with it; the end of the process is what counts.
+            Event::Closed(reason) => {
+                tracing::debug!(%generation, %reason, "the link closed");
+                live.stop();
+                None
+            }
+            other => {
+                tracing::debug!(%generation, event = ?other, "no effect");
+                None
+            }
+        }
+    }
+
+    fn carry_out(&mut self, effects: Vec<Effect>) {
+        for effect in effects {
+            match effect {
+                Effect::Start(generation) => self.start(generation),
+                Effect::AskReload(generation) => self.with(generation, |live| live.link().reload()),
+                Effect::AwaitIdle(generation) => self.gate.await_idle(generation),
+                Effect::Hold => self.gate.hold(),
+                Effect::ReleaseTo(generation) => self.gate.release_to(generation),
+                Effect::Refuse(why) => self.gate.refuse(&why),
+                Effect::Interrupt(generation) => self.with(generation, |live| live.link().interrupt()),
+                Effect::Stop(generation) => self.with(generation, Live::stop),
+                Effect::Publish(snapshot) => self.snapshot.store(snapshot),
+                Effect::ToolsChanged(audience) => self.sessions.tools_changed(audience),
+                Effect::Reply { generation, id, active } => {
+                    self.with(generation, |live| live.link().reply(id, ActiveToolsResponse { tool_names: active }));
+                }
+                Effect::Report(report) => self.report(&report),
+            }
+        }
+    }
+
+    fn start(&mut self, generation: Generation) {
+        let (starter, sender) = (Arc::clone(&self.starter), self.sender.clone());
+        self.tasks.spawn(async move {
+            let outcome = starter.start(generation).await.map(Box::new);
+            // The loop has ended; dropping the outcome kills the process.
+            let _ended = sender.send(Sent::Start(generation, outcome)).await;
+        });
+    }
+
+    /// Makes a started process one of the living.
+    fn adopt(&mut self, live: Live, mut events: mpsc::Receiver<Event>) {
+        let live = Arc::new(live);
+        let generation = live.generation();
+        self.gate.add(Arc::clone(&live));
+        self.living.insert(generation, Arc::clone(&live));
+        let sender = self.sender.clone();
+        self.tasks.spawn(async move {
+            while let Some(event) = events.recv().await {
+                if sender.send(Sent::Link(generation, event)).await.is_err() {
+                    return;
+                }
+            }
+            // Nothing more can be told through the link: what remains to be known is how the process ends.
+            if let Some(exit) = live.ended().await {
+                let _ended = sender.send(Sent::Input(Input::Exited(generation, exit))).await;
+            }
+        });
+    }
+
+    fn with(&self, generation: Generation, act: impl FnOnce(&Live)) {
+        if let Some(live) = self.living.get(&generation) {
+            act(live);
+        }
+    }
+
+    fn report(&self, report: &Report) {
+        let level = report.level();
+        let text = report.to_string();
+        match level {
+            Level::Debug => tracing::debug!("{text}"),
+            Level::Info | Level::Notice => tracing::info!("{text}"),
+            Level::Warning => tracing::warn!("{text}"),
+            Level::Error | Level::Critical | Level::Alert | Level::Emergency => tracing::error!("{text}"),
+        }
+        self.sessions.log(Audience::Everyone, level, Some("pmcp"), &RawJson::text(&text));
+    }
+
+    /// A log message of the tool process: to the log and to the hosts.
+    fn log(&self, message: &LogMessage) {
+        let level = match message.level.as_str() {
+            "warn" => Level::Warning,
+            other => Level::parse(other).unwrap_or(Level::Info),
+        };
+        let data = RawJson::parse(message.data_json.clone())
+            .unwrap_or_else(|_| RawJson::text(&String::from_utf8_lossy(&message.data_json)));
+        let logger = Some(message.logger.as_str()).filter(|logger| !logger.is_empty());
+        tracing::info!(target: "tool::log", level = level.as_str(), logger, "{data}");
+        self.sessions.log(Audience::Everyone, level, logger, &data);
+    }
+
+    fn bury(&mut self, generation: Generation) {
+        self.gate.remove(generation);
+        self.living.remove(&generation);
+    }
+
+    /// Links close, then the ladder; all at once, and each waited for.
+    async fn shut_down(mut self) {
+        self.gate.refuse("is shutting down");
+        self.tasks.abort_all();
+        for live in self.living.values() {
+            live.stop();
+        }
+        for live in self.living.values() {
+            live.ended().await;
+        }
+    }
+}
+
+fn now() -> Instant {
+    tokio::time::Instant::now().into_std()
+}
+
+async fn sleep_until(deadline: Option<Instant>) {
+    match deadline {
+        Some(at) => tokio::time::sleep_until(at.into()).await,
+        None => std::future::pending().await,
+    }
+}

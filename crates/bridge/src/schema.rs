@@ -1,0 +1,71 @@
+//! Whether a value fits a tool's output schema.
+//!
+//! A validator is compiled once per schema, when it is first needed. Schemas that do not compile fit nothing; the tool
+//! then never promises structured results, and the author is told when the tool is registered.
+
+use std::fmt;
+use std::sync::OnceLock;
+
+use protomcp_types::RawJson;
+use serde_json::Value;
+
+/// A JSON Schema and its validator.
+pub(crate) struct Schema {
+    text: RawJson,
+    validator: OnceLock<Option<jsonschema::Validator>>,
+}
+
+impl Schema {
+    pub(crate) fn new(text: RawJson) -> Self {
+        Self { text, validator: OnceLock::new() }
+    }
+
+    pub(crate) fn text(&self) -> &RawJson {
+        &self.text
+    }
+
+    /// Whether `value` is valid. References to other documents are never fetched.
+    pub(crate) fn fits(&self, value: &RawJson) -> bool {
+        let Ok(value) = value.to::<Value>() else { return false };
+        self.validator().is_some_and(|validator| validator.is_valid(&value))
+    }
+
+    fn validator(&self) -> Option<&jsonschema::Validator> {
+        let compile = || jsonschema::validator_for(&self.text.to::<Value>().ok()?).ok();
+        self.validator.get_or_init(compile).as_ref()
+    }
+}
+
+impl fmt::Debug for Schema {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Schema").field(&self.text).finish()
+    }
+}
+
+impl PartialEq for Schema {
+    fn eq(&self, other: &Self) -> bool {
+        self.text == other.text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_fits_or_does_not() {
+        let schema = Schema::new(
+            RawJson::parse(r#"{"type":"object","required":["n"],"properties":{"n":{"type":"integer"}}}"#).unwrap(),
+        );
+        for (value, fits) in [(r#"{"n":1}"#, true), (r#"{"n":"1"}"#, false), ("{}", false), ("3", false)] {
+            assert_eq!(schema.fits(&RawJson::parse(value).unwrap()), fits, "{value}");
+        }
+    }
+
+    #[test]
+    fn a_schema_that_does_not_compile_fits_nothing() {
+        for text in [r#"{"type":"nonsense"}"#, r#"{"$ref":"http://127.0.0.1:1/x.json"}"#] {
+            assert!(!Schema::new(RawJson::parse(text.to_owned()).unwrap()).fits(&RawJson::EMPTY_OBJECT), "{text}");
+        }
+    }
+}

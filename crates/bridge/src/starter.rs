@@ -1,0 +1,213 @@
+//! Starts one generation: socket, process, connection, handshake, first tool list control.
+//!
+//! A straight line with one exit per thing that can go wrong. Whatever was started is gone when it fails.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use protomcp_link::{CallError, Config, Endpoint, EndpointError, Event, Handshake, HandshakeError, Link, drive};
+use protomcp_proto::ListResourcesRequest;
+use protomcp_supervisor::{Command, Exit, Process, SpawnError, StopPolicy, Stream};
+use tokio::sync::{mpsc, watch};
+
+use crate::control::{self, Draft};
+use crate::generation::Generation;
+use crate::live::Live;
+use crate::registered::Registered;
+use crate::report::Told;
+
+/// How long the process may take to answer the first question after its handshake. SDKs hide hidden tools right after
+/// the handshake, before they read that question, so its answer says that they have; SDKs that do not know the
+/// question stay silent, and this is what their start costs.
+const FENCE: Duration = Duration::from_millis(500);
+/// The name of the variable that tells an SDK where to connect (wire contract §1.5).
+const SOCKET_VARIABLE: &str = "PROTOMCP_SOCKET";
+
+/// Everything needed to start a process, again and again.
+#[derive(Debug)]
+pub(crate) struct Starter {
+    /// What stands before each line that the process prints.
+    pub(crate) name: String,
+    pub(crate) command: Command,
+    /// Tried when the process ends well without having connected: a file that only defines tools.
+    pub(crate) bootstrap: Option<Command>,
+    /// The bootstrap was needed, so it is used from the start.
+    pub(crate) bootstrapped: AtomicBool,
+    pub(crate) socket: Option<PathBuf>,
+    pub(crate) link: Config,
+    pub(crate) stop: StopPolicy,
+    pub(crate) connect_timeout: Duration,
+    pub(crate) concurrency: usize,
+}
+
+/// A process that takes calls.
+#[derive(Debug)]
+pub(crate) struct Started {
+    pub(crate) live: Live,
+    pub(crate) registered: Registered,
+    pub(crate) events: mpsc::Receiver<Event>,
+}
+
+/// Why a process did not come to take calls.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StartError {
+    /// The socket could not be made.
+    #[error(transparent)]
+    Socket(#[from] EndpointError),
+    /// The program could not be started.
+    #[error(transparent)]
+    Spawn(#[from] SpawnError),
+    /// It ended before it connected.
+    #[error("the tool process {} before it connected{}", Told(.0), hint(.0))]
+    Exited(Exit),
+    /// It is running and does not connect.
+    #[error("the tool process did not connect within {0:?}; does it use a protomcp SDK and call its run function?")]
+    NotConnected(Duration),
+    /// It connected and did not register.
+    #[error("the tool process did not register its tools: {0}")]
+    Handshake(HandshakeError),
+    /// It connected and went away while registering.
+    #[error("the tool process {} while it registered its tools", Told(.0))]
+    ExitedRegistering(Exit),
+    /// It closed the link while registering and lives on.
+    #[error("the tool process closed its link while it registered its tools")]
+    Disconnected,
+    /// Accepting the connection failed.
+    #[error("the connection of the tool process could not be accepted: {0}")]
+    Accept(#[source] std::io::Error),
+}
+
+fn hint(exit: &Exit) -> &'static str {
+    if exit.status.success() { "; a tool file has to call its SDK's run function" } else { "" }
+}
+
+/// A process that has been started, and how it ends.
+struct Spawned {
+    process: Process,
+    exit: watch::Receiver<Option<Exit>>,
+}
+
+impl Starter {
+    /// Starts the process and waits until it takes calls.
+    pub(crate) async fn start(&self, generation: Generation) -> Result<Started, StartError> {
+        if let Some(bootstrap) = &self.bootstrap {
+            if self.bootstrapped.load(Ordering::Relaxed) {
+                return self.attempt(generation, bootstrap).await;
+            }
+            return match self.attempt(generation, &self.command).await {
+                Err(StartError::Exited(exit)) if exit.status.success() => {
+                    tracing::info!("the tool file does not run its tools itself; running them for it");
+                    let started = self.attempt(generation, bootstrap).await;
+                    self.bootstrapped.store(started.is_ok(), Ordering::Relaxed);
+                    started
+                }
+                outcome => outcome,
+            };
+        }
+        self.attempt(generation, &self.command).await
+    }
+
+    async fn attempt(&self, generation: Generation, command: &Command) -> Result<Started, StartError> {
+        let endpoint = match &self.socket {
+            Some(path) => Endpoint::bind(path)?,
+            None => Endpoint::bind_default()?,
+        };
+        let command = command.clone().env(SOCKET_VARIABLE, endpoint.path());
+        let spawned = self.spawn(&command, generation).await?;
+        let stream = tokio::select! {
+            accepted = endpoint.accept() => accepted.map_err(StartError::Accept)?,
+            exit = ended(&spawned.exit) => return Err(StartError::Exited(exit)),
+            () = tokio::time::sleep(self.connect_timeout) => {
+                return Err(StartError::NotConnected(self.connect_timeout));
+            }
+        };
+        let (link, mut events) = drive(stream, self.link.clone());
+        let registered = match register(&link, &mut events).await {
+            Ok(registered) => registered,
+            // The link closes a moment before the end is known; the end says more.
+            Err(StartError::Disconnected) => {
+                let exit = tokio::time::timeout(FENCE, ended(&spawned.exit)).await;
+                return Err(exit.map_or(StartError::Disconnected, StartError::ExitedRegistering));
+            }
+            Err(error) => return Err(error),
+        };
+        let Spawned { process, exit } = spawned;
+        Ok(Started { live: Live::new(generation, link, process, exit, self.concurrency), registered, events })
+    }
+
+    async fn spawn(&self, command: &Command, generation: Generation) -> Result<Spawned, StartError> {
+        let (process, events) = Process::spawn(command, self.stop).await?;
+        let (sender, exit) = watch::channel(None);
+        tokio::spawn(follow(events, sender, generation, self.name.clone()));
+        Ok(Spawned { process, exit })
+    }
+}
+
+/// Takes what a process says until its end: lines go to the log, the end is kept.
+async fn follow(
+    mut events: mpsc::Receiver<protomcp_supervisor::Event>,
+    exit: watch::Sender<Option<Exit>>,
+    generation: Generation,
+    name: String,
+) {
+    use protomcp_supervisor::Event;
+    while let Some(event) = events.recv().await {
+        match event {
+            Event::Started { pid } => tracing::debug!(%generation, pid, "the tool process runs"),
+            // What a tool prints is for its author: it is never hidden by the log level, and never on our stdout.
+            Event::Line { stream: Stream::Stdout, text } => tracing::info!(target: "tool::stdout", "[{name}] {text}"),
+            Event::Line { stream: Stream::Stderr, text } => tracing::info!(target: "tool::stderr", "[{name}] {text}"),
+            Event::CloseLink => {}
+            Event::Exited(end) => {
+                tracing::debug!(%generation, "the tool process {end}");
+                exit.send_replace(Some(end));
+            }
+        }
+    }
+}
+
+async fn ended(exit: &watch::Receiver<Option<Exit>>) -> Exit {
+    let ended = exit.clone().wait_for(Option::is_some).await.ok().and_then(|exit| exit.clone());
+    match ended {
+        Some(exit) => exit,
+        // The follower ends only after it has said how the process ended.
+        None => std::future::pending().await,
+    }
+}
+
+/// The handshake, and the tool list control that comes right after it.
+async fn register(link: &Link, events: &mut mpsc::Receiver<Event>) -> Result<Registered, StartError> {
+    let handshake = loop {
+        match events.recv().await {
+            Some(Event::Ready(handshake)) => break handshake,
+            Some(Event::HandshakeFailed(error)) => return Err(StartError::Handshake(error)),
+            Some(Event::Closed(_)) | None => return Err(StartError::Disconnected),
+            Some(event) => control::answer_early(link, event, &mut Draft::default()),
+        }
+    };
+    let Handshake { tools, middleware, .. } = handshake;
+    let mut draft = Draft::of(tools.as_deref().unwrap_or_default());
+    let fence = link.call(ListResourcesRequest {}, FENCE);
+    tokio::pin!(fence);
+    loop {
+        tokio::select! {
+            biased;
+            event = events.recv() => match event {
+                Some(Event::Closed(_)) | None => return Err(StartError::Disconnected),
+                Some(event) => control::answer_early(link, event, &mut draft),
+            },
+            answer = &mut fence => match answer {
+                Err(CallError::Closed(_)) => return Err(StartError::Disconnected),
+                // An answer, or the silence of an SDK that does not know the question.
+                Ok(_) | Err(_) => break,
+            },
+        }
+    }
+    // What came before the answer has been queued before it.
+    while let Ok(event) = events.try_recv() {
+        control::answer_early(link, event, &mut draft);
+    }
+    Ok(Registered { tools, middleware, early: draft.into_commands(), in_place: false })
+}

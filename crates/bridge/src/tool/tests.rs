@@ -1,0 +1,80 @@
+//! What hosts see of what processes register.
+
+use super::*;
+
+fn definition(name: &str) -> ToolDefinition {
+    ToolDefinition { name: name.into(), description: "d".into(), ..Default::default() }
+}
+
+fn check(definition: &ToolDefinition, json: &str, faults: &[&str]) {
+    let (tools, found) = Tool::all(std::slice::from_ref(definition), SchemaPolicy::Always, |_| None);
+    let found: Vec<_> = found.iter().map(ToString::to_string).collect();
+    assert_eq!(tools[0].1.json().as_str(), json);
+    assert_eq!(found.len(), faults.len(), "{found:?}");
+    for (found, expected) in found.iter().zip(faults) {
+        assert!(found.contains(expected), "{found}");
+    }
+}
+
+#[test]
+fn an_input_schema_passes_unchanged_and_a_missing_one_allows_anything() {
+    let schema = r#"{"type":"object", "properties":{"b":{},"a":{"maximum":9007199254740993}},"x-y":1.50}"#;
+    let with = ToolDefinition { input_schema_json: schema.into(), ..definition("t") };
+    check(&with, &format!(r#"{{"name":"t","description":"d","inputSchema":{schema}}}"#), &[]);
+    check(&definition("t"), r#"{"name":"t","description":"d","inputSchema":{"type":"object"}}"#, &[]);
+}
+
+#[test]
+fn a_broken_input_schema_is_replaced_and_told() {
+    for (broken, why) in
+        [("{", "not a JSON object"), ("[]", "not a JSON object"), ("3", "not a JSON object"), (r#"{"type":"string"}"#, "type")]
+    {
+        let wire = ToolDefinition { input_schema_json: broken.into(), ..definition("t") };
+        check(&wire, r#"{"name":"t","description":"d","inputSchema":{"type":"object"}}"#, &[why]);
+    }
+}
+
+#[test]
+fn a_schema_without_a_type_gets_the_one_it_must_have() {
+    for (schema, json) in [("{}", r#"{"type":"object"}"#), (r#"{ "oneOf":[] }"#, r#"{"type":"object","oneOf":[] }"#)] {
+        let wire = ToolDefinition { input_schema_json: schema.into(), ..definition("t") };
+        check(&wire, &format!(r#"{{"name":"t","description":"d","inputSchema":{json}}}"#), &[]);
+    }
+}
+
+#[test]
+fn only_true_hints_are_shown() {
+    let wire = ToolDefinition { title: "T".into(), read_only_hint: true, open_world_hint: true, ..definition("t") };
+    let json = r#"{"name":"t","title":"T","description":"d","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true,"openWorldHint":true}}"#;
+    check(&wire, json, &[]);
+    let full = ToolDefinition { annotations_json: r#"{"destructiveHint":false}"#.into(), ..wire };
+    check(&full, &json.replace(r#"{"readOnlyHint":true,"openWorldHint":true}"#, r#"{"destructiveHint":false}"#), &[]);
+}
+
+#[test]
+fn names_are_checked_and_the_last_of_a_name_counts() {
+    let second = ToolDefinition { description: "second".into(), ..definition("a") };
+    let (tools, faults) =
+        Tool::all(&[definition(""), definition("a"), definition("b c"), second], SchemaPolicy::Always, |_| None);
+    let names: Vec<_> = tools.iter().map(|(name, _)| name.as_str().to_owned()).collect();
+    assert_eq!(names, ["a", "b c", "a"], "the list keeps the last");
+    let faults: Vec<_> = faults.into_iter().map(|fault| fault.what).collect();
+    assert_eq!(faults, [Fault::EmptyName, Fault::UnusualName, Fault::Duplicate]);
+}
+
+#[test]
+fn an_output_schema_is_shown_by_policy_and_proof() {
+    let wire = ToolDefinition { output_schema_json: r#"{"type":"object"}"#.into(), ..definition("t") };
+    let tool = |policy, before: Option<&Tool>| Tool::all(std::slice::from_ref(&wire), policy, |_| before).0.remove(0).1;
+    assert!(tool(SchemaPolicy::Always, None).promises());
+    assert!(tool(SchemaPolicy::Never, None).proven().is_none());
+    let hidden = tool(SchemaPolicy::Proven, None);
+    assert!(!hidden.promises() && !hidden.json().as_str().contains("outputSchema"));
+    let proven = hidden.proven().expect("a structured result shows it");
+    assert!(proven.promises() && proven.json().as_str().contains(r#""outputSchema":{"type":"object"}"#));
+    assert!(proven.proven().is_none(), "once is enough");
+    assert!(tool(SchemaPolicy::Proven, Some(&proven)).promises(), "a reload keeps what is proven");
+    let other = ToolDefinition { output_schema_json: r#"{"type":"object","title":"new"}"#.into(), ..wire.clone() };
+    let changed = Tool::all(std::slice::from_ref(&other), SchemaPolicy::Proven, |_| Some(&proven)).0.remove(0).1;
+    assert!(!changed.promises(), "another schema has to prove itself again");
+}

@@ -1,0 +1,220 @@
+//! How a tool file is run: which program, by its extension (wire contract §2.2).
+
+use std::env;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use protomcp_supervisor::Command;
+
+/// Interpreters connect within a second or two; this is for a machine under load.
+const SOON: Duration = Duration::from_secs(30);
+/// Programs that may have to download or compile first.
+const PATIENT: Duration = Duration::from_secs(600);
+/// Calls at once for a process that takes them as it can read them.
+const CONCURRENT: usize = 256;
+
+/// Runs a Python file that only defines tools, and then the runner of its SDK. The file is executed as `__main__`, so
+/// what it does when run directly is the same.
+const PYTHON_BOOTSTRAP: &str = "\
+import os, sys
+path = sys.argv[1]
+sys.argv = sys.argv[1:]
+sys.path[0] = os.path.dirname(os.path.abspath(path))
+scope = sys.modules['__main__'].__dict__
+scope['__file__'] = path
+with open(path, 'rb') as source:
+    code = compile(source.read(), path, 'exec')
+exec(code, scope)
+if 'protomcp' not in sys.modules:
+    sys.exit(os.path.basename(path) + ' ended without using protomcp; it defines no tools')
+from protomcp.runner import run
+run()
+";
+
+/// A file with tools, and how it is run.
+#[derive(Debug, Clone)]
+pub struct ToolFile {
+    path: PathBuf,
+    runtime: Option<OsString>,
+}
+
+/// What to run, and what to expect of it.
+#[derive(Debug, Clone)]
+pub(crate) struct Launch {
+    pub(crate) command: Command,
+    pub(crate) bootstrap: Option<Command>,
+    pub(crate) connect_timeout: Duration,
+    pub(crate) concurrency: usize,
+}
+
+/// What the choice of a program depends on, so that tests need no real environment.
+struct Surroundings<'a> {
+    variable: &'a dyn Fn(&str) -> Option<OsString>,
+    on_path: &'a dyn Fn(&str) -> bool,
+}
+
+impl ToolFile {
+    /// The file at `path`; relative paths are relative to the working directory, which the process inherits.
+    pub fn new(path: impl Into<PathBuf>) -> Self {
+        Self { path: path.into(), runtime: None }
+    }
+
+    /// Runs the file with this program instead of the one its extension suggests: one executable, not split at blanks.
+    pub fn runtime(mut self, program: impl Into<OsString>) -> Self {
+        self.runtime = Some(program.into());
+        self
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The extension by which its neighbours are watched; `None` when it has none.
+    pub(crate) fn extension(&self) -> Option<&str> {
+        self.path.extension()?.to_str()
+    }
+
+    pub(crate) fn launch(&self) -> Launch {
+        let variable = |name: &str| env::var_os(name).filter(|value| !value.is_empty());
+        self.launch_in(&Surroundings { variable: &variable, on_path: &on_path })
+    }
+
+    fn launch_in(&self, around: &Surroundings<'_>) -> Launch {
+        let extension = self.extension().unwrap_or_default();
+        let serial = matches!(extension, "py" | "ts" | "js" | "mts" | "mjs" | "cjs" | "tsx" | "jsx");
+        let concurrency = if serial { 1 } else { CONCURRENT };
+        let launch = |command, connect_timeout| Launch { command, bootstrap: None, connect_timeout, concurrency };
+        if let Some(runtime) = &self.runtime {
+            let command = Command::new(runtime.clone());
+            return match extension {
+                "py" => self.python(command, PATIENT, concurrency),
+                _ => launch(command.arg(&self.path), PATIENT),
+            };
+        }
+        match extension {
+            "py" => match (around.variable)("PROTOMCP_PYTHON") {
+                Some(python) => self.python(Command::new(python), SOON, concurrency),
+                None if (around.on_path)("uv") && self.has_ancestor("pyproject.toml") => {
+                    self.python(Command::new("uv").args(["run", "python"]), PATIENT, concurrency)
+                }
+                None => self.python(Command::new("python3"), SOON, concurrency),
+            },
+            "ts" | "mts" | "tsx" => match (around.variable)("PROTOMCP_NODE") {
+                Some(node) => launch(Command::new(node).arg(&self.path), SOON),
+                None => launch(Command::new("npx").arg("tsx").arg(&self.path), PATIENT),
+            },
+            "js" | "mjs" | "cjs" | "jsx" => {
+                let node = (around.variable)("PROTOMCP_NODE").unwrap_or_else(|| "node".into());
+                launch(Command::new(node).arg(&self.path), SOON)
+            }
+            "go" => launch(Command::new("go").arg("run").arg(&self.path), PATIENT),
+            "rs" => launch(Command::new("cargo").args(["run", "--manifest-path"]).arg(self.manifest()), PATIENT),
+            _ => launch(Command::new(self.program()), SOON),
+        }
+    }
+
+    /// `python <file>`, and the bootstrap for a file that never runs its tools.
+    fn python(&self, python: Command, connect_timeout: Duration, concurrency: usize) -> Launch {
+        // Lines of the tool reach the log when they are printed, and none is lost in a crash.
+        let python = python.env("PYTHONUNBUFFERED", "1");
+        let bootstrap = python.clone().arg("-c").arg(PYTHON_BOOTSTRAP).arg(&self.path);
+        Launch { command: python.arg(&self.path), bootstrap: Some(bootstrap), connect_timeout, concurrency }
+    }
+
+    /// `Cargo.toml` beside the file, else in the directory above (`src/main.rs`).
+    fn manifest(&self) -> PathBuf {
+        let directory = self.path.parent().unwrap_or(Path::new(""));
+        let beside = directory.join("Cargo.toml");
+        if beside.is_file() { beside } else { directory.join("..").join("Cargo.toml") }
+    }
+
+    /// A bare name would be looked up on the search path; the file is meant.
+    fn program(&self) -> PathBuf {
+        if self.path.components().count() == 1 { Path::new(".").join(&self.path) } else { self.path.clone() }
+    }
+
+    fn has_ancestor(&self, name: &str) -> bool {
+        let absolute = std::path::absolute(&self.path).unwrap_or_else(|_| self.path.clone());
+        absolute.ancestors().skip(1).any(|directory| directory.join(name).is_file())
+    }
+}
+
+fn on_path(program: &str) -> bool {
+    env::var_os("PATH").is_some_and(|path| env::split_paths(&path).any(|directory| directory.join(program).is_file()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(command: &Command) -> String {
+        let arguments = command.arguments().iter().map(|argument| argument.to_string_lossy().into_owned());
+        let mut words = vec![command.program().to_string_lossy().into_owned()];
+        words.extend(arguments);
+        words.join(" ")
+    }
+
+    fn check(file: &ToolFile, variables: &[(&str, &str)], uv: bool, expected: &str) {
+        let variable =
+            |name: &str| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| OsString::from(value));
+        let on_path = |program: &str| uv && program == "uv";
+        let launch = file.launch_in(&Surroundings { variable: &variable, on_path: &on_path });
+        assert_eq!(line(&launch.command), expected);
+    }
+
+    #[test]
+    fn the_extension_chooses_the_program() {
+        for (file, expected) in [
+            ("a/t.py", "python3 a/t.py"),
+            ("t.ts", "npx tsx t.ts"),
+            ("t.mts", "npx tsx t.mts"),
+            ("t.js", "node t.js"),
+            ("t.mjs", "node t.mjs"),
+            ("t.go", "go run t.go"),
+            ("a/src/main.rs", "cargo run --manifest-path a/src/../Cargo.toml"),
+            ("bin/server", "bin/server"),
+            ("server", "./server"),
+            ("t.exe", "./t.exe"),
+        ] {
+            check(&ToolFile::new(file), &[], false, expected);
+        }
+    }
+
+    #[test]
+    fn variables_and_the_runtime_flag_override_it() {
+        let variables = &[("PROTOMCP_PYTHON", "/opt/py"), ("PROTOMCP_NODE", "bun")];
+        check(&ToolFile::new("t.py"), variables, true, "/opt/py t.py");
+        check(&ToolFile::new("t.ts"), variables, false, "bun t.ts");
+        check(&ToolFile::new("t.js"), variables, false, "bun t.js");
+        check(&ToolFile::new("t.py").runtime("pypy 3"), variables, true, "pypy 3 t.py");
+        check(&ToolFile::new("t.rb").runtime("ruby"), &[], false, "ruby t.rb");
+    }
+
+    #[test]
+    fn uv_runs_python_inside_a_project() {
+        let project = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(project.path().join("a/b")).unwrap();
+        let file = project.path().join("a/b/t.py");
+        check(&ToolFile::new(&file), &[], true, &format!("python3 {}", file.display()));
+        std::fs::write(project.path().join("pyproject.toml"), "").unwrap();
+        check(&ToolFile::new(&file), &[], true, &format!("uv run python {}", file.display()));
+        check(&ToolFile::new(&file), &[], false, &format!("python3 {}", file.display()));
+    }
+
+    #[test]
+    fn a_rust_file_runs_with_the_manifest_beside_it() {
+        let project = tempfile::tempdir().unwrap();
+        std::fs::write(project.path().join("Cargo.toml"), "").unwrap();
+        let expected = format!("cargo run --manifest-path {}", project.path().join("Cargo.toml").display());
+        check(&ToolFile::new(project.path().join("server.rs")), &[], false, &expected);
+    }
+
+    #[test]
+    fn published_sdks_of_scripting_languages_get_one_call_at_a_time() {
+        for (file, serial) in [("t.py", true), ("t.ts", true), ("t.js", true), ("t.rs", false), ("t", false)] {
+            assert_eq!(ToolFile::new(file).launch().concurrency == 1, serial, "{file}");
+        }
+    }
+}
