@@ -1,16 +1,20 @@
 //! Runs a [`Connection`] over a byte stream: one task, no decisions.
 //!
-//! Each turn takes everything that is ready: all bytes in the socket, all commands in the queue. What they cause is
-//! written with one system call, which is what makes bursts cheap.
+//! Each turn takes everything that is ready: all commands in the queue, all that the socket accepts, all that it holds.
+//! What they cause is written with one system call, which is what makes bursts cheap. A turn waits for nothing: neither
+//! for a peer that does not read nor for an owner that does not take its events, so deadlines and cancels always work.
+
+mod input;
+mod outlet;
 
 use std::collections::HashMap;
 use std::future::{Future, poll_fn};
 use std::io;
 use std::pin::{Pin, pin};
+use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use bytes::BytesMut;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Sleep;
@@ -18,34 +22,48 @@ use tokio::time::Sleep;
 use crate::answer::Answer;
 use crate::config::{Config, Side};
 use crate::connection::Connection;
+use crate::driver::input::Input;
+use crate::driver::outlet::Outlet;
 use crate::error::{CallError, Closed};
 use crate::event::Event;
 use crate::handle::{Command, Link, OnProgress};
 use crate::id::{CallId, CallIds};
 
-/// Room for one read. Small calls share it; a larger frame gets the room it asks for.
-const READ_ROOM: usize = 64 << 10;
-/// The most room that is made at once for a large frame, so that an announced size allocates nothing by itself.
-const READ_ROOM_MAX: usize = 4 << 20;
 /// Commands taken in one turn.
 const COMMANDS_PER_TURN: usize = 256;
-/// Events that may wait for the owner; beyond it the tool process is not read until the owner catches up.
-const EVENTS: usize = 1024;
+/// A write buffer that grew beyond this, in bytes, is given back once it is empty.
+const WRITE_KEPT: usize = 1 << 20;
 
 /// Starts the bridge's end of a link on `io` and asks for the tool list.
 ///
-/// Returns the handle to call with and the events. The owner keeps receiving them: a full queue stops the reading of
-/// the socket, never loses an event. Dropping the receiver ends the link.
+/// Returns the handle to call with and the events. The owner keeps receiving them: when it falls behind (1,024 events or
+/// 64 MiB of messages) the socket is no longer read until it has caught up, and no event is lost. An event comes before
+/// the answer that followed it on the wire, unless the owner has fallen behind. Dropping the receiver ends the link.
+///
+/// # Panics
+/// Outside a tokio runtime with time enabled.
 pub fn drive<IO>(io: IO, config: Config) -> (Link, mpsc::Receiver<Event>)
 where
     IO: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let ids = CallIds::default();
-    let (link, commands) = Link::new(&config, ids.clone());
-    let (events, receiver) = mpsc::channel(EVENTS);
+    let ended = Arc::new(OnceLock::new());
+    let (link, commands) = Link::new(&config, ids.clone(), Arc::clone(&ended));
+    let (outlet, receiver) = Outlet::new();
     let mut connection = Connection::new(Side::Bridge, config, ids);
     connection.begin(now());
-    let driver = Driver { io, connection, commands, events, waiting: HashMap::new() };
+    let driver = Driver {
+        io,
+        connection,
+        commands,
+        batch: Vec::with_capacity(COMMANDS_PER_TURN),
+        outlet,
+        waiting: HashMap::new(),
+        input: Input::new(),
+        output: Output::default(),
+        unwritable: None,
+        ended,
+    };
     tokio::spawn(driver.run());
     (link, receiver)
 }
@@ -64,62 +82,77 @@ struct Driver<IO> {
     io: IO,
     connection: Connection,
     commands: mpsc::UnboundedReceiver<Command>,
-    events: mpsc::Sender<Event>,
+    batch: Vec<Command>,
+    outlet: Outlet,
     waiting: HashMap<CallId, Waiting>,
+    input: Input,
+    output: Output,
+    /// Writing has failed; what the peer said before is still read.
+    unwritable: Option<Closed>,
+    /// For callers that come too late.
+    ended: Arc<OnceLock<Closed>>,
 }
 
-/// What one turn of the loop found ready.
-enum Turn {
-    Wrote(io::Result<usize>),
-    Commands(usize),
-    Read(io::Result<usize>),
-    Elapsed,
+/// Frames on their way into the socket.
+#[derive(Default)]
+struct Output {
+    bytes: Vec<u8>,
+    written: usize,
+    unflushed: bool,
 }
 
 impl<IO: AsyncRead + AsyncWrite + Unpin> Driver<IO> {
     async fn run(mut self) {
-        let mut writing = Vec::new();
-        let mut written = 0;
-        let mut input = BytesMut::with_capacity(READ_ROOM);
-        let mut batch = Vec::with_capacity(COMMANDS_PER_TURN);
         let mut timer = pin!(tokio::time::sleep_until(far_future()));
+        poll_fn(|cx| self.poll(cx, timer.as_mut())).await;
+        // What is ready to be written, such as the last cancels, goes out if the socket takes it at once.
+        poll_fn(|cx| Poll::Ready(self.write(cx))).await;
+        let Self { io, commands, outlet, waiting, .. } = self;
+        // In this order: the peer sees the end of its input, callers that came too late fail, the owner learns of it.
+        drop(io);
+        drop((commands, waiting));
+        outlet.finish().await;
+    }
+
+    /// Ready: the link has ended.
+    fn poll(&mut self, cx: &mut Context<'_>, mut timer: Pin<&mut Sleep>) -> Poll<()> {
         loop {
-            if !self.deliver().await {
-                return;
+            let mut busy = self.take_commands(cx);
+            busy |= self.write(cx);
+            busy |= self.read(cx);
+            busy |= self.pass_time(cx, timer.as_mut());
+            if !busy && self.outlet.poll_owner_left(cx).is_ready() {
+                self.connection.close(Closed::Here);
             }
-            if written == writing.len() {
-                writing.clear();
-                written = 0;
-                self.connection.poll_transmit(&mut writing);
+            self.deliver();
+            if let Some(reason) = self.connection.closed() {
+                let _first = self.ended.set(reason.clone());
+                return Poll::Ready(());
             }
-            arm(timer.as_mut(), self.connection.poll_timeout());
-            let room = self.connection.wants().clamp(READ_ROOM, READ_ROOM_MAX);
-            let turn = {
-                let (io, commands) = (&mut self.io, &mut self.commands);
-                poll_fn(|cx| {
-                    poll_turn(cx, io, &writing[written..], commands, &mut batch, &mut input, room, timer.as_mut())
-                })
-                .await
-            };
-            match turn {
-                Turn::Wrote(Ok(0)) => self.connection.close(Closed::ByPeer),
-                Turn::Wrote(Ok(count)) => written += count,
-                Turn::Read(Ok(0)) => self.connection.close(Closed::ByPeer),
-                Turn::Read(Ok(_)) => {
-                    if let Err(error) = self.connection.handle_bytes(now(), &mut input) {
-                        self.connection.close(Closed::Broken(error.to_string()));
-                    }
-                }
-                Turn::Wrote(Err(error)) | Turn::Read(Err(error)) => self.connection.close(broken(&error)),
-                Turn::Commands(0) => self.connection.close(Closed::Here),
-                Turn::Commands(_) => batch.drain(..).for_each(|command| self.carry_out(command)),
-                Turn::Elapsed => self.connection.handle_timeout(now()),
+            if !busy {
+                return Poll::Pending;
             }
         }
     }
 
+    fn take_commands(&mut self, cx: &mut Context<'_>) -> bool {
+        match self.commands.poll_recv_many(cx, &mut self.batch, COMMANDS_PER_TURN) {
+            Poll::Pending => return false,
+            // The last handle is gone.
+            Poll::Ready(0) => self.connection.close(Closed::Here),
+            Poll::Ready(_) => {
+                let mut batch = std::mem::take(&mut self.batch);
+                batch.drain(..).for_each(|command| self.carry_out(command));
+                self.batch = batch;
+            }
+        }
+        true
+    }
+
     fn carry_out(&mut self, command: Command) {
         match command {
+            // Given up before it was begun: the peer need not hear of it.
+            Command::Call { answer, .. } if answer.is_closed() => {}
             Command::Call { call, request, patience, answer, on_progress } => {
                 self.waiting.insert(call, Waiting { answer, on_progress });
                 self.connection.call(now(), call, request, patience);
@@ -135,8 +168,76 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Driver<IO> {
         }
     }
 
-    /// Hands out what happened: answers and progress to the caller, the rest to the owner. `false`: the link is over.
-    async fn deliver(&mut self) -> bool {
+    fn write(&mut self, cx: &mut Context<'_>) -> bool {
+        let mut busy = false;
+        while self.unwritable.is_none() {
+            let Output { bytes, written, unflushed } = &mut self.output;
+            if *written == bytes.len() {
+                bytes.clear();
+                bytes.shrink_to(WRITE_KEPT);
+                *written = 0;
+                if !self.connection.poll_transmit(bytes) {
+                    break;
+                }
+            }
+            match Pin::new(&mut self.io).poll_write(cx, &bytes[*written..]) {
+                Poll::Pending => break,
+                Poll::Ready(Ok(0)) => self.unwritable = Some(Closed::ByPeer),
+                Poll::Ready(Ok(count)) => {
+                    *written += count;
+                    *unflushed = true;
+                }
+                Poll::Ready(Err(error)) => self.unwritable = Some(broken(&error)),
+            }
+            busy = true;
+        }
+        if self.output.unflushed && self.unwritable.is_none() {
+            match Pin::new(&mut self.io).poll_flush(cx) {
+                Poll::Pending => {}
+                Poll::Ready(Ok(())) => self.output.unflushed = false,
+                Poll::Ready(Err(error)) => {
+                    self.unwritable = Some(broken(&error));
+                    busy = true;
+                }
+            }
+        }
+        busy
+    }
+
+    fn read(&mut self, cx: &mut Context<'_>) -> bool {
+        let read = if self.connection.may_read() && self.outlet.poll_keeps_up(cx) {
+            self.input.poll_read(cx, &mut self.io, self.connection.wants())
+        } else {
+            Poll::Pending
+        };
+        match read {
+            Poll::Pending => {
+                // A peer that has gone has said all it will.
+                let Some(reason) = self.unwritable.take() else { return false };
+                self.connection.close(reason);
+            }
+            Poll::Ready(Ok(0)) => self.connection.close(Closed::ByPeer),
+            Poll::Ready(Ok(_)) => {
+                if let Err(error) = self.connection.handle_bytes(now(), &mut self.input.bytes) {
+                    self.connection.close(Closed::Broken(error.to_string()));
+                }
+            }
+            Poll::Ready(Err(error)) => self.connection.close(broken(&error)),
+        }
+        true
+    }
+
+    fn pass_time(&mut self, cx: &mut Context<'_>, mut timer: Pin<&mut Sleep>) -> bool {
+        arm(timer.as_mut(), self.connection.poll_timeout());
+        let rang = timer.as_mut().poll(cx).is_ready();
+        if rang {
+            self.connection.handle_timeout(now());
+        }
+        rang
+    }
+
+    /// Hands out what happened: answers and progress to the caller, the rest to the owner.
+    fn deliver(&mut self) {
         while let Some(event) = self.connection.poll_event() {
             match event {
                 Event::Answer { call, outcome } => {
@@ -150,57 +251,10 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Driver<IO> {
                         listener(progress);
                     }
                 }
-                event => {
-                    let last = matches!(event, Event::Closed(_));
-                    if self.events.send(event).await.is_err() || last {
-                        return false;
-                    }
-                }
+                event => self.outlet.push(event),
             }
         }
-        true
     }
-}
-
-#[expect(clippy::too_many_arguments, reason = "the borrowed halves of one turn; a struct would only rename them")]
-fn poll_turn<IO: AsyncRead + AsyncWrite + Unpin>(
-    cx: &mut Context<'_>,
-    io: &mut IO,
-    output: &[u8],
-    commands: &mut mpsc::UnboundedReceiver<Command>,
-    batch: &mut Vec<Command>,
-    input: &mut BytesMut,
-    room: usize,
-    timer: Pin<&mut Sleep>,
-) -> Poll<Turn> {
-    // Commands first, so that all of them share the next write.
-    if let Poll::Ready(count) = commands.poll_recv_many(cx, batch, COMMANDS_PER_TURN) {
-        return Poll::Ready(Turn::Commands(count));
-    }
-    if !output.is_empty()
-        && let Poll::Ready(result) = Pin::new(&mut *io).poll_write(cx, output)
-    {
-        return Poll::Ready(Turn::Wrote(result));
-    }
-    if let Poll::Ready(result) = poll_read(cx, io, input, room) {
-        return Poll::Ready(Turn::Read(result));
-    }
-    timer.poll(cx).map(|()| Turn::Elapsed)
-}
-
-fn poll_read<IO: AsyncRead + Unpin>(
-    cx: &mut Context<'_>,
-    io: &mut IO,
-    input: &mut BytesMut,
-    room: usize,
-) -> Poll<io::Result<usize>> {
-    use bytes::BufMut;
-    if input.capacity() - input.len() < room / 2 {
-        input.reserve(room);
-    }
-    let mut space = input.limit(room);
-    let mut read = pin!(tokio::io::AsyncReadExt::read_buf(io, &mut space));
-    read.as_mut().poll(cx)
 }
 
 /// Moves the timer only when it would ring too late; ringing too early costs one idle turn.
@@ -212,7 +266,7 @@ fn arm(timer: Pin<&mut Sleep>, deadline: Option<Instant>) {
 }
 
 fn far_future() -> tokio::time::Instant {
-    tokio::time::Instant::now() + std::time::Duration::from_secs(365 * 86_400)
+    tokio::time::Instant::now() + Duration::from_secs(365 * 86_400)
 }
 
 fn broken(error: &io::Error) -> Closed {

@@ -5,17 +5,20 @@
 //! user has connected. Nothing is left to clean up after a crash but an empty directory.
 
 use std::collections::hash_map::RandomState;
+use std::ffi::OsString;
 use std::fs;
 use std::hash::{BuildHasher, Hasher};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt};
+use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, PermissionsExt};
+use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
 
+use rustix::net::sockopt;
 use tokio::net::{UnixListener, UnixStream};
 
-/// Bytes a socket path may have on every system we know (Linux has room for 107, macOS for 103).
+/// Bytes a socket path may have (Linux has room for 107, macOS and the rest for 103).
 const PATH_MAX: usize = if cfg!(target_os = "linux") { 107 } else { 103 };
-/// Kernel buffers in each direction, against mutual write stalls on large results.
+/// Kernel buffers in each direction, against mutual write stalls on large results (wire contract §1.1).
 const SOCKET_BUFFER: usize = 1 << 20;
 
 /// Why no socket could be offered.
@@ -51,13 +54,21 @@ pub enum EndpointError {
 pub struct Endpoint {
     listener: UnixListener,
     path: PathBuf,
+    /// Which file is ours; another one may have the name by the time it is to be removed.
+    file: FileId,
 }
+
+/// Device and inode. The inode is not given to another file while the listener is open.
+type FileId = (u64, u64);
 
 impl Endpoint {
     /// Listens on `path`. Missing directories are created for this user alone; a stale socket is replaced.
     ///
     /// # Errors
     /// See [`EndpointError`].
+    ///
+    /// # Panics
+    /// Outside a tokio runtime.
     pub fn bind(path: &Path) -> Result<Self, EndpointError> {
         let length = path.as_os_str().len();
         if length > PATH_MAX {
@@ -68,23 +79,26 @@ impl Endpoint {
             create_private(directory).map_err(failed)?;
         }
         remove_stale(path)?;
-        let listener = UnixListener::bind(path).map_err(failed)?;
-        Ok(Self { listener, path: path.into() })
+        let listener = UnixListener::bind(path).map_err(|source| match source.kind() {
+            // Someone took the name since it was looked at.
+            io::ErrorKind::AddrInUse => EndpointError::InUse(path.into()),
+            _ => failed(source),
+        })?;
+        fs::set_permissions(path, fs::Permissions::from_mode(0o600)).map_err(failed)?;
+        let file = file_id(path).map_err(failed)?;
+        Ok(Self { listener, path: path.into(), file })
     }
 
-    /// Listens on an unguessable name in the [`default_socket_path`] directory.
+    /// Listens on an unguessable name in the [`default_socket_path`] directory, which is made accessible to this user
+    /// alone.
     ///
     /// # Errors
     /// See [`EndpointError`].
+    ///
+    /// # Panics
+    /// Outside a tokio runtime.
     pub fn bind_default() -> Result<Self, EndpointError> {
-        let path = default_socket_path();
-        if let Some(directory) = path.parent()
-            && let Ok(found) = fs::symlink_metadata(directory)
-            && (found.uid() != rustix::process::getuid().as_raw() || !found.is_dir())
-        {
-            return Err(EndpointError::ForeignDirectory(directory.into()));
-        }
-        Self::bind(&path)
+        Self::bind_private(&default_socket_path())
     }
 
     /// Where it listens; what goes into `PROTOMCP_SOCKET`.
@@ -99,14 +113,16 @@ impl Endpoint {
     /// The system's, when accepting fails for good.
     pub async fn accept(&self) -> io::Result<UnixStream> {
         loop {
-            let (stream, _) = self.listener.accept().await?;
-            if stream.peer_cred()?.uid() != rustix::process::getuid().as_raw() {
+            let (stream, _) = match self.listener.accept().await {
+                // It connected and left before it was looked at.
+                Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => continue,
+                accepted => accepted?,
+            };
+            if stream.peer_cred()?.uid() != own_user() {
                 tracing::warn!("refused a connection of another user on {}", self.path.display());
                 continue;
             }
-            for set in
-                [rustix::net::sockopt::set_socket_send_buffer_size, rustix::net::sockopt::set_socket_recv_buffer_size]
-            {
+            for set in [sockopt::set_socket_send_buffer_size, sockopt::set_socket_recv_buffer_size] {
                 // A smaller buffer only costs speed.
                 let _smaller = set(&stream, SOCKET_BUFFER);
             }
@@ -115,9 +131,27 @@ impl Endpoint {
         }
     }
 
+    fn bind_private(path: &Path) -> Result<Self, EndpointError> {
+        if let Some(directory) = path.parent() {
+            let failed = |source| EndpointError::Io { path: path.into(), source };
+            create_private(directory).map_err(failed)?;
+            // Looked at after it was created: in a place where anyone may create it, someone else can have been faster.
+            let found = fs::symlink_metadata(directory).map_err(failed)?;
+            if !found.is_dir() || found.uid() != own_user() {
+                return Err(EndpointError::ForeignDirectory(directory.into()));
+            }
+            if found.mode() & 0o077 != 0 {
+                fs::set_permissions(directory, fs::Permissions::from_mode(0o700)).map_err(failed)?;
+            }
+        }
+        Self::bind(path)
+    }
+
     fn unlink(&self) {
-        // It may be gone already: accepted, or cleaned up by the user.
-        let _gone = fs::remove_file(&self.path);
+        // It may be gone already, or the name may have been taken over by the next generation's socket.
+        if file_id(&self.path).is_ok_and(|file| file == self.file) {
+            let _gone = fs::remove_file(&self.path);
+        }
     }
 }
 
@@ -128,18 +162,23 @@ impl Drop for Endpoint {
 }
 
 /// `$XDG_RUNTIME_DIR/pmcp/<pid>-<random>.sock`, or the same below `pmcp-<uid>` in the system's temporary directory,
-/// where the name `pmcp` alone could be taken by any user first.
+/// where the name `pmcp` alone could be taken by any user first. A relative `XDG_RUNTIME_DIR` is invalid by its
+/// specification and counts as absent.
 pub fn default_socket_path() -> PathBuf {
-    let directory = match std::env::var_os("XDG_RUNTIME_DIR").filter(|value| !value.is_empty()) {
-        Some(runtime) => PathBuf::from(runtime).join("pmcp"),
-        None => std::env::temp_dir().join(format!("pmcp-{}", rustix::process::getuid().as_raw())),
+    socket_path(std::env::var_os("XDG_RUNTIME_DIR"), &std::env::temp_dir())
+}
+
+fn socket_path(runtime: Option<OsString>, temporary: &Path) -> PathBuf {
+    let directory = match runtime.map(PathBuf::from).filter(|path| path.is_absolute()) {
+        Some(runtime) => runtime.join("pmcp"),
+        None => temporary.join(format!("pmcp-{}", own_user())),
     };
     // The hasher's keys come from the system's random source; the name has to be unguessable, not uniform.
     let random = RandomState::new().build_hasher().finish();
     directory.join(format!("{}-{random:016x}.sock", std::process::id()))
 }
 
-/// Creates a directory that only this user may enter; narrows nothing that exists, except our own.
+/// Creates a directory that only this user may enter; one that exists is left as it is.
 fn create_private(directory: &Path) -> io::Result<()> {
     if directory.is_dir() {
         return Ok(());
@@ -149,10 +188,37 @@ fn create_private(directory: &Path) -> io::Result<()> {
 
 /// Removes a socket nobody listens on; anything else under that name is left alone and reported.
 fn remove_stale(path: &Path) -> Result<(), EndpointError> {
-    let Ok(found) = fs::symlink_metadata(path) else { return Ok(()) };
-    let listened = || std::os::unix::net::UnixStream::connect(path).is_ok();
-    if !found.file_type().is_socket() || listened() {
+    let found = match fs::symlink_metadata(path) {
+        Ok(found) => found,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(source) => return Err(EndpointError::Io { path: path.into(), source }),
+    };
+    if !found.file_type().is_socket() || !is_abandoned(path) {
         return Err(EndpointError::InUse(path.into()));
     }
-    fs::remove_file(path).map_err(|source| EndpointError::Io { path: path.into(), source })
+    match fs::remove_file(path) {
+        Err(source) if source.kind() != io::ErrorKind::NotFound => Err(EndpointError::Io { path: path.into(), source }),
+        Ok(()) | Err(_) => Ok(()),
+    }
 }
+
+/// Whether nobody listens on the socket any more.
+///
+/// A stream connection would answer that too, but the listener, waiting for its one tool process, would take us for it.
+/// Connecting a datagram socket is refused in both cases, with a different error, and nobody notices.
+fn is_abandoned(path: &Path) -> bool {
+    let probe = UnixDatagram::unbound().and_then(|socket| socket.connect(path));
+    probe.is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused)
+}
+
+fn file_id(path: &Path) -> io::Result<FileId> {
+    let found = fs::symlink_metadata(path)?;
+    Ok((found.dev(), found.ino()))
+}
+
+fn own_user() -> u32 {
+    rustix::process::geteuid().as_raw()
+}
+
+#[cfg(test)]
+mod tests;

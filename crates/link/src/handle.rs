@@ -1,6 +1,6 @@
 //! The caller's end of a driven connection.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use protomcp_codec::Limits;
@@ -40,13 +40,15 @@ pub(crate) enum Command {
 
 /// A cheap handle to a driven connection. Clones speak over the same link.
 ///
-/// The queue to the driver needs no bound of its own: the driver never waits before it takes from it, and refuses what
+/// The queue to the driver needs no bound of its own: the driver waits for nothing before it takes from it, and refuses what
 /// exceeds [`Config::max_pending`] or [`Config::max_unwritten`].
 #[derive(Debug, Clone)]
 pub struct Link {
     commands: mpsc::UnboundedSender<Command>,
     ids: CallIds,
     limits: Arc<Limits>,
+    /// Why the driver has ended, for calls that come after.
+    ended: Arc<OnceLock<Closed>>,
 }
 
 /// What one call may take and who watches it.
@@ -57,6 +59,8 @@ pub struct Options {
 
 impl Options {
     /// Reports of the tool process while the call runs; without it the process is told that nobody listens.
+    ///
+    /// The listener runs on the link's own task: it hands the report on and returns, without waiting or panicking.
     pub fn on_progress(mut self, listener: impl FnMut(Progress) + Send + 'static) -> Self {
         self.on_progress = Some(Box::new(listener));
         self
@@ -71,9 +75,13 @@ impl std::fmt::Debug for Options {
 
 impl Link {
     /// A handle and the end that its driver reads.
-    pub(crate) fn new(config: &Config, ids: CallIds) -> (Self, mpsc::UnboundedReceiver<Command>) {
+    pub(crate) fn new(
+        config: &Config,
+        ids: CallIds,
+        ended: Arc<OnceLock<Closed>>,
+    ) -> (Self, mpsc::UnboundedReceiver<Command>) {
         let (commands, receiver) = mpsc::unbounded_channel();
-        (Self { commands, ids, limits: Arc::new(config.limits.clone()) }, receiver)
+        (Self { commands, ids, limits: Arc::new(config.limits.clone()), ended }, receiver)
     }
 
     /// Sends a request and waits for the answer it is owed, at most `patience` from the moment it is written. Dropping
@@ -135,15 +143,20 @@ impl Link {
         self.send(Command::Call { call, request, patience, answer: sender, on_progress: options.on_progress });
         let outcome = answer.await;
         guard.armed = false;
-        let answer = outcome.unwrap_or(Err(CallError::Closed(Closed::Here)))?;
+        let answer = outcome.unwrap_or_else(|_| Err(self.too_late()))?;
         if answer.inflated_size() <= INFLATE_INLINE {
             return answer.finish(&self.limits);
         }
         let limits = Arc::clone(&self.limits);
         match tokio::task::spawn_blocking(move || answer.finish(&limits)).await {
             Ok(finished) => finished,
-            Err(_) => Err(CallError::Closed(Closed::Here)),
+            // The runtime is shutting down.
+            Err(_) => Err(self.too_late()),
         }
+    }
+
+    fn too_late(&self) -> CallError {
+        CallError::Closed(self.ended.get().cloned().unwrap_or(Closed::Here))
     }
 
     /// A driver that has ended answers nothing; its callers see the dropped answer channel.

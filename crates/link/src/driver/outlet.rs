@@ -1,0 +1,122 @@
+//! The way of events to the owner.
+//!
+//! The driver must never wait for its owner: the owner may itself be waiting for a call, and calls have deadlines. So
+//! what does not fit the owner's queue waits here, and until the owner has caught up nothing is read from the socket.
+//! What one read can bring is bounded, so this is too, and no event is ever lost.
+
+use std::collections::VecDeque;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use protomcp_proto::ToolDefinition;
+use tokio::sync::mpsc;
+use tokio::sync::mpsc::error::TrySendError;
+
+use crate::event::Event;
+
+/// Events that may wait in the owner's queue.
+const EVENTS: usize = 1024;
+/// Bytes of messages that the owner may have before it is waited for.
+const EVENT_BYTES: usize = 64 << 20;
+
+type Waiting<T> = Pin<Box<dyn Future<Output = T> + Send>>;
+
+pub(super) struct Outlet {
+    queue: mpsc::Sender<Event>,
+    backlog: VecDeque<Event>,
+    /// Bytes that went to the owner since its queue was last seen empty, and the backlog's.
+    bytes: usize,
+    catching_up: Option<Waiting<()>>,
+    owner_left: Waiting<()>,
+}
+
+impl Outlet {
+    pub(super) fn new() -> (Self, mpsc::Receiver<Event>) {
+        let (queue, receiver) = mpsc::channel(EVENTS);
+        let watched = queue.clone();
+        let owner_left = Box::pin(async move { watched.closed().await });
+        (Self { queue, backlog: VecDeque::new(), bytes: 0, catching_up: None, owner_left }, receiver)
+    }
+
+    /// Sends an event, now or when there is room.
+    pub(super) fn push(&mut self, event: Event) {
+        if self.queue.capacity() == EVENTS && self.backlog.is_empty() {
+            self.bytes = 0;
+        }
+        self.bytes += size(&event);
+        if self.backlog.is_empty() {
+            match self.queue.try_send(event) {
+                Ok(()) | Err(TrySendError::Closed(_)) => {}
+                Err(TrySendError::Full(event)) => self.backlog.push_back(event),
+            }
+        } else {
+            self.backlog.push_back(event);
+        }
+    }
+
+    /// Whether the owner keeps up. When it does not, the task is woken once it has.
+    pub(super) fn poll_keeps_up(&mut self, cx: &mut Context<'_>) -> bool {
+        while !self.backlog.is_empty() || self.bytes > EVENT_BYTES {
+            let queue = &self.queue;
+            let emptied = self.catching_up.get_or_insert_with(|| {
+                let queue = queue.clone();
+                Box::pin(async move {
+                    // All permits at once means an empty queue; they are given back at once. An error means that the
+                    // owner left, which is watched for elsewhere.
+                    let _permits = queue.reserve_many(EVENTS).await.ok();
+                })
+            });
+            if emptied.as_mut().poll(cx).is_pending() {
+                return false;
+            }
+            self.catching_up = None;
+            self.bytes = 0;
+            let batch = self.backlog.len().min(EVENTS);
+            let events: Vec<_> = self.backlog.drain(..batch).collect();
+            for event in events {
+                self.bytes += size(&event);
+                // There is room for a batch, and nobody else sends.
+                let _left = self.queue.try_send(event);
+            }
+        }
+        true
+    }
+
+    /// Whether the owner dropped its end; if not, the task is woken when it does.
+    pub(super) fn poll_owner_left(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        self.owner_left.as_mut().poll(cx)
+    }
+
+    /// Waits until the owner has taken what is left, or is gone.
+    pub(super) async fn finish(self) {
+        let Self { queue, backlog, catching_up, .. } = self;
+        drop(catching_up);
+        for event in backlog {
+            if queue.send(event).await.is_err() {
+                return;
+            }
+        }
+    }
+}
+
+/// About how many bytes an event keeps alive beyond itself. Answers and progress never come here.
+fn size(event: &Event) -> usize {
+    match event {
+        Event::Asked { message, .. } | Event::Told(message) => message.encoded_len(),
+        Event::Listed(tools) => tools.iter().map(tool_size).sum(),
+        Event::Ready(handshake) => handshake.tools.iter().flatten().map(tool_size).sum(),
+        Event::HandshakeFailed(_)
+        | Event::ReloadFailed(_)
+        | Event::Answer { .. }
+        | Event::Progress { .. }
+        | Event::LateMiddleware(_)
+        | Event::Noticed(_)
+        | Event::Closed(_) => 0,
+    }
+}
+
+fn tool_size(tool: &ToolDefinition) -> usize {
+    let ToolDefinition { name, description, input_schema_json, output_schema_json, .. } = tool;
+    size_of::<ToolDefinition>() + name.len() + description.len() + input_schema_json.len() + output_schema_json.len()
+}

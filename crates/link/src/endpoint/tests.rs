@@ -1,0 +1,233 @@
+//! Real sockets in temporary folders.
+
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream as Client;
+
+use tempfile::{TempDir, tempdir};
+
+use super::*;
+
+fn mode(path: &Path) -> u32 {
+    fs::symlink_metadata(path).unwrap().mode() & 0o777
+}
+
+/// What binding in a fresh folder comes to, after `prepare` had its way with the path.
+fn bind_after(prepare: impl FnOnce(&Path)) -> (TempDir, Result<Endpoint, EndpointError>) {
+    let folder = tempdir().unwrap();
+    let path = folder.path().join("tool.sock");
+    prepare(&path);
+    let bound = Endpoint::bind(&path);
+    (folder, bound)
+}
+
+#[test]
+fn the_default_path_follows_the_runtime_directory() {
+    let own = format!("/temporary/pmcp-{}", own_user());
+    let table: &[(Option<&str>, &str)] =
+        &[(Some("/run/user/1"), "/run/user/1/pmcp"), (None, &own), (Some(""), &own), (Some("relative/run"), &own)];
+    for (runtime, directory) in table {
+        let path = socket_path(runtime.map(OsString::from), Path::new("/temporary"));
+        assert_eq!(path.parent().unwrap(), Path::new(directory), "{runtime:?}");
+    }
+}
+
+#[test]
+fn the_name_begins_with_the_pid_and_cannot_be_guessed() {
+    let name = || socket_path(None, Path::new("/t")).file_name().unwrap().to_str().unwrap().to_owned();
+    let (one, other) = (name(), name());
+    assert_ne!(one, other);
+    let random = one.strip_prefix(&format!("{}-", std::process::id())).unwrap().strip_suffix(".sock").unwrap();
+    assert_eq!(random.len(), 16);
+    assert!(random.bytes().all(|b| b.is_ascii_hexdigit()));
+}
+
+#[test]
+fn the_public_default_has_room_in_the_environment_of_this_process() {
+    let path = default_socket_path();
+    assert!(path.is_absolute());
+    assert!(path.to_str().unwrap().ends_with(".sock"));
+}
+
+#[tokio::test]
+async fn missing_directories_are_created_for_this_user_alone() {
+    let folder = tempdir().unwrap();
+    let path = folder.path().join("a/b/tool.sock");
+    let endpoint = Endpoint::bind(&path).unwrap();
+    assert_eq!(endpoint.path(), path);
+    assert_eq!(mode(&folder.path().join("a")), 0o700);
+    assert_eq!(mode(&folder.path().join("a/b")), 0o700);
+    assert_eq!(mode(&path), 0o600);
+}
+
+#[tokio::test]
+async fn a_directory_that_exists_is_left_as_it_is() {
+    let (folder, bound) = bind_after(|path| {
+        fs::set_permissions(path.parent().unwrap(), fs::Permissions::from_mode(0o755)).unwrap();
+    });
+    bound.unwrap();
+    assert_eq!(mode(folder.path()), 0o755);
+}
+
+#[tokio::test]
+async fn a_bare_file_name_needs_no_directory() {
+    // Bound where the process stands, which may be anywhere: only that it is not refused for its lack of a parent.
+    let name = format!("bare-{}.sock", std::process::id());
+    let endpoint = Endpoint::bind(Path::new(&name)).unwrap();
+    drop(endpoint);
+    assert!(!Path::new(&name).exists());
+}
+
+#[tokio::test]
+async fn a_stale_socket_is_replaced() {
+    let (_folder, bound) = bind_after(|path| {
+        // A listener that is closed leaves its file behind.
+        drop(std::os::unix::net::UnixListener::bind(path).unwrap());
+        assert!(path.exists());
+    });
+    let endpoint = bound.unwrap();
+    let _tool = Client::connect(endpoint.path()).unwrap();
+}
+
+#[tokio::test]
+async fn whatever_else_has_the_name_is_left_alone() {
+    for what in ["a file", "a directory", "a link"] {
+        let (folder, bound) = bind_after(|path| match what {
+            "a file" => fs::write(path, "precious").unwrap(),
+            "a directory" => fs::create_dir(path).unwrap(),
+            _ => std::os::unix::fs::symlink("/nowhere/at/all", path).unwrap(),
+        });
+        let path = folder.path().join("tool.sock");
+        let error = bound.unwrap_err();
+        assert!(matches!(&error, EndpointError::InUse(named) if *named == path), "{what}: {error}");
+        assert_eq!(error.to_string(), format!("{} is in use; choose another path with --socket", path.display()));
+        assert!(fs::symlink_metadata(&path).is_ok(), "{what} is gone");
+    }
+}
+
+#[tokio::test]
+async fn a_socket_someone_listens_on_is_refused_without_being_disturbed() {
+    let folder = tempdir().unwrap();
+    let path = folder.path().join("tool.sock");
+    let first = Endpoint::bind(&path).unwrap();
+    assert!(matches!(Endpoint::bind(&path).unwrap_err(), EndpointError::InUse(_)));
+
+    // The first one, waiting for its only connection, takes the tool for it and not the second one's look.
+    let mut tool = Client::connect(&path).unwrap();
+    tool.write_all(b"tool").unwrap();
+    drop(tool);
+    let mut accepted = first.accept().await.unwrap().into_std().unwrap();
+    accepted.set_nonblocking(false).unwrap();
+    let mut said = String::new();
+    accepted.read_to_string(&mut said).unwrap();
+    assert_eq!(said, "tool");
+}
+
+#[tokio::test]
+async fn a_live_datagram_socket_is_in_use_too() {
+    let mut alive = None;
+    let (_folder, bound) = bind_after(|path| alive = Some(UnixDatagram::bind(path).unwrap()));
+    assert!(matches!(bound.unwrap_err(), EndpointError::InUse(_)));
+}
+
+#[tokio::test]
+async fn a_path_that_does_not_fit_the_address_is_refused_with_its_length() {
+    let folder = tempdir().unwrap();
+    let room = PATH_MAX - folder.path().as_os_str().len() - 1;
+    let fits = folder.path().join("n".repeat(room));
+    drop(Endpoint::bind(&fits).unwrap());
+
+    let path = folder.path().join("n".repeat(room + 1));
+    let error = Endpoint::bind(&path).unwrap_err();
+    assert!(matches!(&error, EndpointError::PathTooLong { length, .. } if *length == PATH_MAX + 1));
+    assert!(error.to_string().contains("--socket"), "{error}");
+    assert!(!path.exists());
+}
+
+#[tokio::test]
+async fn a_directory_that_cannot_be_created_is_reported_with_the_path() {
+    let folder = tempdir().unwrap();
+    fs::write(folder.path().join("file"), "").unwrap();
+    let path = folder.path().join("file/tool.sock");
+    let error = Endpoint::bind(&path).unwrap_err();
+    assert!(matches!(&error, EndpointError::Io { path: named, .. } if *named == path), "{error:?}");
+}
+
+#[tokio::test]
+async fn the_socket_is_gone_once_the_tool_is_there() {
+    let (folder, bound) = bind_after(|_| {});
+    let endpoint = bound.unwrap();
+    let path = folder.path().join("tool.sock");
+    assert!(path.exists());
+    let _tool = Client::connect(&path).unwrap();
+    let _stream = endpoint.accept().await.unwrap();
+    assert!(!path.exists());
+}
+
+#[tokio::test]
+async fn the_socket_is_gone_with_its_endpoint() {
+    let (folder, bound) = bind_after(|_| {});
+    drop(bound.unwrap());
+    assert!(!folder.path().join("tool.sock").exists());
+}
+
+#[tokio::test]
+async fn an_old_endpoint_does_not_remove_the_socket_of_a_new_one() {
+    let (folder, bound) = bind_after(|_| {});
+    let path = folder.path().join("tool.sock");
+    let old = bound.unwrap();
+    let _tool = Client::connect(&path).unwrap();
+    let _stream = old.accept().await.unwrap();
+    let _new = Endpoint::bind(&path).unwrap();
+    drop(old);
+    assert!(path.exists());
+}
+
+#[tokio::test]
+async fn the_kernel_buffers_are_enlarged() {
+    let (_folder, bound) = bind_after(|_| {});
+    let endpoint = bound.unwrap();
+    let tool = Client::connect(endpoint.path()).unwrap();
+    let stream = endpoint.accept().await.unwrap();
+    let accepted =
+        (sockopt::socket_send_buffer_size(&stream).unwrap(), sockopt::socket_recv_buffer_size(&stream).unwrap());
+
+    // Systems cap what is asked for, so what another socket gets for the same request is the measure.
+    sockopt::set_socket_send_buffer_size(&tool, SOCKET_BUFFER).unwrap();
+    sockopt::set_socket_recv_buffer_size(&tool, SOCKET_BUFFER).unwrap();
+    let asked = (sockopt::socket_send_buffer_size(&tool).unwrap(), sockopt::socket_recv_buffer_size(&tool).unwrap());
+    assert_eq!(accepted, asked);
+}
+
+#[tokio::test]
+async fn our_own_directory_is_closed_to_others() {
+    let folder = tempdir().unwrap();
+    let directory = folder.path().join("pmcp");
+    fs::create_dir(&directory).unwrap();
+    fs::set_permissions(&directory, fs::Permissions::from_mode(0o777)).unwrap();
+    let _endpoint = Endpoint::bind_private(&directory.join("tool.sock")).unwrap();
+    assert_eq!(mode(&directory), 0o700);
+}
+
+#[tokio::test]
+async fn a_default_directory_that_is_not_ours_is_refused() {
+    let folder = tempdir().unwrap();
+    let elsewhere = folder.path().join("elsewhere");
+    fs::create_dir(&elsewhere).unwrap();
+    let link = folder.path().join("pmcp");
+    std::os::unix::fs::symlink(&elsewhere, &link).unwrap();
+    let error = Endpoint::bind_private(&link.join("tool.sock")).unwrap_err();
+    assert!(matches!(&error, EndpointError::ForeignDirectory(named) if *named == link), "{error}");
+    assert!(error.to_string().contains("XDG_RUNTIME_DIR"), "{error}");
+
+    // The root directory is root's; root itself has to give a folder away to see the refusal.
+    let foreign = if own_user() == 0 {
+        let given = folder.path().join("given");
+        fs::create_dir(&given).unwrap();
+        std::os::unix::fs::chown(&given, Some(65534), None).unwrap();
+        given
+    } else {
+        PathBuf::from("/")
+    };
+    let error = Endpoint::bind_private(&foreign.join("tool.sock")).unwrap_err();
+    assert!(matches!(&error, EndpointError::ForeignDirectory(named) if *named == foreign), "{error}");
+}
