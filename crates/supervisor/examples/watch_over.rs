@@ -1,24 +1,29 @@
 //! Runs a command under supervision: `cargo run --example watch_over -- sh -c 'echo hello; sleep 100'`.
 //!
 //! Prints what the command does. Ctrl-C stops it politely, a second one kills it; and if this program itself is killed
-//! with SIGKILL, nothing of the command stays behind. The exit code is that of the command.
+//! with SIGKILL, nothing of the command stays behind (with `--no-guardian`, only the command itself dies then). The exit
+//! code is that of the command.
 
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 use std::process::ExitCode;
 
-use protomcp_supervisor::{Command, Event, Process, Status, StopPolicy, guardian};
+use protomcp_supervisor::{Command, Event, Guardian, Process, Status, StopPolicy, guardian};
 
 fn main() -> ExitCode {
     // Before anything else: this program may have been started to be a guardian.
     guardian::run_if_requested();
 
-    let mut args = std::env::args_os().skip(1);
+    let mut args = std::env::args_os().skip(1).peekable();
+    let alone = args.next_if(|arg| arg == "--no-guardian").is_some();
     let Some(program) = args.next() else {
-        eprintln!("usage: watch_over PROGRAM [ARG ...]");
+        eprintln!("usage: watch_over [--no-guardian] PROGRAM [ARG ...]");
         return ExitCode::from(2);
     };
-    let command = Command::new(program).args(args);
+    let mut command = Command::new(program).args(args);
+    if alone {
+        command = command.guardian(Guardian::None);
+    }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     runtime.expect("a runtime needs no more than a few descriptors").block_on(watch_over(&command))
 }

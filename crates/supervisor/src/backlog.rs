@@ -1,15 +1,24 @@
 //! Events on their way to the owner, in order and in bounded memory.
 //!
 //! A process must never stall because its owner is slow to read its output, and its output must never fill the memory.
-//! So lines wait here up to [`MAX_BACKLOG`]; beyond that they are counted, and one line in their place says how many
-//! are missing. Events that are no lines are few, and always find room.
+//! So lines wait here up to [`MAX_BACKLOG`]; beyond that they are counted until there is room for many again, and one
+//! line in their place says how many are missing. Events that are no lines are few, and always find room.
+//!
+//! An owner who is merely busy should miss nothing, so reading pauses when the queue becomes crowded and the owner is
+//! brisk; see [`Scribe::pace`](crate::scribe::Scribe::pace).
 
 use std::collections::VecDeque;
 
 use crate::event::{Event, Stream};
 
-/// The most that unread lines may occupy: 1 MiB of text and bookkeeping.
-pub const MAX_BACKLOG: usize = 1024 * 1024;
+/// The most that unread lines may occupy: 4 MiB of text and bookkeeping.
+pub const MAX_BACKLOG: usize = 4 * 1024 * 1024;
+
+/// From here on it is worth a pause. What a pipe holds fits between this and the maximum.
+const CROWDED: usize = MAX_BACKLOG / 4;
+
+/// Below this the owner has caught up.
+const RELIEVED: usize = MAX_BACKLOG / 16;
 
 /// What an unread line costs beyond its text, so that a flood of empty lines is bounded too.
 const LINE_COST: usize = 64;
@@ -29,13 +38,20 @@ struct LeftOut {
     stderr: u64,
 }
 
+impl LeftOut {
+    fn any(&self) -> bool {
+        self.stdout > 0 || self.stderr > 0
+    }
+}
+
 impl Backlog {
     /// Queues a line, or counts it where there is no room.
     pub(crate) fn push_line(&mut self, stream: Stream, text: String) {
         if self.closed {
             return;
         }
-        if self.cost + text.len() + LINE_COST > MAX_BACKLOG {
+        let full = self.cost + text.len() + LINE_COST > MAX_BACKLOG;
+        if full || (self.left_out.any() && !self.is_relieved()) {
             match stream {
                 Stream::Stdout => self.left_out.stdout += 1,
                 Stream::Stderr => self.left_out.stderr += 1,
@@ -67,12 +83,17 @@ impl Backlog {
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.events.is_empty() && self.left_out.stdout == 0 && self.left_out.stderr == 0
+        self.events.is_empty() && !self.left_out.any()
     }
 
-    /// Whether it is time to let the owner run before more is read.
+    /// Whether the owner is so far behind that a pause is worth it.
     pub(crate) fn is_crowded(&self) -> bool {
-        self.cost > MAX_BACKLOG / 2
+        self.cost > CROWDED
+    }
+
+    /// Whether the owner has caught up.
+    pub(crate) fn is_relieved(&self) -> bool {
+        self.cost < RELIEVED
     }
 
     /// Nobody listens any more: forgets everything, now and from now on.
@@ -140,15 +161,24 @@ mod tests {
             backlog.push_line(Stream::Stderr, "y".repeat(2000));
         }
         backlog.push_line(Stream::Stdout, "z".repeat(2000));
-        assert!(backlog.pop().is_some() && backlog.pop().is_some());
+        let (mut popped, mut left_out) = (0, 1);
+        loop {
+            popped += backlog.pop().iter().count();
+            if backlog.is_relieved() {
+                break;
+            }
+            backlog.push_line(Stream::Stdout, "no room for one is room for none".into());
+            left_out += 1;
+        }
         backlog.push_line(Stream::Stdout, "after".into());
 
         let rest = drain(&mut backlog);
-        assert_eq!(rest.len(), room - 2 + 3);
+        let notice = format!("[{left_out} lines of stdout were left out here: written faster than read]");
+        assert_eq!(rest.len(), room - popped + 3);
         assert_eq!(
-            rest[room - 2..],
+            rest[room - popped..],
             [
-                line(Stream::Stdout, "[1 line of stdout was left out here: written faster than read]"),
+                line(Stream::Stdout, &notice),
                 line(Stream::Stderr, "[3 lines of stderr were left out here: written faster than read]"),
                 line(Stream::Stdout, "after"),
             ]

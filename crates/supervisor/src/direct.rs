@@ -112,9 +112,13 @@ impl Hold {
     pub(crate) fn kill(&self) {
         let running = self.lock();
         if *running {
-            // As long as the process lives, what it started can be found, in whatever group.
+            // As long as the process is there, what it started can be found, in whatever group. Stopped, it starts
+            // nothing new meanwhile.
             #[cfg(target_os = "linux")]
-            crate::guardian::descendants::kill_below(self.pid);
+            {
+                let _ = rustix::process::kill_process(self.pid, Signal::STOP);
+                crate::guardian::descendants::kill_below(self.pid);
+            }
             let _ = kill_process_group(self.pid, Signal::KILL);
         }
     }

@@ -8,7 +8,6 @@ use tokio::io::AsyncRead;
 use tokio::process::{ChildStderr, ChildStdout};
 use tokio::sync::{mpsc, watch};
 
-use crate::backlog::Backlog;
 use crate::event::{Event, Stream};
 use crate::exit::{Exit, Status};
 use crate::launch::{Launched, Reports};
@@ -16,7 +15,7 @@ use crate::leash::Leash;
 use crate::lifecycle::{Effect, Input, Lifecycle, Notice};
 use crate::output::Output;
 use crate::policy::StopPolicy;
-use crate::tail::Tail;
+use crate::scribe::Scribe;
 
 /// What the owner asks for; each includes the ones before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -53,7 +52,8 @@ pub(crate) fn start(
         leash: leash.clone(),
         stdout: Output::new(Stream::Stdout, ChildStdout::from_std(stdout)?),
         stderr: Output::new(Stream::Stderr, ChildStderr::from_std(stderr)?),
-        scribe: Scribe { pid, backlog: Backlog::default(), tail: Tail::default() },
+        scribe: Scribe::default(),
+        pid,
         end: None,
     };
     driver.tell(Input::Spawned);
@@ -68,6 +68,7 @@ struct Driver {
     stdout: Output<ChildStdout>,
     stderr: Output<ChildStderr>,
     scribe: Scribe,
+    pid: u32,
     end: Option<End>,
 }
 
@@ -81,7 +82,7 @@ impl Driver {
     async fn run(mut self, mut reports: Reports, mut asked: watch::Receiver<Ask>, events: mpsc::Sender<Event>) {
         let mut owned = true;
         while self.end.is_none() {
-            let deadline = self.lifecycle.deadline();
+            let (deadline, held) = (self.lifecycle.deadline(), self.scribe.held());
             tokio::select! {
                 sent = self.scribe.deliver(&events) => self.scribe.heed(sent),
                 changed = asked.changed(), if owned => match changed {
@@ -97,15 +98,16 @@ impl Driver {
                 },
                 ended = reports.ended() => self.mark_end(ended),
                 () = at(deadline) => self.tell(Input::Elapsed),
-                read = self.stdout.read() => { self.scribe.write(&mut self.stdout, read); }
-                read = self.stderr.read() => { self.scribe.write(&mut self.stderr, read); }
+                () = at(held) => self.scribe.release(),
+                read = self.stdout.read(), if held.is_none() => { self.scribe.write(&mut self.stdout, read); }
+                read = self.stderr.read(), if held.is_none() => { self.scribe.write(&mut self.stderr, read); }
             }
-            self.scribe.give_way().await;
+            self.scribe.pace();
         }
         self.drain(&mut reports, &events).await;
         self.farewell();
         let Self { mut scribe, leash, .. } = self;
-        while !scribe.backlog.is_empty() {
+        while !scribe.has_told_all() {
             let sent = scribe.deliver(&events).await;
             scribe.heed(sent);
         }
@@ -121,14 +123,16 @@ impl Driver {
         let deadline = Some(Instant::now() + DRAIN);
         let mut gone = false;
         while !(self.stdout.has_ended() && self.stderr.has_ended() && gone) {
+            let held = self.scribe.held();
             tokio::select! {
                 sent = self.scribe.deliver(events) => self.scribe.heed(sent),
                 () = reports.closed(), if !gone => gone = true,
-                read = self.stdout.read() => { self.scribe.write(&mut self.stdout, read); }
-                read = self.stderr.read() => { self.scribe.write(&mut self.stderr, read); }
+                () = at(held) => self.scribe.release(),
+                read = self.stdout.read(), if held.is_none() => { self.scribe.write(&mut self.stdout, read); }
+                read = self.stderr.read(), if held.is_none() => { self.scribe.write(&mut self.stderr, read); }
                 () = at(deadline) => break,
             }
-            self.scribe.give_way().await;
+            self.scribe.pace();
         }
         read_rest(&mut self.stdout, &mut self.scribe).await;
         read_rest(&mut self.stderr, &mut self.scribe).await;
@@ -144,7 +148,7 @@ impl Driver {
 
     fn mark_end(&mut self, ended: io::Result<Status>) {
         let status = ended.unwrap_or_else(|error| {
-            tracing::warn!(pid = self.scribe.pid, %error, "the end of a process was not reported");
+            tracing::warn!(pid = self.pid, %error, "the end of a process was not reported");
             self.leash.sweep();
             Status::Unknown
         });
@@ -157,10 +161,10 @@ impl Driver {
             match effect {
                 // A driver is only made for a process that runs.
                 Effect::Spawn | Effect::Announce(Notice::SpawnFailed(_)) => {}
-                Effect::CloseLink => self.scribe.backlog.push(Event::CloseLink),
+                Effect::CloseLink => self.scribe.tell(Event::CloseLink),
                 Effect::Terminate => self.leash.terminate(),
                 Effect::Kill => self.leash.kill(),
-                Effect::Announce(Notice::Started) => self.scribe.backlog.push(Event::Started { pid: self.scribe.pid }),
+                Effect::Announce(Notice::Started) => self.scribe.tell(Event::Started { pid: self.pid }),
                 Effect::Announce(Notice::Exited(status)) => self.end = Some(End { status, at: now }),
             }
         }
@@ -168,55 +172,9 @@ impl Driver {
 
     fn farewell(&mut self) {
         let Some(End { status, at }) = self.end else { return };
-        let stderr_tail = std::mem::take(&mut self.scribe.tail).into_lines();
+        let stderr_tail = self.scribe.take_tail();
         let uptime = at.saturating_duration_since(self.started);
-        self.scribe.backlog.push(Event::Exited(Exit { status, stderr_tail, uptime }));
-    }
-}
-
-/// Writes down what the process says, and passes it on.
-struct Scribe {
-    pid: u32,
-    backlog: Backlog,
-    tail: Tail,
-}
-
-impl Scribe {
-    fn write<R: AsyncRead + Unpin>(&mut self, output: &mut Output<R>, read: io::Result<usize>) -> usize {
-        let stream = output.stream();
-        output.take(read, |line| self.note(stream, line))
-    }
-
-    fn note(&mut self, stream: Stream, line: String) {
-        if stream == Stream::Stderr {
-            self.tail.push(&line);
-        }
-        self.backlog.push_line(stream, line);
-    }
-
-    /// Hands on the next event when the owner has room for it. Never returns while there is none. Cancel-safe.
-    async fn deliver(&mut self, events: &mpsc::Sender<Event>) -> Result<(), mpsc::error::SendError<()>> {
-        if self.backlog.is_empty() {
-            return std::future::pending().await;
-        }
-        let room = events.reserve().await?;
-        if let Some(event) = self.backlog.pop() {
-            room.send(event);
-        }
-        Ok(())
-    }
-
-    fn heed(&mut self, sent: Result<(), mpsc::error::SendError<()>>) {
-        if sent.is_err() {
-            self.backlog.close();
-        }
-    }
-
-    /// Lets the owner run before its lines are left out for want of a turn.
-    async fn give_way(&self) {
-        if self.backlog.is_crowded() {
-            tokio::task::yield_now().await;
-        }
+        self.scribe.tell(Event::Exited(Exit { status, stderr_tail, uptime }));
     }
 }
 

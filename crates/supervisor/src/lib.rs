@@ -63,6 +63,7 @@ mod output;
 mod policy;
 mod process;
 mod restart;
+mod scribe;
 mod tail;
 
 pub use backlog::MAX_BACKLOG;

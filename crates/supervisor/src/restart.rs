@@ -6,7 +6,8 @@
 
 use std::time::{Duration, Instant};
 
-/// The numbers of [`Restart`].
+/// The numbers of [`Restart`]. With the defaults the pauses are 0.25, 0.5, 1 and 2 s, and the fifth failure is the last;
+/// the cap matters to those who want more attempts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Backoff {
     /// The pause after the first failure; each further one doubles it. Default 0.25 s.

@@ -1,0 +1,163 @@
+//! A bridge that is killed with SIGKILL at any moment leaves nothing alive.
+//!
+//! The bridge is the example program, a process of its own that can be killed; whoever it leaves behind is found by a
+//! mark in the environment.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+
+use crate::support::{Mark, is_alive, signal, watch_over};
+
+/// A bridge in miniature that runs a script, and the lines it prints.
+fn bridge(mark: &Mark, options: &[&str], script: &str) -> Child {
+    let mut command = Command::new(watch_over());
+    command.args(options).args(["sh", "-c", script]).stdout(Stdio::piped()).stdin(Stdio::null());
+    mark.on_std(&mut command);
+    command.spawn().unwrap()
+}
+
+/// Returns what the bridge prints after that line; while it is held, the bridge can go on printing.
+fn wait_for_line(bridge: &mut Child, wanted: &str) -> impl Iterator<Item = String> + use<> {
+    let mut lines = BufReader::new(bridge.stdout.take().unwrap()).lines().map(Result::unwrap);
+    assert!(lines.any(|line| line.ends_with(wanted)), "the bridge never printed {wanted:?}");
+    lines
+}
+
+fn kill(mut bridge: Child) -> Instant {
+    bridge.kill().unwrap();
+    bridge.wait().unwrap();
+    Instant::now()
+}
+
+/// The promise is two seconds; a guardian needs milliseconds.
+fn assert_gone_soon(mark: &Mark, since: Instant) {
+    mark.wait_until_gone();
+    let took = since.elapsed();
+    assert!(took < Duration::from_secs(20), "it took {took:?}");
+}
+
+/// Everything a descendant can do to get away: another session, a double fork without descriptors, no attention to
+/// signals, and no pause.
+const ESCAPE_ARTISTS: &str = r#"
+    setsid sh -c 'echo one > /dev/null; exec sleep 1001' &
+    ( ( exec setsid sleep 1002 <&- >&- 2>&- ) & )
+    sh -c 'trap "" HUP INT TERM QUIT; while :; do :; done' busyloop &
+    sh -c 'sh -c "sleep 1003 & wait" & wait' &
+    echo up
+    wait
+"#;
+
+fn all_artists_are_on_stage(bearers: &[(u32, String)]) -> bool {
+    let count = |text: &str| bearers.iter().filter(|(_, line)| line.starts_with(text)).count();
+    count("sleep 1001") == 1
+        && count("sleep 1002") == 1
+        && count("sleep 1003") == 1
+        && bearers.iter().any(|(_, line)| line.ends_with("busyloop "))
+}
+
+#[test]
+fn nothing_outlives_a_killed_bridge_in_twenty_rounds() {
+    for _ in 0..20 {
+        let mark = Mark::new();
+        let mut bridge = bridge(&mark, &[], ESCAPE_ARTISTS);
+        let _lines = wait_for_line(&mut bridge, "up");
+        mark.wait_for("all are on stage", all_artists_are_on_stage);
+        assert_gone_soon(&mark, kill(bridge));
+    }
+}
+
+#[test]
+fn nothing_outlives_a_bridge_that_is_killed_while_it_starts() {
+    for step in 0..40 {
+        let mark = Mark::new();
+        let bridge = bridge(&mark, &[], ESCAPE_ARTISTS);
+        std::thread::sleep(Duration::from_micros(step * 150));
+        assert_gone_soon(&mark, kill(bridge));
+    }
+}
+
+#[test]
+fn nothing_outlives_a_tool_process_that_ends_while_its_bridge_lives() {
+    let mark = Mark::new();
+    let script = format!("{}\n", ESCAPE_ARTISTS.replace("    wait\n", "    read line < \"$GATE\"\n    exit 7\n"));
+    let folder = tempfile::tempdir().unwrap();
+    let gate = folder.path().join("gate");
+    assert!(Command::new("mkfifo").arg(&gate).status().unwrap().success());
+    let mut command = Command::new(watch_over());
+    command.args(["sh", "-c", &script]).env("GATE", &gate).stdout(Stdio::null()).stdin(Stdio::null());
+    mark.on_std(&mut command);
+    let mut bridge = command.spawn().unwrap();
+    mark.wait_for("all are on stage", all_artists_are_on_stage);
+    std::fs::write(&gate, "go\n").unwrap();
+    assert_eq!(bridge.wait().unwrap().code(), Some(7));
+    mark.wait_until_gone();
+}
+
+#[test]
+fn a_family_that_never_stands_still_is_caught() {
+    let folder = tempfile::tempdir().unwrap();
+    let runner = folder.path().join("runner");
+    // Every few milliseconds each runner is another process, a child of nobody.
+    std::fs::write(&runner, "#!/bin/sh\nsleep 0.002\n( \"$0\" & )\nexit 0\n").unwrap();
+    assert!(Command::new("chmod").arg("755").arg(&runner).status().unwrap().success());
+    let mark = Mark::new();
+    let script = format!("for i in 1 2 3 4; do ( {} & ); done; echo up; sleep 1000", runner.display());
+    let mut bridge = bridge(&mark, &[], &script);
+    let _lines = wait_for_line(&mut bridge, "up");
+    std::thread::sleep(Duration::from_millis(50));
+    assert_gone_soon(&mark, kill(bridge));
+    // Nobody is between two lives either.
+    for _ in 0..20 {
+        std::thread::sleep(Duration::from_millis(2));
+        assert_eq!(mark.bearers(), []);
+    }
+}
+
+#[test]
+fn a_terminal_interrupt_meets_the_bridge_alone() {
+    let mark = Mark::new();
+    let script = "trap 'echo interrupted' INT; echo up; while :; do sleep 0.01; done";
+    let mut command = Command::new(watch_over());
+    command.args(["sh", "-c", script]).stdout(Stdio::piped()).stdin(Stdio::null());
+    mark.on_std(&mut command);
+    std::os::unix::process::CommandExt::process_group(&mut command, 0);
+    let mut bridge = command.spawn().unwrap();
+    let lines = wait_for_line(&mut bridge, "up");
+    let group = rustix::process::Pid::from_child(&bridge);
+    rustix::process::kill_process_group(group, Signal::INT).unwrap();
+    let rest: Vec<String> = lines.collect();
+    assert_eq!(rest[0], "stopping", "the bridge heard it");
+    assert!(!rest.iter().any(|line| line.contains("interrupted")), "the tool process heard it: {rest:#?}");
+    bridge.wait().unwrap();
+    mark.wait_until_gone();
+}
+
+#[test]
+fn without_a_guardian_the_tool_process_dies_with_its_bridge() {
+    for _ in 0..5 {
+        let mark = Mark::new();
+        let mut bridge = bridge(&mark, &["--no-guardian"], "echo up; exec sleep 1000");
+        let _lines = wait_for_line(&mut bridge, "up");
+        assert_gone_soon(&mark, kill(bridge));
+    }
+}
+
+#[test]
+fn without_a_guardian_nothing_below_outlives_a_kill_while_the_bridge_lives() {
+    let mark = Mark::new();
+    let script = "setsid sleep 1001 & echo up; wait";
+    let mut bridge = bridge(&mark, &["--no-guardian"], script);
+    let _lines = wait_for_line(&mut bridge, "up");
+    mark.wait_for("the child is there", |bearers| bearers.iter().any(|(_, line)| line.starts_with("sleep 1001")));
+    // A polite bridge: interrupted twice, it kills.
+    let pid = bridge.id();
+    while is_alive(pid) {
+        signal(pid, Signal::INT);
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    bridge.wait().unwrap();
+    mark.wait_until_gone();
+}

@@ -1,0 +1,208 @@
+//! How processes start, and how their ends are reported.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use protomcp_supervisor::{Command, Event, Guardian, Process, SpawnError, Status, StopPolicy, Stream};
+
+use crate::support::{
+    Mark, both, descriptors, expect_line, guarded, lines_of, patient, rest, run, shell, spawn, spawn_with, stat,
+    watch_over,
+};
+
+#[tokio::test]
+async fn exit_codes_and_signals_are_reported_as_they_were() {
+    let table = [
+        ("exit 0", Status::Code(0)),
+        ("exit 1", Status::Code(1)),
+        ("exit 255", Status::Code(255)),
+        ("kill -KILL $$", Status::Signal(9)),
+        ("kill -TERM $$", Status::Signal(15)),
+        ("ulimit -c 0; kill -SEGV $$", Status::Signal(11)),
+    ];
+    for guardian in both() {
+        for (script, status) in table {
+            let (_, exit) = run(&shell(script).guardian(guardian.clone())).await;
+            assert_eq!(exit.status, status, "{script} with {guardian:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_a_user_can_correct_has_a_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let plain = folder.path().join("plain");
+    fs::write(&plain, "not a program").unwrap();
+    let orphaned = folder.path().join("orphaned");
+    fs::write(&orphaned, "#!/no/such/interpreter\n").unwrap();
+    fs::set_permissions(&orphaned, fs::Permissions::from_mode(0o755)).unwrap();
+    let missing = folder.path().join("missing");
+
+    for guardian in both() {
+        let fail = async |command: Command| {
+            Process::spawn(&command.guardian(guardian.clone()), StopPolicy::default()).await.unwrap_err()
+        };
+        let error = fail(Command::new("no-such-program-anywhere")).await;
+        assert!(
+            matches!(&error, SpawnError::NotFound { program } if program == "no-such-program-anywhere"),
+            "{error:?}"
+        );
+        assert_eq!(error.to_string(), "program not found: no-such-program-anywhere");
+
+        let error = fail(Command::new(&orphaned)).await;
+        assert!(matches!(error, SpawnError::NotFound { .. }), "{error:?}");
+
+        let error = fail(Command::new(&plain)).await;
+        assert!(matches!(error, SpawnError::PermissionDenied { .. }), "{error:?}");
+
+        let error = fail(Command::new("true").current_dir(&missing)).await;
+        assert!(matches!(&error, SpawnError::Directory { directory, .. } if *directory == missing), "{error:?}");
+
+        let error = fail(Command::new("true").current_dir(&plain)).await;
+        assert!(matches!(&error, SpawnError::Directory { .. }), "{error:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_guardian_that_is_none_is_an_error_and_leaves_nothing() {
+    let mark = Mark::new();
+    for guardian in ["/bin/true", "/bin/cat", "/no/such/guardian"] {
+        let command = mark.on(shell("sleep 1000").guardian(Guardian::Program(guardian.into())));
+        let error = Process::spawn(&command, StopPolicy::default()).await.unwrap_err();
+        assert!(matches!(error, SpawnError::Guardian { .. }), "{guardian}: {error:?}");
+    }
+    mark.wait_until_gone();
+}
+
+#[tokio::test]
+async fn without_a_word_from_main_there_is_no_guardian() {
+    // This test program never called `run_if_requested`.
+    let mark = Mark::new();
+    let (process, mut events) = spawn(&mark.on(shell("echo up; sleep 1000"))).await;
+    expect_line(&mut events, "up").await;
+    assert_eq!(stat(process.pid()).unwrap()[1], std::process::id().to_string());
+    process.kill();
+    rest(&mut events).await;
+}
+
+#[tokio::test]
+async fn arguments_environment_and_directory_arrive() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path().canonicalize().unwrap();
+    for guardian in both() {
+        let script = r#"printf '%s\n' "$@"; echo "$GREETING"; pwd; cat; [ "$HOME" ] && echo inherited"#;
+        let command = shell(script)
+            .args(["name", "--", "--cwd", "a b", "", "ü"])
+            .env("GREETING", "hello")
+            .current_dir(&folder)
+            .guardian(guardian);
+        let (events, exit) = run(&command).await;
+        assert_eq!(exit.status, Status::Code(0));
+        assert_eq!(
+            lines_of(&events, Stream::Stdout),
+            ["--", "--cwd", "a b", "", "ü", "hello", folder.to_str().unwrap(), "inherited"]
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_relative_program_is_found_in_the_directory_it_starts_in() {
+    let folder = tempfile::tempdir().unwrap();
+    let tool = folder.path().join("tool");
+    fs::write(&tool, "#!/bin/sh\necho found\n").unwrap();
+    fs::set_permissions(&tool, fs::Permissions::from_mode(0o755)).unwrap();
+    for guardian in both() {
+        let command = Command::new("./tool").current_dir(folder.path()).guardian(guardian);
+        let (events, _) = run(&command).await;
+        assert_eq!(lines_of(&events, Stream::Stdout), ["found"]);
+    }
+}
+
+#[tokio::test]
+async fn a_process_has_three_descriptors_whatever_the_bridge_has_open() {
+    // One that every careless child would inherit.
+    let leaky = rustix::io::dup(rustix::stdio::stdout()).unwrap();
+    for guardian in both() {
+        let mark = Mark::new();
+        let command = mark.on(shell("echo up; exec sleep 1000").guardian(guardian.clone()));
+        let (first, mut events) = spawn(&command).await;
+        let (second, mut others) = spawn(&command).await;
+        expect_line(&mut events, "up").await;
+        expect_line(&mut others, "up").await;
+        mark.wait_for("both are asleep", |bearers| {
+            bearers.iter().filter(|(_, line)| line.starts_with("sleep")).count() == 2
+        });
+        for process in [&first, &second] {
+            assert_eq!(descriptors(process.pid()), [0, 1, 2], "{guardian:?}");
+        }
+        for guardian in mark.bearers_of("protomcp-guardian") {
+            // The three standard ones, the socket and the signals.
+            assert_eq!(descriptors(guardian), [0, 1, 2, 3, 4]);
+        }
+    }
+    drop(leaky);
+}
+
+#[tokio::test]
+async fn a_process_leads_its_group_and_with_a_guardian_has_no_terminal() {
+    let ours = stat(std::process::id()).unwrap();
+    for guardian in both() {
+        let (process, mut events) = spawn(&shell("echo up; sleep 1000").guardian(guardian.clone())).await;
+        expect_line(&mut events, "up").await;
+        let [_, parent, group, session, ..] = &stat(process.pid()).unwrap()[..] else { panic!() };
+        assert_eq!(*group, process.pid().to_string());
+        if guardian != Guardian::None {
+            assert_eq!(session, parent, "the guardian leads the session");
+            assert_ne!(*session, ours[3]);
+            let name = fs::read_to_string(format!("/proc/{parent}/comm")).unwrap();
+            assert_eq!(name.trim(), "protomcp-guardi");
+        }
+    }
+}
+
+#[tokio::test]
+async fn signals_that_the_bridge_ignores_or_blocks_are_not_inherited() {
+    for options in ["", "--no-guardian"] {
+        let inner = r"grep -E '^Sig(Ign|Blk)' /proc/self/status";
+        let script =
+            format!("trap '' HUP INT TERM CHLD USR1; exec {} {options} sh -c \"{inner}\"", watch_over().display());
+        let (events, exit) = run(&shell(&script)).await;
+        let lines = lines_of(&events, Stream::Stdout).join("\n");
+        assert_eq!(exit.status, Status::Code(0), "{lines}");
+        for (_, mask) in lines.lines().filter_map(|line| line.strip_prefix("stdout: ")?.split_once('\t')) {
+            // Signals 32 and 33 are the C library's own business, and it ignores them when it spawns.
+            assert_eq!(u64::from_str_radix(mask, 16).unwrap() & !(0b11 << 31), 0, "{lines}");
+        }
+        assert_eq!(lines.matches("Sig").count(), 2, "{lines}");
+    }
+}
+
+#[tokio::test]
+async fn a_start_that_is_abandoned_leaves_nothing() {
+    for guardian in both() {
+        let mark = Mark::new();
+        let command = mark.on(shell("sleep 1000").guardian(guardian));
+        for _ in 0..5 {
+            // Polled once: begun, and hardly ever finished.
+            drop(tokio::time::timeout(std::time::Duration::ZERO, Process::spawn(&command, patient())).await);
+        }
+        mark.wait_until_gone();
+    }
+}
+
+#[tokio::test]
+async fn uptime_is_the_time_between_start_and_end() {
+    for guardian in both() {
+        let (_, exit) = run(&shell("sleep 0.2").guardian(guardian)).await;
+        assert!((150..20_000).contains(&exit.uptime.as_millis()), "{:?}", exit.uptime);
+    }
+}
+
+#[tokio::test]
+async fn the_end_is_the_last_event_and_the_start_the_first() {
+    let (process, mut events) = spawn_with(&shell("echo only").guardian(guarded()), patient()).await;
+    let (all, exit) = rest(&mut events).await;
+    assert_eq!(all, [Event::Line { stream: Stream::Stdout, text: "only".into() }]);
+    assert_eq!(exit.to_string(), "exited with status 0");
+    drop(process);
+}
