@@ -1,6 +1,7 @@
 //! The convenient way to write a server: one method per request.
 
 use std::future::Future;
+use std::sync::Arc;
 
 use protomcp_types::{CallTool, CallToolResult, ErrorObject, ListTools, ListToolsResult, Method};
 
@@ -42,5 +43,36 @@ pub trait Handler: Send + Sync + 'static {
     /// See [`crate::Service::session_closed`].
     fn session_closed(&self, session: SessionId) {
         let _ = session;
+    }
+}
+
+/// Lets a handler be shared with whoever else needs it.
+impl<H: Handler> Handler for Arc<H> {
+    fn info(&self) -> ServerInfo {
+        H::info(self)
+    }
+
+    fn list_tools(
+        &self,
+        request: ListTools,
+        context: Context,
+    ) -> impl Future<Output = Result<ListToolsResult, ErrorObject>> + Send {
+        H::list_tools(self, request, context)
+    }
+
+    fn call_tool(
+        &self,
+        call: CallTool,
+        context: Context,
+    ) -> impl Future<Output = Result<CallToolResult, ErrorObject>> + Send {
+        H::call_tool(self, call, context)
+    }
+
+    fn session_opened(&self, session: &SessionView) {
+        H::session_opened(self, session);
+    }
+
+    fn session_closed(&self, session: SessionId) {
+        H::session_closed(self, session);
     }
 }

@@ -1,0 +1,161 @@
+//! How a session ends.
+
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use protomcp_mcp::transport::TransportError;
+use protomcp_mcp::{Limits, ServeError};
+
+use super::transcript::{Stage, call, check, run};
+
+#[test]
+fn calls_finish_after_the_host_has_closed_its_end() {
+    check(&[
+        "→ hello",
+        r#"→ {"id":1,"method":"tools/call","params":{"name":"sleep 4000"}}"#,
+        r#"→ {"id":2,"method":"tools/call","params":{"name":"change"}}"#,
+        "→ end",
+        r#"← {"id":2,"result":{"content":[{"type":"text","text":"done"}]}}"#,
+        r#"← {"method":"notifications/tools/list_changed"}"#,
+        r#"← {"id":1,"result":{"content":[{"type":"text","text":"done"}]}}"#,
+        "← end",
+    ]);
+}
+
+#[test]
+fn a_conversation_that_is_piped_in_is_answered_to_its_end() {
+    let piped = [
+        super::transcript::initialize("2025-11-25"),
+        r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#.to_owned(),
+        r#"{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"cursor":""}}"#.to_owned(),
+        r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"echo"}}"#.to_owned(),
+    ];
+    run(async {
+        let stage = Stage::new(Limits::default());
+        let mut host = stage.connect();
+        host.send(&piped.join("\n")).await;
+        host.end().await;
+        assert!(host.next().await.unwrap().contains("protocolVersion"));
+        host.steps(&[
+            r#"← {"id":1,"result":{"tools":[]}}"#,
+            r#"← {"id":2,"result":{"content":[{"type":"text","text":"echo"}],"structuredContent":{}}}"#,
+            "← end",
+        ])
+        .await;
+        assert_eq!(stage.tools.opened.load(Ordering::SeqCst), 1);
+        assert_eq!(stage.tools.closed.load(Ordering::SeqCst), 1);
+        assert_eq!(stage.server.sessions().count(), 0);
+    });
+}
+
+#[test]
+fn calls_that_do_not_finish_in_time_are_answered_and_dropped() {
+    run(async {
+        let stage = Stage::new(Limits::default());
+        let mut host = stage.connect();
+        host.steps(&["→ hello"]).await;
+        host.send(&call(1, "wait")).await;
+        host.end().await;
+        host.steps(&[
+            "· 4999ms",
+            r#"← {"id":1,"error":{"code":-32603,"message":"the server is shutting down"}}"#,
+            "← end",
+        ])
+        .await;
+        assert_eq!(stage.tools.dropped.load(Ordering::SeqCst), 1);
+    });
+}
+
+#[test]
+fn shutting_down_takes_no_new_work_and_finishes_the_old() {
+    check(&[
+        "→ hello",
+        r#"→ {"id":1,"method":"tools/call","params":{"name":"sleep 100"}}"#,
+        r#"→ {"id":2,"method":"tools/call","params":{"name":"sleep 200"}}"#,
+        "· 1ms",
+        "shut down",
+        "· 1ms",
+        r#"→ {"id":3,"method":"tools/call","params":{"name":"echo"}}"#,
+        r#"← {"id":3,"error":{"code":-32603,"message":"the server is shutting down"}}"#,
+        r#"→ {"id":4,"method":"ping"}"#,
+        r#"← {"id":4,"result":{}}"#,
+        r#"→ {"method":"notifications/cancelled","params":{"requestId":2}}"#,
+        r#"← {"id":1,"result":{"content":[{"type":"text","text":"done"}]}}"#,
+        "← end",
+    ]);
+}
+
+#[test]
+fn an_idle_session_ends_at_once() {
+    check(&["→ hello", "· 1ms", "shut down", "← end"]);
+    check(&["→ end", "← end"]);
+    check(&["shut down", "← end"]);
+}
+
+#[test]
+fn a_host_that_is_gone_ends_everything_at_once() {
+    run(async {
+        let stage = Stage::new(Limits::default());
+        let mut host = stage.connect();
+        host.steps(&["→ hello"]).await;
+        host.send(&call(1, "wait")).await;
+        host.send(&call(2, "sleep 10")).await;
+        host.steps(&["· 1ms"]).await;
+        let outcome = host.die().await;
+        assert!(matches!(outcome, Err(ServeError::Transport(TransportError::Closed))), "{outcome:?}");
+        tokio::time::sleep(Duration::from_secs(2)).await;
+        assert_eq!(stage.tools.dropped.load(Ordering::SeqCst), 1);
+    });
+}
+
+#[test]
+fn a_host_that_stops_reading_is_given_up_after_a_while() {
+    run(async {
+        let stage = Stage::new(Limits::default());
+        let mut host = stage.connect_with(512);
+        host.steps(&["→ hello"]).await;
+        for id in 0..20 {
+            host.send(&call(id, "echo")).await;
+        }
+        host.end().await;
+        let outcome = host.outcome().await;
+        assert!(matches!(outcome, Err(ServeError::Stalled)), "{outcome:?}");
+    });
+}
+
+#[test]
+fn a_host_that_reads_slowly_gets_everything() {
+    run(async {
+        let stage = Stage::new(Limits::default());
+        let mut host = stage.connect_with(512);
+        host.steps(&["→ hello"]).await;
+        for id in 0..100 {
+            host.send(&call(id, "echo")).await;
+        }
+        host.end().await;
+        let mut answers = 0;
+        while host.next().await.is_some() {
+            answers += 1;
+            tokio::time::sleep(Duration::from_secs(1)).await;
+        }
+        assert_eq!(answers, 100);
+        assert!(host.outcome().await.is_ok());
+    });
+}
+
+#[test]
+fn dropping_the_future_cancels_everything() {
+    run(async {
+        let stage = Stage::new(Limits::default());
+        let mut host = stage.connect();
+        host.steps(&["→ hello"]).await;
+        host.send(&call(1, "wait")).await;
+        host.steps(&["· 1ms"]).await;
+        host.abort();
+        assert_eq!(host.next().await, None);
+        tokio::time::sleep(Duration::from_secs(2)).await;
+        assert_eq!(stage.tools.dropped.load(Ordering::SeqCst), 1);
+        assert_eq!(stage.tools.closed.load(Ordering::SeqCst), 1);
+        assert_eq!(stage.server.sessions().count(), 0);
+    });
+}

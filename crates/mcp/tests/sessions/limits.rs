@@ -1,0 +1,116 @@
+//! What a peer can make grow stays bounded, and nothing is dropped in silence.
+
+use protomcp_mcp::Limits;
+
+use super::transcript::{Stage, call, check_with, full, run};
+
+#[test]
+fn requests_beyond_the_limit_are_refused_at_once() {
+    check_with(
+        Limits { max_pending: 2, ..Limits::default() },
+        &[
+            "→ hello",
+            r#"→ {"id":1,"method":"tools/call","params":{"name":"sleep 10"}}"#,
+            r#"→ {"id":2,"method":"tools/call","params":{"name":"sleep 20"}}"#,
+            "· 1ms",
+            r#"→ {"id":3,"method":"tools/call","params":{"name":"echo"}}"#,
+            r#"← {"id":3,"error":{"code":-32603,"message":"too many requests in flight, try again later"}}"#,
+            r#"→ {"id":4,"method":"ping"}"#,
+            r#"← {"id":4,"result":{}}"#,
+            r#"← {"id":1,"result":{"content":[{"type":"text","text":"done"}]}}"#,
+            r#"→ {"id":3,"method":"tools/call","params":{"name":"echo"}}"#,
+            r#"← {"id":3,"result":{"content":[{"type":"text","text":"echo"}],"structuredContent":{}}}"#,
+        ],
+    );
+}
+
+#[test]
+fn calls_that_were_cancelled_count_until_they_are_gone() {
+    check_with(
+        Limits { max_pending: 1, ..Limits::default() },
+        &[
+            "→ hello",
+            r#"→ {"id":1,"method":"tools/call","params":{"name":"wait"}}"#,
+            r#"→ {"method":"notifications/cancelled","params":{"requestId":1}}"#,
+            r#"→ {"id":2,"method":"tools/call","params":{"name":"echo"}}"#,
+            r#"← {"id":2,"error":{"code":-32603,"message":"too many requests in flight, try again later"}}"#,
+            "· 1100ms",
+            r#"→ {"id":2,"method":"tools/call","params":{"name":"echo"}}"#,
+            r#"← {"id":2,"result":{"content":[{"type":"text","text":"echo"}],"structuredContent":{}}}"#,
+        ],
+    );
+}
+
+#[test]
+fn notices_beyond_the_limit_are_dropped_and_reported() {
+    check_with(
+        Limits { max_notices: 3, ..Limits::default() },
+        &[
+            "→ hello",
+            r#"→ {"id":1,"method":"tools/call","params":{"name":"count 10","_meta":{"progressToken":1}}}"#,
+            r#"← {"method":"notifications/progress","params":{"progressToken":1,"progress":1}}"#,
+            r#"← {"method":"notifications/progress","params":{"progressToken":1,"progress":2}}"#,
+            r#"← {"method":"notifications/progress","params":{"progressToken":1,"progress":3}}"#,
+            r#"← {"id":1,"result":{"content":[{"type":"text","text":"done"}]}}"#,
+            r#"← {"method":"notifications/message","params":{"level":"warning","logger":"protomcp","data":"7 notifications were dropped: they came faster than they were read"}}"#,
+            r#"→ {"id":2,"method":"tools/call","params":{"name":"count 1","_meta":{"progressToken":1}}}"#,
+            r#"← {"method":"notifications/progress","params":{"progressToken":1,"progress":1}}"#,
+            r#"← {"id":2,"result":{"content":[{"type":"text","text":"done"}]}}"#,
+        ],
+    );
+}
+
+#[test]
+fn notices_that_are_not_sent_give_their_room_back() {
+    let late = |id: u32| {
+        format!(r#"→ {{"id":{id},"method":"tools/call","params":{{"name":"stumble","_meta":{{"progressToken":7}}}}}}"#)
+    };
+    let mut transcript = vec!["→ hello".to_owned()];
+    for id in 0..10 {
+        transcript.push(late(id));
+        for progress in ["0.5", "1.0"] {
+            transcript.push(format!(r#"← {{"method":"notifications/progress","params":{{"progressToken":7,"progress":{progress},"message":"m"}}}}"#));
+        }
+        transcript.push(format!(r#"← {{"id":{id},"result":{{"content":[{{"type":"text","text":"done"}}]}}}}"#));
+        transcript.push("· 5ms".to_owned());
+    }
+    let steps: Vec<_> = transcript.iter().map(String::as_str).collect();
+    check_with(Limits { max_notices: 3, ..Limits::default() }, &steps);
+}
+
+#[test]
+fn a_host_that_only_writes_is_not_read_for_ever_and_loses_nothing() {
+    run(async {
+        let limits = Limits { max_unsent: 50, ..Limits::default() };
+        let stage = Stage::new(limits);
+        let mut host = stage.connect_with(2048);
+        host.steps(&["→ hello"]).await;
+        // What the pipe holds, what the session keeps, and then it pushes back.
+        let mut sent = 0;
+        let ping = |id: usize| full(&format!(r#"{{"id":{id},"method":"ping"}}"#));
+        while tokio::time::timeout(std::time::Duration::from_secs(1), host.send(&ping(sent))).await.is_ok() {
+            sent += 1;
+            assert!(sent < 1000, "there is no end to it");
+        }
+        assert!(sent >= 50);
+        for id in 0..sent {
+            assert_eq!(host.next().await.unwrap(), full(&format!(r#"{{"id":{id},"result":{{}}}}"#)));
+        }
+    });
+}
+
+#[test]
+fn a_host_that_does_not_read_can_still_cancel() {
+    run(async {
+        let stage = Stage::new(Limits::default());
+        let mut host = stage.connect_with(2048);
+        host.steps(&["→ hello"]).await;
+        host.send(&call(1, "wait")).await;
+        for id in 2..40 {
+            host.send(&call(id, "echo")).await;
+        }
+        host.send(&full(r#"{"method":"notifications/cancelled","params":{"requestId":1}}"#)).await;
+        tokio::time::sleep(std::time::Duration::from_secs(2)).await;
+        assert_eq!(stage.tools.dropped.load(std::sync::atomic::Ordering::SeqCst), 1);
+    });
+}

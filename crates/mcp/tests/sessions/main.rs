@@ -1,0 +1,17 @@
+//! Conversations with a server, as transcripts: one file per topic. See `transcript` for how to read them.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+mod batch;
+mod cancel;
+mod changes;
+mod drain;
+mod initialize;
+mod limits;
+mod logging;
+mod many;
+mod ping;
+mod progress;
+mod tools;
+mod torture;
+mod transcript;

@@ -1,0 +1,296 @@
+//! Plays one side of a conversation and checks the other.
+//!
+//! ```text
+//! → {…}        the host sends this line, whatever it is
+//! ← {…}        the next line of the server is this one, to the byte
+//! ← [{…},{…}]  or this array, with its elements in any order
+//! · 10ms       nothing comes for so long
+//! → hello      the host shakes hands, by default in 2025-11-25 (or `→ hello 2025-03-26`)
+//! → end        the host closes its end
+//! ← end        the server closes its end, and is satisfied
+//! shut down    the server is told to stop
+//! ```
+//!
+//! `"jsonrpc":"2.0",` is left out on both sides where it comes first. Time is made up: it passes only when everybody
+//! waits, so a transcript takes no time and never depends on the machine.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use protomcp_mcp::transport::lines::Lines;
+use protomcp_mcp::{
+    Audience, Context, Handler, Limits, Router, ServeError, Server, ServerInfo, SessionId, SessionView, Sessions,
+};
+use protomcp_types::{
+    CallTool, CallToolResult, ErrorObject, Level, ListTools, ListToolsResult, Progress, RawJson, Tool, ToolName,
+};
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines as TextLines, ReadHalf, WriteHalf};
+use tokio::task::JoinHandle;
+use tokio::time::{sleep, timeout};
+
+/// Checks a conversation with default limits.
+#[track_caller]
+pub(crate) fn check(transcript: &[&str]) {
+    check_with(Limits::default(), transcript);
+}
+
+/// Checks a conversation.
+#[track_caller]
+pub(crate) fn check_with(limits: Limits, transcript: &[&str]) {
+    run(async {
+        let stage = Stage::new(limits);
+        let mut host = stage.connect();
+        for (number, step) in transcript.iter().enumerate() {
+            host.step(number + 1, step).await;
+        }
+    });
+}
+
+/// Runs a test with made-up time.
+pub(crate) fn run(test: impl Future<Output = ()>) {
+    tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap().block_on(test);
+}
+
+/// A server for any number of hosts.
+pub(crate) struct Stage {
+    pub(crate) server: Server<Router<Arc<Tools>>>,
+    pub(crate) tools: Arc<Tools>,
+}
+
+/// One host of it.
+pub(crate) struct Host {
+    lines: TextLines<BufReader<ReadHalf<DuplexStream>>>,
+    input: Option<WriteHalf<DuplexStream>>,
+    serving: Option<JoinHandle<Result<(), ServeError>>>,
+    sessions: Sessions,
+}
+
+impl Stage {
+    pub(crate) fn new(limits: Limits) -> Self {
+        let sessions = Sessions::new(ServerInfo::new("stage", "1").with_instructions("Be brief."), limits);
+        let tools =
+            Arc::new(Tools { sessions: sessions.clone(), opened: 0.into(), closed: 0.into(), dropped: 0.into() });
+        Self { server: Server::over(sessions, Router::new(Arc::clone(&tools))), tools }
+    }
+
+    pub(crate) fn connect(&self) -> Host {
+        self.connect_with(1 << 20)
+    }
+
+    /// The host's pipe holds so many bytes that it has not read.
+    pub(crate) fn connect_with(&self, pipe: usize) -> Host {
+        let (ours, theirs) = tokio::io::duplex(pipe);
+        let (reader, writer) = tokio::io::split(theirs);
+        let server = self.server.clone();
+        let transport = Lines::new(reader, writer).with_max_line(1000);
+        let serving = tokio::spawn(async move { server.serve(transport).await });
+        let (output, input) = tokio::io::split(ours);
+        let lines = BufReader::new(output).lines();
+        Host { lines, input: Some(input), serving: Some(serving), sessions: self.server.sessions().clone() }
+    }
+}
+
+impl Host {
+    pub(crate) async fn steps(&mut self, transcript: &[&str]) {
+        for (number, step) in transcript.iter().enumerate() {
+            self.step(number + 1, step).await;
+        }
+    }
+
+    async fn step(&mut self, number: usize, step: &str) {
+        let (what, rest) = step.split_once(' ').expect("a step is a sign, a space and more");
+        match (what, rest) {
+            ("→", "end") => self.end().await,
+            ("→", hello) if hello.starts_with("hello") => {
+                let version = hello.strip_prefix("hello").unwrap().trim();
+                self.hello(if version.is_empty() { "2025-11-25" } else { version }).await;
+            }
+            ("→", text) => self.send(&full(text)).await,
+            ("←", "end") => {
+                assert_eq!(self.next().await, None, "step {number}: expected the end");
+                let outcome = self.serving.take().expect("ends once").await.unwrap();
+                assert!(outcome.is_ok(), "step {number}: {outcome:?}");
+            }
+            ("←", text) if text.starts_with('[') => {
+                let line = self.next().await.unwrap_or_else(|| panic!("step {number}: the end instead of {text}"));
+                let sorted = |text: &str| {
+                    let mut elements: Vec<RawJson> = serde_json::from_str(text).unwrap();
+                    elements.sort_by(|a, b| a.as_bytes().cmp(b.as_bytes()));
+                    elements
+                };
+                assert_eq!(sorted(&line.replace(VERSION, "")), sorted(text), "step {number}");
+            }
+            ("←", text) => {
+                let line = self.next().await.unwrap_or_else(|| panic!("step {number}: the end instead of {text}"));
+                assert_eq!(line.replacen(VERSION, "", 1), text, "step {number}");
+            }
+            ("·", time) => {
+                let time = time.strip_suffix("ms").expect("milliseconds").parse().expect("a number");
+                if let Ok(line) = timeout(Duration::from_millis(time), self.lines.next_line()).await {
+                    panic!("step {number}: expected silence, got {line:?}");
+                }
+            }
+            ("shut", "down") => self.sessions.shutdown(),
+            _ => panic!("step {number} is no step: {step}"),
+        }
+    }
+
+    pub(crate) async fn hello(&mut self, version: &str) {
+        self.send(&initialize(version)).await;
+        let answer = self.next().await.expect("an answer to initialize");
+        assert!(answer.contains(&format!("\"protocolVersion\":\"{version}\"")), "{answer}");
+        self.send(&full(r#"{"method":"notifications/initialized"}"#)).await;
+    }
+
+    pub(crate) async fn send(&mut self, line: &str) {
+        let input = self.input.as_mut().expect("the host has not closed its end");
+        input.write_all(format!("{line}\n").as_bytes()).await.unwrap();
+    }
+
+    pub(crate) async fn send_raw(&mut self, bytes: &[u8]) {
+        self.input.as_mut().expect("the host has not closed its end").write_all(bytes).await.unwrap();
+    }
+
+    /// The next line, waiting a made-up hour for it.
+    pub(crate) async fn next(&mut self) -> Option<String> {
+        timeout(Duration::from_secs(3600), self.lines.next_line()).await.expect("the server is silent").unwrap()
+    }
+
+    /// Closes the host's writing end.
+    pub(crate) async fn end(&mut self) {
+        self.input.take().expect("ends once").shutdown().await.unwrap();
+    }
+
+    /// What serving came to.
+    pub(crate) async fn outcome(&mut self) -> Result<(), ServeError> {
+        self.serving.take().expect("ends once").await.unwrap()
+    }
+
+    /// The host dies. Returns what serving it came to.
+    pub(crate) async fn die(self) -> Result<(), ServeError> {
+        let Self { lines, input, serving, sessions: _ } = self;
+        drop((lines, input));
+        serving.expect("ends once").await.unwrap()
+    }
+
+    /// Drops the future that serves.
+    pub(crate) fn abort(&mut self) {
+        self.serving.take().expect("ends once").abort();
+    }
+}
+
+const VERSION: &str = r#""jsonrpc":"2.0","#;
+
+/// Puts the version in where a message has none.
+pub(crate) fn full(text: &str) -> String {
+    if text.starts_with(r#"{"id""#) || text.starts_with(r#"{"method""#) {
+        text.replacen('{', &format!("{{{VERSION}"), 1)
+    } else {
+        text.to_owned()
+    }
+}
+
+pub(crate) fn initialize(version: &str) -> String {
+    full(&format!(
+        r#"{{"id":"hello","method":"initialize","params":{{"protocolVersion":"{version}","capabilities":{{}},"clientInfo":{{"name":"host","version":"1"}}}}}}"#
+    ))
+}
+
+/// A call of a tool.
+pub(crate) fn call(id: u64, tool: &str) -> String {
+    full(&format!(r#"{{"id":{id},"method":"tools/call","params":{{"name":"{tool}"}}}}"#))
+}
+
+/// Tools that do what a test needs.
+pub(crate) struct Tools {
+    pub(crate) sessions: Sessions,
+    pub(crate) opened: AtomicUsize,
+    pub(crate) closed: AtomicUsize,
+    /// Calls of `wait` that were dropped before their end.
+    pub(crate) dropped: AtomicUsize,
+}
+
+impl Handler for Tools {
+    fn info(&self) -> ServerInfo {
+        ServerInfo::clone(self.sessions.info())
+    }
+
+    async fn list_tools(&self, request: ListTools, _: Context) -> Result<ListToolsResult, ErrorObject> {
+        match request.cursor.as_deref() {
+            None => Ok(ListToolsResult::of(&[Tool::new(ToolName::new("echo").unwrap())]).with_next("")),
+            Some("") => Ok(ListToolsResult::of(&[])),
+            Some(other) => Err(ErrorObject::invalid_params(format!("invalid cursor {other:?}"))),
+        }
+    }
+
+    async fn call_tool(&self, call: CallTool, context: Context) -> Result<CallToolResult, ErrorObject> {
+        let (tool, argument) = call.name.split_once(' ').unwrap_or((&call.name, ""));
+        let number = || argument.parse().unwrap_or(1);
+        match tool {
+            "echo" => {
+                return Ok(CallToolResult::text("echo").with_structured(call.arguments_or_empty()));
+            }
+            "fail" => return Ok(CallToolResult::error("it did not work")),
+            // Counts to so many, without a break.
+            "count" => (1..=number()).for_each(|step| context.progress(&Progress::new(step))),
+            // Reports everything that must not arrive.
+            "stumble" => {
+                for step in [0.5, 0.5, 0.25, f64::NAN, f64::INFINITY, 1.0] {
+                    context.progress(&Progress::new(step).of(f64::NAN).with_message("m"));
+                }
+                let late = context.clone();
+                tokio::spawn(async move {
+                    sleep(Duration::from_millis(1)).await;
+                    late.progress(&Progress::new(2));
+                });
+            }
+            "sleep" => sleep(Duration::from_millis(number() as u64)).await,
+            // Stays until it is dropped, however often it is told to stop.
+            "wait" => {
+                let _dropped = Count(self);
+                std::future::pending::<()>().await;
+            }
+            // Stops when it is told to, after a moment.
+            "listen" => {
+                context.cancelled().await;
+                assert!(context.is_cancelled());
+                sleep(Duration::from_millis(1)).await;
+                context.progress(&Progress::new(1));
+                self.closed.fetch_add(100, Ordering::SeqCst);
+            }
+            "panic" => panic!("no such luck"),
+            // Changes the list, then answers after so many milliseconds.
+            "change" => {
+                self.sessions.tools_changed(Audience::Everyone);
+                sleep(Duration::from_millis(argument.parse().unwrap_or(0))).await;
+            }
+            // Changes the list of its own session only.
+            "change-mine" => self.sessions.tools_changed(Audience::Session(context.session())),
+            "log" => {
+                for level in Level::ALL {
+                    context.log(level, Some("tool"), &RawJson::text(level.as_str()));
+                }
+            }
+            name => return Err(ErrorObject::unknown_tool(name)),
+        }
+        Ok(CallToolResult::text("done"))
+    }
+
+    fn session_opened(&self, session: &SessionView) {
+        assert_eq!(session.client.implementation.name, "host");
+        self.opened.fetch_add(1, Ordering::SeqCst);
+    }
+
+    fn session_closed(&self, _: SessionId) {
+        self.closed.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+struct Count<'a>(&'a Tools);
+
+impl Drop for Count<'_> {
+    fn drop(&mut self) {
+        self.0.dropped.fetch_add(1, Ordering::SeqCst);
+    }
+}
