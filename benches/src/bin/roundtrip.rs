@@ -1,0 +1,173 @@
+//! Measures the whole bridge beside its floor and beside a server without a second process, and prints a table.
+//!
+//! `cargo run --release -p protomcp-benches --bin roundtrip -- [--rounds N] [--calls N]`
+//!
+//! All subjects take turns within each round, so that what else the machine does falls on all alike. Figures are medians
+//! of the rounds. Compare within one run; a difference below 15 % is none.
+
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::fs;
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use protomcp_benches::{Client, Figures, Measured, Programs, Subject, cpu, memory, micros, millis, peak};
+
+type Outcome<T> = Result<T, Box<dyn Error>>;
+
+/// Variables for a subject.
+type Environment<'a> = &'a [(&'a str, &'a str)];
+
+/// Calls under way at once in the burst.
+const WIDTH: usize = 64;
+/// Size of the large result.
+const LARGE: usize = 100_000_000;
+
+struct Plan {
+    rounds: usize,
+    calls: usize,
+    out: std::io::Stdout,
+}
+
+fn main() -> Outcome<()> {
+    let mut plan = Plan { rounds: 5, calls: 4_000, out: std::io::stdout() };
+    let mut words = std::env::args().skip(1);
+    while let Some(word) = words.next() {
+        let value =
+            words.next().and_then(|value| value.parse().ok()).ok_or("usage: roundtrip [--rounds N] [--calls N]")?;
+        match word.as_str() {
+            "--rounds" => plan.rounds = value,
+            "--calls" => plan.calls = value,
+            _ => return Err(format!("unknown flag {word}").into()),
+        }
+    }
+    let programs = Programs::build()?;
+    calls(&mut plan, &programs)?;
+    large(&mut plan, &programs)?;
+    beside(&mut plan, &programs)
+}
+
+/// Small calls: latency, throughput, processor time, cold start.
+fn calls(plan: &mut Plan, programs: &Programs) -> Outcome<()> {
+    let mut all: BTreeMap<&str, Figures> = BTreeMap::new();
+    for _ in 0..plan.rounds {
+        for subject in Subject::ALL {
+            let figures = all.entry(subject.name()).or_default();
+            for _ in 0..5 {
+                figures.cold.push(subject.start(programs, &[])?.handshake()?);
+            }
+            round(plan.calls, &mut subject.start(programs, &[])?, figures)?;
+        }
+    }
+    writeln!(
+        plan.out,
+        "| stdio, {} rounds | one at a time p50 / p99, µs | CPU per call, µs | {WIDTH} in flight, calls/s | CPU per call, µs | cold start to tools/list, ms |",
+        plan.rounds
+    )?;
+    writeln!(plan.out, "| --- | ---: | ---: | ---: | ---: | ---: |")?;
+    for subject in Subject::ALL {
+        let figures = &all[subject.name()];
+        let per_second = 1.0 / figures.burst.median().as_secs_f64().max(1e-9);
+        writeln!(
+            plan.out,
+            "| {} | {} / {} | {} | {per_second:.0} | {} | {} |",
+            subject.name(),
+            micros(figures.p50.median()),
+            micros(figures.p99.median()),
+            micros(figures.cpu_single.median()),
+            micros(figures.cpu_many.median()),
+            millis(figures.cold.median()),
+        )?;
+    }
+    writeln!(plan.out)?;
+    Ok(())
+}
+
+fn round(calls: usize, client: &mut Client, figures: &mut Figures) -> Outcome<()> {
+    client.handshake()?;
+    client.one_at_a_time(calls / 4)?;
+    let before = cpu(client.pid());
+    let mut samples = client.one_at_a_time(calls)?;
+    figures.cpu_single.push(each(cpu(client.pid()).saturating_sub(before), calls));
+    samples.sort_unstable();
+    figures.p50.push_share(&samples, 0.5);
+    figures.p99.push_share(&samples, 0.99);
+
+    let many = calls * 10;
+    client.many_at_once(many / 4, WIDTH)?;
+    let before = cpu(client.pid());
+    let took = client.many_at_once(many, WIDTH)?;
+    figures.cpu_many.push(each(cpu(client.pid()).saturating_sub(before), many));
+    figures.burst.push(each(took, many));
+    Ok(())
+}
+
+fn each(total: Duration, count: usize) -> Duration {
+    total / u32::try_from(count).unwrap_or(u32::MAX).max(1)
+}
+
+/// One large result: time beside the relay, and memory.
+fn large(plan: &mut Plan, programs: &Programs) -> Outcome<()> {
+    let never = u64::MAX.to_string();
+    let rows: [(&str, Subject, Environment<'_>); 3] = [
+        ("relay", Subject::Relay, &[]),
+        ("pmcp, raw", Subject::Pmcp, &[("PROTOMCP_COMPRESS_THRESHOLD", &never)]),
+        ("pmcp, zstd", Subject::Pmcp, &[]),
+    ];
+    let mut times: BTreeMap<&str, (Measured, u64)> = BTreeMap::new();
+    for _ in 0..3 {
+        for (name, subject, env) in rows {
+            let mut client = subject.start(programs, env)?;
+            client.handshake()?;
+            let (took, bytes) = client.large(LARGE)?;
+            if bytes < LARGE {
+                return Err(format!("{name}: only {bytes} bytes came").into());
+            }
+            let entry = times.entry(name).or_default();
+            entry.0.push(took);
+            entry.1 = entry.1.max(peak(client.pid()));
+        }
+    }
+    writeln!(plan.out, "| result of {} MB | ms | peak memory, MB |", LARGE / 1_000_000)?;
+    writeln!(plan.out, "| --- | ---: | ---: |")?;
+    for (name, ..) in rows {
+        let (took, peak) = &times[name];
+        writeln!(plan.out, "| {name} | {} | {:.0} |", millis(took.median()), kilobytes(*peak))?;
+    }
+    writeln!(plan.out)?;
+    Ok(())
+}
+
+/// Idle memory, and the time from a save to the notification.
+fn beside(plan: &mut Plan, programs: &Programs) -> Outcome<()> {
+    let mut client = Subject::Pmcp.start(programs, &[])?;
+    client.handshake()?;
+    writeln!(plan.out, "idle memory of pmcp: {:.1} MB", kilobytes(memory(client.pid())))?;
+
+    let folder = tempfile::tempdir()?;
+    let tool = folder.path().join("tool");
+    fs::copy(&programs.tool, &tool)?;
+    let mut command = Command::new(&programs.pmcp);
+    command.arg("dev").arg(&tool).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut client = Client::new(command)?;
+    client.handshake()?;
+    let mut saves = Measured::default();
+    for _ in 0..10 {
+        let draft = folder.path().join(".draft");
+        fs::copy(&programs.tool, &draft)?;
+        fs::set_permissions(&draft, fs::Permissions::from_mode(0o755))?;
+        let start = Instant::now();
+        fs::rename(&draft, &tool)?;
+        client.line_with("notifications/tools/list_changed")?;
+        saves.push(start.elapsed());
+    }
+    writeln!(plan.out, "save to list_changed, native tool: {} ms", millis(saves.median()))?;
+    Ok(())
+}
+
+#[expect(clippy::cast_precision_loss, reason = "memory in kB is far below 2^52")]
+fn kilobytes(kilobytes: u64) -> f64 {
+    kilobytes as f64 / 1000.0
+}

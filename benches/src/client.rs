@@ -1,0 +1,174 @@
+//! A client that costs little: blocking pipes, requests from a template, answers counted by their newlines.
+
+use std::fmt::Write as _;
+use std::io::{self, Read, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Command};
+use std::time::{Duration, Instant};
+
+/// A running server and the session with it.
+#[derive(Debug)]
+pub struct Client {
+    child: Child,
+    stdin: ChildStdin,
+    stdout: ChildStdout,
+    buffer: Vec<u8>,
+    next_id: u64,
+    started: Instant,
+}
+
+impl Client {
+    /// Starts the server.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be started.
+    pub fn new(mut command: Command) -> io::Result<Self> {
+        let started = Instant::now();
+        let mut child = command.spawn()?;
+        let missing = || io::Error::other("both streams are to be piped");
+        let (stdin, stdout) = (child.stdin.take().ok_or_else(missing)?, child.stdout.take().ok_or_else(missing)?);
+        Ok(Self { child, stdin, stdout, buffer: vec![0; 256 << 10], next_id: 1, started })
+    }
+
+    /// The process id of the server.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Initializes the session and asks for the tools; returns the time since the start of the program.
+    ///
+    /// # Errors
+    ///
+    /// When the server hangs up.
+    pub fn handshake(&mut self) -> io::Result<Duration> {
+        let lines = concat!(
+            r#"{"jsonrpc":"2.0","id":"i","method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"bench","version":"1"}}}"#,
+            "\n",
+            r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
+            "\n",
+            r#"{"jsonrpc":"2.0","id":"l","method":"tools/list"}"#,
+            "\n"
+        );
+        self.stdin.write_all(lines.as_bytes())?;
+        self.answers(2)?;
+        Ok(self.started.elapsed())
+    }
+
+    /// Calls `echo` so many times, one after the other, and returns how long each took.
+    ///
+    /// # Errors
+    ///
+    /// When the server hangs up.
+    pub fn one_at_a_time(&mut self, calls: usize) -> io::Result<Vec<Duration>> {
+        let mut line = String::new();
+        (0..calls)
+            .map(|_| {
+                line.clear();
+                self.push_call(&mut line);
+                let start = Instant::now();
+                self.stdin.write_all(line.as_bytes())?;
+                self.answers(1)?;
+                Ok(start.elapsed())
+            })
+            .collect()
+    }
+
+    /// Calls `echo` so many times with `width` calls under way at any time; returns how long all of it took.
+    ///
+    /// # Errors
+    ///
+    /// When the server hangs up.
+    pub fn many_at_once(&mut self, calls: usize, width: usize) -> io::Result<Duration> {
+        let start = Instant::now();
+        let (mut sent, mut answered) = (0, 0);
+        let mut lines = String::new();
+        while answered < calls {
+            lines.clear();
+            while sent < calls && sent - answered < width {
+                self.push_call(&mut lines);
+                sent += 1;
+            }
+            self.stdin.write_all(lines.as_bytes())?;
+            answered += self.read()?;
+        }
+        Ok(start.elapsed())
+    }
+
+    /// Asks for a result of `size` bytes; returns how long it took and how many bytes came.
+    ///
+    /// # Errors
+    ///
+    /// When the server hangs up.
+    pub fn large(&mut self, size: usize) -> io::Result<(Duration, usize)> {
+        let line = format!(
+            r#"{{"jsonrpc":"2.0","id":"large","method":"tools/call","params":{{"name":"large","arguments":{{"size":{size}}}}}}}"#
+        );
+        let start = Instant::now();
+        self.stdin.write_all(format!("{line}\n").as_bytes())?;
+        let mut bytes = 0;
+        loop {
+            let count = self.stdout.read(&mut self.buffer)?;
+            bytes += count;
+            match count {
+                0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+                _ if self.buffer[count - 1] == b'\n' => return Ok((start.elapsed(), bytes)),
+                _ => {}
+            }
+        }
+    }
+
+    /// Waits for the next line that contains `text`.
+    ///
+    /// # Errors
+    ///
+    /// When the server hangs up.
+    pub fn line_with(&mut self, text: &str) -> io::Result<()> {
+        let mut seen = Vec::new();
+        loop {
+            let count = self.stdout.read(&mut self.buffer)?;
+            if count == 0 {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+            seen.extend_from_slice(&self.buffer[..count]);
+            if seen.windows(text.len()).any(|window| window == text.as_bytes()) {
+                return Ok(());
+            }
+        }
+    }
+
+    fn push_call(&mut self, lines: &mut String) {
+        let id = self.next_id;
+        self.next_id += 1;
+        // Writing to a string cannot fail.
+        let _ = write!(
+            lines,
+            r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"echo","arguments":{{"text":"some words that make this call about as long as calls usually are, a few hundred bytes"}}}}}}"#
+        );
+        lines.push('\n');
+    }
+
+    fn answers(&mut self, wanted: usize) -> io::Result<()> {
+        let mut seen = 0;
+        while seen < wanted {
+            seen += self.read()?;
+        }
+        Ok(())
+    }
+
+    /// Reads once, and counts the lines that ended.
+    fn read(&mut self) -> io::Result<usize> {
+        let count = self.stdout.read(&mut self.buffer)?;
+        if count == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        Ok(self.buffer[..count].iter().filter(|byte| **byte == b'\n').count())
+    }
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        // Both fail when it has ended by itself, which is fine.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

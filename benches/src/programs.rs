@@ -1,0 +1,66 @@
+//! The programs that take part, built together so that none is older than another.
+
+use std::env;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Where the programs are.
+#[derive(Debug)]
+pub struct Programs {
+    /// The bridge.
+    pub pmcp: PathBuf,
+    /// The codec's example of a tool process.
+    pub tool: PathBuf,
+    /// The relay that parses nothing.
+    pub relay: PathBuf,
+    /// The tool process behind the relay.
+    pub plain_tool: PathBuf,
+    /// The `rmcp` server.
+    pub rmcp: PathBuf,
+}
+
+impl Programs {
+    /// Builds them with the profile that this program was built with.
+    ///
+    /// # Errors
+    ///
+    /// When cargo cannot be run or one of them does not build.
+    pub fn build() -> io::Result<Self> {
+        let here = env::current_exe()?;
+        let built = here.parent().ok_or_else(|| io::Error::other("a program lies in a folder"))?;
+        let target = built.parent().ok_or_else(|| io::Error::other("a profile's folder lies in the target folder"))?;
+        let release = built.ends_with("release");
+        for args in [
+            &["--package", "protomcp-cli", "--bin", "pmcp"][..],
+            &["--package", "protomcp-codec", "--example", "tool_peer"],
+            &["--package", "protomcp-benches", "--bins"],
+        ] {
+            build(args, target, release)?;
+        }
+        let program = |name: &str| built.join(name);
+        Ok(Self {
+            pmcp: program("pmcp"),
+            tool: program("examples/tool_peer"),
+            relay: program("plain_relay"),
+            plain_tool: program("plain_tool"),
+            rmcp: program("rmcp_echo"),
+        })
+    }
+}
+
+fn build(args: &[&str], target: &Path, release: bool) -> io::Result<()> {
+    let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    cargo
+        .arg("build")
+        .arg("--quiet")
+        .args(args)
+        .arg("--target-dir")
+        .arg(target)
+        .current_dir(env!("CARGO_MANIFEST_DIR"));
+    if release {
+        cargo.arg("--release");
+    }
+    let status = cargo.status()?;
+    if status.success() { Ok(()) } else { Err(io::Error::other(format!("cargo build {} failed", args.join(" ")))) }
+}

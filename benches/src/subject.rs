@@ -1,0 +1,63 @@
+//! What is measured: a program that serves the tool `echo` on its standard streams.
+
+use std::io;
+use std::process::{Command, Stdio};
+
+use crate::client::Client;
+use crate::programs::Programs;
+
+/// A program that takes part.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Subject {
+    /// A relay that parses nothing, with a tool process behind it.
+    Relay,
+    /// `pmcp run`, with a tool process behind it.
+    Pmcp,
+    /// `rmcp` with its usual transport; the tool is inside.
+    Rmcp,
+    /// `rmcp` with its transport for pipes; the tool is inside.
+    RmcpPipes,
+}
+
+impl Subject {
+    /// All of them, in the order in which each round visits them.
+    pub const ALL: [Self; 4] = [Self::Relay, Self::Pmcp, Self::Rmcp, Self::RmcpPipes];
+
+    /// What it is called in the table.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Relay => "relay that parses nothing",
+            Self::Pmcp => "pmcp",
+            Self::Rmcp => "rmcp in-process",
+            Self::RmcpPipes => "rmcp in-process, stdio_pipes",
+        }
+    }
+
+    /// Starts it, with these variables in its environment, and does not wait for anything.
+    ///
+    /// # Errors
+    ///
+    /// When the program cannot be started.
+    pub fn start(self, programs: &Programs, env: &[(&str, &str)]) -> io::Result<Client> {
+        let mut command = match self {
+            Self::Relay => {
+                let mut command = Command::new(&programs.relay);
+                command.arg(&programs.plain_tool);
+                command
+            }
+            Self::Pmcp => {
+                let mut command = Command::new(&programs.pmcp);
+                command.arg("run").arg(&programs.tool);
+                command
+            }
+            Self::Rmcp => Command::new(&programs.rmcp),
+            Self::RmcpPipes => {
+                let mut command = Command::new(&programs.rmcp);
+                command.arg("--pipes");
+                command
+            }
+        };
+        command.envs(env.iter().copied()).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        Client::new(command)
+    }
+}
