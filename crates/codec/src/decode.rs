@@ -16,7 +16,7 @@
 
 use std::mem;
 
-use bytes::{Buf, BytesMut};
+use bytes::{Buf, Bytes, BytesMut};
 use prost::Message;
 use protomcp_proto::{CallToolRequest, CallToolResponse, Envelope, Msg, RawHeader};
 
@@ -133,13 +133,12 @@ impl Decoder {
     fn merge(&mut self, envelope: &mut Envelope, src: &mut BytesMut, size: usize) -> Result<(), DecodeError> {
         envelope.msg = announced(src[0]);
         if size < COPIED_BELOW {
-            // A slice of a large frame costs nothing. A slice of a small one would keep the whole buffer alive, and make
-            // the next read allocate a new one.
+            // From the buffer into fields of their own, without a copy of the whole in between.
             let merged = envelope.merge(&src[..size]).map_err(|source| self.malformed(&src[..size], source));
             src.advance(size);
             merged
         } else {
-            let frame = src.split_to(size).freeze();
+            let frame = take(src, size);
             envelope.merge(frame.clone()).map_err(|source| self.malformed(&frame, source))
         }
     }
@@ -165,7 +164,7 @@ impl Decoder {
         }
         let header = mem::take(&mut **header);
         self.state = State::Between;
-        Some(Raw { header, payload: src.split_to(size).freeze() })
+        Some(Raw { header, payload: take(src, size) })
     }
 
     fn begin_skip(&mut self, size: u64, request_id: String, kind: TooLargeKind) -> Result<(), DecodeError> {
@@ -227,6 +226,17 @@ fn announced(first: u8) -> Option<Msg> {
         CALL_RESULT => Some(Msg::CallResult(CallToolResponse::default())),
         _ => None,
     }
+}
+
+/// The first bytes of the buffer. A slice of it costs nothing, but keeps all of it alive and makes the next read allocate a
+/// new one; that is too much for a few bytes.
+fn take(src: &mut BytesMut, size: usize) -> Bytes {
+    if size >= COPIED_BELOW {
+        return src.split_to(size).freeze();
+    }
+    let copy = Bytes::copy_from_slice(&src[..size]);
+    src.advance(size);
+    copy
 }
 
 /// The smaller of the two.

@@ -40,6 +40,7 @@ impl Encoder {
 
     /// Appends an envelope behind its length.
     ///
+    /// An envelope that says nothing at all has no bytes; on the wire it is a frame of length zero, which a decoder skips.
     /// An envelope with a raw header promises a payload; use [`encode_raw`](Self::encode_raw) for both.
     ///
     /// # Errors
