@@ -58,7 +58,6 @@ impl Assembler {
     }
 
     /// Bytes held for incomplete answers.
-    #[cfg(test)]
     pub(crate) fn held(&self) -> usize {
         self.held
     }

@@ -31,7 +31,7 @@ use crate::handshake::Handshaker;
 use crate::held::{Held, HeldCalls};
 use crate::id::{CallId, CallIds};
 use crate::outbox::{Outbox, Turn};
-use crate::pending::PendingCalls;
+use crate::pending::{Pending, PendingCalls};
 
 /// One end of a link. See the [crate documentation](crate) for how to drive it.
 #[derive(Debug)]
@@ -114,9 +114,9 @@ impl Connection {
 
     /// Gives a call up: the peer is told if it has been told of the call, and no outcome follows.
     pub fn cancel(&mut self, call: CallId) {
-        if self.pending.remove(call).is_some() {
+        if let Some(pending) = self.pending.remove(call) {
             self.assembler.abandon(call);
-            self.write_cancel(call);
+            self.write_cancel(call, &pending);
         } else {
             self.held.remove(call);
         }
@@ -177,6 +177,13 @@ impl Connection {
         self.outbox.replies() < self.config.max_unwritten
     }
 
+    /// Bytes it keeps at the moment: requests and replies that nobody has taken to write, and incomplete answers. While
+    /// the owner minds [`may_read`](Self::may_read), each of the three stays within its limit in [`Config`] and what one
+    /// more frame brings.
+    pub fn buffered(&self) -> usize {
+        self.outbox.len() + self.held.bytes() + self.assembler.held()
+    }
+
     /// Ends the link: every pending call fails with `reason` and [`Event::Closed`] follows. From then on nothing that
     /// the peer or the clock does has any effect.
     pub fn close(&mut self, reason: Closed) {
@@ -209,7 +216,7 @@ impl Connection {
         }
         while let Some((call, pending)) = self.pending.pop_expired(now) {
             self.assembler.abandon(call);
-            self.write_cancel(call);
+            self.write_cancel(call, &pending);
             self.fail(call, CallError::TimedOut(pending.patience));
         }
     }
@@ -259,8 +266,9 @@ impl Connection {
         }
     }
 
-    fn write_cancel(&mut self, call: CallId) {
-        if self.side == Side::Bridge {
+    /// Only tool calls can be cancelled; an SDK that answers in order has no use for a word about anything else.
+    fn write_cancel(&mut self, call: CallId, pending: &Pending) {
+        if self.side == Side::Bridge && pending.name == CallToolRequest::NAME {
             // The envelope's own id stays empty; the target is named inside (wire contract §1.6).
             self.tell(CancelRequest { request_id: call.to_string() }.into());
         }

@@ -1,0 +1,109 @@
+//! The same machine as the tool process's end, as an SDK would use it.
+
+use protomcp_codec::{Field, Raw};
+use protomcp_link::{Config, Side};
+use protomcp_proto::{
+    ActiveToolsResponse, CancelRequest, EnableToolsRequest, GetActiveToolsRequest, ListToolsRequest,
+    RegisterMiddlewareRequest, RegisterMiddlewareResponse, ReloadRequest, SamplingRequest, SamplingResponse,
+    StreamHeader,
+};
+
+use crate::talk::{SECOND, Talk, call_tool, done, result, tools};
+
+fn tool() -> Talk {
+    Talk::on(Side::Tool, Config::default())
+}
+
+#[test]
+fn requests_of_the_bridge_are_questions_and_answers_go_out_at_once() {
+    let mut talk = tool();
+    talk.hears("req-0", ListToolsRequest {});
+    talk.connection.reply("req-0", tools(&["a"]).into());
+    talk.connection.tell(done(true).into());
+    talk.hears("req-1", call_tool(""));
+    talk.connection.reply("req-1", result("hi").into());
+    talk.hears("req-2", ReloadRequest {});
+    talk.happened(&["asked list_tools[req-0]", "asked call_tool[req-1]", "asked reload[req-2]"]);
+    talk.wrote(&["tool_list[req-0]", "reload_response[]", "call_result[req-1]"]);
+}
+
+#[test]
+fn a_large_result_goes_out_raw() {
+    let mut talk = tool();
+    talk.connection.reply_raw(&Raw::new("req-1", Field::ResultJson, "large"));
+    talk.connection.reply("req-2", result("next").into());
+    talk.wrote(&["raw result_json of 5 bytes[req-1]", "call_result[req-2]"]);
+}
+
+#[test]
+fn a_cancel_is_told() {
+    let mut talk = tool();
+    talk.hears("", CancelRequest { request_id: "req-1".into() });
+    talk.happened(&["told cancel"]);
+}
+
+#[test]
+fn answers_without_an_id_belong_to_the_oldest_question_of_their_kind() {
+    let mut talk = tool();
+    talk.request(EnableToolsRequest::default(), SECOND);
+    talk.request(RegisterMiddlewareRequest::default(), SECOND);
+    talk.request(SamplingRequest::default(), SECOND);
+    talk.request(GetActiveToolsRequest {}, SECOND);
+    talk.wrote(&[
+        "enable_tools[req-0]",
+        "register_middleware[req-1]",
+        "sampling_request[req-2]",
+        "get_active_tools[req-3]",
+    ]);
+    talk.hears("", RegisterMiddlewareResponse { success: true });
+    talk.hears("", ActiveToolsResponse::default());
+    talk.hears("", ActiveToolsResponse::default());
+    talk.hears("", ActiveToolsResponse::default());
+    talk.hears("", SamplingResponse::default());
+    talk.hears("req-2", SamplingResponse::default());
+    talk.happened(&[
+        "req-1: register_middleware_response",
+        "req-0: active_tools",
+        "req-3: active_tools",
+        "late active_tools[]",
+        "late sampling_response[]",
+        "req-2: sampling_response",
+    ]);
+}
+
+#[test]
+fn each_tool_list_question_is_recognised() {
+    use protomcp_proto::{BatchUpdateRequest, DisableToolsRequest, SetAllowedRequest, SetBlockedRequest};
+    let questions: [protomcp_proto::Msg; 6] = [
+        EnableToolsRequest::default().into(),
+        DisableToolsRequest::default().into(),
+        SetAllowedRequest::default().into(),
+        SetBlockedRequest::default().into(),
+        GetActiveToolsRequest {}.into(),
+        BatchUpdateRequest::default().into(),
+    ];
+    for question in questions {
+        let mut talk = tool();
+        talk.request(question, SECOND);
+        talk.hears("", ActiveToolsResponse::default());
+        talk.happened(&["req-0: active_tools"]);
+    }
+}
+
+#[test]
+fn a_question_that_nobody_answers_ends_without_a_cancel() {
+    let mut talk = tool();
+    talk.request(SamplingRequest::default(), SECOND);
+    talk.wrote(&["sampling_request[req-0]"]);
+    talk.passes(SECOND);
+    talk.happened(&["req-0 failed: timed out after 1s"]);
+    talk.wrote(&[]);
+}
+
+#[test]
+fn what_only_a_tool_process_says_is_unexpected_here() {
+    let mut talk = tool();
+    talk.hears("req-0", StreamHeader::default());
+    talk.hears("", done(true));
+    talk.happened(&["unexpected stream_header", "unexpected reload_response"]);
+}
