@@ -6,8 +6,8 @@ use std::os::unix::fs::PermissionsExt;
 use protomcp_supervisor::{Command, Event, Guardian, Process, SpawnError, Status, StopPolicy, Stream};
 
 use crate::support::{
-    Mark, both, descriptors, expect_line, guarded, lines_of, patient, rest, run, shell, spawn, spawn_with, stat,
-    watch_over,
+    Mark, both, expect_line, guarded, lines_of, patient, rest, run, shell, spawn, spawn_with, stat,
+    wait_for_descriptors, watch_over,
 };
 
 #[tokio::test]
@@ -124,7 +124,7 @@ async fn a_process_has_three_descriptors_whatever_the_bridge_has_open() {
     let leaky = rustix::io::dup(rustix::stdio::stdout()).unwrap();
     for guardian in both() {
         let mark = Mark::new();
-        let command = mark.on(shell("echo up; exec sleep 1000").guardian(guardian.clone()));
+        let command = mark.on(shell("echo up; exec sleep 1000").guardian(guardian));
         let (first, mut events) = spawn(&command).await;
         let (second, mut others) = spawn(&command).await;
         expect_line(&mut events, "up").await;
@@ -133,11 +133,11 @@ async fn a_process_has_three_descriptors_whatever_the_bridge_has_open() {
             bearers.iter().filter(|(_, line)| line.starts_with("sleep")).count() == 2
         });
         for process in [&first, &second] {
-            assert_eq!(descriptors(process.pid()), [0, 1, 2], "{guardian:?}");
+            wait_for_descriptors(process.pid(), &[0, 1, 2]);
         }
         for guardian in mark.bearers_of("protomcp-guardian") {
             // The three standard ones, the socket and the signals.
-            assert_eq!(descriptors(guardian), [0, 1, 2, 3, 4]);
+            wait_for_descriptors(guardian, &[0, 1, 2, 3, 4]);
         }
     }
     drop(leaky);

@@ -183,12 +183,19 @@ pub(crate) fn is_alive(pid: u32) -> bool {
     stat(pid).is_some_and(|fields| fields[0] != "Z" && fields[0] != "X")
 }
 
-pub(crate) fn descriptors(pid: u32) -> Vec<u32> {
-    let directory = Path::new("/proc").join(pid.to_string()).join("fd");
-    let mut numbers: Vec<u32> = fs::read_dir(directory)
-        .unwrap()
-        .map(|entry| entry.unwrap().file_name().to_str().unwrap().parse().unwrap())
-        .collect();
+/// A program that starts opens files for a moment; what was inherited stays.
+pub(crate) fn wait_for_descriptors(pid: u32, expected: &[u32]) {
+    let began = Instant::now();
+    while descriptors(pid) != expected {
+        assert!(began.elapsed() < PATIENCE, "{pid} has {:?}", descriptors(pid));
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+fn descriptors(pid: u32) -> Vec<u32> {
+    let directory = fs::read_dir(Path::new("/proc").join(pid.to_string()).join("fd")).unwrap();
+    let numbers = directory.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    let mut numbers: Vec<u32> = numbers.collect();
     numbers.sort_unstable();
     numbers
 }
