@@ -1,12 +1,13 @@
 //! The machine, driven with made-up time and without a socket.
 //!
 //! [`talk`] plays the tool process by hand, frame by frame; [`pair`] joins two machines over a pipe that splits and
-//! delays. Expectations are transcripts: what was written and what happened, one line each.
+//! delays, and [`world`] lives random lives. Expectations are transcripts: what was written and what happened, one line each.
 
 #![allow(clippy::unwrap_used, reason = "what fails here fails the test")]
 
 mod calls;
 mod closing;
+mod end;
 mod handshake;
 mod operations;
 mod pair;
@@ -16,3 +17,4 @@ mod replies;
 mod reports;
 mod talk;
 mod tool_side;
+mod world;

@@ -1,0 +1,175 @@
+//! One end of a link with a naive record of what may happen to it.
+//!
+//! * A call has exactly one outcome, or none if it was cancelled, and it has it when its time is over.
+//! * Progress is heard only by who listens, and only before the answer.
+//! * An answer's text belongs to its call.
+//! * After the end nothing happens but the failures of calls that are made all the same.
+//! * What is kept in memory is bounded.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::time::{Duration, Instant};
+
+use bytes::BytesMut;
+use protomcp_codec::Limits;
+use protomcp_link::{CallError, CallId, CallIds, Closed, Config, Connection, Event, Side};
+use protomcp_proto::Msg;
+
+/// Small limits, so that a short life meets all of them.
+fn config() -> Config {
+    Config {
+        limits: Limits { max_frame: 2000, max_payload: 4000, max_skip: 100_000 },
+        max_pending: 8,
+        max_unwritten: 3000,
+        max_assembling: 5000,
+        max_middleware: 3,
+        handshake_timeout: Duration::from_secs(30),
+        handshake_quiet: Duration::from_millis(500),
+        reload_timeout: Duration::from_secs(3),
+    }
+}
+
+/// More than this must never be kept: calls, replies and pieces up to their limits, with one frame over each.
+const MOST_KEPT: usize = 3000 + 3000 + 5000 + 3 * 2004;
+
+/// What is known of a call.
+#[derive(Debug)]
+pub(crate) struct Call {
+    listens: bool,
+    patience: Duration,
+    /// Set when it is written.
+    deadline: Option<Instant>,
+    pub(crate) given_up: bool,
+    pub(crate) outcome: bool,
+    after_the_end: bool,
+}
+
+/// One machine and the record of it.
+pub(crate) struct End {
+    pub(crate) side: Side,
+    pub(crate) connection: Connection,
+    ids: CallIds,
+    pub(crate) calls: BTreeMap<CallId, Call>,
+    /// On the way here.
+    pub(crate) wire: VecDeque<u8>,
+    input: BytesMut,
+    pub(crate) closed: bool,
+    /// A handshake is open.
+    pub(crate) registering: bool,
+}
+
+impl End {
+    pub(crate) fn new(side: Side) -> Self {
+        let ids = CallIds::default();
+        // The process's end takes and writes anything: it is the bridge that has to stand it.
+        let config = match side {
+            Side::Bridge => config(),
+            Side::Tool => Config::default(),
+        };
+        Self {
+            side,
+            connection: Connection::new(side, config, ids.clone()),
+            ids,
+            calls: BTreeMap::new(),
+            wire: VecDeque::new(),
+            input: BytesMut::new(),
+            closed: false,
+            registering: false,
+        }
+    }
+
+    pub(crate) fn call(&mut self, now: Instant, request: Msg, listens: bool, patience: Duration) {
+        let id = self.ids.next();
+        let deadline = (!self.registering).then(|| now + patience);
+        let after_the_end = self.closed;
+        let call = Call { listens, patience, deadline, given_up: false, outcome: false, after_the_end };
+        self.calls.insert(id, call);
+        self.connection.call(now, id, request, patience);
+    }
+
+    pub(crate) fn cancel(&mut self, which: usize) {
+        if self.calls.is_empty() {
+            return;
+        }
+        let which = which % self.calls.len();
+        let (id, call) = self.calls.iter_mut().nth(which).expect("there are calls");
+        call.given_up |= !call.outcome;
+        self.connection.cancel(*id);
+    }
+
+    /// Up to so many bytes of the wire are read.
+    pub(crate) fn carry(&mut self, now: Instant, bytes: usize) {
+        if !self.connection.may_read() {
+            return;
+        }
+        let bytes = bytes.min(self.wire.len());
+        self.input.extend(self.wire.drain(..bytes));
+        if let Err(error) = self.connection.handle_bytes(now, &mut self.input) {
+            self.connection.close(Closed::Broken(error.to_string()));
+        }
+        assert!(self.connection.wants() > 0);
+    }
+
+    /// Checks what happened; gives back what the peer asked.
+    pub(crate) fn drain(&mut self, now: Instant) -> Vec<(String, Msg)> {
+        let mut questions = Vec::new();
+        while let Some(event) = self.connection.poll_event() {
+            let refusal = matches!(&event, Event::Answer { call, .. } if self.calls[call].after_the_end);
+            assert!(!self.closed || refusal, "after the end: {event:?}");
+            match event {
+                Event::Answer { call, outcome } => {
+                    self.outcome(call, outcome.and_then(|it| it.finish(&config().limits)));
+                }
+                Event::Progress { call, .. } => {
+                    let call = &self.calls[&call];
+                    assert!(call.listens && !call.given_up && !call.outcome, "{call:?}");
+                }
+                Event::Ready(handshake) => {
+                    assert!(handshake.middleware.len() <= 3);
+                    self.settled(now);
+                }
+                Event::HandshakeFailed(_) | Event::ReloadFailed(_) => self.settled(now),
+                Event::Asked { id, message } => questions.push((id, message)),
+                Event::Closed(_) => self.closed = true,
+                _ => {}
+            }
+        }
+        questions
+    }
+
+    fn settled(&mut self, now: Instant) {
+        assert!(self.registering, "a handshake ended that was not open");
+        self.registering = false;
+        for call in self.calls.values_mut().filter(|call| call.deadline.is_none()) {
+            call.deadline = Some(now + call.patience);
+        }
+    }
+
+    fn outcome(&mut self, id: CallId, outcome: Result<Msg, CallError>) {
+        let call = self.calls.get_mut(&id).expect("the call was made");
+        assert!(!call.outcome && !call.given_up, "{id}: {call:?} gets {outcome:?}");
+        call.outcome = true;
+        if let Ok(Msg::CallResult(result)) = outcome {
+            let mark = mark(&id.to_string());
+            for text in [result.result_json, result.structured_content_json] {
+                assert!(text.iter().all(|byte| *byte == mark), "{id} got another's text");
+            }
+        }
+    }
+
+    pub(crate) fn check(&self, now: Instant) {
+        assert!(self.side == Side::Tool || self.connection.buffered() <= MOST_KEPT, "{}", self.connection.buffered());
+        assert!(!self.is_overdue(now), "{:?}", self.calls);
+    }
+
+    /// Whether a call waits although its time is over and the clock was looked at.
+    fn is_overdue(&self, now: Instant) -> bool {
+        let waits = |call: &&Call| !call.outcome && !call.given_up;
+        self.calls.values().filter(waits).any(|call| call.deadline.is_some_and(|deadline| deadline < now))
+    }
+}
+
+/// The byte that all texts about a call are made of.
+pub(crate) fn mark(id: &str) -> u8 {
+    let number: u64 = id.strip_prefix("req-").and_then(|digits| digits.parse().ok()).unwrap_or_default();
+    b'0' + u8::try_from(number % 64).expect("below 64")
+}
