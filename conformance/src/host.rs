@@ -137,11 +137,18 @@ impl Host {
 
     /// Initializes the session in the revision named.
     pub fn initialize_as(&self, version: &str) -> Value {
+        let mut response = self.answer(self.begin(version)).value;
+        assert!(response.get("error").is_none(), "initialize failed: {response}");
+        response["result"].take()
+    }
+
+    /// Sends everything that initializes the session, without waiting; returns the id of the request.
+    pub fn begin(&self, version: &str) -> u64 {
         let info = json!({"name": "conformance", "version": "1"});
-        let result =
-            self.ask("initialize", &json!({"protocolVersion": version, "capabilities": {}, "clientInfo": info}));
+        let params = json!({"protocolVersion": version, "capabilities": {}, "clientInfo": info});
+        let id = self.request("initialize", &params);
         self.tell("notifications/initialized", &json!({}));
-        result
+        id
     }
 
     /// The tools of the first page.

@@ -1,5 +1,6 @@
 //! The tool process end, scripted: a test that reads and writes envelopes itself.
 
+use std::collections::BTreeSet;
 use std::io::{ErrorKind, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
@@ -21,13 +22,15 @@ pub struct Peer {
     pub hello: Hello,
     stream: UnixStream,
     inbox: Vec<u8>,
+    /// Requests that are no calls and have been dealt with: a late cancellation of one means nothing.
+    aside: BTreeSet<String>,
     /// Frames of length zero that have come so far.
     pub empty_frames: usize,
 }
 
 impl Peer {
     pub(crate) fn new(stream: UnixStream, hello: Hello) -> Self {
-        Self { hello, stream, inbox: Vec::new(), empty_frames: 0 }
+        Self { hello, stream, inbox: Vec::new(), aside: BTreeSet::new(), empty_frames: 0 }
     }
 
     /// The next envelope. Frames of length zero are counted and passed over.
@@ -162,16 +165,32 @@ impl Peer {
     }
 
     fn beside_the_point(&mut self, envelope: Envelope) -> Option<Envelope> {
-        let id = envelope.request_id.clone();
-        match envelope.msg {
-            Some(Msg::ListResourcesRequest(_)) => self.send(&id, ResourceListResponse { resources: Vec::new() }),
-            Some(Msg::ListResourceTemplatesRequest(_)) => {
-                self.send(&id, ResourceTemplateListResponse { templates: Vec::new() });
-            }
-            Some(Msg::ListPromptsRequest(_)) => self.send(&id, PromptListResponse { prompts: Vec::new() }),
+        let answer: Msg = match &envelope.msg {
+            Some(Msg::ListResourcesRequest(_)) => ResourceListResponse { resources: Vec::new() }.into(),
+            Some(Msg::ListResourceTemplatesRequest(_)) => ResourceTemplateListResponse { templates: Vec::new() }.into(),
+            Some(Msg::ListPromptsRequest(_)) => PromptListResponse { prompts: Vec::new() }.into(),
+            // A bridge that has lost patience with one of those says so, although the answer is on its way.
+            Some(Msg::Cancel(cancel)) if self.aside.contains(&cancel.request_id) => return None,
             _ => return Some(envelope),
-        }
+        };
+        self.send(&envelope.request_id, answer);
+        self.aside.insert(envelope.request_id);
         None
+    }
+
+    /// Answers what the bridge asks beside calls until `done`.
+    ///
+    /// # Panics
+    ///
+    /// When the bridge asks for anything else, or it takes too long.
+    pub fn settle(&mut self, done: impl Fn() -> bool) {
+        let deadline = Instant::now() + patience();
+        while !done() {
+            assert!(Instant::now() < deadline, "the bridge did not settle in time");
+            if let Some(envelope) = self.request_within(Duration::from_millis(2)) {
+                panic!("nothing was to be asked yet: {envelope:?}");
+            }
+        }
     }
 
     /// The next call: its id and what it asks.

@@ -36,7 +36,8 @@ impl Scene {
         let host = stage.pmcp(&sandbox, &args).start();
         let mut peer = stage.accept();
         peer.handshake(tools);
-        host.initialize();
+        let id = host.begin("2025-11-25");
+        peer.settle(|| host.answered(id).is_some());
         Self { host, peer, stage, sandbox }
     }
 }

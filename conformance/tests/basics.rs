@@ -32,9 +32,9 @@ fn every_stateful_version_is_spoken_and_any_other_gets_the_newest() {
 #[test]
 fn what_a_tool_prints_goes_to_the_log_and_never_to_the_host() {
     let (host, _sandbox) = session("run", "py/basics.py", &[]);
-    assert_eq!(host.text("shout", &json!({"text": "a line of the tool's own"})), "shouted");
-    host.stderr_with("a line of the tool's own again");
-    host.stderr_with("a line of the tool's own from a shell");
+    assert_eq!(host.text("shout", &json!({"text": "a line of the tool itself"})), "shouted");
+    host.stderr_with("a line of the tool itself again");
+    host.stderr_with("a line of the tool itself from a shell");
     // That standard output held JSON-RPC only is checked when the host is dropped.
 }
 

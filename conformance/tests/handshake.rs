@@ -61,9 +61,11 @@ fn open_with_signal() -> Duration {
     let start = Instant::now();
     assert!(!id.is_empty());
     peer.send("", ReloadResponse { success: true, error: String::new() });
-    host.initialize();
+    let id = host.begin("2025-11-25");
+    peer.settle(|| host.answered(id).is_some());
+    let took = start.elapsed();
     assert_eq!(host.names(), ["echo"]);
-    start.elapsed()
+    took
 }
 
 /// Item 22.
@@ -105,7 +107,7 @@ fn only_acknowledgements_are_written_before_the_handshake_is_complete() {
     let host = stage.pmcp(&sandbox, &["run", "./relay"]).start();
     let mut peer = stage.accept();
     // A host that is in a hurry must not make the bridge write early.
-    host.initialize();
+    host.begin("2025-11-25");
     let call = host.start_call("echo", &json!({}));
     peer.listed(vec![tool("echo")]);
     for name in ["first", "second", "third"] {
@@ -149,7 +151,7 @@ fn a_tool_that_is_disabled_right_after_the_signal_is_hidden_from_the_first_list(
     let sandbox = Sandbox::new();
     let stage = Stage::new(&sandbox);
     let host = stage.pmcp(&sandbox, &["run", "./relay"]).start();
-    host.initialize();
+    host.begin("2025-11-25");
     let list = host.request("tools/list", &json!({}));
     let mut peer = stage.accept();
     peer.handshake(vec![tool("secret"), tool("shown")]);

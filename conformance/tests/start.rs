@@ -69,7 +69,7 @@ fn command_for(file: &str, python: Option<&str>, node: Option<&str>, options: &[
     let _host = launch.start();
     let peer = stage.accept();
     let words = peer.hello.args[1..].join(" ");
-    words.replace(&format!("{}/", sandbox.path("").display()), "").replace("//", "/")
+    words.replace(&format!("{}/", sandbox.path("").display()), "").replace("crate/src/../", "crate/")
 }
 
 /// Item 18.
