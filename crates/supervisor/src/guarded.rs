@@ -39,24 +39,21 @@ pub(crate) async fn launch(command: &Command, guardian: &Path) -> Result<Launche
 
     // Both ends are close-on-exec, so ours is never inherited: not by this tool process, not by another generation's.
     let (ours, theirs) = StdStream::pair().map_err(other)?;
-    let mut child = start(command, guardian, theirs).map_err(|source| {
-        match source.raw_os_error().map(Errno::from_raw_os_error) {
-            Some(Errno::MFILE | Errno::NFILE | Errno::AGAIN | Errno::NOMEM) => other(source),
-            _ => broken(source),
-        }
+    ours.set_nonblocking(true).map_err(other)?;
+    let control = OwnedFd::from(ours.try_clone().map_err(other)?);
+    let mut reports = Reports::new(UnixStream::from_std(ours).map_err(other)?);
+    let mut child = start(command, guardian, theirs).map_err(|source| match source.kind() {
+        io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied => broken(source),
+        _ => other(source),
     })?;
     let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
-    let hold = Hold {
-        control: ours.try_clone().map_err(other)?.into(),
-        pid: Pid::from_child(&child),
-        child: Mutex::new(Some(child)),
-    };
-    ours.set_nonblocking(true).map_err(other)?;
-    let mut reports = Reports::new(UnixStream::from_std(ours).map_err(other)?);
+    let hold = Hold { control, pid: Pid::from_child(&child), child: Mutex::new(Some(child)) };
 
-    let answer = tokio::time::timeout(ANSWER_TIMEOUT, reports.next()).await;
-    let answer = answer.unwrap_or_else(|_| Err(io::Error::new(io::ErrorKind::TimedOut, "the guardian did not answer")));
-    let report = answer.and_then(|report| report.ok_or_else(not_a_guardian)).map_err(broken)?;
+    let report = reports.answer().await.map_err(|source| {
+        // Whatever that is, it does not take orders.
+        hold.sweep();
+        broken(source)
+    })?;
     let pid = match report {
         Report::Started(pid) => pid,
         Report::Failed(stage, errno) => {
@@ -67,7 +64,7 @@ pub(crate) async fn launch(command: &Command, guardian: &Path) -> Result<Launche
                 (Stage::Setup | Stage::Directory, _) => broken(source),
             });
         }
-        Report::Exited(_) => return Err(broken(not_a_guardian())),
+        Report::Exited(_) => return Err(broken(io::ErrorKind::InvalidData.into())),
     };
     Ok(Launched {
         pid,
@@ -89,13 +86,6 @@ fn start(command: &Command, guardian: &Path, theirs: StdStream) -> io::Result<Ch
     std.arg0(NAME).args(task.to_args());
     dress(command, &mut std);
     std.stdin(Stdio::from(OwnedFd::from(theirs))).spawn()
-}
-
-fn not_a_guardian() -> io::Error {
-    io::Error::new(
-        io::ErrorKind::UnexpectedEof,
-        "the guardian ended without an answer; its main must begin with run_if_requested",
-    )
 }
 
 /// Our hold on a guardian. Dropping it ends everything below the guardian.
@@ -194,6 +184,17 @@ impl Reports {
         }
         self.filled = 0;
         Report::from_bytes(self.partial).map(Some)
+    }
+
+    /// The first report.
+    async fn answer(&mut self) -> io::Result<Report> {
+        let failed = |kind, reason| Err(io::Error::new(kind, reason));
+        match tokio::time::timeout(ANSWER_TIMEOUT, self.next()).await {
+            Ok(Ok(Some(report))) => Ok(report),
+            Ok(Ok(None)) => failed(io::ErrorKind::UnexpectedEof, "it ended without an answer: it is no guardian"),
+            Ok(Err(error)) => Err(error),
+            Err(_) => failed(io::ErrorKind::TimedOut, "it did not answer: it is no guardian"),
+        }
     }
 
     pub(crate) async fn ended(&mut self) -> io::Result<Status> {

@@ -1,7 +1,7 @@
 //! A bridge that is killed with SIGKILL at any moment leaves nothing alive.
 //!
 //! The bridge is the example program, a process of its own that can be killed; whoever it leaves behind is found by a
-//! mark in the environment.
+//! mark in the environment. `PROTOMCP_CHAOS_ROUNDS` asks for more rounds than the usual twenty.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 
-use crate::support::{Mark, is_alive, signal, watch_over};
+use crate::support::{Mark, is_alive, signal, watch_over, write_program};
 
 /// A bridge in miniature that runs a script, and the lines it prints.
 fn bridge(mark: &Mark, options: &[&str], script: &str) -> Child {
@@ -58,9 +58,13 @@ fn all_artists_are_on_stage(bearers: &[(u32, String)]) -> bool {
         && bearers.iter().any(|(_, line)| line.ends_with("busyloop "))
 }
 
+fn rounds() -> u64 {
+    std::env::var("PROTOMCP_CHAOS_ROUNDS").map_or(20, |rounds| rounds.parse().unwrap())
+}
+
 #[test]
-fn nothing_outlives_a_killed_bridge_in_twenty_rounds() {
-    for _ in 0..20 {
+fn nothing_outlives_a_killed_bridge() {
+    for _ in 0..rounds() {
         let mark = Mark::new();
         let mut bridge = bridge(&mark, &[], ESCAPE_ARTISTS);
         let _lines = wait_for_line(&mut bridge, "up");
@@ -71,10 +75,10 @@ fn nothing_outlives_a_killed_bridge_in_twenty_rounds() {
 
 #[test]
 fn nothing_outlives_a_bridge_that_is_killed_while_it_starts() {
-    for step in 0..40 {
+    for step in 0..2 * rounds() {
         let mark = Mark::new();
         let bridge = bridge(&mark, &[], ESCAPE_ARTISTS);
-        std::thread::sleep(Duration::from_micros(step * 150));
+        std::thread::sleep(Duration::from_micros(step % 40 * 150));
         assert_gone_soon(&mark, kill(bridge));
     }
 }
@@ -101,8 +105,7 @@ fn a_family_that_never_stands_still_is_caught() {
     let folder = tempfile::tempdir().unwrap();
     let runner = folder.path().join("runner");
     // Every few milliseconds each runner is another process, a child of nobody.
-    std::fs::write(&runner, "#!/bin/sh\nsleep 0.002\n( \"$0\" & )\nexit 0\n").unwrap();
-    assert!(Command::new("chmod").arg("755").arg(&runner).status().unwrap().success());
+    write_program(&runner, "#!/bin/sh\nsleep 0.002\n( \"$0\" & )\nexit 0\n");
     let mark = Mark::new();
     let script = format!("for i in 1 2 3 4; do ( {} & ); done; echo up; sleep 1000", runner.display());
     let mut bridge = bridge(&mark, &[], &script);

@@ -1,13 +1,12 @@
 //! How processes start, and how their ends are reported.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 
 use protomcp_supervisor::{Command, Event, Guardian, Process, SpawnError, Status, StopPolicy, Stream};
 
 use crate::support::{
     Mark, both, expect_line, guarded, lines_of, patient, rest, run, shell, spawn, spawn_with, stat,
-    wait_for_descriptors, watch_over,
+    wait_for_descriptors, watch_over, write_program,
 };
 
 #[tokio::test]
@@ -34,8 +33,7 @@ async fn what_a_user_can_correct_has_a_name() {
     let plain = folder.path().join("plain");
     fs::write(&plain, "not a program").unwrap();
     let orphaned = folder.path().join("orphaned");
-    fs::write(&orphaned, "#!/no/such/interpreter\n").unwrap();
-    fs::set_permissions(&orphaned, fs::Permissions::from_mode(0o755)).unwrap();
+    write_program(&orphaned, "#!/no/such/interpreter\n");
     let missing = folder.path().join("missing");
 
     for guardian in both() {
@@ -74,6 +72,27 @@ async fn a_guardian_that_is_none_is_an_error_and_leaves_nothing() {
     mark.wait_until_gone();
 }
 
+#[tokio::test(start_paused = true)]
+async fn an_impostor_that_neither_answers_nor_obeys_is_killed() {
+    let folder = tempfile::tempdir().unwrap();
+    let impostor = folder.path().join("impostor");
+    write_program(&impostor, "#!/bin/sh\nexec sleep 1000\n");
+    let mark = Mark::new();
+    let command = mark.on(shell("exit 0").guardian(Guardian::Program(impostor)));
+    let error = Process::spawn(&command, StopPolicy::default()).await.unwrap_err();
+    assert!(matches!(error, SpawnError::Guardian { .. }), "{error:?}");
+    mark.wait_until_gone();
+}
+
+#[tokio::test]
+async fn a_command_that_no_system_takes_is_an_error_of_its_own() {
+    for guardian in both() {
+        let command = shell("exit 0").arg("x".repeat(8 * 1024 * 1024)).guardian(guardian);
+        let error = Process::spawn(&command, StopPolicy::default()).await.unwrap_err();
+        assert!(matches!(error, SpawnError::Other { .. }), "{error:?}");
+    }
+}
+
 #[tokio::test]
 async fn without_a_word_from_main_there_is_no_guardian() {
     // This test program never called `run_if_requested`.
@@ -108,9 +127,7 @@ async fn arguments_environment_and_directory_arrive() {
 #[tokio::test]
 async fn a_relative_program_is_found_in_the_directory_it_starts_in() {
     let folder = tempfile::tempdir().unwrap();
-    let tool = folder.path().join("tool");
-    fs::write(&tool, "#!/bin/sh\necho found\n").unwrap();
-    fs::set_permissions(&tool, fs::Permissions::from_mode(0o755)).unwrap();
+    write_program(&folder.path().join("tool"), "#!/bin/sh\necho found\n");
     for guardian in both() {
         let command = Command::new("./tool").current_dir(folder.path()).guardian(guardian);
         let (events, _) = run(&command).await;

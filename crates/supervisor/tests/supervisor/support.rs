@@ -159,6 +159,14 @@ impl Drop for Mark {
     }
 }
 
+/// Writes an executable file, from another process: if this one had it open for a moment, a fork on another thread could
+/// keep it open, and the system refuses to execute a file that is being written.
+pub(crate) fn write_program(path: &Path, text: &str) {
+    let mut writer = std::process::Command::new("sh");
+    writer.args(["-c", "printf %s \"$2\" > \"$1\" && chmod 755 \"$1\"", "write"]).arg(path).arg(text);
+    assert!(writer.status().unwrap().success());
+}
+
 pub(crate) fn signal(pid: u32, signal: rustix::process::Signal) {
     let pid = rustix::process::Pid::from_raw(pid.cast_signed()).unwrap();
     let _ = rustix::process::kill_process(pid, signal);
