@@ -77,3 +77,43 @@ const MAX_GITIGNORE: u64 = 1 << 20;
 
 /// The most links followed from one file; also what ends a circle of them.
 const MAX_LINKS: usize = 16;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_resolved_up_to_its_last_component() {
+        let here = std::env::current_dir().unwrap().canonicalize().unwrap();
+        assert_eq!(resolved(Path::new("missing.py")), here.join("missing.py"));
+        assert_eq!(resolved(Path::new("src/../missing.py")), here.join("missing.py"));
+        assert_eq!(resolved(Path::new("no/such/directory/x.py")), Path::new("no/such/directory/x.py"));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_is_not_resolved_but_the_directories_before_it_are() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().canonicalize().unwrap();
+        fs::create_dir(root.join("real")).unwrap();
+        std::os::unix::fs::symlink("real", root.join("link")).unwrap();
+        std::os::unix::fs::symlink("elsewhere.py", root.join("real/x.py")).unwrap();
+        assert_eq!(resolved(&root.join("link/x.py")), root.join("real/x.py"));
+        assert_eq!(chain(&root.join("link/x.py")), [root.join("link/x.py"), root.join("real/elsewhere.py")]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_file_replaced_by_one_of_the_same_time_and_length_is_another() {
+        let directory = tempfile::tempdir().unwrap();
+        let (old, new) = (directory.path().join("old"), directory.path().join("new"));
+        for path in [&old, &new] {
+            fs::write(path, "same").unwrap();
+            fs::File::options().write(true).open(path).unwrap().set_modified(SystemTime::UNIX_EPOCH).unwrap();
+        }
+        let before = Stamp::of(&old).unwrap();
+        assert_eq!(before, Stamp::of(&old).unwrap());
+        fs::rename(&new, &old).unwrap();
+        assert_ne!(before, Stamp::of(&old).unwrap());
+    }
+}

@@ -16,6 +16,10 @@ impl Rules {
     /// Sets what the `.gitignore` in `directory` says; an empty text says nothing. Lines that are no valid pattern are
     /// skipped, as git does.
     pub(crate) fn set(&mut self, directory: &Path, text: &str) {
+        self.of.remove(directory);
+        if text.is_empty() {
+            return;
+        }
         let mut builder = GitignoreBuilder::new(directory);
         for line in text.lines() {
             if let Err(error) = builder.add_line(None, line) {
@@ -23,16 +27,10 @@ impl Rules {
             }
         }
         match builder.build() {
-            Ok(rules) if !rules.is_empty() => {
+            Ok(rules) => {
                 self.of.insert(directory.to_owned(), rules);
             }
-            Ok(_) => {
-                self.of.remove(directory);
-            }
-            Err(error) => {
-                tracing::warn!(directory = %directory.display(), %error, "cannot use .gitignore");
-                self.of.remove(directory);
-            }
+            Err(error) => tracing::warn!(directory = %directory.display(), %error, "cannot use .gitignore"),
         }
     }
 
