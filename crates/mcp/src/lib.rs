@@ -43,6 +43,7 @@ mod handler;
 mod info;
 pub mod layer;
 mod outbox;
+mod panics;
 mod request;
 mod router;
 mod server;

@@ -18,6 +18,7 @@ mod pending;
 
 pub(crate) mod announce;
 pub(crate) mod batch;
+pub(crate) mod numbers;
 
 use std::fmt;
 use std::sync::Arc;

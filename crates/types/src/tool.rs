@@ -180,7 +180,8 @@ impl ListToolsResult {
 /// A JSON array of values that are already text.
 #[must_use]
 pub fn array(values: impl IntoIterator<Item = RawJson>) -> RawJson {
-    let mut text = vec![b'['];
+    let mut text = Vec::with_capacity(256);
+    text.push(b'[');
     for value in values {
         if text.len() > 1 {
             text.push(b',');

@@ -4,11 +4,13 @@
 //! writes when nothing else is ready or after `BATCH` steps, so that a burst of calls leaves in one write, and it
 //! never waits for the host to read while the host has something to say.
 
-use std::collections::HashMap;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
+use std::task::{Context as TaskContext, Poll};
 use std::time::Instant;
 
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
 use protomcp_types::{ErrorObject, Incoming, Level, Malformed, Message, Notification, Params, RawJson, method};
 use tokio::sync::mpsc;
 
@@ -18,6 +20,7 @@ use crate::server::{ServeError, Server, Sessions, call};
 use crate::service::Service;
 use crate::session::announce::Announce;
 use crate::session::batch::Batches;
+use crate::session::numbers::ByNumber;
 use crate::session::{Inbound, IncomingCall, Session, SessionId, SessionView, Ticket};
 use crate::transport::{Received, Sink, Source, TransportError};
 
@@ -33,8 +36,10 @@ pub(super) struct Driver<S: Service, Q, K> {
     sink: K,
     outbox: Arc<Outbox>,
     events: mpsc::UnboundedReceiver<Event>,
-    /// Calls whose task has not ended, by ticket number; cancelled ones included.
-    running: HashMap<u64, Context>,
+    /// Calls that have not ended, by ticket number; cancelled ones included.
+    running: ByNumber<Context>,
+    /// Those that run in this task; `None` when each has a task of its own.
+    in_place: Option<Calls>,
     batches: Batches,
     announce: Announce,
     /// The number that the next ticket will have.
@@ -46,6 +51,8 @@ pub(super) struct Driver<S: Service, Q, K> {
     opened: bool,
     ending: Ending,
 }
+
+type Calls = FuturesUnordered<Pin<Box<dyn Future<Output = ()> + Send>>>;
 
 /// How far the end is.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -65,6 +72,8 @@ enum Ending {
 /// What happened.
 enum Step {
     Event(Option<Event>),
+    /// Calls have ended; they say so themselves with an event.
+    Ended,
     Received(Result<Option<Received>, TransportError>),
     Flushed(Result<(), TransportError>),
     Shutdown,
@@ -85,7 +94,8 @@ impl<S: Service, Q: Source, K: Sink> Driver<S, Q, K> {
             sink,
             outbox,
             events,
-            running: HashMap::new(),
+            running: ByNumber::default(),
+            in_place: server.in_place.then(FuturesUnordered::new),
             batches: Batches::default(),
             announce: Announce::new(limits.announce_delay),
             next_ticket: 1,
@@ -108,6 +118,7 @@ impl<S: Service, Q: Source, K: Sink> Driver<S, Q, K> {
             let step = tokio::select! {
                 biased;
                 event = self.events.recv() => Step::Event(event),
+                () = std::future::poll_fn(|cx| run_calls(&mut self.in_place, cx)) => Step::Ended,
                 received = self.source.next(), if may_read => Step::Received(received),
                 flushed = self.sink.flush(), if self.unsent > 0 => Step::Flushed(flushed),
                 () = &mut shutdown, if self.ending == Ending::Open => Step::Shutdown,
@@ -152,6 +163,7 @@ impl<S: Service, Q: Source, K: Sink> Driver<S, Q, K> {
         let done = match step {
             Step::Event(Some(event)) => self.event(event),
             Step::Event(None) => unreachable!("the driver holds a sender itself"),
+            Step::Ended => Ok(()),
             Step::Received(Ok(Some(received))) => self.received(received),
             Step::Received(Ok(None)) => {
                 self.reading = false;
@@ -236,7 +248,11 @@ impl<S: Service, Q: Source, K: Sink> Driver<S, Q, K> {
         let context = Context::new(self.id, client, ticket, progress_token, Arc::clone(&self.outbox));
         self.running.insert(number, context.clone());
         let grace = self.sessions.limits().cancel_grace;
-        tokio::spawn(call::run(Arc::clone(&self.service), request, context, grace));
+        let call = call::run(Arc::clone(&self.service), request, context, grace);
+        match &mut self.in_place {
+            Some(calls) => calls.push(Box::pin(call)),
+            None => drop(tokio::spawn(call)),
+        }
         (None, Some(number))
     }
 
@@ -423,6 +439,16 @@ impl<S: Service, Q, K> Drop for Driver<S, Q, K> {
             self.service.session_closed(self.id);
         }
     }
+}
+
+/// Runs the calls of this task as far as they get. Ready when one has ended.
+fn run_calls(calls: &mut Option<Calls>, cx: &mut TaskContext<'_>) -> Poll<()> {
+    let Some(calls) = calls else { return Poll::Pending };
+    let mut ended = Poll::Pending;
+    while let Poll::Ready(Some(())) = calls.poll_next_unpin(cx) {
+        ended = Poll::Ready(());
+    }
+    ended
 }
 
 /// The time of the runtime, which tests can stop.

@@ -1,15 +1,15 @@
 //! Answers to messages that came in one array, kept until all of them are there (MCP 2025-03-26, basic).
 
-use std::collections::HashMap;
-
 use protomcp_types::Message;
+
+use crate::session::numbers::ByNumber;
 
 /// The batches that are not answered yet.
 #[derive(Debug, Default)]
 pub(crate) struct Batches {
-    open: HashMap<u64, Batch>,
+    open: ByNumber<Batch>,
     /// Which batch a request belongs to, by ticket number.
-    member_of: HashMap<u64, u64>,
+    member_of: ByNumber<u64>,
     next: u64,
 }
 
