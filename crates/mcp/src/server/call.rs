@@ -1,4 +1,4 @@
-//! One call: runs the service, minds cancellation and panics, and reports the end.
+//! One call: runs the service, minds cancellation and panics.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -8,11 +8,19 @@ use protomcp_types::ErrorObject;
 
 use crate::context::Context;
 use crate::panics::panic_as_value;
-use crate::request::ServerRequest;
+use crate::request::{ServerRequest, ServerResult};
 use crate::service::Service;
 
-/// Runs one call. The future of the service is gone before the end is reported.
-pub(super) async fn run<S: Service>(service: Arc<S>, request: ServerRequest, context: Context, grace: Duration) {
+/// How a call ended; `None`: it was dropped after it had been cancelled.
+pub(super) type Outcome = Option<Result<ServerResult, ErrorObject>>;
+
+/// Runs one call. The future of the service is gone before this one ends.
+pub(super) async fn run<S: Service>(
+    service: Arc<S>,
+    request: ServerRequest,
+    context: Context,
+    grace: Duration,
+) -> (Context, Outcome) {
     let outcome = {
         let mut call = pin!(panic_as_value(|| service.call(request, context.clone())));
         tokio::select! {
@@ -27,5 +35,5 @@ pub(super) async fn run<S: Service>(service: Arc<S>, request: ServerRequest, con
             Err(ErrorObject::internal("the server failed while it handled the request"))
         })
     });
-    context.outbox().done(context.ticket().clone(), outcome);
+    (context, outcome)
 }

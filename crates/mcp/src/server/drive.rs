@@ -6,7 +6,6 @@
 
 use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::task::{Context as TaskContext, Poll};
 use std::time::Instant;
 
 use futures_util::StreamExt;
@@ -16,7 +15,8 @@ use tokio::sync::mpsc;
 
 use crate::context::Context;
 use crate::outbox::{Event, Outbox, log_message};
-use crate::server::{ServeError, Server, Sessions, call};
+use crate::server::call::{self, Outcome};
+use crate::server::{ServeError, Server, Sessions};
 use crate::service::Service;
 use crate::session::announce::Announce;
 use crate::session::batch::Batches;
@@ -52,7 +52,7 @@ pub(super) struct Driver<S: Service, Q, K> {
     ending: Ending,
 }
 
-type Calls = FuturesUnordered<Pin<Box<dyn Future<Output = ()> + Send>>>;
+type Calls = FuturesUnordered<Pin<Box<dyn Future<Output = (Context, Outcome)> + Send>>>;
 
 /// How far the end is.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -72,8 +72,8 @@ enum Ending {
 /// What happened.
 enum Step {
     Event(Option<Event>),
-    /// Calls have ended; they say so themselves with an event.
-    Ended,
+    /// A call of this task has ended.
+    Ended(Context, Outcome),
     Received(Result<Option<Received>, TransportError>),
     Flushed(Result<(), TransportError>),
     Shutdown,
@@ -118,7 +118,7 @@ impl<S: Service, Q: Source, K: Sink> Driver<S, Q, K> {
             let step = tokio::select! {
                 biased;
                 event = self.events.recv() => Step::Event(event),
-                () = std::future::poll_fn(|cx| run_calls(&mut self.in_place, cx)) => Step::Ended,
+                Some((context, outcome)) = run_calls(&mut self.in_place) => Step::Ended(context, outcome),
                 received = self.source.next(), if may_read => Step::Received(received),
                 flushed = self.sink.flush(), if self.unsent > 0 => Step::Flushed(flushed),
                 () = &mut shutdown, if self.ending == Ending::Open => Step::Shutdown,
@@ -163,7 +163,7 @@ impl<S: Service, Q: Source, K: Sink> Driver<S, Q, K> {
         let done = match step {
             Step::Event(Some(event)) => self.event(event),
             Step::Event(None) => unreachable!("the driver holds a sender itself"),
-            Step::Ended => Ok(()),
+            Step::Ended(context, outcome) => self.ended(&context, outcome),
             Step::Received(Ok(Some(received))) => self.received(received),
             Step::Received(Ok(None)) => {
                 self.reading = false;
@@ -251,7 +251,10 @@ impl<S: Service, Q: Source, K: Sink> Driver<S, Q, K> {
         let call = call::run(Arc::clone(&self.service), request, context, grace);
         match &mut self.in_place {
             Some(calls) => calls.push(Box::pin(call)),
-            None => drop(tokio::spawn(call)),
+            None => drop(tokio::spawn(async move {
+                let (context, outcome) = call.await;
+                context.outbox().done(context.ticket().clone(), outcome);
+            })),
         }
         (None, Some(number))
     }
@@ -282,11 +285,7 @@ impl<S: Service, Q: Source, K: Sink> Driver<S, Q, K> {
 
     fn event(&mut self, event: Event) -> Result<(), TransportError> {
         match event {
-            Event::Done(ticket, outcome) => {
-                self.running.remove(&ticket.number);
-                let reply = outcome.and_then(|outcome| self.session.reply(&ticket, outcome));
-                self.answer(&ticket, reply)
-            }
+            Event::Done(ticket, outcome) => self.done(&ticket, outcome),
             Event::Progress(ticket, notification) if self.session.is_pending(&ticket) => self.notice(notification),
             Event::Progress(..) => {
                 self.outbox.notices_left(1);
@@ -309,6 +308,20 @@ impl<S: Service, Q: Source, K: Sink> Driver<S, Q, K> {
                 Ok(())
             }
         }
+    }
+
+    /// A call of this task has ended. What it reported goes first.
+    fn ended(&mut self, context: &Context, outcome: Outcome) -> Result<(), TransportError> {
+        while let Ok(event) = self.events.try_recv() {
+            self.event(event)?;
+        }
+        self.done(context.ticket(), outcome)
+    }
+
+    fn done(&mut self, ticket: &Ticket, outcome: Outcome) -> Result<(), TransportError> {
+        self.running.remove(&ticket.number);
+        let reply = outcome.and_then(|outcome| self.session.reply(ticket, outcome));
+        self.answer(ticket, reply)
     }
 
     fn answer(&mut self, ticket: &Ticket, reply: Option<Message>) -> Result<(), TransportError> {
@@ -441,14 +454,12 @@ impl<S: Service, Q, K> Drop for Driver<S, Q, K> {
     }
 }
 
-/// Runs the calls of this task as far as they get. Ready when one has ended.
-fn run_calls(calls: &mut Option<Calls>, cx: &mut TaskContext<'_>) -> Poll<()> {
-    let Some(calls) = calls else { return Poll::Pending };
-    let mut ended = Poll::Pending;
-    while let Poll::Ready(Some(())) = calls.poll_next_unpin(cx) {
-        ended = Poll::Ready(());
+/// Runs the calls of this task as far as they get, until one has ended.
+async fn run_calls(calls: &mut Option<Calls>) -> Option<(Context, Outcome)> {
+    match calls {
+        Some(calls) => calls.next().await,
+        None => None,
     }
-    ended
 }
 
 /// The time of the runtime, which tests can stop.

@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 
 use protomcp_mcp::Limits;
 
-use super::transcript::{Stage, call, check, full, run};
+use super::transcript::{call, check, full, play};
 
 #[test]
 fn a_cancelled_call_is_never_answered() {
@@ -52,8 +52,7 @@ fn what_cancels_nothing_is_ignored() {
 
 #[test]
 fn a_cancelled_call_may_clean_up_and_is_dropped_after_a_grace() {
-    run(async {
-        let stage = Stage::new(Limits::default());
+    play(Limits::default(), async |stage| {
         let mut host = stage.connect();
         host.steps(&["→ hello"]).await;
         host.send(&call(1, "wait")).await;

@@ -2,7 +2,7 @@
 
 use protomcp_mcp::{Audience, Limits};
 
-use super::transcript::{Stage, check, run};
+use super::transcript::{check, play};
 
 const CHANGED: &str = r#"← {"method":"notifications/tools/list_changed"}"#;
 
@@ -36,8 +36,7 @@ fn an_answer_that_takes_a_moment_still_comes_first() {
 
 #[test]
 fn later_calls_do_not_put_the_notice_off() {
-    run(async {
-        let stage = Stage::new(Limits::default());
+    play(Limits::default(), async |stage| {
         let mut host = stage.connect();
         host.steps(&["→ hello", "· 1ms"]).await;
         stage.server.sessions().tools_changed(Audience::Everyone);
@@ -54,8 +53,7 @@ fn later_calls_do_not_put_the_notice_off() {
 
 #[test]
 fn many_changes_are_told_once_but_not_put_off_for_ever() {
-    run(async {
-        let stage = Stage::new(Limits::default());
+    play(Limits::default(), async |stage| {
         let mut host = stage.connect();
         host.steps(&["→ hello", "· 1ms"]).await;
         for _ in 0..100 {
@@ -91,8 +89,7 @@ fn many_changes_are_told_once_but_not_put_off_for_ever() {
 
 #[test]
 fn only_sessions_that_are_meant_and_ready_are_told() {
-    run(async {
-        let stage = Stage::new(Limits::default());
+    play(Limits::default(), async |stage| {
         let (mut one, mut two, mut fresh) = (stage.connect(), stage.connect(), stage.connect());
         one.steps(&["→ hello"]).await;
         two.steps(&["→ hello"]).await;

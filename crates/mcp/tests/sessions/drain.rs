@@ -6,7 +6,7 @@ use std::time::Duration;
 use protomcp_mcp::transport::TransportError;
 use protomcp_mcp::{Limits, ServeError};
 
-use super::transcript::{Stage, call, check, run};
+use super::transcript::{call, check, play};
 
 #[test]
 fn calls_finish_after_the_host_has_closed_its_end() {
@@ -30,8 +30,7 @@ fn a_conversation_that_is_piped_in_is_answered_to_its_end() {
         r#"{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"cursor":""}}"#.to_owned(),
         r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"echo"}}"#.to_owned(),
     ];
-    run(async {
-        let stage = Stage::new(Limits::default());
+    play(Limits::default(), async |stage| {
         let mut host = stage.connect();
         host.send(&piped.join("\n")).await;
         host.end().await;
@@ -50,8 +49,7 @@ fn a_conversation_that_is_piped_in_is_answered_to_its_end() {
 
 #[test]
 fn calls_that_do_not_finish_in_time_are_answered_and_dropped() {
-    run(async {
-        let stage = Stage::new(Limits::default());
+    play(Limits::default(), async |stage| {
         let mut host = stage.connect();
         host.steps(&["→ hello"]).await;
         host.send(&call(1, "wait")).await;
@@ -94,8 +92,7 @@ fn an_idle_session_ends_at_once() {
 
 #[test]
 fn a_host_that_is_gone_ends_everything_at_once() {
-    run(async {
-        let stage = Stage::new(Limits::default());
+    play(Limits::default(), async |stage| {
         let mut host = stage.connect();
         host.steps(&["→ hello"]).await;
         host.send(&call(1, "wait")).await;
@@ -110,8 +107,7 @@ fn a_host_that_is_gone_ends_everything_at_once() {
 
 #[test]
 fn a_host_that_stops_reading_is_given_up_after_a_while() {
-    run(async {
-        let stage = Stage::new(Limits::default());
+    play(Limits::default(), async |stage| {
         let mut host = stage.connect_with(512);
         host.steps(&["→ hello"]).await;
         for id in 0..20 {
@@ -125,8 +121,7 @@ fn a_host_that_stops_reading_is_given_up_after_a_while() {
 
 #[test]
 fn a_host_that_reads_slowly_gets_everything() {
-    run(async {
-        let stage = Stage::new(Limits::default());
+    play(Limits::default(), async |stage| {
         let mut host = stage.connect_with(512);
         host.steps(&["→ hello"]).await;
         for id in 0..100 {
@@ -145,8 +140,7 @@ fn a_host_that_reads_slowly_gets_everything() {
 
 #[test]
 fn dropping_the_future_cancels_everything() {
-    run(async {
-        let stage = Stage::new(Limits::default());
+    play(Limits::default(), async |stage| {
         let mut host = stage.connect();
         host.steps(&["→ hello"]).await;
         host.send(&call(1, "wait")).await;

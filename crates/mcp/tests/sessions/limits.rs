@@ -2,7 +2,7 @@
 
 use protomcp_mcp::Limits;
 
-use super::transcript::{Stage, call, check_with, full, run};
+use super::transcript::{call, check_with, full, play};
 
 #[test]
 fn requests_beyond_the_limit_are_refused_at_once() {
@@ -80,9 +80,7 @@ fn notices_that_are_not_sent_give_their_room_back() {
 
 #[test]
 fn a_host_that_only_writes_is_not_read_for_ever_and_loses_nothing() {
-    run(async {
-        let limits = Limits { max_unsent: 50, ..Limits::default() };
-        let stage = Stage::new(limits);
+    play(Limits { max_unsent: 50, ..Limits::default() }, async |stage| {
         let mut host = stage.connect_with(2048);
         host.steps(&["→ hello"]).await;
         // What the pipe holds, what the session keeps, and then it pushes back.
@@ -101,8 +99,7 @@ fn a_host_that_only_writes_is_not_read_for_ever_and_loses_nothing() {
 
 #[test]
 fn a_host_that_does_not_read_can_still_cancel() {
-    run(async {
-        let stage = Stage::new(Limits::default());
+    play(Limits::default(), async |stage| {
         let mut host = stage.connect_with(2048);
         host.steps(&["→ hello"]).await;
         host.send(&call(1, "wait")).await;

@@ -3,7 +3,7 @@
 use protomcp_mcp::{Audience, Limits};
 use protomcp_types::{Level, RawJson};
 
-use super::transcript::{Stage, check, run};
+use super::transcript::{check, play};
 
 fn line(level: &str) -> String {
     format!(r#"← {{"method":"notifications/message","params":{{"level":"{level}","logger":"tool","data":"{level}"}}}}"#)
@@ -60,8 +60,7 @@ fn a_bad_level_changes_nothing() {
 
 #[test]
 fn levels_belong_to_a_session_and_nothing_is_sent_before_the_handshake() {
-    run(async {
-        let stage = Stage::new(Limits::default());
+    play(Limits::default(), async |stage| {
         let (mut loud, mut quiet, mut new) = (stage.connect(), stage.connect(), stage.connect());
         loud.steps(&[
             "→ hello",

@@ -10,12 +10,11 @@ use protomcp_mcp::transport::{Sink, Source, Transport, memory};
 use protomcp_mcp::{Limits, Server};
 use protomcp_types::{Body, Incoming, Malformed, Members, Message, Params, RawJson, RequestId};
 
-use super::transcript::{Stage, call, run};
+use super::transcript::{call, play};
 
 #[test]
 fn every_answer_reaches_its_caller() {
-    run(async {
-        let stage = Stage::new(Limits::default());
+    play(Limits::default(), async |stage| {
         let mut hosts = [stage.connect(), stage.connect(), stage.connect()];
         for host in &mut hosts {
             host.steps(&["→ hello"]).await;
@@ -72,8 +71,7 @@ fn tool(name: &str) -> Params {
 
 #[test]
 fn messages_go_over_as_values_in_memory() {
-    run(async {
-        let stage = Stage::new(Limits::default());
+    play(Limits::default(), async |stage| {
         let (theirs, ours) = memory::pair();
         let server = stage.server.clone();
         let serving = tokio::spawn(async move { server.serve(ours).await });
@@ -96,8 +94,7 @@ fn messages_go_over_as_values_in_memory() {
 
 #[test]
 fn layers_wrap_each_other_and_the_service() {
-    run(async {
-        let stage = Stage::new(Limits::default());
+    play(Limits::default(), async |stage| {
         let server: Server<_> = stage
             .server
             .layer(LimitLayer::new(1))

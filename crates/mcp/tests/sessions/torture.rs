@@ -1,6 +1,6 @@
 //! Lines that are no messages: each is answered, and the session goes on.
 
-use super::transcript::{Stage, check, run};
+use super::transcript::{check, play};
 use protomcp_mcp::Limits;
 
 #[test]
@@ -65,8 +65,7 @@ fn a_line_that_is_too_long_is_skipped_however_it_arrives() {
 
 #[test]
 fn the_last_line_needs_no_line_feed() {
-    run(async {
-        let stage = Stage::new(Limits::default());
+    play(Limits::default(), async |stage| {
         let mut host = stage.connect();
         host.send_raw(br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#).await;
         host.steps(&["· 10ms", "→ end", r#"← {"id":1,"result":{}}"#, "← end"]).await;
@@ -79,8 +78,7 @@ fn the_last_line_needs_no_line_feed() {
 
 #[test]
 fn lines_may_come_in_any_pieces() {
-    run(async {
-        let stage = Stage::new(Limits::default());
+    play(Limits::default(), async |stage| {
         let mut host = stage.connect();
         let text =
             format!("{}\n{}\n\n", super::transcript::initialize("2025-11-25"), super::transcript::call(1, "echo"));

@@ -38,18 +38,17 @@ pub(crate) fn check(transcript: &[&str]) {
 /// Checks a conversation.
 #[track_caller]
 pub(crate) fn check_with(limits: Limits, transcript: &[&str]) {
-    run(async {
-        let stage = Stage::new(limits);
-        let mut host = stage.connect();
-        for (number, step) in transcript.iter().enumerate() {
-            host.step(number + 1, step).await;
-        }
+    play(limits, async |stage| {
+        stage.connect().steps(transcript).await;
     });
 }
 
-/// Runs a test with made-up time.
-pub(crate) fn run(test: impl Future<Output = ()>) {
-    tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap().block_on(test);
+/// Plays something on a stage, with made-up time: once with a task for each call, and once without.
+pub(crate) fn play(limits: Limits, test: impl AsyncFn(Stage)) {
+    for in_place in [false, true] {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
+        runtime.block_on(test(Stage::new(limits, in_place)));
+    }
 }
 
 /// A server for any number of hosts.
@@ -67,11 +66,12 @@ pub(crate) struct Host {
 }
 
 impl Stage {
-    pub(crate) fn new(limits: Limits) -> Self {
+    fn new(limits: Limits, in_place: bool) -> Self {
         let sessions = Sessions::new(ServerInfo::new("stage", "1").with_instructions("Be brief."), limits);
         let tools =
             Arc::new(Tools { sessions: sessions.clone(), opened: 0.into(), closed: 0.into(), dropped: 0.into() });
-        Self { server: Server::over(sessions, Router::new(Arc::clone(&tools))), tools }
+        let server = Server::over(sessions, Router::new(Arc::clone(&tools)));
+        Self { server: if in_place { server.in_place() } else { server }, tools }
     }
 
     pub(crate) fn connect(&self) -> Host {
