@@ -1,6 +1,6 @@
 //! `pmcp dev` and `pmcp run`: one bridge, one host on stdio, and the signals.
 
-use protomcp_bridge::{Bridge, ToolFile, Watch};
+use protomcp_bridge::{Bridge, BridgeError, Starting, ToolFile, Watch};
 use protomcp_mcp::transport::TransportError;
 use protomcp_mcp::transport::stdio::stdio;
 use protomcp_mcp::{ServeError, ServerInfo};
@@ -31,26 +31,34 @@ async fn serve(options: Options) -> Result<(), Failure> {
     log::start(options.log_level);
     let mut signals = Signals::new().map_err(|error| Failure::failed(format!("cannot listen for signals: {error}")))?;
     let file = options.file.display().to_string();
-    let bridge = tokio::select! {
-        bridge = start(options) => bridge?,
-        () = signals.end() => return Ok(()),
-    };
-    tracing::info!("serving {file} on stdio");
+    let (bridge, starting) = launch(options)?;
 
-    let mut ending = false;
+    let (mut ending, mut failed) = (false, None);
     let outcome = {
-        let serving = bridge.serve(host);
-        tokio::pin!(serving);
+        // The host is served from the start: it may time out sooner than a tool file compiles.
+        let (serving, starting) = (bridge.serve(host), starting.wait());
+        tokio::pin!(serving, starting);
+        let mut started = false;
         loop {
             tokio::select! {
                 outcome = &mut serving => break outcome,
+                outcome = &mut starting, if !started => {
+                    started = true;
+                    match outcome {
+                        Ok(()) => tracing::info!("serving {file} on stdio"),
+                        Err(error) => {
+                            failed = Some(BridgeError::from(error));
+                            bridge.drain();
+                        }
+                    }
+                },
                 wish = signals.next() => match wish {
                     Wish::Reload => bridge.reload().await,
                     // The second one means it.
                     Wish::End if ending => break Ok(()),
                     Wish::End => {
                         ending = true;
-                        tracing::info!("ending: waiting for running calls; once more to end at once");
+                        tracing::info!("draining: running calls may finish; once more to end at once");
                         bridge.drain();
                     }
                 },
@@ -61,6 +69,9 @@ async fn serve(options: Options) -> Result<(), Failure> {
         () = bridge.shutdown() => {}
         () = signals.end(), if !ending => {}
     }
+    if let Some(error) = failed {
+        return Err(error.into());
+    }
     match outcome {
         // A host that was killed took both ends of the pipes with it.
         Ok(()) | Err(ServeError::Transport(TransportError::Closed)) => Ok(()),
@@ -68,7 +79,7 @@ async fn serve(options: Options) -> Result<(), Failure> {
     }
 }
 
-async fn start(options: Options) -> Result<Bridge, Failure> {
+fn launch(options: Options) -> Result<(Bridge, Starting), Failure> {
     let mut file = ToolFile::new(&options.file);
     if let Some(runtime) = options.runtime {
         file = file.runtime(runtime);
@@ -97,7 +108,7 @@ async fn start(options: Options) -> Result<Bridge, Failure> {
     if let Some(socket) = options.socket {
         builder = builder.socket(socket);
     }
-    Ok(builder.start().await?)
+    Ok(builder.launch()?)
 }
 
 /// What a signal asks for.

@@ -8,7 +8,7 @@ use protomcp_link::{CallError, Options, Progress as LinkProgress};
 use protomcp_mcp::{Context, Handler, ServerInfo, SessionId};
 use protomcp_proto::{CallAnswer, CallToolRequest, CallToolResponse};
 use protomcp_types::{Amount, CallTool, CallToolResult, ErrorObject, ListTools, ListToolsResult, Progress, RawJson};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{SetOnce, mpsc, oneshot};
 
 use crate::control;
 use crate::convert::result;
@@ -28,6 +28,8 @@ pub(crate) struct Backend {
     pub(crate) snapshot: Arc<ArcSwap<Snapshot>>,
     pub(crate) gate: Arc<Gate>,
     pub(crate) inputs: mpsc::Sender<Sent>,
+    /// Set when the first start has ended: hosts are served from the beginning, and wait here for the tools.
+    pub(crate) started: Arc<SetOnce<Result<(), String>>>,
     pub(crate) call_timeout: Duration,
 }
 
@@ -37,12 +39,14 @@ impl Handler for Backend {
     }
 
     async fn list_tools(&self, request: ListTools, context: Context) -> Result<ListToolsResult, ErrorObject> {
+        self.started().await?;
         let snapshot = self.snapshot.load();
         let page = snapshot.view(context.session()).page(request.cursor.as_deref())?;
         Ok(ListToolsResult { tools: page.tools, next_cursor: page.next, meta: None })
     }
 
     async fn call_tool(&self, call: CallTool, context: Context) -> Result<CallToolResult, ErrorObject> {
+        self.started().await?;
         let tool = self.find(&call.name, context.session())?;
         let outcome = tokio::select! {
             biased;
@@ -62,6 +66,15 @@ impl Handler for Backend {
 }
 
 impl Backend {
+    /// Waits until there is a list.
+    async fn started(&self) -> Result<(), ErrorObject> {
+        let outcome = match self.started.get() {
+            Some(outcome) => outcome,
+            None => self.started.wait().await,
+        };
+        outcome.as_ref().map_err(|why| ErrorObject::internal(why.clone())).copied()
+    }
+
     /// The tool as this session sees it: what it does not see does not exist.
     fn find(&self, name: &str, session: SessionId) -> Result<Arc<Tool>, ErrorObject> {
         let snapshot = self.snapshot.load();
@@ -145,7 +158,7 @@ async fn failure(tool: &str, error: CallError, live: &Live) -> Failure {
         CallError::Interrupted => Failure::Interrupted { tool },
         CallError::Closed(closed) => {
             let how = match live.exit().await {
-                Some(exit) => Told(&exit).to_string(),
+                Some(exit) => Told::new(&exit, "").to_string(),
                 None => format!("broke its link: {closed}"),
             };
             Failure::Crashed { tool, how }

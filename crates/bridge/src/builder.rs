@@ -1,5 +1,6 @@
 //! What a bridge is made of, with defaults that are safe.
 
+use std::collections::HashMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -11,7 +12,7 @@ use protomcp_link::Config;
 use protomcp_mcp::{Limits, Router, Server, ServerInfo, Sessions};
 use protomcp_supervisor::{Command, Guardian, StopPolicy};
 use protomcp_watch::{Watch, Watcher};
-use tokio::sync::mpsc;
+use tokio::sync::{SetOnce, mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
@@ -20,9 +21,8 @@ use crate::bridge::Bridge;
 use crate::core::{Core, ReloadMode};
 use crate::error::BridgeError;
 use crate::gate::Gate;
-use crate::generation::Generation;
-use crate::run::{INPUTS, Run};
-use crate::starter::Starter;
+use crate::run::{First, INPUTS, Run};
+use crate::starter::{StartError, Starter};
 use crate::tool::SchemaPolicy;
 use crate::tool_file::{Launch, ToolFile};
 
@@ -191,6 +191,22 @@ impl Builder {
     /// # Errors
     /// See [`BridgeError`]; nothing is left running.
     pub async fn start(self) -> Result<Bridge, BridgeError> {
+        let (bridge, starting) = self.launch()?;
+        match starting.wait().await {
+            Ok(()) => Ok(bridge),
+            Err(error) => {
+                bridge.shutdown().await;
+                Err(error.into())
+            }
+        }
+    }
+
+    /// Begins to start the tool process. Hosts can be served at once: the handshake is answered, and whatever needs the
+    /// tools waits for them. Must be called inside a tokio runtime with I/O and timers.
+    ///
+    /// # Errors
+    /// [`BridgeError::Watch`]. Whether the process starts is the second value's business.
+    pub fn launch(self) -> Result<(Bridge, Starting), BridgeError> {
         let watcher = self.watch.map(Watcher::spawn).transpose()?;
         let guarded = |command: Command| match &self.guardian {
             Some(guardian) => command.guardian(guardian.clone()),
@@ -207,11 +223,10 @@ impl Builder {
             connect_timeout: self.connect_timeout.unwrap_or(self.launch.connect_timeout),
             concurrency: self.concurrency.unwrap_or(self.launch.concurrency),
         });
-        let first = starter.start(Generation::FIRST).await?;
-        let (core, effects) = Core::new(self.mode, self.schemas, first.registered.clone());
-
+        let (core, effects) = Core::new(self.mode, self.schemas);
         let (gate, idle) = Gate::new(MAX_WAITING);
-        let snapshot = Arc::new(ArcSwap::new(Arc::clone(core.snapshot())));
+        let snapshot = Arc::new(ArcSwap::default());
+        let started = Arc::new(SetOnce::new());
         let (sender, inputs) = mpsc::channel(INPUTS);
         let limits = Limits { drain_timeout: self.drain_timeout, ..Limits::default() };
         let sessions = Sessions::new(self.info.clone(), limits);
@@ -220,10 +235,12 @@ impl Builder {
             snapshot: Arc::clone(&snapshot),
             gate: Arc::clone(&gate),
             inputs: sender.clone(),
+            started: Arc::clone(&started),
             call_timeout: self.call_timeout,
         };
         let server = Server::over(sessions.clone(), Router::new(backend));
         let stop = CancellationToken::new();
+        let (owner, outcome) = oneshot::channel();
         let run = Run {
             core,
             gate,
@@ -234,10 +251,29 @@ impl Builder {
             inputs,
             idle,
             stop: stop.clone(),
-            living: std::collections::HashMap::new(),
+            living: HashMap::new(),
             tasks: JoinSet::new(),
+            first: Some(First { requests: started, owner }),
         };
-        let task = tokio::spawn(run.run(first, effects));
-        Ok(Bridge::new(server, sender, stop, task, watcher))
+        let task = tokio::spawn(run.run(effects));
+        Ok((Bridge::new(server, sender, stop, task, watcher), Starting(outcome)))
+    }
+}
+
+/// The first start of a tool process, under way.
+#[derive(Debug)]
+pub struct Starting(oneshot::Receiver<Result<(), StartError>>);
+
+impl Starting {
+    /// Waits until the process takes calls, or will not.
+    ///
+    /// # Errors
+    /// See [`StartError`]; the process is gone, and requests of hosts are answered with an error.
+    pub async fn wait(mut self) -> Result<(), StartError> {
+        match (&mut self.0).await {
+            Ok(outcome) => outcome,
+            // The bridge was shut down meanwhile: nothing starts any more, and nobody has to hear of it.
+            Err(_) => std::future::pending().await,
+        }
     }
 }

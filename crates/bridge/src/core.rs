@@ -15,21 +15,23 @@
 //! Invariants: at most one old and one new process at a time; never two reloads at once (a change that arrives during
 //! one is remembered, once); no input makes the list empty except a process that registers nothing.
 
-use std::collections::HashMap;
+mod list;
+
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use protomcp_mcp::{Audience, SessionId};
 use protomcp_proto::ToolDefinition;
 use protomcp_supervisor::{Exit, Next, Restart};
-use protomcp_toollist::{Command, Rejected, Selection, ToolList};
+use protomcp_toollist::{Command, Rejected};
 use protomcp_types::ToolName;
 
+use crate::core::list::{Keep, List};
 use crate::generation::Generation;
 use crate::registered::Registered;
 use crate::report::Report;
-use crate::snapshot::{Snapshot, View};
-use crate::tool::{SchemaPolicy, Tool};
+use crate::snapshot::Snapshot;
+use crate::tool::SchemaPolicy;
 
 /// How a changed file takes effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -124,7 +126,6 @@ enum Step {
 #[derive(Debug)]
 pub(crate) struct Core {
     mode: ReloadMode,
-    policy: SchemaPolicy,
     step: Step,
     current: Option<Generation>,
     retiring: Option<Generation>,
@@ -133,42 +134,25 @@ pub(crate) struct Core {
     again: bool,
     hold_until: Option<Instant>,
     restart: Restart,
-    tools: Arc<ToolList<ToolName, Arc<Tool>>>,
-    definitions: Registered,
-    base: Selection<ToolName>,
-    overlays: HashMap<SessionId, Selection<ToolName>>,
-    snapshot: Arc<Snapshot>,
+    list: List,
 }
 
 impl Core {
-    /// The state after the first process has started; the effects put it into service.
-    pub(crate) fn new(mode: ReloadMode, policy: SchemaPolicy, first: Registered) -> (Self, Vec<Effect>) {
-        let generation = Generation::FIRST;
-        let mut core = Self {
+    /// The state before the first process has started; the effects start it.
+    pub(crate) fn new(mode: ReloadMode, policy: SchemaPolicy) -> (Self, Vec<Effect>) {
+        let first = Generation::FIRST;
+        let core = Self {
             mode,
-            policy,
-            step: Step::Starting(generation),
+            step: Step::Starting(first),
             current: None,
             retiring: None,
-            newest: generation,
+            newest: first,
             again: false,
             hold_until: None,
             restart: Restart::default(),
-            tools: Arc::default(),
-            definitions: Registered::default(),
-            base: Selection::open(),
-            overlays: HashMap::new(),
-            snapshot: Arc::default(),
+            list: List::new(policy),
         };
-        let mut effects = Vec::new();
-        core.take_over(generation, first, &mut effects);
-        effects.retain(|effect| !matches!(effect, Effect::Report(Report::Reloaded { .. })));
-        (core, effects)
-    }
-
-    /// The list as it is now.
-    pub(crate) fn snapshot(&self) -> &Arc<Snapshot> {
-        &self.snapshot
+        (core, vec![Effect::Start(first)])
     }
 
     /// When `Elapsed` is due.
@@ -190,25 +174,32 @@ impl Core {
             Input::StartFailed(generation, why) => self.start_failed(now, generation, why, fx),
             Input::Reloaded(generation, registered) => self.reloaded(now, generation, registered, fx),
             Input::NotReloaded(generation, why) => self.not_reloaded(now, generation, why, fx),
-            Input::Listed(generation, tools) => self.listed(generation, tools, fx),
+            Input::Listed(generation, tools) if self.current == Some(generation) => self.list.listed(tools, fx),
             Input::Exited(generation, exit) => self.exited(now, generation, exit, fx),
             Input::Idle(generation) => self.idle(generation, fx),
             Input::Control { generation, session, command, reply } => {
-                self.control(generation, session, command, fx);
+                if self.counts(generation) {
+                    self.list.control(session, command, fx);
+                }
                 if let Some(id) = reply {
-                    fx.push(Effect::Reply { generation, id, active: self.active_names(session) });
+                    fx.push(Effect::Reply { generation, id, active: self.list.active_names(session) });
                 }
             }
-            Input::Proven(generation, name) => self.proven(generation, &name, fx),
-            Input::SessionClosed(session) => {
-                if self.overlays.remove(&session).is_some() {
-                    self.publish(fx);
-                }
-            }
+            Input::Proven(generation, name) if self.current == Some(generation) => self.list.proven(&name, fx),
+            Input::SessionClosed(session) => self.list.forget(session, fx),
+            // A process that is no longer current has no say in the list.
+            Input::Listed(..) | Input::Proven(..) => {}
             Input::Elapsed => self.elapsed(now, fx),
         }
         self.take_up_waiting_change(now, fx);
         effects
+    }
+
+    /// Whether this process has a say in the list. One that is about to be replaced because it did not reload has not:
+    /// its answer to the reload request ends with hiding its hidden tools once more.
+    fn counts(&self, generation: Generation) -> bool {
+        let replaced = matches!(self.step, Step::Starting(_)) && self.hold_until.is_some();
+        self.current == Some(generation) && !replaced
     }
 
     fn changed(&mut self, now: Instant, fx: &mut Vec<Effect>) {
@@ -258,9 +249,9 @@ impl Core {
         if self.step != Step::Asking || self.current != Some(generation) {
             return;
         }
-        if registered.in_place || registered.differs_from(&self.definitions) {
+        if registered.in_place || self.list.differs_from(&registered) {
             self.step = Step::Settled;
-            self.register(registered, Keep::Selection, fx);
+            self.list.register(registered, Keep::Selection, fx);
             fx.push(Effect::ReleaseTo(generation));
             fx.push(Effect::ToolsChanged(Audience::Everyone));
             fx.push(Effect::Report(Report::Reloaded { generation, in_place: true }));
@@ -307,18 +298,18 @@ impl Core {
     fn take_over(&mut self, generation: Generation, registered: Registered, fx: &mut Vec<Effect>) {
         self.step = Step::Settled;
         self.hold_until = None;
-        let before = Arc::clone(&self.snapshot);
         let old = self.current.replace(generation);
-        self.register(registered, Keep::Nothing, fx);
+        let differs = self.list.register(registered, Keep::Nothing, fx);
         fx.push(Effect::ReleaseTo(generation));
-        if old.is_some() || !before.looks_like(&self.snapshot) {
+        if old.is_some() || differs {
             fx.push(Effect::ToolsChanged(Audience::Everyone));
         }
-        let report = match old {
-            Some(_) => Report::Reloaded { generation, in_place: false },
-            None => Report::Restarted { generation },
-        };
-        fx.push(Effect::Report(report));
+        match old {
+            Some(_) => fx.push(Effect::Report(Report::Reloaded { generation, in_place: false })),
+            // A first start is no news.
+            None if generation == Generation::FIRST => {}
+            None => fx.push(Effect::Report(Report::Restarted { generation })),
+        }
         if let Some(old) = old {
             self.retiring = Some(old);
             fx.push(match self.mode {
@@ -398,139 +389,6 @@ impl Core {
             self.changed(now, fx);
         }
     }
-
-    fn listed(&mut self, generation: Generation, tools: Vec<ToolDefinition>, fx: &mut Vec<Effect>) {
-        if self.current != Some(generation) {
-            return;
-        }
-        let before = Arc::clone(&self.snapshot);
-        let registered = Registered { tools: Some(tools), ..self.definitions.clone() };
-        self.register(registered, Keep::Selection, fx);
-        if !before.looks_like(&self.snapshot) {
-            fx.push(Effect::ToolsChanged(Audience::Everyone));
-        }
-    }
-
-    fn proven(&mut self, generation: Generation, name: &ToolName, fx: &mut Vec<Effect>) {
-        if self.current != Some(generation) {
-            return;
-        }
-        let Some(proven) =
-            self.tools.registered().find(|(known, _)| *known == name).and_then(|(_, tool)| tool.proven())
-        else {
-            return;
-        };
-        let tools = self
-            .tools
-            .registered()
-            .map(|(known, tool)| {
-                (known.clone(), if known == name { Arc::new(proven.clone()) } else { Arc::clone(tool) })
-            })
-            .collect();
-        Arc::make_mut(&mut self.tools).register(tools);
-        self.publish(fx);
-        fx.push(Effect::ToolsChanged(Audience::Everyone));
-    }
-
-    fn control(
-        &mut self,
-        generation: Generation,
-        session: Option<SessionId>,
-        command: Result<Command<ToolName>, Rejected>,
-        fx: &mut Vec<Effect>,
-    ) {
-        if self.current != Some(generation) {
-            return;
-        }
-        let command = match command {
-            Ok(command) => command,
-            Err(rejected) => return fx.push(Effect::Report(Report::ControlRejected { why: rejected.to_string() })),
-        };
-        let rejected = match session {
-            Some(session) => self.control_one(session, &command, fx),
-            None => self.control_all(&command, fx),
-        };
-        if let Err(rejected) = rejected {
-            fx.push(Effect::Report(Report::ControlRejected { why: rejected.to_string() }));
-        }
-    }
-
-    fn control_one(
-        &mut self,
-        session: SessionId,
-        command: &Command<ToolName>,
-        fx: &mut Vec<Effect>,
-    ) -> Result<(), Rejected> {
-        let mut selection = self.overlays.get(&session).unwrap_or(&self.base).clone();
-        let change = self.tools.apply_to(&mut selection, command)?;
-        if self.overlays.get(&session).unwrap_or(&self.base) != &selection {
-            self.overlays.insert(session, selection);
-            self.publish(fx);
-        }
-        if !change.is_empty() {
-            fx.push(Effect::ToolsChanged(Audience::Session(session)));
-        }
-        Ok(())
-    }
-
-    fn control_all(&mut self, command: &Command<ToolName>, fx: &mut Vec<Effect>) -> Result<(), Rejected> {
-        let mut base = self.base.clone();
-        let mut changed = !self.tools.apply_to(&mut base, command)?.is_empty();
-        for selection in self.overlays.values_mut() {
-            changed |= !self.tools.apply_to(selection, command)?.is_empty();
-        }
-        self.base = base;
-        self.publish(fx);
-        if changed {
-            fx.push(Effect::ToolsChanged(Audience::Everyone));
-        }
-        Ok(())
-    }
-
-    /// Replaces the tools. A new process starts with an open list and hides its hidden tools itself; a process that
-    /// reloads in place keeps what was selected.
-    fn register(&mut self, registered: Registered, keep: Keep, fx: &mut Vec<Effect>) {
-        if let Some(definitions) = &registered.tools {
-            let proven = |name: &ToolName| self.tools.find(&Selection::open(), name).map(|tool| tool.as_ref());
-            let (tools, faults) = Tool::all(definitions, self.policy, proven);
-            fx.extend(faults.into_iter().map(|fault| Effect::Report(Report::Definition(fault))));
-            let mut list = ToolList::new();
-            list.register(tools);
-            self.tools = Arc::new(list);
-        }
-        if matches!(keep, Keep::Nothing) {
-            self.base = Selection::open();
-            self.overlays.clear();
-        }
-        for command in &registered.early {
-            if let Err(rejected) = self.base.apply(command) {
-                fx.push(Effect::Report(Report::ControlRejected { why: rejected.to_string() }));
-            }
-        }
-        let tools = registered.tools.or_else(|| self.definitions.tools.take());
-        self.definitions =
-            Registered { tools, middleware: registered.middleware, early: Vec::new(), in_place: registered.in_place };
-        self.publish(fx);
-    }
-
-    fn publish(&mut self, fx: &mut Vec<Effect>) {
-        let view = |selection: &Selection<ToolName>| Arc::new(View::new(Arc::clone(&self.tools), selection.clone()));
-        let overlays = self.overlays.iter().map(|(session, selection)| (*session, view(selection))).collect();
-        self.snapshot = Arc::new(Snapshot::new(view(&self.base), overlays));
-        fx.push(Effect::Publish(Arc::clone(&self.snapshot)));
-    }
-
-    fn active_names(&self, session: Option<SessionId>) -> Vec<String> {
-        let selection = session.and_then(|session| self.overlays.get(&session)).unwrap_or(&self.base);
-        self.tools.view(selection).map(|(name, _)| name.to_string()).collect()
-    }
-}
-
-/// What of the selection survives a registration.
-#[derive(Debug, Clone, Copy)]
-enum Keep {
-    Selection,
-    Nothing,
 }
 
 #[cfg(test)]

@@ -50,7 +50,7 @@ mod tool;
 mod tool_file;
 
 pub use bridge::Bridge;
-pub use builder::Builder;
+pub use builder::{Builder, Starting};
 pub use core::ReloadMode;
 pub use error::BridgeError;
 pub use failure::ERROR_META;

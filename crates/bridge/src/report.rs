@@ -80,13 +80,13 @@ impl fmt::Display for Report {
             Self::Reloaded { generation, in_place: false } => write!(f, "reloaded ({generation})"),
             Self::ReloadFailed { why } => write!(f, "reload failed, the tools from before stay: {why}"),
             Self::ReloadWaits => f.write_str("the files changed again; the reload waits for the one under way"),
-            Self::Crashed { exit, .. } => write!(f, "the tool process {}", Told(exit)),
+            Self::Crashed { exit, .. } => write!(f, "the tool process {}", Told::new(exit, "")),
             Self::RestartIn { pause } => write!(f, "restarting the tool process in {pause:?}"),
             Self::Restarted { generation } => write!(f, "the tool process is back ({generation})"),
             Self::RestartFailed { why } => write!(f, "restarting the tool process failed: {why}"),
             Self::GaveUp { failures } => write!(
                 f,
-                "the tool process failed {failures} times in a row and is not started again; save the file or restart pmcp"
+                "giving up: the tool process failed {failures} times in a row; save the file to try again, or restart pmcp"
             ),
             Self::ControlRejected { why } => write!(f, "a change of the tool list was not applied: {why}"),
             Self::Definition(fault) => fault.fmt(f),
@@ -94,13 +94,23 @@ impl fmt::Display for Report {
     }
 }
 
-/// An exit with the last lines the process wrote.
-pub(crate) struct Told<'a>(pub(crate) &'a Exit);
+/// An exit, when it came, and the last lines the process wrote.
+pub(crate) struct Told<'a> {
+    pub(crate) exit: &'a Exit,
+    /// What follows the status in the sentence, such as ` before it connected`.
+    pub(crate) when: &'a str,
+}
+
+impl<'a> Told<'a> {
+    pub(crate) fn new(exit: &'a Exit, when: &'a str) -> Self {
+        Self { exit, when }
+    }
+}
 
 impl fmt::Display for Told<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.0)?;
-        for (index, line) in self.0.stderr_tail.iter().enumerate() {
+        write!(f, "{}{}", self.exit, self.when)?;
+        for (index, line) in self.exit.stderr_tail.iter().enumerate() {
             f.write_str(if index == 0 { "; its last lines:\n" } else { "\n" })?;
             write!(f, "  {line}")?;
         }

@@ -9,7 +9,7 @@ use protomcp_link::{Event, Phase};
 use protomcp_mcp::{Audience, Sessions};
 use protomcp_proto::{ActiveToolsResponse, LogMessage, Msg};
 use protomcp_types::{Level, RawJson};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{SetOnce, mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
@@ -53,14 +53,42 @@ pub(crate) struct Run {
     pub(crate) living: HashMap<Generation, Arc<Live>>,
     /// Starts, link readers and waits for ends; aborted when the loop ends, which kills what was starting.
     pub(crate) tasks: JoinSet<()>,
+    /// Takes the outcome of the first start.
+    pub(crate) first: Option<First>,
+}
+
+/// Who waits for the first start.
+pub(crate) struct First {
+    /// Requests of hosts: the text is for them.
+    pub(crate) requests: Arc<SetOnce<Result<(), String>>>,
+    /// The owner of the bridge.
+    pub(crate) owner: oneshot::Sender<Result<(), StartError>>,
+}
+
+impl First {
+    fn tell(self, outcome: Result<(), StartError>) {
+        let text = match &outcome {
+            Ok(()) => Ok(()),
+            Err(error) => Err(format!("failed to start tool process: {error}")),
+        };
+        self.requests.set(text).expect("there is one first start");
+        // An owner who does not want to know has dropped the receiver.
+        let _gone = self.owner.send(outcome);
+    }
 }
 
 impl Run {
-    /// Runs until it is stopped; then every process is led out by the ladder before it returns.
-    pub(crate) async fn run(mut self, first: Started, effects: Vec<Effect>) {
-        self.adopt(first.live, first.events);
+    /// Runs until it is stopped, or the first start fails; then every process is led out by the ladder before it returns.
+    pub(crate) async fn run(mut self, effects: Vec<Effect>) {
         self.carry_out(effects);
         while let Some(sent) = self.next().await {
+            let sent = match sent {
+                Sent::Start(_, Err(error)) if self.first.is_some() => {
+                    self.first.take().expect("it was there").tell(Err(error));
+                    break;
+                }
+                sent => sent,
+            };
             let (input, done) = self.understand(sent);
             if let Some(input) = input {
                 let ended = if let Input::Exited(generation, _) = &input { Some(*generation) } else { None };
@@ -69,6 +97,11 @@ impl Run {
                 // Only now: until the effects were in force, calls were still let through to it.
                 if let Some(ended) = ended {
                     self.bury(ended);
+                }
+                if !self.living.is_empty()
+                    && let Some(first) = self.first.take()
+                {
+                    first.tell(Ok(()));
                 }
             }
             if let Some(done) = done {

@@ -20,7 +20,7 @@ use crate::report::Told;
 /// How long the process may take to answer the first question after its handshake. SDKs hide hidden tools right after
 /// the handshake, before they read that question, so its answer says that they have; SDKs that do not know the
 /// question stay silent, and this is what their start costs.
-const FENCE: Duration = Duration::from_millis(500);
+const FENCE: Duration = Duration::from_millis(250);
 /// The name of the variable that tells an SDK where to connect (wire contract §1.5).
 const SOCKET_VARIABLE: &str = "PROTOMCP_SOCKET";
 
@@ -60,7 +60,7 @@ pub enum StartError {
     #[error(transparent)]
     Spawn(#[from] SpawnError),
     /// It ended before it connected.
-    #[error("the tool process {} before it connected{}", Told(.0), hint(.0))]
+    #[error("the tool process {}", Told::new(.0, before_it_connected(.0)))]
     Exited(Exit),
     /// It is running and does not connect.
     #[error("the tool process did not connect within {0:?}; does it use a protomcp SDK and call its run function?")]
@@ -69,7 +69,7 @@ pub enum StartError {
     #[error("the tool process did not register its tools: {0}")]
     Handshake(HandshakeError),
     /// It connected and went away while registering.
-    #[error("the tool process {} while it registered its tools", Told(.0))]
+    #[error("the tool process {}", Told::new(.0, " while it registered its tools"))]
     ExitedRegistering(Exit),
     /// It closed the link while registering and lives on.
     #[error("the tool process closed its link while it registered its tools")]
@@ -79,8 +79,12 @@ pub enum StartError {
     Accept(#[source] std::io::Error),
 }
 
-fn hint(exit: &Exit) -> &'static str {
-    if exit.status.success() { "; a tool file has to call its SDK's run function" } else { "" }
+fn before_it_connected(exit: &Exit) -> &'static str {
+    if exit.status.success() {
+        " before it connected (a tool file has to call its SDK's run function)"
+    } else {
+        " before it connected"
+    }
 }
 
 /// A process that has been started, and how it ends.

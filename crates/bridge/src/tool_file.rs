@@ -127,7 +127,11 @@ impl ToolFile {
     fn manifest(&self) -> PathBuf {
         let directory = self.path.parent().unwrap_or(Path::new(""));
         let beside = directory.join("Cargo.toml");
-        if beside.is_file() { beside } else { directory.join("..").join("Cargo.toml") }
+        match directory.parent() {
+            _ if beside.is_file() => beside,
+            Some(above) => above.join("Cargo.toml"),
+            None => Path::new("..").join("Cargo.toml"),
+        }
     }
 
     /// A bare name would be looked up on the search path; the file is meant.
@@ -173,7 +177,9 @@ mod tests {
             ("t.js", "node t.js"),
             ("t.mjs", "node t.mjs"),
             ("t.go", "go run t.go"),
-            ("a/src/main.rs", "cargo run --manifest-path a/src/../Cargo.toml"),
+            ("a/src/main.rs", "cargo run --manifest-path a/Cargo.toml"),
+            ("src/main.rs", "cargo run --manifest-path Cargo.toml"),
+            ("nowhere.rs", "cargo run --manifest-path ../Cargo.toml"),
             ("bin/server", "bin/server"),
             ("server", "./server"),
             ("t.exe", "./t.exe"),

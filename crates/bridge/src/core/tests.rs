@@ -41,10 +41,12 @@ fn session(number: u64) -> SessionId {
 impl Rig {
     fn new(mode: ReloadMode) -> Self {
         let tools = definitions(&NAMES);
-        let (core, effects) = Core::new(mode, SchemaPolicy::Proven, registered(&tools));
-        assert_eq!(describe(&effects), "list a,b,c; release 1; changed everyone; report back");
+        let (core, effects) = Core::new(mode, SchemaPolicy::Proven);
+        assert_eq!(describe(&effects), "start 1");
         let now = Instant::now();
-        Self { core, start: now, now, tools }
+        let mut rig = Self { core, start: now, now, tools };
+        rig.started(1, "list a,b,c; release 1; changed everyone");
+        rig
     }
 
     /// Gives an input and compares what it causes.
@@ -132,6 +134,25 @@ fn graceful_waits_for_calls_asks_and_replaces_a_process_that_changed_nothing() {
     rig.started(2, "list a,b,c; release 2; changed everyone; report reloaded; await 1");
     rig.check(Input::Idle(generation(1)), "stop 1");
     rig.exited(1, 9, "");
+}
+
+#[test]
+fn a_process_that_is_being_replaced_has_no_say_in_the_list() {
+    let mut rig = Rig::new(ReloadMode::Graceful);
+    rig.check(Input::Changed, "hold; await 1");
+    rig.check(Input::Idle(generation(1)), "ask 1");
+    let same = registered(&rig.tools.clone());
+    rig.check(Input::Reloaded(generation(1), same), "start 2");
+    let ask = || Input::Control {
+        generation: generation(1),
+        session: None,
+        command: Ok(Command::disable(names(&["a"]))),
+        reply: Some("1".into()),
+    };
+    rig.check(ask(), "reply a,b,c");
+    // Once calls go to it again, it has.
+    rig.elapse(5000, "release 1");
+    rig.check(ask(), "list b,c; changed everyone; reply b,c");
 }
 
 #[test]
@@ -311,6 +332,7 @@ fn a_mutation_in_a_session_is_seen_by_that_session_alone() {
     rig.check(control(Some(session(1)), Command::disable(names(&["a"]))), "list a,b,c; changed one");
     let view = |rig: &Rig, number| {
         rig.core
+            .list
             .snapshot()
             .view(session(number))
             .active()
@@ -341,14 +363,15 @@ fn control_is_answered_with_the_active_tools_of_whoever_was_meant() {
 #[test]
 fn hidden_tools_are_hidden_before_the_first_list_and_a_new_process_starts_open() {
     let hidden = Registered { early: vec![Command::disable(names(&["b"]))], ..registered(&definitions(&NAMES)) };
-    let (mut core, effects) = Core::new(ReloadMode::Swap, SchemaPolicy::Proven, hidden);
-    assert!(describe(&effects).starts_with("list a,c; release 1"), "{}", describe(&effects));
+    let (mut core, _) = Core::new(ReloadMode::Swap, SchemaPolicy::Proven);
     let now = Instant::now();
+    let effects = core.handle(now, Input::Started(generation(1), hidden));
+    assert!(describe(&effects).starts_with("list a,c; release 1"), "{}", describe(&effects));
     core.handle(now, control(Some(session(1)), Command::disable(names(&["a", "c"]))));
     core.handle(now, Input::Changed);
     let effects = core.handle(now, Input::Started(generation(2), registered(&definitions(&NAMES))));
     assert!(describe(&effects).starts_with("list a,b,c; release 2"), "{}", describe(&effects));
-    assert_eq!(core.snapshot().view(session(1)).active().count(), 3, "what the old process hid is back");
+    assert_eq!(core.list.snapshot().view(session(1)).active().count(), 3, "what the old process hid is back");
 }
 
 #[test]
@@ -378,6 +401,6 @@ fn a_proven_output_schema_is_told_once() {
     rig.check(Input::Proven(generation(1), a), "");
     rig.check(Input::Changed, "start 2");
     rig.started(2, "list a,b,c; release 2; changed everyone; report reloaded; await 1");
-    assert!(rig.core.snapshot().base().find("a").unwrap().promises(), "the same schema stays proven");
+    assert!(rig.core.list.snapshot().base().find("a").unwrap().promises(), "the same schema stays proven");
     assert!(rig.now == rig.start);
 }

@@ -26,9 +26,12 @@ fn an_input_schema_passes_unchanged_and_a_missing_one_allows_anything() {
 
 #[test]
 fn a_broken_input_schema_is_replaced_and_told() {
-    for (broken, why) in
-        [("{", "not a JSON object"), ("[]", "not a JSON object"), ("3", "not a JSON object"), (r#"{"type":"string"}"#, "type")]
-    {
+    for (broken, why) in [
+        ("{", "not a JSON object"),
+        ("[]", "not a JSON object"),
+        ("3", "not a JSON object"),
+        (r#"{"type":"string"}"#, "type"),
+    ] {
         let wire = ToolDefinition { input_schema_json: broken.into(), ..definition("t") };
         check(&wire, r#"{"name":"t","description":"d","inputSchema":{"type":"object"}}"#, &[why]);
     }

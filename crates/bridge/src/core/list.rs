@@ -1,0 +1,183 @@
+//! The tool list of the current process, and what each session sees of it.
+//!
+//! There is one base list; a session has a selection of its own once a call of it has changed what it sees. A change
+//! for all is applied to the base and to every such selection.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use protomcp_mcp::{Audience, SessionId};
+use protomcp_proto::ToolDefinition;
+use protomcp_toollist::{Command, Rejected, Selection, ToolList};
+use protomcp_types::ToolName;
+
+use crate::core::Effect;
+use crate::registered::Registered;
+use crate::report::Report;
+use crate::snapshot::{Snapshot, View};
+use crate::tool::{SchemaPolicy, Tool};
+
+/// What of the selection survives a registration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Keep {
+    /// Everything: the process goes on and remembers what it has hidden.
+    Selection,
+    /// Nothing: a new process starts with an open list and hides its hidden tools itself.
+    Nothing,
+}
+
+/// Tools, and the selections through which they are seen.
+#[derive(Debug)]
+pub(crate) struct List {
+    policy: SchemaPolicy,
+    tools: Arc<ToolList<ToolName, Arc<Tool>>>,
+    /// As they came, to tell a real reload from a mere answer.
+    definitions: Registered,
+    base: Selection<ToolName>,
+    overlays: HashMap<SessionId, Selection<ToolName>>,
+    snapshot: Arc<Snapshot>,
+}
+
+impl List {
+    pub(crate) fn new(policy: SchemaPolicy) -> Self {
+        Self {
+            policy,
+            tools: Arc::default(),
+            definitions: Registered::default(),
+            base: Selection::open(),
+            overlays: HashMap::new(),
+            snapshot: Arc::default(),
+        }
+    }
+
+    /// Whether a process that answered a reload request registered something else than before.
+    pub(crate) fn differs_from(&self, registered: &Registered) -> bool {
+        registered.differs_from(&self.definitions)
+    }
+
+    /// Replaces the tools. Says whether any session sees a difference.
+    pub(crate) fn register(&mut self, registered: Registered, keep: Keep, fx: &mut Vec<Effect>) -> bool {
+        if let Some(definitions) = &registered.tools {
+            let proven = |name: &ToolName| self.tools.find(&Selection::open(), name).map(AsRef::as_ref);
+            let (tools, faults) = Tool::all(definitions, self.policy, proven);
+            fx.extend(faults.into_iter().map(|fault| Effect::Report(Report::Definition(fault))));
+            let mut list = ToolList::new();
+            list.register(tools);
+            self.tools = Arc::new(list);
+        }
+        if keep == Keep::Nothing {
+            self.base = Selection::open();
+            self.overlays.clear();
+        }
+        for command in &registered.early {
+            if let Err(rejected) = self.base.apply(command) {
+                fx.push(refused(rejected));
+            }
+        }
+        let tools = registered.tools.or_else(|| self.definitions.tools.take());
+        self.definitions = Registered { tools, early: Vec::new(), ..registered };
+        self.publish(fx)
+    }
+
+    /// The process sent a new list unasked.
+    pub(crate) fn listed(&mut self, tools: Vec<ToolDefinition>, fx: &mut Vec<Effect>) {
+        let registered = Registered { tools: Some(tools), ..self.definitions.clone() };
+        if self.register(registered, Keep::Selection, fx) {
+            fx.push(Effect::ToolsChanged(Audience::Everyone));
+        }
+    }
+
+    /// A tool sent what its output schema promises: from now on hosts see the schema.
+    pub(crate) fn proven(&mut self, name: &ToolName, fx: &mut Vec<Effect>) {
+        let Some(proven) = self.tools.find(&Selection::open(), name).and_then(|tool| tool.proven()) else { return };
+        let proven = Arc::new(proven);
+        let choose = |tool: &Arc<Tool>| Arc::clone(if tool.name() == name { &proven } else { tool });
+        let tools = self.tools.registered().map(|(known, tool)| (known.clone(), choose(tool))).collect();
+        Arc::make_mut(&mut self.tools).register(tools);
+        if self.publish(fx) {
+            fx.push(Effect::ToolsChanged(Audience::Everyone));
+        }
+    }
+
+    /// Applies a command for one session, or for all.
+    pub(crate) fn control(
+        &mut self,
+        session: Option<SessionId>,
+        command: Result<Command<ToolName>, Rejected>,
+        fx: &mut Vec<Effect>,
+    ) {
+        let applied = command.and_then(|command| match session {
+            Some(session) => self.control_one(session, &command, fx),
+            None => self.control_all(&command, fx),
+        });
+        if let Err(rejected) = applied {
+            fx.push(refused(rejected));
+        }
+    }
+
+    fn control_one(
+        &mut self,
+        session: SessionId,
+        command: &Command<ToolName>,
+        fx: &mut Vec<Effect>,
+    ) -> Result<(), Rejected> {
+        let before = self.selection(Some(session));
+        let mut after = before.clone();
+        let change = self.tools.apply_to(&mut after, command)?;
+        if *before != after {
+            self.overlays.insert(session, after);
+            self.publish(fx);
+        }
+        if !change.is_empty() {
+            fx.push(Effect::ToolsChanged(Audience::Session(session)));
+        }
+        Ok(())
+    }
+
+    fn control_all(&mut self, command: &Command<ToolName>, fx: &mut Vec<Effect>) -> Result<(), Rejected> {
+        let mut changed = !self.tools.apply_to(&mut self.base, command)?.is_empty();
+        for selection in self.overlays.values_mut() {
+            changed |= !self.tools.apply_to(selection, command)?.is_empty();
+        }
+        self.publish(fx);
+        if changed {
+            fx.push(Effect::ToolsChanged(Audience::Everyone));
+        }
+        Ok(())
+    }
+
+    /// Forgets what a session has selected.
+    pub(crate) fn forget(&mut self, session: SessionId, fx: &mut Vec<Effect>) {
+        if self.overlays.remove(&session).is_some() {
+            self.publish(fx);
+        }
+    }
+
+    /// What the session, or a session without a selection of its own, may call; sorted.
+    pub(crate) fn active_names(&self, session: Option<SessionId>) -> Vec<String> {
+        self.tools.view(self.selection(session)).map(|(name, _)| name.to_string()).collect()
+    }
+
+    fn selection(&self, session: Option<SessionId>) -> &Selection<ToolName> {
+        session.and_then(|session| self.overlays.get(&session)).unwrap_or(&self.base)
+    }
+
+    /// Shows the list as it is now. Says whether a session without a selection of its own sees a difference, or one has
+    /// lost its selection.
+    fn publish(&mut self, fx: &mut Vec<Effect>) -> bool {
+        let view = |selection: &Selection<ToolName>| Arc::new(View::new(Arc::clone(&self.tools), selection.clone()));
+        let overlays = self.overlays.iter().map(|(session, selection)| (*session, view(selection))).collect();
+        let before = std::mem::replace(&mut self.snapshot, Arc::new(Snapshot::new(view(&self.base), overlays)));
+        fx.push(Effect::Publish(Arc::clone(&self.snapshot)));
+        !before.looks_like(&self.snapshot)
+    }
+
+    #[cfg(test)]
+    pub(crate) fn snapshot(&self) -> &Snapshot {
+        &self.snapshot
+    }
+}
+
+fn refused(rejected: Rejected) -> Effect {
+    Effect::Report(Report::ControlRejected { why: rejected.to_string() })
+}
