@@ -301,14 +301,15 @@ impl Core {
         let old = self.current.replace(generation);
         let differs = self.list.register(registered, Keep::Nothing, fx);
         fx.push(Effect::ReleaseTo(generation));
-        if old.is_some() || differs {
+        // A first start is no news: no host has seen a list before.
+        let first = generation == Generation::FIRST;
+        if old.is_some() || (differs && !first) {
             fx.push(Effect::ToolsChanged(Audience::Everyone));
         }
-        match old {
-            Some(_) => fx.push(Effect::Report(Report::Reloaded { generation, in_place: false })),
-            // A first start is no news.
-            None if generation == Generation::FIRST => {}
-            None => fx.push(Effect::Report(Report::Restarted { generation })),
+        if old.is_some() {
+            fx.push(Effect::Report(Report::Reloaded { generation, in_place: false }));
+        } else if !first {
+            fx.push(Effect::Report(Report::Restarted { generation }));
         }
         if let Some(old) = old {
             self.retiring = Some(old);

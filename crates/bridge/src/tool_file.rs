@@ -179,7 +179,6 @@ mod tests {
             ("t.go", "go run t.go"),
             ("a/src/main.rs", "cargo run --manifest-path a/Cargo.toml"),
             ("src/main.rs", "cargo run --manifest-path Cargo.toml"),
-            ("nowhere.rs", "cargo run --manifest-path ../Cargo.toml"),
             ("bin/server", "bin/server"),
             ("server", "./server"),
             ("t.exe", "./t.exe"),

@@ -45,7 +45,7 @@ impl Rig {
         assert_eq!(describe(&effects), "start 1");
         let now = Instant::now();
         let mut rig = Self { core, start: now, now, tools };
-        rig.started(1, "list a,b,c; release 1; changed everyone");
+        rig.started(1, "list a,b,c; release 1");
         rig
     }
 
