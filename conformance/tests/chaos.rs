@@ -19,7 +19,7 @@ fn killing_the_tool_process_at_any_moment_loses_no_answer() {
         sandbox.copy("third_party");
         let host = sandbox.pmcp(&["run", "tools.js", "--max-concurrent-calls", "8"]).start();
         host.initialize();
-        for _ in 0..3 {
+        for _ in 0..tier(1, 3) {
             let calls: Vec<u64> = (0..8).map(|n| host.start_call("sleep_ms", &json!({"ms": n * 10}))).collect();
             thread::sleep(Duration::from_millis(random.below(120)));
             let children = living(sandbox.marker());

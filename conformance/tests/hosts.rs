@@ -33,9 +33,15 @@ fn the_official_inspector_lists_and_calls() {
         let sandbox = Sandbox::new();
         let inspector = path("inspector/node_modules/.bin/mcp-inspector");
         let script = host("inspector.sh");
-        let mut words = vec![script.as_str(), inspector.as_str()];
-        words.extend(arguments);
-        words.push("--");
+        let mut words = vec![script, inspector];
+        words.extend(arguments.iter().map(|word| (*word).to_owned()));
+        // This host passes on only what it is told to.
+        for (name, value) in sandbox.pmcp(&[]).command().get_envs() {
+            let pair = format!("{}={}", name.to_string_lossy(), value.unwrap_or_default().to_string_lossy());
+            words.extend(["-e".to_owned(), pair]);
+        }
+        words.push("--".to_owned());
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
         visit(&sandbox, &words)
     };
     let list = inspect(&["tools/list"]);
