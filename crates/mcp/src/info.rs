@@ -44,10 +44,10 @@ impl ServerInfo {
 /// What one session may grow to, and how long things may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Requests that are running or whose answer is not written yet. One more is answered with −32603 at once.
+    /// Requests that are running or whose answer is kept for the host. One more is answered with −32603 at once.
     pub max_pending: usize,
-    /// Messages given to a transport that has not written them yet. At this many the session stops reading until the
-    /// host has read something.
+    /// Messages that are kept for the host: not written yet, or held back until their batch is complete. At this many
+    /// the session stops reading until some have left.
     pub max_unsent: usize,
     /// Progress and log messages on their way to the host. One more is dropped, counted, and reported once there is
     /// room again.

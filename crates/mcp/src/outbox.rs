@@ -90,11 +90,15 @@ impl Outbox {
         self.level.store(level as u8, Ordering::Relaxed);
     }
 
-    /// `count` notices have left. Returns how many found no room in the meantime.
-    pub(crate) fn notices_left(&self, count: usize) -> usize {
+    /// `count` notices have left.
+    pub(crate) fn make_room(&self, count: usize) {
         if count > 0 {
             self.notices.fetch_sub(count, Ordering::Relaxed);
         }
+    }
+
+    /// How many notices found no room since this was last asked.
+    pub(crate) fn take_dropped(&self) -> usize {
         if self.dropped.load(Ordering::Relaxed) == 0 { 0 } else { self.dropped.swap(0, Ordering::Relaxed) }
     }
 

@@ -170,6 +170,12 @@ impl Session {
         self.pending.iter()
     }
 
+    /// The number that the next ticket will have.
+    #[must_use]
+    pub fn next_number(&self) -> u64 {
+        self.pending.next_number()
+    }
+
     /// Asks the host something. Its answer comes as [`Inbound::Answer`] with the same id.
     pub fn call(&mut self, method: &'static str, params: Params) -> (CallId, Message) {
         let (call, id) = self.outgoing.ask();

@@ -50,3 +50,65 @@ impl Announce {
         self.due.take_if(|due| due.at <= now).is_some()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    enum Step {
+        Changed,
+        Answered(u64),
+        Quiet,
+        Told,
+    }
+    use Step::{Answered, Changed, Quiet, Told};
+
+    /// Steps with their time in milliseconds. The next request has number 10, the delay is 10 ms.
+    #[track_caller]
+    fn check(steps: &[(u64, Step)]) {
+        let start = Instant::now();
+        let mut announce = Announce::new(Duration::from_millis(10));
+        for (at, step) in steps {
+            let now = start + Duration::from_millis(*at);
+            match step {
+                Changed => announce.changed(now, 10),
+                Answered(number) => announce.answered(now, *number),
+                Quiet => assert!(!announce.poll(now), "at {at} ms"),
+                Told => {
+                    assert_eq!(announce.deadline(), Some(now), "at {at} ms");
+                    assert!(announce.poll(now));
+                    assert_eq!(announce.deadline(), None);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn nothing_is_told_without_a_change() {
+        check(&[(0, Quiet), (1, Answered(1)), (500, Quiet)]);
+    }
+
+    #[test]
+    fn a_change_is_told_after_the_delay_and_once() {
+        check(&[(0, Changed), (9, Quiet), (10, Told), (11, Quiet), (500, Quiet)]);
+        check(&[(0, Changed), (5, Changed), (14, Quiet), (15, Told), (20, Changed), (30, Told)]);
+    }
+
+    #[test]
+    fn answers_of_calls_that_were_there_come_first() {
+        check(&[(0, Changed), (8, Answered(9)), (17, Quiet), (18, Told)]);
+        check(&[(0, Changed), (8, Answered(10)), (10, Told)]);
+    }
+
+    #[test]
+    fn nothing_puts_it_off_for_longer_than_a_quarter_of_a_second() {
+        let mut steps: Vec<_> = (0..=31).map(|step| (step * 8, Changed)).collect();
+        steps.push((249, Quiet));
+        steps.push((250, Told));
+        check(&steps);
+        let mut steps = vec![(0, Changed)];
+        steps.extend((1..=31).map(|step| (step * 8, Answered(1))));
+        steps.push((250, Told));
+        check(&steps);
+    }
+}

@@ -11,6 +11,8 @@ pub(crate) struct Batches {
     /// Which batch a request belongs to, by ticket number.
     member_of: ByNumber<u64>,
     next: u64,
+    /// How many answers are kept in all batches together.
+    held: usize,
 }
 
 #[derive(Debug, Default)]
@@ -29,6 +31,7 @@ impl Batches {
         let key = self.next;
         self.next += 1;
         self.member_of.extend(running.iter().map(|number| (*number, key)));
+        self.held += answers.len();
         self.open.insert(key, Batch { waiting: running.len(), answers });
         None
     }
@@ -42,11 +45,19 @@ impl Batches {
     pub(crate) fn ended(&mut self, number: u64, answer: Option<Message>) -> Option<Vec<Message>> {
         let key = self.member_of.remove(&number)?;
         let batch = self.open.get_mut(&key)?;
+        self.held += usize::from(answer.is_some());
         batch.answers.extend(answer);
         batch.waiting -= 1;
         if batch.waiting > 0 {
             return None;
         }
-        self.open.remove(&key).map(|batch| batch.answers)
+        let answers = self.open.remove(&key)?.answers;
+        self.held -= answers.len();
+        Some(answers)
+    }
+
+    /// How many answers wait for others of their batch.
+    pub(crate) fn held(&self) -> usize {
+        self.held
     }
 }

@@ -58,6 +58,10 @@ impl Pending {
         self.open.len()
     }
 
+    pub(super) fn next_number(&self) -> u64 {
+        self.next
+    }
+
     pub(super) fn iter(&self) -> impl Iterator<Item = Ticket> + '_ {
         self.open.iter().map(|(id, number)| Ticket { number: *number, id: id.clone() })
     }

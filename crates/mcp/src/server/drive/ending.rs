@@ -1,0 +1,126 @@
+//! What has its time: the end of a session, step by step, and change notices.
+//!
+//! ```text
+//!        host closes its end, or shutdown       time is up            calls are gone        all is written
+//!  Open ─────────────────────────────────▶ Draining ────────▶ Leaving ─────────────▶ Flushing ─────────────▶ Over
+//!                                              └────────────── calls have ended ──────────▲   └ no headway ───▲
+//! ```
+//!
+//! A connection that breaks is over at once.
+
+use std::time::Instant;
+
+use protomcp_types::{ErrorObject, Message, Params, method};
+
+use crate::context::Context;
+use crate::server::ServeError;
+use crate::server::drive::{Driver, now};
+use crate::service::Service;
+use crate::transport::{Sink, TransportError};
+
+/// How far the end is.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Ending {
+    /// Not near.
+    Open,
+    /// No new requests; calls may finish until then.
+    Draining { until: Instant },
+    /// Calls were told to stop; nobody waits for them longer than this.
+    Leaving { until: Instant },
+    /// Everything that is left is to write; `unwritten` is how much it was at the last look.
+    Flushing { until: Instant, unwritten: usize },
+    /// Nothing can be written any more, or nothing is left to write.
+    Over,
+}
+
+impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        let ending = match self.ending {
+            Ending::Open | Ending::Over => None,
+            Ending::Draining { until } | Ending::Leaving { until } | Ending::Flushing { until, .. } => Some(until),
+        };
+        [ending, self.announce.deadline()].into_iter().flatten().min()
+    }
+
+    pub(super) fn time(&mut self) -> Result<(), ServeError> {
+        let now = now();
+        if self.announce.poll(now) {
+            let changed = Message::notification(method::TOOLS_CHANGED, Params::Absent);
+            self.send(changed)?;
+        }
+        match self.ending {
+            Ending::Draining { until } if until <= now => self.leave(now)?,
+            Ending::Leaving { until } if until <= now => {
+                tracing::warn!(session = %self.id, calls = self.running.len(), "calls do not end: left behind");
+                self.running.clear();
+            }
+            Ending::Flushing { until, unwritten } if until <= now => {
+                if self.sink.unwritten() >= unwritten {
+                    return Err(ServeError::Stalled);
+                }
+                self.flush_until(now);
+            }
+            Ending::Open
+            | Ending::Draining { .. }
+            | Ending::Leaving { .. }
+            | Ending::Flushing { .. }
+            | Ending::Over => {}
+        }
+        Ok(())
+    }
+
+    pub(super) fn drain(&mut self) {
+        if self.ending == Ending::Open {
+            self.ending = Ending::Draining { until: now() + self.sessions.limits().drain_timeout };
+        }
+    }
+
+    /// The calls had their time: they are answered for and told to stop.
+    fn leave(&mut self, now: Instant) -> Result<(), TransportError> {
+        let tickets: Vec<_> = self.session.tickets().collect();
+        for ticket in tickets {
+            let reply = self.session.reply(&ticket, Err(shutting_down()));
+            self.answer(&ticket, reply)?;
+        }
+        self.running.values().for_each(Context::cancel);
+        // Twice the grace: a call gets it from the moment when it notices.
+        self.ending = Ending::Leaving { until: now + self.sessions.limits().cancel_grace * 2 };
+        Ok(())
+    }
+
+    fn flush_until(&mut self, now: Instant) {
+        let until = now + self.sessions.limits().drain_timeout;
+        self.ending = Ending::Flushing { until, unwritten: self.sink.unwritten() };
+    }
+
+    /// Whether nothing is left to do. Moves on from one part of the end to the next.
+    pub(super) fn is_over(&mut self) -> bool {
+        match self.ending {
+            Ending::Open => return false,
+            Ending::Over => return true,
+            Ending::Draining { .. } => {
+                if self.is_busy() || self.announce.deadline().is_some() {
+                    return false;
+                }
+                self.flush_until(now());
+            }
+            Ending::Leaving { .. } => {
+                if self.is_busy() {
+                    return false;
+                }
+                self.flush_until(now());
+            }
+            Ending::Flushing { .. } => {}
+        }
+        // Nothing reads a shut down session's requests any more, and nothing can be told to it.
+        self.unsent == 0
+    }
+
+    fn is_busy(&self) -> bool {
+        !self.running.is_empty() || !self.events.is_empty()
+    }
+}
+
+pub(super) fn shutting_down() -> ErrorObject {
+    ErrorObject::internal("the server is shutting down")
+}

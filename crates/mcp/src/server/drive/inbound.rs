@@ -1,0 +1,109 @@
+//! What the host says: messages become calls, cancellations and answers.
+
+use std::sync::Arc;
+
+use protomcp_types::{Incoming, Malformed, Message};
+
+use crate::context::Context;
+use crate::server::call;
+use crate::server::drive::Driver;
+use crate::server::drive::ending::{Ending, shutting_down};
+use crate::service::Service;
+use crate::session::{Inbound, IncomingCall, Session, SessionView};
+use crate::transport::{Received, Sink, TransportError};
+
+impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
+    pub(super) fn received(&mut self, received: Received) -> Result<(), TransportError> {
+        match received {
+            Ok(Incoming::One(message)) => {
+                if let Some(answer) = self.message(message)?.0 {
+                    self.send(answer)?;
+                }
+                Ok(())
+            }
+            Ok(Incoming::Batch(messages)) => self.batch(messages),
+            Err(malformed) => self.send(malformed.into()),
+        }
+    }
+
+    /// Takes one message in. Returns the answer if there is one already, or the number of the call that will have it.
+    fn message(&mut self, message: Message) -> Result<(Option<Message>, Option<u64>), TransportError> {
+        match self.session.receive(message) {
+            Inbound::Call(call) => return Ok(self.start(call)),
+            Inbound::Reply(reply) => {
+                self.outbox.set_level(self.session.level());
+                return Ok((Some(reply), None));
+            }
+            Inbound::Opened(client, reply) => {
+                self.opened = true;
+                self.service.session_opened(&SessionView { id: self.id, client });
+                return Ok((Some(reply), None));
+            }
+            Inbound::Cancel(ticket) => {
+                if let Some(context) = self.running.get(&ticket.number) {
+                    context.cancel();
+                }
+                if let Some(answers) = self.batches.ended(ticket.number, None) {
+                    self.send_batch(answers)?;
+                }
+            }
+            Inbound::Ready => {}
+            // Nothing of ours is asked yet, and no notification of a host concerns tools.
+            Inbound::Answer { .. } | Inbound::Told(_) => {}
+            Inbound::Ignored(why) => tracing::debug!(session = %self.id, why, "message ignored"),
+        }
+        Ok((None, None))
+    }
+
+    fn start(&mut self, call: IncomingCall) -> (Option<Message>, Option<u64>) {
+        let IncomingCall { ticket, request, progress_token } = call;
+        let refusal = match self.ending {
+            Ending::Open if self.running.len() + self.kept() < self.sessions.limits().max_pending => None,
+            Ending::Open => Some(Session::overloaded()),
+            Ending::Draining { .. } | Ending::Leaving { .. } | Ending::Flushing { .. } | Ending::Over => {
+                Some(shutting_down())
+            }
+        };
+        if let Some(refusal) = refusal {
+            return (self.session.reply(&ticket, Err(refusal)), None);
+        }
+        let client = Arc::clone(self.session.client().expect("the session lets no call through before the handshake"));
+        let number = ticket.number;
+        let context = Context::new(self.id, client, ticket, progress_token, Arc::clone(&self.outbox));
+        self.running.insert(number, context.clone());
+        let grace = self.sessions.limits().cancel_grace;
+        let call = call::run(Arc::clone(&self.service), request, context, grace);
+        match &mut self.in_place {
+            Some(calls) => calls.push(Box::pin(call)),
+            None => drop(tokio::spawn(async move {
+                let (context, outcome) = call.await;
+                context.outbox().done(context.ticket().clone(), outcome);
+            })),
+        }
+        (None, Some(number))
+    }
+
+    fn batch(&mut self, messages: Vec<Result<Message, Malformed>>) -> Result<(), TransportError> {
+        if !self.session.allows_batches() {
+            return self.send(Malformed::invalid(None, "batches are for MCP 2025-03-26 only").into());
+        }
+        let (mut answers, mut running) = (Vec::new(), Vec::new());
+        for message in messages {
+            match message {
+                Ok(message) => {
+                    let (answer, number) = self.message(message)?;
+                    answers.extend(answer);
+                    running.extend(number);
+                }
+                Err(malformed) => answers.push(malformed.into()),
+            }
+        }
+        // A request can be cancelled by a later message of the same batch.
+        running
+            .retain(|number| self.running.get(number).is_some_and(|context| self.session.is_pending(context.ticket())));
+        match self.batches.open(answers, &running) {
+            Some(answers) => self.send_batch(answers),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! What the host is told: answers, progress, log messages, changes.
+
+use protomcp_types::{Level, Message, Notification, RawJson};
+
+use crate::context::Context;
+use crate::outbox::{Event, log_message};
+use crate::server::call::Outcome;
+use crate::server::drive::{Driver, now};
+use crate::service::Service;
+use crate::session::Ticket;
+use crate::transport::{Sink, TransportError};
+
+impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
+    pub(super) fn event(&mut self, event: Event) -> Result<(), TransportError> {
+        match event {
+            Event::Done(ticket, outcome) => self.done(&ticket, outcome),
+            Event::Progress(ticket, notification) if self.session.is_pending(&ticket) => self.notice(notification),
+            Event::Progress(..) => {
+                self.outbox.make_room(1);
+                Ok(())
+            }
+            // MCP 2025-11-25, basic/lifecycle: log messages may come before the handshake is complete, but not before
+            // it has begun. The level is asked again, as it may have changed meanwhile.
+            Event::Log(level, notification) if self.opened && level >= self.session.level() => {
+                self.notice(notification)
+            }
+            Event::Log(..) => {
+                self.outbox.make_room(1);
+                Ok(())
+            }
+            Event::ToolsChanged => {
+                self.outbox.tools_change_seen();
+                if self.session.is_ready() {
+                    self.announce.changed(now(), self.session.next_number());
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// A call of this task has ended. What it reported goes first.
+    pub(super) fn ended(&mut self, context: &Context, outcome: Outcome) -> Result<(), TransportError> {
+        while let Ok(event) = self.events.try_recv() {
+            self.event(event)?;
+        }
+        self.done(context.ticket(), outcome)
+    }
+
+    fn done(&mut self, ticket: &Ticket, outcome: Outcome) -> Result<(), TransportError> {
+        self.running.remove(&ticket.number);
+        let reply = outcome.and_then(|outcome| self.session.reply(ticket, outcome));
+        self.answer(ticket, reply)
+    }
+
+    pub(super) fn answer(&mut self, ticket: &Ticket, reply: Option<Message>) -> Result<(), TransportError> {
+        if reply.is_some() && self.announce.deadline().is_some() {
+            self.announce.answered(now(), ticket.number);
+        }
+        if self.batches.contains(ticket.number) {
+            let answers = self.batches.ended(ticket.number, reply).unwrap_or_default();
+            return self.send_batch(answers);
+        }
+        reply.map_or(Ok(()), |reply| self.send(reply))
+    }
+
+    fn notice(&mut self, notification: Notification) -> Result<(), TransportError> {
+        self.unsent_notices += 1;
+        self.send(notification.into())
+    }
+
+    pub(super) fn send(&mut self, message: Message) -> Result<(), TransportError> {
+        self.unsent += 1;
+        self.sink.send(message)
+    }
+
+    pub(super) fn send_batch(&mut self, messages: Vec<Message>) -> Result<(), TransportError> {
+        if messages.is_empty() {
+            return Ok(());
+        }
+        self.unsent += messages.len();
+        self.sink.send_batch(messages)
+    }
+
+    pub(super) fn flushed(&mut self) -> Result<(), TransportError> {
+        self.unsent = 0;
+        self.outbox.make_room(std::mem::take(&mut self.unsent_notices));
+        let dropped = self.outbox.take_dropped();
+        if dropped == 0 {
+            return Ok(());
+        }
+        tracing::warn!(session = %self.id, dropped, "the host reads too slowly: notifications were dropped");
+        if self.session.level() > Level::Warning {
+            return Ok(());
+        }
+        let text =
+            RawJson::text(&format!("{dropped} notifications were dropped: they came faster than they were read"));
+        self.send(log_message(Level::Warning, Some("protomcp"), &text).into())
+    }
+
+    /// Messages that are kept for the host: not written yet, or held back until their batch is complete.
+    pub(super) fn kept(&self) -> usize {
+        self.unsent + self.batches.held()
+    }
+}

@@ -1,0 +1,161 @@
+//! The session by itself, without server, time or connection.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use proptest::prelude::*;
+use protomcp_mcp::{Inbound, ServerInfo, ServerResult, Session, Ticket};
+use protomcp_types::{
+    Body, CallToolResult, ErrorObject, Incoming, Members, Message, Params, ProtocolVersion, RawJson, RequestId, code,
+};
+
+fn message(text: &str) -> Message {
+    match Incoming::parse(&text.to_owned().into()) {
+        Ok(Incoming::One(message)) => message,
+        other => panic!("{text}: {other:?}"),
+    }
+}
+
+fn ready(max_pending: usize) -> Session {
+    let mut session = Session::server(Arc::new(ServerInfo::new("test", "1")), max_pending);
+    let hello = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{"roots":{}},"clientInfo":{"name":"host"}}}"#;
+    assert!(matches!(session.receive(message(hello)), Inbound::Opened(..)));
+    assert!(!session.is_ready());
+    let initialized = Message::notification("notifications/initialized", Params::Absent);
+    assert_eq!(session.receive(initialized), Inbound::Ready);
+    assert!(session.is_ready());
+    session
+}
+
+fn call(id: impl Into<RequestId>) -> Message {
+    Message::request(id, "tools/call", Members::new().with("name", RawJson::text("t")).into())
+}
+
+fn cancel(id: &RequestId) -> Message {
+    Message::notification("notifications/cancelled", Members::new().with("requestId", id.to_raw()).into())
+}
+
+#[test]
+fn the_client_is_known_after_the_handshake() {
+    let session = ready(1);
+    let client = session.client().unwrap();
+    assert_eq!(client.version, ProtocolVersion::V2025_06_18);
+    assert_eq!(client.implementation.name, "host");
+    assert!(client.capabilities.has_roots());
+}
+
+#[test]
+fn without_the_capability_there_is_no_set_level() {
+    let mut info = ServerInfo::new("test", "1");
+    info.capabilities.logging = None;
+    let mut session = Session::server(Arc::new(info), 1);
+    session.receive(message(
+        r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"","capabilities":{},"clientInfo":{"name":""}}}"#,
+    ));
+    let set = r#"{"jsonrpc":"2.0","id":1,"method":"logging/setLevel","params":{"level":"debug"}}"#;
+    let Inbound::Reply(Message::Response(response)) = session.receive(message(set)) else { panic!() };
+    assert_eq!(response.outcome.unwrap_err().code, code::METHOD_NOT_FOUND);
+    assert_eq!(session.level(), Session::INITIAL_LEVEL);
+}
+
+#[test]
+fn our_requests_are_answered_once_and_only_by_their_id() {
+    let mut session = ready(1);
+    let (first, asked) = session.call("roots/list", Params::Absent);
+    let (second, _) = session.call("roots/list", Params::Absent);
+    assert_ne!(first, second);
+    let Message::Request(asked) = asked else { panic!() };
+    let answer = || Message::result(asked.id.clone(), Body::empty_object());
+    for unknown in [RequestId::from(99), RequestId::from(-1), RequestId::from("1"), RequestId::from(u64::MAX)] {
+        let inbound = session.receive(Message::result(unknown, Body::empty_object()));
+        assert!(matches!(inbound, Inbound::Ignored(_)), "{inbound:?}");
+    }
+    let outcome = Ok(Body::empty_object());
+    assert_eq!(session.receive(answer()), Inbound::Answer { call: first, outcome });
+    assert!(matches!(session.receive(answer()), Inbound::Ignored(_)));
+
+    let told = session.abandon(second).unwrap().to_text();
+    assert_eq!(told, r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}"#);
+    assert_eq!(session.abandon(second), None);
+    let late = Message::error(Some(2.into()), ErrorObject::internal("late"));
+    assert!(matches!(session.receive(late), Inbound::Ignored(_)));
+}
+
+#[test]
+fn an_error_without_an_id_belongs_to_nothing() {
+    let mut session = ready(1);
+    session.call("roots/list", Params::Absent);
+    let inbound = session.receive(Message::error(None, ErrorObject::parse_error("?")));
+    assert!(matches!(inbound, Inbound::Ignored(_)));
+}
+
+#[derive(Debug, Clone)]
+enum Step {
+    Call(u8),
+    Cancel(u8),
+    Reply(usize),
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let step = prop_oneof![
+        3 => (0..6u8).prop_map(Step::Call),
+        1 => (0..6u8).prop_map(Step::Cancel),
+        2 => any::<usize>().prop_map(Step::Reply),
+    ];
+    prop::collection::vec(step, 0..60)
+}
+
+proptest! {
+    /// Against a model: the host's ids that are in use.
+    #[test]
+    fn each_request_is_answered_once_unless_it_was_cancelled(steps in steps()) {
+        const MAX: usize = 4;
+        let mut session = ready(MAX);
+        let mut in_use = HashMap::<RequestId, Ticket>::new();
+        let mut tickets = Vec::<Ticket>::new();
+        for step in steps {
+            match step {
+                Step::Call(id) => {
+                    let id = RequestId::from(i64::from(id));
+                    match session.receive(call(id.clone())) {
+                        Inbound::Call(incoming) => {
+                            prop_assert_eq!(&incoming.ticket.id, &id);
+                            prop_assert!(in_use.len() < MAX);
+                            prop_assert!(in_use.insert(id, incoming.ticket.clone()).is_none());
+                            tickets.push(incoming.ticket);
+                        }
+                        Inbound::Reply(Message::Response(response)) => {
+                            let expected =
+                                if in_use.contains_key(&id) { code::INVALID_REQUEST } else { code::INTERNAL_ERROR };
+                            prop_assert!(in_use.contains_key(&id) || in_use.len() == MAX);
+                            prop_assert_eq!(response.outcome.unwrap_err().code, expected);
+                        }
+                        other => prop_assert!(false, "{:?}", other),
+                    }
+                }
+                Step::Cancel(id) => {
+                    let id = RequestId::from(i64::from(id));
+                    match (session.receive(cancel(&id)), in_use.remove(&id)) {
+                        (Inbound::Cancel(told), Some(known)) => prop_assert_eq!(told, known),
+                        (Inbound::Ignored(_), None) => {}
+                        other => prop_assert!(false, "{:?}", other),
+                    }
+                }
+                Step::Reply(index) if !tickets.is_empty() => {
+                    let ticket = tickets[index % tickets.len()].clone();
+                    let open = in_use.get(&ticket.id) == Some(&ticket);
+                    prop_assert_eq!(session.is_pending(&ticket), open);
+                    let result = ServerResult::from(CallToolResult::text("x"));
+                    prop_assert_eq!(session.reply(&ticket, Ok(result)).is_some(), open);
+                    if open {
+                        in_use.remove(&ticket.id);
+                    }
+                }
+                Step::Reply(_) => {}
+            }
+            prop_assert_eq!(session.pending(), in_use.len());
+            prop_assert_eq!(session.tickets().count(), in_use.len());
+        }
+    }
+}
