@@ -9,6 +9,14 @@ use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags};
 use tokio::io::unix::AsyncFd;
 use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
 
+/// Not to wait, and an error instead of a signal when the host is gone.
+#[cfg(not(target_vendor = "apple"))]
+const SEND: SendFlags = SendFlags::DONTWAIT.union(SendFlags::NOSIGNAL);
+
+/// Not to wait. Rust programs ignore the signal that a host which is gone would cause.
+#[cfg(target_vendor = "apple")]
+const SEND: SendFlags = SendFlags::DONTWAIT;
+
 /// One direction of a conversation.
 #[derive(Debug)]
 pub(super) struct Port {
@@ -37,8 +45,7 @@ impl Port {
 
     fn write(&self, bufs: &[IoSlice<'_>]) -> io::Result<usize> {
         Ok(if self.is_socket {
-            let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
-            rustix::net::sendmsg(self.fd.get_ref(), bufs, &mut SendAncillaryBuffer::default(), flags)?
+            rustix::net::sendmsg(self.fd.get_ref(), bufs, &mut SendAncillaryBuffer::default(), SEND)?
         } else {
             rustix::io::writev(self.fd.get_ref(), bufs)?
         })
