@@ -8,7 +8,6 @@ mod serve;
 use std::process::ExitCode;
 
 use crate::args::Parsed;
-use crate::exit::Failure;
 
 fn main() -> ExitCode {
     // First of all: this program may have been started as the guardian of a tool process, which must stay small.
@@ -24,10 +23,4 @@ fn main() -> ExitCode {
     log::flush();
     // Not a return: a thread may be waiting for a host that never speaks again.
     std::process::exit(code)
-}
-
-impl From<protomcp_bridge::BridgeError> for Failure {
-    fn from(error: protomcp_bridge::BridgeError) -> Self {
-        Self::failed(error.to_string())
-    }
 }

@@ -1,6 +1,6 @@
 //! `pmcp dev` and `pmcp run`: one bridge, one host on stdio, and the signals.
 
-use protomcp_bridge::{Bridge, BridgeError, Starting, ToolFile, Watch};
+use protomcp_bridge::{Bridge, Starting, ToolFile, Watch};
 use protomcp_mcp::transport::TransportError;
 use protomcp_mcp::transport::stdio::stdio;
 use protomcp_mcp::{ServeError, ServerInfo};
@@ -31,7 +31,7 @@ async fn serve(options: Options) -> Result<(), Failure> {
     log::start(options.log_level);
     let mut signals = Signals::new().map_err(|error| Failure::failed(format!("cannot listen for signals: {error}")))?;
     let file = options.file.display().to_string();
-    let (bridge, starting) = launch(options)?;
+    let (bridge, starting) = launch(options);
 
     let (mut ending, mut failed) = (false, None);
     let outcome = {
@@ -47,7 +47,7 @@ async fn serve(options: Options) -> Result<(), Failure> {
                     match outcome {
                         Ok(()) => tracing::info!("serving {file} on stdio"),
                         Err(error) => {
-                            failed = Some(BridgeError::from(error));
+                            failed = Some(error);
                             bridge.drain();
                         }
                     }
@@ -70,7 +70,7 @@ async fn serve(options: Options) -> Result<(), Failure> {
         () = signals.end(), if !ending => {}
     }
     if let Some(error) = failed {
-        return Err(error.into());
+        return Err(Failure::failed(format!("failed to start tool process: {error}")));
     }
     match outcome {
         // A host that was killed took both ends of the pipes with it.
@@ -79,7 +79,7 @@ async fn serve(options: Options) -> Result<(), Failure> {
     }
 }
 
-fn launch(options: Options) -> Result<(Bridge, Starting), Failure> {
+fn launch(options: Options) -> (Bridge, Starting) {
     let mut file = ToolFile::new(&options.file);
     if let Some(runtime) = options.runtime {
         file = file.runtime(runtime);
@@ -108,7 +108,7 @@ fn launch(options: Options) -> Result<(Bridge, Starting), Failure> {
     if let Some(socket) = options.socket {
         builder = builder.socket(socket);
     }
-    Ok(builder.launch()?)
+    builder.launch()
 }
 
 /// What a signal asks for.

@@ -3,7 +3,6 @@
 use protomcp_mcp::transport::Transport;
 use protomcp_mcp::{Router, ServeError, Server};
 use protomcp_supervisor::Command;
-use protomcp_watch::{Batch, Watcher};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -24,7 +23,7 @@ pub struct Bridge {
     inputs: mpsc::Sender<Sent>,
     stop: CancellationToken,
     run: JoinHandle<()>,
-    watcher: Option<(Watcher, JoinHandle<()>)>,
+    watcher: Option<JoinHandle<()>>,
 }
 
 impl Bridge {
@@ -43,9 +42,8 @@ impl Bridge {
         inputs: mpsc::Sender<Sent>,
         stop: CancellationToken,
         run: JoinHandle<()>,
-        watcher: Option<(Watcher, mpsc::Receiver<Batch>)>,
+        watcher: Option<JoinHandle<()>>,
     ) -> Self {
-        let watcher = watcher.map(|(watcher, batches)| (watcher, tokio::spawn(pass_on(batches, inputs.clone()))));
         Self { server, inputs, stop, run, watcher }
     }
 
@@ -70,9 +68,8 @@ impl Bridge {
 
     /// Ends the tool process, politely at first, and waits for its end. Calls still in flight fail.
     pub async fn shutdown(mut self) {
-        if let Some((watcher, reader)) = self.watcher.take() {
-            reader.abort();
-            drop(watcher);
+        if let Some(watcher) = self.watcher.take() {
+            watcher.abort();
         }
         self.stop.cancel();
         if let Err(error) = (&mut self.run).await {
@@ -85,17 +82,8 @@ impl Drop for Bridge {
     fn drop(&mut self) {
         // Without the loop nobody holds the process, and a process that nobody holds is killed.
         self.run.abort();
-        if let Some((_, reader)) = &self.watcher {
-            reader.abort();
-        }
-    }
-}
-
-async fn pass_on(mut batches: mpsc::Receiver<Batch>, inputs: mpsc::Sender<Sent>) {
-    while let Some(batch) = batches.recv().await {
-        tracing::debug!(paths = ?batch.paths, "files changed");
-        if inputs.send(Sent::Input(Input::Changed)).await.is_err() {
-            return;
+        if let Some(watcher) = &self.watcher {
+            watcher.abort();
         }
     }
 }

@@ -11,7 +11,7 @@ use arc_swap::ArcSwap;
 use protomcp_link::Config;
 use protomcp_mcp::{Limits, Router, Server, ServerInfo, Sessions};
 use protomcp_supervisor::{Command, Guardian, StopPolicy};
-use protomcp_watch::{Watch, Watcher};
+use protomcp_watch::Watch;
 use tokio::sync::{SetOnce, mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -19,12 +19,12 @@ use tokio_util::sync::CancellationToken;
 use crate::backend::Backend;
 use crate::bridge::Bridge;
 use crate::core::{Core, ReloadMode};
-use crate::error::BridgeError;
 use crate::gate::Gate;
 use crate::run::{First, INPUTS, Run};
 use crate::starter::{StartError, Starter};
 use crate::tool::SchemaPolicy;
 use crate::tool_file::{Launch, ToolFile};
+use crate::watching::watch_files;
 
 /// Calls that may wait for the tool process, of all sessions together.
 const MAX_WAITING: usize = 4096;
@@ -189,25 +189,21 @@ impl Builder {
     /// Starts the tool process and waits until it takes calls.
     ///
     /// # Errors
-    /// See [`BridgeError`]; nothing is left running.
-    pub async fn start(self) -> Result<Bridge, BridgeError> {
-        let (bridge, starting) = self.launch()?;
+    /// See [`StartError`]; nothing is left running.
+    pub async fn start(self) -> Result<Bridge, StartError> {
+        let (bridge, starting) = self.launch();
         match starting.wait().await {
             Ok(()) => Ok(bridge),
             Err(error) => {
                 bridge.shutdown().await;
-                Err(error.into())
+                Err(error)
             }
         }
     }
 
     /// Begins to start the tool process. Hosts can be served at once: the handshake is answered, and whatever needs the
     /// tools waits for them. Must be called inside a tokio runtime with I/O and timers.
-    ///
-    /// # Errors
-    /// [`BridgeError::Watch`]. Whether the process starts is the second value's business.
-    pub fn launch(self) -> Result<(Bridge, Starting), BridgeError> {
-        let watcher = self.watch.map(Watcher::spawn).transpose()?;
+    pub fn launch(self) -> (Bridge, Starting) {
         let guarded = |command: Command| match &self.guardian {
             Some(guardian) => command.guardian(guardian.clone()),
             None => command,
@@ -256,7 +252,8 @@ impl Builder {
             first: Some(First { requests: started, owner }),
         };
         let task = tokio::spawn(run.run(effects));
-        Ok((Bridge::new(server, sender, stop, task, watcher), Starting(outcome)))
+        let watcher = self.watch.map(|watch| tokio::spawn(watch_files(watch, sender.clone())));
+        (Bridge::new(server, sender, stop, task, watcher), Starting(outcome))
     }
 }
 
