@@ -112,7 +112,7 @@ impl Connection {
         }
     }
 
-    /// Gives a call up: the peer is told if it has been told of the call, and no outcome follows.
+    /// Gives a call up; no outcome follows. A tool process that has been told of a tool call is told of this too.
     pub fn cancel(&mut self, call: CallId) {
         if let Some(pending) = self.pending.remove(call) {
             self.assembler.abandon(call);

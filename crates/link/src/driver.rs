@@ -31,6 +31,11 @@ use crate::id::{CallId, CallIds};
 
 /// Commands taken in one turn.
 const COMMANDS_PER_TURN: usize = 256;
+/// What the timer is set to until there is a deadline; not polled before.
+const IDLE: Duration = Duration::from_secs(365 * 86_400);
+/// How long is waited for the end of the stream when writing has failed. A process that has ended has sent all it ever
+/// will, but the system may tell of the failure first.
+const LAST_WORDS: Duration = Duration::from_secs(1);
 /// A write buffer that grew beyond this, in bytes, is given back once it is empty.
 const WRITE_KEPT: usize = 1 << 20;
 
@@ -87,8 +92,8 @@ struct Driver<IO> {
     waiting: HashMap<CallId, Waiting>,
     input: Input,
     output: Output,
-    /// Writing has failed; what the peer said before is still read.
-    unwritable: Option<Closed>,
+    /// Writing has failed, for this reason; what the peer said before is still read, until then at the latest.
+    unwritable: Option<(Closed, Instant)>,
     /// For callers that come too late.
     ended: Arc<OnceLock<Closed>>,
 }
@@ -103,7 +108,7 @@ struct Output {
 
 impl<IO: AsyncRead + AsyncWrite + Unpin> Driver<IO> {
     async fn run(mut self) {
-        let mut timer = pin!(tokio::time::sleep_until(far_future()));
+        let mut timer = pin!(tokio::time::sleep(IDLE));
         poll_fn(|cx| self.poll(cx, timer.as_mut())).await;
         // What is ready to be written, such as the last cancels, goes out if the socket takes it at once.
         poll_fn(|cx| Poll::Ready(self.write(cx))).await;
@@ -182,12 +187,12 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Driver<IO> {
             }
             match Pin::new(&mut self.io).poll_write(cx, &bytes[*written..]) {
                 Poll::Pending => break,
-                Poll::Ready(Ok(0)) => self.unwritable = Some(Closed::ByPeer),
+                Poll::Ready(Ok(0)) => self.write_failed(Closed::ByPeer),
                 Poll::Ready(Ok(count)) => {
                     *written += count;
                     *unflushed = true;
                 }
-                Poll::Ready(Err(error)) => self.unwritable = Some(broken(&error)),
+                Poll::Ready(Err(error)) => self.write_failed(broken(&error)),
             }
             busy = true;
         }
@@ -196,7 +201,7 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Driver<IO> {
                 Poll::Pending => {}
                 Poll::Ready(Ok(())) => self.output.unflushed = false,
                 Poll::Ready(Err(error)) => {
-                    self.unwritable = Some(broken(&error));
+                    self.write_failed(broken(&error));
                     busy = true;
                 }
             }
@@ -204,18 +209,16 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Driver<IO> {
         busy
     }
 
+    fn write_failed(&mut self, reason: Closed) {
+        self.unwritable = Some((reason, now() + LAST_WORDS));
+    }
+
     fn read(&mut self, cx: &mut Context<'_>) -> bool {
-        let read = if self.connection.may_read() && self.outlet.poll_keeps_up(cx) {
-            self.input.poll_read(cx, &mut self.io, self.connection.wants())
-        } else {
-            Poll::Pending
-        };
-        match read {
-            Poll::Pending => {
-                // A peer that has gone has said all it will.
-                let Some(reason) = self.unwritable.take() else { return false };
-                self.connection.close(reason);
-            }
+        if !self.connection.may_read() || !self.outlet.poll_keeps_up(cx) {
+            return false;
+        }
+        match self.input.poll_read(cx, &mut self.io, self.connection.wants()) {
+            Poll::Pending => return false,
             Poll::Ready(Ok(0)) => self.connection.close(Closed::ByPeer),
             Poll::Ready(Ok(_)) => {
                 if let Err(error) = self.connection.handle_bytes(now(), &mut self.input.bytes) {
@@ -228,10 +231,21 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Driver<IO> {
     }
 
     fn pass_time(&mut self, cx: &mut Context<'_>, mut timer: Pin<&mut Sleep>) -> bool {
-        arm(timer.as_mut(), self.connection.poll_timeout());
+        let give_up = self.unwritable.as_ref().map(|(_, at)| *at);
+        let deadlines = [self.connection.poll_timeout(), give_up];
+        let Some(deadline) = deadlines.into_iter().flatten().min() else { return false };
+        let deadline = tokio::time::Instant::from_std(deadline);
+        // It is moved only when it would ring too late; ringing too early costs one idle turn.
+        if deadline < timer.deadline() || timer.is_elapsed() {
+            timer.as_mut().reset(deadline);
+        }
         let rang = timer.as_mut().poll(cx).is_ready();
         if rang {
-            self.connection.handle_timeout(now());
+            let now = now();
+            self.connection.handle_timeout(now);
+            if let Some((reason, _)) = self.unwritable.take_if(|(_, at)| *at <= now) {
+                self.connection.close(reason);
+            }
         }
         rang
     }
@@ -255,18 +269,6 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Driver<IO> {
             }
         }
     }
-}
-
-/// Moves the timer only when it would ring too late; ringing too early costs one idle turn.
-fn arm(timer: Pin<&mut Sleep>, deadline: Option<Instant>) {
-    let deadline = deadline.map_or_else(far_future, tokio::time::Instant::from_std);
-    if deadline < timer.deadline() || timer.is_elapsed() {
-        timer.reset(deadline);
-    }
-}
-
-fn far_future() -> tokio::time::Instant {
-    tokio::time::Instant::now() + Duration::from_secs(365 * 86_400)
 }
 
 fn broken(error: &io::Error) -> Closed {

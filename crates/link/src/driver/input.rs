@@ -57,3 +57,6 @@ impl Input {
         most
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -137,6 +137,20 @@ fn a_cancelled_call_is_never_answered() {
 }
 
 #[test]
+fn only_tool_calls_are_cancelled_by_name() {
+    let mut talk = Talk::ready();
+    let given_up = talk.list_prompts();
+    talk.list_prompts();
+    talk.wrote(&["list_prompts_request[req-1]", "list_prompts_request[req-2]"]);
+    talk.connection.cancel(given_up);
+    talk.passes(SECOND);
+    talk.happened(&["req-2 failed: timed out after 1s"]);
+    talk.wrote(&[]);
+    talk.hears("req-1", PromptListResponse::default());
+    talk.happened(&["late prompt_list_response[req-1]"]);
+}
+
+#[test]
 fn cancelling_what_is_over_or_unknown_writes_nothing() {
     let mut talk = Talk::ready();
     let call = talk.call(SECOND);

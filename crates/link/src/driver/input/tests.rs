@@ -1,0 +1,100 @@
+//! What is read at once, and what stays behind.
+
+use std::task::Waker;
+
+use super::*;
+
+/// Reads once from a stream of `there` bytes while the frame needs `wants` more; says how many came.
+fn read(input: &mut Input, there: usize, wants: usize) -> usize {
+    let stream = vec![7; there];
+    let mut stream = &stream[..];
+    match input.poll_read(&mut Context::from_waker(Waker::noop()), &mut stream, wants) {
+        Poll::Ready(Ok(read)) => read,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn small_frames_are_read_together() {
+    let mut input = Input::new();
+    assert_eq!(read(&mut input, 1 << 20, 4), READ_ROOM);
+    assert_eq!(input.bytes.len(), READ_ROOM);
+}
+
+#[test]
+fn a_read_ends_where_a_large_frame_ends() {
+    let mut input = Input::new();
+    assert_eq!(read(&mut input, 100, 4), 100);
+    // A large one up to its last bytes, in however many reads.
+    let (large, last) = (READ_ROOM + 1, 3);
+    let mut wants = large + last;
+    while wants > last {
+        wants -= read(&mut input, 1 << 20, wants.min(large));
+    }
+    assert_eq!(read(&mut input, 1 << 20, wants), wants);
+    assert_eq!(input.bytes.len(), 100 + large + last);
+}
+
+#[test]
+fn an_announced_size_makes_little_room_by_itself() {
+    let mut input = Input::new();
+    assert_eq!(input.make_room(1 << 30), READ_ROOM_MAX);
+    assert!(input.bytes.capacity() <= 2 * READ_ROOM_MAX);
+}
+
+#[test]
+fn a_large_frame_takes_its_buffer_along() {
+    let mut input = Input::new();
+    let frame = 10 << 20;
+    let mut wants = frame;
+    while wants > 0 {
+        wants -= read(&mut input, 1 << 20, wants);
+    }
+    let taken = input.bytes.split().freeze();
+    assert_eq!(taken.len(), frame);
+    assert_eq!(input.make_room(4), READ_ROOM);
+    assert_eq!(input.bytes.capacity(), READ_ROOM);
+    assert!(taken.is_unique(), "the input still keeps the frame's buffer alive");
+    // And the next small frames are read together again.
+    assert_eq!(read(&mut input, 1 << 20, 4), READ_ROOM);
+}
+
+#[test]
+fn growing_for_a_large_frame_moves_it_only_a_few_times() {
+    let mut input = Input::new();
+    let mut wants: usize = 100 << 20;
+    let mut capacities = vec![input.bytes.capacity()];
+    while wants > 0 {
+        // As much as a socket holds.
+        let room = input.make_room(wants).min(200_000).min(input.bytes.capacity() - input.bytes.len());
+        assert!(room > 0);
+        input.bytes.put_bytes(0, room);
+        wants -= room;
+        if capacities.last() != Some(&input.bytes.capacity()) {
+            capacities.push(input.bytes.capacity());
+        }
+    }
+    assert!(capacities.len() <= 8, "{capacities:?}");
+    assert!(input.bytes.capacity() <= 2 * (100 << 20) + READ_ROOM_MAX, "{capacities:?}");
+}
+
+#[test]
+fn room_is_kept_as_long_as_half_of_it_is_left() {
+    let mut input = Input::new();
+    read(&mut input, READ_ROOM / 2, 4);
+    assert_eq!(input.make_room(4), READ_ROOM);
+    assert_eq!(input.bytes.capacity(), READ_ROOM, "half of it is left");
+    read(&mut input, 1, 4);
+    input.make_room(4);
+    assert!(input.bytes.capacity() - input.bytes.len() >= READ_ROOM);
+}
+
+#[test]
+fn the_same_room_serves_again_once_its_frames_have_left() {
+    let mut input = Input::new();
+    for _ in 0..100 {
+        read(&mut input, 40_000, 4);
+        bytes::Buf::advance(&mut input.bytes, 40_000);
+    }
+    assert!(input.bytes.capacity() <= READ_ROOM, "{}", input.bytes.capacity());
+}

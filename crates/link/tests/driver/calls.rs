@@ -1,0 +1,252 @@
+//! Calls through a [`Link`].
+
+use std::future::Future;
+use std::pin::pin;
+use std::sync::mpsc;
+use std::task::{Context, Waker};
+use std::time::Duration;
+
+use protomcp_codec::{Field, Raw};
+use protomcp_link::{CallError, Config, Options};
+use protomcp_proto::{
+    ActiveToolsResponse, CallAnswer, CallToolRequest, CallToolResponse, CreateTaskResponse, GetActiveToolsRequest,
+    ListPromptsRequest, ProgressNotification, PromptDefinition, PromptListResponse, ReloadResponse, ToolListResponse,
+};
+use tokio::io::BufStream;
+
+use crate::peer::{connected, line, serve};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+fn result(text: &'static str) -> CallToolResponse {
+    CallToolResponse { result_json: text.into(), ..Default::default() }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_returns_the_message_its_request_is_owed() {
+    let (link, _events, mut peer) = connected(Config::default(), 4096).await;
+    let prompts = PromptListResponse { prompts: vec![PromptDefinition { name: "p".into(), ..Default::default() }] };
+    let (answer, ()) = tokio::join!(link.call(ListPromptsRequest {}, SECOND), async {
+        let id = peer.reads("list_prompts_request").await;
+        peer.says(&id, prompts.clone()).await;
+    });
+    assert_eq!(answer.unwrap(), prompts);
+
+    let (answer, ()) = tokio::join!(link.call(ListPromptsRequest {}, SECOND), async {
+        let id = peer.reads("list_prompts_request").await;
+        peer.says(&id, result("no prompts at all")).await;
+    });
+    let error = answer.unwrap_err();
+    assert!(matches!(error, CallError::Unexpected(_)), "{error}");
+    assert_eq!(error.to_string(), "expected prompt_list_response, got call_result");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_tool_call_returns_a_result_or_a_task() {
+    let (link, _events, mut peer) = connected(Config::default(), 4096).await;
+    let call = || link.call_tool(CallToolRequest::default(), SECOND, Options::default());
+    let (one, two, ()) = tokio::join!(call(), call(), async {
+        let (one, two) = (peer.reads("call_tool").await, peer.reads("call_tool").await);
+        peer.says(&two, CreateTaskResponse { task_id: "t".into() }).await;
+        peer.says(&one, result("done")).await;
+    });
+    assert_eq!(one.unwrap(), CallAnswer::Result(result("done")));
+    assert_eq!(two.unwrap(), CallAnswer::Task(CreateTaskResponse { task_id: "t".into() }));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_nobody_waits_for_is_cancelled() {
+    let (link, _events, mut peer) = connected(Config::default(), 4096).await;
+    let waiting = tokio::spawn({
+        let link = link.clone();
+        async move { link.call(CallToolRequest::default(), SECOND).await }
+    });
+    let id = peer.reads("call_tool").await;
+    waiting.abort();
+    assert_eq!(peer.reads("cancel").await, id);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_given_up_before_the_driver_saw_it_never_reaches_the_process() {
+    let (link, _events, mut peer) = connected(Config::default(), 4096).await;
+    {
+        let call = pin!(link.call(ListPromptsRequest {}, SECOND));
+        assert!(call.poll(&mut Context::from_waker(Waker::noop())).is_pending());
+    }
+    let (answer, ()) = tokio::join!(link.call(GetActiveToolsRequest {}, Duration::from_millis(10)), async {
+        peer.reads("get_active_tools").await;
+    });
+    assert!(matches!(answer.unwrap_err(), CallError::TimedOut(_)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answered_call_is_not_cancelled_when_it_is_dropped() {
+    let (link, _events, mut peer) = connected(Config::default(), 4096).await;
+    for _ in 0..2 {
+        let (answer, ()) =
+            tokio::join!(link.call_tool(CallToolRequest::default(), SECOND, Options::default()), async {
+                // Also: no cancel of the call before.
+                let id = peer.reads("call_tool").await;
+                peer.says(&id, result("done")).await;
+            });
+        answer.unwrap();
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn progress_is_heard_before_the_answer_and_in_order() {
+    let (link, _events, mut peer) = connected(Config::default(), 4096).await;
+    let (heard, reports) = mpsc::channel();
+    let options = Options::default().on_progress(move |report| heard.send(report.progress).unwrap());
+    let (answer, ()) = tokio::join!(link.call_tool(CallToolRequest::default(), SECOND, options), async {
+        let envelope = peer.next().await.unwrap();
+        let Some(protomcp_proto::Msg::CallTool(call)) = envelope.msg else { panic!() };
+        assert_eq!(call.progress_token, envelope.request_id);
+        for progress in 1..=3 {
+            let progress_token = call.progress_token.clone();
+            peer.says("", ProgressNotification { progress_token, progress, ..Default::default() }).await;
+        }
+        peer.says(&envelope.request_id, result("done")).await;
+        let progress_token = call.progress_token.clone();
+        peer.says("", ProgressNotification { progress_token, progress: 4, ..Default::default() }).await;
+    });
+    assert_eq!(answer.unwrap(), CallAnswer::Result(result("done")));
+    assert_eq!(reports.try_iter().collect::<Vec<_>>(), [1, 2, 3]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn without_a_listener_the_process_is_told_that_nobody_listens() {
+    let (link, mut events, mut peer) = connected(Config::default(), 4096).await;
+    let request = CallToolRequest { progress_token: "left over".into(), ..Default::default() };
+    let (answer, ()) = tokio::join!(link.call_tool(request, SECOND, Options::default()), async {
+        let envelope = peer.next().await.unwrap();
+        let Some(protomcp_proto::Msg::CallTool(call)) = envelope.msg else { panic!() };
+        assert_eq!(call.progress_token, "");
+        let progress_token = envelope.request_id.clone();
+        peer.says("", ProgressNotification { progress_token, ..Default::default() }).await;
+        peer.says(&envelope.request_id, result("done")).await;
+    });
+    answer.unwrap();
+    let noticed = line(events.recv().await);
+    assert!(noticed.contains("progress"), "{noticed}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_times_out_is_cancelled_and_the_next_one_works() {
+    let (link, _events, mut peer) = connected(Config::default(), 4096).await;
+    let started = tokio::time::Instant::now();
+    let error = link.call(CallToolRequest::default(), 7 * SECOND).await.unwrap_err();
+    assert!(matches!(error, CallError::TimedOut(patience) if patience == 7 * SECOND), "{error}");
+    assert!((7 * SECOND..8 * SECOND).contains(&started.elapsed()), "{:?}", started.elapsed());
+    let late = peer.reads("call_tool").await;
+    assert_eq!(peer.reads("cancel").await, late);
+
+    let (answer, ()) = tokio::join!(link.call(ListPromptsRequest {}, SECOND), async {
+        let id = peer.reads("list_prompts_request").await;
+        peer.says(&late, result("late")).await;
+        peer.says_raw(&Raw::new(late, Field::ResultJson, "late payload")).await;
+        peer.says(&id, PromptListResponse::default()).await;
+    });
+    answer.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn deadlines_hold_in_whatever_order_they_were_set() {
+    let (link, _events, _peer) = connected(Config::default(), 4096).await;
+    let started = tokio::time::Instant::now();
+    let call = |seconds: u32| {
+        let link = link.clone();
+        async move {
+            link.call(ListPromptsRequest {}, seconds * SECOND).await.unwrap_err();
+            started.elapsed().as_secs()
+        }
+    };
+    let ended = tokio::join!(call(5), call(2), call(9), call(1));
+    assert_eq!(ended, (5, 2, 9, 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn questions_of_the_process_reach_the_owner_and_replies_the_process() {
+    let (link, mut events, mut peer) = connected(Config::default(), 4096).await;
+    peer.says("mine", GetActiveToolsRequest {}).await;
+    assert_eq!(line(events.recv().await), "asked get_active_tools[mine]");
+    link.reply("mine", ActiveToolsResponse::default());
+    assert_eq!(peer.reads("active_tools").await, "mine");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_reload_is_asked_for_and_ends_in_an_event() {
+    let (link, mut events, mut peer) = connected(Config::default(), 4096).await;
+    link.reload();
+    let id = peer.reads("reload").await;
+    peer.says(&id, ReloadResponse { success: true, ..Default::default() }).await;
+    peer.says("", ToolListResponse::default()).await;
+    // The 500 ms of silence pass by the driver's own clock.
+    assert_eq!(line(events.recv().await), "ready after Reload");
+}
+
+#[tokio::test(start_paused = true)]
+async fn interrupting_fails_tool_calls_at_once() {
+    let (link, _events, mut peer) = connected(Config::default(), 4096).await;
+    let (answer, ()) = tokio::join!(link.call_tool(CallToolRequest::default(), SECOND, Options::default()), async {
+        let id = peer.reads("call_tool").await;
+        link.interrupt();
+        assert_eq!(peer.reads("cancel").await, id);
+    });
+    assert!(matches!(answer.unwrap_err(), CallError::Interrupted));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stream_that_buffers_is_flushed() {
+    let (ours, theirs) = tokio::io::duplex(4096);
+    let (link, _events, mut peer) = serve(BufStream::new(ours), theirs, Config::default()).await;
+    let (answer, ()) = tokio::join!(link.call(ListPromptsRequest {}, SECOND), async {
+        let id = peer.reads("list_prompts_request").await;
+        peer.says(&id, PromptListResponse::default()).await;
+    });
+    answer.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn compressed_answers_are_inflated_whether_large_or_of_unknown_size() {
+    let (link, _events, mut peer) = connected(Config::default(), 4096).await;
+    for (size, declared) in [(1000, true), (1000, false), (3 << 20, true), (3 << 20, false)] {
+        let call = link.call_tool(CallToolRequest::default(), SECOND, Options::default());
+        let (answer, ()) = tokio::join!(call, async {
+            let id = peer.reads("call_tool").await;
+            let mut raw = Raw::new(id, Field::ResultJson, vec![b'x'; size]).compress();
+            assert_eq!(raw.header.compression, "zstd");
+            raw.header.uncompressed_size *= u64::from(declared);
+            peer.says_raw(&raw).await;
+        });
+        let CallAnswer::Result(result) = answer.unwrap() else { panic!() };
+        assert!(result.result_json == vec![b'x'; size], "{size}");
+    }
+}
+
+#[tokio::test]
+async fn many_calls_over_a_small_pipe_all_get_their_own_answer() {
+    let (link, _events, mut peer) = connected(Config::default(), 100).await;
+    let calls = 2000;
+    let callers: Vec<_> = (0..calls)
+        .map(|number: u32| {
+            let link = link.clone();
+            tokio::spawn(async move {
+                let arguments_json = number.to_string().into();
+                let request = CallToolRequest { arguments_json, ..Default::default() };
+                let answer = link.call_tool(request, 60 * SECOND, Options::default()).await.unwrap();
+                let CallAnswer::Result(result) = answer else { panic!() };
+                assert_eq!(result.result_json, number.to_string());
+            })
+        })
+        .collect();
+    for _ in 0..calls {
+        let envelope = peer.next().await.unwrap();
+        let Some(protomcp_proto::Msg::CallTool(call)) = envelope.msg else { panic!() };
+        let result = CallToolResponse { result_json: call.arguments_json, ..Default::default() };
+        peer.says(&envelope.request_id, result).await;
+    }
+    for caller in callers {
+        caller.await.unwrap();
+    }
+}

@@ -1,0 +1,186 @@
+//! A process that does not read, and an owner that does not listen.
+
+use std::time::Duration;
+
+use protomcp_codec::{Encoder, Limits};
+use protomcp_link::{CallError, Config};
+use protomcp_proto::{
+    ActiveToolsResponse, CallToolRequest, Envelope, GetActiveToolsRequest, ListPromptsRequest, LogMessage,
+    PromptListResponse,
+};
+use tokio::io::AsyncWriteExt;
+
+use crate::peer::{Peer, connected, line};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+fn large(bytes: usize) -> CallToolRequest {
+    CallToolRequest { arguments_json: vec![b' '; bytes].into(), ..Default::default() }
+}
+
+#[tokio::test(start_paused = true)]
+async fn calls_to_a_process_that_does_not_read_fail_in_time_or_at_once() {
+    let config = Config { max_unwritten: 10_000, ..Config::default() };
+    let (link, mut events, peer) = connected(config, 100).await;
+    let call = |seconds: u32| {
+        let link = link.clone();
+        tokio::spawn(async move { link.call(large(6000), seconds * SECOND).await.unwrap_err() })
+    };
+    // The first is on its way into the pipe, the next two wait, and then there is no more room.
+    let first = call(3);
+    tokio::task::yield_now().await;
+    let waiting = [call(2), call(1)];
+    let refused = [call(1), call(1)];
+    for refused in refused {
+        let error = refused.await.unwrap();
+        assert!(matches!(error, CallError::Busy(3)), "{error}");
+    }
+    for waiting in waiting {
+        let error = waiting.await.unwrap();
+        assert!(matches!(error, CallError::TimedOut(_)), "{error}");
+    }
+    let error = first.await.unwrap();
+    assert!(matches!(error, CallError::TimedOut(_)), "{error}");
+
+    drop(peer);
+    assert_eq!(line(events.recv().await), "closed: the tool process disconnected");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_link_to_a_process_that_does_not_read_can_be_closed() {
+    let (link, mut events, mut peer) = connected(Config::default(), 100).await;
+    let (answer, ()) = tokio::join!(link.call(large(6000), 9 * SECOND), async {
+        tokio::time::sleep(SECOND).await;
+        link.close();
+    });
+    assert!(matches!(answer.unwrap_err(), CallError::Closed(_)));
+    assert_eq!(line(events.recv().await), "closed: it was closed on purpose");
+    // It finds the beginning of a frame and then the end.
+    assert_eq!(peer.next().await, None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn answers_are_read_while_the_process_does_not_read() {
+    let (link, _events, mut peer) = connected(Config::default(), 100).await;
+    let blocked = tokio::spawn({
+        let link = link.clone();
+        async move { link.call(large(6000), 9 * SECOND).await }
+    });
+    let (answer, ()) = tokio::join!(link.call(ListPromptsRequest {}, SECOND), async {
+        // Whichever was first, the answer to the small one comes while the large one waits in the pipe.
+        for id in ["req-1", "req-2"] {
+            peer.says(id, PromptListResponse::default()).await;
+        }
+    });
+    answer.unwrap();
+    assert!(blocked.await.unwrap().is_err(), "it was answered with another kind of message");
+}
+
+fn log(number: usize, size: usize) -> LogMessage {
+    LogMessage { level: number.to_string(), data_json: vec![b' '; size].into(), ..Default::default() }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_owner_that_does_not_listen_holds_the_process_up_and_loses_nothing() {
+    // How many logs of what size may be underway: the queue, one read, and what the pipe holds.
+    for (size, count, most) in [(0, 20_000, 1024 + (65_536 + 4096) / 8), (1 << 20, 200, 64 + 2)] {
+        let (link, mut events, mut peer) = connected(Config::default(), 4096).await;
+        let (sent, mut progress) = tokio::sync::watch::channel(0);
+        let flood = tokio::spawn(async move {
+            for number in 0..count {
+                peer.says("", log(number, size)).await;
+                sent.send(number + 1).unwrap();
+            }
+            peer
+        });
+        // Deadlines hold although nobody takes the events.
+        let error = link.call(CallToolRequest::default(), SECOND).await.unwrap_err();
+        assert!(matches!(error, CallError::TimedOut(_)), "{error}");
+        tokio::time::sleep(SECOND).await;
+        let held_up = *progress.borrow_and_update();
+        assert!(held_up < count.min(most), "{held_up} logs of {size} bytes were taken");
+
+        for number in 0..count {
+            assert_eq!(line(events.recv().await), format!("log {number}"));
+        }
+        let mut peer = flood.await.unwrap();
+        assert_eq!(peer.reads("call_tool").await, "req-1");
+        assert_eq!(peer.reads("cancel").await, "req-1");
+        let (answer, ()) = tokio::join!(link.call(ListPromptsRequest {}, SECOND), async {
+            let id = peer.reads("list_prompts_request").await;
+            peer.says(&id, PromptListResponse::default()).await;
+        });
+        answer.unwrap();
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_owner_that_listens_late_hears_of_the_end_after_everything_else() {
+    let (link, mut events, mut peer) = connected(Config::default(), 1 << 20).await;
+    let count = 3000;
+    for number in 0..count {
+        peer.says("", log(number, 0)).await;
+    }
+    let (answer, ()) = tokio::join!(link.call(ListPromptsRequest {}, 60 * SECOND), async {
+        tokio::time::sleep(SECOND).await;
+        link.close();
+    });
+    assert!(matches!(answer.unwrap_err(), CallError::Closed(_)), "calls fail before the owner listens");
+    let mut heard = Vec::new();
+    while let Some(event) = events.recv().await {
+        heard.push(line(Some(event)));
+    }
+    assert_eq!(heard.pop().unwrap(), "closed: it was closed on purpose");
+    for (number, heard) in heard.iter().enumerate() {
+        assert_eq!(*heard, format!("log {number}"));
+    }
+    assert!(heard.len() >= 1024, "{}", heard.len());
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_owner_that_leaves_while_it_is_behind_ends_the_link() {
+    let (link, events, mut peer) = connected(Config::default(), 1 << 20).await;
+    for number in 0..3000 {
+        peer.says("", log(number, 0)).await;
+    }
+    tokio::time::sleep(SECOND).await;
+    drop(events);
+    assert_eq!(peer.next().await, None);
+    assert!(link.is_closed());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_process_that_asks_and_does_not_read_is_held_up_until_it_does() {
+    let config = Config { max_unwritten: 10_000, ..Config::default() };
+    let (link, mut events, peer) = connected(config, 4096).await;
+    tokio::spawn(async move {
+        while let Some(event) = events.recv().await {
+            if line(Some(event)).starts_with("asked") {
+                link.reply("", ActiveToolsResponse { tool_names: vec!["n".repeat(1000)] });
+            }
+        }
+    });
+    let (read, mut write) = tokio::io::split(peer.io);
+    let mut ask = Vec::new();
+    let question = Envelope::new("", GetActiveToolsRequest {});
+    Encoder::new(Limits::default()).encode_envelope(&question, &mut ask).unwrap();
+    // What the pipe holds, what one read takes, and what is answered before that is too much.
+    let (count, most) = (5000, 3 * 4096 / ask.len());
+    let (sent, progress) = tokio::sync::watch::channel(0);
+    let flood = tokio::spawn(async move {
+        for number in 0..count {
+            write.write_all(&ask).await.unwrap();
+            sent.send(number + 1).unwrap();
+        }
+        write
+    });
+    tokio::time::sleep(SECOND).await;
+    let held_up = *progress.borrow();
+    assert!(held_up < most, "{held_up} questions were taken");
+
+    let mut peer = Peer::new(tokio::io::join(read, tokio::io::sink()));
+    for _ in 0..count {
+        peer.reads("active_tools").await;
+    }
+    flood.await.unwrap();
+}
