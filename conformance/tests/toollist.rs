@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use protomcp_conformance::{Peer, Scene, peers, rust_session, session, tier, tool};
+use protomcp_conformance::{Peer, Scene, rust_session, session, tool};
 use protomcp_proto::{
     BatchUpdateRequest, CallToolResponse, DisableToolsRequest, EnableToolsRequest, GetActiveToolsRequest, Msg,
     SetAllowedRequest, SetBlockedRequest,
@@ -132,22 +132,6 @@ fn a_single_reader_gets_active_tools_as_its_next_frame_even_while_calls_wait() {
     }
 }
 
-/// Item 63.
-#[test]
-fn the_two_reader_sdk_applies_its_change_answers_and_stays_healthy() {
-    for round in 0..tier(2, 50) {
-        let (host, _sandbox) = session("run", "py/manager.py", &[]);
-        let text = host.text("drop_extra", &json!({}));
-        assert!(text.starts_with('['), "round {round}: {text}");
-        host.until_names(&["add_extra", "drop_extra", "echo"]);
-        host.text("add_extra", &json!({}));
-        host.until_names(&["add_extra", "drop_extra", "echo", "extra"]);
-        for n in 0..20 {
-            assert_eq!(host.text("echo", &json!({"text": n.to_string()})), n.to_string(), "round {round}");
-        }
-    }
-}
-
 /// Item 64.
 #[test]
 fn a_workflow_of_the_python_sdk_moves_through_its_steps() {
@@ -169,7 +153,6 @@ fn a_workflow_of_the_python_sdk_moves_through_its_steps() {
 /// Item 65.
 #[test]
 fn small_results_of_the_rust_sdk_change_the_list() {
-    assert!(peers().exists());
     let (host, _sandbox) = rust_session("run", &[]);
     let has_echo = || host.names().contains(&"echo".to_owned());
     host.text("lock", &json!({}));
