@@ -84,14 +84,19 @@ impl Backend {
     async fn call(&self, tool: &Tool, call: CallTool, context: &Context) -> Result<CallToolResult, Failure> {
         let name = tool.name().as_str();
         let permit = self.gate.enter(context.session(), name).await?;
-        let request = CallToolRequest {
-            arguments_json: call.arguments.unwrap_or(RawJson::EMPTY_OBJECT).into_bytes(),
-            name: call.name,
-            ..Default::default()
-        };
-        let answer = permit.live().link().call_tool(request, self.call_timeout, options(context)).await;
+        let link = permit.live().link();
+        let chain = permit.live().chain();
+        let mut arguments_json = call.arguments.unwrap_or(RawJson::EMPTY_OBJECT).into_bytes();
+        if !chain.is_empty() {
+            arguments_json = chain.before(link, name, arguments_json, self.call_timeout).await?;
+        }
+        let request = CallToolRequest { arguments_json: arguments_json.clone(), name: call.name, ..Default::default() };
+        let answer = link.call_tool(request, self.call_timeout, options(context)).await;
         match answer {
-            Ok(CallAnswer::Result(response)) => Ok(self.finish(tool, response, &permit, context.session()).await),
+            Ok(CallAnswer::Result(mut response)) => {
+                chain.after(link, name, &arguments_json, &mut response, self.call_timeout).await;
+                Ok(self.finish(tool, response, &permit, context.session()).await)
+            }
             Ok(CallAnswer::Task(_)) => Err(Failure::Unusable {
                 tool: name.into(),
                 why: "the tool went on as a task, which this bridge cannot follow".into(),

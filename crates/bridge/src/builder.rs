@@ -234,7 +234,8 @@ impl Builder {
             started: Arc::clone(&started),
             call_timeout: self.call_timeout,
         };
-        let server = Server::over(sessions.clone(), Router::new(backend));
+        // A call of ours only waits for the tool process, so it needs no task of its own.
+        let server = Server::over(sessions.clone(), Router::new(backend)).in_place();
         let stop = CancellationToken::new();
         let (owner, outcome) = oneshot::channel();
         let run = Run {

@@ -51,6 +51,16 @@ pub(crate) enum Failure {
     BrokenPromise {
         tool: String,
     },
+    /// Middleware of the tool process did not want the call.
+    Rejected {
+        middleware: String,
+        reason: String,
+    },
+    /// Middleware of the tool process could not be asked.
+    Middleware {
+        middleware: String,
+        why: String,
+    },
     ShuttingDown,
 }
 
@@ -67,6 +77,8 @@ impl Failure {
             Self::Unusable { .. } => "INVALID_RESPONSE",
             Self::InvalidStructured { .. } => "INVALID_STRUCTURED_CONTENT",
             Self::BrokenPromise { .. } => "OUTPUT_SCHEMA_MISMATCH",
+            Self::Rejected { .. } => "REJECTED",
+            Self::Middleware { .. } => "MIDDLEWARE_FAILED",
             Self::ShuttingDown => "SHUTTING_DOWN",
         }
     }
@@ -85,6 +97,8 @@ impl Failure {
             }
             Self::InvalidStructured { .. } => "return an object as structured content",
             Self::BrokenPromise { .. } => "return structured content that fits the tool's output schema every time",
+            Self::Rejected { .. } => "change the call as the reason asks",
+            Self::Middleware { .. } => "look at the middleware of the tool file",
             Self::ShuttingDown => "start pmcp again",
         }
     }
@@ -101,6 +115,8 @@ impl Failure {
             | Self::TooLarge { .. }
             | Self::Unusable { .. }
             | Self::InvalidStructured { .. }
+            | Self::Rejected { .. }
+            | Self::Middleware { .. }
             | Self::BrokenPromise { .. } => false,
         }
     }
@@ -136,6 +152,11 @@ impl fmt::Display for Failure {
             Self::BrokenPromise { tool } => {
                 write!(f, "tool \"{tool}\" returned a result that does not fit its output schema")
             }
+            Self::Rejected { middleware, reason } if reason.is_empty() => {
+                write!(f, "rejected by middleware \"{middleware}\"")
+            }
+            Self::Rejected { middleware, reason } => write!(f, "rejected by middleware \"{middleware}\": {reason}"),
+            Self::Middleware { middleware, why } => write!(f, "middleware \"{middleware}\" before: {why}"),
             Self::ShuttingDown => f.write_str("the bridge is shutting down"),
         }
     }

@@ -8,6 +8,7 @@
 //!
 //! * `backend` answers hosts. It reads the list from an immutable `snapshot`, so that no request waits for another;
 //! * `gate` (a driver of the pure `lane`) lets calls through to the living process, one permit each, sessions in turn;
+//! * `intercept` runs the middleware of the tool process around each call;
 //! * `convert` turns the process's answers into results, `failure` what went wrong into results a model can read;
 //! * `core` decides about generations: a pure machine, inputs in, effects out. `run` carries its effects out;
 //! * `starter` brings one generation to life; `live` is what the others hold of it.
@@ -37,6 +38,7 @@ pub mod duration;
 mod failure;
 mod gate;
 mod generation;
+mod intercept;
 mod lane;
 mod live;
 mod registered;

@@ -1,12 +1,15 @@
 //! A tool process that has registered: what calls need of it.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use arc_swap::ArcSwap;
 use protomcp_link::Link;
 use protomcp_supervisor::{Exit, Process};
 use tokio::sync::watch;
 
 use crate::generation::Generation;
+use crate::intercept::Chain;
 
 /// How long a call whose link broke waits for the process's end, to name it. The end is reported within milliseconds.
 const EXIT_PATIENCE: Duration = Duration::from_millis(800);
@@ -19,6 +22,8 @@ pub(crate) struct Live {
     process: Process,
     exit: watch::Receiver<Option<Exit>>,
     concurrency: usize,
+    /// Replaced as a whole when the process registers anew.
+    chain: ArcSwap<Chain>,
 }
 
 impl Live {
@@ -28,8 +33,9 @@ impl Live {
         process: Process,
         exit: watch::Receiver<Option<Exit>>,
         concurrency: usize,
+        chain: Chain,
     ) -> Self {
-        Self { generation, link, process, exit, concurrency }
+        Self { generation, link, process, exit, concurrency, chain: ArcSwap::from_pointee(chain) }
     }
 
     pub(crate) fn generation(&self) -> Generation {
@@ -43,6 +49,16 @@ impl Live {
     /// Calls it takes at once.
     pub(crate) fn concurrency(&self) -> usize {
         self.concurrency
+    }
+
+    /// The middleware around each of its calls.
+    pub(crate) fn chain(&self) -> Chain {
+        self.chain.load().as_ref().clone()
+    }
+
+    /// It has registered other middleware.
+    pub(crate) fn set_chain(&self, chain: Chain) {
+        self.chain.store(Arc::new(chain));
     }
 
     /// Begins its end: the link closes, then signals follow by the ladder.

@@ -17,6 +17,7 @@ use crate::control;
 use crate::core::{Core, Effect, Input};
 use crate::gate::Gate;
 use crate::generation::Generation;
+use crate::intercept::Chain;
 use crate::live::Live;
 use crate::registered::Registered;
 use crate::report::Report;
@@ -143,6 +144,7 @@ impl Run {
         let live = self.living.get(&generation)?;
         match event {
             Event::Ready(handshake) if handshake.phase == Phase::Reload => {
+                live.set_chain(Chain::new(handshake.middleware.clone()));
                 let registered = Registered {
                     tools: handshake.tools,
                     middleware: handshake.middleware,

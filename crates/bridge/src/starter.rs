@@ -13,6 +13,7 @@ use tokio::sync::{mpsc, watch};
 
 use crate::control::{self, Draft};
 use crate::generation::Generation;
+use crate::intercept::Chain;
 use crate::live::Live;
 use crate::registered::Registered;
 use crate::report::Told;
@@ -138,7 +139,9 @@ impl Starter {
             Err(error) => return Err(error),
         };
         let Spawned { process, exit } = spawned;
-        Ok(Started { live: Live::new(generation, link, process, exit, self.concurrency), registered, events })
+        let chain = Chain::new(registered.middleware.clone());
+        let live = Live::new(generation, link, process, exit, self.concurrency, chain);
+        Ok(Started { live, registered, events })
     }
 
     async fn spawn(&self, command: &Command, generation: Generation) -> Result<Spawned, StartError> {
