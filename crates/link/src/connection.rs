@@ -29,6 +29,7 @@ use crate::error::{CallError, Closed, HandshakeError, LinkError};
 use crate::event::{Event, Notice, Phase};
 use crate::handshake::Handshaker;
 use crate::held::{Held, HeldCalls};
+use crate::hush::Hush;
 use crate::id::{CallId, CallIds};
 use crate::outbox::{Outbox, Turn};
 use crate::pending::{Pending, PendingCalls};
@@ -43,6 +44,7 @@ pub struct Connection {
     handshake: Handshaker,
     /// Why the process is not in service, when its first handshake failed.
     unfit: Option<HandshakeError>,
+    hush: Hush,
     pending: PendingCalls,
     held: HeldCalls,
     assembler: Assembler,
@@ -59,6 +61,7 @@ impl Connection {
             decoder: Decoder::new(config.limits.clone()),
             handshake: Handshaker::new(&config),
             unfit: None,
+            hush: Hush::default(),
             pending: PendingCalls::default(),
             held: HeldCalls::default(),
             assembler: Assembler::new(config.limits.max_payload, config.max_assembling),
@@ -100,7 +103,7 @@ impl Connection {
             reports = true;
         }
         let envelope = Envelope::new(request_id, request);
-        let written = if self.handshake.is_open() {
+        let written = if self.is_holding() {
             self.outbox
                 .request_for_later(&envelope)
                 .map(|frame| self.held.push(Held { call, name, reports, patience, frame }))
@@ -138,10 +141,19 @@ impl Connection {
             (Side::Bridge, Msg::ActiveTools(_) | Msg::RegisterMiddlewareResponse(_)) => Turn::Next,
             // Only a process that knows our extensions gets it, and those may wait for it before they register.
             (Side::Bridge, Msg::BridgeInfo(_)) => Turn::Now,
-            (Side::Bridge, _) if self.handshake.is_open() => Turn::AfterHandshake,
+            (Side::Bridge, _) if self.is_holding() => Turn::AfterHandshake,
             (Side::Bridge, _) => Turn::Now,
         };
         self.write(turn, id, answer);
+    }
+
+    /// Answers tool list control of a process that reads its socket from two threads: with frames of length zero instead
+    /// of a reply, and with silence otherwise, until no tool call is in flight.
+    pub fn hush(&mut self, now: Instant) {
+        if self.closed.is_none() {
+            self.hush.begin(now);
+            self.handle_timeout(now);
+        }
     }
 
     /// Says something that expects no answer.
@@ -163,7 +175,9 @@ impl Connection {
     /// # Errors
     /// The stream cannot be followed any further. The owner calls [`close`](Self::close) and drops it.
     pub fn handle_bytes(&mut self, now: Instant, src: &mut BytesMut) -> Result<(), LinkError> {
-        self.receive(now, src)
+        let outcome = self.receive(now, src);
+        self.end_silence(now);
+        outcome
     }
 
     /// Bytes the frame being read still needs, so that a driver can make room once. At least 1.
@@ -219,6 +233,10 @@ impl Connection {
             self.write_cancel(call, &pending);
             self.fail(call, CallError::TimedOut(pending.patience));
         }
+        if self.hush.poll(now) {
+            self.outbox.empty_frame();
+        }
+        self.end_silence(now);
     }
 
     /// The earliest instant at which [`handle_timeout`](Self::handle_timeout) has something to do.
@@ -226,10 +244,8 @@ impl Connection {
         if self.closed.is_some() {
             return None;
         }
-        match (self.handshake.deadline(), self.pending.next_deadline()) {
-            (Some(a), Some(b)) => Some(a.min(b)),
-            (a, b) => a.or(b),
-        }
+        let deadlines = [self.handshake.deadline(), self.pending.next_deadline(), self.hush.deadline()];
+        deadlines.into_iter().flatten().min()
     }
 
     /// The next thing that happened.
@@ -241,6 +257,21 @@ impl Connection {
     /// urgent ones first.
     pub fn poll_transmit(&mut self, buffer: &mut Vec<u8>) -> bool {
         self.outbox.hand_out(buffer)
+    }
+
+    /// Whether what is said now has to wait.
+    fn is_holding(&self) -> bool {
+        self.handshake.is_open() || self.hush.is_open()
+    }
+
+    /// The handler that read for itself has answered, or has had time enough.
+    fn end_silence(&mut self, now: Instant) {
+        if self.hush.is_open() && self.pending.named(CallToolRequest::NAME).is_empty() {
+            self.hush.end();
+        }
+        if !self.is_holding() {
+            self.release(now);
+        }
     }
 
     /// Why a call made now cannot be taken.

@@ -167,6 +167,7 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Driver<IO> {
                 self.connection.cancel(call);
             }
             Command::Reply { id, message } => self.connection.reply(&id, message),
+            Command::Hush => self.connection.hush(now()),
             Command::Reload => self.connection.reload(now()),
             Command::Interrupt => self.connection.interrupt(),
             Command::Close => self.connection.close(Closed::Here),

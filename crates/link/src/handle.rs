@@ -33,6 +33,7 @@ pub(crate) enum Command {
         id: String,
         message: Msg,
     },
+    Hush,
     Reload,
     Interrupt,
     Close,
@@ -119,6 +120,12 @@ impl Link {
     /// [`Event::ReloadFailed`](crate::Event::ReloadFailed).
     pub fn reload(&self) {
         self.send(Command::Reload);
+    }
+
+    /// Answers tool list control of a process that reads its socket from two threads; see
+    /// [`Connection::hush`](crate::Connection::hush).
+    pub fn hush(&self) {
+        self.send(Command::Hush);
     }
 
     /// Fails the tool calls in flight with [`CallError::Interrupted`]; the process is told to give them up.

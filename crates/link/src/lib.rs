@@ -27,6 +27,7 @@ mod error;
 mod event;
 mod handshake;
 mod held;
+mod hush;
 mod id;
 mod kind;
 mod outbox;

@@ -18,7 +18,8 @@ pub(crate) enum Turn {
     Next,
     /// In order.
     Now,
-    /// Once the handshake that is open has ended (wire contract, rule R1).
+    /// Once the handshake, or the silence around a handler that reads for itself, has ended (wire contract, rules R1 and
+    /// R6).
     AfterHandshake,
 }
 
@@ -81,6 +82,11 @@ impl Outbox {
         }
     }
 
+    /// Writes a frame of length zero before anything else.
+    pub(crate) fn empty_frame(&mut self) {
+        self.encoder.encode_empty(&mut self.urgent);
+    }
+
     /// Queues a raw payload.
     pub(crate) fn reply_raw(&mut self, raw: &Raw) -> Result<(), EncodeError> {
         self.queue_reply(|encoder, queued| encoder.encode_raw(raw, queued))
@@ -88,6 +94,9 @@ impl Outbox {
 
     /// The handshake has ended: what waited for that may be written.
     pub(crate) fn release_deferred(&mut self) {
+        if self.deferred.is_empty() {
+            return;
+        }
         let deferred = std::mem::take(&mut self.deferred);
         self.queued_replies += deferred.len();
         self.queued.extend_from_slice(&deferred);

@@ -187,6 +187,11 @@ impl Connection {
             Outcome::ReloadFailed(error) => Event::ReloadFailed(error),
         };
         self.events.push_back(event);
+        self.release(now);
+    }
+
+    /// Writes what had to wait.
+    pub(super) fn release(&mut self, now: Instant) {
         self.outbox.release_deferred();
         while let Some(held) = self.held.pop() {
             match &self.unfit {

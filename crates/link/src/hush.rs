@@ -1,0 +1,96 @@
+//! Answers tool list control of a process that reads its socket from two threads.
+//!
+//! The published Python SDK 0.3.1 keeps a reader on its main thread while handlers run on another, and a handler that
+//! changes the tool list reads "the next frame" itself. An ordinary frame takes two reads, length and body, and the two
+//! threads steal from each other: with the answer sent at once, 40 of 50 runs hung or lost the framing for good. A frame of
+//! length zero takes one read and is harmless to whoever gets it: with one every 10 ms until the call answered, 50 of 50
+//! runs returned, at a median of 31 ms, and the process stayed healthy (wire contract, rule R6). The handler then sees an
+//! empty list; the change itself has been applied.
+//!
+//! While this goes on nothing else is written. After two seconds the handler has had its frame two hundred times over and
+//! is only slow, so the silence ends.
+
+use std::time::{Duration, Instant};
+
+/// Between two empty frames.
+const EVERY: Duration = Duration::from_millis(10);
+/// Empty frames for one request.
+const FRAMES: u32 = 200;
+
+/// The silence around a handler that reads for itself.
+#[derive(Debug, Default)]
+pub(crate) struct Hush {
+    /// When the next empty frame is due; `None` outside of a silence.
+    next: Option<Instant>,
+    left: u32,
+}
+
+impl Hush {
+    /// Whether only empty frames may be written.
+    pub(crate) fn is_open(&self) -> bool {
+        self.next.is_some()
+    }
+
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        self.next
+    }
+
+    /// A handler waits for a frame.
+    pub(crate) fn begin(&mut self, now: Instant) {
+        self.next = Some(now);
+        self.left = FRAMES;
+    }
+
+    /// Whether an empty frame is to be written now.
+    pub(crate) fn poll(&mut self, now: Instant) -> bool {
+        if self.next.is_none_or(|next| next > now) {
+            return false;
+        }
+        if self.left == 0 {
+            self.next = None;
+            return false;
+        }
+        self.left -= 1;
+        self.next = Some(now + EVERY);
+        true
+    }
+
+    pub(crate) fn end(&mut self) {
+        self.next = None;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frames_come_every_ten_milliseconds_and_end_after_two_seconds() {
+        let start = Instant::now();
+        let mut hush = Hush::default();
+        assert!(!hush.poll(start) && !hush.is_open());
+        hush.begin(start);
+        let mut frames = 0;
+        while let Some(next) = hush.deadline() {
+            assert_eq!(next, start + EVERY * frames);
+            assert!(!hush.poll(next - Duration::from_millis(1)), "not before its time");
+            if hush.poll(next) {
+                frames += 1;
+            }
+        }
+        assert_eq!(frames, FRAMES);
+        assert!(!hush.is_open());
+    }
+
+    #[test]
+    fn another_request_starts_it_over_and_an_answer_ends_it() {
+        let start = Instant::now();
+        let mut hush = Hush::default();
+        hush.begin(start);
+        assert!(hush.poll(start));
+        hush.begin(start);
+        assert!(hush.poll(start) && hush.left == FRAMES - 1);
+        hush.end();
+        assert!(!hush.is_open() && !hush.poll(start + EVERY));
+    }
+}
