@@ -84,18 +84,27 @@ pub(crate) struct Found {
 
 /// Stops, then kills, every descendant of `root` that can be found now. `root` itself is spared.
 pub(crate) fn kill_below(root: Pid) -> Found {
+    let found = stop_below(root);
+    // Stopped parents reap nobody, so these ids are still theirs.
+    for pid in &found.all {
+        let _ = kill_process(*pid, Signal::KILL);
+    }
+    found
+}
+
+/// Stops descendants until a walk finds nobody new.
+fn stop_below(root: Pid) -> Found {
     let mut found = Found::default();
     let mut known = HashSet::new();
     for _ in 0..MAX_PASSES {
         let before = known.len();
         walk(root, |pid, parent| {
-            let new = known.insert(pid);
-            match new.then(|| stop(root, pid, parent)) {
-                None | Some(Stopped::Yes) => {}
-                Some(Stopped::Refused) => found.refused += 1,
-                Some(Stopped::NotOurs) => return false,
-            }
-            if new {
+            if known.insert(pid) {
+                match stop(root, pid, parent) {
+                    Stopped::Yes => {}
+                    Stopped::Refused => found.refused += 1,
+                    Stopped::NotOurs => return false,
+                }
                 found.all.push(pid);
             }
             true
@@ -103,10 +112,6 @@ pub(crate) fn kill_below(root: Pid) -> Found {
         if known.len() == before {
             break;
         }
-    }
-    // Stopped parents reap nobody, so these ids are still theirs.
-    for pid in &found.all {
-        let _ = kill_process(*pid, Signal::KILL);
     }
     found
 }
@@ -304,6 +309,19 @@ mod tests {
         let scanned: HashSet<Pid> = Table::read().children(pid).into_iter().collect();
         assert_eq!(listed.len(), 2);
         assert_eq!(listed, scanned);
+        kill_below(pid);
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+
+    #[test]
+    fn everyone_is_stopped_before_anyone_dies() {
+        let (mut child, pid) = family();
+        wait_for(|| descendants(pid).len() == 3);
+        let found = stop_below(pid);
+        assert_eq!(found.all.len(), 3);
+        let state = |pid: &Pid| Some(fields(&stat(*pid)?)?.next()?.to_owned());
+        wait_for(|| found.all.iter().all(|pid| state(pid).as_deref() == Some("T")));
         kill_below(pid);
         child.kill().unwrap();
         child.wait().unwrap();

@@ -47,6 +47,27 @@ async fn a_survivor_that_holds_the_outputs_does_not_hold_up_the_end() {
 }
 
 #[tokio::test]
+async fn what_is_still_in_the_pipe_when_patience_ends_is_read_all_the_same() {
+    // A survivor keeps the pipe open, and a busy but brisk owner keeps the reading held up beyond the end.
+    let script =
+        "setsid sh -c 'echo $$ > \"$PID\"; exec sleep 1000' & while [ ! -s \"$PID\" ]; do :; done; seq 1 24000";
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("pid");
+    let (_process, mut events) = spawn(&shell(script).env("PID", &file).guardian(Guardian::None)).await;
+    let mut lines = 0;
+    while let Some(Event::Line { text, .. }) = next(&mut events).await {
+        lines += 1;
+        assert_eq!(text, lines.to_string());
+        if lines < 3_000 && lines % 10 == 0 {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    }
+    assert_eq!(lines, 24_000);
+    let survivor: u32 = std::fs::read_to_string(&file).unwrap().trim().parse().unwrap();
+    crate::support::signal(survivor, rustix::process::Signal::KILL);
+}
+
+#[tokio::test]
 async fn long_lines_are_cut_and_say_so_and_the_next_one_is_whole() {
     for guardian in both() {
         let (events, _) =

@@ -1,6 +1,7 @@
 //! How processes start, and how their ends are reported.
 
 use std::fs;
+use std::process::Stdio;
 
 use protomcp_supervisor::{Command, Event, Guardian, Process, SpawnError, Status, StopPolicy, Stream};
 
@@ -155,6 +156,10 @@ async fn a_process_has_three_descriptors_whatever_the_bridge_has_open() {
         for guardian in mark.bearers_of("protomcp-guardian") {
             // The three standard ones, the socket and the signals.
             wait_for_descriptors(guardian, &[0, 1, 2, 3, 4]);
+            for number in 0..3 {
+                let target = fs::read_link(format!("/proc/{guardian}/fd/{number}")).unwrap();
+                assert_eq!(target.to_str(), Some("/dev/null"), "it holds an output of its tool process");
+            }
         }
     }
     drop(leaky);
@@ -191,6 +196,17 @@ async fn signals_that_the_bridge_ignores_or_blocks_are_not_inherited() {
             assert_eq!(u64::from_str_radix(mask, 16).unwrap() & !(0b11 << 31), 0, "{lines}");
         }
         assert_eq!(lines.matches("Sig").count(), 2, "{lines}");
+    }
+}
+
+#[test]
+fn standard_input_is_empty_whatever_the_bridge_reads() {
+    for options in [&[][..], &["--no-guardian"]] {
+        let mut bridge = std::process::Command::new(watch_over());
+        bridge.args(options).args(["readlink", "/proc/self/fd/0"]).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let output = bridge.spawn().unwrap().wait_with_output().unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert!(text.contains("stdout: /dev/null\n"), "{text}");
     }
 }
 

@@ -6,7 +6,8 @@ use protomcp_supervisor::{Command, Event, Guardian, Process, Status, StopPolicy}
 use tokio::sync::mpsc;
 
 use crate::support::{
-    Mark, PATIENCE, both, expect_line, guarded, is_alive, next, patient, rest, shell, spawn, spawn_with,
+    Mark, PATIENCE, both, expect_line, guarded, is_alive, next, patient, rest, shell, signal, spawn, spawn_with, stat,
+    wait_until,
 };
 
 /// A process with a child and a grandchild in its group.
@@ -78,8 +79,8 @@ async fn a_process_that_ignores_sigterm_is_killed() {
 async fn a_suspended_process_wakes_up_to_leave() {
     for guardian in both() {
         let policy = StopPolicy { close: Duration::ZERO, ..patient() };
-        let (process, mut events) = spawn_with(&shell("echo up; kill -STOP $$").guardian(guardian), policy).await;
-        expect_line(&mut events, "up").await;
+        let (process, mut events) = spawn_with(&shell("kill -STOP $$").guardian(guardian), policy).await;
+        wait_until("it is suspended", || stat(process.pid()).is_some_and(|fields| fields[0] == "T")).await;
         process.stop();
         assert_eq!(rest(&mut events).await.1.status, Status::Signal(15));
     }
@@ -122,8 +123,9 @@ async fn grandchildren_die_on_a_kill() {
     for guardian in both() {
         let (mark, process, mut events) = family(guardian, patient()).await;
         process.kill();
-        rest(&mut events).await;
+        // Waits without giving the runtime a turn: a kill does not depend on it.
         mark.wait_until_gone();
+        rest(&mut events).await;
     }
 }
 
@@ -132,8 +134,9 @@ async fn grandchildren_die_on_a_drop_and_the_end_is_still_told() {
     for guardian in both() {
         let (mark, process, mut events) = family(guardian, patient()).await;
         drop(process);
-        assert_eq!(rest(&mut events).await.1.status, Status::Signal(9));
+        // Waits without giving the runtime a turn: a drop does not depend on it.
         mark.wait_until_gone();
+        assert_eq!(rest(&mut events).await.1.status, Status::Signal(9));
     }
 }
 
@@ -165,21 +168,21 @@ fn a_drop_needs_no_runtime_and_with_a_guardian_returns_when_all_are_gone() {
 
 #[tokio::test]
 async fn no_zombie_stays_behind() {
+    let ours = std::process::id().to_string();
     for guardian in both() {
-        let mark = Mark::new();
-        for _ in 0..10 {
-            let (process, mut events) = spawn(&mark.on(shell("exit 0").guardian(guardian.clone()))).await;
-            let (pid, parent) = (process.pid(), std::process::id().to_string());
+        for dropped in [false, true] {
+            let mark = Mark::new();
+            let (process, mut events) = spawn(&mark.on(shell("echo up; sleep 1000").guardian(guardian.clone()))).await;
+            expect_line(&mut events, "up").await;
+            // With a guardian that is our child, without one the tool process itself.
+            let is_ours = |pid: u32| stat(pid).is_some_and(|fields| fields[1] == ours);
+            let children: Vec<u32> = mark.bearers().iter().map(|(pid, _)| *pid).filter(|pid| is_ours(*pid)).collect();
+            assert_eq!(children.len(), 1);
+            process.kill();
+            let handle = (!dropped).then_some(process);
+            wait_until("our child was reaped", || !is_ours(children[0])).await;
+            drop(handle);
             rest(&mut events).await;
-            drop(process);
-            let waiting = || crate::support::stat(pid).is_some_and(|fields| fields[1] == parent);
-            for _ in 0..1000 {
-                if !waiting() {
-                    break;
-                }
-                tokio::time::sleep(Duration::from_millis(5)).await;
-            }
-            assert!(!waiting(), "{guardian:?}");
         }
     }
 }
@@ -223,7 +226,7 @@ async fn a_guardian_that_is_killed_takes_its_session_along_and_the_end_is_told()
     let (mark, process, mut events) = family(guarded(), patient()).await;
     let guardians = mark.bearers_of("protomcp-guardian");
     assert_eq!(guardians.len(), 1);
-    crate::support::signal(guardians[0], rustix::process::Signal::KILL);
+    signal(guardians[0], rustix::process::Signal::KILL);
     assert_eq!(rest(&mut events).await.1.status, Status::Unknown);
     mark.wait_until_gone();
     drop(process);

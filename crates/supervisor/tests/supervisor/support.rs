@@ -54,6 +54,14 @@ pub(crate) async fn next(events: &mut mpsc::Receiver<Event>) -> Option<Event> {
     tokio::time::timeout(PATIENCE, events.recv()).await.expect("no event came")
 }
 
+pub(crate) async fn wait_until(what: &str, condition: impl Fn() -> bool) {
+    let began = Instant::now();
+    while !condition() {
+        assert!(began.elapsed() < PATIENCE, "waited in vain until {what}");
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+}
+
 /// Waits for a line with this text.
 pub(crate) async fn expect_line(events: &mut mpsc::Receiver<Event>, wanted: &str) {
     loop {
