@@ -70,6 +70,7 @@ const ITEMS: &[(u32, &str)] = &[
     (60, "the six control messages are answered"),
     (61, "a batch is atomic and told once"),
     (62, "a single reader gets active_tools next"),
+    (63, "handlers of the two-reader SDK that change the list"),
     (64, "a workflow of the Python SDK"),
     (65, "the Rust SDK changes the list"),
     (66, "when the host is told of a change"),

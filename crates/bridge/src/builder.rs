@@ -61,7 +61,7 @@ impl Builder {
     pub fn command(command: Command) -> Self {
         let name = command.program().to_string_lossy().into_owned();
         let connect_timeout = Duration::from_secs(30);
-        Self::new(Launch { command, bootstrap: None, connect_timeout, concurrency: CONCURRENCY }, name)
+        Self::new(Launch { command, bootstrap: None, connect_timeout, concurrency: CONCURRENCY, python: false }, name)
     }
 
     fn new(launch: Launch, name: String) -> Self {
@@ -218,6 +218,7 @@ impl Builder {
             stop: self.stop,
             connect_timeout: self.connect_timeout.unwrap_or(self.launch.connect_timeout),
             concurrency: self.concurrency.unwrap_or(self.launch.concurrency),
+            python: self.launch.python,
         });
         let (core, effects) = Core::new(self.mode, self.schemas);
         let (gate, idle) = Gate::new(MAX_WAITING);
@@ -250,6 +251,7 @@ impl Builder {
             stop: stop.clone(),
             living: HashMap::new(),
             tasks: JoinSet::new(),
+            told_of_readers: false,
             first: Some(First { requests: started, owner }),
         };
         let task = tokio::spawn(run.run(effects));

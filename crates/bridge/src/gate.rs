@@ -129,6 +129,11 @@ impl Gate {
         self.lock().lane.sole_session(generation)
     }
 
+    /// Calls in flight on this process.
+    pub(crate) fn in_flight(&self, generation: Generation) -> usize {
+        self.lock().lane.in_flight(generation)
+    }
+
     fn leave(self: &Arc<Self>, generation: Generation, session: SessionId) {
         let mut state = self.lock();
         if state.lane.leave(generation, session) && state.awaited.contains(&generation) {

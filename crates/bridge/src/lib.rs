@@ -41,6 +41,7 @@ mod generation;
 mod intercept;
 mod lane;
 mod live;
+mod readers;
 mod registered;
 mod report;
 mod run;

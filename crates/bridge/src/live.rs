@@ -10,6 +10,7 @@ use tokio::sync::watch;
 
 use crate::generation::Generation;
 use crate::intercept::Chain;
+use crate::readers::Readers;
 
 /// How long a call whose link broke waits for the process's end, to name it. The end is reported within milliseconds.
 const EXIT_PATIENCE: Duration = Duration::from_millis(800);
@@ -22,6 +23,7 @@ pub(crate) struct Live {
     process: Process,
     exit: watch::Receiver<Option<Exit>>,
     concurrency: usize,
+    readers: Readers,
     /// Replaced as a whole when the process registers anew.
     chain: ArcSwap<Chain>,
 }
@@ -33,9 +35,10 @@ impl Live {
         process: Process,
         exit: watch::Receiver<Option<Exit>>,
         concurrency: usize,
+        readers: Readers,
         chain: Chain,
     ) -> Self {
-        Self { generation, link, process, exit, concurrency, chain: ArcSwap::from_pointee(chain) }
+        Self { generation, link, process, exit, concurrency, readers, chain: ArcSwap::from_pointee(chain) }
     }
 
     pub(crate) fn generation(&self) -> Generation {
@@ -49,6 +52,11 @@ impl Live {
     /// Calls it takes at once.
     pub(crate) fn concurrency(&self) -> usize {
         self.concurrency
+    }
+
+    /// How it reads its socket.
+    pub(crate) fn readers(&self) -> Readers {
+        self.readers
     }
 
     /// The middleware around each of its calls.

@@ -54,6 +54,8 @@ pub(crate) struct Run {
     pub(crate) living: HashMap<Generation, Arc<Live>>,
     /// Starts, link readers and waits for ends; aborted when the loop ends, which kills what was starting.
     pub(crate) tasks: JoinSet<()>,
+    /// The author knows that handlers of this SDK do not see the list; once is enough.
+    pub(crate) told_of_readers: bool,
     /// Takes the outcome of the first start.
     pub(crate) first: Option<First>,
 }
@@ -198,11 +200,24 @@ impl Run {
                 Effect::Stop(generation) => self.with(generation, Live::stop),
                 Effect::Publish(snapshot) => self.snapshot.store(snapshot),
                 Effect::ToolsChanged(audience) => self.sessions.tools_changed(audience),
-                Effect::Reply { generation, id, active } => {
-                    self.with(generation, |live| live.link().reply(id, ActiveToolsResponse { tool_names: active }));
-                }
+                Effect::Reply { generation, id, active } => self.answer_control(generation, id, active),
                 Effect::Report(report) => self.report(&report),
             }
+        }
+    }
+
+    fn answer_control(&mut self, generation: Generation, id: String, active: Vec<String>) {
+        let Some(live) = self.living.get(&generation) else { return };
+        if self.gate.in_flight(generation) > 0 && live.readers().are_two() {
+            live.link().hush();
+            if !std::mem::replace(&mut self.told_of_readers, true) {
+                tracing::warn!(
+                    "this version of the Python SDK cannot receive the list of active tools inside a handler: the change is \
+                     made, and the handler's own copy of the list is empty"
+                );
+            }
+        } else {
+            live.link().reply(id, ActiveToolsResponse { tool_names: active });
         }
     }
 

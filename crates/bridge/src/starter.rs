@@ -15,6 +15,7 @@ use crate::control::{self, Draft};
 use crate::generation::Generation;
 use crate::intercept::Chain;
 use crate::live::Live;
+use crate::readers::Readers;
 use crate::registered::Registered;
 use crate::report::Told;
 
@@ -40,6 +41,7 @@ pub(crate) struct Starter {
     pub(crate) stop: StopPolicy,
     pub(crate) connect_timeout: Duration,
     pub(crate) concurrency: usize,
+    pub(crate) python: bool,
 }
 
 /// A process that takes calls.
@@ -128,6 +130,11 @@ impl Starter {
                 return Err(StartError::NotConnected(self.connect_timeout));
             }
         };
+        let readers = if self.python {
+            Readers::PerhapsTwo(stream.peer_cred().ok().and_then(|peer| peer.pid()))
+        } else {
+            Readers::One
+        };
         let (link, mut events) = drive(stream, self.link.clone());
         let registered = match register(&link, &mut events).await {
             Ok(registered) => registered,
@@ -140,7 +147,7 @@ impl Starter {
         };
         let Spawned { process, exit } = spawned;
         let chain = Chain::new(registered.middleware.clone());
-        let live = Live::new(generation, link, process, exit, self.concurrency, chain);
+        let live = Live::new(generation, link, process, exit, self.concurrency, readers, chain);
         Ok(Started { live, registered, events })
     }
 

@@ -46,6 +46,8 @@ pub(crate) struct Launch {
     pub(crate) bootstrap: Option<Command>,
     pub(crate) connect_timeout: Duration,
     pub(crate) concurrency: usize,
+    /// It is Python, of which one published SDK reads its socket from two threads.
+    pub(crate) python: bool,
 }
 
 /// What the choice of a program depends on, so that tests need no real environment.
@@ -85,7 +87,8 @@ impl ToolFile {
         let extension = self.extension().unwrap_or_default();
         let serial = matches!(extension, "py" | "ts" | "js" | "mts" | "mjs" | "cjs" | "tsx" | "jsx");
         let concurrency = if serial { 1 } else { CONCURRENT };
-        let launch = |command, connect_timeout| Launch { command, bootstrap: None, connect_timeout, concurrency };
+        let launch =
+            |command, connect_timeout| Launch { command, bootstrap: None, connect_timeout, concurrency, python: false };
         if let Some(runtime) = &self.runtime {
             let command = Command::new(runtime.clone());
             return match extension {
@@ -120,7 +123,13 @@ impl ToolFile {
         // Lines of the tool reach the log when they are printed, and none is lost in a crash.
         let python = python.env("PYTHONUNBUFFERED", "1");
         let bootstrap = python.clone().arg("-c").arg(PYTHON_BOOTSTRAP).arg(&self.path);
-        Launch { command: python.arg(&self.path), bootstrap: Some(bootstrap), connect_timeout, concurrency }
+        Launch {
+            command: python.arg(&self.path),
+            bootstrap: Some(bootstrap),
+            connect_timeout,
+            concurrency,
+            python: true,
+        }
     }
 
     /// `Cargo.toml` beside the file, else in the directory above (`src/main.rs`).

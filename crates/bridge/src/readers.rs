@@ -1,0 +1,82 @@
+//! Whether a process reads its socket from more than one thread while a handler runs.
+//!
+//! The published Python SDK 0.3.1 does, and needs another kind of answer to tool list control (see the link's `hush`); its
+//! older versions and every other SDK do not. What tells them apart is where handlers run: 0.3.1 has a thread for them, so
+//! during a call it has more than one, and the older versions have only the main one. Where the system does not show
+//! threads, any Python file counts as 0.3.1: the empty frames are harmless to a single reader, too, which then sees an empty
+//! list instead of the real one. An SDK that announces itself is taken at its word.
+
+/// How the tool process may read its socket.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Readers {
+    /// One thread, as every SDK but one.
+    One,
+    /// Perhaps two, in the process with this id; `None` when the system does not say who connected.
+    PerhapsTwo(Option<i32>),
+}
+
+impl Readers {
+    /// Whether two threads read at this moment, while a call is in flight.
+    pub(crate) fn are_two(self) -> bool {
+        match self {
+            Self::One => false,
+            Self::PerhapsTwo(None) => true,
+            Self::PerhapsTwo(Some(process)) => {
+                is_python(process).unwrap_or(true) && threads(process).is_none_or(|threads| threads > 1)
+            }
+        }
+    }
+}
+
+/// Whether a process runs a Python interpreter; a `.py` file may well become another program.
+fn is_python(process: i32) -> Option<bool> {
+    let program = std::fs::read_link(format!("/proc/{process}/exe")).ok()?;
+    let name = program.file_name()?.to_str()?.to_ascii_lowercase();
+    Some(name.contains("python") || name.contains("pypy"))
+}
+
+/// Threads of a process; `None` where the system does not show them, or the process has gone.
+fn threads(process: i32) -> Option<usize> {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+    let count = status.lines().find_map(|line| line.strip_prefix("Threads:"))?;
+    count.trim().parse().ok()
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_of_a_process_are_counted() {
+        let (go, wait) = std::sync::mpsc::channel::<()>();
+        let second = std::thread::spawn(move || wait.recv());
+        let own = i32::try_from(std::process::id()).unwrap();
+        assert!(threads(own).unwrap() >= 2);
+        assert!(!Readers::PerhapsTwo(Some(own)).are_two(), "it is no Python");
+        drop(go);
+        assert!(second.join().unwrap().is_err());
+        assert!(!Readers::One.are_two());
+        assert!(Readers::PerhapsTwo(None).are_two(), "what is not known counts as two");
+    }
+
+    /// Runs Python until it says something, and asks how many readers it may have.
+    fn python(program: &str) -> bool {
+        use std::io::Read;
+        use std::process::{Command, Stdio};
+        let mut python =
+            Command::new("python3").args(["-c", program]).stdout(Stdio::piped()).spawn().expect("python3 runs");
+        python.stdout.as_mut().expect("it is piped").read_exact(&mut [0]).expect("it speaks");
+        let two = Readers::PerhapsTwo(i32::try_from(python.id()).ok()).are_two();
+        python.kill().expect("it runs");
+        python.wait().expect("it ends");
+        two
+    }
+
+    #[test]
+    fn python_with_a_second_thread_may_read_twice_and_without_one_it_does_not() {
+        let start = "import threading, time; threading.Thread(target=time.sleep, args=(60,), daemon=True).start(); ";
+        let speak = "print(end='x', flush=True); time.sleep(60)";
+        assert!(python(&format!("{start}{speak}")));
+        assert!(!python(&format!("import time; {speak}")));
+    }
+}
