@@ -223,6 +223,14 @@ mod tests {
         }
     }
 
+    #[test]
+    fn an_id_has_a_limited_length() {
+        let text = |length: usize| format!("\"{}\"", "x".repeat(length - 2));
+        assert!(RequestId::parse(&text(MAX_TOKEN)).is_some());
+        assert_eq!(RequestId::parse(&text(MAX_TOKEN + 1)), None);
+        assert_eq!(ProgressToken::from_raw(&RawJson::parse(text(MAX_TOKEN + 1)).unwrap()), None);
+    }
+
     proptest! {
         #[test]
         fn integers_and_strings_survive(signed: i64, unsigned: u64, text: String) {

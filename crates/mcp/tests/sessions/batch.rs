@@ -1,6 +1,8 @@
 //! Several messages in one array, which only 2025-03-26 has.
 
-use super::transcript::check;
+use protomcp_mcp::Limits;
+
+use super::transcript::{check, play};
 
 #[test]
 fn a_batch_is_answered_by_one_array_when_all_is_done() {
@@ -52,4 +54,20 @@ fn elsewhere_a_batch_is_refused_as_a_whole() {
     check(&[batch, refused]);
     let initialize = super::transcript::initialize("2025-03-26");
     check(&[&format!("→ [{initialize}]"), refused, "→ hello 2025-03-26", batch, r#"← [{"id":1,"result":{}}]"#]);
+}
+
+#[test]
+fn a_cancel_does_not_hold_up_the_rest_of_the_batch() {
+    play(Limits::default(), async |stage| {
+        let mut host = stage.connect();
+        let start = tokio::time::Instant::now();
+        host.steps(&[
+            "→ hello 2025-03-26",
+            r#"→ [{"jsonrpc":"2.0","id":1,"method":"ping"},{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"wait"}}]"#,
+            r#"→ {"method":"notifications/cancelled","params":{"requestId":2}}"#,
+            r#"← [{"id":1,"result":{}}]"#,
+        ])
+        .await;
+        assert!(start.elapsed().is_zero(), "the deaf call has its grace, the host does not wait for it");
+    });
 }

@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use protomcp_mcp::transport::TransportError;
-use protomcp_mcp::{Limits, ServeError};
+use protomcp_mcp::{Audience, Limits, ServeError};
 
 use super::transcript::{call, check, play};
 
@@ -20,6 +20,38 @@ fn calls_finish_after_the_host_has_closed_its_end() {
         r#"← {"id":1,"result":{"content":[{"type":"text","text":"done"}]}}"#,
         "← end",
     ]);
+}
+
+#[test]
+fn a_change_is_told_even_at_the_end() {
+    check(&[
+        "→ hello",
+        r#"→ {"id":2,"method":"tools/call","params":{"name":"change"}}"#,
+        "→ end",
+        r#"← {"id":2,"result":{"content":[{"type":"text","text":"done"}]}}"#,
+        r#"← {"method":"notifications/tools/list_changed"}"#,
+        "← end",
+    ]);
+}
+
+#[test]
+fn changes_without_end_do_not_put_off_the_end() {
+    play(Limits::default(), async |stage| {
+        let mut host = stage.connect();
+        host.steps(&["→ hello", "· 1ms"]).await;
+        let sessions = stage.server.sessions().clone();
+        let busy = tokio::spawn(async move {
+            loop {
+                sessions.tools_changed(Audience::Everyone);
+                tokio::time::sleep(Duration::from_millis(2)).await;
+            }
+        });
+        host.steps(&[r#"← {"method":"notifications/tools/list_changed"}"#, "→ end"]).await;
+        let start = tokio::time::Instant::now();
+        while host.next().await.is_some() {}
+        assert!(start.elapsed() < Duration::from_secs(1), "{:?}", start.elapsed());
+        busy.abort();
+    });
 }
 
 #[test]

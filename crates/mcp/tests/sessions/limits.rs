@@ -1,6 +1,7 @@
 //! What a peer can make grow stays bounded, and nothing is dropped in silence.
 
-use protomcp_mcp::Limits;
+use protomcp_mcp::{Audience, Limits};
+use protomcp_types::{Level, RawJson};
 
 use super::transcript::{call, check_with, full, play};
 
@@ -109,5 +110,58 @@ fn a_host_that_does_not_read_can_still_cancel() {
         host.send(&full(r#"{"method":"notifications/cancelled","params":{"requestId":1}}"#)).await;
         tokio::time::sleep(std::time::Duration::from_secs(2)).await;
         assert_eq!(stage.tools.dropped.load(std::sync::atomic::Ordering::SeqCst), 1);
+    });
+}
+
+#[test]
+fn answers_that_are_not_read_count_as_requests_in_flight() {
+    play(Limits { max_pending: 20, ..Limits::default() }, async |stage| {
+        let mut host = stage.connect_with(256);
+        host.steps(&["→ hello"]).await;
+        for id in 0..30 {
+            host.send(&call(id, "echo")).await;
+            tokio::time::sleep(std::time::Duration::from_millis(1)).await;
+        }
+        let mut refused = 0;
+        for _ in 0..30 {
+            refused += usize::from(host.next().await.unwrap().contains("too many requests in flight"));
+        }
+        assert!((5..15).contains(&refused), "{refused}");
+        host.send(&call(30, "echo")).await;
+        assert!(host.next().await.unwrap().contains("result"));
+    });
+}
+
+#[test]
+fn log_messages_that_nobody_wants_take_no_room() {
+    let alert = |id: u32| {
+        [
+            format!(r#"→ {{"id":{id},"method":"tools/call","params":{{"name":"log"}}}}"#),
+            r#"← {"method":"notifications/message","params":{"level":"emergency","logger":"tool","data":"emergency"}}"#
+                .to_owned(),
+            format!(r#"← {{"id":{id},"result":{{"content":[{{"type":"text","text":"done"}}]}}}}"#),
+        ]
+    };
+    let mut transcript = vec![
+        "→ hello".to_owned(),
+        r#"→ {"id":0,"method":"logging/setLevel","params":{"level":"emergency"}}"#.to_owned(),
+        r#"← {"id":0,"result":{}}"#.to_owned(),
+    ];
+    transcript.extend((1..5).flat_map(alert));
+    let steps: Vec<_> = transcript.iter().map(String::as_str).collect();
+    check_with(Limits { max_notices: 2, ..Limits::default() }, &steps);
+}
+
+#[test]
+fn log_messages_before_the_handshake_give_their_room_back() {
+    play(Limits { max_notices: 2, ..Limits::default() }, async |stage| {
+        let mut host = stage.connect();
+        for _ in 0..5 {
+            stage.server.sessions().log(Audience::Everyone, Level::Error, None, &RawJson::NULL);
+            host.steps(&["· 1ms"]).await;
+        }
+        host.steps(&["→ hello", "· 1ms"]).await;
+        stage.server.sessions().log(Audience::Everyone, Level::Error, None, &RawJson::NULL);
+        host.steps(&[r#"← {"method":"notifications/message","params":{"level":"error","data":null}}"#]).await;
     });
 }

@@ -1,12 +1,14 @@
 //! Many calls, many sessions, and the transport in memory.
 
 use std::collections::HashSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use protomcp_mcp::layer::limit::LimitLayer;
 use protomcp_mcp::layer::timeout::TimeoutLayer;
 use protomcp_mcp::layer::trace::TraceLayer;
-use protomcp_mcp::transport::{Sink, Source, Transport, memory};
+use protomcp_mcp::transport::{Received, Sink, Source, Transport, TransportError, memory};
 use protomcp_mcp::{Limits, Server};
 use protomcp_types::{Body, Incoming, Malformed, Members, Message, Params, RawJson, RequestId};
 
@@ -126,5 +128,60 @@ fn layers_wrap_each_other_and_the_service() {
             answers.push((response.id.unwrap().to_string(), text(response.outcome.unwrap()).contains("timed out")));
         }
         assert_eq!(answers, [("4".to_owned(), false), ("5".to_owned(), true)]);
+    });
+}
+
+/// A host that always has something to say.
+struct Chatty {
+    left: usize,
+    unflushed: Arc<AtomicUsize>,
+    most: Arc<AtomicUsize>,
+}
+
+impl Transport for Chatty {
+    type Source = Self;
+    type Sink = Self;
+
+    fn split(self) -> (Self, Self) {
+        let Self { left, unflushed, most } = self;
+        (Self { left, unflushed: Arc::clone(&unflushed), most: Arc::clone(&most) }, Self { left, unflushed, most })
+    }
+}
+
+impl Source for Chatty {
+    async fn next(&mut self) -> Result<Option<Received>, TransportError> {
+        if self.left == 0 {
+            return Ok(None);
+        }
+        self.left -= 1;
+        let id = RequestId::from(self.left as u64);
+        Ok(Some(Ok(Incoming::One(Message::request(id, "ping", Params::Absent)))))
+    }
+}
+
+impl Sink for Chatty {
+    fn send(&mut self, _: Message) -> Result<(), TransportError> {
+        let unflushed = self.unflushed.fetch_add(1, Ordering::SeqCst) + 1;
+        self.most.fetch_max(unflushed, Ordering::SeqCst);
+        Ok(())
+    }
+
+    async fn flush(&mut self) -> Result<(), TransportError> {
+        self.unflushed.store(0, Ordering::SeqCst);
+        Ok(())
+    }
+
+    fn unwritten(&self) -> usize {
+        self.unflushed.load(Ordering::SeqCst)
+    }
+}
+
+#[test]
+fn answers_leave_in_bursts_even_while_there_is_always_more_to_read() {
+    play(Limits::default(), async |stage| {
+        let most = Arc::new(AtomicUsize::new(0));
+        let chatty = Chatty { left: 2000, unflushed: Arc::default(), most: Arc::clone(&most) };
+        stage.server.serve(chatty).await.unwrap();
+        assert_eq!(most.load(Ordering::SeqCst), 64);
     });
 }

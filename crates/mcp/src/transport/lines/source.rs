@@ -113,3 +113,28 @@ impl<R: AsyncRead + Unpin + Send + 'static> Source for LinesSource<R> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_long_line_does_not_keep_its_memory() {
+        let text = format!("\"{}\"\n\"behind", "x".repeat(1_000_000));
+        let mut source = LinesSource::new(std::io::Cursor::new(text), 2_000_000);
+        assert!(matches!(source.next().await, Ok(Some(Err(_)))));
+        assert_eq!(&source.buffer[..], b"\"behind");
+        assert!(source.buffer.capacity() < LONG);
+        assert!(matches!(source.next().await, Ok(Some(Err(_)))));
+        assert!(matches!(source.next().await, Ok(None)));
+    }
+
+    #[tokio::test]
+    async fn a_line_that_is_too_long_is_not_kept() {
+        let mut source = LinesSource::new(tokio::io::repeat(b'x'), 100_000);
+        assert!(matches!(source.next().await, Ok(Some(Err(_)))));
+        let skipping = tokio::time::timeout(std::time::Duration::from_millis(20), source.next());
+        assert!(skipping.await.is_err(), "the line has no end");
+        assert!(source.buffer.capacity() <= 4 * CHUNK);
+    }
+}

@@ -107,7 +107,8 @@ impl ThreadWriter {
 
 impl AsyncWrite for ThreadWriter {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
-        if ready!(self.chunks.poll_reserve(cx)).is_err() {
+        let failed = lock(&self.state).failed;
+        if failed.is_some() || ready!(self.chunks.poll_reserve(cx)).is_err() {
             return Poll::Ready(Err(self.failure()));
         }
         let chunk = Bytes::copy_from_slice(&buf[..buf.len().min(CHUNK)]);
