@@ -25,7 +25,7 @@ pub(crate) enum Ask {
     Kill,
 }
 
-/// Events in the owner's channel. Small, because what waits for room in it waits in the [`Backlog`].
+/// Events in the owner's channel. Small, because what waits for room in it waits in the backlog.
 const CHANNEL: usize = 32;
 
 /// How long after the end of the process its outputs are read for more, if something else holds them open.
