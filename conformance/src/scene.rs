@@ -57,7 +57,8 @@ pub fn session(command: &str, fixture: &str, options: &[&str]) -> (Host, Sandbox
 /// A session with the tool process on the published Rust SDK.
 pub fn rust_session(command: &str, options: &[&str]) -> (Host, Sandbox) {
     let sandbox = Sandbox::new();
-    let mut launch = sandbox.pmcp(&[command]).arg(peers().join("rs-target/debug/peer-rs"));
+    // A backtrace would push the message of a panic out of the last lines.
+    let mut launch = sandbox.pmcp(&[command]).arg(peers().join("rs-target/debug/peer-rs")).without("RUST_BACKTRACE");
     for option in options {
         launch = launch.arg(option);
     }

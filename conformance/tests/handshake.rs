@@ -117,7 +117,7 @@ fn only_acknowledgements_are_written_before_the_handshake_is_complete() {
         assert_eq!((answer.name(), answer.request_id.as_str()), ("register_middleware_response", ""));
     }
     peer.send("", ReloadResponse { success: true, error: String::new() });
-    serve_through_middleware(&mut peer);
+    serve_through_middleware(&mut peer, 3);
     assert_eq!(host.answer(call).value["result"]["content"][0]["text"], "done");
 }
 
@@ -204,12 +204,12 @@ fn middleware(name: &str) -> RegisterMiddlewareRequest {
     RegisterMiddlewareRequest { name: name.to_owned(), priority: 0 }
 }
 
-/// Serves one call, through whatever middleware the bridge consults.
-fn serve_through_middleware(peer: &mut protomcp_conformance::Peer) {
-    loop {
+/// Serves one call, through so many middlewares before and after it.
+fn serve_through_middleware(peer: &mut protomcp_conformance::Peer, middlewares: usize) {
+    for _ in 0..=2 * middlewares {
         let envelope = peer.request();
         match envelope.msg {
-            Some(Msg::CallTool(_)) => return peer.result(&envelope.request_id, r#""done""#),
+            Some(Msg::CallTool(_)) => peer.result(&envelope.request_id, r#""done""#),
             Some(Msg::MiddlewareIntercept(intercept)) => peer.send(
                 &envelope.request_id,
                 protomcp_proto::MiddlewareInterceptResponse {

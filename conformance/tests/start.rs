@@ -120,6 +120,8 @@ fn a_socket_named_by_hand_replaces_a_stale_one_and_goes_with_pmcp() {
         let stage = Stage::new(&sandbox);
         let path = sandbox.path("by-hand.sock");
         drop(UnixListener::bind(&path).expect("a socket can be made"));
+        // A second name keeps the number of the stale socket from being given out again.
+        fs::hard_link(&path, sandbox.path("stale.sock")).expect("the sandbox can be written");
         let stale = fs::metadata(&path).expect("a socket stays behind").ino();
         let host = stage.pmcp(&sandbox, &["run", "./relay", "--socket"]).arg(&path).start();
         let mut peer = stage.accept();
