@@ -221,7 +221,7 @@ fn the_chunk_threshold_reaches_the_tool_process() {
     assert_eq!(host.text("large", &json!({"size": 10_000})).len(), 10_000);
 }
 
-/// Item 5.
+/// Item 2.
 #[test]
 fn a_tool_list_in_many_small_reads_is_taken_whole() {
     let schema = format!(r#"{{"type":"object","description":"{}"}}"#, "x".repeat(2_000));
