@@ -54,7 +54,8 @@ pub struct Limits {
     pub max_notices: usize,
     /// How long calls may go on after the host has closed its end or the server was told to shut down.
     pub drain_timeout: Duration,
-    /// How long a cancelled call may clean up before it is dropped.
+    /// How long a cancelled call may clean up before it is dropped. At the end of a session this is also how long it
+    /// has to answer after `drain_timeout`.
     pub cancel_grace: Duration,
     /// How long after a change, and after the answer of the call that may have caused it, the host is told that a list
     /// has changed. Changes in between are told together.

@@ -100,8 +100,9 @@ impl<S: Service> Server<S> {
     /// Serves one host until it closes its end, [`Sessions::shutdown`] is called, or the connection breaks.
     ///
     /// At the end no new requests are taken; running ones may finish within [`Limits::drain_timeout`] and their
-    /// answers are written, the others are answered with −32603 and cancelled. Dropping the future cancels everything
-    /// at once. Must be called inside a tokio runtime with timers.
+    /// answers are written. The others are then cancelled, and what they answer within [`Limits::cancel_grace`] is
+    /// written, too; what is left is answered with −32603. Dropping the future cancels everything at once. Must be
+    /// called inside a tokio runtime with timers.
     ///
     /// # Errors
     /// When the connection breaks, or the host does not read the last answers.

@@ -12,7 +12,8 @@ use crate::session::{SessionId, SessionView};
 /// Answers requests.
 ///
 /// Each call runs as a task of its own. When the host cancels it, its [`Context`] says so, and after a grace period the
-/// future is dropped; either way nothing is answered.
+/// future is dropped; either way nothing is answered. When the session ends the context says so as well, and what the
+/// call answers within the grace period is written.
 pub trait Service: Send + Sync + 'static {
     /// Answers one request.
     fn call(

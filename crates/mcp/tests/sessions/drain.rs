@@ -80,20 +80,74 @@ fn a_conversation_that_is_piped_in_is_answered_to_its_end() {
 }
 
 #[test]
-fn calls_that_do_not_finish_in_time_are_answered_and_dropped() {
+fn calls_that_do_not_stop_in_time_are_answered_for_and_dropped() {
     play(Limits::default(), async |stage| {
         let mut host = stage.connect();
         host.steps(&["→ hello"]).await;
         host.send(&call(1, "wait")).await;
         host.end().await;
         host.steps(&[
-            "· 4999ms",
+            "· 5999ms",
             r#"← {"id":1,"error":{"code":-32603,"message":"the server is shutting down"}}"#,
             "← end",
         ])
         .await;
         assert_eq!(stage.tools.dropped.load(Ordering::SeqCst), 1);
     });
+}
+
+#[test]
+fn what_a_call_answers_when_its_time_is_up_is_written() {
+    check(&[
+        "→ hello",
+        r#"→ {"id":1,"method":"tools/call","params":{"name":"wait"}}"#,
+        r#"→ {"id":2,"method":"tools/call","params":{"name":"obey"}}"#,
+        r#"→ {"id":3,"method":"tools/call","params":{"name":"listen","_meta":{"progressToken":1}}}"#,
+        "→ end",
+        "· 4999ms",
+        r#"← {"id":2,"result":{"content":[{"type":"text","text":"stopped"}],"isError":true}}"#,
+        r#"← {"id":3,"result":{"content":[{"type":"text","text":"done"}]}}"#,
+        "· 997ms",
+        r#"← {"id":1,"error":{"code":-32603,"message":"the server is shutting down"}}"#,
+        "← end",
+    ]);
+}
+
+#[test]
+fn a_call_that_the_host_has_cancelled_is_not_answered_at_the_end_either() {
+    check(&[
+        "→ hello",
+        r#"→ {"id":1,"method":"tools/call","params":{"name":"wait"}}"#,
+        r#"→ {"id":2,"method":"tools/call","params":{"name":"obey"}}"#,
+        "· 1ms",
+        "shut down",
+        "· 4999ms",
+        r#"→ {"method":"notifications/cancelled","params":{"requestId":1}}"#,
+        r#"← {"id":2,"result":{"content":[{"type":"text","text":"stopped"}],"isError":true}}"#,
+        "← end",
+    ]);
+}
+
+#[test]
+fn nobody_waits_when_all_calls_stop_as_they_are_told_or_the_host_is_gone() {
+    for dies in [false, true] {
+        play(Limits::default(), async |stage| {
+            let mut host = stage.connect();
+            host.steps(&["→ hello"]).await;
+            host.send(&call(1, if dies { "wait" } else { "obey" })).await;
+            host.send(&call(2, "sleep 5500")).await;
+            host.steps(&["· 1ms", "shut down", "· 1ms", "shut down", "· 4999ms"]).await;
+            let start = tokio::time::Instant::now();
+            if dies {
+                let outcome = host.die().await;
+                assert!(matches!(outcome, Err(ServeError::Transport(TransportError::Closed))), "{outcome:?}");
+            } else {
+                while host.next().await.is_some() {}
+                assert!(host.outcome().await.is_ok());
+            }
+            assert!(start.elapsed() <= Duration::from_millis(502), "{:?}", start.elapsed());
+        });
+    }
 }
 
 #[test]

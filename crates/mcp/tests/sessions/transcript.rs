@@ -259,6 +259,11 @@ impl Handler for Tools {
                 context.progress(&Progress::new(1));
                 self.closed.fetch_add(100, Ordering::SeqCst);
             }
+            // Says so when it is told to stop.
+            "obey" => {
+                context.cancelled().await;
+                return Ok(CallToolResult::error("stopped"));
+            }
             "panic" => panic!("no such luck"),
             // Changes the list, then answers after so many milliseconds.
             "change" => {

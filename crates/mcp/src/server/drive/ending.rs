@@ -6,6 +6,9 @@
 //!                                              └────────────── calls have ended ──────────▲   └ no headway ───▲
 //! ```
 //!
+//! Calls that run out of time are told first and have their grace: what they answer then is written, since they know
+//! best what became of their work. Only a call that does not answer even then is answered for.
+//!
 //! A connection that breaks is over at once.
 
 use std::time::Instant;
@@ -25,7 +28,7 @@ pub(super) enum Ending {
     Open,
     /// No new requests; calls may finish until then.
     Draining { until: Instant },
-    /// Calls were told to stop; nobody waits for them longer than this.
+    /// Calls were told to stop and may still answer; nobody waits for them longer than this.
     Leaving { until: Instant },
     /// Everything that is left is to write; `unwritten` is how much it was at the last look.
     Flushing { until: Instant, unwritten: usize },
@@ -49,10 +52,11 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
             self.send(changed)?;
         }
         match self.ending {
-            Ending::Draining { until } if until <= now => self.leave(now)?,
+            Ending::Draining { until } if until <= now => self.leave(now),
             Ending::Leaving { until } if until <= now => {
                 tracing::warn!(session = %self.id, calls = self.running.len(), "calls do not end: left behind");
                 self.running.clear();
+                self.answer_for_the_rest()?;
             }
             Ending::Flushing { until, unwritten } if until <= now => {
                 if self.sink.unwritten() >= unwritten {
@@ -75,16 +79,20 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         }
     }
 
-    /// The calls had their time: they are answered for and told to stop.
-    fn leave(&mut self, now: Instant) -> Result<(), TransportError> {
+    /// The calls had their time: they are told to stop, and may still answer.
+    fn leave(&mut self, now: Instant) {
+        self.running.values().for_each(Context::cancel);
+        // Twice the grace: a call gets it from the moment when it notices.
+        self.ending = Ending::Leaving { until: now + self.sessions.limits().cancel_grace * 2 };
+    }
+
+    /// No host is left without an answer.
+    fn answer_for_the_rest(&mut self) -> Result<(), TransportError> {
         let tickets: Vec<_> = self.session.tickets().collect();
         for ticket in tickets {
             let reply = self.session.reply(&ticket, Err(shutting_down()));
             self.answer(&ticket, reply)?;
         }
-        self.running.values().for_each(Context::cancel);
-        // Twice the grace: a call gets it from the moment when it notices.
-        self.ending = Ending::Leaving { until: now + self.sessions.limits().cancel_grace * 2 };
         Ok(())
     }
 

@@ -5,6 +5,7 @@ use protomcp_types::{Level, Message, Notification, RawJson};
 use crate::context::Context;
 use crate::outbox::{Event, log_message};
 use crate::server::call::Outcome;
+use crate::server::drive::ending::shutting_down;
 use crate::server::drive::{Driver, now};
 use crate::service::Service;
 use crate::session::Ticket;
@@ -48,7 +49,8 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
 
     fn done(&mut self, ticket: &Ticket, outcome: Outcome) -> Result<(), TransportError> {
         self.running.remove(&ticket.number);
-        let reply = outcome.and_then(|outcome| self.session.reply(ticket, outcome));
+        // A call that was dropped was cancelled: by the host, which wants no answer (the session knows), or by the end.
+        let reply = self.session.reply(ticket, outcome.unwrap_or_else(|| Err(shutting_down())));
         self.answer(ticket, reply)
     }
 
