@@ -16,8 +16,44 @@
 //! * *reassembly*: an answer that arrives as chunks or as a raw payload becomes one message;
 //! * *bounds*: frames, payloads, pending calls, assemblies and unwritten bytes each have a limit in [`Config`].
 //!
-//! The `driver` feature (on by default) adds [`drive`], which runs a connection over any byte stream, [`Link`], the
-//! handle with one generic [`Link::call`], and [`Endpoint`], the unix socket a tool process connects to.
+//! The `driver` feature (on by default) adds `drive`, which runs a connection over any byte stream, `Link`, the handle
+//! with one generic `call`, and `Endpoint`, the unix socket a tool process connects to.
+//!
+//! # Example
+//!
+//! Both ends of a link, joined without a socket:
+//!
+//! ```
+//! use std::time::{Duration, Instant};
+//! use bytes::BytesMut;
+//! use protomcp_link::{CallIds, Config, Connection, Event, Side};
+//! use protomcp_proto::{CallToolRequest, CallToolResponse, Msg};
+//!
+//! let (now, ids) = (Instant::now(), CallIds::default());
+//! let mut bridge = Connection::new(Side::Bridge, Config::default(), ids.clone());
+//! let mut tool = Connection::new(Side::Tool, Config::default(), CallIds::default());
+//!
+//! let call = ids.next();
+//! let request = CallToolRequest { name: "add".into(), arguments_json: "[1,2]".into(), ..Default::default() };
+//! bridge.call(now, call, request.into(), Duration::from_secs(60));
+//! carry(now, &mut bridge, &mut tool);
+//!
+//! let Some(Event::Asked { id, message: Msg::CallTool(_) }) = tool.poll_event() else { panic!() };
+//! tool.reply(&id, CallToolResponse { result_json: "3".into(), ..Default::default() }.into());
+//! carry(now, &mut tool, &mut bridge);
+//!
+//! let Some(Event::Answer { call: answered, outcome }) = bridge.poll_event() else { panic!() };
+//! assert_eq!(answered, call);
+//! let Msg::CallResult(result) = outcome?.finish(&Config::default().limits)? else { panic!() };
+//! assert_eq!(result.result_json, "3");
+//!
+//! fn carry(now: Instant, from: &mut Connection, to: &mut Connection) {
+//!     let mut bytes = Vec::new();
+//!     while from.poll_transmit(&mut bytes) {}
+//!     to.handle_bytes(now, &mut BytesMut::from(&bytes[..])).expect("good frames");
+//! }
+//! # Ok::<(), protomcp_link::CallError>(())
+//! ```
 
 mod answer;
 mod assemble;
