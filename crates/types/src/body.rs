@@ -9,7 +9,7 @@
 use std::fmt;
 
 use bytes::Bytes;
-use serde::Serialize;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use smallvec::SmallVec;
 
 use crate::output::{Output, SHARE_FROM, put_either, put_text};
@@ -73,6 +73,20 @@ impl From<RawJson> for Body {
     }
 }
 
+/// For cold paths: the text is joined and scanned once more. Works with serde_json only.
+impl Serialize for Body {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.clone().into_raw().serialize(serializer)
+    }
+}
+
+/// For cold paths: the text is copied. Works with serde_json only.
+impl<'de> Deserialize<'de> for Body {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        RawJson::deserialize(deserializer).map(Self::from)
+    }
+}
+
 /// Two bodies are equal when their text is, however it is cut.
 impl PartialEq for Body {
     fn eq(&self, other: &Self) -> bool {
@@ -109,6 +123,21 @@ impl ObjectWriter {
     pub fn body(mut self, key: &str, value: &Body) -> Self {
         self.key(key);
         value.write_to(&mut self.rope);
+        self
+    }
+
+    /// Adds an array of bodies.
+    #[must_use]
+    pub fn list<'a>(mut self, key: &str, elements: impl IntoIterator<Item = &'a Body>) -> Self {
+        self.key(key);
+        self.rope.put(b"[");
+        for (index, element) in elements.into_iter().enumerate() {
+            if index > 0 {
+                self.rope.put(b",");
+            }
+            element.write_to(&mut self.rope);
+        }
+        self.rope.put(b"]");
         self
     }
 
@@ -215,8 +244,13 @@ mod tests {
             .boolean("c", true)
             .value("d", &Some(1.5))
             .raw_if("e", None)
+            .list("f", [&Body::empty_object(), &Body::from(RawJson::NULL)])
+            .list("g", [])
             .finish();
-        assert_eq!(body.into_raw().as_str(), r#"{"a":[1, 2],"b\n":"x\"y","c":true,"d":1.5}"#);
+        let text = r#"{"a":[1, 2],"b\n":"x\"y","c":true,"d":1.5,"f":[{},null],"g":[]}"#;
+        assert_eq!(serde_json::to_string(&body).unwrap(), text);
+        assert_eq!(serde_json::from_str::<Body>(text).unwrap(), body);
+        assert_eq!(body.into_raw().as_str(), text);
         assert_eq!(Body::object().finish(), Body::empty_object());
     }
 

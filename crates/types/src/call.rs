@@ -4,10 +4,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::content::ContentBlock;
 use crate::error::ErrorObject;
+use crate::list::array;
 use crate::method::Method;
 use crate::params::Params;
 use crate::raw::{Kind, RawJson};
-use crate::tool::array;
 
 /// `tools/call` (MCP 2025-11-25, server/tools). The arguments are carried as they were written.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

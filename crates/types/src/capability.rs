@@ -105,6 +105,27 @@ impl ServerCapabilities {
         self
     }
 
+    /// Adds resources: whether it says when one changes, and whether it says when their list does.
+    #[must_use]
+    pub fn with_resources(mut self, subscribe: bool, list_changed: bool) -> Self {
+        self.resources = Some(ListCapability { list_changed, subscribe });
+        self
+    }
+
+    /// Adds prompts that can change.
+    #[must_use]
+    pub fn with_prompts(mut self) -> Self {
+        self.prompts = Some(ListCapability { list_changed: true, subscribe: false });
+        self
+    }
+
+    /// Adds completion of arguments.
+    #[must_use]
+    pub fn with_completions(mut self) -> Self {
+        self.completions = Some(RawJson::EMPTY_OBJECT);
+        self
+    }
+
     /// Adds log messages.
     #[must_use]
     pub fn with_logging(mut self) -> Self {
@@ -145,6 +166,11 @@ mod tests {
         assert_eq!(
             serde_json::to_string(&ServerCapabilities::default().with_tools().with_logging()).unwrap(),
             r#"{"logging":{},"tools":{"listChanged":true}}"#
+        );
+        let all = ServerCapabilities::default().with_prompts().with_resources(true, false).with_completions();
+        assert_eq!(
+            serde_json::to_string(&all).unwrap(),
+            r#"{"completions":{},"prompts":{"listChanged":true},"resources":{"subscribe":true}}"#
         );
     }
 }

@@ -84,6 +84,12 @@ impl ErrorObject {
         Self::invalid_params(format!("unknown tool {name:?}"))
     }
 
+    /// −32602, with the message `unknown prompt "<name>"`.
+    #[must_use]
+    pub fn unknown_prompt(name: &str) -> Self {
+        Self::invalid_params(format!("unknown prompt {name:?}"))
+    }
+
     /// −32603: our own fault, or overload.
     #[must_use]
     pub fn internal(message: impl Into<Cow<'static, str>>) -> Self {

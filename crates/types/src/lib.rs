@@ -22,6 +22,7 @@
 mod body;
 mod call;
 mod capability;
+mod complete;
 mod content;
 mod depth;
 mod error;
@@ -29,6 +30,7 @@ mod id;
 mod implementation;
 mod initialize;
 mod level;
+mod list;
 mod members;
 mod message;
 pub mod meta;
@@ -38,19 +40,26 @@ mod output;
 mod params;
 mod parse;
 mod progress;
+mod prompt;
 mod raw;
+mod resource;
 mod tool;
 mod version;
 
 pub use body::{Body, ObjectWriter};
 pub use call::{CallTool, CallToolResult};
 pub use capability::{ClientCapabilities, ListCapability, ServerCapabilities};
+pub use complete::{Complete, CompleteArgument, CompleteContext, CompleteResult, Completion, Reference};
 pub use content::{ContentBlock, Extra};
 pub use error::{ErrorObject, code};
 pub use id::{MAX_TOKEN, ProgressToken, RequestId};
 pub use implementation::Implementation;
 pub use initialize::{Empty, Initialize, InitializeResult, Ping, SetLevel};
 pub use level::Level;
+pub use list::{
+    ListPrompts, ListPromptsResult, ListResourceTemplates, ListResourceTemplatesResult, ListResources,
+    ListResourcesResult, ListTools, ListToolsResult, array,
+};
 pub use members::{MAX_MEMBERS, Members};
 pub use message::{Message, Notification, Request, Response};
 pub use method::Method;
@@ -59,6 +68,11 @@ pub use output::{Output, SHARE_FROM, put_text};
 pub use params::Params;
 pub use parse::{Incoming, MAX_BATCH, MAX_DEPTH, Malformed};
 pub use progress::{Amount, Progress};
+pub use prompt::{GetPrompt, GetPromptResult, Prompt, PromptArgument, PromptMessage, Role};
 pub use raw::{Kind, RawJson};
-pub use tool::{ListTools, ListToolsResult, Tool, ToolAnnotations, array};
+pub use resource::{
+    MAX_SUBSCRIBED_URI, ReadResource, ReadResourceResult, Resource, ResourceContents, ResourceData, ResourceTemplate,
+    Subscribe, Unsubscribe,
+};
+pub use tool::{Tool, ToolAnnotations};
 pub use version::ProtocolVersion;

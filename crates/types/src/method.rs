@@ -23,6 +23,15 @@ pub const LOG: &str = "notifications/message";
 /// The tool list is not what it was.
 pub const TOOLS_CHANGED: &str = "notifications/tools/list_changed";
 
+/// The list of resources or of their templates is not what it was.
+pub const RESOURCES_CHANGED: &str = "notifications/resources/list_changed";
+
+/// The list of prompts is not what it was.
+pub const PROMPTS_CHANGED: &str = "notifications/prompts/list_changed";
+
+/// A resource that the client has subscribed to is not what it was.
+pub const RESOURCE_UPDATED: &str = "notifications/resources/updated";
+
 /// Gives the names of the hot path without an allocation.
 pub(crate) fn intern(name: Cow<'_, str>) -> Cow<'static, str> {
     const KNOWN: [&str; 9] =

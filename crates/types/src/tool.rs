@@ -3,8 +3,8 @@
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::body::Body;
+use crate::list::{ListToolsResult, array};
 use crate::members::Members;
-use crate::method::Method;
 use crate::name::ToolName;
 use crate::raw::RawJson;
 
@@ -131,71 +131,12 @@ impl<'de> Deserialize<'de> for Tool {
     }
 }
 
-/// `tools/list`: one page of the tools.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct ListTools {
-    /// Where to go on, from the page before. The empty string is a cursor like any other.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cursor: Option<String>,
-    /// For programs.
-    #[serde(default, rename = "_meta", skip_serializing_if = "Option::is_none")]
-    pub meta: Option<RawJson>,
-}
-
-/// The answer to [`ListTools`]. The page is text, so that a server can keep it ready.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct ListToolsResult {
-    /// An array of [`Tool`]s.
-    pub tools: RawJson,
-    /// Where to go on; absent on the last page.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub next_cursor: Option<String>,
-    /// For programs.
-    #[serde(default, rename = "_meta", skip_serializing_if = "Option::is_none")]
-    pub meta: Option<RawJson>,
-}
-
 impl ListToolsResult {
-    /// The only page.
-    #[must_use]
-    pub fn new(tools: RawJson) -> Self {
-        Self { tools, next_cursor: None, meta: None }
-    }
-
     /// The only page, from definitions.
     #[must_use]
     pub fn of<'a>(tools: impl IntoIterator<Item = &'a Tool>) -> Self {
         Self::new(array(tools.into_iter().map(Tool::to_raw)))
     }
-
-    /// A page with more behind it.
-    #[must_use]
-    pub fn with_next(mut self, cursor: impl Into<String>) -> Self {
-        self.next_cursor = Some(cursor.into());
-        self
-    }
-}
-
-/// A JSON array of values that are already text.
-#[must_use]
-pub fn array(values: impl IntoIterator<Item = RawJson>) -> RawJson {
-    let mut text = Vec::with_capacity(256);
-    text.push(b'[');
-    for value in values {
-        if text.len() > 1 {
-            text.push(b',');
-        }
-        text.extend_from_slice(value.as_bytes());
-    }
-    text.push(b']');
-    RawJson::trusted(text)
-}
-
-impl Method for ListTools {
-    const NAME: &'static str = "tools/list";
-    type Params = Self;
-    type Result = ListToolsResult;
 }
 
 #[cfg(test)]
