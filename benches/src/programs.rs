@@ -16,6 +16,8 @@ pub struct Programs {
     pub relay: PathBuf,
     /// The tool process behind the relay.
     pub plain_tool: PathBuf,
+    /// The tool process whose large results cost it nothing.
+    pub large_tool: PathBuf,
     /// The `rmcp` server.
     pub rmcp: PathBuf,
 }
@@ -44,6 +46,7 @@ impl Programs {
             tool: program("examples/tool_peer"),
             relay: program("plain_relay"),
             plain_tool: program("plain_tool"),
+            large_tool: program("large_tool"),
             rmcp: program("rmcp_echo"),
         })
     }

@@ -13,6 +13,8 @@ pub enum Subject {
     Relay,
     /// `pmcp run`, with a tool process behind it.
     Pmcp,
+    /// `pmcp run`, with a tool process behind it whose large results cost it nothing.
+    PmcpLarge,
     /// `rmcp` with its usual transport; the tool is inside.
     Rmcp,
     /// `rmcp` with its transport for pipes; the tool is inside.
@@ -20,14 +22,14 @@ pub enum Subject {
 }
 
 impl Subject {
-    /// All of them, in the order in which each round visits them.
+    /// Those that serve `echo`, in the order in which each round visits them.
     pub const ALL: [Self; 4] = [Self::Relay, Self::Pmcp, Self::Rmcp, Self::RmcpPipes];
 
     /// What it is called in the table.
     pub fn name(self) -> &'static str {
         match self {
             Self::Relay => "relay that parses nothing",
-            Self::Pmcp => "pmcp",
+            Self::Pmcp | Self::PmcpLarge => "pmcp",
             Self::Rmcp => "rmcp in-process",
             Self::RmcpPipes => "rmcp in-process, stdio_pipes",
         }
@@ -48,6 +50,11 @@ impl Subject {
             Self::Pmcp => {
                 let mut command = Command::new(&programs.pmcp);
                 command.arg("run").arg(&programs.tool);
+                command
+            }
+            Self::PmcpLarge => {
+                let mut command = Command::new(&programs.pmcp);
+                command.arg("run").arg(&programs.large_tool);
                 command
             }
             Self::Rmcp => Command::new(&programs.rmcp),

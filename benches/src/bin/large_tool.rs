@@ -1,0 +1,70 @@
+//! A tool process whose large results cost it nothing: they are made once, before anyone asks.
+//!
+//! What is left of the time of a large call is then the bridge's, and the kernel's. `LARGE_SIZE` is the size of the text
+//! in bytes, `LARGE_ZSTD` says that it travels compressed. Everything else a bridge asks is answered with nothing.
+
+use std::io::{self, Read, Write};
+use std::os::unix::net::UnixStream;
+
+use bytes::BytesMut;
+use protomcp_codec::{Decoder, Encoder, Field, Frame, Limits, Raw};
+use protomcp_proto::{
+    Envelope, Msg, PromptListResponse, ReloadResponse, ResourceListResponse, ResourceTemplateListResponse,
+    ToolDefinition, ToolListResponse,
+};
+
+fn main() -> io::Result<()> {
+    let path = std::env::var_os("PROTOMCP_SOCKET").ok_or_else(|| io::Error::other("PROTOMCP_SOCKET is not set"))?;
+    let mut socket = UnixStream::connect(path)?;
+    let (mut decoder, mut encoder) = (Decoder::new(Limits::default()), Encoder::new(Limits::default()));
+    let result = result();
+    let (mut input, mut output, mut room) = (BytesMut::new(), Vec::new(), vec![0; 64 << 10]);
+    loop {
+        let count = socket.read(&mut room)?;
+        if count == 0 {
+            return Ok(());
+        }
+        input.extend_from_slice(&room[..count]);
+        while let Some(frame) = decoder.decode(&mut input).map_err(io::Error::other)? {
+            let Frame::Envelope(Envelope { request_id, msg: Some(message), .. }) = frame else { continue };
+            for answer in answers(&message) {
+                let id = if matches!(answer, Msg::ReloadResponse(_)) { "" } else { &request_id };
+                encoder.encode_envelope(&Envelope::new(id, answer), &mut output).map_err(io::Error::other)?;
+            }
+            if matches!(message, Msg::CallTool(_)) {
+                let mut raw = result.clone();
+                raw.header.request_id = request_id;
+                encoder.encode_raw_header(&raw, &mut output).map_err(io::Error::other)?;
+                socket.write_all(&output)?;
+                output.clear();
+                socket.write_all(&raw.payload)?;
+            }
+        }
+        socket.write_all(&output)?;
+        output.clear();
+    }
+}
+
+fn answers(message: &Msg) -> Vec<Msg> {
+    let tool =
+        || ToolDefinition { name: "large".to_owned(), description: "Large.".to_owned(), ..ToolDefinition::default() };
+    match message {
+        Msg::ListTools(_) => vec![
+            ToolListResponse { tools: vec![tool()] }.into(),
+            ReloadResponse { success: true, error: String::new() }.into(),
+        ],
+        Msg::ListResourcesRequest(_) => vec![ResourceListResponse::default().into()],
+        Msg::ListResourceTemplatesRequest(_) => vec![ResourceTemplateListResponse::default().into()],
+        Msg::ListPromptsRequest(_) => vec![PromptListResponse::default().into()],
+        _ => Vec::new(),
+    }
+}
+
+fn result() -> Raw {
+    let size = std::env::var("LARGE_SIZE").ok().and_then(|size| size.parse().ok()).unwrap_or(100_000_000);
+    let mut text = br#"[{"type":"text","text":""#.to_vec();
+    text.resize(text.len() + size, b'x');
+    text.extend_from_slice(br#""}]"#);
+    let raw = Raw::new("", Field::ResultJson, text);
+    if std::env::var_os("LARGE_ZSTD").is_some() { raw.compress() } else { raw }
+}
