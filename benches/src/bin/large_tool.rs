@@ -27,8 +27,10 @@ fn main() -> io::Result<()> {
         input.extend_from_slice(&room[..count]);
         while let Some(frame) = decoder.decode(&mut input).map_err(io::Error::other)? {
             let Frame::Envelope(Envelope { request_id, msg: Some(message), .. }) = frame else { continue };
+            // The signal that ends the handshake answers nothing; at the end of a reload it answers that.
+            let start = matches!(message, Msg::ListTools(_));
             for answer in answers(&message) {
-                let id = if matches!(answer, Msg::ReloadResponse(_)) { "" } else { &request_id };
+                let id = if start && matches!(answer, Msg::ReloadResponse(_)) { "" } else { &request_id };
                 encoder.encode_envelope(&Envelope::new(id, answer), &mut output).map_err(io::Error::other)?;
             }
             if matches!(message, Msg::CallTool(_)) {
@@ -49,7 +51,7 @@ fn answers(message: &Msg) -> Vec<Msg> {
     let tool =
         || ToolDefinition { name: "large".to_owned(), description: "Large.".to_owned(), ..ToolDefinition::default() };
     match message {
-        Msg::ListTools(_) => vec![
+        Msg::ListTools(_) | Msg::Reload(_) => vec![
             ToolListResponse { tools: vec![tool()] }.into(),
             ReloadResponse { success: true, error: String::new() }.into(),
         ],
