@@ -3,13 +3,19 @@
 use std::future::Future;
 use std::sync::Arc;
 
-use protomcp_types::{CallTool, CallToolResult, ErrorObject, ListTools, ListToolsResult, Method};
+use protomcp_types::{
+    CallTool, CallToolResult, Complete, CompleteResult, ErrorObject, GetPrompt, GetPromptResult, ListPrompts,
+    ListPromptsResult, ListResourceTemplates, ListResourceTemplatesResult, ListResources, ListResourcesResult,
+    ListTools, ListToolsResult, Method, ReadResource, ReadResourceResult, Subscribe, Unsubscribe,
+};
 
 use crate::context::Context;
 use crate::info::ServerInfo;
 use crate::session::{SessionId, SessionView};
 
 /// Answers the requests it knows; every other is answered with −32601. [`crate::Router`] makes a service of it.
+///
+/// A method is only called when the capability for it is in [`ServerInfo::capabilities`].
 pub trait Handler: Send + Sync + 'static {
     /// What the server says about itself.
     fn info(&self) -> ServerInfo;
@@ -35,6 +41,84 @@ pub trait Handler: Send + Sync + 'static {
         async { Err(ErrorObject::method_not_found(CallTool::NAME)) }
     }
 
+    /// `resources/list`
+    fn list_resources(
+        &self,
+        request: ListResources,
+        context: Context,
+    ) -> impl Future<Output = Result<ListResourcesResult, ErrorObject>> + Send {
+        let _ = (request, context);
+        async { Err(ErrorObject::method_not_found(ListResources::NAME)) }
+    }
+
+    /// `resources/templates/list`
+    fn list_resource_templates(
+        &self,
+        request: ListResourceTemplates,
+        context: Context,
+    ) -> impl Future<Output = Result<ListResourceTemplatesResult, ErrorObject>> + Send {
+        let _ = (request, context);
+        async { Err(ErrorObject::method_not_found(ListResourceTemplates::NAME)) }
+    }
+
+    /// `resources/read`. An unknown URI is [`ErrorObject::resource_not_found`].
+    fn read_resource(
+        &self,
+        request: ReadResource,
+        context: Context,
+    ) -> impl Future<Output = Result<ReadResourceResult, ErrorObject>> + Send {
+        let _ = (request, context);
+        async { Err(ErrorObject::method_not_found(ReadResource::NAME)) }
+    }
+
+    /// `resources/subscribe`. Without an error the session keeps the subscription, and
+    /// [`crate::Sessions::resource_updated`] reaches it.
+    fn subscribe(&self, request: Subscribe, context: Context) -> impl Future<Output = Result<(), ErrorObject>> + Send {
+        let _ = (request, context);
+        async { Err(ErrorObject::method_not_found(Subscribe::NAME)) }
+    }
+
+    /// `resources/unsubscribe`. Without an error, which is how it is unless a handler says otherwise, the session
+    /// forgets the subscription.
+    fn unsubscribe(
+        &self,
+        request: Unsubscribe,
+        context: Context,
+    ) -> impl Future<Output = Result<(), ErrorObject>> + Send {
+        let _ = (request, context);
+        async { Ok(()) }
+    }
+
+    /// `prompts/list`
+    fn list_prompts(
+        &self,
+        request: ListPrompts,
+        context: Context,
+    ) -> impl Future<Output = Result<ListPromptsResult, ErrorObject>> + Send {
+        let _ = (request, context);
+        async { Err(ErrorObject::method_not_found(ListPrompts::NAME)) }
+    }
+
+    /// `prompts/get`. An unknown name is [`ErrorObject::unknown_prompt`].
+    fn get_prompt(
+        &self,
+        request: GetPrompt,
+        context: Context,
+    ) -> impl Future<Output = Result<GetPromptResult, ErrorObject>> + Send {
+        let _ = (request, context);
+        async { Err(ErrorObject::method_not_found(GetPrompt::NAME)) }
+    }
+
+    /// `completion/complete`
+    fn complete(
+        &self,
+        request: Complete,
+        context: Context,
+    ) -> impl Future<Output = Result<CompleteResult, ErrorObject>> + Send {
+        let _ = (request, context);
+        async { Err(ErrorObject::method_not_found(Complete::NAME)) }
+    }
+
     /// See [`crate::Service::session_opened`].
     fn session_opened(&self, session: &SessionView) {
         let _ = session;
@@ -46,27 +130,37 @@ pub trait Handler: Send + Sync + 'static {
     }
 }
 
+/// Passes requests on to what is inside.
+macro_rules! pass_on {
+    ($($name:ident($request:ident) -> $result:ty),* $(,)?) => {
+        $(fn $name(
+            &self,
+            request: $request,
+            context: Context,
+        ) -> impl Future<Output = Result<$result, ErrorObject>> + Send {
+            H::$name(self, request, context)
+        })*
+    };
+}
+
 /// Lets a handler be shared with whoever else needs it.
 impl<H: Handler> Handler for Arc<H> {
     fn info(&self) -> ServerInfo {
         H::info(self)
     }
 
-    fn list_tools(
-        &self,
-        request: ListTools,
-        context: Context,
-    ) -> impl Future<Output = Result<ListToolsResult, ErrorObject>> + Send {
-        H::list_tools(self, request, context)
-    }
-
-    fn call_tool(
-        &self,
-        call: CallTool,
-        context: Context,
-    ) -> impl Future<Output = Result<CallToolResult, ErrorObject>> + Send {
-        H::call_tool(self, call, context)
-    }
+    pass_on!(
+        list_tools(ListTools) -> ListToolsResult,
+        call_tool(CallTool) -> CallToolResult,
+        list_resources(ListResources) -> ListResourcesResult,
+        list_resource_templates(ListResourceTemplates) -> ListResourceTemplatesResult,
+        read_resource(ReadResource) -> ReadResourceResult,
+        subscribe(Subscribe) -> (),
+        unsubscribe(Unsubscribe) -> (),
+        list_prompts(ListPrompts) -> ListPromptsResult,
+        get_prompt(GetPrompt) -> GetPromptResult,
+        complete(Complete) -> CompleteResult,
+    );
 
     fn session_opened(&self, session: &SessionView) {
         H::session_opened(self, session);

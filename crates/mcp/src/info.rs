@@ -9,7 +9,7 @@ use protomcp_types::{Implementation, ServerCapabilities};
 pub struct ServerInfo {
     /// Who it is.
     pub implementation: Implementation,
-    /// What it can do. A session answers `logging/setLevel` only when `logging` is among it.
+    /// What it can do. Methods of what is not among it are answered with −32601.
     pub capabilities: ServerCapabilities,
     /// How to use it, for the model.
     pub instructions: Option<String>,
@@ -24,6 +24,13 @@ impl ServerInfo {
             capabilities: ServerCapabilities::default().with_tools().with_logging(),
             instructions: None,
         }
+    }
+
+    /// Sets what it can do.
+    #[must_use]
+    pub fn with_capabilities(mut self, capabilities: ServerCapabilities) -> Self {
+        self.capabilities = capabilities;
+        self
     }
 
     /// Sets the title, for people.

@@ -2,7 +2,8 @@
 //!
 //! Answers, progress, log messages and change notices all take the same channel, so that what a call reports stays in
 //! front of its answer. The channel itself has no bound; what goes into it has: answers by the number of pending
-//! requests, notices by a count that only goes down when the host has read them, change notices by a flag.
+//! requests, notices by a count that only goes down when the host has read them, change notices by a flag for each list,
+//! and updates of resources by the number of subscriptions.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
@@ -12,6 +13,8 @@ use tokio::sync::mpsc;
 
 use crate::request::ServerResult;
 use crate::session::Ticket;
+use crate::session::announce::List;
+use crate::session::subscriptions::Subscriptions;
 
 /// What a session's task is told.
 #[derive(Debug)]
@@ -22,8 +25,10 @@ pub(crate) enum Event {
     Progress(Ticket, Notification),
     /// Somebody wants the host to know something.
     Log(Level, Notification),
-    /// The tool list has changed.
-    ToolsChanged,
+    /// A list has changed.
+    Changed(List),
+    /// A resource has changed that the host had subscribed to.
+    Updated(Arc<str>),
 }
 
 #[derive(Debug)]
@@ -36,12 +41,17 @@ pub(crate) struct Outbox {
     max_notices: usize,
     /// Notices that found no room since it was last looked at.
     dropped: AtomicUsize,
-    /// Whether a change notice is on its way.
-    tools_changed: AtomicBool,
+    /// Whether a change notice is on its way, for each kind of list.
+    changed: [AtomicBool; List::ALL.len()],
+    subscriptions: Arc<Subscriptions>,
 }
 
 impl Outbox {
-    pub(crate) fn new(max_notices: usize, level: Level) -> (Arc<Self>, mpsc::UnboundedReceiver<Event>) {
+    pub(crate) fn new(
+        max_notices: usize,
+        level: Level,
+        subscriptions: Arc<Subscriptions>,
+    ) -> (Arc<Self>, mpsc::UnboundedReceiver<Event>) {
         let (events, receiver) = mpsc::unbounded_channel();
         let outbox = Self {
             events,
@@ -49,14 +59,15 @@ impl Outbox {
             notices: AtomicUsize::new(0),
             max_notices,
             dropped: AtomicUsize::new(0),
-            tools_changed: AtomicBool::new(false),
+            changed: List::ALL.map(|_| AtomicBool::new(false)),
+            subscriptions,
         };
         (Arc::new(outbox), receiver)
     }
 
     /// One that nobody reads.
     pub(crate) fn closed() -> Arc<Self> {
-        Self::new(0, Level::Emergency).0
+        Self::new(0, Level::Emergency, Arc::new(Subscriptions::new(0))).0
     }
 
     pub(crate) fn done(&self, ticket: Ticket, outcome: Option<Result<ServerResult, ErrorObject>>) {
@@ -75,15 +86,21 @@ impl Outbox {
         }
     }
 
-    pub(crate) fn tools_changed(&self) {
-        if !self.tools_changed.swap(true, Ordering::AcqRel) {
-            self.send(Event::ToolsChanged);
+    pub(crate) fn changed(&self, list: List) {
+        if !self.changed[list as usize].swap(true, Ordering::AcqRel) {
+            self.send(Event::Changed(list));
         }
     }
 
     /// From here on, changes are new ones.
-    pub(crate) fn tools_change_seen(&self) {
-        self.tools_changed.store(false, Ordering::Release);
+    pub(crate) fn change_seen(&self, list: List) {
+        self.changed[list as usize].store(false, Ordering::Release);
+    }
+
+    pub(crate) fn updated(&self, uri: &str) {
+        if let Some(uri) = self.subscriptions.changed(uri) {
+            self.send(Event::Updated(uri));
+        }
     }
 
     pub(crate) fn set_level(&self, level: Level) {

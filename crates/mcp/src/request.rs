@@ -1,11 +1,16 @@
 //! What a host may ask a server, and what a server answers: one enum each.
 //!
-//! Layers wrap these two types and nothing else. A method that has no variant yet travels as [`ServerRequest::Other`],
-//! so that a layer can still see it; resources, prompts and completion will get variants of their own.
+//! Layers wrap these two types and nothing else. A method that has no variant travels as [`ServerRequest::Other`], so
+//! that a layer can still see it.
 
 use std::borrow::Cow;
 
-use protomcp_types::{Body, CallTool, CallToolResult, ErrorObject, ListTools, ListToolsResult, Method, Params};
+use protomcp_types::{
+    Body, CallTool, CallToolResult, Complete, CompleteResult, ErrorObject, GetPrompt, GetPromptResult, ListPrompts,
+    ListPromptsResult, ListResourceTemplates, ListResourceTemplatesResult, ListResources, ListResourcesResult,
+    ListTools, ListToolsResult, Method, Params, RawJson, ReadResource, ReadResourceResult, ServerCapabilities,
+    Subscribe, Unsubscribe,
+};
 
 /// A request that the session does not answer by itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,6 +19,22 @@ pub enum ServerRequest {
     ListTools(ListTools),
     /// `tools/call`
     CallTool(CallTool),
+    /// `resources/list`
+    ListResources(ListResources),
+    /// `resources/templates/list`
+    ListResourceTemplates(ListResourceTemplates),
+    /// `resources/read`
+    ReadResource(ReadResource),
+    /// `resources/subscribe`; the session keeps the subscription when the answer is no error.
+    Subscribe(Subscribe),
+    /// `resources/unsubscribe`; the session forgets the subscription when the answer is no error.
+    Unsubscribe(Unsubscribe),
+    /// `prompts/list`
+    ListPrompts(ListPrompts),
+    /// `prompts/get`
+    GetPrompt(GetPrompt),
+    /// `completion/complete`
+    Complete(Complete),
     /// Any other method.
     Other {
         /// Its name.
@@ -30,6 +51,18 @@ pub enum ServerResult {
     ListTools(ListToolsResult),
     /// Answers `tools/call`.
     CallTool(CallToolResult),
+    /// Answers `resources/list`.
+    ListResources(ListResourcesResult),
+    /// Answers `resources/templates/list`.
+    ListResourceTemplates(ListResourceTemplatesResult),
+    /// Answers `resources/read`.
+    ReadResource(ReadResourceResult),
+    /// Answers `prompts/list`.
+    ListPrompts(ListPromptsResult),
+    /// Answers `prompts/get`.
+    GetPrompt(GetPromptResult),
+    /// Answers `completion/complete`.
+    Complete(CompleteResult),
     /// `{}`
     Empty,
     /// Any other object.
@@ -41,17 +74,33 @@ impl ServerRequest {
     ///
     /// # Errors
     /// −32602 when they do not fit the method.
-    pub fn read(method: Cow<'static, str>, mut params: Params) -> Result<Self, ErrorObject> {
+    pub fn read(method: Cow<'static, str>, params: Params) -> Result<Self, ErrorObject> {
         match method.as_ref() {
-            CallTool::NAME => CallTool::try_from(params).map(Self::CallTool),
-            ListTools::NAME => {
-                if matches!(params, Params::Positional(_)) {
-                    return Err(ErrorObject::invalid_params("invalid params: expected an object"));
-                }
-                let cursor = params.optional("cursor")?;
-                Ok(Self::ListTools(ListTools { cursor, meta: params.take("_meta") }))
-            }
+            CallTool::NAME => params.try_into().map(Self::CallTool),
+            ListTools::NAME => params.try_into().map(Self::ListTools),
+            ListResources::NAME => params.try_into().map(Self::ListResources),
+            ListResourceTemplates::NAME => params.try_into().map(Self::ListResourceTemplates),
+            ReadResource::NAME => params.try_into().map(Self::ReadResource),
+            Subscribe::NAME => params.try_into().map(Self::Subscribe),
+            Unsubscribe::NAME => params.try_into().map(Self::Unsubscribe),
+            ListPrompts::NAME => params.try_into().map(Self::ListPrompts),
+            GetPrompt::NAME => params.try_into().map(Self::GetPrompt),
+            Complete::NAME => params.try_into().map(Self::Complete),
             _ => Ok(Self::Other { method, params }),
+        }
+    }
+
+    /// Whether a server with these capabilities answers a method. One that does not know a feature does not have its
+    /// methods either (MCP 2025-11-25, basic/lifecycle, capability negotiation).
+    #[must_use]
+    pub fn is_offered(method: &str, capabilities: &ServerCapabilities) -> bool {
+        match method {
+            CallTool::NAME | ListTools::NAME => capabilities.tools.is_some(),
+            ListResources::NAME | ListResourceTemplates::NAME | ReadResource::NAME => capabilities.resources.is_some(),
+            Subscribe::NAME | Unsubscribe::NAME => capabilities.resources.is_some_and(|can| can.subscribe),
+            ListPrompts::NAME | GetPrompt::NAME => capabilities.prompts.is_some(),
+            Complete::NAME => capabilities.completions.is_some(),
+            _ => true,
         }
     }
 
@@ -61,6 +110,14 @@ impl ServerRequest {
         match self {
             Self::ListTools(_) => ListTools::NAME,
             Self::CallTool(_) => CallTool::NAME,
+            Self::ListResources(_) => ListResources::NAME,
+            Self::ListResourceTemplates(_) => ListResourceTemplates::NAME,
+            Self::ReadResource(_) => ReadResource::NAME,
+            Self::Subscribe(_) => Subscribe::NAME,
+            Self::Unsubscribe(_) => Unsubscribe::NAME,
+            Self::ListPrompts(_) => ListPrompts::NAME,
+            Self::GetPrompt(_) => GetPrompt::NAME,
+            Self::Complete(_) => Complete::NAME,
             Self::Other { method, .. } => method,
         }
     }
@@ -70,19 +127,55 @@ impl ServerRequest {
     pub fn tool(&self) -> Option<&str> {
         match self {
             Self::CallTool(call) => Some(&call.name),
-            Self::ListTools(_) | Self::Other { .. } => None,
+            Self::ListTools(_)
+            | Self::ListResources(_)
+            | Self::ListResourceTemplates(_)
+            | Self::ReadResource(_)
+            | Self::Subscribe(_)
+            | Self::Unsubscribe(_)
+            | Self::ListPrompts(_)
+            | Self::GetPrompt(_)
+            | Self::Complete(_)
+            | Self::Other { .. } => None,
+        }
+    }
+
+    /// What the request says to programs, in `_meta`.
+    #[must_use]
+    pub fn meta(&self) -> Option<&RawJson> {
+        match self {
+            Self::ListTools(request) => request.meta.as_ref(),
+            Self::CallTool(request) => request.meta.as_ref(),
+            Self::ListResources(request) => request.meta.as_ref(),
+            Self::ListResourceTemplates(request) => request.meta.as_ref(),
+            Self::ReadResource(request) => request.meta.as_ref(),
+            Self::Subscribe(request) => request.meta.as_ref(),
+            Self::Unsubscribe(request) => request.meta.as_ref(),
+            Self::ListPrompts(request) => request.meta.as_ref(),
+            Self::GetPrompt(request) => request.meta.as_ref(),
+            Self::Complete(request) => request.meta.as_ref(),
+            Self::Other { params, .. } => params.member("_meta"),
         }
     }
 }
 
-impl From<ListToolsResult> for ServerResult {
-    fn from(result: ListToolsResult) -> Self {
-        Self::ListTools(result)
-    }
+macro_rules! from_results {
+    ($($variant:ident($result:ident)),* $(,)?) => {
+        $(impl From<$result> for ServerResult {
+            fn from(result: $result) -> Self {
+                Self::$variant(result)
+            }
+        })*
+    };
 }
 
-impl From<CallToolResult> for ServerResult {
-    fn from(result: CallToolResult) -> Self {
-        Self::CallTool(result)
-    }
-}
+from_results!(
+    ListTools(ListToolsResult),
+    CallTool(CallToolResult),
+    ListResources(ListResourcesResult),
+    ListResourceTemplates(ListResourceTemplatesResult),
+    ReadResource(ReadResourceResult),
+    ListPrompts(ListPromptsResult),
+    GetPrompt(GetPromptResult),
+    Complete(CompleteResult),
+);

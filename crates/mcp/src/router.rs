@@ -39,6 +39,18 @@ impl<H: Handler> Service for Router<H> {
                     }
                 }
             }
+            ServerRequest::ListResources(request) => self.0.list_resources(request, context).await.map(Into::into),
+            ServerRequest::ListResourceTemplates(request) => {
+                self.0.list_resource_templates(request, context).await.map(Into::into)
+            }
+            ServerRequest::ReadResource(request) => self.0.read_resource(request, context).await.map(Into::into),
+            ServerRequest::Subscribe(request) => self.0.subscribe(request, context).await.map(|()| ServerResult::Empty),
+            ServerRequest::Unsubscribe(request) => {
+                self.0.unsubscribe(request, context).await.map(|()| ServerResult::Empty)
+            }
+            ServerRequest::ListPrompts(request) => self.0.list_prompts(request, context).await.map(Into::into),
+            ServerRequest::GetPrompt(request) => self.0.get_prompt(request, context).await.map(Into::into),
+            ServerRequest::Complete(request) => self.0.complete(request, context).await.map(Into::into),
             ServerRequest::Other { method, params: _ } => Err(ErrorObject::method_not_found(&method)),
         }
     }

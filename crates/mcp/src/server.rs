@@ -22,6 +22,7 @@ use crate::router::Router;
 use crate::server::drive::Driver;
 use crate::service::{Layer, Service};
 use crate::session::SessionId;
+use crate::session::announce::List;
 use crate::transport::{Transport, TransportError};
 
 /// Serves a [`Service`]. Cloning is cheap; all clones serve the same sessions.
@@ -158,9 +159,26 @@ impl Sessions {
     }
 
     /// Tells hosts that the tool list has changed: once for changes in quick succession, after the answers of calls
-    /// that may have caused it, and only those whose handshake is complete.
+    /// that may have caused it, and only those whose handshake is complete. Without `list_changed` among the
+    /// capabilities nobody was promised anything, and nobody is told.
     pub fn tools_changed(&self, audience: Audience) {
-        self.each(audience, Outbox::tools_changed);
+        self.each(audience, |outbox| outbox.changed(List::Tools));
+    }
+
+    /// As [`Sessions::tools_changed`], for resources and their templates.
+    pub fn resources_changed(&self, audience: Audience) {
+        self.each(audience, |outbox| outbox.changed(List::Resources));
+    }
+
+    /// As [`Sessions::tools_changed`], for prompts.
+    pub fn prompts_changed(&self, audience: Audience) {
+        self.each(audience, |outbox| outbox.changed(List::Prompts));
+    }
+
+    /// Tells the hosts that have subscribed to a resource that it has changed. Changes of one resource in quick
+    /// succession are told together when a host does not keep up.
+    pub fn resource_updated(&self, uri: &str) {
+        self.each(Audience::Everyone, |outbox| outbox.updated(uri));
     }
 
     /// Sends hosts a log message, if they want messages of this level.

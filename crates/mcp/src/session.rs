@@ -19,19 +19,21 @@ mod pending;
 pub(crate) mod announce;
 pub(crate) mod batch;
 pub(crate) mod numbers;
+pub(crate) mod subscriptions;
 
 use std::fmt;
 use std::sync::Arc;
 
 use protomcp_types::{
-    Body, CallTool, ClientCapabilities, ErrorObject, Implementation, Initialize, Level, Message, Method, Notification,
-    Params, Ping, ProgressToken, ProtocolVersion, Request, RequestId, Response, SetLevel, meta, method,
+    Body, ClientCapabilities, ErrorObject, Implementation, Initialize, Level, MAX_SUBSCRIBED_URI, Message, Method,
+    Notification, Params, Ping, ProgressToken, ProtocolVersion, Request, RequestId, Response, SetLevel, meta, method,
 };
 
 use crate::info::ServerInfo;
 use crate::request::{ServerRequest, ServerResult};
 use crate::session::outgoing::Outgoing;
-use crate::session::pending::Pending;
+use crate::session::pending::{OnSuccess, Pending};
+use crate::session::subscriptions::Subscriptions;
 
 pub use crate::session::outgoing::CallId;
 pub use crate::session::pending::Ticket;
@@ -67,6 +69,7 @@ pub struct Session {
     lifecycle: Lifecycle,
     pending: Pending,
     outgoing: Outgoing,
+    subscriptions: Arc<Subscriptions>,
     level: Level,
 }
 
@@ -124,12 +127,16 @@ impl Session {
             lifecycle: Lifecycle::Fresh,
             pending: Pending::new(max_pending),
             outgoing: Outgoing::default(),
+            subscriptions: Arc::new(Subscriptions::new(Self::MAX_SUBSCRIPTIONS)),
             level: Self::INITIAL_LEVEL,
         }
     }
 
     /// From which level on log messages are sent until the host says otherwise.
     pub const INITIAL_LEVEL: Level = Level::Info;
+
+    /// How many resources a host may subscribe to; a URI may be [`MAX_SUBSCRIBED_URI`] bytes long.
+    pub const MAX_SUBSCRIPTIONS: usize = 1024;
 
     /// Takes a message of the host.
     pub fn receive(&mut self, message: Message) -> Inbound {
@@ -145,12 +152,22 @@ impl Session {
 
     /// Answers a request. `None`: the host has cancelled it, or it was answered before.
     pub fn reply(&mut self, ticket: &Ticket, outcome: Result<ServerResult, ErrorObject>) -> Option<Message> {
-        if !self.pending.close(ticket) {
-            return None;
-        }
+        let then = self.pending.close(ticket)?;
         let version = self.client().map_or(ProtocolVersion::NEWEST_STATEFUL, |client| client.version);
+        let outcome = outcome.and_then(|result| self.succeed(then, result));
         let outcome = outcome.map(|result| encode::result(result, version));
         Some(Response { id: Some(ticket.id.clone()), outcome }.into())
+    }
+
+    /// Does what belongs to the success of a request.
+    fn succeed(&self, then: OnSuccess, result: ServerResult) -> Result<ServerResult, ErrorObject> {
+        match then {
+            OnSuccess::Nothing => return Ok(result),
+            OnSuccess::Subscribe(uri) if !self.subscriptions.subscribe(&uri) => return Err(too_many_subscriptions()),
+            OnSuccess::Subscribe(_) => {}
+            OnSuccess::Unsubscribe(uri) => self.subscriptions.unsubscribe(&uri),
+        }
+        Ok(ServerResult::Empty)
     }
 
     /// Whether a request still waits for its reply.
@@ -208,6 +225,16 @@ impl Session {
         self.level
     }
 
+    /// Whether the host wants to know when this resource changes.
+    #[must_use]
+    pub fn is_subscribed(&self, uri: &str) -> bool {
+        self.subscriptions.contains(uri)
+    }
+
+    pub(crate) fn subscriptions(&self) -> &Arc<Subscriptions> {
+        &self.subscriptions
+    }
+
     /// Whether several messages may come in one array.
     #[must_use]
     pub fn allows_batches(&self) -> bool {
@@ -232,6 +259,9 @@ impl Session {
             }
             SetLevel::NAME if self.info.capabilities.logging.is_some() => self.set_level(&params),
             SetLevel::NAME => Err(ErrorObject::method_not_found(&method)),
+            method if !ServerRequest::is_offered(method, &self.info.capabilities) => {
+                Err(ErrorObject::method_not_found(method))
+            }
             _ => match ServerRequest::read(method, params) {
                 Ok(request) => return self.call_service(id, request),
                 Err(error) => Err(error),
@@ -241,15 +271,29 @@ impl Session {
     }
 
     fn call_service(&mut self, id: RequestId, request: ServerRequest) -> Inbound {
-        let meta = match &request {
-            ServerRequest::CallTool(CallTool { meta, .. }) => meta.as_ref(),
-            ServerRequest::ListTools(list) => list.meta.as_ref(),
-            ServerRequest::Other { params, .. } => params.member("_meta"),
+        let then = match self.on_success(&request) {
+            Ok(then) => then,
+            Err(error) => return Inbound::Reply(Message::error(Some(id), error)),
         };
-        let progress_token = meta.and_then(meta::progress_token);
-        match self.pending.open(id) {
+        let progress_token = request.meta().and_then(meta::progress_token);
+        match self.pending.open(id, then) {
             Ok(ticket) => Inbound::Call(IncomingCall { ticket, request, progress_token }),
             Err(id) => Inbound::Reply(Message::error(Some(id), Self::overloaded())),
+        }
+    }
+
+    fn on_success(&self, request: &ServerRequest) -> Result<OnSuccess, ErrorObject> {
+        match request {
+            ServerRequest::Subscribe(request) if request.uri.len() > MAX_SUBSCRIBED_URI => {
+                let why = format!("invalid params: uri is longer than {MAX_SUBSCRIBED_URI} bytes");
+                Err(ErrorObject::invalid_params(why))
+            }
+            ServerRequest::Subscribe(request) if !self.subscriptions.has_room(&request.uri) => {
+                Err(too_many_subscriptions())
+            }
+            ServerRequest::Subscribe(request) => Ok(OnSuccess::Subscribe(request.uri.clone())),
+            ServerRequest::Unsubscribe(request) => Ok(OnSuccess::Unsubscribe(request.uri.clone())),
+            _ => Ok(OnSuccess::Nothing),
         }
     }
 
@@ -300,6 +344,10 @@ impl Session {
             _ => Inbound::Told(notification),
         }
     }
+}
+
+fn too_many_subscriptions() -> ErrorObject {
+    ErrorObject::internal(format!("too many subscriptions: at most {}", Session::MAX_SUBSCRIPTIONS))
 }
 
 impl SessionId {

@@ -1,13 +1,14 @@
 //! The session by itself, without server, time or connection.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use proptest::prelude::*;
 use protomcp_mcp::{Inbound, ServerInfo, ServerResult, Session, Ticket};
 use protomcp_types::{
-    Body, CallToolResult, ErrorObject, Incoming, Members, Message, Params, ProtocolVersion, RawJson, RequestId, code,
+    Body, CallToolResult, ErrorObject, Incoming, Members, Message, Params, ProtocolVersion, RawJson, RequestId,
+    ServerCapabilities, code,
 };
 
 fn message(text: &str) -> Message {
@@ -18,7 +19,12 @@ fn message(text: &str) -> Message {
 }
 
 fn ready(max_pending: usize) -> Session {
-    let mut session = Session::server(Arc::new(ServerInfo::new("test", "1")), max_pending);
+    session(ServerCapabilities::default().with_tools().with_resources(true, true), max_pending)
+}
+
+fn session(capabilities: ServerCapabilities, max_pending: usize) -> Session {
+    let info = ServerInfo::new("test", "1").with_capabilities(capabilities);
+    let mut session = Session::server(Arc::new(info), max_pending);
     let hello = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{"roots":{}},"clientInfo":{"name":"host"}}}"#;
     assert!(matches!(session.receive(message(hello)), Inbound::Opened(..)));
     assert!(!session.is_ready());
@@ -30,6 +36,11 @@ fn ready(max_pending: usize) -> Session {
 
 fn call(id: impl Into<RequestId>) -> Message {
     Message::request(id, "tools/call", Members::new().with("name", RawJson::text("t")).into())
+}
+
+fn subscribe(id: RequestId, uri: &str, on: bool) -> Message {
+    let method = if on { "resources/subscribe" } else { "resources/unsubscribe" };
+    Message::request(id, method, Members::new().with("uri", RawJson::text(uri)).into())
 }
 
 fn cancel(id: &RequestId) -> Message {
@@ -57,6 +68,43 @@ fn without_the_capability_there_is_no_set_level() {
     let Inbound::Reply(Message::Response(response)) = session.receive(message(set)) else { panic!() };
     assert_eq!(response.outcome.unwrap_err().code, code::METHOD_NOT_FOUND);
     assert_eq!(session.level(), Session::INITIAL_LEVEL);
+}
+
+#[test]
+fn what_the_server_does_not_offer_is_not_there() {
+    for (method, capability) in [
+        ("tools/list", "tools"),
+        ("tools/call", "tools"),
+        ("resources/list", "resources"),
+        ("resources/templates/list", "resources"),
+        ("resources/read", "resources"),
+        ("resources/subscribe", "resources.subscribe"),
+        ("resources/unsubscribe", "resources.subscribe"),
+        ("prompts/list", "prompts"),
+        ("prompts/get", "prompts"),
+        ("completion/complete", "completions"),
+    ] {
+        let all = || ServerCapabilities::default().with_tools().with_prompts().with_completions();
+        let params =
+            r#"{"name":"a","uri":"a","ref":{"type":"ref/prompt","name":"a"},"argument":{"name":"a","value":""}}"#;
+        let params = || Params::of(&RawJson::parse(params).unwrap()).unwrap();
+        let mut with = all().with_resources(true, true);
+        let mut session = session(with.clone(), 1);
+        let inbound = session.receive(Message::request(1, method, params()));
+        assert!(matches!(inbound, Inbound::Call(_)), "{method}: {inbound:?}");
+        match capability {
+            "tools" => with.tools = None,
+            "resources" => with.resources = None,
+            "resources.subscribe" => with = with.with_resources(false, true),
+            "prompts" => with.prompts = None,
+            _ => with.completions = None,
+        }
+        let mut session = self::session(with, 1);
+        let Inbound::Reply(Message::Response(response)) = session.receive(Message::request(1, method, params())) else {
+            panic!("{method}")
+        };
+        assert_eq!(response.outcome.unwrap_err().code, code::METHOD_NOT_FOUND, "{method}");
+    }
 }
 
 #[test]
@@ -93,33 +141,50 @@ fn an_error_without_an_id_belongs_to_nothing() {
 #[derive(Debug, Clone)]
 enum Step {
     Call(u8),
+    Subscribe(u8, bool),
     Cancel(u8),
-    Reply(usize),
+    Reply(usize, bool),
 }
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
     let step = prop_oneof![
         3 => (0..6u8).prop_map(Step::Call),
+        2 => (0..6u8, any::<bool>()).prop_map(|(id, on)| Step::Subscribe(id, on)),
         1 => (0..6u8).prop_map(Step::Cancel),
-        2 => any::<usize>().prop_map(Step::Reply),
+        2 => any::<(usize, bool)>().prop_map(|(index, good)| Step::Reply(index, good)),
     ];
     prop::collection::vec(step, 0..60)
 }
 
 proptest! {
-    /// Against a model: the host's ids that are in use.
+    /// Against a model: the host's ids that are in use, and what it has subscribed to. A subscription of request `id`
+    /// is for the resource `id % 3`.
     #[test]
     fn each_request_is_answered_once_unless_it_was_cancelled(steps in steps()) {
         const MAX: usize = 4;
         let mut session = ready(MAX);
         let mut in_use = HashMap::<RequestId, Ticket>::new();
         let mut tickets = Vec::<Ticket>::new();
+        let mut wishes = HashMap::<u64, (String, bool)>::new();
+        let mut subscribed = HashSet::<String>::new();
         for step in steps {
             match step {
-                Step::Call(id) => {
+                Step::Call(_) | Step::Subscribe(..) => {
+                    let (id, wish) = match step {
+                        Step::Subscribe(id, on) => (id, Some(((id % 3).to_string(), on))),
+                        Step::Call(id) => (id, None),
+                        Step::Cancel(_) | Step::Reply(..) => unreachable!(),
+                    };
                     let id = RequestId::from(i64::from(id));
-                    match session.receive(call(id.clone())) {
+                    let request = match &wish {
+                        Some((uri, on)) => subscribe(id.clone(), uri, *on),
+                        None => call(id.clone()),
+                    };
+                    match session.receive(request) {
                         Inbound::Call(incoming) => {
+                            if let Some(wish) = wish {
+                                wishes.insert(incoming.ticket.number, wish);
+                            }
                             prop_assert_eq!(&incoming.ticket.id, &id);
                             prop_assert!(in_use.len() < MAX);
                             prop_assert!(in_use.insert(id, incoming.ticket.clone()).is_none());
@@ -142,20 +207,29 @@ proptest! {
                         other => prop_assert!(false, "{:?}", other),
                     }
                 }
-                Step::Reply(index) if !tickets.is_empty() => {
+                Step::Reply(index, good) if !tickets.is_empty() => {
                     let ticket = tickets[index % tickets.len()].clone();
                     let open = in_use.get(&ticket.id) == Some(&ticket);
                     prop_assert_eq!(session.is_pending(&ticket), open);
                     let result = ServerResult::from(CallToolResult::text("x"));
-                    prop_assert_eq!(session.reply(&ticket, Ok(result)).is_some(), open);
+                    let outcome = if good { Ok(result) } else { Err(ErrorObject::internal("no")) };
+                    prop_assert_eq!(session.reply(&ticket, outcome).is_some(), open);
                     if open {
                         in_use.remove(&ticket.id);
+                        match wishes.get(&ticket.number) {
+                            Some((uri, true)) if good => drop(subscribed.insert(uri.clone())),
+                            Some((uri, false)) if good => drop(subscribed.remove(uri)),
+                            _ => {}
+                        }
                     }
                 }
-                Step::Reply(_) => {}
+                Step::Reply(..) => {}
             }
             prop_assert_eq!(session.pending(), in_use.len());
             prop_assert_eq!(session.tickets().count(), in_use.len());
+            for uri in ["0", "1", "2"] {
+                prop_assert_eq!(session.is_subscribed(uri), subscribed.contains(uri), "{}", uri);
+            }
         }
     }
 }

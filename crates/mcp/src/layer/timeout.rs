@@ -41,17 +41,14 @@ impl<S: Service> Layer<S> for TimeoutLayer {
 
 impl<S: Service> Service for Timeout<S> {
     async fn call(&self, request: ServerRequest, context: Context) -> Result<ServerResult, ErrorObject> {
-        let what = match &request {
-            ServerRequest::CallTool(call) => Ok(call.name.clone()),
-            ServerRequest::ListTools(_) | ServerRequest::Other { .. } => Err(request.method().to_owned()),
-        };
+        let (tool, method) = (request.tool().map(str::to_owned), request.method().to_owned());
         match tokio::time::timeout(self.after, self.inner.call(request, context)).await {
             Ok(outcome) => outcome,
-            Err(_) => match what {
-                Ok(tool) => {
+            Err(_) => match tool {
+                Some(tool) => {
                     Ok(CallToolResult::error(format!("call tool {tool:?} timed out after {:?}", self.after)).into())
                 }
-                Err(method) => Err(ErrorObject::internal(format!("{method} timed out after {:?}", self.after))),
+                None => Err(ErrorObject::internal(format!("{method} timed out after {:?}", self.after))),
             },
         }
     }

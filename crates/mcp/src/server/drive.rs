@@ -22,7 +22,7 @@ use crate::server::call::Outcome;
 use crate::server::drive::ending::Ending;
 use crate::server::{ServeError, Server, Sessions};
 use crate::service::Service;
-use crate::session::announce::Announce;
+use crate::session::announce::Announcements;
 use crate::session::batch::Batches;
 use crate::session::numbers::ByNumber;
 use crate::session::{Session, SessionId};
@@ -45,10 +45,12 @@ pub(super) struct Driver<S: Service, Q, K> {
     /// Those that run in this task; `None` when each has a task of its own.
     in_place: Option<Calls>,
     batches: Batches,
-    announce: Announce,
+    announcements: Announcements,
     /// Messages and, of them, notices that were sent since everything was written.
     unsent: usize,
     unsent_notices: usize,
+    /// Resources of which the host was told in these messages.
+    unsent_updates: Vec<Arc<str>>,
     reading: bool,
     opened: bool,
     ending: Ending,
@@ -71,11 +73,13 @@ impl<S: Service, Q: Source, K: Sink> Driver<S, Q, K> {
     pub(super) fn new(server: &Server<S>, source: Q, sink: K) -> Self {
         let sessions = server.sessions.clone();
         let limits = *sessions.limits();
-        let (outbox, events) = Outbox::new(limits.max_notices, Session::INITIAL_LEVEL);
+        let session = Session::server(Arc::clone(sessions.info()), limits.max_pending);
+        let subscriptions = Arc::clone(session.subscriptions());
+        let (outbox, events) = Outbox::new(limits.max_notices, Session::INITIAL_LEVEL, subscriptions);
         Self {
             service: Arc::clone(&server.service),
             id: sessions.join(&outbox),
-            session: Session::server(Arc::clone(sessions.info()), limits.max_pending),
+            session,
             sessions,
             source,
             sink,
@@ -84,9 +88,10 @@ impl<S: Service, Q: Source, K: Sink> Driver<S, Q, K> {
             running: ByNumber::default(),
             in_place: server.in_place.then(FuturesUnordered::new),
             batches: Batches::default(),
-            announce: Announce::new(limits.announce_delay),
+            announcements: Announcements::new(limits.announce_delay),
             unsent: 0,
             unsent_notices: 0,
+            unsent_updates: Vec::new(),
             reading: true,
             opened: false,
             ending: Ending::Open,

@@ -5,11 +5,26 @@
 
 use std::time::{Duration, Instant};
 
+use protomcp_types::{ServerCapabilities, method};
+
 /// The longest that calls which were running at the time of a change can put off telling the host.
 const LONGEST: Duration = Duration::from_millis(250);
 
+/// What a host keeps a list of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum List {
+    Tools,
+    /// Resources and their templates.
+    Resources,
+    Prompts,
+}
+
+/// What the host has not been told yet, about all lists.
 #[derive(Debug)]
-pub(crate) struct Announce {
+pub(crate) struct Announcements([Announce; List::ALL.len()]);
+
+#[derive(Debug)]
+struct Announce {
     delay: Duration,
     due: Option<Due>,
 }
@@ -22,31 +37,79 @@ struct Due {
     before: u64,
 }
 
-impl Announce {
+impl List {
+    pub(crate) const ALL: [Self; 3] = [Self::Tools, Self::Resources, Self::Prompts];
+
+    /// The notification that says so.
+    pub(crate) fn changed(self) -> &'static str {
+        match self {
+            Self::Tools => method::TOOLS_CHANGED,
+            Self::Resources => method::RESOURCES_CHANGED,
+            Self::Prompts => method::PROMPTS_CHANGED,
+        }
+    }
+
+    /// Whether the host was promised to be told.
+    pub(crate) fn is_announced_by(self, capabilities: &ServerCapabilities) -> bool {
+        let list = match self {
+            Self::Tools => capabilities.tools,
+            Self::Resources => capabilities.resources,
+            Self::Prompts => capabilities.prompts,
+        };
+        list.is_some_and(|list| list.list_changed)
+    }
+}
+
+impl Announcements {
     pub(crate) fn new(delay: Duration) -> Self {
+        Self(List::ALL.map(|_| Announce::new(delay)))
+    }
+
+    /// A list has changed. `next_request` is the number that the next request will get.
+    pub(crate) fn changed(&mut self, list: List, now: Instant, next_request: u64) {
+        self.0[list as usize].changed(now, next_request);
+    }
+
+    /// Request `number` was answered.
+    pub(crate) fn answered(&mut self, now: Instant, number: u64) {
+        self.0.iter_mut().for_each(|announce| announce.answered(now, number));
+    }
+
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        self.0.iter().filter_map(Announce::deadline).min()
+    }
+
+    /// Of which list the host is to be told now, one by one.
+    pub(crate) fn poll(&mut self, now: Instant) -> Option<List> {
+        List::ALL.into_iter().find(|list| self.0[*list as usize].poll(now))
+    }
+}
+
+impl Announce {
+    fn new(delay: Duration) -> Self {
         Self { delay, due: None }
     }
 
     /// The list has changed. `next_request` is the number that the next request will get.
-    pub(crate) fn changed(&mut self, now: Instant, next_request: u64) {
+    fn changed(&mut self, now: Instant, next_request: u64) {
         let latest = self.due.as_ref().map_or(now + LONGEST.max(self.delay), |due| due.latest);
         let at = (now + self.delay).min(latest);
         self.due = Some(Due { at, latest, before: next_request });
     }
 
     /// Request `number` was answered.
-    pub(crate) fn answered(&mut self, now: Instant, number: u64) {
+    fn answered(&mut self, now: Instant, number: u64) {
         if let Some(due) = self.due.as_mut().filter(|due| number < due.before) {
             due.at = (now + self.delay).min(due.latest);
         }
     }
 
-    pub(crate) fn deadline(&self) -> Option<Instant> {
+    fn deadline(&self) -> Option<Instant> {
         self.due.as_ref().map(|due| due.at)
     }
 
     /// Whether the host is to be told now.
-    pub(crate) fn poll(&mut self, now: Instant) -> bool {
+    fn poll(&mut self, now: Instant) -> bool {
         self.due.take_if(|due| due.at <= now).is_some()
     }
 }

@@ -14,9 +14,26 @@ pub struct Ticket {
     pub id: RequestId,
 }
 
+/// What the session does when a request has succeeded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum OnSuccess {
+    /// Nothing.
+    Nothing,
+    /// Keeps the subscription to this URI.
+    Subscribe(String),
+    /// Forgets the subscription to this URI.
+    Unsubscribe(String),
+}
+
+#[derive(Debug)]
+struct Open {
+    number: u64,
+    then: OnSuccess,
+}
+
 #[derive(Debug)]
 pub(super) struct Pending {
-    open: HashMap<RequestId, u64>,
+    open: HashMap<RequestId, Open>,
     next: u64,
     max: usize,
 }
@@ -27,27 +44,30 @@ impl Pending {
     }
 
     /// Takes a request in; gives the id back when there is no room.
-    pub(super) fn open(&mut self, id: RequestId) -> Result<Ticket, RequestId> {
+    pub(super) fn open(&mut self, id: RequestId, then: OnSuccess) -> Result<Ticket, RequestId> {
         if self.open.len() >= self.max {
             return Err(id);
         }
         let number = self.next;
         self.next += 1;
-        self.open.insert(id.clone(), number);
+        self.open.insert(id.clone(), Open { number, then });
         Ok(Ticket { number, id })
     }
 
-    /// Whether the request was still open; it is not any more.
-    pub(super) fn close(&mut self, ticket: &Ticket) -> bool {
-        self.contains(ticket) && self.open.remove(&ticket.id).is_some()
+    /// Closes a request and says what is to be done if it has succeeded; `None`: it was not open any more.
+    pub(super) fn close(&mut self, ticket: &Ticket) -> Option<OnSuccess> {
+        if !self.contains(ticket) {
+            return None;
+        }
+        self.open.remove(&ticket.id).map(|open| open.then)
     }
 
     pub(super) fn cancel(&mut self, id: &RequestId) -> Option<Ticket> {
-        self.open.remove_entry(id).map(|(id, number)| Ticket { number, id })
+        self.open.remove_entry(id).map(|(id, open)| Ticket { number: open.number, id })
     }
 
     pub(super) fn contains(&self, ticket: &Ticket) -> bool {
-        self.open.get(&ticket.id) == Some(&ticket.number)
+        self.open.get(&ticket.id).is_some_and(|open| open.number == ticket.number)
     }
 
     pub(super) fn has(&self, id: &RequestId) -> bool {
@@ -63,6 +83,6 @@ impl Pending {
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = Ticket> + '_ {
-        self.open.iter().map(|(id, number)| Ticket { number: *number, id: id.clone() })
+        self.open.iter().map(|(id, open)| Ticket { number: open.number, id: id.clone() })
     }
 }

@@ -2,7 +2,7 @@
 
 use super::transcript::{check, initialize};
 
-const ANSWER: &str = r#""capabilities":{"logging":{},"tools":{"listChanged":true}},"serverInfo":{"name":"stage","version":"1"},"instructions":"Be brief."}}"#;
+const ANSWER: &str = r#""capabilities":{"logging":{},"completions":{},"prompts":{"listChanged":true},"resources":{"listChanged":true,"subscribe":true},"tools":{"listChanged":true}},"serverInfo":{"name":"stage","version":"1"},"instructions":"Be brief."}}"#;
 
 #[test]
 fn each_stateful_version_is_echoed_and_any_other_becomes_the_newest() {

@@ -12,6 +12,8 @@ mod logging;
 mod many;
 mod ping;
 mod progress;
+mod prompts;
+mod resources;
 mod tools;
 mod torture;
 mod transcript;

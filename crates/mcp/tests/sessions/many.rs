@@ -113,7 +113,7 @@ fn layers_wrap_each_other_and_the_service() {
                 .to_owned())
         );
         assert!(host.ask(2, "tools/call", tool("sleep 90")).await.is_ok());
-        assert!(host.ask(3, "prompts/list", Params::Absent).await.unwrap_err().starts_with("method not found"));
+        assert!(host.ask(3, "prompts/write", Params::Absent).await.unwrap_err().starts_with("method not found"));
 
         // One at a time: the second waits for the first, and both together take too long.
         for id in [4, 5] {

@@ -33,8 +33,8 @@ fn a_request_without_id_and_an_answer_to_nothing_are_ignored() {
 fn an_unknown_method_is_not_found() {
     check(&[
         "→ hello",
-        r#"→ {"id":18446744073709551615,"method":"resources/list"}"#,
-        r#"← {"id":18446744073709551615,"error":{"code":-32601,"message":"method not found: \"resources/list\""}}"#,
+        r#"→ {"id":18446744073709551615,"method":"resources/write"}"#,
+        r#"← {"id":18446744073709551615,"error":{"code":-32601,"message":"method not found: \"resources/write\""}}"#,
         r#"→ {"id":2,"method":"a\"b"}"#,
         r#"← {"id":2,"error":{"code":-32601,"message":"method not found: \"a\\\"b\""}}"#,
     ]);

@@ -23,7 +23,11 @@ use protomcp_mcp::{
     Audience, Context, Handler, Limits, Router, ServeError, Server, ServerInfo, SessionId, SessionView, Sessions,
 };
 use protomcp_types::{
-    CallTool, CallToolResult, ErrorObject, Level, ListTools, ListToolsResult, Progress, RawJson, Tool, ToolName,
+    CallTool, CallToolResult, Complete, CompleteResult, Completion, ContentBlock, ErrorObject, GetPrompt,
+    GetPromptResult, Level, ListPrompts, ListPromptsResult, ListResourceTemplates, ListResourceTemplatesResult,
+    ListResources, ListResourcesResult, ListTools, ListToolsResult, Progress, Prompt, PromptArgument, PromptMessage,
+    RawJson, ReadResource, ReadResourceResult, Reference, Resource, ResourceContents, ResourceTemplate, Role,
+    ServerCapabilities, Subscribe, Tool, ToolName,
 };
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines as TextLines, ReadHalf, WriteHalf};
 use tokio::task::JoinHandle;
@@ -67,7 +71,14 @@ pub(crate) struct Host {
 
 impl Stage {
     fn new(limits: Limits, in_place: bool) -> Self {
-        let sessions = Sessions::new(ServerInfo::new("stage", "1").with_instructions("Be brief."), limits);
+        let capabilities = ServerCapabilities::default()
+            .with_tools()
+            .with_logging()
+            .with_resources(true, true)
+            .with_prompts()
+            .with_completions();
+        let info = ServerInfo::new("stage", "1").with_instructions("Be brief.").with_capabilities(capabilities);
+        let sessions = Sessions::new(info, limits);
         let tools =
             Arc::new(Tools { sessions: sessions.clone(), opened: 0.into(), closed: 0.into(), dropped: 0.into() });
         let server = Server::over(sessions, Router::new(Arc::clone(&tools)));
@@ -180,6 +191,9 @@ impl Host {
     }
 }
 
+/// The resource that there is.
+const KNOWN: &str = "file:///known";
+
 const VERSION: &str = r#""jsonrpc":"2.0","#;
 
 /// Puts the version in where a message has none.
@@ -270,6 +284,14 @@ impl Handler for Tools {
                 self.sessions.tools_changed(Audience::Everyone);
                 sleep(Duration::from_millis(argument.parse().unwrap_or(0))).await;
             }
+            // Changes every list, then answers.
+            "change-all" => {
+                self.sessions.resources_changed(Audience::Everyone);
+                self.sessions.prompts_changed(Audience::Everyone);
+                self.sessions.tools_changed(Audience::Everyone);
+            }
+            // Changes a resource so many times.
+            "touch" => (0..number()).for_each(|_| self.sessions.resource_updated("file:///known")),
             // Changes the list of its own session only.
             "change-mine" => self.sessions.tools_changed(Audience::Session(context.session())),
             "log" => {
@@ -280,6 +302,60 @@ impl Handler for Tools {
             name => return Err(ErrorObject::unknown_tool(name)),
         }
         Ok(CallToolResult::text("done"))
+    }
+
+    async fn list_resources(&self, _: ListResources, _: Context) -> Result<ListResourcesResult, ErrorObject> {
+        Ok(ListResourcesResult::of(&[Resource::new(KNOWN, "known")]).with_next("more"))
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _: ListResourceTemplates,
+        _: Context,
+    ) -> Result<ListResourceTemplatesResult, ErrorObject> {
+        Ok(ListResourceTemplatesResult::of(&[ResourceTemplate::new("file:///{path}", "files")]))
+    }
+
+    async fn read_resource(&self, request: ReadResource, _: Context) -> Result<ReadResourceResult, ErrorObject> {
+        match request.uri.as_str() {
+            KNOWN => Ok(ReadResourceResult::of([
+                ResourceContents::text(KNOWN, "a\nb").with_mime_type("text/plain"),
+                ResourceContents::blob(KNOWN, "AA=="),
+            ])),
+            uri => Err(ErrorObject::resource_not_found(uri)),
+        }
+    }
+
+    async fn subscribe(&self, request: Subscribe, _: Context) -> Result<(), ErrorObject> {
+        if request.uri.ends_with("slow") {
+            sleep(Duration::from_millis(10)).await;
+        }
+        if request.uri.starts_with("file:///") { Ok(()) } else { Err(ErrorObject::resource_not_found(&request.uri)) }
+    }
+
+    async fn list_prompts(&self, _: ListPrompts, _: Context) -> Result<ListPromptsResult, ErrorObject> {
+        let mut prompt = Prompt::new("greet");
+        prompt.arguments.push(PromptArgument::new("whom").required());
+        Ok(ListPromptsResult::of(&[prompt]))
+    }
+
+    async fn get_prompt(&self, request: GetPrompt, _: Context) -> Result<GetPromptResult, ErrorObject> {
+        if request.name != "greet" {
+            return Err(ErrorObject::unknown_prompt(&request.name));
+        }
+        let arguments = request.members();
+        let whom: String = arguments.member("whom").map_or(Ok("you".to_owned()), RawJson::to).unwrap();
+        let content = ContentBlock::text(format!("Hello, {whom}!")).to_raw();
+        Ok(GetPromptResult::of(&[PromptMessage::new(Role::User, content)]))
+    }
+
+    async fn complete(&self, request: Complete, _: Context) -> Result<CompleteResult, ErrorObject> {
+        let count = match request.reference {
+            Reference::Prompt { name } => name.len(),
+            Reference::Resource { uri } => uri.len(),
+        };
+        let value = request.argument.value;
+        Ok(Completion::new((0..count).map(|number| format!("{value}{number}"))).into())
     }
 
     fn session_opened(&self, session: &SessionView) {

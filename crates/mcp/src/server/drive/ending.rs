@@ -13,7 +13,7 @@
 
 use std::time::Instant;
 
-use protomcp_types::{ErrorObject, Message, Params, method};
+use protomcp_types::{ErrorObject, Message, Params};
 
 use crate::context::Context;
 use crate::server::ServeError;
@@ -42,14 +42,13 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
             Ending::Open | Ending::Over => None,
             Ending::Draining { until } | Ending::Leaving { until } | Ending::Flushing { until, .. } => Some(until),
         };
-        [ending, self.announce.deadline()].into_iter().flatten().min()
+        [ending, self.announcements.deadline()].into_iter().flatten().min()
     }
 
     pub(super) fn time(&mut self) -> Result<(), ServeError> {
         let now = now();
-        if self.announce.poll(now) {
-            let changed = Message::notification(method::TOOLS_CHANGED, Params::Absent);
-            self.send(changed)?;
+        while let Some(list) = self.announcements.poll(now) {
+            self.send(Message::notification(list.changed(), Params::Absent))?;
         }
         match self.ending {
             Ending::Draining { until } if until <= now => self.leave(now),
@@ -107,7 +106,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
             Ending::Open => return false,
             Ending::Over => return true,
             Ending::Draining { .. } => {
-                if self.is_busy() || self.announce.deadline().is_some() {
+                if self.is_busy() || self.announcements.deadline().is_some() {
                     return false;
                 }
                 self.flush_until(now());

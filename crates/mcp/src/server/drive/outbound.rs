@@ -1,11 +1,13 @@
 //! What the host is told: answers, progress, log messages, changes.
 
-use protomcp_types::{Level, Message, Notification, RawJson};
+use std::sync::Arc;
+
+use protomcp_types::{Level, Members, Message, Notification, RawJson, method};
 
 use crate::context::Context;
 use crate::outbox::{Event, log_message};
 use crate::server::call::Outcome;
-use crate::server::drive::ending::shutting_down;
+use crate::server::drive::ending::{Ending, shutting_down};
 use crate::server::drive::{Driver, now};
 use crate::service::Service;
 use crate::session::Ticket;
@@ -29,13 +31,14 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
                 self.outbox.make_room(1);
                 Ok(())
             }
-            Event::ToolsChanged => {
-                self.outbox.tools_change_seen();
-                if self.session.is_ready() {
-                    self.announce.changed(now(), self.session.next_number());
+            Event::Changed(list) => {
+                self.outbox.change_seen(list);
+                if self.session.is_ready() && list.is_announced_by(&self.sessions.info().capabilities) {
+                    self.announcements.changed(list, now(), self.session.next_number());
                 }
                 Ok(())
             }
+            Event::Updated(uri) => self.updated(uri),
         }
     }
 
@@ -55,14 +58,24 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
     }
 
     pub(super) fn answer(&mut self, ticket: &Ticket, reply: Option<Message>) -> Result<(), TransportError> {
-        if reply.is_some() && self.announce.deadline().is_some() {
-            self.announce.answered(now(), ticket.number);
+        if reply.is_some() && self.announcements.deadline().is_some() {
+            self.announcements.answered(now(), ticket.number);
         }
         if self.batches.contains(ticket.number) {
             let answers = self.batches.ended(ticket.number, reply).unwrap_or_default();
             return self.send_batch(answers);
         }
         reply.map_or(Ok(()), |reply| self.send(reply))
+    }
+
+    /// A resource has changed; the host has it still to hear.
+    fn updated(&mut self, uri: Arc<str>) -> Result<(), TransportError> {
+        if !self.session.subscriptions().sending(&uri) {
+            return Ok(());
+        }
+        let params = Members::new().with("uri", RawJson::text(&uri));
+        self.unsent_updates.push(uri);
+        self.send(Message::notification(method::RESOURCE_UPDATED, params.into()))
     }
 
     fn notice(&mut self, notification: Notification) -> Result<(), TransportError> {
@@ -86,6 +99,13 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
     pub(super) fn flushed(&mut self) -> Result<(), TransportError> {
         self.unsent = 0;
         self.outbox.make_room(std::mem::take(&mut self.unsent_notices));
+        for uri in std::mem::take(&mut self.unsent_updates) {
+            let again = self.session.subscriptions().flushed(&uri);
+            // What changes for ever must not put off the end for ever.
+            if again && !matches!(self.ending, Ending::Flushing { .. }) {
+                self.updated(uri)?;
+            }
+        }
         let dropped = self.outbox.take_dropped();
         if dropped == 0 {
             return Ok(());
