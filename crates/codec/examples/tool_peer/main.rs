@@ -27,8 +27,8 @@ use std::{
 use bytes::{Bytes, BytesMut};
 use protomcp_codec::{DecodeError, Decoder, Encoder, Frame, Limits, Sideband, TooLarge};
 use protomcp_proto::{
-    CallToolRequest, CallToolResponse, Envelope, Msg, ProgressNotification, ReloadResponse, SdkInfo, ToolDefinition,
-    ToolListResponse,
+    CallToolRequest, CallToolResponse, Envelope, Msg, ProgressNotification, PromptListResponse, ReloadResponse,
+    ResourceListResponse, ResourceTemplateListResponse, SdkInfo, ToolDefinition, ToolListResponse,
 };
 
 fn main() -> ExitCode {
@@ -113,7 +113,11 @@ fn handle(peer: &Arc<Peer>, envelope: Envelope, answers: &mut Vec<u8>) {
             let with_result = bridge.features.iter().any(|feature| feature == "raw-with-result");
             peer.with_result.store(with_result, Ordering::Relaxed);
         }
-        // Calls run to their end, so there is nothing to cancel; and nothing else is asked of a process with tools only.
+        // It has tools only. Saying so at once keeps the bridge from waiting for an answer.
+        Some(Msg::ListResourcesRequest(_)) => push(answers, &id, ResourceListResponse::default()),
+        Some(Msg::ListResourceTemplatesRequest(_)) => push(answers, &id, ResourceTemplateListResponse::default()),
+        Some(Msg::ListPromptsRequest(_)) => push(answers, &id, PromptListResponse::default()),
+        // Calls run to their end, so there is nothing to cancel.
         _ => {}
     }
 }
