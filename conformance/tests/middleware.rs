@@ -92,15 +92,7 @@ fn a_reload_replaces_it() {
     host.text("echo", &json!({"text": "x"}));
     assert_eq!(
         ran(&sandbox),
-        [
-            "first before",
-            "tie-two before",
-            "late before",
-            "echo",
-            "late after",
-            "tie-two after",
-            "first after"
-        ]
+        ["first before", "tie-two before", "late before", "echo", "late after", "tie-two after", "first after"]
     );
 }
 
