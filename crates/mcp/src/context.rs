@@ -1,14 +1,18 @@
 //! What a call knows about who called it, and how it reports back while it runs.
 
 use std::fmt;
+use std::future::Future;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use protomcp_types::{
-    Amount, ClientCapabilities, Implementation, Level, Progress, ProgressToken, ProtocolVersion, RawJson, RequestId,
+    Amount, ClientCapabilities, HostMethod, Implementation, Level, Progress, ProgressToken, ProtocolVersion, RawJson,
+    RequestId,
 };
 use tokio::sync::Notify;
 
+use crate::ask::{AskError, ask};
 use crate::outbox::Outbox;
 use crate::session::{Client, SessionId, Ticket};
 
@@ -22,6 +26,7 @@ struct Call {
     ticket: Ticket,
     token: Option<ProgressToken>,
     outbox: Arc<Outbox>,
+    ask_timeout: Duration,
     cancelled: AtomicBool,
     wake: Notify,
     /// The last progress that was sent.
@@ -35,6 +40,7 @@ impl Context {
         ticket: Ticket,
         token: Option<ProgressToken>,
         outbox: Arc<Outbox>,
+        ask_timeout: Duration,
     ) -> Self {
         let reached = Mutex::new(None);
         Self(Arc::new(Call {
@@ -43,6 +49,7 @@ impl Context {
             ticket,
             token,
             outbox,
+            ask_timeout,
             cancelled: AtomicBool::new(false),
             wake: Notify::new(),
             reached,
@@ -58,7 +65,7 @@ impl Context {
             capabilities: ClientCapabilities::new(),
         };
         let ticket = Ticket { number: 0, id: RequestId::from(0) };
-        Self::new(SessionId::DETACHED, Arc::new(client), ticket, None, Outbox::closed())
+        Self::new(SessionId::DETACHED, Arc::new(client), ticket, None, Outbox::closed(), Duration::ZERO)
     }
 
     /// The session that the request came from.
@@ -128,6 +135,47 @@ impl Context {
             *reached = Some(progress.progress);
             // Sent under the lock, so that two reporters cannot overtake each other.
             self.0.outbox.progress(&self.0.ticket, notification);
+        }
+    }
+
+    /// Asks the host something, within [`Limits::ask_timeout`](crate::Limits::ask_timeout): `sampling/createMessage`,
+    /// `roots/list`, `elicitation/create`, `ping`. The session of this call is asked, and no other. Dropping the future
+    /// takes the question back.
+    ///
+    /// # Errors
+    /// At once when the host does not declare that it answers such questions or owes too many answers; when it refuses
+    /// or takes too long; and when the call is cancelled or its session ends.
+    ///
+    /// # Panics
+    /// When the parameters do not serialize as an object.
+    pub fn ask<M: HostMethod>(
+        &self,
+        params: &M::Params,
+    ) -> impl Future<Output = Result<M::Result, AskError>> + Send + use<M> {
+        self.ask_within::<M>(params, self.0.ask_timeout)
+    }
+
+    /// As [`Context::ask`], with another time limit.
+    ///
+    /// # Errors
+    /// As [`Context::ask`].
+    ///
+    /// # Panics
+    /// As [`Context::ask`].
+    pub fn ask_within<M: HostMethod>(
+        &self,
+        params: &M::Params,
+        timeout: Duration,
+    ) -> impl Future<Output = Result<M::Result, AskError>> + Send + use<M> {
+        let call = &self.0;
+        let answer = ask::<M>(&call.outbox, &call.client, Some(call.ticket.clone()), params, timeout);
+        let context = self.clone();
+        async move {
+            tokio::select! {
+                biased;
+                () = context.cancelled() => Err(AskError::Gone),
+                answer = answer => answer,
+            }
         }
     }
 

@@ -59,6 +59,11 @@ pub struct Limits {
     /// Progress and log messages on their way to the host. One more is dropped, counted, and reported once there is
     /// room again.
     pub max_notices: usize,
+    /// Questions that a host has not answered. One more fails at once.
+    pub max_questions: usize,
+    /// How long a host may take to answer a question, which may mean that a person has to; see
+    /// [`crate::Context::ask`].
+    pub ask_timeout: Duration,
     /// How long calls may go on after the host has closed its end or the server was told to shut down.
     pub drain_timeout: Duration,
     /// How long a cancelled call may clean up before it is dropped. At the end of a session this is also how long it
@@ -75,6 +80,8 @@ impl Default for Limits {
             max_pending: 1024,
             max_unsent: 4096,
             max_notices: 1024,
+            max_questions: 64,
+            ask_timeout: Duration::from_secs(300),
             drain_timeout: Duration::from_secs(5),
             cancel_grace: Duration::from_secs(1),
             announce_delay: Duration::from_millis(10),

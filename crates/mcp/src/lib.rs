@@ -10,7 +10,8 @@
 //!
 //! The session is a value without I/O. The server around it decides little: it owns tasks, clock and connection. What
 //! a call reports while it runs (progress, log messages) goes through its [`Context`] and stays in front of its answer;
-//! what concerns other sessions goes through [`Sessions`].
+//! what concerns other sessions goes through [`Sessions`]. Questions for the host ([`Context::ask`]) take the same way, and
+//! their answers come back through the session.
 //!
 //! ```
 //! use protomcp_mcp::{Context, Handler, Server, ServerInfo, transport::memory};
@@ -38,6 +39,7 @@
 //! # });
 //! ```
 
+mod ask;
 mod context;
 mod handler;
 mod info;
@@ -51,6 +53,7 @@ mod service;
 mod session;
 pub mod transport;
 
+pub use ask::AskError;
 pub use context::Context;
 pub use handler::Handler;
 pub use info::{Limits, ServerInfo};

@@ -3,18 +3,21 @@
 //! Answers, progress, log messages and change notices all take the same channel, so that what a call reports stays in
 //! front of its answer. The channel itself has no bound; what goes into it has: answers by the number of pending
 //! requests, notices by a count that only goes down when the host has read them, change notices by a flag for each list,
-//! and updates of resources by the number of subscriptions.
+//! updates of resources by the number of subscriptions, and questions by a count that goes down when they are answered or
+//! their end is written.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 
-use protomcp_types::{ErrorObject, Level, Members, Notification, RawJson, method};
-use tokio::sync::mpsc;
+use protomcp_types::{Body, ErrorObject, Level, Members, Notification, Params, RawJson, method};
+use tokio::sync::{Semaphore, mpsc, oneshot};
 
+use crate::ask::Question;
+use crate::info::Limits;
 use crate::request::ServerResult;
-use crate::session::Ticket;
 use crate::session::announce::List;
 use crate::session::subscriptions::Subscriptions;
+use crate::session::{Client, Ticket};
 
 /// What a session's task is told.
 #[derive(Debug)]
@@ -27,6 +30,10 @@ pub(crate) enum Event {
     Log(Level, Notification),
     /// A list has changed.
     Changed(List),
+    /// The host is to be asked.
+    Ask(Box<Question>),
+    /// Nobody waits for the answer to this question any more.
+    Withdraw(u64),
     /// A resource has changed that the host had subscribed to.
     Updated(Arc<str>),
 }
@@ -44,11 +51,16 @@ pub(crate) struct Outbox {
     /// Whether a change notice is on its way, for each kind of list.
     changed: [AtomicBool; List::ALL.len()],
     subscriptions: Arc<Subscriptions>,
+    /// Places for open questions.
+    questions: Arc<Semaphore>,
+    last_question: AtomicU64,
+    /// Set when the host has introduced itself.
+    client: OnceLock<Arc<Client>>,
 }
 
 impl Outbox {
     pub(crate) fn new(
-        max_notices: usize,
+        limits: &Limits,
         level: Level,
         subscriptions: Arc<Subscriptions>,
     ) -> (Arc<Self>, mpsc::UnboundedReceiver<Event>) {
@@ -57,17 +69,21 @@ impl Outbox {
             events,
             level: AtomicU8::new(level as u8),
             notices: AtomicUsize::new(0),
-            max_notices,
+            max_notices: limits.max_notices,
             dropped: AtomicUsize::new(0),
             changed: List::ALL.map(|_| AtomicBool::new(false)),
             subscriptions,
+            questions: Arc::new(Semaphore::new(limits.max_questions.min(Semaphore::MAX_PERMITS))),
+            last_question: AtomicU64::new(0),
+            client: OnceLock::new(),
         };
         (Arc::new(outbox), receiver)
     }
 
     /// One that nobody reads.
     pub(crate) fn closed() -> Arc<Self> {
-        Self::new(0, Level::Emergency, Arc::new(Subscriptions::new(0))).0
+        let limits = Limits { max_notices: 0, ..Limits::default() };
+        Self::new(&limits, Level::Emergency, Arc::new(Subscriptions::new(0))).0
     }
 
     pub(crate) fn done(&self, ticket: Ticket, outcome: Option<Result<ServerResult, ErrorObject>>) {
@@ -101,6 +117,34 @@ impl Outbox {
         if let Some(uri) = self.subscriptions.changed(uri) {
             self.send(Event::Updated(uri));
         }
+    }
+
+    /// Asks the host; `None`: it owes too many answers already. When the question is dropped, so is the channel.
+    pub(crate) fn ask(
+        &self,
+        during: Option<Ticket>,
+        method: &'static str,
+        params: Params,
+    ) -> Option<(u64, oneshot::Receiver<Result<Body, ErrorObject>>)> {
+        let place = Arc::clone(&self.questions).try_acquire_owned().ok()?;
+        let number = self.last_question.fetch_add(1, Ordering::Relaxed) + 1;
+        let (answer, receiver) = oneshot::channel();
+        self.send(Event::Ask(Box::new(Question { number, during, method, params, answer, place })));
+        Some((number, receiver))
+    }
+
+    pub(crate) fn withdraw(&self, question: u64) {
+        self.send(Event::Withdraw(question));
+    }
+
+    /// The host has introduced itself.
+    pub(crate) fn introduce(&self, client: Arc<Client>) {
+        // A session is opened once.
+        drop(self.client.set(client));
+    }
+
+    pub(crate) fn client(&self) -> Option<&Arc<Client>> {
+        self.client.get()
     }
 
     pub(crate) fn set_level(&self, level: Level) {

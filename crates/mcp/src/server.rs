@@ -9,20 +9,23 @@ mod drive;
 
 use std::collections::HashMap;
 use std::fmt;
+use std::future::Future;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
-use protomcp_types::{Level, RawJson};
+use protomcp_types::{HostMethod, Level, RawJson};
 use tokio_util::sync::CancellationToken;
 
+use crate::ask::{AskError, ask};
 use crate::handler::Handler;
 use crate::info::{Limits, ServerInfo};
 use crate::outbox::Outbox;
 use crate::router::Router;
 use crate::server::drive::Driver;
 use crate::service::{Layer, Service};
-use crate::session::SessionId;
 use crate::session::announce::List;
+use crate::session::{SessionId, SessionView};
 use crate::transport::{Transport, TransportError};
 
 /// Serves a [`Service`]. Cloning is cheap; all clones serve the same sessions.
@@ -179,6 +182,43 @@ impl Sessions {
     /// succession are told together when a host does not keep up.
     pub fn resource_updated(&self, uri: &str) {
         self.each(Audience::Everyone, |outbox| outbox.updated(uri));
+    }
+
+    /// The open sessions whose hosts have introduced themselves, oldest first, with what each host can do.
+    #[must_use]
+    pub fn views(&self) -> Vec<SessionView> {
+        let view = |(id, outbox): (&SessionId, &Arc<Outbox>)| {
+            outbox.client().map(|client| SessionView { id: *id, client: Arc::clone(client) })
+        };
+        let mut views: Vec<_> = self.open().iter().filter_map(view).collect();
+        views.sort_unstable_by_key(|view| view.id);
+        views
+    }
+
+    /// Asks one host something that belongs to no call; see [`Context::ask`](crate::Context::ask).
+    ///
+    /// # Errors
+    /// As [`Context::ask`](crate::Context::ask); also when the handshake is not complete.
+    ///
+    /// # Panics
+    /// When the parameters do not serialize as an object.
+    pub fn ask<M: HostMethod>(
+        &self,
+        session: SessionId,
+        params: &M::Params,
+        timeout: Duration,
+    ) -> impl Future<Output = Result<M::Result, AskError>> + Send + use<M> {
+        let outbox = self.open().get(&session).cloned();
+        let answer = outbox.and_then(|outbox| {
+            let client = Arc::clone(outbox.client()?);
+            Some(ask::<M>(&outbox, &client, None, params, timeout))
+        });
+        async move {
+            match answer {
+                Some(answer) => answer.await,
+                None => Err(AskError::Gone),
+            }
+        }
     }
 
     /// Sends hosts a log message, if they want messages of this level.

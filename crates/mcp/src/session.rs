@@ -12,6 +12,7 @@
 //!   ping answered, rest refused        requests served                requests served, may be told of changes
 //! ```
 
+mod client;
 mod encode;
 mod outgoing;
 mod pending;
@@ -21,12 +22,11 @@ pub(crate) mod batch;
 pub(crate) mod numbers;
 pub(crate) mod subscriptions;
 
-use std::fmt;
 use std::sync::Arc;
 
 use protomcp_types::{
-    Body, ClientCapabilities, ErrorObject, Implementation, Initialize, Level, MAX_SUBSCRIBED_URI, Message, Method,
-    Notification, Params, Ping, ProgressToken, ProtocolVersion, Request, RequestId, Response, SetLevel, meta, method,
+    Body, ErrorObject, Initialize, Level, MAX_SUBSCRIBED_URI, Message, Method, Notification, Params, Ping,
+    ProgressToken, ProtocolVersion, Request, RequestId, Response, SetLevel, meta, method,
 };
 
 use crate::info::ServerInfo;
@@ -35,32 +35,9 @@ use crate::session::outgoing::Outgoing;
 use crate::session::pending::{OnSuccess, Pending};
 use crate::session::subscriptions::Subscriptions;
 
+pub use crate::session::client::{Client, SessionId, SessionView};
 pub use crate::session::outgoing::CallId;
 pub use crate::session::pending::Ticket;
-
-/// Tells the sessions of one server apart.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct SessionId(u64);
-
-/// Who is at the other end, and which revision was agreed on.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Client {
-    /// The negotiated revision.
-    pub version: ProtocolVersion,
-    /// Who the host is.
-    pub implementation: Implementation,
-    /// What it can do.
-    pub capabilities: ClientCapabilities,
-}
-
-/// What a service is told about a session.
-#[derive(Debug, Clone, PartialEq)]
-pub struct SessionView {
-    /// Which one.
-    pub id: SessionId,
-    /// With whom.
-    pub client: Arc<Client>,
-}
 
 /// One conversation with a host.
 #[derive(Debug)]
@@ -348,21 +325,4 @@ impl Session {
 
 fn too_many_subscriptions() -> ErrorObject {
     ErrorObject::internal(format!("too many subscriptions: at most {}", Session::MAX_SUBSCRIPTIONS))
-}
-
-impl SessionId {
-    /// The session of [`crate::Context::detached`].
-    pub const DETACHED: Self = Self(0);
-
-    /// The session with this number; a server counts from 1.
-    #[must_use]
-    pub fn new(number: u64) -> Self {
-        Self(number)
-    }
-}
-
-impl fmt::Display for SessionId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.0)
-    }
 }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::capability::{ClientCapabilities, ServerCapabilities};
 use crate::implementation::Implementation;
 use crate::level::Level;
-use crate::method::Method;
+use crate::method::{HostMethod, Method};
 
 /// `initialize`: the client says who it is and what it can do (MCP 2025-11-25, basic/lifecycle).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -52,6 +52,12 @@ impl Method for Ping {
     const NAME: &'static str = "ping";
     type Params = Self;
     type Result = Empty;
+}
+
+impl HostMethod for Ping {
+    fn is_answered_by(_: &Self, _: &ClientCapabilities) -> bool {
+        true
+    }
 }
 
 /// `logging/setLevel`: from which level on the client wants log messages.

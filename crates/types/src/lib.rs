@@ -25,6 +25,7 @@ mod capability;
 mod complete;
 mod content;
 mod depth;
+mod elicit;
 mod error;
 mod id;
 mod implementation;
@@ -43,6 +44,8 @@ mod progress;
 mod prompt;
 mod raw;
 mod resource;
+mod roots;
+mod sampling;
 mod tool;
 mod version;
 
@@ -51,6 +54,7 @@ pub use call::{CallTool, CallToolResult};
 pub use capability::{ClientCapabilities, ListCapability, ServerCapabilities};
 pub use complete::{Complete, CompleteArgument, CompleteContext, CompleteResult, Completion, Reference};
 pub use content::{ContentBlock, Extra};
+pub use elicit::{Elicit, ElicitAction, ElicitResult, ElicitWay};
 pub use error::{ErrorObject, code};
 pub use id::{MAX_TOKEN, ProgressToken, RequestId};
 pub use implementation::Implementation;
@@ -62,7 +66,7 @@ pub use list::{
 };
 pub use members::{MAX_MEMBERS, Members};
 pub use message::{Message, Notification, Request, Response};
-pub use method::Method;
+pub use method::{HostMethod, Method};
 pub use name::{EmptyToolName, ToolName};
 pub use output::{Output, SHARE_FROM, put_text};
 pub use params::Params;
@@ -74,5 +78,7 @@ pub use resource::{
     MAX_SUBSCRIBED_URI, ReadResource, ReadResourceResult, Resource, ResourceContents, ResourceData, ResourceTemplate,
     Subscribe, Unsubscribe,
 };
+pub use roots::{ListRoots, ListRootsResult, Root};
+pub use sampling::{CreateMessage, CreateMessageResult};
 pub use tool::{Tool, ToolAnnotations};
 pub use version::ProtocolVersion;

@@ -2,6 +2,11 @@
 
 use std::borrow::Cow;
 
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::capability::ClientCapabilities;
+
 /// Pairs the parameters of a request with the result that answers them.
 pub trait Method {
     /// The name on the wire.
@@ -10,6 +15,12 @@ pub trait Method {
     type Params;
     /// What comes back.
     type Result;
+}
+
+/// A request that a server may send to a host.
+pub trait HostMethod: Method<Params: Serialize, Result: DeserializeOwned> {
+    /// Whether a host with these capabilities answers it. One that does not must not be asked.
+    fn is_answered_by(params: &Self::Params, capabilities: &ClientCapabilities) -> bool;
 }
 
 /// The client may go on.
@@ -31,6 +42,9 @@ pub const PROMPTS_CHANGED: &str = "notifications/prompts/list_changed";
 
 /// A resource that the client has subscribed to is not what it was.
 pub const RESOURCE_UPDATED: &str = "notifications/resources/updated";
+
+/// What the user did on a web page is done.
+pub const ELICITATION_COMPLETE: &str = "notifications/elicitation/complete";
 
 /// Gives the names of the hot path without an allocation.
 pub(crate) fn intern(name: Cow<'_, str>) -> Cow<'static, str> {

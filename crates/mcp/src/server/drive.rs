@@ -4,6 +4,7 @@
 //! writes when nothing else is ready or after `BATCH` steps, so that a burst of calls leaves in one write, and it
 //! never waits for the host to read while the host has something to say.
 
+mod asking;
 mod ending;
 mod inbound;
 mod outbound;
@@ -14,11 +15,12 @@ use std::time::Instant;
 
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
-use tokio::sync::mpsc;
+use tokio::sync::{OwnedSemaphorePermit, mpsc};
 
 use crate::context::Context;
 use crate::outbox::{Event, Outbox};
 use crate::server::call::Outcome;
+use crate::server::drive::asking::OpenQuestion;
 use crate::server::drive::ending::Ending;
 use crate::server::{ServeError, Server, Sessions};
 use crate::service::Service;
@@ -51,6 +53,9 @@ pub(super) struct Driver<S: Service, Q, K> {
     unsent_notices: usize,
     /// Resources of which the host was told in these messages.
     unsent_updates: Vec<Arc<str>>,
+    /// Places of questions that were taken back in these messages.
+    unsent_places: Vec<OwnedSemaphorePermit>,
+    open_questions: Vec<OpenQuestion>,
     reading: bool,
     opened: bool,
     ending: Ending,
@@ -75,7 +80,7 @@ impl<S: Service, Q: Source, K: Sink> Driver<S, Q, K> {
         let limits = *sessions.limits();
         let session = Session::server(Arc::clone(sessions.info()), limits.max_pending);
         let subscriptions = Arc::clone(session.subscriptions());
-        let (outbox, events) = Outbox::new(limits.max_notices, Session::INITIAL_LEVEL, subscriptions);
+        let (outbox, events) = Outbox::new(&limits, Session::INITIAL_LEVEL, subscriptions);
         Self {
             service: Arc::clone(&server.service),
             id: sessions.join(&outbox),
@@ -92,6 +97,8 @@ impl<S: Service, Q: Source, K: Sink> Driver<S, Q, K> {
             unsent: 0,
             unsent_notices: 0,
             unsent_updates: Vec::new(),
+            unsent_places: Vec::new(),
+            open_questions: Vec::new(),
             reading: true,
             opened: false,
             ending: Ending::Open,
@@ -157,13 +164,11 @@ impl<S: Service, Q: Source, K: Sink> Driver<S, Q, K> {
             Step::Ended(context, outcome) => self.ended(&context, outcome).map_err(ServeError::from),
             Step::Received(Ok(Some(received))) => self.received(received).map_err(ServeError::from),
             Step::Received(Ok(None)) => {
-                self.reading = false;
-                self.drain();
+                self.stop_reading();
                 Ok(())
             }
             Step::Received(Err(error)) => {
-                self.reading = false;
-                self.drain();
+                self.stop_reading();
                 return Err(error.into());
             }
             Step::Flushed(Ok(())) => self.flushed().map_err(ServeError::from),

@@ -5,7 +5,8 @@
 //! ← {…}        the next line of the server is this one, to the byte
 //! ← [{…},{…}]  or this array, with its elements in any order
 //! · 10ms       nothing comes for so long
-//! → hello      the host shakes hands, by default in 2025-11-25 (or `→ hello 2025-03-26`)
+//! → hello      the host shakes hands, by default in 2025-11-25 (or `→ hello 2025-03-26`,
+//!              or with capabilities: `→ hello 2025-03-26 {"roots":{}}`)
 //! → end        the host closes its end
 //! ← end        the server closes its end, and is satisfied
 //! shut down    the server is told to stop
@@ -20,16 +21,18 @@ use std::time::Duration;
 
 use protomcp_mcp::transport::lines::Lines;
 use protomcp_mcp::{
-    Audience, Context, Handler, Limits, Router, ServeError, Server, ServerInfo, SessionId, SessionView, Sessions,
+    AskError, Audience, Context, Handler, Limits, Router, ServeError, Server, ServerInfo, SessionId, SessionView,
+    Sessions,
 };
 use protomcp_types::{
-    CallTool, CallToolResult, Complete, CompleteResult, Completion, ContentBlock, ErrorObject, GetPrompt,
-    GetPromptResult, Level, ListPrompts, ListPromptsResult, ListResourceTemplates, ListResourceTemplatesResult,
-    ListResources, ListResourcesResult, ListTools, ListToolsResult, Progress, Prompt, PromptArgument, PromptMessage,
-    RawJson, ReadResource, ReadResourceResult, Reference, Resource, ResourceContents, ResourceTemplate, Role,
-    ServerCapabilities, Subscribe, Tool, ToolName,
+    CallTool, CallToolResult, Complete, CompleteResult, Completion, ContentBlock, CreateMessage, Elicit, ErrorObject,
+    GetPrompt, GetPromptResult, Level, ListPrompts, ListPromptsResult, ListResourceTemplates,
+    ListResourceTemplatesResult, ListResources, ListResourcesResult, ListRoots, ListTools, ListToolsResult, Ping,
+    Progress, Prompt, PromptArgument, PromptMessage, RawJson, ReadResource, ReadResourceResult, Reference, Resource,
+    ResourceContents, ResourceTemplate, Role, ServerCapabilities, Subscribe, Tool, ToolName,
 };
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines as TextLines, ReadHalf, WriteHalf};
+use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 
@@ -79,8 +82,13 @@ impl Stage {
             .with_completions();
         let info = ServerInfo::new("stage", "1").with_instructions("Be brief.").with_capabilities(capabilities);
         let sessions = Sessions::new(info, limits);
-        let tools =
-            Arc::new(Tools { sessions: sessions.clone(), opened: 0.into(), closed: 0.into(), dropped: 0.into() });
+        let tools = Arc::new(Tools {
+            sessions: sessions.clone(),
+            opened: 0.into(),
+            closed: 0.into(),
+            dropped: 0.into(),
+            late: Arc::new(watch::Sender::new(None)),
+        });
         let server = Server::over(sessions, Router::new(Arc::clone(&tools)));
         Self { server: if in_place { server.in_place() } else { server }, tools }
     }
@@ -114,8 +122,11 @@ impl Host {
         match (what, rest) {
             ("→", "end") => self.end().await,
             ("→", hello) if hello.starts_with("hello") => {
-                let version = hello.strip_prefix("hello").unwrap().trim();
-                self.hello(if version.is_empty() { "2025-11-25" } else { version }).await;
+                let (version, capabilities) = match hello.strip_prefix("hello").unwrap().trim().split_once(' ') {
+                    Some((version, capabilities)) => (version, capabilities),
+                    None => (hello.strip_prefix("hello").unwrap().trim(), "{}"),
+                };
+                self.hello_with(if version.is_empty() { "2025-11-25" } else { version }, capabilities).await;
             }
             ("→", text) => self.send(&full(text)).await,
             ("←", "end") => {
@@ -147,8 +158,9 @@ impl Host {
         }
     }
 
-    pub(crate) async fn hello(&mut self, version: &str) {
-        self.send(&initialize(version)).await;
+    async fn hello_with(&mut self, version: &str, capabilities: &str) {
+        let hello = initialize(version).replace(r#""capabilities":{}"#, &format!(r#""capabilities":{capabilities}"#));
+        self.send(&hello).await;
         let answer = self.next().await.expect("an answer to initialize");
         assert!(answer.contains(&format!("\"protocolVersion\":\"{version}\"")), "{answer}");
         self.send(&full(r#"{"method":"notifications/initialized"}"#)).await;
@@ -223,6 +235,8 @@ pub(crate) struct Tools {
     pub(crate) closed: AtomicUsize,
     /// Calls of `wait` that were dropped before their end.
     pub(crate) dropped: AtomicUsize,
+    /// What questions came to that were asked after the answer.
+    pub(crate) late: Arc<watch::Sender<Option<AskError>>>,
 }
 
 impl Handler for Tools {
@@ -292,6 +306,38 @@ impl Handler for Tools {
             }
             // Changes a resource so many times.
             "touch" => (0..number()).for_each(|_| self.sessions.resource_updated("file:///known")),
+            // Asks the host, and says what it has answered.
+            "sample" => {
+                let message = PromptMessage::new(Role::User, RawJson::text("hi"));
+                return Ok(said(context.ask::<CreateMessage>(&CreateMessage::of([&message], 9)).await));
+            }
+            "roots" => return Ok(said(context.ask::<ListRoots>(&ListRoots::default()).await)),
+            "form" => return Ok(said(context.ask::<Elicit>(&Elicit::form("?", RawJson::EMPTY_OBJECT)).await)),
+            "page" => return Ok(said(context.ask::<Elicit>(&Elicit::url("?", "u", "7")).await)),
+            "ping" => {
+                let limit = Duration::from_millis(number() as u64);
+                return Ok(said(context.ask_within::<Ping>(&Ping {}, limit).await));
+            }
+            // Asks, and answers without waiting.
+            "ask-and-go" => {
+                let question = context.ask::<Ping>(&Ping {});
+                tokio::spawn(async move { assert_eq!(question.await, Err(AskError::Gone)) });
+            }
+            // Asks after it has answered.
+            "go-and-ask" => {
+                let late = Arc::clone(&self.late);
+                tokio::spawn(async move {
+                    sleep(Duration::from_millis(1)).await;
+                    late.send_replace(context.ask::<Ping>(&Ping {}).await.err());
+                });
+            }
+            // Asks so many times at once, and counts the questions that were too many.
+            "ask-often" => {
+                let ask = |_| context.ask_within::<Ping>(&Ping {}, Duration::from_millis(100));
+                let answers = futures_util::future::join_all((0..number()).map(ask)).await;
+                let refused = answers.iter().filter(|answer| **answer == Err(AskError::TooMany)).count();
+                return Ok(CallToolResult::text(format!("{refused} too many")));
+            }
             // Changes the list of its own session only.
             "change-mine" => self.sessions.tools_changed(Audience::Session(context.session())),
             "log" => {
@@ -365,6 +411,14 @@ impl Handler for Tools {
 
     fn session_closed(&self, _: SessionId) {
         self.closed.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+/// A result that says how a question was answered.
+fn said<T: std::fmt::Debug>(answer: Result<T, AskError>) -> CallToolResult {
+    match answer {
+        Ok(answer) => CallToolResult::text(format!("{answer:?}")),
+        Err(error) => CallToolResult::error(error.to_string()),
     }
 }
 

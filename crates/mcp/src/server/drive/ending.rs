@@ -72,6 +72,13 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         Ok(())
     }
 
+    /// Nothing more comes from the host, no answers either.
+    pub(super) fn stop_reading(&mut self) {
+        self.reading = false;
+        self.open_questions.clear();
+        self.drain();
+    }
+
     pub(super) fn drain(&mut self) {
         if self.ending == Ending::Open {
             self.ending = Ending::Draining { until: now() + self.sessions.limits().drain_timeout };

@@ -36,6 +36,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
             }
             Inbound::Opened(client, reply) => {
                 self.opened = true;
+                self.outbox.introduce(Arc::clone(&client));
                 self.service.session_opened(&SessionView { id: self.id, client });
                 return Ok((Some(reply), None));
             }
@@ -48,8 +49,11 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
                 }
             }
             Inbound::Ready => {}
-            // Nothing of ours is asked yet, and no notification of a host concerns tools.
-            Inbound::Answer { .. } | Inbound::Told(_) => {}
+            Inbound::Answer { call, outcome } => self.host_answered(call, outcome),
+            // Such as changed roots: who needs them asks for them.
+            Inbound::Told(notification) => {
+                tracing::debug!(session = %self.id, method = %notification.method, "notification ignored");
+            }
             Inbound::Ignored(why) => tracing::debug!(session = %self.id, why, "message ignored"),
         }
         Ok((None, None))
@@ -69,7 +73,8 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         }
         let client = Arc::clone(self.session.client().expect("the session lets no call through before the handshake"));
         let number = ticket.number;
-        let context = Context::new(self.id, client, ticket, progress_token, Arc::clone(&self.outbox));
+        let ask_timeout = self.sessions.limits().ask_timeout;
+        let context = Context::new(self.id, client, ticket, progress_token, Arc::clone(&self.outbox), ask_timeout);
         self.running.insert(number, context.clone());
         let grace = self.sessions.limits().cancel_grace;
         let call = call::run(Arc::clone(&self.service), request, context, grace);

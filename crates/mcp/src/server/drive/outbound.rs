@@ -38,6 +38,8 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
                 }
                 Ok(())
             }
+            Event::Ask(question) => self.ask(*question),
+            Event::Withdraw(number) => self.withdraw(number),
             Event::Updated(uri) => self.updated(uri),
         }
     }
@@ -52,6 +54,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
 
     fn done(&mut self, ticket: &Ticket, outcome: Outcome) -> Result<(), TransportError> {
         self.running.remove(&ticket.number);
+        self.withdraw_all_of(ticket.number)?;
         // A call that was dropped was cancelled: by the host, which wants no answer (the session knows), or by the end.
         let reply = self.session.reply(ticket, outcome.unwrap_or_else(|| Err(shutting_down())));
         self.answer(ticket, reply)
@@ -98,6 +101,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
 
     pub(super) fn flushed(&mut self) -> Result<(), TransportError> {
         self.unsent = 0;
+        self.unsent_places.clear();
         self.outbox.make_room(std::mem::take(&mut self.unsent_notices));
         for uri in std::mem::take(&mut self.unsent_updates) {
             let again = self.session.subscriptions().flushed(&uri);

@@ -1,0 +1,97 @@
+//! Asking the host: requests of the server, from the question to the answer (MCP 2025-11-25, client/sampling,
+//! client/roots, client/elicitation).
+//!
+//! A question goes to one session, the one of the call that asks, and to no other. Whoever asks waits; who does not
+//! wait any more has dropped the future, and the host is told so. The session's task keeps the open questions
+//! (`server/drive/asking`).
+
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use protomcp_types::{Body, ErrorObject, HostMethod, Params};
+use tokio::sync::{OwnedSemaphorePermit, oneshot};
+
+use crate::outbox::Outbox;
+use crate::session::{Client, Ticket};
+
+/// Why there is no answer.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum AskError {
+    /// The host does not know this kind of question; it was not asked.
+    #[error("the host does not support {0}")]
+    NotSupported(&'static str),
+    /// The host, or its user, has refused.
+    #[error("the host refused: {0}")]
+    Refused(ErrorObject),
+    /// The host has answered with something else.
+    #[error("the host's answer cannot be read: {0}")]
+    Unreadable(String),
+    /// The session is over, or the call that asks is answered or cancelled.
+    #[error("nobody is there to be asked any more")]
+    Gone,
+    /// The host took too long, and was told that nobody waits any more.
+    #[error("the host did not answer within {0:?}")]
+    TimedOut(Duration),
+    /// The host has not answered so many questions that it gets no more.
+    #[error("too many questions wait for the host's answer")]
+    TooMany,
+}
+
+/// A question on its way to the session's task.
+#[derive(Debug)]
+pub(crate) struct Question {
+    /// Tells the questions of a session apart.
+    pub(crate) number: u64,
+    /// The request that asks, if one does.
+    pub(crate) during: Option<Ticket>,
+    pub(crate) method: &'static str,
+    pub(crate) params: Params,
+    pub(crate) answer: oneshot::Sender<Result<Body, ErrorObject>>,
+    /// Open questions are counted by these.
+    pub(crate) place: OwnedSemaphorePermit,
+}
+
+/// A question that was asked. Dropping it takes the question back.
+struct Asked {
+    number: u64,
+    answer: oneshot::Receiver<Result<Body, ErrorObject>>,
+    outbox: Arc<Outbox>,
+}
+
+impl Drop for Asked {
+    fn drop(&mut self) {
+        // Without effect when the answer is there.
+        self.outbox.withdraw(self.number);
+    }
+}
+
+/// Asks the host behind an outbox.
+///
+/// # Panics
+/// When the parameters do not serialize as an object.
+pub(crate) fn ask<M: HostMethod>(
+    outbox: &Arc<Outbox>,
+    client: &Client,
+    during: Option<Ticket>,
+    params: &M::Params,
+    timeout: Duration,
+) -> impl Future<Output = Result<M::Result, AskError>> + Send + use<M> {
+    let asked = if M::is_answered_by(params, &client.capabilities) {
+        let params = Params::of(params).expect("the parameters of a method are an object");
+        let asked = outbox.ask(during, M::NAME, params);
+        asked.map(|(number, answer)| Asked { number, answer, outbox: Arc::clone(outbox) }).ok_or(AskError::TooMany)
+    } else {
+        Err(AskError::NotSupported(M::NAME))
+    };
+    async move {
+        let mut asked = asked?;
+        match tokio::time::timeout(timeout, &mut asked.answer).await {
+            Ok(Ok(Ok(result))) => result.into_raw().to().map_err(|error| AskError::Unreadable(error.to_string())),
+            Ok(Ok(Err(error))) => Err(AskError::Refused(error)),
+            Ok(Err(_)) => Err(AskError::Gone),
+            Err(_) => Err(AskError::TimedOut(timeout)),
+        }
+    }
+}

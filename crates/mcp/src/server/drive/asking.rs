@@ -1,0 +1,77 @@
+//! What the host was asked and has not answered.
+
+use protomcp_types::{Body, ErrorObject, Method, Ping};
+
+use crate::ask::Question;
+use crate::server::drive::Driver;
+use crate::service::Service;
+use crate::session::CallId;
+use crate::transport::{Sink, TransportError};
+
+impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
+    pub(super) fn ask(&mut self, question: Question) -> Result<(), TransportError> {
+        let may_ask = match &question.during {
+            Some(ticket) => self.session.is_pending(ticket),
+            // MCP 2025-11-25, basic/lifecycle: before the handshake is complete only pings are for sure.
+            None => self.session.is_ready() || self.opened && question.method == Ping::NAME,
+        };
+        // A host that has closed its end cannot answer. Dropping the question tells who asks.
+        if !may_ask || !self.reading || question.answer.is_closed() {
+            return Ok(());
+        }
+        let Question { number, during, method, params, answer, place } = question;
+        let (call, message) = self.session.call(method, params);
+        self.open_questions.push(OpenQuestion {
+            call,
+            number,
+            during: during.map(|ticket| ticket.number),
+            answer,
+            place,
+        });
+        self.send(message)
+    }
+
+    pub(super) fn host_answered(&mut self, call: CallId, outcome: Result<Body, ErrorObject>) {
+        if let Some(index) = self.open_questions.iter().position(|open| open.call == call) {
+            // Who asked may have gone this very moment.
+            drop(self.open_questions.swap_remove(index).answer.send(outcome));
+        }
+    }
+
+    /// Nobody waits for the answer any more.
+    pub(super) fn withdraw(&mut self, number: u64) -> Result<(), TransportError> {
+        match self.open_questions.iter().position(|open| open.number == number) {
+            Some(index) => self.take_back(index),
+            None => Ok(()),
+        }
+    }
+
+    /// A request was answered: what it asked on the way is of no use any more.
+    pub(super) fn withdraw_all_of(&mut self, request: u64) -> Result<(), TransportError> {
+        while let Some(index) = self.open_questions.iter().position(|open| open.during == Some(request)) {
+            self.take_back(index)?;
+        }
+        Ok(())
+    }
+
+    fn take_back(&mut self, index: usize) -> Result<(), TransportError> {
+        let open = self.open_questions.swap_remove(index);
+        // The question and its end may not be written yet: the place is free when they are, lest they pile up.
+        self.unsent_places.push(open.place);
+        match self.session.abandon(open.call) {
+            Some(notification) => self.send(notification),
+            None => Ok(()),
+        }
+    }
+}
+
+/// A question that waits for the host. There are few at a time, so they are searched one by one.
+#[derive(Debug)]
+pub(super) struct OpenQuestion {
+    call: CallId,
+    number: u64,
+    /// The number of the request that asks.
+    during: Option<u64>,
+    answer: tokio::sync::oneshot::Sender<Result<Body, ErrorObject>>,
+    place: tokio::sync::OwnedSemaphorePermit,
+}

@@ -1,0 +1,176 @@
+//! Asking the host's user.
+
+use serde::{Deserialize, Serialize};
+
+use crate::capability::ClientCapabilities;
+use crate::method::{HostMethod, Method};
+use crate::raw::RawJson;
+
+/// `elicitation/create` (MCP 2025-11-25, client/elicitation); since 2025-06-18.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Wire", into = "Wire")]
+pub struct Elicit {
+    /// What the user is asked.
+    pub message: String,
+    /// How the user answers.
+    pub way: ElicitWay,
+    /// For programs.
+    pub meta: Option<RawJson>,
+}
+
+/// How a user answers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ElicitWay {
+    /// In a form of the host.
+    Form {
+        /// The JSON Schema of the form, a flat object.
+        requested_schema: RawJson,
+    },
+    /// On a web page, which the host does not see into; since 2025-11-25.
+    Url {
+        /// The page.
+        url: String,
+        /// Under which its end is told.
+        elicitation_id: String,
+    },
+}
+
+/// The answer to [`Elicit`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ElicitResult {
+    /// What the user did.
+    pub action: ElicitAction,
+    /// What the user filled in, an object; only of an accepted form.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub content: Option<RawJson>,
+    /// For programs.
+    #[serde(default, rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<RawJson>,
+}
+
+/// What a user did with a question.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ElicitAction {
+    /// Answered it, or agreed to open the page.
+    Accept,
+    /// Said no.
+    Decline,
+    /// Put it away.
+    Cancel,
+}
+
+impl Elicit {
+    /// A form with this schema.
+    #[must_use]
+    pub fn form(message: impl Into<String>, requested_schema: RawJson) -> Self {
+        Self { message: message.into(), way: ElicitWay::Form { requested_schema }, meta: None }
+    }
+
+    /// A web page.
+    #[must_use]
+    pub fn url(message: impl Into<String>, url: impl Into<String>, elicitation_id: impl Into<String>) -> Self {
+        let way = ElicitWay::Url { url: url.into(), elicitation_id: elicitation_id.into() };
+        Self { message: message.into(), way, meta: None }
+    }
+}
+
+impl Method for Elicit {
+    const NAME: &'static str = "elicitation/create";
+    type Params = Self;
+    type Result = ElicitResult;
+}
+
+impl HostMethod for Elicit {
+    fn is_answered_by(params: &Self, capabilities: &ClientCapabilities) -> bool {
+        match params.way {
+            ElicitWay::Form { .. } => capabilities.has_form_elicitation(),
+            ElicitWay::Url { .. } => capabilities.has_url_elicitation(),
+        }
+    }
+}
+
+/// As it is written. A form has no `mode`, which every revision understands.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Wire {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    mode: Option<String>,
+    message: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    requested_schema: Option<RawJson>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    url: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    elicitation_id: Option<String>,
+    #[serde(default, rename = "_meta", skip_serializing_if = "Option::is_none")]
+    meta: Option<RawJson>,
+}
+
+impl From<Elicit> for Wire {
+    fn from(Elicit { message, way, meta }: Elicit) -> Self {
+        let wire = Self { mode: None, message, requested_schema: None, url: None, elicitation_id: None, meta };
+        match way {
+            ElicitWay::Form { requested_schema } => Self { requested_schema: Some(requested_schema), ..wire },
+            ElicitWay::Url { url, elicitation_id } => {
+                Self { mode: Some("url".into()), url: Some(url), elicitation_id: Some(elicitation_id), ..wire }
+            }
+        }
+    }
+}
+
+impl TryFrom<Wire> for Elicit {
+    type Error = &'static str;
+
+    fn try_from(wire: Wire) -> Result<Self, &'static str> {
+        let way = match wire.mode.as_deref() {
+            None | Some("form") => {
+                ElicitWay::Form { requested_schema: wire.requested_schema.ok_or("requestedSchema is missing")? }
+            }
+            Some("url") => ElicitWay::Url {
+                url: wire.url.ok_or("url is missing")?,
+                elicitation_id: wire.elicitation_id.ok_or("elicitationId is missing")?,
+            },
+            Some(_) => return Err("the mode is neither form nor url"),
+        };
+        Ok(Self { message: wire.message, way, meta: wire.meta })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn forms_and_pages_are_told_apart() {
+        let form = Elicit::form("who?", RawJson::parse(r#"{"type":"object"}"#).unwrap());
+        let page = Elicit::url("log in", "https://a/b", "7");
+        for (elicit, text) in [
+            (&form, r#"{"message":"who?","requestedSchema":{"type":"object"}}"#),
+            (&page, r#"{"mode":"url","message":"log in","url":"https://a/b","elicitationId":"7"}"#),
+        ] {
+            assert_eq!(serde_json::to_string(elicit).unwrap(), text);
+            assert_eq!(&serde_json::from_str::<Elicit>(text).unwrap(), elicit);
+        }
+        let explicit = r#"{"mode":"form","message":"who?","requestedSchema":{"type":"object"}}"#;
+        assert_eq!(serde_json::from_str::<Elicit>(explicit).unwrap(), form);
+        for bad in [r#"{"message":""}"#, r#"{"mode":"url","message":""}"#, r#"{"mode":"x","message":""}"#] {
+            assert!(serde_json::from_str::<Elicit>(bad).is_err(), "{bad}");
+        }
+        let pages_only = serde_json::from_str(r#"{"elicitation":{"url":{}}}"#).unwrap();
+        assert!(Elicit::is_answered_by(&page, &pages_only) && !Elicit::is_answered_by(&form, &pages_only));
+    }
+
+    #[test]
+    fn users_may_say_no() {
+        for (text, action) in [
+            (r#"{"action":"accept","content":{"a":1}}"#, ElicitAction::Accept),
+            (r#"{"action":"decline"}"#, ElicitAction::Decline),
+            (r#"{"action":"cancel"}"#, ElicitAction::Cancel),
+        ] {
+            let result: ElicitResult = serde_json::from_str(text).unwrap();
+            assert_eq!(result.action, action);
+            assert_eq!(serde_json::to_string(&result).unwrap(), text);
+        }
+    }
+}
