@@ -28,6 +28,8 @@ pub(crate) enum Event {
     Progress(Ticket, Notification),
     /// Somebody wants the host to know something.
     Log(Level, Notification),
+    /// The host is to know something else, once the handshake is complete.
+    Notice(Notification),
     /// A list has changed.
     Changed(List),
     /// The host is to be asked.
@@ -99,6 +101,12 @@ impl Outbox {
     pub(crate) fn log(&self, level: Level, logger: Option<&str>, data: &RawJson) {
         if level as u8 >= self.level.load(Ordering::Relaxed) && self.room() {
             self.send(Event::Log(level, log_message(level, logger, data)));
+        }
+    }
+
+    pub(crate) fn notice(&self, notification: Notification) {
+        if self.room() {
+            self.send(Event::Notice(notification));
         }
     }
 

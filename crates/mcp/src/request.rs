@@ -6,10 +6,11 @@
 use std::borrow::Cow;
 
 use protomcp_types::{
-    Body, CallTool, CallToolResult, Complete, CompleteResult, ErrorObject, GetPrompt, GetPromptResult, ListPrompts,
-    ListPromptsResult, ListResourceTemplates, ListResourceTemplatesResult, ListResources, ListResourcesResult,
-    ListTools, ListToolsResult, Method, Params, RawJson, ReadResource, ReadResourceResult, ServerCapabilities,
-    Subscribe, Unsubscribe,
+    Body, CallTool, CallToolResult, CancelTask, Complete, CompleteResult, CreateTaskResult, ErrorObject, GetPrompt,
+    GetPromptResult, GetTask, GetTaskPayload, ListPrompts, ListPromptsResult, ListResourceTemplates,
+    ListResourceTemplatesResult, ListResources, ListResourcesResult, ListTasks, ListTasksResult, ListTools,
+    ListToolsResult, Method, Params, RawJson, ReadResource, ReadResourceResult, ServerCapabilities, Subscribe, Task,
+    Unsubscribe,
 };
 
 /// A request that the session does not answer by itself.
@@ -17,7 +18,7 @@ use protomcp_types::{
 pub enum ServerRequest {
     /// `tools/list`
     ListTools(ListTools),
-    /// `tools/call`
+    /// `tools/call`. With `task` only when the host may ask for one, and then answered by [`ServerResult::CreateTask`].
     CallTool(CallTool),
     /// `resources/list`
     ListResources(ListResources),
@@ -35,6 +36,14 @@ pub enum ServerRequest {
     GetPrompt(GetPrompt),
     /// `completion/complete`
     Complete(Complete),
+    /// `tasks/get`
+    GetTask(GetTask),
+    /// `tasks/result`
+    GetTaskPayload(GetTaskPayload),
+    /// `tasks/list`
+    ListTasks(ListTasks),
+    /// `tasks/cancel`
+    CancelTask(CancelTask),
     /// Any other method.
     Other {
         /// Its name.
@@ -63,6 +72,12 @@ pub enum ServerResult {
     GetPrompt(GetPromptResult),
     /// Answers `completion/complete`.
     Complete(CompleteResult),
+    /// Answers a `tools/call` that goes on as a task.
+    CreateTask(CreateTaskResult),
+    /// Answers `tasks/get` and `tasks/cancel`.
+    Task(Task),
+    /// Answers `tasks/list`.
+    ListTasks(ListTasksResult),
     /// `{}`
     Empty,
     /// Any other object.
@@ -86,6 +101,10 @@ impl ServerRequest {
             ListPrompts::NAME => params.try_into().map(Self::ListPrompts),
             GetPrompt::NAME => params.try_into().map(Self::GetPrompt),
             Complete::NAME => params.try_into().map(Self::Complete),
+            GetTask::NAME => params.try_into().map(Self::GetTask),
+            GetTaskPayload::NAME => params.try_into().map(Self::GetTaskPayload),
+            ListTasks::NAME => params.try_into().map(Self::ListTasks),
+            CancelTask::NAME => params.try_into().map(Self::CancelTask),
             _ => Ok(Self::Other { method, params }),
         }
     }
@@ -100,6 +119,9 @@ impl ServerRequest {
             Subscribe::NAME | Unsubscribe::NAME => capabilities.resources.is_some_and(|can| can.subscribe),
             ListPrompts::NAME | GetPrompt::NAME => capabilities.prompts.is_some(),
             Complete::NAME => capabilities.completions.is_some(),
+            GetTask::NAME | GetTaskPayload::NAME => capabilities.tasks.is_some(),
+            ListTasks::NAME => capabilities.tasks.is_some_and(|can| can.list.is_some()),
+            CancelTask::NAME => capabilities.tasks.is_some_and(|can| can.cancel.is_some()),
             _ => true,
         }
     }
@@ -118,6 +140,10 @@ impl ServerRequest {
             Self::ListPrompts(_) => ListPrompts::NAME,
             Self::GetPrompt(_) => GetPrompt::NAME,
             Self::Complete(_) => Complete::NAME,
+            Self::GetTask(_) => GetTask::NAME,
+            Self::GetTaskPayload(_) => GetTaskPayload::NAME,
+            Self::ListTasks(_) => ListTasks::NAME,
+            Self::CancelTask(_) => CancelTask::NAME,
             Self::Other { method, .. } => method,
         }
     }
@@ -136,6 +162,10 @@ impl ServerRequest {
             | Self::ListPrompts(_)
             | Self::GetPrompt(_)
             | Self::Complete(_)
+            | Self::GetTask(_)
+            | Self::GetTaskPayload(_)
+            | Self::ListTasks(_)
+            | Self::CancelTask(_)
             | Self::Other { .. } => None,
         }
     }
@@ -154,6 +184,10 @@ impl ServerRequest {
             Self::ListPrompts(request) => request.meta.as_ref(),
             Self::GetPrompt(request) => request.meta.as_ref(),
             Self::Complete(request) => request.meta.as_ref(),
+            Self::GetTask(request) => request.meta.as_ref(),
+            Self::GetTaskPayload(request) => request.meta.as_ref(),
+            Self::ListTasks(request) => request.meta.as_ref(),
+            Self::CancelTask(request) => request.meta.as_ref(),
             Self::Other { params, .. } => params.member("_meta"),
         }
     }
@@ -178,4 +212,7 @@ from_results!(
     ListPrompts(ListPromptsResult),
     GetPrompt(GetPromptResult),
     Complete(CompleteResult),
+    CreateTask(CreateTaskResult),
+    Task(Task),
+    ListTasks(ListTasksResult),
 );

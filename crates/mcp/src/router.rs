@@ -1,6 +1,6 @@
 //! The single match from a request to the handler's method.
 
-use protomcp_types::{CallToolResult, ErrorObject};
+use protomcp_types::{CallToolResult, ErrorObject, meta};
 
 use crate::context::Context;
 use crate::handler::Handler;
@@ -29,6 +29,9 @@ impl<H: Handler> Service for Router<H> {
     async fn call(&self, request: ServerRequest, context: Context) -> Result<ServerResult, ErrorObject> {
         match request {
             ServerRequest::ListTools(request) => self.0.list_tools(request, context).await.map(ServerResult::ListTools),
+            ServerRequest::CallTool(call) if call.task.is_some() => {
+                self.0.call_tool_as_task(call, context).await.map(Into::into)
+            }
             ServerRequest::CallTool(call) => {
                 let name = call.name.clone();
                 match panic_as_value(|| self.0.call_tool(call, context)).await {
@@ -51,6 +54,17 @@ impl<H: Handler> Service for Router<H> {
             ServerRequest::ListPrompts(request) => self.0.list_prompts(request, context).await.map(Into::into),
             ServerRequest::GetPrompt(request) => self.0.get_prompt(request, context).await.map(Into::into),
             ServerRequest::Complete(request) => self.0.complete(request, context).await.map(Into::into),
+            ServerRequest::GetTask(request) => self.0.get_task(request, context).await.map(Into::into),
+            ServerRequest::GetTaskPayload(request) => {
+                let task = request.task_id.clone();
+                let result = self.0.task_result(request, context).await;
+                result.map(|mut result| {
+                    result.meta = Some(meta::with_related_task(result.meta.as_ref(), &task));
+                    result.into()
+                })
+            }
+            ServerRequest::ListTasks(request) => self.0.list_tasks(request, context).await.map(Into::into),
+            ServerRequest::CancelTask(request) => self.0.cancel_task(request, context).await.map(Into::into),
             ServerRequest::Other { method, params: _ } => Err(ErrorObject::method_not_found(&method)),
         }
     }

@@ -26,7 +26,7 @@ use std::sync::Arc;
 
 use protomcp_types::{
     Body, ErrorObject, Initialize, Level, MAX_SUBSCRIBED_URI, Message, Method, Notification, Params, Ping,
-    ProgressToken, ProtocolVersion, Request, RequestId, Response, SetLevel, meta, method,
+    ProgressToken, ProtocolVersion, Request, RequestId, Response, ServerCapabilities, SetLevel, meta, method,
 };
 
 use crate::info::ServerInfo;
@@ -43,6 +43,8 @@ pub use crate::session::pending::Ticket;
 #[derive(Debug)]
 pub struct Session {
     info: Arc<ServerInfo>,
+    /// What the server can do in the negotiated revision.
+    offered: ServerCapabilities,
     lifecycle: Lifecycle,
     pending: Pending,
     outgoing: Outgoing,
@@ -100,6 +102,7 @@ impl Session {
     #[must_use]
     pub fn server(info: Arc<ServerInfo>, max_pending: usize) -> Self {
         Self {
+            offered: info.capabilities.clone(),
             info,
             lifecycle: Lifecycle::Fresh,
             pending: Pending::new(max_pending),
@@ -234,11 +237,9 @@ impl Session {
             _ if self.client().is_none() => {
                 Err(ErrorObject::invalid_request(format!("method {method:?} is invalid during session initialization")))
             }
-            SetLevel::NAME if self.info.capabilities.logging.is_some() => self.set_level(&params),
+            SetLevel::NAME if self.offered.logging.is_some() => self.set_level(&params),
             SetLevel::NAME => Err(ErrorObject::method_not_found(&method)),
-            method if !ServerRequest::is_offered(method, &self.info.capabilities) => {
-                Err(ErrorObject::method_not_found(method))
-            }
+            method if !ServerRequest::is_offered(method, &self.offered) => Err(ErrorObject::method_not_found(method)),
             _ => match ServerRequest::read(method, params) {
                 Ok(request) => return self.call_service(id, request),
                 Err(error) => Err(error),
@@ -247,7 +248,11 @@ impl Session {
         Inbound::Reply(Response { id: Some(id), outcome: answer }.into())
     }
 
-    fn call_service(&mut self, id: RequestId, request: ServerRequest) -> Inbound {
+    fn call_service(&mut self, id: RequestId, mut request: ServerRequest) -> Inbound {
+        if let ServerRequest::CallTool(call) = &mut request {
+            // Where no call can be a task, wishing for one means nothing (MCP 2025-11-25, basic/utilities/tasks).
+            call.task.take_if(|_| !self.offered.tasks.is_some_and(|can| can.has_tool_calls()));
+        }
         let then = match self.on_success(&request) {
             Ok(then) => then,
             Err(error) => return Inbound::Reply(Message::error(Some(id), error)),
@@ -270,7 +275,19 @@ impl Session {
             }
             ServerRequest::Subscribe(request) => Ok(OnSuccess::Subscribe(request.uri.clone())),
             ServerRequest::Unsubscribe(request) => Ok(OnSuccess::Unsubscribe(request.uri.clone())),
-            _ => Ok(OnSuccess::Nothing),
+            ServerRequest::ListTools(_)
+            | ServerRequest::CallTool(_)
+            | ServerRequest::ListResources(_)
+            | ServerRequest::ListResourceTemplates(_)
+            | ServerRequest::ReadResource(_)
+            | ServerRequest::ListPrompts(_)
+            | ServerRequest::GetPrompt(_)
+            | ServerRequest::Complete(_)
+            | ServerRequest::GetTask(_)
+            | ServerRequest::GetTaskPayload(_)
+            | ServerRequest::ListTasks(_)
+            | ServerRequest::CancelTask(_)
+            | ServerRequest::Other { .. } => Ok(OnSuccess::Nothing),
         }
     }
 
@@ -288,7 +305,10 @@ impl Session {
         let version = ProtocolVersion::negotiate(&protocol_version);
         let client = Arc::new(Client { version, implementation: client_info, capabilities });
         self.lifecycle = Lifecycle::Introduced(Arc::clone(&client));
-        Ok((client, encode::initialize(&self.info, version)))
+        if !version.has_tasks() {
+            self.offered.tasks = None;
+        }
+        Ok((client, encode::initialize(&self.info, &self.offered, version)))
     }
 
     fn set_level(&mut self, params: &Params) -> Result<Body, ErrorObject> {

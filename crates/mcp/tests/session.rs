@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use protomcp_mcp::{Inbound, ServerInfo, ServerResult, Session, Ticket};
 use protomcp_types::{
     Body, CallToolResult, ErrorObject, Incoming, Members, Message, Params, ProtocolVersion, RawJson, RequestId,
-    ServerCapabilities, code,
+    ServerCapabilities, TasksCapability, code,
 };
 
 fn message(text: &str) -> Message {
@@ -25,7 +25,7 @@ fn ready(max_pending: usize) -> Session {
 fn session(capabilities: ServerCapabilities, max_pending: usize) -> Session {
     let info = ServerInfo::new("test", "1").with_capabilities(capabilities);
     let mut session = Session::server(Arc::new(info), max_pending);
-    let hello = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{"roots":{}},"clientInfo":{"name":"host"}}}"#;
+    let hello = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"roots":{}},"clientInfo":{"name":"host"}}}"#;
     assert!(matches!(session.receive(message(hello)), Inbound::Opened(..)));
     assert!(!session.is_ready());
     let initialized = Message::notification("notifications/initialized", Params::Absent);
@@ -51,7 +51,7 @@ fn cancel(id: &RequestId) -> Message {
 fn the_client_is_known_after_the_handshake() {
     let session = ready(1);
     let client = session.client().unwrap();
-    assert_eq!(client.version, ProtocolVersion::V2025_06_18);
+    assert_eq!(client.version, ProtocolVersion::V2025_11_25);
     assert_eq!(client.implementation.name, "host");
     assert!(client.capabilities.has_roots());
 }
@@ -83,10 +83,13 @@ fn what_the_server_does_not_offer_is_not_there() {
         ("prompts/list", "prompts"),
         ("prompts/get", "prompts"),
         ("completion/complete", "completions"),
+        ("tasks/get", "tasks"),
+        ("tasks/result", "tasks"),
+        ("tasks/list", "tasks.list"),
+        ("tasks/cancel", "tasks.cancel"),
     ] {
-        let all = || ServerCapabilities::default().with_tools().with_prompts().with_completions();
-        let params =
-            r#"{"name":"a","uri":"a","ref":{"type":"ref/prompt","name":"a"},"argument":{"name":"a","value":""}}"#;
+        let all = || ServerCapabilities::default().with_tools().with_prompts().with_completions().with_tasks();
+        let params = r#"{"name":"a","uri":"a","taskId":"a","ref":{"type":"ref/prompt","name":"a"},"argument":{"name":"a","value":""}}"#;
         let params = || Params::of(&RawJson::parse(params).unwrap()).unwrap();
         let mut with = all().with_resources(true, true);
         let mut session = session(with.clone(), 1);
@@ -97,6 +100,9 @@ fn what_the_server_does_not_offer_is_not_there() {
             "resources" => with.resources = None,
             "resources.subscribe" => with = with.with_resources(false, true),
             "prompts" => with.prompts = None,
+            "tasks" => with.tasks = None,
+            "tasks.list" => with.tasks = Some(TasksCapability { list: None, ..TasksCapability::ALL }),
+            "tasks.cancel" => with.tasks = Some(TasksCapability { cancel: None, ..TasksCapability::ALL }),
             _ => with.completions = None,
         }
         let mut session = self::session(with, 1);

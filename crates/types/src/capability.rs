@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::initialize::Empty;
 use crate::members::Members;
 use crate::raw::{Kind, RawJson};
 
@@ -77,9 +78,9 @@ pub struct ServerCapabilities {
     /// It has tools.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tools: Option<ListCapability>,
-    /// Tasks of 2025-11-25.
+    /// Calls can go on as tasks; 2025-11-25 only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tasks: Option<RawJson>,
+    pub tasks: Option<TasksCapability>,
     /// Whatever else, by name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub experimental: Option<RawJson>,
@@ -97,7 +98,59 @@ pub struct ListCapability {
     pub subscribe: bool,
 }
 
+/// What a server can do with tasks (MCP 2025-11-25, basic/utilities/tasks, capabilities).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct TasksCapability {
+    /// It lists them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub list: Option<Empty>,
+    /// It cancels them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cancel: Option<Empty>,
+    /// Which requests can become one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requests: Option<TaskRequests>,
+}
+
+/// Which requests can become tasks, by kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct TaskRequests {
+    /// Those about tools.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tools: Option<TaskTools>,
+}
+
+/// Which requests about tools can become tasks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct TaskTools {
+    /// `tools/call`
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call: Option<Empty>,
+}
+
+impl TasksCapability {
+    /// Everything.
+    pub const ALL: Self = Self {
+        list: Some(Empty {}),
+        cancel: Some(Empty {}),
+        requests: Some(TaskRequests { tools: Some(TaskTools { call: Some(Empty {}) }) }),
+    };
+
+    /// Whether `tools/call` can become a task.
+    #[must_use]
+    pub fn has_tool_calls(&self) -> bool {
+        self.requests.and_then(|requests| requests.tools).is_some_and(|tools| tools.call.is_some())
+    }
+}
+
 impl ServerCapabilities {
+    /// Adds tool calls as tasks, which can be listed and cancelled.
+    #[must_use]
+    pub fn with_tasks(mut self) -> Self {
+        self.tasks = Some(TasksCapability::ALL);
+        self
+    }
+
     /// Adds tools that can change.
     #[must_use]
     pub fn with_tools(mut self) -> Self {
@@ -167,10 +220,11 @@ mod tests {
             serde_json::to_string(&ServerCapabilities::default().with_tools().with_logging()).unwrap(),
             r#"{"logging":{},"tools":{"listChanged":true}}"#
         );
-        let all = ServerCapabilities::default().with_prompts().with_resources(true, false).with_completions();
+        let all =
+            ServerCapabilities::default().with_prompts().with_resources(true, false).with_completions().with_tasks();
         assert_eq!(
             serde_json::to_string(&all).unwrap(),
-            r#"{"completions":{},"prompts":{"listChanged":true},"resources":{"subscribe":true}}"#
+            r#"{"completions":{},"prompts":{"listChanged":true},"resources":{"subscribe":true},"tasks":{"list":{},"cancel":{},"requests":{"tools":{"call":{}}}}}"#
         );
     }
 }

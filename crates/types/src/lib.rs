@@ -46,12 +46,15 @@ mod raw;
 mod resource;
 mod roots;
 mod sampling;
+mod task;
 mod tool;
 mod version;
 
 pub use body::{Body, ObjectWriter};
 pub use call::{CallTool, CallToolResult};
-pub use capability::{ClientCapabilities, ListCapability, ServerCapabilities};
+pub use capability::{
+    ClientCapabilities, ListCapability, ServerCapabilities, TaskRequests, TaskTools, TasksCapability,
+};
 pub use complete::{Complete, CompleteArgument, CompleteContext, CompleteResult, Completion, Reference};
 pub use content::{ContentBlock, Extra};
 pub use elicit::{Elicit, ElicitAction, ElicitResult, ElicitWay};
@@ -62,7 +65,7 @@ pub use initialize::{Empty, Initialize, InitializeResult, Ping, SetLevel};
 pub use level::Level;
 pub use list::{
     ListPrompts, ListPromptsResult, ListResourceTemplates, ListResourceTemplatesResult, ListResources,
-    ListResourcesResult, ListTools, ListToolsResult, array,
+    ListResourcesResult, ListTasks, ListTasksResult, ListTools, ListToolsResult, array,
 };
 pub use members::{MAX_MEMBERS, Members};
 pub use message::{Message, Notification, Request, Response};
@@ -80,5 +83,6 @@ pub use resource::{
 };
 pub use roots::{ListRoots, ListRootsResult, Root};
 pub use sampling::{CreateMessage, CreateMessageResult};
+pub use task::{CancelTask, CreateTaskResult, GetTask, GetTaskPayload, Task, TaskStatus, timestamp};
 pub use tool::{Tool, ToolAnnotations};
 pub use version::ProtocolVersion;

@@ -99,6 +99,7 @@ list!(
     ListResourceTemplatesResult { resource_templates: "crate::ResourceTemplate" }
 );
 list!(ListPrompts = "prompts/list", "the prompts", ListPromptsResult { prompts: "crate::Prompt" });
+list!(ListTasks = "tasks/list", "the tasks that a host has begun", ListTasksResult { tasks: "crate::Task" });
 
 #[cfg(test)]
 mod tests {

@@ -46,6 +46,9 @@ pub const RESOURCE_UPDATED: &str = "notifications/resources/updated";
 /// What the user did on a web page is done.
 pub const ELICITATION_COMPLETE: &str = "notifications/elicitation/complete";
 
+/// A task is not what it was.
+pub const TASK_STATUS: &str = "notifications/tasks/status";
+
 /// Gives the names of the hot path without an allocation.
 pub(crate) fn intern(name: Cow<'_, str>) -> Cow<'static, str> {
     const KNOWN: [&str; 9] =

@@ -86,6 +86,12 @@ impl ProtocolVersion {
         self >= Self::V2025_11_25
     }
 
+    /// Whether calls can go on as tasks of the core protocol.
+    #[must_use]
+    pub fn has_tasks(self) -> bool {
+        self == Self::V2025_11_25
+    }
+
     /// Whether each result says its `resultType`.
     #[must_use]
     pub fn has_result_type(self) -> bool {

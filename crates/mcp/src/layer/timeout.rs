@@ -41,7 +41,12 @@ impl<S: Service> Layer<S> for TimeoutLayer {
 
 impl<S: Service> Service for Timeout<S> {
     async fn call(&self, request: ServerRequest, context: Context) -> Result<ServerResult, ErrorObject> {
-        let (tool, method) = (request.tool().map(str::to_owned), request.method().to_owned());
+        let tool = match &request {
+            // Whoever wants a task cannot read a result.
+            ServerRequest::CallTool(call) if call.task.is_none() => Some(call.name.clone()),
+            _ => None,
+        };
+        let method = request.method().to_owned();
         match tokio::time::timeout(self.after, self.inner.call(request, context)).await {
             Ok(outcome) => outcome,
             Err(_) => match tool {

@@ -148,7 +148,7 @@ impl<S: Service, Q: Source, K: Sink> Driver<S, Q, K> {
                 self.take(Step::Flushed(flushed))?;
             }
         }
-        if self.ending == Ending::Open && self.sessions.0.shutdown.is_cancelled() {
+        if self.ending == Ending::Open && self.sessions.is_shut_down() {
             self.take(Step::Shutdown)?;
         }
         if self.deadline().is_some_and(|deadline| deadline <= now()) {

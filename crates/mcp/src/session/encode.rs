@@ -1,7 +1,8 @@
 //! Results in the shape that a revision wants: the one place where revisions differ on the way out.
 
 use protomcp_types::{
-    Body, CallToolResult, CompleteResult, GetPromptResult, ProtocolVersion, RawJson, ReadResourceResult,
+    Body, CallToolResult, CompleteResult, CreateTaskResult, GetPromptResult, ProtocolVersion, RawJson,
+    ReadResourceResult, ServerCapabilities,
 };
 
 use crate::info::ServerInfo;
@@ -21,6 +22,9 @@ pub(super) fn result(result: ServerResult, version: ProtocolVersion) -> Body {
         ServerResult::ReadResource(result) => read_resource(&result),
         ServerResult::GetPrompt(result) => get_prompt(&result),
         ServerResult::Complete(result) => complete(&result),
+        ServerResult::CreateTask(result) => create_task(&result),
+        ServerResult::Task(task) => task.to_raw().into(),
+        ServerResult::ListTasks(page) => list("tasks", &page.tasks, page.next_cursor, page.meta),
         ServerResult::Empty => Body::empty_object(),
         ServerResult::Body(body) => body,
     }
@@ -59,11 +63,15 @@ fn complete(result: &CompleteResult) -> Body {
     Body::object().value("completion", &result.completion).raw_if("_meta", result.meta.as_ref()).finish()
 }
 
+fn create_task(result: &CreateTaskResult) -> Body {
+    Body::object().raw("task", &result.task.to_raw()).raw_if("_meta", result.meta.as_ref()).finish()
+}
+
 /// The answer to `initialize` (MCP 2025-11-25, basic/lifecycle).
-pub(super) fn initialize(info: &ServerInfo, version: ProtocolVersion) -> Body {
+pub(super) fn initialize(info: &ServerInfo, offered: &ServerCapabilities, version: ProtocolVersion) -> Body {
     Body::object()
         .text("protocolVersion", version.as_str())
-        .value("capabilities", &info.capabilities)
+        .value("capabilities", offered)
         .value("serverInfo", &info.implementation)
         .text_if("instructions", info.instructions.as_deref())
         .finish()

@@ -2,7 +2,16 @@
 
 use super::transcript::{check, initialize};
 
-const ANSWER: &str = r#""capabilities":{"logging":{},"completions":{},"prompts":{"listChanged":true},"resources":{"listChanged":true,"subscribe":true},"tools":{"listChanged":true}},"serverInfo":{"name":"stage","version":"1"},"instructions":"Be brief."}}"#;
+/// What the server says of itself in this revision.
+fn answer(version: &str) -> String {
+    let tasks = match version {
+        "2025-11-25" => r#","tasks":{"list":{},"cancel":{},"requests":{"tools":{"call":{}}}}"#,
+        _ => "",
+    };
+    format!(
+        r#"← {{"id":"hello","result":{{"protocolVersion":"{version}","capabilities":{{"logging":{{}},"completions":{{}},"prompts":{{"listChanged":true}},"resources":{{"listChanged":true,"subscribe":true}},"tools":{{"listChanged":true}}{tasks}}},"serverInfo":{{"name":"stage","version":"1"}},"instructions":"Be brief."}}}}"#
+    )
+}
 
 #[test]
 fn each_stateful_version_is_echoed_and_any_other_becomes_the_newest() {
@@ -14,10 +23,7 @@ fn each_stateful_version_is_echoed_and_any_other_becomes_the_newest() {
         ("2026-07-28", "2025-11-25"),
         ("1999-01-01", "2025-11-25"),
     ] {
-        check(&[
-            &format!("→ {}", initialize(asked)),
-            &format!(r#"← {{"id":"hello","result":{{"protocolVersion":"{answered}",{ANSWER}"#),
-        ]);
+        check(&[&format!("→ {}", initialize(asked)), &answer(answered)]);
     }
 }
 
@@ -39,7 +45,7 @@ fn only_ping_works_before_the_handshake() {
 #[test]
 fn a_good_initialize_works_after_a_bad_one_and_a_second_good_one_is_refused() {
     let good = format!("→ {}", initialize("2025-06-18"));
-    let answer = format!(r#"← {{"id":"hello","result":{{"protocolVersion":"2025-06-18",{ANSWER}"#);
+    let answer = answer("2025-06-18");
     check(&[
         r#"→ {"id":1,"method":"initialize"}"#,
         r#"← {"id":1,"error":{"code":-32602,"message":"invalid params: missing field `protocolVersion`"}}"#,
@@ -62,11 +68,7 @@ fn requests_may_follow_in_the_same_breath() {
         "→ {}\n{{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}}\n{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}}",
         initialize("2025-11-25")
     );
-    check(&[
-        &all,
-        &format!(r#"← {{"id":"hello","result":{{"protocolVersion":"2025-11-25",{ANSWER}"#),
-        r#"← {"id":1,"result":{}}"#,
-    ]);
+    check(&[&all, &answer("2025-11-25"), r#"← {"id":1,"result":{}}"#]);
 }
 
 #[test]

@@ -15,6 +15,7 @@ mod ping;
 mod progress;
 mod prompts;
 mod resources;
+mod tasks;
 mod tools;
 mod torture;
 mod transcript;

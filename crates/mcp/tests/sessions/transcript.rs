@@ -17,7 +17,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, UNIX_EPOCH};
 
 use protomcp_mcp::transport::lines::Lines;
 use protomcp_mcp::{
@@ -25,11 +25,12 @@ use protomcp_mcp::{
     Sessions,
 };
 use protomcp_types::{
-    CallTool, CallToolResult, Complete, CompleteResult, Completion, ContentBlock, CreateMessage, Elicit, ErrorObject,
-    GetPrompt, GetPromptResult, Level, ListPrompts, ListPromptsResult, ListResourceTemplates,
-    ListResourceTemplatesResult, ListResources, ListResourcesResult, ListRoots, ListTools, ListToolsResult, Ping,
-    Progress, Prompt, PromptArgument, PromptMessage, RawJson, ReadResource, ReadResourceResult, Reference, Resource,
-    ResourceContents, ResourceTemplate, Role, ServerCapabilities, Subscribe, Tool, ToolName,
+    CallTool, CallToolResult, CancelTask, Complete, CompleteResult, Completion, ContentBlock, CreateMessage,
+    CreateTaskResult, Elicit, ErrorObject, GetPrompt, GetPromptResult, GetTask, GetTaskPayload, Level, ListPrompts,
+    ListPromptsResult, ListResourceTemplates, ListResourceTemplatesResult, ListResources, ListResourcesResult,
+    ListRoots, ListTasks, ListTasksResult, ListTools, ListToolsResult, Ping, Progress, Prompt, PromptArgument,
+    PromptMessage, RawJson, ReadResource, ReadResourceResult, Reference, Resource, ResourceContents, ResourceTemplate,
+    Role, ServerCapabilities, Subscribe, Task, TaskStatus, Tool, ToolName,
 };
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines as TextLines, ReadHalf, WriteHalf};
 use tokio::sync::watch;
@@ -79,7 +80,8 @@ impl Stage {
             .with_logging()
             .with_resources(true, true)
             .with_prompts()
-            .with_completions();
+            .with_completions()
+            .with_tasks();
         let info = ServerInfo::new("stage", "1").with_instructions("Be brief.").with_capabilities(capabilities);
         let sessions = Sessions::new(info, limits);
         let tools = Arc::new(Tools {
@@ -404,6 +406,36 @@ impl Handler for Tools {
         Ok(Completion::new((0..count).map(|number| format!("{value}{number}"))).into())
     }
 
+    async fn call_tool_as_task(&self, call: CallTool, _: Context) -> Result<CreateTaskResult, ErrorObject> {
+        match call.name.as_str() {
+            "sleep" => Ok(task(TaskStatus::Working, call.task_ttl()).into()),
+            name => Err(ErrorObject::method_not_found(name)),
+        }
+    }
+
+    async fn get_task(&self, request: GetTask, _: Context) -> Result<Task, ErrorObject> {
+        if request.task_id == "t" { Ok(task(TaskStatus::Completed, None)) } else { Err(unknown_task(&request.task_id)) }
+    }
+
+    async fn task_result(&self, request: GetTaskPayload, _: Context) -> Result<CallToolResult, ErrorObject> {
+        sleep(Duration::from_millis(10)).await;
+        match request.task_id.as_str() {
+            "t" => Ok(CallToolResult::error("overslept").with_meta(RawJson::parse(r#"{"a":1}"#).unwrap())),
+            other => Err(unknown_task(other)),
+        }
+    }
+
+    async fn list_tasks(&self, request: ListTasks, _: Context) -> Result<ListTasksResult, ErrorObject> {
+        match request.cursor {
+            None => Ok(ListTasksResult::of(&[task(TaskStatus::Working, Some(7))]).with_next("x")),
+            Some(_) => Ok(ListTasksResult::of(&[])),
+        }
+    }
+
+    async fn cancel_task(&self, request: CancelTask, _: Context) -> Result<Task, ErrorObject> {
+        if request.task_id == "t" { Ok(task(TaskStatus::Cancelled, None)) } else { Err(unknown_task(&request.task_id)) }
+    }
+
     fn session_opened(&self, session: &SessionView) {
         assert_eq!(session.client.implementation.name, "host");
         self.opened.fetch_add(1, Ordering::SeqCst);
@@ -412,6 +444,17 @@ impl Handler for Tools {
     fn session_closed(&self, _: SessionId) {
         self.closed.fetch_add(1, Ordering::SeqCst);
     }
+}
+
+/// A task that began with the epoch.
+pub(crate) fn task(status: TaskStatus, ttl: Option<u64>) -> Task {
+    let mut task = Task::begin("t", ttl, UNIX_EPOCH);
+    task.status = status;
+    task
+}
+
+fn unknown_task(id: &str) -> ErrorObject {
+    ErrorObject::invalid_params(format!("unknown task {id:?}"))
 }
 
 /// A result that says how a question was answered.

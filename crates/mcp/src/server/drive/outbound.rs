@@ -27,7 +27,8 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
             Event::Log(level, notification) if self.opened && level >= self.session.level() => {
                 self.notice(notification)
             }
-            Event::Log(..) => {
+            Event::Notice(notification) if self.session.is_ready() => self.notice(notification),
+            Event::Log(..) | Event::Notice(_) => {
                 self.outbox.make_room(1);
                 Ok(())
             }
