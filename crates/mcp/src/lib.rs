@@ -44,6 +44,8 @@ mod context;
 mod handler;
 mod info;
 pub mod layer;
+#[cfg(feature = "tracing-layer")]
+mod log_layer;
 mod outbox;
 mod panics;
 mod request;
@@ -57,6 +59,8 @@ pub use ask::AskError;
 pub use context::Context;
 pub use handler::Handler;
 pub use info::{Limits, ServerInfo};
+#[cfg(feature = "tracing-layer")]
+pub use log_layer::LogLayer;
 pub use request::{ServerRequest, ServerResult};
 pub use router::Router;
 pub use server::{Audience, ServeError, Server, Sessions};

@@ -98,8 +98,13 @@ impl Outbox {
         }
     }
 
+    /// Before the handshake nobody wants anything.
+    pub(crate) fn wants(&self, level: Level) -> bool {
+        level as u8 >= self.level.load(Ordering::Relaxed) && self.client().is_some()
+    }
+
     pub(crate) fn log(&self, level: Level, logger: Option<&str>, data: &RawJson) {
-        if level as u8 >= self.level.load(Ordering::Relaxed) && self.room() {
+        if self.wants(level) && self.room() {
             self.send(Event::Log(level, log_message(level, logger, data)));
         }
     }

@@ -165,6 +165,12 @@ impl Sessions {
         self.each(audience, |outbox| outbox.log(level, logger, data));
     }
 
+    /// Whether some host wants log messages of this level. It may change its mind at any time.
+    #[must_use]
+    pub fn wants(&self, level: Level) -> bool {
+        self.open().values().any(|outbox| outbox.wants(level))
+    }
+
     /// Ends all sessions politely, and those that are yet to come. See [`Server::serve`](crate::Server::serve).
     pub fn shutdown(&self) {
         self.0.shutdown.cancel();

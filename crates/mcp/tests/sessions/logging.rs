@@ -1,9 +1,11 @@
 //! Log messages, and which of them a host wants.
 
-use protomcp_mcp::{Audience, Limits};
-use protomcp_types::{Level, RawJson};
+use std::sync::Arc;
 
-use super::transcript::{check, play};
+use protomcp_mcp::{Audience, Limits, Router, Server, ServerInfo};
+use protomcp_types::{Level, RawJson, ServerCapabilities};
+
+use super::transcript::{Stage, check, play};
 
 fn line(level: &str) -> String {
     format!(r#"← {{"method":"notifications/message","params":{{"level":"{level}","logger":"tool","data":"{level}"}}}}"#)
@@ -83,5 +85,23 @@ fn levels_belong_to_a_session_and_nothing_is_sent_before_the_handshake() {
         loud.steps(&both).await;
         quiet.steps(&both).await;
         new.steps(&["· 1000ms", "→ hello"]).await;
+    });
+}
+
+#[test]
+fn a_server_that_does_not_declare_log_messages_sends_none() {
+    play(Limits { max_notices: 1, ..Limits::default() }, async |stage| {
+        let info = ServerInfo::new("quiet", "1").with_capabilities(ServerCapabilities::default().with_tools());
+        let server = Server::new(info, Router::new(Arc::clone(&stage.tools)));
+        let mut host = Stage { server, tools: stage.tools }.connect();
+        host.steps(&[
+            "→ hello",
+            r#"→ {"id":1,"method":"tools/call","params":{"name":"log"}}"#,
+            r#"← {"id":1,"result":{"content":[{"type":"text","text":"done"}]}}"#,
+            r#"→ {"id":2,"method":"logging/setLevel","params":{"level":"debug"}}"#,
+            r#"← {"id":2,"error":{"code":-32601,"message":"method not found: \"logging/setLevel\""}}"#,
+            "· 1000ms",
+        ])
+        .await;
     });
 }

@@ -9,6 +9,8 @@ mod changes;
 mod drain;
 mod initialize;
 mod limits;
+#[cfg(feature = "tracing-layer")]
+mod log_layer;
 mod logging;
 mod many;
 mod ping;

@@ -22,11 +22,8 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
                 self.outbox.make_room(1);
                 Ok(())
             }
-            // MCP 2025-11-25, basic/lifecycle: log messages may come before the handshake is complete, but not before
-            // it has begun. The level is asked again, as it may have changed meanwhile.
-            Event::Log(level, notification) if self.opened && level >= self.session.level() => {
-                self.notice(notification)
-            }
+            // The level is asked again, as it may have changed meanwhile.
+            Event::Log(level, notification) if self.may_log(level) => self.notice(notification),
             Event::Notice(notification) if self.session.is_ready() => self.notice(notification),
             Event::Log(..) | Event::Notice(_) => {
                 self.outbox.make_room(1);
@@ -82,6 +79,12 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         self.send(Message::notification(method::RESOURCE_UPDATED, params.into()))
     }
 
+    /// MCP 2025-11-25, basic/lifecycle and server/utilities/logging: log messages may come before the handshake is
+    /// complete, but not before it has begun, and only from a server that declares them.
+    fn may_log(&self, level: Level) -> bool {
+        self.opened && level >= self.session.level() && self.sessions.info().capabilities.logging.is_some()
+    }
+
     fn notice(&mut self, notification: Notification) -> Result<(), TransportError> {
         self.unsent_notices += 1;
         self.send(notification.into())
@@ -116,7 +119,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
             return Ok(());
         }
         tracing::warn!(session = %self.id, dropped, "the host reads too slowly: notifications were dropped");
-        if self.session.level() > Level::Warning {
+        if !self.may_log(Level::Warning) {
             return Ok(());
         }
         let text =
