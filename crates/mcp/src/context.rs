@@ -142,6 +142,19 @@ impl Context {
     /// `roots/list`, `elicitation/create`, `ping`. The session of this call is asked, and no other. Dropping the future
     /// takes the question back.
     ///
+    /// ```
+    /// use protomcp_mcp::{AskError, Context};
+    /// use protomcp_types::{ListRoots, Root};
+    ///
+    /// async fn roots(context: &Context) -> Result<Vec<Root>, AskError> {
+    ///     match context.ask::<ListRoots>(&ListRoots::default()).await {
+    ///         Ok(result) => Ok(result.roots),
+    ///         Err(AskError::NotSupported(_)) => Ok(Vec::new()),
+    ///         Err(error) => Err(error),
+    ///     }
+    /// }
+    /// ```
+    ///
     /// # Errors
     /// At once when the host does not declare that it answers such questions or owes too many answers; when it refuses
     /// or takes too long; and when the call is cancelled or its session ends.

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use protomcp_mcp::{Inbound, ServerInfo, ServerResult, Session, Ticket};
+use protomcp_mcp::{CallId, Inbound, ServerInfo, ServerResult, Session, Ticket};
 use protomcp_types::{
     Body, CallToolResult, ErrorObject, Incoming, Members, Message, Params, ProtocolVersion, RawJson, RequestId,
     ServerCapabilities, TasksCapability, code,
@@ -150,6 +150,9 @@ enum Step {
     Subscribe(u8, bool),
     Cancel(u8),
     Reply(usize, bool),
+    Ask,
+    Answered(u8),
+    Abandon(u8),
 }
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
@@ -157,14 +160,17 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         3 => (0..6u8).prop_map(Step::Call),
         2 => (0..6u8, any::<bool>()).prop_map(|(id, on)| Step::Subscribe(id, on)),
         1 => (0..6u8).prop_map(Step::Cancel),
+        1 => Just(Step::Ask),
+        1 => (0..8u8).prop_map(Step::Answered),
+        1 => (0..8u8).prop_map(Step::Abandon),
         2 => any::<(usize, bool)>().prop_map(|(index, good)| Step::Reply(index, good)),
     ];
     prop::collection::vec(step, 0..60)
 }
 
 proptest! {
-    /// Against a model: the host's ids that are in use, and what it has subscribed to. A subscription of request `id`
-    /// is for the resource `id % 3`.
+    /// Against a model: the host's ids that are in use, what it has subscribed to, and what it was asked. A
+    /// subscription of request `id` is for the resource `id % 3`.
     #[test]
     fn each_request_is_answered_once_unless_it_was_cancelled(steps in steps()) {
         const MAX: usize = 4;
@@ -173,13 +179,14 @@ proptest! {
         let mut tickets = Vec::<Ticket>::new();
         let mut wishes = HashMap::<u64, (String, bool)>::new();
         let mut subscribed = HashSet::<String>::new();
+        let (mut asked, mut unanswered) = (Vec::<(CallId, RequestId)>::new(), Vec::<CallId>::new());
         for step in steps {
             match step {
                 Step::Call(_) | Step::Subscribe(..) => {
                     let (id, wish) = match step {
                         Step::Subscribe(id, on) => (id, Some(((id % 3).to_string(), on))),
                         Step::Call(id) => (id, None),
-                        Step::Cancel(_) | Step::Reply(..) => unreachable!(),
+                        _ => unreachable!(),
                     };
                     let id = RequestId::from(i64::from(id));
                     let request = match &wish {
@@ -230,6 +237,32 @@ proptest! {
                     }
                 }
                 Step::Reply(..) => {}
+                // Our own ids are another space: what happens there touches nothing of the host's.
+                Step::Ask => {
+                    let (call, message) = session.call("ping", Params::Absent);
+                    let Message::Request(request) = message else { panic!() };
+                    asked.push((call, request.id));
+                    unanswered.push(call);
+                }
+                Step::Answered(index) => {
+                    let (call, id) = match asked.get(usize::from(index)) {
+                        Some((call, id)) => (Some(*call), id.clone()),
+                        None => (None, RequestId::from(1000)),
+                    };
+                    let open = call.filter(|call| unanswered.contains(call));
+                    match session.receive(Message::result(id, Body::empty_object())) {
+                        Inbound::Answer { call, .. } => prop_assert_eq!(Some(call), open),
+                        Inbound::Ignored(_) => prop_assert_eq!(None, open),
+                        other => prop_assert!(false, "{:?}", other),
+                    }
+                    unanswered.retain(|other| Some(*other) != open);
+                }
+                Step::Abandon(index) => {
+                    if let Some((call, _)) = asked.get(usize::from(index)) {
+                        prop_assert_eq!(session.abandon(*call).is_some(), unanswered.contains(call));
+                        unanswered.retain(|other| other != call);
+                    }
+                }
             }
             prop_assert_eq!(session.pending(), in_use.len());
             prop_assert_eq!(session.tickets().count(), in_use.len());

@@ -108,6 +108,8 @@ impl Subscriptions {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -136,5 +138,48 @@ mod tests {
         assert!(!wanted.has_room("c") && !wanted.subscribe("c") && wanted.has_room("b"));
         wanted.unsubscribe("a");
         assert!(wanted.subscribe("c"));
+    }
+
+    #[derive(Debug, Clone, Copy)]
+    enum Step {
+        Change,
+        Send,
+        Flush,
+    }
+
+    proptest! {
+        /// Against a model: the version of a resource, and the version of which the host was told last. A host reads
+        /// after a notice is written, so it sees at least the version at the time of sending.
+        #[test]
+        fn in_the_end_the_host_knows_of_the_last_change(
+            steps in prop::collection::vec(prop::sample::select(vec![Step::Change, Step::Send, Step::Flush]), 0..40)
+        ) {
+            let wanted = Subscriptions::new(1);
+            wanted.subscribe("a");
+            let (mut version, mut told, mut queued, mut sent) = (0, 0, 0, 0);
+            // What is queued is sent, and what is sent is written, sooner or later.
+            let ending = [Step::Flush, Step::Send, Step::Flush, Step::Send, Step::Flush];
+            for step in steps.into_iter().chain(ending) {
+                match step {
+                    Step::Change => {
+                        version += 1;
+                        queued += usize::from(wanted.changed("a").is_some());
+                    }
+                    Step::Send if queued > 0 => {
+                        queued -= 1;
+                        prop_assert!(wanted.sending("a"));
+                        told = version;
+                        sent += 1;
+                    }
+                    Step::Flush if sent > 0 => {
+                        sent -= 1;
+                        queued += usize::from(wanted.flushed("a"));
+                    }
+                    Step::Send | Step::Flush => {}
+                }
+                prop_assert!(queued + sent <= 1);
+            }
+            prop_assert_eq!((version, queued, sent), (told, 0, 0));
+        }
     }
 }

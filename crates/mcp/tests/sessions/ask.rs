@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use protomcp_mcp::{AskError, Limits, SessionId};
+use protomcp_mcp::{AskError, Context, Limits, SessionId};
 use protomcp_types::{ListRoots, Ping};
 
 use super::transcript::{call, check, check_with, play};
@@ -291,10 +291,26 @@ fn a_session_can_be_asked_without_a_call() {
         knows.abort();
         assert_eq!(answer.await.unwrap(), Err(AskError::Gone));
         assert_eq!(sessions.views().len(), 2);
-        quiet(&mut plain).await;
+        plain.steps(&["· 1000ms"]).await;
     });
 }
 
-async fn quiet(host: &mut super::transcript::Host) {
-    host.steps(&["· 1000ms"]).await;
+#[test]
+fn an_answer_may_come_in_a_batch() {
+    check(&[
+        "→ hello 2025-03-26",
+        r#"→ {"id":1,"method":"tools/call","params":{"name":"ping 100"}}"#,
+        r#"← {"id":1,"method":"ping","params":{}}"#,
+        r#"→ [{"jsonrpc":"2.0","id":1,"result":{}}]"#,
+        &said(1, "Empty"),
+        "· 1000ms",
+    ]);
+}
+
+#[tokio::test]
+async fn without_a_host_nobody_is_asked() {
+    let context = Context::detached();
+    let roots = context.ask::<ListRoots>(&ListRoots::default()).await;
+    assert_eq!(roots, Err(AskError::NotSupported("roots/list")));
+    assert_eq!(context.ask::<Ping>(&Ping {}).await, Err(AskError::Gone));
 }

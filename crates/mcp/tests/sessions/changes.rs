@@ -1,8 +1,11 @@
 //! Telling hosts that the tool list has changed.
 
-use protomcp_mcp::{Audience, Limits};
+use std::sync::Arc;
 
-use super::transcript::{check, play};
+use protomcp_mcp::{Audience, Limits, Router, Server, ServerInfo};
+use protomcp_types::{ListCapability, ServerCapabilities};
+
+use super::transcript::{Stage, check, play};
 
 const CHANGED: &str = r#"← {"method":"notifications/tools/list_changed"}"#;
 
@@ -102,5 +105,29 @@ fn only_sessions_that_are_meant_and_ready_are_told() {
         fresh.steps(&["· 1000ms", r#"→ {"method":"notifications/initialized"}"#, "· 1000ms"]).await;
         stage.server.sessions().tools_changed(Audience::Everyone);
         fresh.steps(&[CHANGED]).await;
+    });
+}
+
+#[test]
+fn who_was_not_promised_to_be_told_of_changes_is_not_told() {
+    play(Limits::default(), async |stage| {
+        let mut capabilities = ServerCapabilities::default().with_tools().with_resources(true, false);
+        capabilities.tools = Some(ListCapability::default());
+        let info = ServerInfo::new("fixed", "1").with_capabilities(capabilities);
+        let server = Server::new(info, Router::new(Arc::clone(&stage.tools)));
+        let sessions = server.sessions().clone();
+        let mut host = Stage { server, tools: stage.tools }.connect();
+        host.steps(&[
+            "→ hello",
+            r#"→ {"id":1,"method":"resources/subscribe","params":{"uri":"file:///known"}}"#,
+            r#"← {"id":1,"result":{}}"#,
+        ])
+        .await;
+        sessions.tools_changed(Audience::Everyone);
+        sessions.resources_changed(Audience::Everyone);
+        sessions.prompts_changed(Audience::Everyone);
+        sessions.resource_updated("file:///known");
+        host.steps(&[r#"← {"method":"notifications/resources/updated","params":{"uri":"file:///known"}}"#, "· 1000ms"])
+            .await;
     });
 }

@@ -55,6 +55,34 @@ fn changes_without_end_do_not_put_off_the_end() {
 }
 
 #[test]
+fn a_resource_that_changes_for_ever_does_not_put_off_the_end() {
+    play(Limits::default(), async |stage| {
+        let mut host = stage.connect_with(64);
+        host.steps(&[
+            "→ hello",
+            r#"→ {"id":1,"method":"resources/subscribe","params":{"uri":"file:///known"}}"#,
+            r#"← {"id":1,"result":{}}"#,
+        ])
+        .await;
+        let sessions = stage.server.sessions().clone();
+        let busy = tokio::spawn(async move {
+            loop {
+                sessions.resource_updated("file:///known");
+                tokio::task::yield_now().await;
+            }
+        });
+        host.end().await;
+        for _ in 0..1000 {
+            if host.next().await.is_none() {
+                busy.abort();
+                return;
+            }
+        }
+        panic!("there is no end to it");
+    });
+}
+
+#[test]
 fn a_conversation_that_is_piped_in_is_answered_to_its_end() {
     let piped = [
         super::transcript::initialize("2025-11-25"),

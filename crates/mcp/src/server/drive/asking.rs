@@ -1,9 +1,11 @@
 //! What the host was asked and has not answered.
 
 use protomcp_types::{Body, ErrorObject, Method, Ping};
+use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
 use crate::ask::Question;
 use crate::server::drive::Driver;
+use crate::server::drive::ending::Ending;
 use crate::service::Service;
 use crate::session::CallId;
 use crate::transport::{Sink, TransportError};
@@ -15,8 +17,10 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
             // MCP 2025-11-25, basic/lifecycle: before the handshake is complete only pings are for sure.
             None => self.session.is_ready() || self.opened && question.method == Ping::NAME,
         };
-        // A host that has closed its end cannot answer. Dropping the question tells who asks.
-        if !may_ask || !self.reading || question.answer.is_closed() {
+        // A host that has closed its end cannot answer, and at the end nobody reads answers. Dropping the question tells
+        // who asks.
+        let is_heard = self.reading && matches!(self.ending, Ending::Open | Ending::Draining { .. });
+        if !may_ask || !is_heard || question.answer.is_closed() {
             return Ok(());
         }
         let Question { number, during, method, params, answer, place } = question;
@@ -72,6 +76,6 @@ pub(super) struct OpenQuestion {
     number: u64,
     /// The number of the request that asks.
     during: Option<u64>,
-    answer: tokio::sync::oneshot::Sender<Result<Body, ErrorObject>>,
-    place: tokio::sync::OwnedSemaphorePermit,
+    answer: oneshot::Sender<Result<Body, ErrorObject>>,
+    place: OwnedSemaphorePermit,
 }
