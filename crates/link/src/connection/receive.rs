@@ -187,7 +187,9 @@ impl Connection {
             Outcome::ReloadFailed(error) => Event::ReloadFailed(error),
         };
         self.events.push_back(event);
-        self.release(now);
+        if self.unfit.is_some() || !self.is_holding() {
+            self.release(now);
+        }
     }
 
     /// Writes what had to wait.

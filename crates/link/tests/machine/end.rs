@@ -41,6 +41,8 @@ pub(crate) struct Call {
     pub(crate) given_up: bool,
     pub(crate) outcome: bool,
     after_the_end: bool,
+    /// It may still be held by a silence.
+    hushed: bool,
 }
 
 /// One machine and the record of it.
@@ -55,10 +57,15 @@ pub(crate) struct End {
     pub(crate) closed: bool,
     /// A handshake is open.
     pub(crate) registering: bool,
+    /// A silence lasts until then at most.
+    hushed_until: Instant,
 }
 
+/// The longest silence.
+const SILENCE: Duration = Duration::from_secs(2);
+
 impl End {
-    pub(crate) fn new(side: Side) -> Self {
+    pub(crate) fn new(side: Side, now: Instant) -> Self {
         let ids = CallIds::default();
         // The process's end takes and writes anything: it is the bridge that has to stand it.
         let config = match side {
@@ -74,14 +81,16 @@ impl End {
             input: BytesMut::new(),
             closed: false,
             registering: false,
+            hushed_until: now,
         }
     }
 
     pub(crate) fn call(&mut self, now: Instant, request: Msg, listens: bool, patience: Duration) {
         let id = self.ids.next();
-        let deadline = (!self.registering).then(|| now + patience);
+        let deadline = (!self.registering).then(|| now.max(self.hushed_until) + patience);
+        let hushed = now <= self.hushed_until;
         let after_the_end = self.closed;
-        let call = Call { listens, patience, deadline, given_up: false, outcome: false, after_the_end };
+        let call = Call { listens, patience, deadline, given_up: false, outcome: false, after_the_end, hushed };
         self.calls.insert(id, call);
         self.connection.call(now, id, request, patience);
     }
@@ -140,7 +149,34 @@ impl End {
         assert!(self.registering, "a handshake ended that was not open");
         self.registering = false;
         for call in self.calls.values_mut().filter(|call| call.deadline.is_none()) {
-            call.deadline = Some(now + call.patience);
+            call.hushed |= now <= self.hushed_until;
+            call.deadline = Some(now.max(self.hushed_until) + call.patience);
+        }
+    }
+
+    pub(crate) fn reload(&mut self, now: Instant) {
+        self.connection.reload(now);
+        if self.closed {
+            return;
+        }
+        self.registering = true;
+        let still = now <= self.hushed_until;
+        for call in self.calls.values_mut().filter(|call| call.hushed && still) {
+            // What a silence held back is now held back by the handshake.
+            call.deadline = None;
+        }
+    }
+
+    /// Nothing may be written for a while.
+    pub(crate) fn hush(&mut self, now: Instant) {
+        self.connection.hush(now);
+        let still = now <= self.hushed_until;
+        self.hushed_until = now + SILENCE;
+        for call in self.calls.values_mut() {
+            call.hushed &= still;
+            if let (true, Some(deadline)) = (call.hushed, &mut call.deadline) {
+                *deadline = self.hushed_until + call.patience;
+            }
         }
     }
 

@@ -20,6 +20,8 @@ pub(crate) enum Operation {
         which: usize,
     },
     Interrupt,
+    /// The bridge answers tool list control with silence.
+    Hush,
     Reload,
     /// The tool process answers what it was asked.
     Answer {
@@ -82,7 +84,8 @@ impl From<[u8; 4]> for Operation {
             0..=5 => Self::Call { listens: c.is_multiple_of(2), patience, size },
             6 => Self::Ask { patience },
             7 | 8 => Self::Cancel { which: a.into() },
-            9 => Self::Interrupt,
+            9 if a.is_multiple_of(2) => Self::Interrupt,
+            9 => Self::Hush,
             10 => Self::Reload,
             11..=16 => Self::Answer { which: a.into(), form: c, size },
             17 => Self::Progress { id: a % 24 },

@@ -5,7 +5,7 @@
 use std::fmt::Write;
 use std::time::{Duration, Instant};
 
-use bytes::{Bytes, BytesMut};
+use bytes::{Buf, Bytes, BytesMut};
 use protomcp_codec::{Decoder, Encoder, Frame, Limits, Raw};
 use protomcp_link::{CallId, CallIds, Config, Connection, Event, Notice, Side};
 use protomcp_proto::{
@@ -138,7 +138,13 @@ impl Talk {
     pub(crate) fn frames(&mut self, written: &[u8]) -> Vec<String> {
         let mut bytes = BytesMut::from(written);
         let mut frames = Vec::new();
-        while let Some(frame) = self.decoder.decode(&mut bytes).unwrap() {
+        loop {
+            // The decoder passes over them.
+            while bytes.starts_with(&[0; 4]) {
+                frames.push("nothing".into());
+                bytes.advance(4);
+            }
+            let Some(frame) = self.decoder.decode(&mut bytes).unwrap() else { break };
             frames.push(frame_line(&frame));
         }
         assert!(bytes.is_empty(), "half a frame was written");
