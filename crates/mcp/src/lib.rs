@@ -13,6 +13,8 @@
 //! what concerns other sessions goes through [`Sessions`]. Questions for the host ([`Context::ask`]) take the same way, and
 //! their answers come back through the session.
 //!
+//! With the feature `tracing-layer`, `LogLayer` shows the program's own log to hosts.
+//!
 //! ```
 //! use protomcp_mcp::{Context, Handler, Server, ServerInfo, transport::memory};
 //! use protomcp_types::{CallTool, CallToolResult, ErrorObject};

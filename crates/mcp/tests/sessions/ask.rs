@@ -196,6 +196,14 @@ fn a_host_that_closes_its_end_answers_nothing_any_more() {
         &failed(1, "nobody is there to be asked any more"),
         "← end",
     ]);
+    check(&[
+        ALL,
+        r#"→ {"id":1,"method":"tools/call","params":{"name":"late-ping"}}"#,
+        "→ end",
+        "· 9ms",
+        &failed(1, "nobody is there to be asked any more"),
+        "← end",
+    ]);
 }
 
 #[test]

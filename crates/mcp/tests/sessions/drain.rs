@@ -1,12 +1,16 @@
 //! How a session ends.
 
 use std::sync::atomic::Ordering;
+use std::sync::{Mutex, mpsc};
 use std::time::Duration;
 
 use protomcp_mcp::transport::TransportError;
-use protomcp_mcp::{Audience, Limits, ServeError};
+use protomcp_mcp::transport::lines::Lines;
+use protomcp_mcp::{Audience, Context, Handler, Limits, Router, ServeError, Server, ServerInfo, Sessions};
+use protomcp_types::{CallTool, CallToolResult, ErrorObject};
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 
-use super::transcript::{call, check, play};
+use super::transcript::{call, check, full, initialize, play};
 
 #[test]
 fn calls_finish_after_the_host_has_closed_its_end() {
@@ -85,7 +89,7 @@ fn a_resource_that_changes_for_ever_does_not_put_off_the_end() {
 #[test]
 fn a_conversation_that_is_piped_in_is_answered_to_its_end() {
     let piped = [
-        super::transcript::initialize("2025-11-25"),
+        initialize("2025-11-25"),
         r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#.to_owned(),
         r#"{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"cursor":""}}"#.to_owned(),
         r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"echo"}}"#.to_owned(),
@@ -266,4 +270,41 @@ fn dropping_the_future_cancels_everything() {
         assert_eq!(stage.tools.closed.load(Ordering::SeqCst), 1);
         assert_eq!(stage.server.sessions().count(), 0);
     });
+}
+
+/// Its only tool holds its thread until somebody lets go, and hears nothing meanwhile.
+struct Stubborn(Mutex<mpsc::Receiver<()>>);
+
+impl Handler for Stubborn {
+    fn info(&self) -> ServerInfo {
+        ServerInfo::new("stubborn", "1")
+    }
+
+    async fn call_tool(&self, _: CallTool, _: Context) -> Result<CallToolResult, ErrorObject> {
+        let _let_go = self.0.lock().unwrap().recv();
+        Ok(CallToolResult::text("too late"))
+    }
+}
+
+/// In real time, but however slow the machine is, the outcome is the same.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_call_that_holds_its_thread_is_answered_for_and_left_behind() {
+    let (let_go, held) = mpsc::channel();
+    let short = Duration::from_millis(10);
+    let limits = Limits { drain_timeout: short, cancel_grace: short, ..Limits::default() };
+    let handler = Stubborn(Mutex::new(held));
+    let server = Server::over(Sessions::new(handler.info(), limits), Router::new(handler));
+    let (theirs, ours) = tokio::io::duplex(1 << 16);
+    let (reader, writer) = tokio::io::split(ours);
+    let serving = tokio::spawn(async move { server.serve(Lines::new(reader, writer)).await });
+    let (output, mut input) = tokio::io::split(theirs);
+    let mut lines = BufReader::new(output).lines();
+    input.write_all(format!("{}\n{}\n", initialize("2025-11-25"), call(1, "hold")).as_bytes()).await.unwrap();
+    assert!(lines.next_line().await.unwrap().unwrap().contains("protocolVersion"));
+    input.shutdown().await.unwrap();
+    let answer = lines.next_line().await.unwrap().unwrap();
+    assert_eq!(answer, full(r#"{"id":1,"error":{"code":-32603,"message":"the server is shutting down"}}"#));
+    assert_eq!(lines.next_line().await.unwrap(), None);
+    assert!(serving.await.unwrap().is_ok());
+    let_go.send(()).unwrap();
 }

@@ -112,6 +112,13 @@ fn layers_wrap_each_other_and_the_service() {
             Ok(r#"{"content":[{"type":"text","text":"call tool \"wait\" timed out after 100ms"}],"isError":true}"#
                 .to_owned())
         );
+        // Who wants a task cannot read a result.
+        let Params::Named(params) = tool("wait") else { panic!() };
+        let as_task = params.with("task", RawJson::EMPTY_OBJECT).into();
+        assert_eq!(
+            host.ask(9, "tools/call", as_task).await.map(text),
+            Err("tools/call timed out after 100ms (-32603)".to_owned())
+        );
         assert!(host.ask(2, "tools/call", tool("sleep 90")).await.is_ok());
         assert!(host.ask(3, "prompts/write", Params::Absent).await.unwrap_err().starts_with("method not found"));
 

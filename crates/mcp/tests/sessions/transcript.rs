@@ -320,6 +320,11 @@ impl Handler for Tools {
                 let limit = Duration::from_millis(number() as u64);
                 return Ok(said(context.ask_within::<Ping>(&Ping {}, limit).await));
             }
+            // Asks after a moment.
+            "late-ping" => {
+                sleep(Duration::from_millis(10)).await;
+                return Ok(said(context.ask::<Ping>(&Ping {}).await));
+            }
             // Asks, and answers without waiting.
             "ask-and-go" => {
                 let question = context.ask::<Ping>(&Ping {});
@@ -409,6 +414,7 @@ impl Handler for Tools {
     async fn call_tool_as_task(&self, call: CallTool, _: Context) -> Result<CreateTaskResult, ErrorObject> {
         match call.name.as_str() {
             "sleep" => Ok(task(TaskStatus::Working, call.task_ttl()).into()),
+            "wait" => std::future::pending().await,
             name => Err(ErrorObject::method_not_found(name)),
         }
     }
