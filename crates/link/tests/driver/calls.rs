@@ -12,7 +12,7 @@ use protomcp_proto::{
     ActiveToolsResponse, CallAnswer, CallToolRequest, CallToolResponse, CreateTaskResponse, GetActiveToolsRequest,
     ListPromptsRequest, ProgressNotification, PromptDefinition, PromptListResponse, ReloadResponse, ToolListResponse,
 };
-use tokio::io::BufStream;
+use tokio::io::{AsyncReadExt, BufStream};
 
 use crate::peer::{connected, line, serve};
 
@@ -194,6 +194,24 @@ async fn interrupting_fails_tool_calls_at_once() {
         assert_eq!(peer.reads("cancel").await, id);
     });
     assert!(matches!(answer.unwrap_err(), CallError::Interrupted));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_handler_that_reads_for_itself_gets_empty_frames_until_its_call_answers() {
+    let (link, _events, mut peer) = connected(Config::default(), 4096).await;
+    let (answer, ()) = tokio::join!(link.call_tool(CallToolRequest::default(), SECOND, Options::default()), async {
+        let id = peer.reads("call_tool").await;
+        link.hush();
+        let started = tokio::time::Instant::now();
+        for _ in 0..3 {
+            let mut frame = [1; 4];
+            peer.io.read_exact(&mut frame).await.unwrap();
+            assert_eq!(frame, [0; 4]);
+        }
+        assert!(started.elapsed() >= Duration::from_millis(20), "{:?}", started.elapsed());
+        peer.says(&id, result("done")).await;
+    });
+    answer.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
