@@ -20,7 +20,8 @@ const OPERATIONS: usize = 500;
 
 fuzz_target!(|bytes: &[u8]| {
     let Some((first, rest)) = bytes.split_first() else { return };
-    let started = [Operation::List, Operation::Done { success: true }, Operation::Carry { to_tool: false, bytes: 1000 }];
+    let started =
+        [Operation::List, Operation::Done { success: true }, Operation::Carry { to_tool: false, bytes: 1000 }];
     let beginning = if first % 2 == 0 { &started[..] } else { &[] };
     let (steps, _) = rest.as_chunks::<4>();
     let steps = steps.iter().take(OPERATIONS).map(|step| Operation::from(*step));
