@@ -29,7 +29,7 @@ fn line(shape: &str) -> Bytes {
     Bytes::from(json!({"jsonrpc": "2.0", "id": 17, "method": "tools/call", "params": params}).to_string())
 }
 
-#[divan::bench(args = SHAPES)]
+#[divan::bench(args = SHAPES, sample_size = 50)]
 fn parse_call(bencher: Bencher<'_, '_>, shape: &str) {
     let line = line(shape);
     bencher.counter(BytesCount::new(line.len())).bench_local(|| {
@@ -40,7 +40,7 @@ fn parse_call(bencher: Bencher<'_, '_>, shape: &str) {
     });
 }
 
-#[divan::bench(args = SHAPES)]
+#[divan::bench(args = SHAPES, sample_size = 50)]
 fn parse_call_peer(bencher: Bencher<'_, '_>, shape: &str) {
     let line = line(shape);
     bencher
@@ -48,7 +48,7 @@ fn parse_call_peer(bencher: Bencher<'_, '_>, shape: &str) {
         .bench_local(|| serde_json::from_slice::<Value>(black_box(&line)).expect("the line is JSON"));
 }
 
-#[divan::bench(args = [200, 64 * 1024])]
+#[divan::bench(args = [200, 64 * 1024], sample_size = 200)]
 fn write_result(bencher: Bencher<'_, '_>, size: usize) {
     let content = RawJson::parse(json!([{"type": "text", "text": "x".repeat(size)}]).to_string()).expect("it is JSON");
     let mut out = Vec::with_capacity(size + 128);

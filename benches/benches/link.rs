@@ -22,7 +22,7 @@ fn main() {
 }
 
 /// A call of about 200 bytes each way, through both machines and no socket.
-#[divan::bench]
+#[divan::bench(sample_size = 1_000)]
 fn machines_in_memory(bencher: Bencher<'_, '_>) {
     let now = Instant::now();
     let ids = CallIds::default();
@@ -80,14 +80,14 @@ fn carry(now: Instant, from: &mut Connection, to: &mut Connection, wire: &mut Ve
 }
 
 /// One call at a time over a socket to a thread that answers.
-#[divan::bench]
+#[divan::bench(sample_size = 100)]
 fn driver_one_at_a_time(bencher: Bencher<'_, '_>) {
     let (runtime, link) = connected();
     bencher.bench_local(|| call(&runtime, &link, 1));
 }
 
 /// 64 calls at once, all answered.
-#[divan::bench]
+#[divan::bench(sample_size = 20)]
 fn driver_64_at_once(bencher: Bencher<'_, '_>) {
     let (runtime, link) = connected();
     bencher.counter(ItemsCount::new(BURST)).bench_local(|| call(&runtime, &link, BURST));

@@ -39,7 +39,7 @@ fn register_the_same_again(bencher: Bencher<'_, '_>) {
     bencher.with_inputs(names).bench_local_values(|names| black_box(list.register(names)));
 }
 
-#[divan::bench]
+#[divan::bench(sample_size = 1_000)]
 fn hide_and_show_one(bencher: Bencher<'_, '_>) {
     let mut list = full();
     let one = vec![name(5_000)];
@@ -61,7 +61,7 @@ fn change_the_mode(bencher: Bencher<'_, '_>) {
     });
 }
 
-#[divan::bench]
+#[divan::bench(sample_size = 1_000)]
 fn look_one_up(bencher: Bencher<'_, '_>) {
     let list = full();
     let wanted = name(7_777);
