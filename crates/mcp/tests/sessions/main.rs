@@ -7,6 +7,7 @@ mod batch;
 mod cancel;
 mod changes;
 mod drain;
+mod handler;
 mod initialize;
 mod limits;
 #[cfg(feature = "tracing-layer")]

@@ -3,7 +3,8 @@
 use protomcp_mcp::{Limits, SessionId};
 use protomcp_types::{Progress, ProgressToken, TaskStatus};
 
-use super::transcript::{check, play, task};
+use super::handler::task;
+use super::transcript::{check, play};
 
 const EPOCH: &str = r#""createdAt":"1970-01-01T00:00:00.000Z","lastUpdatedAt":"1970-01-01T00:00:00.000Z""#;
 
