@@ -1,5 +1,7 @@
 //! `pmcp dev` and `pmcp run`: one bridge, one host on stdio, and the signals.
 
+use std::time::Duration;
+
 use protomcp_bridge::{Bridge, Starting, ToolFile, Watch};
 use protomcp_mcp::transport::TransportError;
 use protomcp_mcp::transport::stdio::stdio;
@@ -10,6 +12,9 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use crate::args::{Options, Transport};
 use crate::exit::Failure;
 use crate::log;
+
+/// How long a tool process that is still starting when the host has left may take to fail.
+const LAST_WORD: Duration = Duration::from_secs(1);
 
 /// Serves until the host leaves or a signal ends it.
 pub(crate) fn run(options: Options) -> Result<(), Failure> {
@@ -41,7 +46,16 @@ async fn serve(options: Options) -> Result<(), Failure> {
         let mut started = false;
         loop {
             tokio::select! {
-                outcome = &mut serving => break outcome,
+                outcome = &mut serving => {
+                    // Nobody is there any more, but whoever looks at the exit status wants to know that the file is broken.
+                    if !started
+                        && !ending
+                        && let Ok(Err(error)) = tokio::time::timeout(LAST_WORD, &mut starting).await
+                    {
+                        failed = Some(error);
+                    }
+                    break outcome;
+                }
                 outcome = &mut starting, if !started => {
                     started = true;
                     match outcome {

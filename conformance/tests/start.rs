@@ -226,3 +226,14 @@ fn a_process_that_floods_both_streams_before_and_during_calls_is_served() {
     assert_eq!(host.names(), ["pour"]);
     assert_eq!(host.text("pour", &json!({"lines": 20_000})), "poured 20000");
 }
+
+/// Item 20.
+#[test]
+fn a_file_that_cannot_start_is_reported_even_if_nobody_is_there() {
+    let sandbox = Sandbox::new();
+    sandbox.copy("py/syntax_error.py");
+    let host = sandbox.pmcp(&["run", "syntax_error.py"]).start();
+    host.hang_up();
+    assert_eq!(host.exit().code(), Some(1));
+    assert!(host.stderr().contains("failed to start tool process"), "{}", host.stderr());
+}
