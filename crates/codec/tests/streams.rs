@@ -67,6 +67,13 @@ fn frames_of_length_zero_are_counted() {
     assert_eq!(decoder.empty_frames(), 4);
 }
 
+#[test]
+fn an_empty_frame_is_written_as_four_zeros() {
+    let mut bytes = vec![7];
+    protomcp_codec::Encoder::new(Limits::default()).encode_empty(&mut bytes);
+    assert_eq!(bytes, [7, 0, 0, 0, 0]);
+}
+
 struct Stream {
     name: String,
     limits: Limits,
