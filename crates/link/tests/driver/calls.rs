@@ -14,7 +14,7 @@ use protomcp_proto::{
 };
 use tokio::io::{AsyncReadExt, BufStream};
 
-use crate::peer::{connected, line, serve};
+use crate::peer::{connected, heard, join, serve, soon};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -26,13 +26,13 @@ fn result(text: &'static str) -> CallToolResponse {
 async fn a_call_returns_the_message_its_request_is_owed() {
     let (link, _events, mut peer) = connected(Config::default(), 4096).await;
     let prompts = PromptListResponse { prompts: vec![PromptDefinition { name: "p".into(), ..Default::default() }] };
-    let (answer, ()) = tokio::join!(link.call(ListPromptsRequest {}, SECOND), async {
+    let (answer, ()) = join!(link.call(ListPromptsRequest {}, SECOND), async {
         let id = peer.reads("list_prompts_request").await;
         peer.says(&id, prompts.clone()).await;
     });
     assert_eq!(answer.unwrap(), prompts);
 
-    let (answer, ()) = tokio::join!(link.call(ListPromptsRequest {}, SECOND), async {
+    let (answer, ()) = join!(link.call(ListPromptsRequest {}, SECOND), async {
         let id = peer.reads("list_prompts_request").await;
         peer.says(&id, result("no prompts at all")).await;
     });
@@ -45,7 +45,7 @@ async fn a_call_returns_the_message_its_request_is_owed() {
 async fn a_tool_call_returns_a_result_or_a_task() {
     let (link, _events, mut peer) = connected(Config::default(), 4096).await;
     let call = || link.call_tool(CallToolRequest::default(), SECOND, Options::default());
-    let (one, two, ()) = tokio::join!(call(), call(), async {
+    let (one, two, ()) = join!(call(), call(), async {
         let (one, two) = (peer.reads("call_tool").await, peer.reads("call_tool").await);
         peer.says(&two, CreateTaskResponse { task_id: "t".into() }).await;
         peer.says(&one, result("done")).await;
@@ -59,7 +59,7 @@ async fn a_call_that_nobody_waits_for_is_cancelled() {
     let (link, _events, mut peer) = connected(Config::default(), 4096).await;
     let waiting = tokio::spawn({
         let link = link.clone();
-        async move { link.call(CallToolRequest::default(), SECOND).await }
+        async move { soon(link.call(CallToolRequest::default(), SECOND)).await }
     });
     let id = peer.reads("call_tool").await;
     waiting.abort();
@@ -73,7 +73,7 @@ async fn a_call_given_up_before_the_driver_saw_it_never_reaches_the_process() {
         let call = pin!(link.call(ListPromptsRequest {}, SECOND));
         assert!(call.poll(&mut Context::from_waker(Waker::noop())).is_pending());
     }
-    let (answer, ()) = tokio::join!(link.call(GetActiveToolsRequest {}, Duration::from_millis(10)), async {
+    let (answer, ()) = join!(link.call(GetActiveToolsRequest {}, Duration::from_millis(10)), async {
         peer.reads("get_active_tools").await;
     });
     assert!(matches!(answer.unwrap_err(), CallError::TimedOut(_)));
@@ -83,12 +83,11 @@ async fn a_call_given_up_before_the_driver_saw_it_never_reaches_the_process() {
 async fn an_answered_call_is_not_cancelled_when_it_is_dropped() {
     let (link, _events, mut peer) = connected(Config::default(), 4096).await;
     for _ in 0..2 {
-        let (answer, ()) =
-            tokio::join!(link.call_tool(CallToolRequest::default(), SECOND, Options::default()), async {
-                // Also: no cancel of the call before.
-                let id = peer.reads("call_tool").await;
-                peer.says(&id, result("done")).await;
-            });
+        let (answer, ()) = join!(link.call_tool(CallToolRequest::default(), SECOND, Options::default()), async {
+            // Also: no cancel of the call before.
+            let id = peer.reads("call_tool").await;
+            peer.says(&id, result("done")).await;
+        });
         answer.unwrap();
     }
 }
@@ -98,7 +97,7 @@ async fn progress_is_heard_before_the_answer_and_in_order() {
     let (link, _events, mut peer) = connected(Config::default(), 4096).await;
     let (heard, reports) = mpsc::channel();
     let options = Options::default().on_progress(move |report| heard.send(report.progress).unwrap());
-    let (answer, ()) = tokio::join!(link.call_tool(CallToolRequest::default(), SECOND, options), async {
+    let (answer, ()) = join!(link.call_tool(CallToolRequest::default(), SECOND, options), async {
         let envelope = peer.next().await.unwrap();
         let Some(protomcp_proto::Msg::CallTool(call)) = envelope.msg else { panic!() };
         assert_eq!(call.progress_token, envelope.request_id);
@@ -118,7 +117,7 @@ async fn progress_is_heard_before_the_answer_and_in_order() {
 async fn without_a_listener_the_process_is_told_that_nobody_listens() {
     let (link, mut events, mut peer) = connected(Config::default(), 4096).await;
     let request = CallToolRequest { progress_token: "left over".into(), ..Default::default() };
-    let (answer, ()) = tokio::join!(link.call_tool(request, SECOND, Options::default()), async {
+    let (answer, ()) = join!(link.call_tool(request, SECOND, Options::default()), async {
         let envelope = peer.next().await.unwrap();
         let Some(protomcp_proto::Msg::CallTool(call)) = envelope.msg else { panic!() };
         assert_eq!(call.progress_token, "");
@@ -127,7 +126,7 @@ async fn without_a_listener_the_process_is_told_that_nobody_listens() {
         peer.says(&envelope.request_id, result("done")).await;
     });
     answer.unwrap();
-    let noticed = line(events.recv().await);
+    let noticed = heard(&mut events).await;
     assert!(noticed.contains("progress"), "{noticed}");
 }
 
@@ -135,13 +134,13 @@ async fn without_a_listener_the_process_is_told_that_nobody_listens() {
 async fn a_call_that_times_out_is_cancelled_and_the_next_one_works() {
     let (link, _events, mut peer) = connected(Config::default(), 4096).await;
     let started = tokio::time::Instant::now();
-    let error = link.call(CallToolRequest::default(), 7 * SECOND).await.unwrap_err();
+    let error = soon(link.call(CallToolRequest::default(), 7 * SECOND)).await.unwrap_err();
     assert!(matches!(error, CallError::TimedOut(patience) if patience == 7 * SECOND), "{error}");
     assert!((7 * SECOND..8 * SECOND).contains(&started.elapsed()), "{:?}", started.elapsed());
     let late = peer.reads("call_tool").await;
     assert_eq!(peer.reads("cancel").await, late);
 
-    let (answer, ()) = tokio::join!(link.call(ListPromptsRequest {}, SECOND), async {
+    let (answer, ()) = join!(link.call(ListPromptsRequest {}, SECOND), async {
         let id = peer.reads("list_prompts_request").await;
         peer.says(&late, result("late")).await;
         peer.says_raw(&Raw::new(late, Field::ResultJson, "late payload")).await;
@@ -157,11 +156,11 @@ async fn deadlines_hold_in_whatever_order_they_were_set() {
     let call = |seconds: u32| {
         let link = link.clone();
         async move {
-            link.call(ListPromptsRequest {}, seconds * SECOND).await.unwrap_err();
+            soon(link.call(ListPromptsRequest {}, seconds * SECOND)).await.unwrap_err();
             started.elapsed().as_secs()
         }
     };
-    let ended = tokio::join!(call(5), call(2), call(9), call(1));
+    let ended = join!(call(5), call(2), call(9), call(1));
     assert_eq!(ended, (5, 2, 9, 1));
 }
 
@@ -169,7 +168,7 @@ async fn deadlines_hold_in_whatever_order_they_were_set() {
 async fn questions_of_the_process_reach_the_owner_and_replies_the_process() {
     let (link, mut events, mut peer) = connected(Config::default(), 4096).await;
     peer.says("mine", GetActiveToolsRequest {}).await;
-    assert_eq!(line(events.recv().await), "asked get_active_tools[mine]");
+    assert_eq!(heard(&mut events).await, "asked get_active_tools[mine]");
     link.reply("mine", ActiveToolsResponse::default());
     assert_eq!(peer.reads("active_tools").await, "mine");
 }
@@ -182,13 +181,13 @@ async fn a_reload_is_asked_for_and_ends_in_an_event() {
     peer.says(&id, ReloadResponse { success: true, ..Default::default() }).await;
     peer.says("", ToolListResponse::default()).await;
     // The 500 ms of silence pass by the driver's own clock.
-    assert_eq!(line(events.recv().await), "ready after Reload");
+    assert_eq!(heard(&mut events).await, "ready after Reload");
 }
 
 #[tokio::test(start_paused = true)]
 async fn interrupting_fails_tool_calls_at_once() {
     let (link, _events, mut peer) = connected(Config::default(), 4096).await;
-    let (answer, ()) = tokio::join!(link.call_tool(CallToolRequest::default(), SECOND, Options::default()), async {
+    let (answer, ()) = join!(link.call_tool(CallToolRequest::default(), SECOND, Options::default()), async {
         let id = peer.reads("call_tool").await;
         link.interrupt();
         assert_eq!(peer.reads("cancel").await, id);
@@ -199,7 +198,7 @@ async fn interrupting_fails_tool_calls_at_once() {
 #[tokio::test(start_paused = true)]
 async fn a_handler_that_reads_for_itself_gets_empty_frames_until_its_call_answers() {
     let (link, _events, mut peer) = connected(Config::default(), 4096).await;
-    let (answer, ()) = tokio::join!(link.call_tool(CallToolRequest::default(), SECOND, Options::default()), async {
+    let (answer, ()) = join!(link.call_tool(CallToolRequest::default(), SECOND, Options::default()), async {
         let id = peer.reads("call_tool").await;
         link.hush();
         let started = tokio::time::Instant::now();
@@ -218,7 +217,7 @@ async fn a_handler_that_reads_for_itself_gets_empty_frames_until_its_call_answer
 async fn a_stream_that_buffers_is_flushed() {
     let (ours, theirs) = tokio::io::duplex(4096);
     let (link, _events, mut peer) = serve(BufStream::new(ours), theirs, Config::default()).await;
-    let (answer, ()) = tokio::join!(link.call(ListPromptsRequest {}, SECOND), async {
+    let (answer, ()) = join!(link.call(ListPromptsRequest {}, SECOND), async {
         let id = peer.reads("list_prompts_request").await;
         peer.says(&id, PromptListResponse::default()).await;
     });
@@ -230,7 +229,7 @@ async fn compressed_answers_are_inflated_whether_large_or_of_unknown_size() {
     let (link, _events, mut peer) = connected(Config::default(), 4096).await;
     for (size, declared) in [(1000, true), (1000, false), (3 << 20, true), (3 << 20, false)] {
         let call = link.call_tool(CallToolRequest::default(), SECOND, Options::default());
-        let (answer, ()) = tokio::join!(call, async {
+        let (answer, ()) = join!(call, async {
             let id = peer.reads("call_tool").await;
             let mut raw = Raw::new(id, Field::ResultJson, vec![b'x'; size]).compress();
             assert_eq!(raw.header.compression, "zstd");
@@ -252,7 +251,7 @@ async fn many_calls_over_a_small_pipe_all_get_their_own_answer() {
             tokio::spawn(async move {
                 let arguments_json = number.to_string().into();
                 let request = CallToolRequest { arguments_json, ..Default::default() };
-                let answer = link.call_tool(request, 60 * SECOND, Options::default()).await.unwrap();
+                let answer = soon(link.call_tool(request, 60 * SECOND, Options::default())).await.unwrap();
                 let CallAnswer::Result(result) = answer else { panic!() };
                 assert_eq!(result.result_json, number.to_string());
             })
@@ -265,6 +264,6 @@ async fn many_calls_over_a_small_pipe_all_get_their_own_answer() {
         peer.says(&envelope.request_id, result).await;
     }
     for caller in callers {
-        caller.await.unwrap();
+        soon(caller).await.unwrap();
     }
 }

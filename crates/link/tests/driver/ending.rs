@@ -13,7 +13,7 @@ use protomcp_proto::{Envelope, ListPromptsRequest, LogMessage, PromptListRespons
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, ReadBuf};
 use tokio::net::UnixStream;
 
-use crate::peer::{Peer, connected, line, serve};
+use crate::peer::{Peer, connected, heard, join, serve, soon};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -29,30 +29,30 @@ async fn when_the_process_leaves_every_call_fails_and_the_owner_hears_it_last() 
     let (link, mut events, mut peer) = connected(Config::default(), 4096).await;
     peer.says("", LogMessage { level: "last words".into(), ..Default::default() }).await;
     let (one, two, ()) =
-        tokio::join!(link.call(ListPromptsRequest {}, SECOND), link.call(ListPromptsRequest {}, SECOND), async {
+        join!(link.call(ListPromptsRequest {}, SECOND), link.call(ListPromptsRequest {}, SECOND), async {
             peer.reads("list_prompts_request").await;
             drop(peer);
         });
     assert_eq!((reason(one), reason(two)), (Closed::ByPeer, Closed::ByPeer));
-    assert_eq!(line(events.recv().await), "log last words");
-    assert_eq!(line(events.recv().await), "closed: the tool process disconnected");
-    assert_eq!(line(events.recv().await), "nothing more");
+    assert_eq!(heard(&mut events).await, "log last words");
+    assert_eq!(heard(&mut events).await, "closed: the tool process disconnected");
+    assert_eq!(heard(&mut events).await, "nothing more");
     assert!(link.is_closed());
-    assert_eq!(reason(link.call(ListPromptsRequest {}, SECOND).await), Closed::ByPeer);
+    assert_eq!(reason(soon(link.call(ListPromptsRequest {}, SECOND)).await), Closed::ByPeer);
 }
 
 #[tokio::test(start_paused = true)]
 async fn closing_on_purpose_fails_calls_and_ends_the_processes_input() {
     let (link, mut events, mut peer) = connected(Config::default(), 4096).await;
-    let (answer, ()) = tokio::join!(link.call(ListPromptsRequest {}, SECOND), async {
+    let (answer, ()) = join!(link.call(ListPromptsRequest {}, SECOND), async {
         peer.reads("list_prompts_request").await;
         assert!(!link.is_closed());
         link.close();
         assert_eq!(peer.next().await, None);
     });
     assert_eq!(reason(answer), Closed::Here);
-    assert_eq!(line(events.recv().await), "closed: it was closed on purpose");
-    assert_eq!(line(events.recv().await), "nothing more");
+    assert_eq!(heard(&mut events).await, "closed: it was closed on purpose");
+    assert_eq!(heard(&mut events).await, "nothing more");
 }
 
 #[tokio::test(start_paused = true)]
@@ -71,14 +71,14 @@ async fn dropping_the_last_handle_ends_the_link() {
     drop(link);
     assert!(!other.is_closed());
     drop(other);
-    assert_eq!(line(events.recv().await), "closed: it was closed on purpose");
+    assert_eq!(heard(&mut events).await, "closed: it was closed on purpose");
     assert_eq!(peer.next().await, None);
 }
 
 #[tokio::test(start_paused = true)]
 async fn dropping_the_events_ends_the_link() {
     let (link, events, mut peer) = connected(Config::default(), 4096).await;
-    let (answer, ()) = tokio::join!(link.call(ListPromptsRequest {}, 60 * SECOND), async {
+    let (answer, ()) = join!(link.call(ListPromptsRequest {}, 40 * SECOND), async {
         peer.reads("list_prompts_request").await;
         drop(events);
         assert_eq!(peer.next().await, None);
@@ -95,15 +95,15 @@ async fn bytes_that_cannot_be_followed_end_the_link_with_a_reason() {
     peer.says("", header).await;
     let expected = "closed: the tool process sent bytes that cannot be understood: \
                     18446744073709551615 bytes are announced, more than the 4294967296 that are read past";
-    assert_eq!(line(events.recv().await), expected);
-    assert!(matches!(reason(link.call(ListPromptsRequest {}, SECOND).await), Closed::Broken(_)));
+    assert_eq!(heard(&mut events).await, expected);
+    assert!(matches!(reason(soon(link.call(ListPromptsRequest {}, SECOND)).await), Closed::Broken(_)));
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_process_that_never_registers_is_reported() {
     let (ours, _theirs) = tokio::io::duplex(4096);
     let (link, mut events) = drive(ours, Config::default());
-    let error = link.call(ListPromptsRequest {}, SECOND).await.unwrap_err();
+    let error = soon(link.call(ListPromptsRequest {}, SECOND)).await.unwrap_err();
     assert!(matches!(error, CallError::NotInService(_)), "{error}");
     let Some(Event::HandshakeFailed(error)) = events.recv().await else { panic!() };
     assert_eq!(error.to_string(), "it did not send its tool list within 30s");
@@ -127,7 +127,7 @@ async fn an_answer_that_was_sent_before_the_process_left_arrives_although_writin
     let (link, mut events) = drive(UnixStream::from_std(ours).unwrap(), Config::default());
     says("req-0", ToolListResponse::default().into());
     says("", ReloadResponse { success: true, ..Default::default() }.into());
-    assert_eq!(line(events.recv().await), "ready after Start");
+    assert_eq!(heard(&mut events).await, "ready after Start");
 
     let mut answered = pin!(link.call(ListPromptsRequest {}, SECOND));
     let mut unanswered = pin!(link.call(ListPromptsRequest {}, SECOND));
@@ -138,9 +138,9 @@ async fn an_answer_that_was_sent_before_the_process_left_arrives_although_writin
     drop(theirs);
     assert!(is_pending(unanswered.as_mut()).await);
 
-    answered.await.unwrap();
-    assert_eq!(reason(unanswered.await), Closed::ByPeer);
-    assert_eq!(line(events.recv().await), "closed: the tool process disconnected");
+    soon(answered).await.unwrap();
+    assert_eq!(reason(soon(unanswered).await), Closed::ByPeer);
+    assert_eq!(heard(&mut events).await, "closed: the tool process disconnected");
 }
 
 /// A stream that works until it is told to fail.
@@ -184,7 +184,7 @@ async fn a_failing_stream_ends_the_link_and_a_reset_one_counts_as_left() {
         let (fail, fails) = tokio::sync::oneshot::channel();
         let (_link, mut events, _peer) = serve(Failing { io: ours, fails }, theirs, Config::default()).await;
         fail.send(kind).unwrap();
-        assert_eq!(line(events.recv().await), expected);
+        assert_eq!(heard(&mut events).await, expected);
     }
 }
 
@@ -228,7 +228,7 @@ async fn a_stream_that_cannot_be_flushed_or_takes_nothing_ends_the_link() {
         let (ours, theirs) = tokio::io::duplex(4096);
         let (link, mut events, _peer) = serve(Full { io: ours, taken: false }, theirs, Config::default()).await;
         link.reply("n".repeat(size), PromptListResponse::default());
-        assert_eq!(line(events.recv().await), expected, "{size}");
+        assert_eq!(heard(&mut events).await, expected, "{size}");
     }
 }
 
@@ -236,15 +236,15 @@ async fn a_stream_that_cannot_be_flushed_or_takes_nothing_ends_the_link() {
 async fn a_process_is_served_through_an_endpoint() {
     let folder = tempfile::tempdir().unwrap();
     let endpoint = Endpoint::bind(&folder.path().join("run/tool.sock")).unwrap();
-    let (ours, theirs) = tokio::join!(endpoint.accept(), UnixStream::connect(endpoint.path()));
+    let (ours, theirs) = join!(endpoint.accept(), UnixStream::connect(endpoint.path()));
     let (link, mut events, mut peer) = serve(ours.unwrap(), theirs.unwrap(), Config::default()).await;
-    let (answer, ()) = tokio::join!(link.call(ListPromptsRequest {}, SECOND), async {
+    let (answer, ()) = join!(link.call(ListPromptsRequest {}, SECOND), async {
         let id = peer.reads("list_prompts_request").await;
         peer.says(&id, PromptListResponse::default()).await;
     });
     answer.unwrap();
     peer.io.shutdown().await.unwrap();
-    assert_eq!(line(events.recv().await), "closed: the tool process disconnected");
+    assert_eq!(heard(&mut events).await, "closed: the tool process disconnected");
 }
 
 #[tokio::test(start_paused = true)]
@@ -255,5 +255,5 @@ async fn half_a_frame_at_the_end_is_the_end() {
     peer.reads("list_tools").await;
     peer.io.write_all(&[0, 0, 1]).await.unwrap();
     drop(peer);
-    assert_eq!(line(events.recv().await), "closed: the tool process disconnected");
+    assert_eq!(heard(&mut events).await, "closed: the tool process disconnected");
 }

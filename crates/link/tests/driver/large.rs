@@ -9,7 +9,7 @@ use protomcp_link::{Config, Link, Options};
 use protomcp_proto::{CallAnswer, CallToolRequest, CallToolResponse, Envelope};
 use tokio::net::UnixStream;
 
-use crate::peer::{Events, Peer, serve};
+use crate::peer::{Events, Peer, serve, soon};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -22,7 +22,9 @@ async fn connected() -> (Link, Events, Peer<UnixStream>) {
 async fn answered_with(bytes: Vec<u8>) -> CallToolResponse {
     let (link, _events, mut peer) = connected().await;
     let call =
-        tokio::spawn(async move { link.call_tool(CallToolRequest::default(), PATIENCE, Options::default()).await });
+        tokio::spawn(
+            async move { soon(link.call_tool(CallToolRequest::default(), PATIENCE, Options::default())).await },
+        );
     assert_eq!(peer.reads("call_tool").await, "req-1");
     let theirs = peer.io.into_std().unwrap();
     theirs.set_nonblocking(false).unwrap();

@@ -1,5 +1,8 @@
 //! A tool process at the other end of a byte stream, played by the test.
 
+use std::future::Future;
+use std::time::Duration;
+
 use bytes::BytesMut;
 use protomcp_codec::{Decoder, Encoder, Frame, Limits, Raw};
 use protomcp_link::{Config, Event, Link, drive};
@@ -24,7 +27,7 @@ where
     let (link, mut events) = drive(ours, config);
     let mut peer = Peer::new(theirs);
     peer.registers().await;
-    let Some(Event::Ready(ready)) = events.recv().await else { panic!("it registered") };
+    let Some(Event::Ready(ready)) = soon(events.recv()).await else { panic!("it registered") };
     assert_eq!(ready.tools.unwrap().len(), 1);
     (link, events, peer)
 }
@@ -60,7 +63,7 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Peer<IO> {
                 let Frame::Envelope(envelope) = frame else { panic!("{frame:?}") };
                 return Some(envelope);
             }
-            if self.io.read_buf(&mut self.input).await.ok()? == 0 {
+            if soon(self.io.read_buf(&mut self.input)).await.ok()? == 0 {
                 return None;
             }
         }
@@ -93,6 +96,24 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Peer<IO> {
         self.encoder.encode_raw(raw, &mut bytes).unwrap();
         self.io.write_all(&bytes).await.unwrap();
     }
+}
+
+/// What must not take for ever: a minute is more than any test waits, and where time is paused it passes at once.
+pub(crate) async fn soon<F: Future>(future: F) -> F::Output {
+    tokio::time::timeout(Duration::from_secs(60), future).await.expect("it is over within a minute")
+}
+
+/// `tokio::join!`, [`soon`].
+macro_rules! join {
+    ($($future:expr),+ $(,)?) => {
+        $crate::peer::soon(async { tokio::join!($($future),+) }).await
+    };
+}
+pub(crate) use join;
+
+/// The next event, in short.
+pub(crate) async fn heard(events: &mut Events) -> String {
+    line(soon(events.recv()).await)
 }
 
 /// What an event is, in short.

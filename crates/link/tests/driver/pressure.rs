@@ -10,7 +10,7 @@ use protomcp_proto::{
 };
 use tokio::io::AsyncWriteExt;
 
-use crate::peer::{Peer, connected, line};
+use crate::peer::{Peer, connected, heard, join, line, soon};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -24,7 +24,7 @@ async fn calls_to_a_process_that_does_not_read_fail_in_time_or_at_once() {
     let (link, mut events, peer) = connected(config, 100).await;
     let call = |seconds: u32| {
         let link = link.clone();
-        tokio::spawn(async move { link.call(large(6000), seconds * SECOND).await.unwrap_err() })
+        tokio::spawn(async move { soon(link.call(large(6000), seconds * SECOND)).await.unwrap_err() })
     };
     // The first is on its way into the pipe, the next two wait, and then there is no more room.
     let first = call(3);
@@ -32,29 +32,29 @@ async fn calls_to_a_process_that_does_not_read_fail_in_time_or_at_once() {
     let waiting = [call(2), call(1)];
     let refused = [call(1), call(1)];
     for refused in refused {
-        let error = refused.await.unwrap();
+        let error = soon(refused).await.unwrap();
         assert!(matches!(error, CallError::Busy(3)), "{error}");
     }
     for waiting in waiting {
-        let error = waiting.await.unwrap();
+        let error = soon(waiting).await.unwrap();
         assert!(matches!(error, CallError::TimedOut(_)), "{error}");
     }
-    let error = first.await.unwrap();
+    let error = soon(first).await.unwrap();
     assert!(matches!(error, CallError::TimedOut(_)), "{error}");
 
     drop(peer);
-    assert_eq!(line(events.recv().await), "closed: the tool process disconnected");
+    assert_eq!(heard(&mut events).await, "closed: the tool process disconnected");
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_link_to_a_process_that_does_not_read_can_be_closed() {
     let (link, mut events, mut peer) = connected(Config::default(), 100).await;
-    let (answer, ()) = tokio::join!(link.call(large(6000), 9 * SECOND), async {
+    let (answer, ()) = join!(link.call(large(6000), 9 * SECOND), async {
         tokio::time::sleep(SECOND).await;
         link.close();
     });
     assert!(matches!(answer.unwrap_err(), CallError::Closed(_)));
-    assert_eq!(line(events.recv().await), "closed: it was closed on purpose");
+    assert_eq!(heard(&mut events).await, "closed: it was closed on purpose");
     // It finds the beginning of a frame and then the end.
     assert_eq!(peer.next().await, None);
 }
@@ -64,16 +64,16 @@ async fn answers_are_read_while_the_process_does_not_read() {
     let (link, _events, mut peer) = connected(Config::default(), 100).await;
     let blocked = tokio::spawn({
         let link = link.clone();
-        async move { link.call(large(6000), 9 * SECOND).await }
+        async move { soon(link.call(large(6000), 9 * SECOND)).await }
     });
-    let (answer, ()) = tokio::join!(link.call(ListPromptsRequest {}, SECOND), async {
+    let (answer, ()) = join!(link.call(ListPromptsRequest {}, SECOND), async {
         // Whichever was first, the answer to the small one comes while the large one waits in the pipe.
         for id in ["req-1", "req-2"] {
             peer.says(id, PromptListResponse::default()).await;
         }
     });
     answer.unwrap();
-    assert!(blocked.await.unwrap().is_err(), "it was answered with another kind of message");
+    assert!(soon(blocked).await.unwrap().is_err(), "it was answered with another kind of message");
 }
 
 fn log(number: usize, size: usize) -> LogMessage {
@@ -94,19 +94,19 @@ async fn an_owner_that_does_not_listen_holds_the_process_up_and_loses_nothing() 
             peer
         });
         // Deadlines hold although nobody takes the events.
-        let error = link.call(CallToolRequest::default(), SECOND).await.unwrap_err();
+        let error = soon(link.call(CallToolRequest::default(), SECOND)).await.unwrap_err();
         assert!(matches!(error, CallError::TimedOut(_)), "{error}");
         tokio::time::sleep(SECOND).await;
         let held_up = *progress.borrow_and_update();
         assert!(held_up < count.min(most), "{held_up} logs of {size} bytes were taken");
 
         for number in 0..count {
-            assert_eq!(line(events.recv().await), format!("log {number}"));
+            assert_eq!(heard(&mut events).await, format!("log {number}"));
         }
-        let mut peer = flood.await.unwrap();
+        let mut peer = soon(flood).await.unwrap();
         assert_eq!(peer.reads("call_tool").await, "req-1");
         assert_eq!(peer.reads("cancel").await, "req-1");
-        let (answer, ()) = tokio::join!(link.call(ListPromptsRequest {}, SECOND), async {
+        let (answer, ()) = join!(link.call(ListPromptsRequest {}, SECOND), async {
             let id = peer.reads("list_prompts_request").await;
             peer.says(&id, PromptListResponse::default()).await;
         });
@@ -121,7 +121,7 @@ async fn an_owner_that_listens_late_hears_of_the_end_after_everything_else() {
     for number in 0..count {
         peer.says("", log(number, 0)).await;
     }
-    let (answer, ()) = tokio::join!(link.call(ListPromptsRequest {}, 60 * SECOND), async {
+    let (answer, ()) = join!(link.call(ListPromptsRequest {}, 40 * SECOND), async {
         tokio::time::sleep(SECOND).await;
         link.close();
     });
@@ -182,5 +182,5 @@ async fn a_process_that_asks_and_does_not_read_is_held_up_until_it_does() {
     for _ in 0..count {
         peer.reads("active_tools").await;
     }
-    flood.await.unwrap();
+    soon(flood).await.unwrap();
 }
