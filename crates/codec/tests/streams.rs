@@ -70,7 +70,7 @@ fn frames_of_length_zero_are_counted() {
 #[test]
 fn an_empty_frame_is_written_as_four_zeros() {
     let mut bytes = vec![7];
-    protomcp_codec::Encoder::new(Limits::default()).encode_empty(&mut bytes);
+    Encoder::new(Limits::default()).encode_empty(&mut bytes);
     assert_eq!(bytes, [7, 0, 0, 0, 0]);
 }
 

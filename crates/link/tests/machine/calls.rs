@@ -248,6 +248,27 @@ fn cancelling_held_calls_gives_their_room_back() {
     talk.happened(&[]);
 }
 
+#[test]
+fn held_calls_give_their_room_back_when_they_are_written() {
+    for end in ["written", "closed"] {
+        let mut talk = Talk::ready_with(Config { max_unwritten: 10_000, ..Config::default() });
+        talk.connection.reload(talk.now);
+        talk.wrote(&["reload[req-1]"]);
+        talk.request(large(2000), SECOND);
+        talk.request(large(3000), SECOND);
+        let held = talk.connection.buffered();
+        assert!((5000..5100).contains(&held), "{held}");
+        if end == "closed" {
+            talk.connection.close(protomcp_link::Closed::ByPeer);
+        } else {
+            talk.passes(3 * SECOND);
+            assert_eq!(talk.connection.buffered(), held, "they wait in another row");
+            talk.wrote(&["call_tool[req-2]", "call_tool[req-3]"]);
+        }
+        assert_eq!(talk.connection.buffered(), 0, "{end}");
+    }
+}
+
 fn small_frames() -> Config {
     Config { limits: Limits { max_frame: 1000, max_payload: 2000, ..Limits::default() }, ..Config::default() }
 }

@@ -85,6 +85,19 @@ fn a_process_that_asks_and_never_reads_is_no_longer_read() {
 }
 
 #[test]
+fn reading_stops_at_exactly_the_limit() {
+    let mut written = Vec::new();
+    let mut talk = Talk::ready();
+    talk.connection.reply("", active(&["tool"]).into());
+    talk.connection.poll_transmit(&mut written);
+    for (limit, reads) in [(written.len() + 1, true), (written.len(), false)] {
+        let mut talk = Talk::ready_with(Config { max_unwritten: limit, ..Config::default() });
+        talk.connection.reply("", active(&["tool"]).into());
+        assert_eq!(talk.connection.may_read(), reads, "{limit}");
+    }
+}
+
+#[test]
 fn replies_of_every_turn_count_and_our_own_calls_do_not() {
     let config = || Config { max_unwritten: 40, ..Config::default() };
     let long = SamplingResponse { role: "r".repeat(50), ..Default::default() };
