@@ -194,7 +194,14 @@ impl Context {
 
     /// Sends the host a log message, if it wants messages of this level.
     pub fn log(&self, level: Level, logger: Option<&str>, data: &RawJson) {
-        self.0.outbox.log(level, logger, data);
+        self.0.outbox.log(Some(&self.0.ticket), level, logger, data);
+    }
+
+    /// Says that this call will have nothing to report for a while. Over HTTP its stream is closed and the host comes
+    /// back for the answer, which spares a connection (MCP 2025-11-25, basic/transports, Streamable HTTP); where that
+    /// cannot be, nothing happens.
+    pub fn close_stream(&self) {
+        self.0.outbox.pause(&self.0.ticket);
     }
 
     pub(crate) fn ticket(&self) -> &Ticket {

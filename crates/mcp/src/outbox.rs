@@ -26,8 +26,10 @@ pub(crate) enum Event {
     Done(Ticket, Option<Result<ServerResult, ErrorObject>>),
     /// A call has come further.
     Progress(Ticket, Notification),
-    /// Somebody wants the host to know something.
-    Log(Level, Notification),
+    /// Somebody wants the host to know something: a call, or somebody else.
+    Log(Option<Ticket>, Level, Notification),
+    /// A call has nothing to say for a while.
+    Pause(Ticket),
     /// The host is to know something else, once the handshake is complete.
     Notice(Notification),
     /// A list has changed.
@@ -103,10 +105,14 @@ impl Outbox {
         level as u8 >= self.level.load(Ordering::Relaxed) && self.client().is_some()
     }
 
-    pub(crate) fn log(&self, level: Level, logger: Option<&str>, data: &RawJson) {
+    pub(crate) fn log(&self, during: Option<&Ticket>, level: Level, logger: Option<&str>, data: &RawJson) {
         if self.wants(level) && self.room() {
-            self.send(Event::Log(level, log_message(level, logger, data)));
+            self.send(Event::Log(during.cloned(), level, log_message(level, logger, data)));
         }
+    }
+
+    pub(crate) fn pause(&self, ticket: &Ticket) {
+        self.send(Event::Pause(ticket.clone()));
     }
 
     pub(crate) fn notice(&self, notification: Notification) {

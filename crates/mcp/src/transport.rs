@@ -6,7 +6,7 @@
 use std::future::Future;
 use std::io;
 
-use protomcp_types::{Incoming, Malformed, Message};
+use protomcp_types::{Incoming, Malformed, Message, RequestId};
 
 pub mod lines;
 pub mod memory;
@@ -40,16 +40,30 @@ pub trait Source: Send + 'static {
 pub trait Sink: Send + 'static {
     /// Takes a message without waiting. It leaves with the next [`Sink::flush`].
     ///
+    /// `during` is the request of the host that the message belongs to: the answer to it, or what its call reports and
+    /// asks before that. `None`: it belongs to the session. Connections with one way to the host need not look at it.
+    ///
     /// # Errors
     /// When nothing more can be written.
-    fn send(&mut self, message: Message) -> Result<(), TransportError>;
+    fn send(&mut self, message: Message, during: Option<&RequestId>) -> Result<(), TransportError>;
 
     /// Takes the answers to a batch, which belong into one array (MCP 2025-03-26, basic).
     ///
     /// # Errors
     /// When nothing more can be written.
     fn send_batch(&mut self, messages: Vec<Message>) -> Result<(), TransportError> {
-        messages.into_iter().try_for_each(|message| self.send(message))
+        messages.into_iter().try_for_each(|message| self.send(message, None))
+    }
+
+    /// A request will have no answer, because the host has cancelled it.
+    fn unanswered(&mut self, request: &RequestId) {
+        let _ = request;
+    }
+
+    /// Whoever works on a request has nothing to say for a while: the way that its answer was to take may be closed
+    /// if the host can come back for it.
+    fn pause(&mut self, request: &RequestId) {
+        let _ = request;
     }
 
     /// Writes everything that was sent. Dropping the future loses nothing: the next one goes on where it stopped.

@@ -122,7 +122,7 @@ fn write(messages: &[Message], width: usize, vectored: bool, flush_every: usize)
     let (_, mut sink) = Lines::new(tokio::io::empty(), writer).split();
     block_on(async {
         for (index, message) in messages.iter().enumerate() {
-            sink.send(message.clone()).unwrap();
+            sink.send(message.clone(), None).unwrap();
             assert!(sink.unwritten() > 0);
             if index % flush_every == 0 {
                 // Given up in the middle, so that more is sent behind half a write.
@@ -215,7 +215,7 @@ fn a_batch_is_one_line() {
 fn a_writer_that_takes_nothing_is_closed() {
     let writer = Narrow { taken: Arc::default(), width: 0, vectored: true, pause: false };
     let (_, mut sink) = Lines::new(tokio::io::empty(), writer).split();
-    sink.send(result(1, "1")).unwrap();
+    sink.send(result(1, "1"), None).unwrap();
     assert!(matches!(block_on(sink.flush()), Err(TransportError::Closed)));
 }
 

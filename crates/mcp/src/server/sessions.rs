@@ -162,7 +162,7 @@ impl Sessions {
 
     /// Sends hosts a log message, if they want messages of this level.
     pub fn log(&self, audience: Audience, level: Level, logger: Option<&str>, data: &RawJson) {
-        self.each(audience, |outbox| outbox.log(level, logger, data));
+        self.each(audience, |outbox| outbox.log(None, level, logger, data));
     }
 
     /// Whether some host wants log messages of this level. It may change its mind at any time.

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use protomcp_types::{Incoming, Message};
+use protomcp_types::{Incoming, Message, RequestId};
 use tokio::sync::mpsc;
 
 use super::{Received, Sink, Source, Transport, TransportError};
@@ -63,7 +63,7 @@ impl MemorySink {
 }
 
 impl Sink for MemorySink {
-    fn send(&mut self, message: Message) -> Result<(), TransportError> {
+    fn send(&mut self, message: Message, _: Option<&RequestId>) -> Result<(), TransportError> {
         self.forward(Ok(Incoming::One(message)));
         Ok(())
     }

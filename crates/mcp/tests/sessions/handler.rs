@@ -141,6 +141,7 @@ impl Handler for Tools {
                     context.log(level, Some("tool"), &RawJson::text(level.as_str()));
                 }
             }
+            "pause" => context.close_stream(),
             name => return Err(ErrorObject::unknown_tool(name)),
         }
         Ok(CallToolResult::text("done"))

@@ -18,6 +18,7 @@ mod ping;
 mod progress;
 mod prompts;
 mod resources;
+mod routes;
 mod tasks;
 mod tools;
 mod torture;

@@ -49,7 +49,7 @@ impl<T: Transport> Host<T> {
     }
 
     async fn ask(&mut self, id: i64, method: &'static str, params: Params) -> Result<Body, String> {
-        self.sink.send(Message::request(id, method, params)).unwrap();
+        self.sink.send(Message::request(id, method, params), None).unwrap();
         self.sink.flush().await.unwrap();
         match self.source.next().await.unwrap() {
             Some(Ok(Incoming::One(Message::Response(response)))) => {
@@ -124,7 +124,7 @@ fn layers_wrap_each_other_and_the_service() {
 
         // One at a time: the second waits for the first, and both together take too long.
         for id in [4, 5] {
-            host.sink.send(Message::request(id, "tools/call", tool("sleep 60"))).unwrap();
+            host.sink.send(Message::request(id, "tools/call", tool("sleep 60")), None).unwrap();
         }
         host.sink.flush().await.unwrap();
         let mut answers = Vec::new();
@@ -167,7 +167,7 @@ impl Source for Chatty {
 }
 
 impl Sink for Chatty {
-    fn send(&mut self, _: Message) -> Result<(), TransportError> {
+    fn send(&mut self, _: Message, _: Option<&RequestId>) -> Result<(), TransportError> {
         let unflushed = self.unflushed.fetch_add(1, Ordering::SeqCst) + 1;
         self.most.fetch_max(unflushed, Ordering::SeqCst);
         Ok(())

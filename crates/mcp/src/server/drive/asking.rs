@@ -7,7 +7,7 @@ use crate::ask::Question;
 use crate::server::drive::Driver;
 use crate::server::drive::ending::Ending;
 use crate::service::Service;
-use crate::session::CallId;
+use crate::session::{CallId, Ticket};
 use crate::transport::{Sink, TransportError};
 
 impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
@@ -25,14 +25,9 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         }
         let Question { number, during, method, params, answer, place } = question;
         let (call, message) = self.session.call(method, params);
-        self.open_questions.push(OpenQuestion {
-            call,
-            number,
-            during: during.map(|ticket| ticket.number),
-            answer,
-            place,
-        });
-        self.send(message)
+        let asker = during.as_ref().map(|ticket| ticket.id.clone());
+        self.open_questions.push(OpenQuestion { call, number, during, answer, place });
+        self.send(message, asker.as_ref())
     }
 
     pub(super) fn host_answered(&mut self, call: CallId, outcome: Result<Body, ErrorObject>) {
@@ -52,7 +47,11 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
 
     /// A request was answered: what it asked on the way is of no use any more.
     pub(super) fn withdraw_all_of(&mut self, request: u64) -> Result<(), TransportError> {
-        while let Some(index) = self.open_questions.iter().position(|open| open.during == Some(request)) {
+        while let Some(index) = self
+            .open_questions
+            .iter()
+            .position(|open| open.during.as_ref().is_some_and(|ticket| ticket.number == request))
+        {
             self.take_back(index)?;
         }
         Ok(())
@@ -63,7 +62,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         // The question and its end may not be written yet: the place is free when they are, lest they pile up.
         self.unsent_places.push(open.place);
         match self.session.abandon(open.call) {
-            Some(notification) => self.send(notification),
+            Some(notification) => self.send(notification, open.during.as_ref().map(|ticket| &ticket.id)),
             None => Ok(()),
         }
     }
@@ -74,8 +73,8 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
 pub(super) struct OpenQuestion {
     call: CallId,
     number: u64,
-    /// The number of the request that asks.
-    during: Option<u64>,
+    /// The request that asks.
+    during: Option<Ticket>,
     answer: oneshot::Sender<Result<Body, ErrorObject>>,
     place: OwnedSemaphorePermit,
 }

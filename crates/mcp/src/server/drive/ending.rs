@@ -48,7 +48,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
     pub(super) fn time(&mut self) -> Result<(), ServeError> {
         let now = now();
         while let Some(list) = self.announcements.poll(now) {
-            self.send(Message::notification(list.changed(), Params::Absent))?;
+            self.send(Message::notification(list.changed(), Params::Absent), None)?;
         }
         match self.ending {
             Ending::Draining { until } if until <= now => self.leave(now),

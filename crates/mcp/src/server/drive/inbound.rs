@@ -17,12 +17,12 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         match received {
             Ok(Incoming::One(message)) => {
                 if let Some(answer) = self.message(message)?.0 {
-                    self.send(answer)?;
+                    self.reply(answer)?;
                 }
                 Ok(())
             }
             Ok(Incoming::Batch(messages)) => self.batch(messages),
-            Err(malformed) => self.send(malformed.into()),
+            Err(malformed) => self.reply(malformed.into()),
         }
     }
 
@@ -44,6 +44,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
                 if let Some(context) = self.running.get(&ticket.number) {
                     context.cancel();
                 }
+                self.sink.unanswered(&ticket.id);
                 if let Some(answers) = self.batches.ended(ticket.number, None) {
                     self.send_batch(answers)?;
                 }
@@ -90,7 +91,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
 
     fn batch(&mut self, messages: Vec<Result<Message, Malformed>>) -> Result<(), TransportError> {
         if !self.session.allows_batches() {
-            return self.send(Malformed::invalid(None, "batches are for MCP 2025-03-26 only").into());
+            return self.reply(Malformed::invalid(None, "batches are for MCP 2025-03-26 only").into());
         }
         let (mut answers, mut running) = (Vec::new(), Vec::new());
         for message in messages {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use protomcp_types::{Level, Members, Message, Notification, RawJson, method};
+use protomcp_types::{Level, Members, Message, Notification, RawJson, RequestId, Response, method};
 
 use crate::context::Context;
 use crate::outbox::{Event, log_message};
@@ -17,16 +17,27 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
     pub(super) fn event(&mut self, event: Event) -> Result<(), TransportError> {
         match event {
             Event::Done(ticket, outcome) => self.done(&ticket, outcome),
-            Event::Progress(ticket, notification) if self.session.is_pending(&ticket) => self.notice(notification),
+            Event::Progress(ticket, notification) if self.session.is_pending(&ticket) => {
+                self.notice(notification, Some(&ticket.id))
+            }
             Event::Progress(..) => {
                 self.outbox.make_room(1);
                 Ok(())
             }
             // The level is asked again, as it may have changed meanwhile.
-            Event::Log(level, notification) if self.may_log(level) => self.notice(notification),
-            Event::Notice(notification) if self.session.is_ready() => self.notice(notification),
+            Event::Log(during, level, notification) if self.may_log(level) => {
+                let during = during.filter(|ticket| self.session.is_pending(ticket));
+                self.notice(notification, during.as_ref().map(|ticket| &ticket.id))
+            }
+            Event::Notice(notification) if self.session.is_ready() => self.notice(notification, None),
             Event::Log(..) | Event::Notice(_) => {
                 self.outbox.make_room(1);
+                Ok(())
+            }
+            Event::Pause(ticket) => {
+                if self.session.is_pending(&ticket) {
+                    self.sink.pause(&ticket.id);
+                }
                 Ok(())
             }
             Event::Changed(list) => {
@@ -66,7 +77,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
             let answers = self.batches.ended(ticket.number, reply).unwrap_or_default();
             return self.send_batch(answers);
         }
-        reply.map_or(Ok(()), |reply| self.send(reply))
+        reply.map_or(Ok(()), |reply| self.send(reply, Some(&ticket.id)))
     }
 
     /// A resource has changed; the host has it still to hear.
@@ -76,7 +87,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         }
         let params = Members::new().with("uri", RawJson::text(&uri));
         self.unsent_updates.push(uri);
-        self.send(Message::notification(method::RESOURCE_UPDATED, params.into()))
+        self.send(Message::notification(method::RESOURCE_UPDATED, params.into()), None)
     }
 
     /// MCP 2025-11-25, basic/lifecycle and server/utilities/logging: log messages may come before the handshake is
@@ -85,14 +96,23 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         self.opened && level >= self.session.level() && self.sessions.info().capabilities.logging.is_some()
     }
 
-    fn notice(&mut self, notification: Notification) -> Result<(), TransportError> {
+    fn notice(&mut self, notification: Notification, during: Option<&RequestId>) -> Result<(), TransportError> {
         self.unsent_notices += 1;
-        self.send(notification.into())
+        self.send(notification.into(), during)
     }
 
-    pub(super) fn send(&mut self, message: Message) -> Result<(), TransportError> {
+    /// Sends the answer to a message that was answered at once.
+    pub(super) fn reply(&mut self, answer: Message) -> Result<(), TransportError> {
+        let id = match &answer {
+            Message::Response(Response { id, .. }) => id.clone(),
+            Message::Request(_) | Message::Notification(_) => None,
+        };
+        self.send(answer, id.as_ref())
+    }
+
+    pub(super) fn send(&mut self, message: Message, during: Option<&RequestId>) -> Result<(), TransportError> {
         self.unsent += 1;
-        self.sink.send(message)
+        self.sink.send(message, during)
     }
 
     pub(super) fn send_batch(&mut self, messages: Vec<Message>) -> Result<(), TransportError> {
@@ -124,7 +144,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         }
         let text =
             RawJson::text(&format!("{dropped} notifications were dropped: they came faster than they were read"));
-        self.send(log_message(Level::Warning, Some("protomcp"), &text).into())
+        self.send(log_message(Level::Warning, Some("protomcp"), &text).into(), None)
     }
 
     /// Messages that are kept for the host: not written yet, or held back until their batch is complete.

@@ -5,7 +5,7 @@ use std::io::IoSlice;
 
 use bytes::Bytes;
 use memchr::memchr2;
-use protomcp_types::{Message, Output, SHARE_FROM};
+use protomcp_types::{Message, Output, RequestId, SHARE_FROM};
 use tokio::io::{AsyncWrite, AsyncWriteExt};
 
 use crate::transport::{Sink, TransportError};
@@ -51,7 +51,7 @@ impl<W> LinesSink<W> {
 }
 
 impl<W: AsyncWrite + Unpin + Send + 'static> Sink for LinesSink<W> {
-    fn send(&mut self, message: Message) -> Result<(), TransportError> {
+    fn send(&mut self, message: Message, _: Option<&RequestId>) -> Result<(), TransportError> {
         message.write_to(&mut self.text);
         self.text.end_line();
         Ok(())
