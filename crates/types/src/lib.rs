@@ -48,6 +48,7 @@ mod roots;
 mod sampling;
 mod task;
 mod tool;
+mod uri_template;
 mod version;
 
 pub use body::{Body, ObjectWriter};
@@ -85,4 +86,5 @@ pub use roots::{ListRoots, ListRootsResult, Root};
 pub use sampling::{CreateMessage, CreateMessageResult};
 pub use task::{CancelTask, CreateTaskResult, GetTask, GetTaskPayload, Task, TaskStatus, timestamp};
 pub use tool::{Tool, ToolAnnotations};
+pub use uri_template::{UriTemplate, UriTemplateError, UriVariables};
 pub use version::ProtocolVersion;
