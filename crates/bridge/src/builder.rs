@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use arc_swap::ArcSwap;
 use protomcp_link::Config;
@@ -204,6 +204,8 @@ impl Builder {
     /// Begins to start the tool process. Hosts can be served at once: the handshake is answered, and whatever needs the
     /// tools waits for them. Must be called inside a tokio runtime with I/O and timers.
     pub fn launch(self) -> (Bridge, Starting) {
+        // What is saved from here on may come too late for the process, and before the watcher's first look.
+        let now = SystemTime::now();
         let guarded = |command: Command| match &self.guardian {
             Some(guardian) => command.guardian(guardian.clone()),
             None => command,
@@ -255,7 +257,7 @@ impl Builder {
             first: Some(First { requests: started, owner }),
         };
         let task = tokio::spawn(run.run(effects));
-        let watcher = self.watch.map(|watch| tokio::spawn(watch_files(watch, sender.clone())));
+        let watcher = self.watch.map(|watch| tokio::spawn(watch_files(watch.since(now), sender.clone())));
         (Bridge::new(server, sender, stop, task, watcher), Starting(outcome))
     }
 }

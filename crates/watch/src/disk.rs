@@ -3,7 +3,7 @@
 use std::fs::{self, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 /// What changes when a file is written or replaced, and not when its permissions are.
 ///
@@ -32,6 +32,25 @@ fn identity(metadata: &Metadata) -> u64 {
 #[cfg(not(unix))]
 fn identity(_: &Metadata) -> u64 {
     0
+}
+
+/// Whether the file was written, replaced or moved here at this moment or later.
+pub(crate) fn is_newer(path: &Path, moment: SystemTime) -> bool {
+    fs::metadata(path)
+        .is_ok_and(|metadata| [metadata.modified().ok(), moved(&metadata)].iter().flatten().any(|at| *at >= moment))
+}
+
+/// When the file came to its name, at the earliest. A file that is renamed over another keeps its time of writing.
+#[cfg(unix)]
+fn moved(metadata: &Metadata) -> Option<SystemTime> {
+    use std::os::unix::fs::MetadataExt;
+    let seconds = Duration::from_secs(metadata.ctime().try_into().ok()?);
+    Some(SystemTime::UNIX_EPOCH + seconds + Duration::from_nanos(metadata.ctime_nsec().try_into().ok()?))
+}
+
+#[cfg(not(unix))]
+fn moved(metadata: &Metadata) -> Option<SystemTime> {
+    metadata.created().ok()
 }
 
 /// The file and, while it is a link, what that names; each path with all of its directories resolved.

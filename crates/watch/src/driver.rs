@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
 
 use crate::debounce::{Batch, Debounce};
+use crate::disk::is_newer;
 use crate::error::WatchError;
 use crate::native::{self, Notifier, Reading, Sign};
 use crate::remote;
@@ -112,8 +113,10 @@ impl Driver {
             waiting: None,
         };
         let mut because = if asked.is_some() { None } else { driver.open_notifier().err() };
-        // What is there at the start is no change.
-        let (_, failure) = driver.look();
+        // What is there at the start is no change, unless it came after somebody else's look.
+        let (mut found, failure) = driver.look();
+        found.retain(|path| watch.since.is_some_and(|moment| is_newer(path, moment)));
+        driver.report(found);
         because = because.or(failure);
         driver.plan_look();
         let backend = match (&driver.notifier, driver.pause()) {

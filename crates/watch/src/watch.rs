@@ -1,7 +1,7 @@
 //! What to watch, and how patiently.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use crate::filter::Filter;
 
@@ -33,6 +33,9 @@ pub struct Watch {
     /// Poll this often instead of using the system's notifications: for mounts and containers that send none.
     /// The pause lies between the end of one look and the start of the next; less than 10 ms is taken as 10 ms.
     pub poll: Option<Duration>,
+    /// What the first look finds to be newer than this counts as changed; otherwise it only learns what is there. For
+    /// someone who read the files before the watcher did. Exact to one tick of the file system's clock, some milliseconds.
+    pub since: Option<SystemTime>,
 }
 
 impl Watch {
@@ -48,13 +51,20 @@ impl Watch {
 
     /// Watches a directory for what `filter` wants.
     pub fn directory(root: impl Into<PathBuf>, filter: Filter) -> Self {
-        Self { root: root.into(), filter, quiet: DEFAULT_QUIET, at_most: DEFAULT_AT_MOST, poll: None }
+        Self { root: root.into(), filter, quiet: DEFAULT_QUIET, at_most: DEFAULT_AT_MOST, poll: None, since: None }
     }
 
     /// Polls this often instead of using the system's notifications.
     #[must_use]
     pub fn poll_every(mut self, pause: Duration) -> Self {
         self.poll = Some(pause);
+        self
+    }
+
+    /// Reports what changed from this moment on, even before the first look.
+    #[must_use]
+    pub fn since(mut self, moment: SystemTime) -> Self {
+        self.since = Some(moment);
         self
     }
 }

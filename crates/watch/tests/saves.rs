@@ -3,10 +3,11 @@
 //! That something is *not* reported is shown by a sentinel: a wanted file written afterwards. Notifications keep their
 //! order and one look sees everything, so whatever would have been reported is reported by then.
 
+use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use protomcp_watch::{Backend, Batch, Filter, Watch, WatchError, Watcher};
 use tempfile::TempDir;
@@ -41,6 +42,16 @@ impl Bench {
         }
         let (watcher, batches) = Watcher::spawn(watch).expect("it can be watched");
         Self { root, batches, watcher, _directory: directory }
+    }
+
+    /// Watches for what is not older than the moment that `prepare` gives.
+    fn since(poll: bool, prepare: impl FnOnce(&Path) -> SystemTime) -> Self {
+        let moment = Cell::new(None);
+        Self::with(
+            poll,
+            |root| moment.set(Some(prepare(root))),
+            |watch| watch.since(moment.get().expect("prepared first")),
+        )
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -385,6 +396,32 @@ async fn relative_names_are_understood() {
     let mut bench = Bench { root, batches, watcher, _directory: directory };
     bench.write("tools", "a program without extension");
     assert_eq!(bench.reported(&["tools"]).await, [bench.path("tools")].into());
+}
+
+#[tokio::test]
+async fn what_changed_between_somebody_elses_look_and_the_first_one_is_reported() {
+    for poll in [false, true] {
+        let mut bench = Bench::since(poll, |root| {
+            for old in ["old.py", "replacing.py"] {
+                fs::write(root.join(old), "old").expect("writable");
+            }
+            // The clock of a file system ticks every few milliseconds.
+            let before =
+                fs::metadata(root.join("replacing.py")).and_then(|metadata| metadata.modified()).expect("it is there");
+            let moment = loop {
+                fs::write(root.join("new.py"), "new").expect("writable");
+                let now =
+                    fs::metadata(root.join("new.py")).and_then(|metadata| metadata.modified()).expect("it is there");
+                if now > before {
+                    break now;
+                }
+            };
+            fs::rename(root.join("replacing.py"), root.join("replaced.py")).expect("ours");
+            moment
+        });
+        let found = bench.reported(&["new.py", "replaced.py"]).await;
+        assert!(!found.contains(&bench.path("old.py")) && !found.contains(&bench.path("tools.py")), "{found:?}");
+    }
 }
 
 #[test]
