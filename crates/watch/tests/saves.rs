@@ -255,7 +255,7 @@ both_ways! {
         permissions.set_readonly(false);
         fs::set_permissions(bench.path("tools.py"), permissions).expect("ours");
         let file = fs::File::options().append(true).open(bench.path("tools.py")).expect("it is there");
-        file.set_modified(std::time::SystemTime::UNIX_EPOCH).expect("ours");
+        file.set_modified(SystemTime::UNIX_EPOCH).expect("ours");
         bench.reported(&["tools.py"]).await;
     }
 

@@ -1,0 +1,124 @@
+"""A host we did not write: the official Python client follows a script against an MCP server on stdio.
+
+Usage: script.py SCRIPT COMMAND [ARG...]        SCRIPT: a JSON array of steps
+
+Prints what each step gave as one JSON array. A step is an object with one of these members:
+
+  {"tools": true}   {"resources": true}   {"templates": true}   {"prompts": true}     lists, by name or address
+  {"call": name, "with": arguments}        the result; a protocol error as {"error": code, "message": text}
+  {"count": name, "with": arguments}       a call with its progress as {"result": ..., "progress": [...]}
+  {"give_up": name, "with": arguments}     a call that is cancelled as soon as it reports progress, or after 0.3 s
+  {"read": address}   {"get": prompt, "with": arguments}   {"complete": [kind, name, argument, value]}
+  {"until": [name...]}                     waits until the tool list is this one
+
+The client answers sampling with "a model's answer to " and the last text, and has one root, file:///work.
+"""
+import asyncio
+import json
+import os
+import sys
+
+import mcp.types as types
+from mcp import Client, MCPError, StdioServerParameters
+
+
+async def sample(_, params):
+    last = params.messages[-1].content
+    text = getattr(last, "text", str(last))
+    content = types.TextContent(type="text", text=f"a model's answer to {text}")
+    return types.CreateMessageResult(role="assistant", content=content, model="a-model", stop_reason="endTurn")
+
+
+async def roots(_):
+    return types.ListRootsResult(roots=[types.Root(uri="file:///work", name="work")])
+
+
+def plain(result):
+    return result.model_dump(mode="json", by_alias=True, exclude_none=True)
+
+
+class Follower:
+    def __init__(self, client):
+        self.client = client
+
+    async def tools(self, _):
+        return [tool.name for tool in (await self.client.list_tools()).tools]
+
+    async def resources(self, _):
+        return [str(resource.uri) for resource in (await self.client.list_resources()).resources]
+
+    async def templates(self, _):
+        listed = await self.client.list_resource_templates()
+        return [template.uri_template for template in listed.resource_templates]
+
+    async def prompts(self, _):
+        return [prompt.name for prompt in (await self.client.list_prompts()).prompts]
+
+    async def call(self, step):
+        return plain(await self.client.call_tool(step["call"], step.get("with", {})))
+
+    async def count(self, step):
+        seen = []
+
+        async def on_progress(progress, total, message):
+            seen.append([progress, total, message])
+
+        result = await self.client.call_tool(step["count"], step.get("with", {}), progress_callback=on_progress)
+        return {"result": plain(result), "progress": seen}
+
+    async def give_up(self, step):
+        moving = asyncio.Event()
+
+        async def on_progress(*_):
+            moving.set()
+
+        call = asyncio.create_task(
+            self.client.call_tool(step["give_up"], step.get("with", {}), progress_callback=on_progress)
+        )
+        try:
+            await asyncio.wait_for(moving.wait(), 0.3)
+        except TimeoutError:
+            pass
+        call.cancel()
+        try:
+            await call
+        except asyncio.CancelledError:
+            return "cancelled"
+
+    async def read(self, step):
+        return plain(await self.client.read_resource(step["read"]))
+
+    async def get(self, step):
+        return plain(await self.client.get_prompt(step["get"], step.get("with", {})))
+
+    async def complete(self, step):
+        kind, name, argument, value = step["complete"]
+        if kind == "prompt":
+            ref = types.PromptReference(type="ref/prompt", name=name)
+        else:
+            ref = types.ResourceTemplateReference(type="ref/resource", uri=name)
+        return plain(await self.client.complete(ref, {"name": argument, "value": value}))
+
+    async def until(self, step):
+        async with asyncio.timeout(30):
+            while (names := await self.tools(step)) != step["until"]:
+                await asyncio.sleep(0.02)
+        return names
+
+
+async def follow(script, command):
+    server = StdioServerParameters(command=command[0], args=command[1:], env=dict(os.environ))
+    given = []
+    async with Client(
+        server, mode="legacy", sampling_callback=sample, list_roots_callback=roots, read_timeout_seconds=60
+    ) as client:
+        follower = Follower(client)
+        for step in script:
+            try:
+                given.append(await getattr(follower, next(iter(step)))(step))
+            except MCPError as error:
+                given.append({"error": error.error.code, "message": error.error.message})
+    return given
+
+
+print(json.dumps(asyncio.run(follow(json.loads(sys.argv[1]), sys.argv[2:]))))

@@ -1,0 +1,231 @@
+//! The examples run, each with the official Python client as its host.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use protomcp_conformance::{Sandbox, eventually, living, peers, pmcp};
+use serde_json::{Value, json};
+
+/// What the steps gave, and what was written to stderr.
+struct Visit {
+    given: Vec<Value>,
+    stderr: String,
+}
+
+/// Follows the script in both languages that have the example; `to_check` gets the same in each.
+fn both(python: &str, rust: &str, script: &Value, check: impl Fn(&Visit, &str)) {
+    check(&visit(Language::Python, python, script), "Python");
+    check(&visit(Language::Rust, rust, script), "Rust");
+}
+
+#[derive(Clone, Copy)]
+enum Language {
+    Python,
+    Rust,
+}
+
+fn visit(language: Language, example: &str, script: &Value) -> Visit {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("this package lies in the workspace");
+    let file = match language {
+        Language::Python => root.join("examples/python").join(example),
+        Language::Rust => peers().join("rs-target/debug").join(example),
+    };
+    let sandbox = Sandbox::new();
+    let prepared = sandbox.pmcp(&[]).command();
+    let mut host = Command::new(peers().join("mcp/bin/python"));
+    host.arg(root.join("conformance/hosts/script.py")).arg(script.to_string()).arg(pmcp()).arg("run").arg(file);
+    host.current_dir(prepared.get_current_dir().expect("a launch has a working directory"));
+    host.envs(prepared.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    // The SDK writes the numbers of sidecars below the home directory.
+    host.env("HOME", sandbox.path("")).env("NOTES_USER", "ann").stdin(Stdio::null());
+    let output = host.output().expect("the host starts");
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{example}: {stderr}");
+    eventually("everything to be gone", || living(sandbox.marker()).is_empty().then_some(()));
+    let given: Vec<Value> = serde_json::from_slice(&output.stdout).expect("a JSON array");
+    assert_eq!(given.len(), script.as_array().expect("an array").len());
+    Visit { given, stderr }
+}
+
+fn text(result: &Value) -> &str {
+    result["content"][0]["text"].as_str().unwrap_or_else(|| panic!("no text in {result}"))
+}
+
+fn is_refused(result: &Value, code: &str) -> bool {
+    result["isError"] == true && result["_meta"]["protomcp/error"]["error_code"] == code
+}
+
+#[test]
+fn groups_check_their_rules_before_the_handler_runs() {
+    let script = json!([
+        {"tools": true},
+        {"call": "notes", "with": {"action": "write", "title": "a", "text": "hi", "color": "gren"}},
+        {"call": "notes", "with": {"action": "write", "title": "a", "text": "hi", "color": "green"}},
+        {"call": "notes", "with": {"action": "read", "title": "a"}},
+        {"call": "notes", "with": {"action": "reed", "title": "a"}},
+        {"call": "shapes.square", "with": {"side": 3}},
+    ]);
+    both("groups.py", "groups", &script, |visit, who| {
+        let [tools, misspelt, kept, read, unknown, square] = visit.given.as_slice() else { panic!("six steps") };
+        assert!(tools.as_array().is_some_and(|names| names.contains(&json!("notes"))), "{who}: {tools}");
+        assert!(is_refused(misspelt, "INVALID_ENUM"), "{who}: {misspelt}");
+        assert!(misspelt.to_string().contains("Did you mean 'green'?"), "{who}: {misspelt}");
+        assert!(text(kept).starts_with("kept a"), "{who}");
+        assert!(text(read).starts_with("hi"), "{who}: {read}");
+        assert!(is_refused(unknown, "UNKNOWN_ACTION"), "{who}: {unknown}");
+        assert_eq!(text(square), "9.00", "{who}");
+    });
+}
+
+#[test]
+fn a_workflow_shows_one_step_after_the_other() {
+    let script = json!([
+        {"tools": true},
+        {"call": "release.test"},
+        {"call": "release.choose", "with": {"version": "1.2"}},
+        {"until": ["release.cancel", "release.test", "status"]},
+        {"call": "wipe"},
+        {"call": "status"},
+        {"call": "release.test"},
+        {"until": ["release.publish", "status"]},
+        {"call": "release.publish"},
+        {"until": ["status", "wipe"]},
+    ]);
+    both("workflow.py", "workflow", &script, |visit, who| {
+        let given = &visit.given;
+        assert_eq!(given[0], json!(["release.choose", "status", "wipe"]), "{who}");
+        assert_eq!(given[1]["error"], -32602, "{who}: not its turn");
+        assert_eq!(text(&given[2]), "releasing 1.2", "{who}");
+        assert_eq!(given[4]["error"], -32602, "{who}: not during the release");
+        assert_eq!(text(&given[5]), "green", "{who}");
+        assert_eq!(text(&given[6]), "tests pass", "{who}");
+        assert!(text(&given[8]).ends_with("is out"), "{who}");
+    });
+}
+
+#[test]
+fn a_workflow_follows_its_errors() {
+    let script = json!([
+        {"call": "release.choose", "with": {"version": "1.2"}},
+        {"call": "release.test", "with": {"passed": false}},
+        {"until": ["release.cancel", "release.fix", "status"]},
+        {"call": "release.cancel"},
+        {"until": ["status", "wipe"]},
+    ]);
+    let visit = visit(Language::Python, "workflow.py", &script);
+    assert!(text(&visit.given[1]).contains("transitioning to 'fix'"), "{}", visit.given[1]);
+}
+
+#[test]
+fn server_context_fills_arguments_in() {
+    let script = json!([{"call": "whoami"}, {"call": "whoami", "with": {"workspace": "attic"}}]);
+    both("server_context.py", "server_context", &script, |visit, who| {
+        assert_eq!(text(&visit.given[0]), "ann in home", "{who}");
+        assert_eq!(text(&visit.given[1]), "ann in attic", "{who}");
+    });
+}
+
+#[test]
+fn local_middleware_wraps_handlers() {
+    let visit_python = visit(
+        Language::Python,
+        "local_middleware.py",
+        &json!([{"call": "weather", "with": {"city": "ulm"}}, {"call": "weather", "with": {"city": "bonn"}}]),
+    );
+    assert_eq!(text(&visit_python.given[0]), "mild, at attempt 2", "the first attempt was repeated");
+    assert!(is_refused(&visit_python.given[1], "NOT_FOUND"), "{}", visit_python.given[1]);
+    let visit_rust = visit(
+        Language::Rust,
+        "local_middleware",
+        &json!([{"call": "weather", "with": {"city": "ULM"}}, {"call": "weather", "with": {"city": "bonn"}}]),
+    );
+    assert_eq!(text(&visit_rust.given[0]), "mild", "the name was changed to small letters");
+    assert_eq!(
+        visit_rust.given[1]["_meta"]["protomcp/error"]["suggestion"], "Look into the manual of weather.",
+        "{}",
+        visit_rust.given[1]
+    );
+}
+
+/// Items 78, 79, 81.
+#[test]
+fn middleware_of_both_sdks_runs_around_calls() {
+    let script = json!([{"call": "pay", "with": {"amount": 5}}, {"call": "pay", "with": {"amount": 500}}]);
+    both("middleware.py", "middleware", &script, |visit, who| {
+        assert_eq!(text(&visit.given[0]), "paid 5 €", "{who}");
+        assert!(is_refused(&visit.given[1], "REJECTED"), "{who}: {}", visit.given[1]);
+        assert_eq!(text(&visit.given[1]), "rejected by middleware \"limits\": at most 100 at once", "{who}");
+    });
+}
+
+#[test]
+fn telemetry_goes_to_the_log() {
+    let script = json!([{"call": "divide", "with": {"a": 7, "b": 2}}, {"call": "divide", "with": {"a": 7, "b": 0}}]);
+    both("telemetry.py", "telemetry", &script, |visit, who| {
+        assert_eq!(text(&visit.given[0]), "3", "{who}");
+        assert_eq!(visit.given[1]["isError"], true, "{who}");
+        for line in ["telemetry: divide start", "telemetry: divide success 3", "telemetry: divide error"] {
+            assert!(visit.stderr.contains(line), "{who}: no {line:?} in {}", visit.stderr);
+        }
+    });
+}
+
+/// That nothing is left of it is looked at after every visit.
+#[test]
+fn a_sidecar_serves_its_tools_and_goes_with_them() {
+    both("sidecar.py", "sidecar", &json!([{"call": "ask", "with": {"about": "tea"}}]), |visit, who| {
+        assert!(text(&visit.given[0]).starts_with("the sidecar says"), "{who}: {}", visit.given[0]);
+        assert!(text(&visit.given[0]).ends_with("tea"), "{who}: {}", visit.given[0]);
+    });
+}
+
+#[test]
+fn tools_are_found_in_a_folder() {
+    let script = json!([{"tools": true}, {"call": "total", "with": {"numbers": [1, 2, 3]}}]);
+    let visit = visit(Language::Python, "discovery/main.py", &script);
+    assert_eq!(visit.given[0], json!(["total", "words"]));
+    assert_eq!(text(&visit.given[1]), "6");
+}
+
+#[test]
+fn hidden_tools_come_and_go_with_results() {
+    let script = json!([
+        {"tools": true},
+        {"call": "open_vault", "with": {"code": "0"}},
+        {"call": "look_inside"},
+        {"call": "open_vault", "with": {"code": "1234"}},
+        {"until": ["close_vault", "look_inside"]},
+        {"call": "look_inside"},
+        {"call": "close_vault"},
+        {"until": ["open_vault"]},
+    ]);
+    let visit = visit(Language::Python, "hidden.py", &script);
+    assert_eq!(visit.given[0], json!(["open_vault"]));
+    assert!(is_refused(&visit.given[1], "WRONG_CODE"), "{}", visit.given[1]);
+    assert_eq!(visit.given[2]["error"], -32602);
+    assert_eq!(text(&visit.given[5]), "three gold coins");
+}
+
+#[test]
+fn structured_content_comes_beside_the_text() {
+    let visit = visit(Language::Python, "structured.py", &json!([{"call": "forecast", "with": {"city": "Ulm"}}]));
+    assert_eq!(visit.given[0]["structuredContent"], json!({"city": "Ulm", "degrees": 21}));
+    assert_eq!(text(&visit.given[0]), "21 degrees in Ulm");
+}
+
+/// Items 51, 54.
+#[test]
+fn long_work_reports_progress_and_stops_when_asked() {
+    let script = json!([
+        {"count": "count", "with": {"to": 3}},
+        {"give_up": "count", "with": {"to": 5000}},
+        {"give_up": "wait", "with": {"seconds": 600}},
+        {"count": "count", "with": {"to": 1}},
+    ]);
+    let visit = visit(Language::Python, "progress.py", &script);
+    assert_eq!(visit.given[0]["progress"], json!([[1.0, 3.0, "at 1"], [2.0, 3.0, "at 2"], [3.0, 3.0, "at 3"]]));
+    assert_eq!(text(&visit.given[0]["result"]), "counted to 3");
+    assert_eq!(visit.given[1..3], [json!("cancelled"), json!("cancelled")]);
+    assert_eq!(text(&visit.given[3]["result"]), "counted to 1", "both handlers have ended");
+    assert!(visit.stderr.contains("tidied up"), "{}", visit.stderr);
+}

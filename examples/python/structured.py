@@ -1,0 +1,19 @@
+"""Results that programs can read: pmcp dev structured.py.
+
+`output_type` describes the result to the host, `structured_content` is the result. pmcp shows the description once the
+tool has kept it (--output-schema always shows it at once).
+"""
+from dataclasses import dataclass
+
+from protomcp import ToolResult, tool
+
+
+@dataclass
+class Forecast:
+    city: str
+    degrees: int
+
+
+@tool("Forecasts the weather.", output_type=Forecast, read_only=True, title="Weather forecast")
+def forecast(city: str) -> ToolResult:
+    return ToolResult(result=f"21 degrees in {city}", structured_content={"city": city, "degrees": 21})
