@@ -106,7 +106,8 @@ impl UriTemplate {
     ///   `{;x}`, `{?x}`, `{&x}`. Named values, those of `;`, `?` and `&`, stand in the order of the template, and each may
     ///   be absent.
     /// * `{x*}` takes all that the operator parts: the raw value of `{/x*}` in `/a/b` is `a/b`.
-    /// * What can be divided in several ways goes to the earlier variable, as much of it as possible.
+    /// * What can be divided in several ways goes to the earlier variable, as much of it as possible; but an expression
+    ///   that can be there is not absent for that.
     ///
     /// A variable that is absent is not among the result.
     #[must_use]

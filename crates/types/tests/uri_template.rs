@@ -102,6 +102,8 @@ fn each_operator_finds_its_values() {
     check("file:///{+path}", "file:///a/b?c#d", Some(&["path=a/b?c#d"]));
     check("file:///{+path}", "file:///", None);
     check("{+path}/{name}", "a/b/c", Some(&["path=a/b", "name=c"]));
+    check("{+path}{?q}", "a/b?q=c", Some(&["path=a/b", "q=c"]));
+    check("{+path}{?q}", "a/b?r=c", Some(&["path=a/b?r=c"]));
     check("{x,y}", "1,2", Some(&["x=1", "y=2"]));
     check("{x,y}", "1", Some(&["x=1"]));
     check("{x,y}", "1,2,3", None);

@@ -8,10 +8,12 @@ use std::ops::Range;
 use crate::uri_template::expand::{encoded_byte, literal};
 use crate::uri_template::parse::{Modifier, Operator, Part, Variable};
 
-/// The graph of one template; its last node is where it begins.
+/// The graph of one template.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Graph {
     nodes: Vec<Node>,
+    /// Where the template begins.
+    start: Id,
 }
 
 type Id = usize;
@@ -44,7 +46,7 @@ const SEGMENT: &[u8] = b"/?#";
 
 impl Graph {
     pub(super) fn of(parts: &[Part]) -> Self {
-        let mut graph = Self { nodes: vec![Node::End] };
+        let mut graph = Self { nodes: vec![Node::End], start: END };
         let mut variable = parts.iter().flat_map(Part::names).count();
         let mut next = END;
         for part in parts.iter().rev() {
@@ -67,6 +69,7 @@ impl Graph {
                 }
             };
         }
+        graph.start = next;
         graph
     }
 
@@ -148,8 +151,7 @@ impl Graph {
             let present = self.text(&between, value);
             go_on = self.add(Node::Either(present, go_on));
         }
-        // `go_on` was made last; the graph begins with its last node.
-        self.text("", begin)
+        begin
     }
 
     /// What follows the name: `=` and a value; after a parameter possibly nothing.
@@ -170,25 +172,27 @@ impl Graph {
 
     /// Where the variables are in `uri`, if the template stands for it.
     pub(super) fn run(&self, uri: &str) -> Option<Vec<(usize, Range<usize>)>> {
-        let start = self.nodes.len() - 1;
         // Most URIs differ from most templates in the first letters.
-        if let Node::Literal { text, .. } = &self.nodes[start]
+        if let Node::Literal { text, .. } = &self.nodes[self.start]
             && !uri.starts_with(&**text)
         {
             return None;
         }
         let table = Table::fill(&self.nodes, uri);
-        if !table.can(start, 0) {
+        if !table.can(self.start, 0) {
             return None;
         }
-        let (mut found, mut id, mut at) = (Vec::new(), start, 0);
+        let (mut found, mut id, mut at) = (Vec::new(), self.start, 0);
         loop {
             match &self.nodes[id] {
                 Node::End => return Some(found),
                 Node::Literal { text, next } => (id, at) = (*next, at + text.len()),
                 Node::Either(first, second) => id = if table.can(*first, at) { *first } else { *second },
                 Node::Gap { variable, without, least, most, next } => {
-                    let end = table.longest(at, without, *least, *most, *next)?;
+                    // An expression that can be there is there, even if the gap before it could hold it.
+                    let present = if let Node::Either(present, _) = &self.nodes[*next] { *present } else { *next };
+                    let longest = |next| table.longest(at, without, *least, *most, next);
+                    let end = longest(present).or_else(|| longest(*next))?;
                     found.push((*variable, at..end));
                     (id, at) = (*next, end);
                 }
