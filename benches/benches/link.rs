@@ -53,7 +53,7 @@ fn settle(
         let mut idle = true;
         idle &= !carry(now, bridge, tool, wire, buffer);
         while let Some(event) = tool.poll_event() {
-            if let Event::Asked { id, message } = event {
+            if let Event::Asked { id, message, .. } = event {
                 match message {
                     Msg::ListTools(_) => tool.reply(&id, ToolListResponse { tools: Vec::new() }.into()),
                     _ => tool.reply(&id, response().into()),

@@ -91,6 +91,11 @@ impl Host {
         self.line(&json!({"jsonrpc": "2.0", "method": method, "params": params}).to_string());
     }
 
+    /// Answers a request of the server.
+    pub fn reply(&self, request: &Message, result: &Value) {
+        self.line(&json!({"jsonrpc": "2.0", "id": request.value["id"], "result": result}).to_string());
+    }
+
     /// Waits for the response to a request.
     pub fn answer(&self, id: impl Into<Value>) -> Message {
         let id = id.into();
@@ -144,8 +149,13 @@ impl Host {
 
     /// Sends everything that initializes the session, without waiting; returns the id of the request.
     pub fn begin(&self, version: &str) -> u64 {
+        self.begin_with(version, &json!({}))
+    }
+
+    /// The same for a host that can do more.
+    pub fn begin_with(&self, version: &str, capabilities: &Value) -> u64 {
         let info = json!({"name": "conformance", "version": "1"});
-        let params = json!({"protocolVersion": version, "capabilities": {}, "clientInfo": info});
+        let params = json!({"protocolVersion": version, "capabilities": capabilities, "clientInfo": info});
         let id = self.request("initialize", &params);
         self.tell("notifications/initialized", &json!({}));
         id

@@ -89,6 +89,8 @@ const ITEMS: &[(u32, &str)] = &[
     (79, "middleware that rejects a call"),
     (80, "middleware that fails"),
     (81, "middleware that changes nothing"),
+    (85, "asking the host's model"),
+    (86, "asking for the host's folders"),
     (88, "a killed tool process"),
     (89, "a crash loop"),
     (90, "nothing is left behind"),
@@ -123,6 +125,16 @@ const ELSEWHERE: &[(u32, &str, &str)] = &[
     (58, "crates/toollist/tests/transitions.rs", "a_batch_takes_its_policy_first_then_enables_then_disables"),
     (58, "crates/toollist/tests/transitions.rs", "a_name_both_enabled_and_disabled_ends_disabled"),
     (58, "crates/toollist/tests/transitions.rs", "a_batch_that_allows_and_blocks_is_rejected_as_a_whole"),
+    (
+        85,
+        "crates/bridge/tests/talk/questions.rs",
+        "a_process_that_names_no_call_is_answered_by_the_host_whose_calls_are_running",
+    ),
+    (
+        86,
+        "crates/bridge/tests/talk/questions.rs",
+        "without_a_call_the_only_able_host_is_asked_and_otherwise_nobody_waits",
+    ),
 ];
 
 #[test]
@@ -156,13 +168,13 @@ fn tests_of_other_packages_that_the_table_names_exist() {
     }
 }
 
-/// A `fn name()` directly below a `#[test]`; other attributes and doc comments may stand between.
+/// A `fn name()` directly below a `#[test]` or `#[tokio::test]`; other attributes and doc comments may stand between.
 fn has_test(text: &str, name: &str) -> bool {
     let lines: Vec<&str> = text.lines().map(str::trim).collect();
-    let at = lines.iter().position(|line| line.starts_with(&format!("fn {name}(")));
+    let at = lines.iter().position(|line| line.trim_start_matches("async ").starts_with(&format!("fn {name}(")));
     at.is_some_and(|at| {
         let before = lines[..at].iter().rev().take_while(|line| line.starts_with("#[") || line.starts_with("//"));
-        before.into_iter().any(|line| *line == "#[test]")
+        before.into_iter().any(|line| line.starts_with("#[test]") || line.starts_with("#[tokio::test"))
     })
 }
 

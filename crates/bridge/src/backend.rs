@@ -10,6 +10,7 @@ use protomcp_proto::{CallAnswer, CallToolRequest, CallToolResponse};
 use protomcp_types::{Amount, CallTool, CallToolResult, ErrorObject, ListTools, ListToolsResult, Progress, RawJson};
 use tokio::sync::{SetOnce, mpsc, oneshot};
 
+use crate::callers::Caller;
 use crate::control;
 use crate::convert::result;
 use crate::core::Input;
@@ -83,7 +84,7 @@ impl Backend {
 
     async fn call(&self, tool: &Tool, call: CallTool, context: &Context) -> Result<CallToolResult, Failure> {
         let name = tool.name().as_str();
-        let permit = self.gate.enter(context.session(), name).await?;
+        let permit = self.gate.enter(Caller::Request(context.clone()), name).await?;
         let link = permit.live().link();
         let chain = permit.live().chain();
         let mut arguments_json = call.arguments.unwrap_or(RawJson::EMPTY_OBJECT).into_bytes();
@@ -91,7 +92,7 @@ impl Backend {
             arguments_json = chain.before(link, name, arguments_json, self.call_timeout).await?;
         }
         let request = CallToolRequest { arguments_json: arguments_json.clone(), name: call.name, ..Default::default() };
-        let answer = link.call_tool(request, self.call_timeout, options(context)).await;
+        let answer = link.call_tool(request, self.call_timeout, options(context).named(permit.call())).await;
         match answer {
             Ok(CallAnswer::Result(mut response)) => {
                 chain.after(link, name, &arguments_json, &mut response, self.call_timeout).await;

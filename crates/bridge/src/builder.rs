@@ -20,6 +20,7 @@ use crate::backend::Backend;
 use crate::bridge::Bridge;
 use crate::core::{Core, ReloadMode};
 use crate::gate::Gate;
+use crate::questions::Questions;
 use crate::run::{First, INPUTS, Run};
 use crate::starter::{StartError, Starter};
 use crate::tool::SchemaPolicy;
@@ -243,6 +244,7 @@ impl Builder {
         let (owner, outcome) = oneshot::channel();
         let run = Run {
             core,
+            questions: Questions::new(Arc::clone(&gate), sessions.clone()),
             gate,
             snapshot,
             sessions,

@@ -2,11 +2,13 @@
 
 use protomcp_link::{Event, Link};
 use protomcp_proto::{
-    ActiveToolsResponse, BatchUpdateRequest, DisableToolsRequest, EnableToolsRequest, ListRootsResponse, Msg,
-    SamplingResponse, SetAllowedRequest, SetBlockedRequest, ToolDefinition,
+    ActiveToolsResponse, BatchUpdateRequest, DisableToolsRequest, EnableToolsRequest, Msg, SetAllowedRequest,
+    SetBlockedRequest, ToolDefinition,
 };
 use protomcp_toollist::{Batch, Command, Rejected, ToolList};
 use protomcp_types::ToolName;
+
+use crate::questions::Asked;
 
 /// What a request of the process means for the tool list. `None`: it is another kind of request.
 pub(crate) fn command(message: Msg) -> Option<Result<Command<ToolName>, Rejected>> {
@@ -36,18 +38,6 @@ pub(crate) fn inline(enable: Vec<String>, disable: Vec<String>) -> Option<Comman
 /// Names that no tool can have are left out: they could never take effect.
 fn names(names: Vec<String>) -> Vec<ToolName> {
     names.into_iter().filter_map(|name| ToolName::new(name).ok()).collect()
-}
-
-/// Answers a request that needs the host in a process that has none to ask.
-pub(crate) fn refuse(link: &Link, id: String, message: &Msg) {
-    match message {
-        Msg::SamplingRequest(_) => {
-            let error = "no active MCP session".into();
-            link.reply(id, SamplingResponse { error, ..Default::default() });
-        }
-        Msg::ListRootsRequest(_) => link.reply(id, ListRootsResponse::default()),
-        _ => {}
-    }
 }
 
 /// The tool list of a process that is not in service yet.
@@ -82,9 +72,13 @@ impl Draft {
 /// Takes an event of a process that is not in service yet.
 pub(crate) fn answer_early(link: &Link, event: Event, draft: &mut Draft) {
     match event {
-        Event::Asked { id, message } => match command(message.clone()) {
-            Some(command) => link.reply(id, draft.apply(command)),
-            None => refuse(link, id, &message),
+        Event::Asked { id, message, .. } => match Asked::read(message) {
+            Ok(asked) => link.reply(id, asked.refuse_early()),
+            Err(message) => {
+                if let Some(command) = command(message) {
+                    link.reply(id, draft.apply(command));
+                }
+            }
         },
         Event::Noticed(notice) => tracing::debug!("{notice:?} while starting"),
         _ => {}

@@ -6,20 +6,25 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
+use protomcp_link::CallId;
 use protomcp_mcp::SessionId;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{Notify, mpsc, oneshot};
 
+use crate::callers::{Caller, Callers, Meant};
 use crate::failure::Failure;
 use crate::generation::Generation;
 use crate::lane::{Entry, Lane, Ticket};
 use crate::live::Live;
 
-type Waiter = oneshot::Sender<Result<Permit, String>>;
+/// A call that waits, and who is told when it may go.
+type Waiter = (Caller, oneshot::Sender<Result<Permit, String>>);
 
 /// The way to the tool process.
 #[derive(Debug)]
 pub(crate) struct Gate {
     state: Mutex<State>,
+    /// Rings whenever a call has ended.
+    left: Notify,
     idle: mpsc::UnboundedSender<Generation>,
 }
 
@@ -27,6 +32,7 @@ pub(crate) struct Gate {
 struct State {
     lane: Lane<Waiter>,
     live: HashMap<Generation, Arc<Live>>,
+    callers: Callers,
     /// Generations whose owner wants to know when they are idle; at most the two that live.
     awaited: Vec<Generation>,
 }
@@ -37,9 +43,15 @@ pub(crate) struct Permit {
     gate: Arc<Gate>,
     session: SessionId,
     live: Arc<Live>,
+    call: CallId,
 }
 
 impl Permit {
+    /// The name under which the call is to be made.
+    pub(crate) fn call(&self) -> CallId {
+        self.call
+    }
+
     /// The process the call goes to.
     pub(crate) fn live(&self) -> &Live {
         &self.live
@@ -51,17 +63,19 @@ impl Gate {
     /// [`await_idle`](Self::await_idle).
     pub(crate) fn new(capacity: usize) -> (Arc<Self>, mpsc::UnboundedReceiver<Generation>) {
         let (idle, receiver) = mpsc::unbounded_channel();
-        let state = State { lane: Lane::new(capacity), live: HashMap::new(), awaited: Vec::new() };
-        (Arc::new(Self { state: Mutex::new(state), idle }), receiver)
+        let lane = Lane::new(capacity);
+        let state = State { lane, live: HashMap::new(), callers: Callers::default(), awaited: Vec::new() };
+        (Arc::new(Self { state: Mutex::new(state), left: Notify::new(), idle }), receiver)
     }
 
     /// Waits for the turn of a call. Dropping the future gives the turn up.
-    pub(crate) async fn enter(self: &Arc<Self>, session: SessionId, tool: &str) -> Result<Permit, Failure> {
+    pub(crate) async fn enter(self: &Arc<Self>, caller: Caller, tool: &str) -> Result<Permit, Failure> {
+        let session = caller.session();
         let (waiter, mut turn) = oneshot::channel();
         let entry = {
             let mut state = self.lock();
-            match state.lane.enter(session, waiter) {
-                Entry::Go(generation, _) => return Ok(self.permit(&state, generation, session)),
+            match state.lane.enter(session, (caller, waiter)) {
+                Entry::Go(generation, (caller, _)) => return Ok(self.permit(&mut state, generation, caller)),
                 entry => entry,
             }
         };
@@ -108,7 +122,7 @@ impl Gate {
     /// Fails calls, waiting ones too, until the next release.
     pub(crate) fn refuse(&self, why: &str) {
         let refused = self.lock().lane.refuse(why.into());
-        for waiter in refused {
+        for (_, waiter) in refused {
             // A host that gave up meanwhile needs no answer.
             let _gone = waiter.send(Err(why.into()));
         }
@@ -124,9 +138,34 @@ impl Gate {
         }
     }
 
-    /// The session whose calls are in flight on this process, when it is only one.
-    pub(crate) fn sole_session(&self, generation: Generation) -> Option<SessionId> {
-        self.lock().lane.sole_session(generation)
+    /// The session that is meant by a process that names this call, or none. A call that is over is as good as none.
+    pub(crate) fn session_meant(&self, generation: Generation, for_call: &str) -> Option<SessionId> {
+        let state = self.lock();
+        let meant = match state.callers.meant(generation, for_call) {
+            Meant::Over => state.callers.meant(generation, ""),
+            meant => meant,
+        };
+        match meant {
+            Meant::One(caller) => Some(caller.session()),
+            Meant::Over | Meant::Anyone => None,
+        }
+    }
+
+    /// Who is meant by a process that names this call, or none.
+    pub(crate) fn meant(&self, generation: Generation, for_call: &str) -> Meant {
+        self.lock().callers.meant(generation, for_call)
+    }
+
+    /// Waits until the call of this name has ended, or without a name until no call of this session is running.
+    pub(crate) async fn served(&self, generation: Generation, session: SessionId, for_call: &str) {
+        loop {
+            let mut left = std::pin::pin!(self.left.notified());
+            left.as_mut().enable();
+            if !self.lock().callers.is_served(generation, session, for_call) {
+                return;
+            }
+            left.await;
+        }
     }
 
     /// Calls in flight on this process.
@@ -134,21 +173,23 @@ impl Gate {
         self.lock().lane.in_flight(generation)
     }
 
-    fn leave(self: &Arc<Self>, generation: Generation, session: SessionId) {
+    fn leave(self: &Arc<Self>, generation: Generation, session: SessionId, call: CallId) {
         let mut state = self.lock();
+        state.callers.end(generation, call);
         if state.lane.leave(generation, session) && state.awaited.contains(&generation) {
             state.awaited.retain(|awaited| *awaited != generation);
             self.say_idle(generation);
         }
         self.grant(state);
+        self.left.notify_waiters();
     }
 
     /// Wakes the calls whose turn it is. A permit that nobody takes any more comes back through its drop, which must
     /// not find the lock taken, so the waiters are woken after it is released.
     fn grant(self: &Arc<Self>, mut state: MutexGuard<'_, State>) {
         let mut woken = Vec::new();
-        while let Some((generation, session, waiter)) = state.lane.grant() {
-            let permit = self.permit(&state, generation, session);
+        while let Some((generation, _, (caller, waiter))) = state.lane.grant() {
+            let permit = self.permit(&mut state, generation, caller);
             woken.push((waiter, permit));
         }
         drop(state);
@@ -157,9 +198,11 @@ impl Gate {
         }
     }
 
-    fn permit(self: &Arc<Self>, state: &State, generation: Generation, session: SessionId) -> Permit {
+    fn permit(self: &Arc<Self>, state: &mut State, generation: Generation, caller: Caller) -> Permit {
         let live = Arc::clone(state.live.get(&generation).expect("an open lane leads to a known process"));
-        Permit { gate: Arc::clone(self), session, live }
+        let (session, call) = (caller.session(), live.link().new_call());
+        state.callers.begin(generation, call, caller);
+        Permit { gate: Arc::clone(self), session, live, call }
     }
 
     fn say_idle(&self, generation: Generation) {
@@ -175,7 +218,7 @@ impl Gate {
 
 impl Drop for Permit {
     fn drop(&mut self) {
-        self.gate.leave(self.live.generation(), self.session);
+        self.gate.leave(self.live.generation(), self.session, self.call);
     }
 }
 

@@ -162,13 +162,6 @@ impl<W> Lane<W> {
         self.running.get(&generation).map_or(0, |sessions| sessions.values().sum())
     }
 
-    /// The session whose calls are in flight on this process, when it is only one.
-    pub(crate) fn sole_session(&self, generation: Generation) -> Option<SessionId> {
-        let sessions = self.running.get(&generation)?;
-        let mut ids = sessions.keys();
-        ids.next().copied().filter(|_| ids.next().is_none())
-    }
-
     /// Calls that wait.
     #[cfg(test)]
     pub(crate) fn waiting(&self) -> usize {

@@ -8,6 +8,7 @@
 //!
 //! * `backend` answers hosts. It reads the list from an immutable `snapshot`, so that no request waits for another;
 //! * `gate` (a driver of the pure `lane`) lets calls through to the living process, one permit each, sessions in turn;
+//! * `questions` are what the process asks of hosts; `callers` knows whose call each of them belongs to;
 //! * `intercept` runs the middleware of the tool process around each call;
 //! * `convert` turns the process's answers into results, `failure` what went wrong into results a model can read;
 //! * `core` decides about generations: a pure machine, inputs in, effects out. `run` carries its effects out;
@@ -31,6 +32,7 @@
 mod backend;
 mod bridge;
 mod builder;
+mod callers;
 mod control;
 mod convert;
 mod core;
@@ -41,6 +43,7 @@ mod generation;
 mod intercept;
 mod lane;
 mod live;
+mod questions;
 mod readers;
 mod registered;
 mod report;

@@ -19,6 +19,7 @@ use crate::gate::Gate;
 use crate::generation::Generation;
 use crate::intercept::Chain;
 use crate::live::Live;
+use crate::questions::{Asked, Question, Questions};
 use crate::registered::Registered;
 use crate::report::Report;
 use crate::snapshot::Snapshot;
@@ -46,6 +47,7 @@ pub(crate) struct Run {
     pub(crate) gate: Arc<Gate>,
     pub(crate) snapshot: Arc<ArcSwap<Snapshot>>,
     pub(crate) sessions: Sessions,
+    pub(crate) questions: Questions,
     pub(crate) starter: Arc<Starter>,
     pub(crate) sender: mpsc::Sender<Sent>,
     pub(crate) inputs: mpsc::Receiver<Sent>,
@@ -142,7 +144,7 @@ impl Run {
     }
 
     /// What an event of a link means.
-    fn read(&self, generation: Generation, event: Event) -> Option<Input> {
+    fn read(&mut self, generation: Generation, event: Event) -> Option<Input> {
         let live = self.living.get(&generation)?;
         match event {
             Event::Ready(handshake) if handshake.phase == Phase::Reload => {
@@ -160,18 +162,25 @@ impl Run {
             }
             Event::ReloadFailed(_) => Some(Input::NotReloaded(generation, None)),
             Event::Listed(tools) => Some(Input::Listed(generation, tools)),
-            Event::Asked { id, message } => {
-                let session = self.gate.sole_session(generation);
-                match control::command(message.clone()) {
-                    Some(command) => Some(Input::Control { generation, session, command, reply: Some(id) }),
-                    None => {
-                        control::refuse(live.link(), id, &message);
-                        None
-                    }
+            Event::Asked { id, message, for_call } => match Asked::read(message) {
+                Ok(asked) => {
+                    let live = Arc::clone(live);
+                    self.ask(live, Question { id, for_call, asked });
+                    None
                 }
-            }
-            Event::Told(Msg::Log(message)) => {
-                self.log(&message);
+                Err(message) => {
+                    let session = self.gate.session_meant(generation, &for_call);
+                    control::command(message).map(|command| Input::Control {
+                        generation,
+                        session,
+                        command,
+                        reply: Some(id),
+                    })
+                }
+            },
+            Event::Told { message: Msg::Log(message), for_call } => {
+                let session = if for_call.is_empty() { None } else { self.gate.session_meant(generation, &for_call) };
+                self.log(&message, session.map_or(Audience::Everyone, Audience::Session));
                 None
             }
             // A link that is lost takes its process with it; the end of the process is what counts.
@@ -268,8 +277,15 @@ impl Run {
         self.sessions.log(Audience::Everyone, level, Some("pmcp"), &RawJson::text(&text));
     }
 
+    /// Puts a question of the process to a host, beside everything else.
+    fn ask(&mut self, live: Arc<Live>, question: Question) {
+        if let Some(place) = self.questions.admit(&live, &question) {
+            self.tasks.spawn(self.questions.clone().ask(live, question, place));
+        }
+    }
+
     /// A log message of the tool process: to the log and to the hosts.
-    fn log(&self, message: &LogMessage) {
+    fn log(&self, message: &LogMessage, audience: Audience) {
         let level = match message.level.as_str() {
             "warn" => Level::Warning,
             other => Level::parse(other).unwrap_or(Level::Info),
@@ -278,7 +294,7 @@ impl Run {
             .unwrap_or_else(|_| RawJson::text(&String::from_utf8_lossy(&message.data_json)));
         let logger = Some(message.logger.as_str()).filter(|logger| !logger.is_empty());
         tracing::info!(target: "tool::log", level = level.as_str(), logger, "{data}");
-        self.sessions.log(Audience::Everyone, level, logger, &data);
+        self.sessions.log(audience, level, logger, &data);
     }
 
     fn bury(&mut self, generation: Generation) {

@@ -29,7 +29,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
         connection.handle_bytes(Instant::now(), &mut input)?;
         while let Some(event) = connection.poll_event() {
-            if let Event::Asked { id, message } = event {
+            if let Event::Asked { id, message, .. } = event {
                 answer(&mut connection, &id, message);
             }
         }

@@ -36,9 +36,16 @@ pub enum Event {
         id: String,
         /// The request.
         message: Msg,
+        /// The call for which it asks, in the peer's words; see [`CallId::from_wire`]. Empty when it does not say.
+        for_call: String,
     },
     /// The peer says something and expects no answer.
-    Told(Msg),
+    Told {
+        /// What it says.
+        message: Msg,
+        /// The call to which that belongs, as in [`Event::Asked`].
+        for_call: String,
+    },
     /// The process registered middleware after its handshake. It has been acknowledged; it is not in force.
     LateMiddleware(Middleware),
     /// The process sent a new tool list unasked.

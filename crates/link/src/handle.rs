@@ -55,10 +55,17 @@ pub struct Link {
 /// What one call may take and who watches it.
 #[derive(Default)]
 pub struct Options {
+    id: Option<CallId>,
     on_progress: Option<OnProgress>,
 }
 
 impl Options {
+    /// The name of the call, from [`Link::new_call`]: what the process asks for it is known by that name.
+    pub fn named(mut self, id: CallId) -> Self {
+        self.id = Some(id);
+        self
+    }
+
     /// Reports of the tool process while the call runs; without it the process is told that nobody listens.
     ///
     /// The listener runs on the link's own task: it hands the report on and returns, without waiting or panicking.
@@ -70,7 +77,7 @@ impl Options {
 
 impl std::fmt::Debug for Options {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Options").field("on_progress", &self.on_progress.is_some()).finish()
+        f.debug_struct("Options").field("id", &self.id).field("on_progress", &self.on_progress.is_some()).finish()
     }
 }
 
@@ -83,6 +90,11 @@ impl Link {
     ) -> (Self, mpsc::UnboundedReceiver<Command>) {
         let (commands, receiver) = mpsc::unbounded_channel();
         (Self { commands, ids, limits: Arc::new(config.limits.clone()), ended }, receiver)
+    }
+
+    /// A name for a call that is yet to be made; see [`Options::named`].
+    pub fn new_call(&self) -> CallId {
+        self.ids.next()
     }
 
     /// Sends a request and waits for the answer it is owed, at most `patience` from the moment it is written. Dropping
@@ -138,13 +150,18 @@ impl Link {
         self.send(Command::Close);
     }
 
+    /// Waits until the driver has ended.
+    pub async fn closed(&self) {
+        self.commands.closed().await;
+    }
+
     /// Whether the driver has ended.
     pub fn is_closed(&self) -> bool {
         self.commands.is_closed()
     }
 
     async fn exchange(&self, request: Msg, patience: Duration, options: Options) -> Result<Msg, CallError> {
-        let call = self.ids.next();
+        let call = options.id.unwrap_or_else(|| self.ids.next());
         let (sender, answer) = oneshot::channel();
         let mut guard = CancelOnDrop { link: self, call, armed: true };
         self.send(Command::Call { call, request, patience, answer: sender, on_progress: options.on_progress });

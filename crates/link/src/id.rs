@@ -18,7 +18,7 @@ const PREFIX: &str = "req-";
 impl CallId {
     /// Reads an id back from the wire. `None` for anything this side never wrote, including other spellings of the
     /// same number.
-    pub(crate) fn from_wire(text: &str) -> Option<Self> {
+    pub fn from_wire(text: &str) -> Option<Self> {
         let digits = text.strip_prefix(PREFIX)?;
         let canonical = digits == "0" || (digits.starts_with(|c: char| ('1'..='9').contains(&c)));
         if !canonical || !digits.bytes().all(|b| b.is_ascii_digit()) {

@@ -38,7 +38,7 @@
 //! bridge.call(now, call, request.into(), Duration::from_secs(60));
 //! carry(now, &mut bridge, &mut tool);
 //!
-//! let Some(Event::Asked { id, message: Msg::CallTool(_) }) = tool.poll_event() else { panic!() };
+//! let Some(Event::Asked { id, message: Msg::CallTool(_), .. }) = tool.poll_event() else { panic!() };
 //! tool.reply(&id, CallToolResponse { result_json: "3".into(), ..Default::default() }.into());
 //! carry(now, &mut tool, &mut bridge);
 //!

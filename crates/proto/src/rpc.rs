@@ -52,7 +52,7 @@ impl std::error::Error for UnexpectedMessage {}
 impl Envelope {
     /// An envelope that says `msg`. An empty `request_id` is right for whatever is not answered.
     pub fn new(request_id: impl Into<String>, msg: impl Into<Msg>) -> Self {
-        Self { request_id: request_id.into(), namespace: String::new(), msg: Some(msg.into()) }
+        Self { request_id: request_id.into(), msg: Some(msg.into()), ..Self::default() }
     }
 
     /// The name of what it says, such as `call_tool`; `empty` when it says nothing that is known here.

@@ -110,17 +110,3 @@ fn a_refused_lane_gives_back_who_waits_and_takes_nobody() {
     lane.open(generation(2), 1);
     assert_eq!(enter(&mut lane, 1, 4), Entry::Go(generation(2), 4));
 }
-
-#[test]
-fn a_session_alone_in_flight_is_known() {
-    let mut lane = Lane::new(5);
-    lane.open(generation(1), 5);
-    assert_eq!(lane.sole_session(generation(1)), None);
-    enter(&mut lane, 1, 1);
-    enter(&mut lane, 1, 2);
-    assert_eq!(lane.sole_session(generation(1)), Some(session(1)));
-    enter(&mut lane, 2, 3);
-    assert_eq!(lane.sole_session(generation(1)), None);
-    lane.leave(generation(1), session(2));
-    assert_eq!(lane.sole_session(generation(1)), Some(session(1)));
-}

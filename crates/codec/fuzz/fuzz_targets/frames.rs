@@ -82,7 +82,7 @@ fuzz_target!(|input: Input| {
                 continue;
             }
             Unit::Envelope { id, namespace, msg } => {
-                Frame::Envelope(Envelope { request_id: id, namespace, msg: Some(message(msg)) })
+                Frame::Envelope(Envelope { request_id: id, namespace, msg: Some(message(msg)), ..Envelope::default() })
             }
             Unit::Raw { id, field, text, compressed, followed } => {
                 Frame::Raw(raw(id, field, text, compressed, followed))

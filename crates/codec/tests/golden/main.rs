@@ -82,8 +82,12 @@ fn check(file: &str, expected: impl IntoIterator<Item = Msg>) {
     for msg in expected {
         let name = message_name(&msg);
         let bytes = vectors.remove(name).unwrap_or_else(|| panic!("{file} has no {name}"));
-        let envelope =
-            Envelope { request_id: text("Envelope.request_id"), namespace: text("Envelope.namespace"), msg: Some(msg) };
+        let envelope = Envelope {
+            request_id: text("Envelope.request_id"),
+            namespace: text("Envelope.namespace"),
+            msg: Some(msg),
+            ..Envelope::default()
+        };
         assert_eq!(decode(&bytes), [Frame::Envelope(envelope.clone())], "{file}, {name}");
         let mut again = Vec::new();
         Encoder::new(Limits::default()).encode_envelope(&envelope, &mut again).unwrap();

@@ -39,11 +39,11 @@ impl Connection {
 
     fn handle_envelope(&mut self, now: Instant, envelope: Envelope) {
         // An envelope that says nothing, or nothing known here, is ignored (wire contract §1.1).
-        let Envelope { msg: Some(message), request_id: id, .. } = envelope else { return };
+        let Envelope { msg: Some(message), request_id: id, for_call, .. } = envelope else { return };
         match Kind::of(self.side, &message) {
             Kind::Answer => self.handle_answer(id, message),
-            Kind::Ask => self.events.push_back(Event::Asked { id, message }),
-            Kind::Tell => self.handle_told(message),
+            Kind::Ask => self.events.push_back(Event::Asked { id, message, for_call }),
+            Kind::Tell => self.handle_told(message, for_call),
             // An owner may ask for the list by an ordinary call; then this is its answer.
             Kind::Handshake if self.pending.find(&id).is_some() => self.handle_answer(id, message),
             Kind::Handshake => self.handle_handshake(now, id, message),
@@ -66,9 +66,9 @@ impl Connection {
         self.answer(call, Ok(answer));
     }
 
-    fn handle_told(&mut self, message: Msg) {
+    fn handle_told(&mut self, message: Msg, for_call: String) {
         let Msg::Progress(ProgressNotification { progress_token, progress, total, message }) = message else {
-            return self.events.push_back(Event::Told(message));
+            return self.events.push_back(Event::Told { message, for_call });
         };
         // The token given to the process is the call's id, so tokens of two hosts never meet and a stale one is known.
         match self.pending.find(&progress_token).filter(|call| self.pending.reports(*call)) {

@@ -103,7 +103,8 @@ impl Outlet {
 /// About how many bytes an event keeps alive beyond itself. Answers and progress never come here.
 fn size(event: &Event) -> usize {
     match event {
-        Event::Asked { message, .. } | Event::Told(message) => message.encoded_len(),
+        Event::Asked { id, message, for_call } => id.len() + for_call.len() + message.encoded_len(),
+        Event::Told { message, for_call } => for_call.len() + message.encoded_len(),
         Event::Listed(tools) => tools.iter().map(tool_size).sum(),
         Event::Ready(handshake) => handshake.tools.iter().flatten().map(tool_size).sum(),
         Event::HandshakeFailed(_)

@@ -137,7 +137,7 @@ impl End {
                     self.settled(now);
                 }
                 Event::HandshakeFailed(_) | Event::ReloadFailed(_) => self.settled(now),
-                Event::Asked { id, message } => questions.push((id, message)),
+                Event::Asked { id, message, .. } => questions.push((id, message)),
                 Event::Closed(_) => self.closed = true,
                 _ => {}
             }

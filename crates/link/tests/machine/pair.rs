@@ -114,7 +114,7 @@ impl Pair {
     /// What a tool process does.
     fn act(&mut self, event: Event) {
         match event {
-            Event::Asked { id, message } => {
+            Event::Asked { id, message, .. } => {
                 assert!(!self.registering, "{message:?} was taken for an acknowledgement");
                 self.answer(&id, message);
             }
@@ -123,7 +123,7 @@ impl Pair {
                 self.tool.tell(done(true).into());
                 self.tool.tell(DisableToolsRequest::default().into());
             }
-            Event::Told(Msg::Cancel(_)) => {}
+            Event::Told { message: Msg::Cancel(_), .. } => {}
             other => panic!("{other:?}"),
         }
     }

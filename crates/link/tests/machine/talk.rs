@@ -226,8 +226,8 @@ pub(crate) fn event_line(event: Event, limits: &Limits) -> String {
         Event::Progress { call, progress } => {
             format!("{call} at {} of {} {}", progress.progress, progress.total, progress.message)
         }
-        Event::Asked { id, message } => format!("asked {}[{id}]", message_name(&message)),
-        Event::Told(message) => format!("told {}", message_name(&message)),
+        Event::Asked { id, message, .. } => format!("asked {}[{id}]", message_name(&message)),
+        Event::Told { message, .. } => format!("told {}", message_name(&message)),
         Event::LateMiddleware(middleware) => format!("late middleware {}", middleware.name),
         Event::Listed(tools) => format!("listed {}", names(&tools)),
         Event::Noticed(notice) => match notice {

@@ -8,6 +8,11 @@ pub struct Envelope {
     /// Reserved for several processes behind one connection. Not set, and ignored when set.
     #[prost(string, tag = "15")]
     pub namespace: ::prost::alloc::string::String,
+    /// Extension. Tool process to bridge: the request_id of the call_tool for which this is asked or said. It decides whose
+    /// host is asked, whose log it is and whose tool list changes. Empty: the process does not say, and the bridge goes by
+    /// which calls are running.
+    #[prost(string, tag = "100")]
+    pub for_call: ::prost::alloc::string::String,
     /// What is said. An envelope without it, or with a member this file does not know, is ignored.
     #[prost(
         oneof = "envelope::Msg",

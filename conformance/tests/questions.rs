@@ -1,0 +1,46 @@
+//! What a tool process on the published SDK asks of the host (protomcp wire §4.8; MCP 2025-11-25, client/sampling).
+
+use std::time::{Duration, Instant};
+
+use protomcp_conformance::{Host, Sandbox};
+use serde_json::{Value, json};
+
+fn session(capabilities: &Value) -> Host {
+    let sandbox = Sandbox::new();
+    sandbox.copy("py/asks.py");
+    let host = sandbox.pmcp(&["run", "asks.py"]).start();
+    host.answer(host.begin_with("2025-11-25", capabilities));
+    host
+}
+
+/// Item 85.
+#[test]
+fn the_model_is_asked_in_blocks_and_its_answer_returns_to_the_python_handler() {
+    let host = session(&json!({"sampling": {}}));
+    let call = host.start_call("ask", &json!({"text": "hi, é"}));
+    let question = host.wait_for("a question", 0, |message| message.method() == "sampling/createMessage");
+    let params = &question.value["params"];
+    assert_eq!(params["messages"], json!([{"role": "user", "content": {"type": "text", "text": "hi, é"}}]));
+    assert_eq!((&params["systemPrompt"], &params["maxTokens"]), (&json!("be brief"), &json!(7)));
+    host.reply(
+        &question,
+        &json!({"role": "assistant", "content": {"type": "text", "text": "hello"}, "model": "m-1", "stopReason": "endTurn"}),
+    );
+    let answer = host.answer(call).value;
+    let told: Value =
+        serde_json::from_str(answer["result"]["content"][0]["text"].as_str().expect("a text")).expect("JSON");
+    assert_eq!(
+        (&told["content"], &told["model"], &told["role"]),
+        (&json!("hello"), &json!("m-1"), &json!("assistant"))
+    );
+}
+
+/// Item 85.
+#[test]
+fn a_host_without_a_model_makes_the_python_handler_fail_at_once() {
+    let host = session(&json!({}));
+    let begun = Instant::now();
+    let told = host.text("ask", &json!({"text": "hi"}));
+    assert!(told.contains("the host does not support sampling/createMessage"), "{told}");
+    assert!(begun.elapsed() < Duration::from_secs(30), "the SDK gives up after 60 s by itself");
+}

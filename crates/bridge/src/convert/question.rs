@@ -1,0 +1,147 @@
+//! What a tool process asks of a host, from the envelope to MCP, and the answer back.
+
+use protomcp_proto::{
+    ElicitationRequest, ElicitationResponse, ListRootsResponse, RootDef, SamplingRequest, SamplingResponse, ToolError,
+};
+use protomcp_types::{
+    ContentBlock, CreateMessage, CreateMessageResult, Elicit, ElicitAction, ElicitResult, Kind, ListRootsResult,
+    Members, RawJson, Role, array,
+};
+
+/// How much the model may say when the process does not say: MCP wants a number, and this is the default of the
+/// published Python SDK.
+const MAX_TOKENS: u64 = 1000;
+
+/// `sampling/createMessage`. Published SDKs document and send the content of a message as a plain string (wire contract
+/// §4.8); it becomes a block of text.
+///
+/// # Errors
+/// A text for the author, when the JSON is broken or no conversation.
+pub(crate) fn sampling(request: SamplingRequest) -> Result<CreateMessage, String> {
+    let SamplingRequest { messages_json, model_preferences_json, system_prompt, max_tokens } = request;
+    let messages = messages(messages_json).map_err(|why| format!("failed to parse messages_json: {why}"))?;
+    let max_tokens = u64::try_from(max_tokens).ok().filter(|tokens| *tokens > 0).unwrap_or(MAX_TOKENS);
+    let mut question = CreateMessage::new(messages, max_tokens);
+    if !model_preferences_json.is_empty() {
+        let preferences = object(model_preferences_json);
+        let preferences = preferences.map_err(|why| format!("failed to parse model_preferences_json: {why}"))?;
+        question.model_preferences = Some(preferences);
+    }
+    question.system_prompt = Some(system_prompt).filter(|prompt| !prompt.is_empty());
+    Ok(question)
+}
+
+/// A conversation for hosts from before 2025-11-25, in whose messages several blocks are no array: one message each.
+pub(crate) fn one_block_each(messages: &RawJson) -> RawJson {
+    let one = |message: RawJson| -> Vec<RawJson> {
+        let members = Members::from_raw(&message).unwrap_or_default();
+        match members.member("content").and_then(|content| content.to::<Vec<RawJson>>().ok()) {
+            Some(blocks) => blocks.into_iter().map(|block| with_content(&members, block)).collect(),
+            None => vec![message],
+        }
+    };
+    array(messages.to::<Vec<RawJson>>().unwrap_or_default().into_iter().flat_map(one))
+}
+
+/// The answer of the model. A single block that came as an array goes on as the block: SDKs look for its text.
+pub(crate) fn sampled(result: CreateMessageResult) -> SamplingResponse {
+    let CreateMessageResult { role, content, model, stop_reason, meta: _ } = result;
+    let content = match content.to::<[RawJson; 1]>() {
+        Ok([block]) => block,
+        Err(_) => content,
+    };
+    let role = match role {
+        Role::User => "user",
+        Role::Assistant => "assistant",
+    };
+    SamplingResponse {
+        role: role.into(),
+        content_json: content.into_bytes(),
+        model,
+        stop_reason: stop_reason.unwrap_or_default(),
+        error: String::new(),
+    }
+}
+
+/// No answer of a model, and why.
+pub(crate) fn not_sampled(error: String) -> SamplingResponse {
+    SamplingResponse { error, ..Default::default() }
+}
+
+/// The folders of the host.
+pub(crate) fn roots(result: ListRootsResult) -> ListRootsResponse {
+    let root = |root: protomcp_types::Root| RootDef { uri: root.uri, name: root.name.unwrap_or_default() };
+    ListRootsResponse { roots: result.roots.into_iter().map(root).collect(), error: None }
+}
+
+/// No folders: an empty list, as far as a process looks that does not know the error beside it.
+pub(crate) fn no_roots(message: String) -> ListRootsResponse {
+    let error = ToolError { error_code: "NO_ROOTS".into(), message, ..Default::default() };
+    ListRootsResponse { roots: Vec::new(), error: Some(error) }
+}
+
+/// `elicitation/create`.
+///
+/// # Errors
+/// A text for the author, when the schema is no object, the mode is unknown or what the mode needs is missing.
+pub(crate) fn elicitation(request: ElicitationRequest) -> Result<Elicit, String> {
+    let ElicitationRequest { mode, message, requested_schema_json, url, elicitation_id } = request;
+    match mode.as_str() {
+        "" | "form" => object(requested_schema_json)
+            .map(|schema| Elicit::form(message, schema))
+            .map_err(|why| format!("failed to parse requested_schema_json: {why}")),
+        "url" if url.is_empty() || elicitation_id.is_empty() => Err("a url elicitation needs url and id".into()),
+        "url" => Ok(Elicit::url(message, url, elicitation_id)),
+        other => Err(format!("the mode \"{other}\" is neither form nor url")),
+    }
+}
+
+/// What the user did.
+pub(crate) fn elicited(result: ElicitResult) -> ElicitationResponse {
+    let action = match result.action {
+        ElicitAction::Accept => "accept",
+        ElicitAction::Decline => "decline",
+        ElicitAction::Cancel => "cancel",
+    };
+    let content_json = result.content.map(RawJson::into_bytes).unwrap_or_default();
+    ElicitationResponse { action: action.into(), content_json, error: String::new() }
+}
+
+/// The user was not asked, and why.
+pub(crate) fn not_elicited(error: String) -> ElicitationResponse {
+    ElicitationResponse { error, ..Default::default() }
+}
+
+fn messages(text: bytes::Bytes) -> Result<RawJson, String> {
+    let messages: Vec<RawJson> = RawJson::parse(text).and_then(|raw| raw.to()).map_err(|error| error.to_string())?;
+    let messages = messages.iter().enumerate().map(|(index, message)| {
+        let members = Members::from_raw(message).map_err(|_| format!("message {index} is no object"))?;
+        let role = members.member("role").and_then(|role| role.to::<Role>().ok());
+        if role.is_none() {
+            return Err(format!("the role of message {index} is neither user nor assistant"));
+        }
+        match members.member("content") {
+            Some(content) if content.kind() == Kind::String => {
+                let text: String = content.to().map_err(|error| error.to_string())?;
+                Ok(with_content(&members, ContentBlock::text(text).to_raw()))
+            }
+            Some(content) if matches!(content.kind(), Kind::Object | Kind::Array) => Ok(message.clone()),
+            _ => Err(format!("message {index} has no content")),
+        }
+    });
+    messages.collect::<Result<Vec<_>, _>>().map(array)
+}
+
+fn with_content(message: &Members, content: RawJson) -> RawJson {
+    let mut message = message.clone();
+    message.insert("content", content);
+    message.to_body().into_raw()
+}
+
+fn object(text: bytes::Bytes) -> Result<RawJson, String> {
+    let raw = RawJson::parse(text).map_err(|error| error.to_string())?;
+    if raw.kind() == Kind::Object { Ok(raw) } else { Err("it is no object".into()) }
+}
+
+#[cfg(test)]
+mod tests;

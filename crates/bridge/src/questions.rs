@@ -1,0 +1,206 @@
+//! What the tool process asks of hosts: their model, their folders, their user.
+//!
+//! A question goes to the host whose call it belongs to, and is taken back when that call ends. Without a call it goes to
+//! the only host that can answer it. In every other case the process hears at once why nobody was asked; it never waits
+//! for an answer that cannot come.
+
+use std::sync::Arc;
+
+use protomcp_mcp::{AskError, SessionId, Sessions};
+use protomcp_proto::{ElicitationRequest, ListRootsRequest, Msg, SamplingRequest};
+use protomcp_types::{ClientCapabilities, CreateMessage, Elicit, HostMethod, ListRoots, ProtocolVersion};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use crate::callers::{Caller, Meant};
+use crate::convert::question;
+use crate::gate::Gate;
+use crate::live::Live;
+
+/// Questions of all processes that hosts have not answered; each session has a limit of its own below this
+/// ([`protomcp_mcp::Limits::max_questions`]). One more is refused.
+const OPEN_QUESTIONS: usize = 256;
+
+/// A question, as the process asked it.
+#[derive(Debug)]
+pub(crate) struct Question {
+    /// What the answer must repeat.
+    pub(crate) id: String,
+    /// The call for which it is asked, if the process says so.
+    pub(crate) for_call: String,
+    pub(crate) asked: Asked,
+}
+
+/// What is asked.
+#[derive(Debug)]
+pub(crate) enum Asked {
+    Sampling(SamplingRequest),
+    Roots(ListRootsRequest),
+    Elicitation(ElicitationRequest),
+}
+
+/// The hosts, as far as they can be asked.
+#[derive(Debug, Clone)]
+pub(crate) struct Questions {
+    gate: Arc<Gate>,
+    sessions: Sessions,
+    places: Arc<Semaphore>,
+}
+
+/// Why nobody was asked, or nobody answered.
+#[derive(Debug, thiserror::Error)]
+enum Unanswered {
+    #[error("no active MCP session")]
+    NoSession,
+    #[error("no MCP session supports {0}")]
+    NoneAble(&'static str),
+    #[error("several MCP sessions are open, and it is not known which one to ask")]
+    Ambiguous,
+    #[error("the call that asks is over")]
+    Over,
+    #[error("too many questions wait for answers")]
+    TooMany,
+    #[error(transparent)]
+    Host(#[from] AskError),
+}
+
+impl Asked {
+    /// `Err`: the message is no question.
+    #[expect(clippy::result_large_err, reason = "it is read on at once; a box would cost each message an allocation")]
+    pub(crate) fn read(message: Msg) -> Result<Self, Msg> {
+        match message {
+            Msg::SamplingRequest(request) => Ok(Self::Sampling(request)),
+            Msg::ListRootsRequest(request) => Ok(Self::Roots(request)),
+            Msg::ElicitationRequest(request) => Ok(Self::Elicitation(request)),
+            other => Err(other),
+        }
+    }
+
+    /// The answer when nobody can be asked.
+    fn refuse(&self, why: String) -> Msg {
+        match self {
+            Self::Sampling(_) => question::not_sampled(why).into(),
+            Self::Roots(_) => question::no_roots(why).into(),
+            Self::Elicitation(_) => question::not_elicited(why).into(),
+        }
+    }
+
+    /// The answer while the bridge serves nobody yet.
+    pub(crate) fn refuse_early(&self) -> Msg {
+        self.refuse(Unanswered::NoSession.to_string())
+    }
+}
+
+impl Questions {
+    pub(crate) fn new(gate: Arc<Gate>, sessions: Sessions) -> Self {
+        Self { gate, sessions, places: Arc::new(Semaphore::new(OPEN_QUESTIONS)) }
+    }
+
+    /// A place for one more question; `None` when too many are open, and then the process has been told.
+    pub(crate) fn admit(&self, live: &Live, question: &Question) -> Option<OwnedSemaphorePermit> {
+        let place = Arc::clone(&self.places).try_acquire_owned().ok();
+        if place.is_none() {
+            live.link().reply(question.id.as_str(), question.asked.refuse(Unanswered::TooMany.to_string()));
+        }
+        place
+    }
+
+    /// Asks, and tells the process what came of it. Ends early when the process has gone.
+    pub(crate) async fn ask(self, live: Arc<Live>, question: Question, _place: OwnedSemaphorePermit) {
+        let Question { id, for_call, asked } = question;
+        let answer = tokio::select! {
+            biased;
+            () = live.link().closed() => return,
+            answer = self.answer(&live, &for_call, asked) => answer,
+        };
+        live.link().reply(id, answer);
+    }
+
+    async fn answer(&self, live: &Live, for_call: &str, asked: Asked) -> Msg {
+        match asked {
+            Asked::Sampling(request) => {
+                let answer = match question::sampling(request) {
+                    Ok(params) => self.put::<CreateMessage>(live, for_call, params, one_block_each).await,
+                    Err(why) => return question::not_sampled(why).into(),
+                };
+                answer.map_or_else(|why| question::not_sampled(why.to_string()), question::sampled).into()
+            }
+            Asked::Roots(ListRootsRequest {}) => {
+                let answer = self.put::<ListRoots>(live, for_call, ListRoots::default(), as_it_is).await;
+                answer.map_or_else(|why| question::no_roots(why.to_string()), question::roots).into()
+            }
+            Asked::Elicitation(request) => {
+                let answer = match question::elicitation(request) {
+                    Ok(params) => self.put::<Elicit>(live, for_call, params, as_it_is).await,
+                    Err(why) => return question::not_elicited(why).into(),
+                };
+                answer.map_or_else(|why| question::not_elicited(why.to_string()), question::elicited).into()
+            }
+        }
+    }
+
+    /// Puts a question to whom it concerns. `fit` writes it for a revision.
+    async fn put<M: HostMethod>(
+        &self,
+        live: &Live,
+        for_call: &str,
+        mut params: M::Params,
+        fit: impl Fn(&mut M::Params, ProtocolVersion),
+    ) -> Result<M::Result, Unanswered> {
+        let generation = live.generation();
+        let meant = match self.gate.meant(generation, for_call) {
+            Meant::One(Caller::Request(context)) => {
+                fit(&mut params, context.protocol_version());
+                return Ok(context.ask::<M>(&params).await?);
+            }
+            Meant::Over => return Err(Unanswered::Over),
+            Meant::One(Caller::Session(session)) => Some(session),
+            Meant::Anyone => None,
+        };
+        let (session, version) = self.choose::<M>(meant, &params)?;
+        fit(&mut params, version);
+        let answer = self.sessions.ask::<M>(session, &params, self.sessions.limits().ask_timeout);
+        let served = async {
+            match meant {
+                Some(session) => self.gate.served(generation, session, for_call).await,
+                // It belongs to no call that could end.
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            biased;
+            answer = answer => Ok(answer?),
+            () = served => Err(Unanswered::Over),
+        }
+    }
+
+    /// The session to ask: the one that is meant, or the only one that can answer.
+    fn choose<M: HostMethod>(
+        &self,
+        meant: Option<SessionId>,
+        params: &M::Params,
+    ) -> Result<(SessionId, ProtocolVersion), Unanswered> {
+        let views = self.sessions.views();
+        if views.is_empty() {
+            return Err(Unanswered::NoSession);
+        }
+        let able = |capabilities: &ClientCapabilities| M::is_answered_by(params, capabilities);
+        let mut able = views.iter().filter(|view| match meant {
+            Some(session) => view.id == session,
+            None => able(&view.client.capabilities),
+        });
+        match (able.next(), able.next()) {
+            (Some(only), None) => Ok((only.id, only.client.version)),
+            (Some(_), Some(_)) => Err(Unanswered::Ambiguous),
+            (None, _) if meant.is_some() => Err(AskError::Gone.into()),
+            (None, _) => Err(Unanswered::NoneAble(M::NAME)),
+        }
+    }
+}
+
+fn one_block_each(params: &mut CreateMessage, version: ProtocolVersion) {
+    if version < ProtocolVersion::V2025_11_25 {
+        params.messages = question::one_block_each(&params.messages);
+    }
+}
+
+fn as_it_is<P>(_: &mut P, _: ProtocolVersion) {}

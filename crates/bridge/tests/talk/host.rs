@@ -1,0 +1,100 @@
+//! A host, one JSON line at a time.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf};
+use tokio::time::timeout;
+
+use crate::stage::PATIENCE;
+
+pub(crate) struct Host {
+    lines: Lines<BufReader<ReadHalf<DuplexStream>>>,
+    input: WriteHalf<DuplexStream>,
+    last: u64,
+}
+
+impl Host {
+    pub(crate) fn new(stream: DuplexStream) -> Self {
+        let (output, input) = tokio::io::split(stream);
+        Self { lines: BufReader::new(output).lines(), input, last: 0 }
+    }
+
+    pub(crate) async fn hello(&mut self, version: &str, capabilities: &str) {
+        let capabilities: Value = serde_json::from_str(capabilities).unwrap();
+        let info = json!({"name": "host", "version": "1"});
+        let params = json!({"protocolVersion": version, "capabilities": capabilities, "clientInfo": info});
+        let id = self.request("initialize", params).await;
+        let answer = self.answer(id).await;
+        assert_eq!(answer["result"]["protocolVersion"], version, "{answer}");
+        self.send(json!({"method": "notifications/initialized"})).await;
+    }
+
+    /// Sends a message; the version is put in.
+    pub(crate) async fn send(&mut self, mut message: Value) {
+        message["jsonrpc"] = "2.0".into();
+        self.input.write_all(format!("{message}\n").as_bytes()).await.unwrap();
+    }
+
+    /// Sends a request and returns its id.
+    pub(crate) async fn request(&mut self, method: &str, params: Value) -> u64 {
+        self.last += 1;
+        self.send(json!({"id": self.last, "method": method, "params": params})).await;
+        self.last
+    }
+
+    /// Calls a tool and returns the id of the request.
+    pub(crate) async fn call(&mut self, tool: &str) -> u64 {
+        self.request("tools/call", json!({"name": tool, "arguments": {}})).await
+    }
+
+    /// Answers a request of the server.
+    pub(crate) async fn reply(&mut self, request: &Value, result: Value) {
+        self.send(json!({"id": request["id"], "result": result})).await;
+    }
+
+    /// The next message.
+    pub(crate) async fn next(&mut self) -> Value {
+        let line = timeout(PATIENCE, self.lines.next_line()).await.expect("the bridge is silent").unwrap();
+        serde_json::from_str(&line.expect("the session goes on")).unwrap()
+    }
+
+    /// The next message, which must be of this method.
+    pub(crate) async fn expect(&mut self, method: &str) -> Value {
+        let message = self.next().await;
+        assert_eq!(message["method"], method, "{message}");
+        message
+    }
+
+    /// The next message, which must be the answer to this request.
+    pub(crate) async fn answer(&mut self, id: u64) -> Value {
+        let message = self.next().await;
+        assert!(message["id"] == id && message["method"].is_null(), "{message} is not the answer to {id}");
+        message
+    }
+
+    /// The answer to this request, and what comes before it.
+    pub(crate) async fn until(&mut self, id: u64) -> (Value, Vec<Value>) {
+        let mut before = Vec::new();
+        loop {
+            let message = self.next().await;
+            if message["id"] == id && message["method"].is_null() {
+                return (message, before);
+            }
+            before.push(message);
+        }
+    }
+
+    /// The text of the answer to a call, which must come next.
+    pub(crate) async fn text(&mut self, id: u64) -> String {
+        let answer = self.answer(id).await;
+        answer["result"]["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{answer}")).to_owned()
+    }
+
+    /// Nothing comes while the bridge has time to do what it should not.
+    pub(crate) async fn hears_nothing(&mut self) {
+        if let Ok(line) = timeout(Duration::from_millis(60), self.lines.next_line()).await {
+            panic!("expected silence, got {line:?}");
+        }
+    }
+}

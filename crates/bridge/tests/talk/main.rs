@@ -1,0 +1,10 @@
+//! A bridge between hosts that are played and a tool process that is played: what each of them reads and writes.
+//!
+//! The tool process that the bridge starts does nothing; the test connects to the socket in its place.
+
+#![allow(clippy::unwrap_used, missing_docs)]
+
+mod host;
+mod questions;
+mod stage;
+mod tool;

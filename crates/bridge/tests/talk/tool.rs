@@ -1,0 +1,128 @@
+//! The tool process's end of the link, one envelope at a time.
+
+use std::time::Duration;
+
+use bytes::BytesMut;
+use protomcp_codec::{Decoder, Encoder, Frame, Limits};
+use protomcp_proto::{
+    CallToolRequest, CallToolResponse, Envelope, Msg, PromptListResponse, ReloadResponse, ResourceListResponse,
+    ResourceTemplateListResponse, ToolDefinition, ToolListResponse, message_name,
+};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::UnixStream;
+use tokio::time::timeout;
+
+use crate::stage::PATIENCE;
+
+pub(crate) struct Tool {
+    stream: UnixStream,
+    decoder: Decoder,
+    input: BytesMut,
+}
+
+impl Tool {
+    pub(crate) fn new(stream: UnixStream) -> Self {
+        Self { stream, decoder: Decoder::new(Limits::default()), input: BytesMut::new() }
+    }
+
+    pub(crate) fn definition(name: &str) -> ToolDefinition {
+        ToolDefinition {
+            name: name.into(),
+            input_schema_json: r#"{"type":"object"}"#.into(),
+            ..ToolDefinition::default()
+        }
+    }
+
+    /// Registers these tools.
+    pub(crate) async fn handshake(&mut self, tools: Vec<ToolDefinition>) {
+        let request = self.next().await;
+        assert!(matches!(request.msg, Some(Msg::ListTools(_))), "{request:?}");
+        self.send(&request.request_id, ToolListResponse { tools }).await;
+        self.send("", ReloadResponse { success: true, error: String::new() }).await;
+    }
+
+    pub(crate) async fn bytes(&mut self, bytes: &[u8]) {
+        self.stream.write_all(bytes).await.unwrap();
+    }
+
+    pub(crate) async fn envelope(&mut self, envelope: &Envelope) {
+        let mut bytes = Vec::new();
+        Encoder::new(Limits::default()).encode_envelope(envelope, &mut bytes).unwrap();
+        self.bytes(&bytes).await;
+    }
+
+    pub(crate) async fn send(&mut self, id: &str, msg: impl Into<Msg>) {
+        self.envelope(&Envelope::new(id, msg)).await;
+    }
+
+    /// Says which call it is for.
+    pub(crate) async fn send_for(&mut self, call: &str, id: &str, msg: impl Into<Msg>) {
+        self.envelope(&Envelope { for_call: call.into(), ..Envelope::new(id, msg) }).await;
+    }
+
+    /// Answers a call with a text.
+    pub(crate) async fn result(&mut self, id: &str, text: &str) {
+        let result_json = serde_json::json!([{"type": "text", "text": text}]).to_string().into();
+        self.send(id, CallToolResponse { result_json, ..CallToolResponse::default() }).await;
+    }
+
+    /// The next envelope, whatever it is.
+    pub(crate) async fn next(&mut self) -> Envelope {
+        self.next_within(PATIENCE).await.expect("the bridge sends something")
+    }
+
+    async fn next_within(&mut self, time: Duration) -> Option<Envelope> {
+        let read = async {
+            loop {
+                match self.decoder.decode(&mut self.input).unwrap() {
+                    Some(Frame::Envelope(envelope)) if envelope.msg.is_none() => {}
+                    Some(Frame::Envelope(envelope)) => return envelope,
+                    Some(other) => panic!("the bridge sends envelopes only, not {other:?}"),
+                    None => {
+                        let read = self.stream.read_buf(&mut self.input).await.unwrap();
+                        assert!(read > 0, "the bridge has closed the link");
+                    }
+                }
+            }
+        };
+        timeout(time, read).await.ok()
+    }
+
+    /// The next envelope that asks for no resources or prompts; those are answered with empty lists.
+    pub(crate) async fn request(&mut self) -> Envelope {
+        loop {
+            let envelope = self.next().await;
+            let answer: Msg = match &envelope.msg {
+                Some(Msg::ListResourcesRequest(_)) => ResourceListResponse::default().into(),
+                Some(Msg::ListResourceTemplatesRequest(_)) => ResourceTemplateListResponse::default().into(),
+                Some(Msg::ListPromptsRequest(_)) => PromptListResponse::default().into(),
+                _ => return envelope,
+            };
+            self.send(&envelope.request_id, answer).await;
+        }
+    }
+
+    /// The next call: its id and what it asks.
+    pub(crate) async fn call(&mut self) -> (String, CallToolRequest) {
+        let envelope = self.request().await;
+        match envelope.msg {
+            Some(Msg::CallTool(call)) => (envelope.request_id, call),
+            other => panic!("a call was expected, not {:?}", other.as_ref().map(message_name)),
+        }
+    }
+
+    /// The next envelope, which must hold the answer to this question.
+    pub(crate) async fn answer<M: TryFrom<Msg>>(&mut self, id: &str) -> M {
+        let envelope = self.request().await;
+        assert_eq!(envelope.request_id, id, "{envelope:?}");
+        let name = envelope.name();
+        M::try_from(envelope.msg.unwrap()).unwrap_or_else(|_| panic!("{name} answers {id}"))
+    }
+
+    /// Nothing comes while the bridge has time to do what it should not.
+    pub(crate) async fn hears_nothing(&mut self) {
+        if let Some(envelope) = self.next_within(Duration::from_millis(60)).await {
+            panic!("expected silence, got {envelope:?}");
+        }
+    }
+}
