@@ -65,7 +65,9 @@ async def visit(mode, command):
             seen["cancelled"] = True
         changed.clear()
         await call("reveal", "reveal")
-        await asyncio.wait_for(changed.wait(), 20)
+        if seen["protocol"] < "2026":
+            # Since then no request changes what the next one sees.
+            await asyncio.wait_for(changed.wait(), 20)
         seen["tools_after"] = await names()
         await call("after", "echo", text="still here")
     return seen

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use protomcp_types::{Implementation, ServerCapabilities};
+use protomcp_types::{CacheHint, Implementation, ServerCapabilities};
 
 /// The server's half of the handshake.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -13,6 +13,34 @@ pub struct ServerInfo {
     pub capabilities: ServerCapabilities,
     /// How to use it, for the model.
     pub instructions: Option<String>,
+    /// For how long its answers may be kept; only hosts of 2026-07-28 are told.
+    pub cache: CacheHints,
+}
+
+/// For how long answers may be kept, and by whom (MCP 2026-07-28, server/utilities/caching). Not at all, unless said
+/// otherwise. Hosts forget a list as soon as they hear that it has changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct CacheHints {
+    /// `server/discover`
+    pub discover: CacheHint,
+    /// `tools/list`, all pages
+    pub tools: CacheHint,
+    /// `prompts/list`, all pages
+    pub prompts: CacheHint,
+    /// `resources/list`, all pages
+    pub resources: CacheHint,
+    /// `resources/templates/list`, all pages
+    pub resource_templates: CacheHint,
+    /// `resources/read`. Answers to reads that had to ask the host something are never kept.
+    pub reads: CacheHint,
+}
+
+impl CacheHints {
+    /// The same for all of them.
+    #[must_use]
+    pub fn all(hint: CacheHint) -> Self {
+        Self { discover: hint, tools: hint, prompts: hint, resources: hint, resource_templates: hint, reads: hint }
+    }
 }
 
 impl ServerInfo {
@@ -23,6 +51,7 @@ impl ServerInfo {
             implementation: Implementation::new(name, version),
             capabilities: ServerCapabilities::default().with_tools().with_logging(),
             instructions: None,
+            cache: CacheHints::default(),
         }
     }
 
@@ -37,6 +66,13 @@ impl ServerInfo {
     #[must_use]
     pub fn with_title(mut self, title: impl Into<String>) -> Self {
         self.implementation.title = Some(title.into());
+        self
+    }
+
+    /// Sets for how long answers may be kept.
+    #[must_use]
+    pub fn with_cache(mut self, cache: CacheHints) -> Self {
+        self.cache = cache;
         self
     }
 

@@ -60,11 +60,11 @@ pub mod transport;
 pub use ask::AskError;
 pub use context::Context;
 pub use handler::Handler;
-pub use info::{Limits, ServerInfo};
+pub use info::{CacheHints, Limits, ServerInfo};
 #[cfg(feature = "tracing-layer")]
 pub use log_layer::LogLayer;
 pub use request::{ServerRequest, ServerResult};
 pub use router::Router;
 pub use server::{Audience, ServeError, Server, Sessions};
 pub use service::{Layer, Service};
-pub use session::{CallId, Client, Inbound, IncomingCall, Session, SessionId, SessionView, Ticket};
+pub use session::{CallId, Client, Inbound, IncomingCall, Session, SessionId, SessionView, Stateless, Ticket};

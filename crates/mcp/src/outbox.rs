@@ -24,8 +24,8 @@ use crate::session::{Client, Ticket};
 pub(crate) enum Event {
     /// A call has ended; `None`: it was dropped after it had been cancelled.
     Done(Ticket, Option<Result<ServerResult, ErrorObject>>),
-    /// A call has come further.
-    Progress(Ticket, Notification),
+    /// A call has something to report before its answer: progress, or a log message of its own.
+    During(Ticket, Notification),
     /// Somebody wants the host to know something: a call, or somebody else.
     Log(Option<Ticket>, Level, Notification),
     /// A call has nothing to say for a while.
@@ -60,11 +60,14 @@ pub(crate) struct Outbox {
     last_question: AtomicU64,
     /// Set when the host has introduced itself.
     client: OnceLock<Arc<Client>>,
+    /// Whether the server has declared log messages.
+    logging: bool,
 }
 
 impl Outbox {
     pub(crate) fn new(
         limits: &Limits,
+        logging: bool,
         level: Level,
         subscriptions: Arc<Subscriptions>,
     ) -> (Arc<Self>, mpsc::UnboundedReceiver<Event>) {
@@ -80,6 +83,7 @@ impl Outbox {
             questions: Arc::new(Semaphore::new(limits.max_questions.min(Semaphore::MAX_PERMITS))),
             last_question: AtomicU64::new(0),
             client: OnceLock::new(),
+            logging,
         };
         (Arc::new(outbox), receiver)
     }
@@ -87,7 +91,7 @@ impl Outbox {
     /// One that nobody reads.
     pub(crate) fn closed() -> Arc<Self> {
         let limits = Limits { max_notices: 0, ..Limits::default() };
-        Self::new(&limits, Level::Emergency, Arc::new(Subscriptions::new(0))).0
+        Self::new(&limits, false, Level::Emergency, Arc::new(Subscriptions::new(0))).0
     }
 
     pub(crate) fn done(&self, ticket: Ticket, outcome: Option<Result<ServerResult, ErrorObject>>) {
@@ -96,7 +100,14 @@ impl Outbox {
 
     pub(crate) fn progress(&self, ticket: &Ticket, notification: Notification) {
         if self.room() {
-            self.send(Event::Progress(ticket.clone(), notification));
+            self.send(Event::During(ticket.clone(), notification));
+        }
+    }
+
+    /// A log message that belongs to one request.
+    pub(crate) fn log_during(&self, ticket: &Ticket, level: Level, logger: Option<&str>, data: &RawJson) {
+        if self.logging && self.room() {
+            self.send(Event::During(ticket.clone(), log_message(level, logger, data)));
         }
     }
 

@@ -1,48 +1,51 @@
 //! One conversation with a host, as a value: versions, lifecycle, correlation and cancellation, without I/O.
 //!
 //! Messages go in through [`Session::receive`]; what is to be done comes out as [`Inbound`]. Answers go in through
-//! [`Session::reply`] and come out as messages, shaped as the negotiated revision wants them. The driver around it
+//! [`Session::reply`] and come out as messages, shaped as the revision of their request wants them. The driver around it
 //! (`server`) owns the transport, the tasks and the clock.
 //!
-//! ```text
-//!            initialize (bad) ─ error
-//!                 ┌──┐
-//!                 ▼  │  initialize (good)               notifications/initialized
-//!               Fresh ───────────────────▶ Introduced ──────────────────────────▶ Ready
-//!   ping answered, rest refused        requests served                requests served, may be told of changes
-//! ```
+//! Two eras of MCP share a connection. Requests of the stateful revisions belong to the session that a handshake has
+//! opened (`session/lifecycle`); each request of the stateless one says everything about itself (`session/stateless`).
+//! Which one a request is of, it says itself, so both kinds may come in any order.
 
 mod client;
 mod encode;
+mod lifecycle;
 mod outgoing;
 mod pending;
+mod stateless;
 
 pub(crate) mod announce;
 pub(crate) mod batch;
 pub(crate) mod numbers;
 pub(crate) mod subscriptions;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use protomcp_types::{
-    Body, ErrorObject, Initialize, Level, MAX_SUBSCRIBED_URI, Message, Method, Notification, Params, Ping,
-    ProgressToken, ProtocolVersion, Request, RequestId, Response, ServerCapabilities, SetLevel, meta, method,
+    Body, ErrorObject, Level, MAX_SUBSCRIBED_URI, Message, Notification, Params, ProgressToken, RawJson, Request,
+    RequestMeta, Response, ServerCapabilities,
 };
 
 use crate::info::ServerInfo;
 use crate::request::{ServerRequest, ServerResult};
+use crate::session::encode::Shape;
+use crate::session::lifecycle::Lifecycle;
 use crate::session::outgoing::Outgoing;
-use crate::session::pending::{OnSuccess, Pending};
+use crate::session::pending::{Closed, Era, OnSuccess, Pending};
 use crate::session::subscriptions::Subscriptions;
 
 pub use crate::session::client::{Client, SessionId, SessionView};
 pub use crate::session::outgoing::CallId;
 pub use crate::session::pending::Ticket;
+pub use crate::session::stateless::Stateless;
 
 /// One conversation with a host.
 #[derive(Debug)]
 pub struct Session {
     info: Arc<ServerInfo>,
+    /// Who the server is, as results of the stateless revision say it; written when the first one does.
+    server: OnceLock<RawJson>,
     /// What the server can do in the negotiated revision.
     offered: ServerCapabilities,
     lifecycle: Lifecycle,
@@ -50,14 +53,6 @@ pub struct Session {
     outgoing: Outgoing,
     subscriptions: Arc<Subscriptions>,
     level: Level,
-}
-
-/// How far the handshake is. The stateless revision will be a state of its own beside these.
-#[derive(Debug)]
-enum Lifecycle {
-    Fresh,
-    Introduced(Arc<Client>),
-    Ready(Arc<Client>),
 }
 
 /// What is to be done about a message.
@@ -95,6 +90,10 @@ pub struct IncomingCall {
     pub request: ServerRequest,
     /// Under which token the host wants progress.
     pub progress_token: Option<ProgressToken>,
+    /// Who asks: the host of the session, or whoever a stateless request says.
+    pub client: Arc<Client>,
+    /// What a request of the stateless revision says about itself.
+    pub stateless: Option<Stateless>,
 }
 
 impl Session {
@@ -104,6 +103,7 @@ impl Session {
         Self {
             offered: info.capabilities.clone(),
             info,
+            server: OnceLock::new(),
             lifecycle: Lifecycle::Fresh,
             pending: Pending::new(max_pending),
             outgoing: Outgoing::default(),
@@ -130,13 +130,38 @@ impl Session {
         }
     }
 
+    fn request(&mut self, request: Request) -> Inbound {
+        if self.pending.has(&request.id) {
+            // An answer could not be told from the other one.
+            let why = format!("invalid request: id {} is already in use", request.id);
+            return Inbound::Reply(Message::error(Some(request.id), ErrorObject::invalid_request(why)));
+        }
+        let meta = RequestMeta::of(&request.params);
+        if Self::is_of_stateless(&request.method, &meta) {
+            self.stateless(request, &meta)
+        } else {
+            self.stateful(request, meta.progress_token())
+        }
+    }
+
     /// Answers a request. `None`: the host has cancelled it, or it was answered before.
     pub fn reply(&mut self, ticket: &Ticket, outcome: Result<ServerResult, ErrorObject>) -> Option<Message> {
-        let then = self.pending.close(ticket)?;
-        let version = self.client().map_or(ProtocolVersion::NEWEST_STATEFUL, |client| client.version);
+        let Closed { then, era } = self.pending.close(ticket)?;
         let outcome = outcome.and_then(|result| self.succeed(then, result));
-        let outcome = outcome.map(|result| encode::result(result, version));
+        let shape = match era {
+            Era::Stateful => Shape::Stateful,
+            Era::Stateless => Shape::Stateless { server: self.identity(), cache: &self.info.cache },
+        };
+        let outcome = match outcome {
+            Ok(result) => Ok(encode::result(result, shape)),
+            Err(error) => Err(encode::error(error, shape)),
+        };
         Some(Response { id: Some(ticket.id.clone()), outcome }.into())
+    }
+
+    fn identity(&self) -> &RawJson {
+        let implementation = &self.info.implementation;
+        self.server.get_or_init(|| RawJson::of(implementation).expect("an implementation has string keys only"))
     }
 
     /// Does what belongs to the success of a request.
@@ -221,49 +246,6 @@ impl Session {
         self.client().is_some_and(|client| client.version.allows_batches())
     }
 
-    fn request(&mut self, Request { id, method, params }: Request) -> Inbound {
-        if self.pending.has(&id) {
-            // An answer could not be told from the other one.
-            let why = format!("invalid request: id {id} is already in use");
-            return Inbound::Reply(Message::error(Some(id), ErrorObject::invalid_request(why)));
-        }
-        let answer = match method.as_ref() {
-            // MCP 2025-11-25, basic/utilities/ping: at any time, with an empty result.
-            Ping::NAME => Ok(Body::empty_object()),
-            Initialize::NAME => match self.initialize(&params) {
-                Ok((client, result)) => return Inbound::Opened(client, Message::result(id, result)),
-                Err(error) => Err(error),
-            },
-            _ if self.client().is_none() => {
-                Err(ErrorObject::invalid_request(format!("method {method:?} is invalid during session initialization")))
-            }
-            SetLevel::NAME if self.offered.logging.is_some() => self.set_level(&params),
-            SetLevel::NAME => Err(ErrorObject::method_not_found(&method)),
-            method if !ServerRequest::is_offered(method, &self.offered) => Err(ErrorObject::method_not_found(method)),
-            _ => match ServerRequest::read(method, params) {
-                Ok(request) => return self.call_service(id, request),
-                Err(error) => Err(error),
-            },
-        };
-        Inbound::Reply(Response { id: Some(id), outcome: answer }.into())
-    }
-
-    fn call_service(&mut self, id: RequestId, mut request: ServerRequest) -> Inbound {
-        if let ServerRequest::CallTool(call) = &mut request {
-            // Where no call can be a task, wishing for one means nothing (MCP 2025-11-25, basic/utilities/tasks).
-            call.task.take_if(|_| !self.offered.tasks.is_some_and(|can| can.has_tool_calls()));
-        }
-        let then = match self.on_success(&request) {
-            Ok(then) => then,
-            Err(error) => return Inbound::Reply(Message::error(Some(id), error)),
-        };
-        let progress_token = request.meta().and_then(meta::progress_token);
-        match self.pending.open(id, then) {
-            Ok(ticket) => Inbound::Call(IncomingCall { ticket, request, progress_token }),
-            Err(id) => Inbound::Reply(Message::error(Some(id), Self::overloaded())),
-        }
-    }
-
     fn on_success(&self, request: &ServerRequest) -> Result<OnSuccess, ErrorObject> {
         match request {
             ServerRequest::Subscribe(request) if request.uri.len() > MAX_SUBSCRIBED_URI => {
@@ -295,51 +277,6 @@ impl Session {
     #[must_use]
     pub fn overloaded() -> ErrorObject {
         ErrorObject::internal("too many requests in flight, try again later")
-    }
-
-    fn initialize(&mut self, params: &Params) -> Result<(Arc<Client>, Body), ErrorObject> {
-        if self.client().is_some() {
-            return Err(ErrorObject::invalid_request("the session is already initialized"));
-        }
-        let Initialize { protocol_version, capabilities, client_info } = params.to()?;
-        let version = ProtocolVersion::negotiate(&protocol_version);
-        let client = Arc::new(Client { version, implementation: client_info, capabilities });
-        self.lifecycle = Lifecycle::Introduced(Arc::clone(&client));
-        if !version.has_tasks() {
-            self.offered.tasks = None;
-        }
-        Ok((client, encode::initialize(&self.info, &self.offered, version)))
-    }
-
-    fn set_level(&mut self, params: &Params) -> Result<Body, ErrorObject> {
-        let name: String = params.required("level")?;
-        self.level = Level::parse(&name)
-            .ok_or_else(|| ErrorObject::invalid_params(format!("invalid params: unknown log level {name:?}")))?;
-        Ok(Body::empty_object())
-    }
-
-    fn notification(&mut self, notification: Notification) -> Inbound {
-        match notification.method.as_ref() {
-            method::INITIALIZED => match &self.lifecycle {
-                Lifecycle::Introduced(client) => {
-                    self.lifecycle = Lifecycle::Ready(Arc::clone(client));
-                    Inbound::Ready
-                }
-                Lifecycle::Fresh => Inbound::Ignored("initialized before initialize"),
-                Lifecycle::Ready(_) => Inbound::Ignored("initialized twice"),
-            },
-            // MCP 2025-11-25, basic/utilities/cancellation: unknown, finished and malformed ones are ignored.
-            // `initialize` is answered at once, so it can never be cancelled.
-            method::CANCELLED => match notification.params.member("requestId").and_then(RequestId::from_raw) {
-                Some(id) => match self.pending.cancel(&id) {
-                    Some(ticket) => Inbound::Cancel(ticket),
-                    None => Inbound::Ignored("cancels nothing that is running"),
-                },
-                None => Inbound::Ignored("cancels without a request id"),
-            },
-            _ if self.client().is_none() => Inbound::Ignored("a notification before initialize"),
-            _ => Inbound::Told(notification),
-        }
     }
 }
 

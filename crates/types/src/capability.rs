@@ -30,6 +30,17 @@ impl ClientCapabilities {
         self.0.member(name).filter(|value| value.kind() == Kind::Object)
     }
 
+    /// The names of all capabilities.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(|(name, _)| name)
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Whether the client answers `roots/list`.
     #[must_use]
     pub fn has_roots(&self) -> bool {

@@ -9,8 +9,10 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::body::Body;
+use crate::capability::ClientCapabilities;
 use crate::output::Output;
 use crate::raw::RawJson;
+use crate::version::ProtocolVersion;
 
 /// The `error` member of a response (JSON-RPC 2.0, section 5.1).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,6 +40,12 @@ pub mod code {
     pub const INTERNAL_ERROR: i64 = -32603;
     /// There is no such resource (the stateful revisions; 2026-07-28 says [`INVALID_PARAMS`]).
     pub const RESOURCE_NOT_FOUND: i64 = -32002;
+    /// The headers of an HTTP request say something else than its body; since 2026-07-28.
+    pub const HEADER_MISMATCH: i64 = -32020;
+    /// The client does not declare what the request needs; since 2026-07-28.
+    pub const MISSING_CLIENT_CAPABILITY: i64 = -32021;
+    /// The server does not speak the revision that the request names; since 2026-07-28.
+    pub const UNSUPPORTED_PROTOCOL_VERSION: i64 = -32022;
 }
 
 impl ErrorObject {
@@ -96,7 +104,26 @@ impl ErrorObject {
         Self::new(code::INTERNAL_ERROR, message)
     }
 
-    /// −32002 with the URI as data, as the stateful revisions want it (MCP 2025-11-25, server/resources).
+    /// −32021 with the capabilities that the client would have to declare (MCP 2026-07-28, basic).
+    #[must_use]
+    pub fn missing_capability(required: &ClientCapabilities) -> Self {
+        let names: Vec<_> = required.names().collect();
+        let message = format!("the client does not declare what this request needs: {}", names.join(", "));
+        Self::new(code::MISSING_CLIENT_CAPABILITY, message)
+            .with_data(Body::object().value("requiredCapabilities", required).finish().into_raw())
+    }
+
+    /// −32022 with the revisions that may be asked for instead (MCP 2026-07-28, basic). Those with a handshake are not
+    /// among them: naming one in a request leads nowhere.
+    #[must_use]
+    pub fn unsupported_version(requested: &str) -> Self {
+        let supported: Vec<_> = ProtocolVersion::STATELESS.iter().map(|version| version.as_str()).collect();
+        Self::new(code::UNSUPPORTED_PROTOCOL_VERSION, format!("unsupported protocol version {requested:?}"))
+            .with_data(Body::object().value("supported", &supported).text("requested", requested).finish().into_raw())
+    }
+
+    /// −32002 with the URI as data, as the stateful revisions want it (MCP 2025-11-25, server/resources). A server
+    /// says −32602 instead to who speaks 2026-07-28.
     #[must_use]
     pub fn resource_not_found(uri: &str) -> Self {
         Self::new(code::RESOURCE_NOT_FOUND, "Resource not found")
@@ -141,6 +168,11 @@ mod tests {
         assert_eq!(
             serde_json::to_string(&ErrorObject::resource_not_found("u")).unwrap(),
             r#"{"code":-32002,"message":"Resource not found","data":{"uri":"u"}}"#
+        );
+        let needs = ClientCapabilities::new().with("sampling", RawJson::EMPTY_OBJECT);
+        assert_eq!(
+            serde_json::to_string(&ErrorObject::missing_capability(&needs)).unwrap(),
+            r#"{"code":-32021,"message":"the client does not declare what this request needs: sampling","data":{"requiredCapabilities":{"sampling":{}}}}"#
         );
     }
 }

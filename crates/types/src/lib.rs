@@ -20,11 +20,13 @@
 //! ```
 
 mod body;
+mod cache;
 mod call;
 mod capability;
 mod complete;
 mod content;
 mod depth;
+mod discover;
 mod elicit;
 mod error;
 mod id;
@@ -43,6 +45,7 @@ mod parse;
 mod progress;
 mod prompt;
 mod raw;
+mod request_meta;
 mod resource;
 mod roots;
 mod sampling;
@@ -52,12 +55,14 @@ mod uri_template;
 mod version;
 
 pub use body::{Body, ObjectWriter};
+pub use cache::{CacheHint, CacheScope};
 pub use call::{CallTool, CallToolResult};
 pub use capability::{
     ClientCapabilities, ListCapability, ServerCapabilities, TaskRequests, TaskTools, TasksCapability,
 };
 pub use complete::{Complete, CompleteArgument, CompleteContext, CompleteResult, Completion, Reference};
 pub use content::{ContentBlock, Extra};
+pub use discover::{Discover, DiscoverResult};
 pub use elicit::{Elicit, ElicitAction, ElicitResult, ElicitWay};
 pub use error::{ErrorObject, code};
 pub use id::{MAX_TOKEN, ProgressToken, RequestId};
@@ -78,6 +83,7 @@ pub use parse::{Incoming, MAX_BATCH, MAX_DEPTH, Malformed};
 pub use progress::{Amount, Progress};
 pub use prompt::{GetPrompt, GetPromptResult, Prompt, PromptArgument, PromptMessage, Role};
 pub use raw::{Kind, RawJson};
+pub use request_meta::RequestMeta;
 pub use resource::{
     MAX_SUBSCRIBED_URI, ReadResource, ReadResourceResult, Resource, ResourceContents, ResourceData, ResourceTemplate,
     Subscribe, Unsubscribe,

@@ -5,6 +5,37 @@ use crate::id::ProgressToken;
 use crate::members::Members;
 use crate::raw::RawJson;
 
+/// Under which name a request of the stateless revision says which revision it is (MCP 2026-07-28, basic).
+pub const PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
+
+/// Under which name a request of the stateless revision says what its client can do.
+pub const CLIENT_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
+
+/// Under which name a request of the stateless revision says who its client is.
+pub const CLIENT_INFO: &str = "io.modelcontextprotocol/clientInfo";
+
+/// Under which name a request of the stateless revision says from which level on it wants log messages.
+pub const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
+
+/// Under which name a result of the stateless revision says who the server is.
+pub const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
+
+/// Under which name a notification says to which `subscriptions/listen` it belongs.
+pub const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
+
+/// `meta`, or an empty one, with one more member. One that is there stays; what is no object is left alone.
+#[must_use]
+pub fn with_member(meta: Option<&RawJson>, name: &'static str, value: &RawJson) -> RawJson {
+    let members = match meta {
+        None => Members::new(),
+        Some(meta) => match Members::from_raw(meta) {
+            Ok(members) if members.member(name).is_none() => members,
+            Ok(_) | Err(_) => return meta.clone(),
+        },
+    };
+    members.with(name, value.clone()).to_body().into_raw()
+}
+
 /// The progress token of a request, from its `_meta`. A token that is neither string nor integer counts as none.
 #[must_use]
 pub fn progress_token(meta: &RawJson) -> Option<ProgressToken> {
@@ -34,6 +65,16 @@ mod tests {
             with_related_task(Some(&meta), "t").as_str(),
             r#"{"a":1,"io.modelcontextprotocol/related-task":{"taskId":"t"}}"#
         );
+    }
+
+    #[test]
+    fn a_member_is_added_to_what_is_there() {
+        let raw = |text: &'static str| RawJson::parse(text).unwrap();
+        let with = |meta: Option<RawJson>| with_member(meta.as_ref(), "b", &raw("2")).to_string();
+        assert_eq!(with(None), r#"{"b":2}"#);
+        assert_eq!(with(Some(raw(r#"{"a":1}"#))), r#"{"a":1,"b":2}"#);
+        assert_eq!(with(Some(raw(r#"{"b":1}"#))), r#"{"b":1}"#);
+        assert_eq!(with(Some(raw("[]"))), "[]");
     }
 
     #[test]

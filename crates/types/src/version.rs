@@ -22,6 +22,9 @@ impl ProtocolVersion {
     pub const ALL: [Self; 5] =
         [Self::V2024_11_05, Self::V2025_03_26, Self::V2025_06_18, Self::V2025_11_25, Self::V2026_07_28];
 
+    /// Those that have no handshake, newest first.
+    pub const STATELESS: [Self; 1] = [Self::V2026_07_28];
+
     /// The newest revision that has sessions.
     pub const NEWEST_STATEFUL: Self = Self::V2025_11_25;
 

@@ -107,6 +107,11 @@ impl List {
         fx: &mut Vec<Effect>,
     ) {
         let applied = command.and_then(|command| match session {
+            // MCP 2026-07-28, server/tools: no request changes what another one sees, so there is nothing to select.
+            Some(SessionId::STATELESS) => {
+                tracing::debug!(?command, "a stateless call wants to enable or disable tools: not applied");
+                Ok(())
+            }
             Some(session) => self.control_one(session, &command, fx),
             None => self.control_all(&command, fx),
         });

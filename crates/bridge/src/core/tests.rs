@@ -327,6 +327,19 @@ fn control(session: Option<SessionId>, command: Command<ToolName>) -> Input {
 }
 
 #[test]
+fn a_mutation_of_a_stateless_call_changes_nothing() {
+    let mut rig = Rig::new(ReloadMode::Graceful);
+    rig.check(control(Some(SessionId::STATELESS), Command::disable(names(&["a"]))), "");
+    let ask = Input::Control {
+        generation: generation(1),
+        session: Some(SessionId::STATELESS),
+        command: Ok(Command::disable(names(&["a"]))),
+        reply: Some("7".into()),
+    };
+    rig.check(ask, "reply a,b,c");
+}
+
+#[test]
 fn a_mutation_in_a_session_is_seen_by_that_session_alone() {
     let mut rig = Rig::new(ReloadMode::Graceful);
     rig.check(control(Some(session(1)), Command::disable(names(&["a"]))), "list a,b,c; changed one");

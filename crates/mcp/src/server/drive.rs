@@ -80,7 +80,8 @@ impl<S: Service, Q: Source, K: Sink> Driver<S, Q, K> {
         let limits = *sessions.limits();
         let session = Session::server(Arc::clone(sessions.info()), limits.max_pending);
         let subscriptions = Arc::clone(session.subscriptions());
-        let (outbox, events) = Outbox::new(&limits, Session::INITIAL_LEVEL, subscriptions);
+        let (outbox, events) =
+            Outbox::new(&limits, sessions.info().capabilities.logging.is_some(), Session::INITIAL_LEVEL, subscriptions);
         Self {
             service: Arc::clone(&server.service),
             id: sessions.join(&outbox),

@@ -10,9 +10,9 @@ use protomcp_types::{ClientCapabilities, Implementation, ProtocolVersion};
 pub struct SessionId(u64);
 
 /// Who is at the other end, and which revision was agreed on.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Client {
-    /// The negotiated revision.
+    /// The negotiated revision, or the one that a stateless request names.
     pub version: ProtocolVersion,
     /// Who the host is.
     pub implementation: Implementation,
@@ -32,6 +32,10 @@ pub struct SessionView {
 impl SessionId {
     /// The session of [`crate::Context::detached`].
     pub const DETACHED: Self = Self(0);
+
+    /// The session of every stateless request: none. It is never open, nothing can be told to it, and what is kept
+    /// for it would be seen by everybody.
+    pub const STATELESS: Self = Self(u64::MAX);
 
     /// The session with this number; a server counts from 1.
     #[must_use]

@@ -1,70 +1,144 @@
 //! Results in the shape that a revision wants: the one place where revisions differ on the way out.
+//!
+//! All stateful revisions share one shape: what a revision does not know, its hosts ignore. The stateless one adds what
+//! kind of result it is, who has answered, and how long the answer may be kept.
 
 use protomcp_types::{
-    Body, CallToolResult, CompleteResult, CreateTaskResult, GetPromptResult, ProtocolVersion, RawJson,
-    ReadResourceResult, ServerCapabilities,
+    Body, CacheHint, CallToolResult, CompleteResult, CreateTaskResult, ErrorObject, GetPromptResult, Members,
+    ObjectWriter, ProtocolVersion, RawJson, ReadResourceResult, ServerCapabilities, code, meta,
 };
 
-use crate::info::ServerInfo;
+use crate::info::{CacheHints, ServerInfo};
 use crate::request::ServerResult;
 
-/// The `result` of a response. All stateful revisions share one shape: what a revision does not know, its hosts ignore.
-pub(super) fn result(result: ServerResult, version: ProtocolVersion) -> Body {
-    debug_assert!(version.is_stateful(), "no session speaks the stateless revision yet");
+/// In whose shape something is written.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Shape<'a> {
+    /// Of the revisions with a handshake.
+    Stateful,
+    /// Of the one without (MCP 2026-07-28, basic, results).
+    Stateless {
+        /// Who answers, as JSON.
+        server: &'a RawJson,
+        cache: &'a CacheHints,
+    },
+}
+
+/// The `result` of a response.
+pub(super) fn result(result: ServerResult, shape: Shape<'_>) -> Body {
+    let hint = |hint: fn(&CacheHints) -> CacheHint| match shape {
+        Shape::Stateful => None,
+        Shape::Stateless { cache, .. } => Some(hint(cache)),
+    };
     match result {
-        ServerResult::CallTool(result) => call_tool(&result),
-        ServerResult::ListTools(page) => list("tools", &page.tools, page.next_cursor, page.meta),
-        ServerResult::ListResources(page) => list("resources", &page.resources, page.next_cursor, page.meta),
-        ServerResult::ListResourceTemplates(page) => {
-            list("resourceTemplates", &page.resource_templates, page.next_cursor, page.meta)
+        ServerResult::CallTool(result) => shape.call_tool(&result),
+        ServerResult::ListTools(page) => {
+            shape.list("tools", &page.tools, page.next_cursor, page.meta, hint(|cache| cache.tools))
         }
-        ServerResult::ListPrompts(page) => list("prompts", &page.prompts, page.next_cursor, page.meta),
-        ServerResult::ReadResource(result) => read_resource(&result),
-        ServerResult::GetPrompt(result) => get_prompt(&result),
-        ServerResult::Complete(result) => complete(&result),
-        ServerResult::CreateTask(result) => create_task(&result),
-        ServerResult::Task(task) => task.to_raw().into(),
-        ServerResult::ListTasks(page) => list("tasks", &page.tasks, page.next_cursor, page.meta),
-        ServerResult::Empty => Body::empty_object(),
-        ServerResult::Body(body) => body,
+        ServerResult::ListResources(page) => {
+            shape.list("resources", &page.resources, page.next_cursor, page.meta, hint(|cache| cache.resources))
+        }
+        ServerResult::ListResourceTemplates(page) => {
+            let hint = hint(|cache| cache.resource_templates);
+            shape.list("resourceTemplates", &page.resource_templates, page.next_cursor, page.meta, hint)
+        }
+        ServerResult::ListPrompts(page) => {
+            shape.list("prompts", &page.prompts, page.next_cursor, page.meta, hint(|cache| cache.prompts))
+        }
+        ServerResult::ReadResource(result) => shape.read_resource(&result, hint(|cache| cache.reads)),
+        ServerResult::GetPrompt(result) => shape.get_prompt(&result),
+        ServerResult::Complete(result) => shape.complete(&result),
+        ServerResult::CreateTask(result) => shape.create_task(&result),
+        ServerResult::Task(task) => shape.body(task.to_raw().into()),
+        ServerResult::ListTasks(page) => shape.list("tasks", &page.tasks, page.next_cursor, page.meta, None),
+        ServerResult::Empty => shape.body(Body::empty_object()),
+        ServerResult::Body(body) => shape.body(body),
     }
 }
 
-fn call_tool(result: &CallToolResult) -> Body {
-    let object = Body::object()
-        .raw("content", &result.content)
-        .raw_if("structuredContent", result.structured_content.as_ref())
-        .raw_if("_meta", result.meta.as_ref());
-    if result.is_error { object.boolean("isError", true).finish() } else { object.finish() }
+/// The `error` of a response.
+pub(super) fn error(mut error: ErrorObject, shape: Shape<'_>) -> ErrorObject {
+    // MCP 2026-07-28, server/resources: the code of its own is gone.
+    if matches!(shape, Shape::Stateless { .. }) && error.code == code::RESOURCE_NOT_FOUND {
+        error.code = code::INVALID_PARAMS;
+    }
+    error
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "the page is taken apart")]
-fn list(name: &str, elements: &RawJson, next_cursor: Option<String>, meta: Option<RawJson>) -> Body {
-    Body::object()
-        .raw(name, elements)
-        .text_if("nextCursor", next_cursor.as_deref())
-        .raw_if("_meta", meta.as_ref())
-        .finish()
+impl Shape<'_> {
+    fn begin(self) -> ObjectWriter {
+        match self {
+            Self::Stateful => Body::object(),
+            Self::Stateless { .. } => Body::object().text("resultType", "complete"),
+        }
+    }
+
+    fn meta(self, object: ObjectWriter, meta: Option<&RawJson>) -> ObjectWriter {
+        match self {
+            Self::Stateful => object.raw_if("_meta", meta),
+            Self::Stateless { server, .. } => object.raw("_meta", &meta::with_member(meta, meta::SERVER_INFO, server)),
+        }
+    }
+
+    fn call_tool(self, result: &CallToolResult) -> Body {
+        let object = self
+            .begin()
+            .raw("content", &result.content)
+            .raw_if("structuredContent", result.structured_content.as_ref());
+        let object = self.meta(object, result.meta.as_ref());
+        if result.is_error { object.boolean("isError", true).finish() } else { object.finish() }
+    }
+
+    #[expect(clippy::needless_pass_by_value, reason = "the page is taken apart")]
+    fn list(
+        self,
+        name: &str,
+        elements: &RawJson,
+        next_cursor: Option<String>,
+        meta: Option<RawJson>,
+        hint: Option<CacheHint>,
+    ) -> Body {
+        let object = self.begin().raw(name, elements).text_if("nextCursor", next_cursor.as_deref());
+        self.meta(cached(object, hint), meta.as_ref()).finish()
+    }
+
+    fn read_resource(self, result: &ReadResourceResult, hint: Option<CacheHint>) -> Body {
+        let object = self.begin().list("contents", &result.contents);
+        self.meta(cached(object, hint), result.meta.as_ref()).finish()
+    }
+
+    fn get_prompt(self, result: &GetPromptResult) -> Body {
+        let object =
+            self.begin().text_if("description", result.description.as_deref()).raw("messages", &result.messages);
+        self.meta(object, result.meta.as_ref()).finish()
+    }
+
+    fn complete(self, result: &CompleteResult) -> Body {
+        self.meta(self.begin().value("completion", &result.completion), result.meta.as_ref()).finish()
+    }
+
+    fn create_task(self, result: &CreateTaskResult) -> Body {
+        self.meta(self.begin().raw("task", &result.task.to_raw()), result.meta.as_ref()).finish()
+    }
+
+    /// An object that somebody else has put together: what it lacks is added, what it says stays.
+    fn body(self, body: Body) -> Body {
+        let Self::Stateless { server, .. } = self else { return body };
+        let raw = body.into_raw();
+        let Ok(mut members) = Members::from_raw(&raw) else { return raw.into() };
+        if members.member("resultType").is_none() {
+            members.insert("resultType", RawJson::text("complete"));
+        }
+        let meta = meta::with_member(members.member("_meta"), meta::SERVER_INFO, server);
+        members.with("_meta", meta).to_body()
+    }
 }
 
-fn read_resource(result: &ReadResourceResult) -> Body {
-    Body::object().list("contents", &result.contents).raw_if("_meta", result.meta.as_ref()).finish()
-}
-
-fn get_prompt(result: &GetPromptResult) -> Body {
-    Body::object()
-        .text_if("description", result.description.as_deref())
-        .raw("messages", &result.messages)
-        .raw_if("_meta", result.meta.as_ref())
-        .finish()
-}
-
-fn complete(result: &CompleteResult) -> Body {
-    Body::object().value("completion", &result.completion).raw_if("_meta", result.meta.as_ref()).finish()
-}
-
-fn create_task(result: &CreateTaskResult) -> Body {
-    Body::object().raw("task", &result.task.to_raw()).raw_if("_meta", result.meta.as_ref()).finish()
+fn cached(object: ObjectWriter, hint: Option<CacheHint>) -> ObjectWriter {
+    match hint {
+        Some(hint) => object.value("ttlMs", &hint.ttl_ms).text("cacheScope", hint.cache_scope.as_str()),
+        None => object,
+    }
 }
 
 /// The answer to `initialize` (MCP 2025-11-25, basic/lifecycle).
@@ -75,4 +149,16 @@ pub(super) fn initialize(info: &ServerInfo, offered: &ServerCapabilities, versio
         .value("serverInfo", &info.implementation)
         .text_if("instructions", info.instructions.as_deref())
         .finish()
+}
+
+/// The answer to `server/discover` (MCP 2026-07-28, server/discover).
+pub(super) fn discover(info: &ServerInfo, offered: &ServerCapabilities, server: &RawJson) -> Body {
+    let shape = Shape::Stateless { server, cache: &info.cache };
+    let versions: Vec<_> = ProtocolVersion::ALL.iter().rev().map(|version| version.as_str()).collect();
+    let object = shape
+        .begin()
+        .value("supportedVersions", &versions)
+        .value("capabilities", offered)
+        .text_if("instructions", info.instructions.as_deref());
+    shape.meta(cached(object, Some(info.cache.discover)), None).finish()
 }

@@ -25,10 +25,27 @@ pub(super) enum OnSuccess {
     Unsubscribe(String),
 }
 
+/// In which shape a request is answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Era {
+    /// As the revisions with a handshake want it.
+    Stateful,
+    /// As the one without wants it.
+    Stateless,
+}
+
+/// What is to be known about a request that is answered.
+#[derive(Debug)]
+pub(super) struct Closed {
+    pub(super) then: OnSuccess,
+    pub(super) era: Era,
+}
+
 #[derive(Debug)]
 struct Open {
     number: u64,
     then: OnSuccess,
+    era: Era,
 }
 
 #[derive(Debug)]
@@ -44,22 +61,22 @@ impl Pending {
     }
 
     /// Takes a request in; gives the id back when there is no room.
-    pub(super) fn open(&mut self, id: RequestId, then: OnSuccess) -> Result<Ticket, RequestId> {
+    pub(super) fn open(&mut self, id: RequestId, then: OnSuccess, era: Era) -> Result<Ticket, RequestId> {
         if self.open.len() >= self.max {
             return Err(id);
         }
         let number = self.next;
         self.next += 1;
-        self.open.insert(id.clone(), Open { number, then });
+        self.open.insert(id.clone(), Open { number, then, era });
         Ok(Ticket { number, id })
     }
 
-    /// Closes a request and says what is to be done if it has succeeded; `None`: it was not open any more.
-    pub(super) fn close(&mut self, ticket: &Ticket) -> Option<OnSuccess> {
+    /// Closes a request; `None`: it was not open any more.
+    pub(super) fn close(&mut self, ticket: &Ticket) -> Option<Closed> {
         if !self.contains(ticket) {
             return None;
         }
-        self.open.remove(&ticket.id).map(|open| open.then)
+        self.open.remove(&ticket.id).map(|open| Closed { then: open.then, era: open.era })
     }
 
     pub(super) fn cancel(&mut self, id: &RequestId) -> Option<Ticket> {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use protomcp_types::{Incoming, Malformed, Message};
 
-use crate::context::Context;
+use crate::context::{Context, Terms};
 use crate::server::call;
 use crate::server::drive::Driver;
 use crate::server::drive::ending::{Ending, shutting_down};
@@ -61,7 +61,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
     }
 
     fn start(&mut self, call: IncomingCall) -> (Option<Message>, Option<u64>) {
-        let IncomingCall { ticket, request, progress_token } = call;
+        let IncomingCall { ticket, request, progress_token: token, client, stateless } = call;
         let refusal = match self.ending {
             Ending::Open if self.running.len() + self.kept() < self.sessions.limits().max_pending => None,
             Ending::Open => Some(Session::overloaded()),
@@ -72,10 +72,10 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         if let Some(refusal) = refusal {
             return (self.session.reply(&ticket, Err(refusal)), None);
         }
-        let client = Arc::clone(self.session.client().expect("the session lets no call through before the handshake"));
         let number = ticket.number;
         let ask_timeout = self.sessions.limits().ask_timeout;
-        let context = Context::new(self.id, client, ticket, progress_token, Arc::clone(&self.outbox), ask_timeout);
+        let terms = Terms { ticket, client, token, stateless };
+        let context = Context::new(self.id, terms, Arc::clone(&self.outbox), ask_timeout);
         self.running.insert(number, context.clone());
         let grace = self.sessions.limits().cancel_grace;
         let call = call::run(Arc::clone(&self.service), request, context, grace);
@@ -96,6 +96,11 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         let (mut answers, mut running) = (Vec::new(), Vec::new());
         for message in messages {
             match message {
+                // An answer may take as long as the host listens, and would hold up the others.
+                Ok(Message::Request(request)) if Session::is_stateless(&request) => {
+                    let why = "a batch holds no requests of 2026-07-28";
+                    answers.push(Malformed::invalid(Some(request.id), why).into());
+                }
                 Ok(message) => {
                     let (answer, number) = self.message(message)?;
                     answers.extend(answer);

@@ -17,10 +17,10 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
     pub(super) fn event(&mut self, event: Event) -> Result<(), TransportError> {
         match event {
             Event::Done(ticket, outcome) => self.done(&ticket, outcome),
-            Event::Progress(ticket, notification) if self.session.is_pending(&ticket) => {
+            Event::During(ticket, notification) if self.session.is_pending(&ticket) => {
                 self.notice(notification, Some(&ticket.id))
             }
-            Event::Progress(..) => {
+            Event::During(..) => {
                 self.outbox.make_room(1);
                 Ok(())
             }

@@ -1,0 +1,128 @@
+//! The stateless revision: each request names its revision and what its client can do, and what one request has said
+//! means nothing to the next (MCP 2026-07-28, basic).
+//!
+//! What is wrong with a request is found in this order: members of `_meta` that are missing, a revision that is not
+//! spoken, a method that does not exist, parameters that do not fit it.
+
+use std::sync::Arc;
+
+use protomcp_types::{
+    Body, CallTool, Complete, Discover, ErrorObject, GetPrompt, Implementation, Level, ListPrompts,
+    ListResourceTemplates, ListResources, ListTools, Message, Method, Params, ReadResource, Request, RequestMeta,
+    Response, ServerCapabilities,
+};
+
+use crate::request::ServerRequest;
+use crate::session::client::Client;
+use crate::session::pending::{Era, OnSuccess};
+use crate::session::{Inbound, IncomingCall, Session, encode};
+
+/// What only a request of the stateless revision says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stateless {
+    /// From which level on the client wants log messages about this request; `None`: it wants none.
+    pub log_level: Option<Level>,
+}
+
+impl Session {
+    /// Whether a request is one of the stateless revision.
+    #[must_use]
+    pub fn is_stateless(request: &Request) -> bool {
+        Self::is_of_stateless(&request.method, &RequestMeta::of(&request.params))
+    }
+
+    pub(super) fn is_of_stateless(method: &str, meta: &RequestMeta) -> bool {
+        // This one has never been in any other.
+        meta.is_stateless() || method == Discover::NAME
+    }
+
+    pub(super) fn stateless(&mut self, Request { id, method, params }: Request, meta: &RequestMeta) -> Inbound {
+        let answer = match self.call_stateless(&method, params, meta) {
+            Ok(Answer::Discovered(result)) => Ok(result),
+            Ok(Answer::Call(call)) => {
+                let (request, client, stateless) = *call;
+                return match self.pending.open(id, OnSuccess::Nothing, Era::Stateless) {
+                    Ok(ticket) => Inbound::Call(IncomingCall {
+                        ticket,
+                        request,
+                        progress_token: meta.progress_token(),
+                        client: Arc::new(client),
+                        stateless: Some(stateless),
+                    }),
+                    Err(id) => Inbound::Reply(Message::error(Some(id), Self::overloaded())),
+                };
+            }
+            Err(error) => Err(error),
+        };
+        Inbound::Reply(Response { id: Some(id), outcome: answer }.into())
+    }
+
+    fn call_stateless(&self, method: &str, params: Params, meta: &RequestMeta) -> Result<Answer, ErrorObject> {
+        // MCP 2026-07-28, basic: both are required, whatever else may be wrong.
+        meta.requested_version()?;
+        let capabilities = meta.capabilities()?;
+        let version = meta.version()?;
+        if method == Discover::NAME {
+            return Ok(Answer::Discovered(encode::discover(
+                &self.info,
+                &offered(&self.info.capabilities),
+                self.identity(),
+            )));
+        }
+        if !is_offered(method, &self.info.capabilities) {
+            return Err(ErrorObject::method_not_found(method));
+        }
+        let log_level = meta.log_level()?;
+        let mut request = ServerRequest::read(method.to_owned().into(), params)?;
+        if let ServerRequest::CallTool(call) = &mut request {
+            // That was the wish of another revision.
+            call.task = None;
+        }
+        let implementation = meta.client().unwrap_or_else(|| Implementation::new("", ""));
+        let client = Client { version, implementation, capabilities };
+        Ok(Answer::Call(Box::new((request, client, Stateless { log_level }))))
+    }
+}
+
+/// What becomes of a request without a fault.
+enum Answer {
+    /// The answer is there already.
+    Discovered(Body),
+    /// The service answers.
+    Call(Box<(ServerRequest, Client, Stateless)>),
+}
+
+/// What a server with these capabilities can do in the stateless revision.
+fn offered(capabilities: &ServerCapabilities) -> ServerCapabilities {
+    // Tasks have become an extension of another shape.
+    ServerCapabilities { tasks: None, ..capabilities.clone() }
+}
+
+/// Whether a server with these capabilities answers a method. What the revision has removed is not there, and what it
+/// has never heard of is the service's business.
+fn is_offered(method: &str, capabilities: &ServerCapabilities) -> bool {
+    match method {
+        CallTool::NAME
+        | ListTools::NAME
+        | ListResources::NAME
+        | ListResourceTemplates::NAME
+        | ReadResource::NAME
+        | ListPrompts::NAME
+        | GetPrompt::NAME
+        | Complete::NAME => ServerRequest::is_offered(method, capabilities),
+        _ => !REMOVED.contains(&method),
+    }
+}
+
+/// Methods of the stateful revisions that the stateless one does not have.
+const REMOVED: [&str; 9] = [
+    "initialize",
+    "ping",
+    "logging/setLevel",
+    "resources/subscribe",
+    "resources/unsubscribe",
+    "tasks/get",
+    "tasks/result",
+    "tasks/list",
+    "tasks/cancel",
+];

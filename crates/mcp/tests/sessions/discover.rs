@@ -1,0 +1,30 @@
+//! `server/discover` of 2026-07-28.
+
+use super::transcript::check;
+
+const CAPABILITIES: &str = r#""capabilities":{"logging":{},"completions":{},"prompts":{"listChanged":true},"resources":{"listChanged":true,"subscribe":true},"tools":{"listChanged":true}}"#;
+
+#[test]
+fn a_server_says_what_it_is_without_a_handshake() {
+    check(&[
+        r#"→ {"id":"a","method":"server/discover","params":{"_meta":{«2026»}}}"#,
+        &format!(
+            r#"← {{"id":"a","result":{{"resultType":"complete","supportedVersions":["2026-07-28","2025-11-25","2025-06-18","2025-03-26","2024-11-05"],{CAPABILITIES},"instructions":"Be brief.","ttlMs":0,"cacheScope":"private","_meta":{{«server»}}}}}}"#
+        ),
+        "→ end",
+        "← end",
+    ]);
+}
+
+#[test]
+fn no_other_revision_has_it() {
+    check(&[
+        r#"→ {"id":1,"method":"server/discover"}"#,
+        r#"← {"id":1,"error":{"code":-32602,"message":"invalid params: _meta[\"io.modelcontextprotocol/protocolVersion\"] is missing"}}"#,
+        "→ hello",
+        r#"→ {"id":2,"method":"server/discover","params":{}}"#,
+        r#"← {"id":2,"error":{"code":-32602,"message":"invalid params: _meta[\"io.modelcontextprotocol/protocolVersion\"] is missing"}}"#,
+        r#"→ {"id":3,"method":"server/discover","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2025-11-25","io.modelcontextprotocol/clientCapabilities":{}}}}"#,
+        r#"← {"id":3,"error":{"code":-32022,"message":"unsupported protocol version \"2025-11-25\"","data":{"supported":["2026-07-28"],"requested":"2025-11-25"}}}"#,
+    ]);
+}

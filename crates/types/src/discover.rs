@@ -1,0 +1,38 @@
+//! Asking a server what it is, without a handshake (MCP 2026-07-28, server/discover).
+
+use serde::{Deserialize, Serialize};
+
+use crate::cache::CacheHint;
+use crate::capability::ServerCapabilities;
+use crate::initialize::Empty;
+use crate::method::Method;
+use crate::raw::RawJson;
+
+/// `server/discover`; since 2026-07-28.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Discover;
+
+/// The answer to [`Discover`]. Who the server is stands in `_meta`, under [`crate::meta::SERVER_INFO`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DiscoverResult {
+    /// The dates of all revisions that the server speaks, newest first.
+    pub supported_versions: Vec<String>,
+    /// What it can do.
+    pub capabilities: ServerCapabilities,
+    /// How to use it, for the model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instructions: Option<String>,
+    /// For how long, and for whom, this may be kept.
+    #[serde(flatten)]
+    pub cache: CacheHint,
+    /// For programs.
+    #[serde(default, rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<RawJson>,
+}
+
+impl Method for Discover {
+    const NAME: &'static str = "server/discover";
+    type Params = Empty;
+    type Result = DiscoverResult;
+}

@@ -1,0 +1,159 @@
+//! What a request says about itself in `_meta`.
+//!
+//! Since 2026-07-28 there is no handshake: every request names its revision, what its client can do and who that is
+//! (MCP 2026-07-28, basic). Requests of the stateful revisions only name a progress token here.
+
+use crate::capability::ClientCapabilities;
+use crate::error::ErrorObject;
+use crate::id::ProgressToken;
+use crate::implementation::Implementation;
+use crate::level::Level;
+use crate::members::Members;
+use crate::meta::{CLIENT_CAPABILITIES, CLIENT_INFO, LOG_LEVEL, PROTOCOL_VERSION};
+use crate::params::Params;
+use crate::raw::{Kind, RawJson};
+use crate::version::ProtocolVersion;
+
+/// The `_meta` of a request. Its members are read when they are asked for.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct RequestMeta(Members);
+
+impl RequestMeta {
+    /// That of these parameters; empty when they have none, or one that is no object.
+    #[must_use]
+    pub fn of(params: &Params) -> Self {
+        let meta = params.member("_meta").filter(|meta| meta.kind() == Kind::Object);
+        Self(meta.and_then(|meta| Members::from_raw(meta).ok()).unwrap_or_default())
+    }
+
+    /// Whether it marks its request as one of the stateless revision: one of the two members that are required there
+    /// is present, whatever it holds.
+    #[must_use]
+    pub fn is_stateless(&self) -> bool {
+        self.0.member(PROTOCOL_VERSION).is_some() || self.0.member(CLIENT_CAPABILITIES).is_some()
+    }
+
+    /// The revision as the client wrote it.
+    ///
+    /// # Errors
+    /// −32602 when it is absent or no string.
+    pub fn requested_version(&self) -> Result<String, ErrorObject> {
+        let version = self.0.member(PROTOCOL_VERSION).ok_or_else(|| missing(PROTOCOL_VERSION))?;
+        version.to().map_err(|_| invalid(PROTOCOL_VERSION, "must be a string"))
+    }
+
+    /// The revision, if it is one without a handshake.
+    ///
+    /// # Errors
+    /// −32602 as [`RequestMeta::requested_version`]; −32022 for every other revision, also for those that a handshake
+    /// would lead to.
+    pub fn version(&self) -> Result<ProtocolVersion, ErrorObject> {
+        let requested = self.requested_version()?;
+        let known = ProtocolVersion::parse(&requested).filter(|version| !version.is_stateful());
+        known.ok_or_else(|| ErrorObject::unsupported_version(&requested))
+    }
+
+    /// What the client can do.
+    ///
+    /// # Errors
+    /// −32602 when it is absent or no object.
+    pub fn capabilities(&self) -> Result<ClientCapabilities, ErrorObject> {
+        let capabilities = self.0.member(CLIENT_CAPABILITIES).ok_or_else(|| missing(CLIENT_CAPABILITIES))?;
+        capabilities.to().map_err(|_| invalid(CLIENT_CAPABILITIES, "must be an object"))
+    }
+
+    /// Who the client is. Nothing depends on it, so one that cannot be read counts as none.
+    #[must_use]
+    pub fn client(&self) -> Option<Implementation> {
+        self.0.member(CLIENT_INFO)?.to().ok()
+    }
+
+    /// From which level on the client wants log messages about this request; without one it wants none.
+    ///
+    /// # Errors
+    /// −32602 when it is none of the eight.
+    pub fn log_level(&self) -> Result<Option<Level>, ErrorObject> {
+        let Some(level) = self.0.member(LOG_LEVEL).filter(|level| level.kind() != Kind::Null) else { return Ok(None) };
+        level.to().map(Some).map_err(|_| invalid(LOG_LEVEL, "is no log level"))
+    }
+
+    /// Under which token the client wants progress. One that is neither string nor integer counts as none.
+    #[must_use]
+    pub fn progress_token(&self) -> Option<ProgressToken> {
+        self.0.member("progressToken").and_then(ProgressToken::from_raw)
+    }
+
+    /// Any member.
+    #[must_use]
+    pub fn member(&self, name: &str) -> Option<&RawJson> {
+        self.0.member(name)
+    }
+}
+
+fn missing(name: &str) -> ErrorObject {
+    ErrorObject::invalid_params(format!("invalid params: _meta[{name:?}] is missing"))
+}
+
+fn invalid(name: &str, why: &str) -> ErrorObject {
+    ErrorObject::invalid_params(format!("invalid params: _meta[{name:?}] {why}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::code;
+
+    fn meta(text: &str) -> RequestMeta {
+        let params = format!(r#"{{"_meta":{text}}}"#);
+        RequestMeta::of(&Members::from_raw(&RawJson::parse(params).unwrap()).unwrap().into())
+    }
+
+    #[test]
+    fn either_of_the_required_members_marks_the_stateless_revision() {
+        for (text, stateless) in [
+            ("{}", false),
+            ("5", false),
+            (r#"{"progressToken":1,"io.modelcontextprotocol/clientInfo":{}}"#, false),
+            (r#"{"io.modelcontextprotocol/protocolVersion":null}"#, true),
+            (r#"{"io.modelcontextprotocol/clientCapabilities":{}}"#, true),
+            (r#"{"io.modelcontextprotocol\/protocolVersion":"2026-07-28"}"#, true),
+        ] {
+            assert_eq!(meta(text).is_stateless(), stateless, "{text}");
+        }
+        assert!(!RequestMeta::of(&Params::Absent).is_stateless());
+    }
+
+    #[test]
+    fn only_the_stateless_revision_needs_no_handshake() {
+        let version = |version: &str| meta(&format!(r#"{{"io.modelcontextprotocol/protocolVersion":{version}}}"#));
+        assert_eq!(version("\"2026-07-28\"").version(), Ok(ProtocolVersion::V2026_07_28));
+        for requested in ["2025-11-25", "v999.0.0", ""] {
+            let error = version(&format!("{requested:?}")).version().unwrap_err();
+            assert_eq!(error.code, code::UNSUPPORTED_PROTOCOL_VERSION);
+            let data = format!(r#"{{"supported":["2026-07-28"],"requested":"{requested}"}}"#);
+            assert_eq!(error.data.unwrap().as_str(), data);
+        }
+        for wrong in [version("5"), version("null"), meta("{}")] {
+            assert_eq!(wrong.version().unwrap_err().code, code::INVALID_PARAMS);
+        }
+    }
+
+    #[test]
+    fn members_are_read_one_by_one() {
+        let full = meta(
+            r#"{"progressToken":7,"io.modelcontextprotocol/clientCapabilities":{"roots":{}},"io.modelcontextprotocol/clientInfo":{"name":"a"},"io.modelcontextprotocol/logLevel":"error"}"#,
+        );
+        assert!(full.capabilities().unwrap().has_roots());
+        assert_eq!(full.client().unwrap().name, "a");
+        assert_eq!(full.log_level(), Ok(Some(Level::Error)));
+        assert_eq!(full.progress_token(), Some(ProgressToken::from(7)));
+        let bad = meta(
+            r#"{"io.modelcontextprotocol/clientCapabilities":[],"io.modelcontextprotocol/clientInfo":5,"io.modelcontextprotocol/logLevel":"warn"}"#,
+        );
+        assert_eq!(bad.capabilities().unwrap_err().code, code::INVALID_PARAMS);
+        assert_eq!(bad.log_level().unwrap_err().code, code::INVALID_PARAMS);
+        assert_eq!((bad.client(), bad.progress_token()), (None, None));
+        assert_eq!(meta("{}").log_level(), Ok(None));
+        assert_eq!(meta("{}").capabilities().unwrap_err().code, code::INVALID_PARAMS);
+    }
+}
