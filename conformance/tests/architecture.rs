@@ -17,6 +17,7 @@ const HOUSE: &[(&str, usize, &[&str])] = &[
     ("mcp", 2, &["types"]),
     ("toollist", 2, &["types"]),
     ("link", 3, &["codec", "proto"]),
+    ("typed", 3, &["mcp", "types"]),
     ("bridge", 4, &["link", "mcp", "toollist", "supervisor", "watch", "proto", "types"]),
     ("cli", 5, &["bridge", "mcp"]),
     ("conformance", 5, &["proto"]),

@@ -1,0 +1,224 @@
+//! A list that hosts read while it changes: immutable snapshots, replaced as a whole.
+//!
+//! Readers take no lock. Definitions are written as JSON once, pages are put together once per snapshot, and hosts are
+//! told of a change only when one of them can see it.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use arc_swap::ArcSwap;
+use protomcp_types::{ErrorObject, RawJson, array};
+
+use crate::cursor;
+use crate::definition::DefinitionError;
+
+/// Something with a definition that hosts read, such as a [`crate::Tool`].
+pub trait Define {
+    /// What answers when it is used.
+    #[doc(hidden)]
+    type Content: Send + Sync + 'static;
+
+    /// Checks and compiles it.
+    ///
+    /// # Errors
+    /// When the definition is wrong.
+    #[doc(hidden)]
+    fn define(self) -> Result<Defined<Self::Content>, DefinitionError>;
+}
+
+/// A definition that was checked.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct Defined<C> {
+    /// Under which it is found: a name or a URI.
+    pub(crate) key: Arc<str>,
+    pub(crate) definition: RawJson,
+    pub(crate) content: C,
+}
+
+/// The tools, prompts, resources or templates of a [`crate::Registry`]. Changes are visible to the next request, and
+/// hosts are told of them once for many in quick succession.
+pub struct Collection<D: Define> {
+    current: ArcSwap<Snapshot<D::Content>>,
+    /// Held while a new snapshot is made from the old one.
+    writing: Mutex<()>,
+    page: usize,
+    announce: Announce,
+}
+
+/// Sorted by key.
+pub(crate) type Entries<C> = BTreeMap<Arc<str>, Arc<Defined<C>>>;
+
+/// Tells the hosts; an error when they were told that there is nothing of this kind.
+pub(crate) type Announce = Box<dyn Fn() -> Result<(), DefinitionError> + Send + Sync>;
+
+/// The list at one moment, sorted.
+pub(crate) struct Snapshot<C> {
+    entries: Entries<C>,
+    /// Put together when the first host asks.
+    pages: OnceLock<Vec<Page>>,
+}
+
+/// One page, ready to be sent.
+#[derive(Debug, Clone)]
+pub(crate) struct Page {
+    /// A JSON array.
+    pub(crate) items: RawJson,
+    pub(crate) next: Option<String>,
+}
+
+impl<D: Define> Collection<D> {
+    pub(crate) fn new(entries: Entries<D::Content>, page: usize, announce: Announce) -> Self {
+        let current = ArcSwap::from_pointee(Snapshot { entries, pages: OnceLock::new() });
+        Self { current, writing: Mutex::new(()), page: page.max(1), announce }
+    }
+
+    /// Adds one, or replaces the one with the same name. Returns whether there was one.
+    ///
+    /// # Errors
+    /// When the definition is wrong; nothing changes then.
+    pub fn insert(&self, item: D) -> Result<bool, DefinitionError> {
+        let defined = Arc::new(item.define()?);
+        self.change(|entries| Ok(entries.insert(Arc::clone(&defined.key), defined).is_some()))
+    }
+
+    /// Removes one by its name (resources: by their URI, templates: by their URI template). Returns whether there was
+    /// one; calls of it that are running go on.
+    pub fn remove(&self, key: &str) -> bool {
+        self.change(|entries| Ok(entries.remove(key).is_some())).unwrap_or(false)
+    }
+
+    /// Makes these the list. Hosts are told only if the definitions differ from what they were.
+    ///
+    /// # Errors
+    /// When a definition is wrong or comes twice; nothing changes then.
+    pub fn replace_all(&self, items: impl IntoIterator<Item = D>) -> Result<(), DefinitionError> {
+        let fresh = define_all(items)?;
+        self.change(|entries| {
+            *entries = fresh;
+            Ok(())
+        })
+    }
+
+    /// The names (or URIs), sorted.
+    #[must_use]
+    pub fn names(&self) -> Vec<String> {
+        self.current.load().entries.keys().map(ToString::to_string).collect()
+    }
+
+    /// Whether there is one with this name (or URI).
+    #[must_use]
+    pub fn contains(&self, key: &str) -> bool {
+        self.current.load().entries.contains_key(key)
+    }
+
+    /// How many there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.current.load().entries.len()
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    pub(crate) fn snapshot(&self) -> Arc<Snapshot<D::Content>> {
+        self.current.load_full()
+    }
+
+    /// The page that begins at `cursor`.
+    pub(crate) fn page(&self, cursor: Option<&str>) -> Result<Page, ErrorObject> {
+        self.current.load().page(cursor, self.page)
+    }
+
+    fn change<T>(
+        &self,
+        change: impl FnOnce(&mut Entries<D::Content>) -> Result<T, DefinitionError>,
+    ) -> Result<T, DefinitionError> {
+        let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        let old = self.current.load_full();
+        let mut entries = old.entries.clone();
+        let outcome = change(&mut entries)?;
+        let visible = !definitions(&old.entries).eq(definitions(&entries));
+        if visible {
+            // First, because it refuses what hosts could never see.
+            (self.announce)()?;
+        }
+        self.current.store(Arc::new(Snapshot { entries, pages: OnceLock::new() }));
+        Ok(outcome)
+    }
+}
+
+fn definitions<C>(entries: &Entries<C>) -> impl Iterator<Item = &RawJson> {
+    entries.values().map(|entry| &entry.definition)
+}
+
+/// Defines several, each with a key of its own.
+pub(crate) fn define_all<D: Define>(
+    items: impl IntoIterator<Item = D>,
+) -> Result<Entries<D::Content>, DefinitionError> {
+    let mut entries = BTreeMap::new();
+    for item in items {
+        let defined = item.define()?;
+        if let Some(twice) = entries.insert(Arc::clone(&defined.key), Arc::new(defined)) {
+            return Err(DefinitionError::Twice(twice.key.to_string()));
+        }
+    }
+    Ok(entries)
+}
+
+impl<C> Snapshot<C> {
+    pub(crate) fn find(&self, key: &str) -> Option<&C> {
+        self.entries.get(key).map(|entry| &entry.content)
+    }
+
+    pub(crate) fn keys(&self) -> impl Iterator<Item = &str> {
+        self.entries.keys().map(|key| &**key)
+    }
+
+    pub(crate) fn contents(&self) -> impl Iterator<Item = &C> {
+        self.entries.values().map(|entry| &entry.content)
+    }
+
+    /// A cursor names the last entry before the page, so a list that changes between two pages repeats nothing and
+    /// skips nothing that stayed.
+    fn page(&self, cursor: Option<&str>, size: usize) -> Result<Page, ErrorObject> {
+        let pages = self.pages.get_or_init(|| self.cut(None, size));
+        // An empty cursor is the beginning, as it is for a host that sends one because it has none.
+        let Some(cursor) = cursor.filter(|cursor| !cursor.is_empty()) else {
+            return Ok(pages.first().cloned().unwrap_or(Page::EMPTY));
+        };
+        let last =
+            cursor::read(cursor).ok_or_else(|| ErrorObject::invalid_params(format!("invalid cursor {cursor:?}")))?;
+        let stored = pages.iter().position(|page| page.next.as_deref() == Some(cursor));
+        match stored.and_then(|before| pages.get(before + 1)) {
+            Some(page) => Ok(page.clone()),
+            None => Ok(self.cut(Some(&last), size).into_iter().next().unwrap_or(Page::EMPTY)),
+        }
+    }
+
+    fn cut(&self, after: Option<&str>, size: usize) -> Vec<Page> {
+        let entries: Vec<_> =
+            self.entries.values().filter(|entry| after.is_none_or(|last| &*entry.key > last)).collect();
+        let chunks = entries.chunks(size);
+        let count = chunks.len();
+        let page = |(index, chunk): (usize, &[&Arc<Defined<C>>])| {
+            let next = chunk.last().filter(|_| index + 1 < count).map(|entry| cursor::write(&entry.key));
+            Page { items: array(chunk.iter().map(|entry| entry.definition.clone())), next }
+        };
+        chunks.enumerate().map(page).collect()
+    }
+}
+
+impl Page {
+    const EMPTY: Self = Self { items: RawJson::EMPTY_ARRAY, next: None };
+}
+
+impl<D: Define> fmt::Debug for Collection<D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.names()).finish()
+    }
+}

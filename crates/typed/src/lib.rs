@@ -1,0 +1,63 @@
+//! MCP servers from plain async functions.
+//!
+//! A [`Registry`] holds what a server offers; a [`Tool`] is a name, a description and a function. Schemas are inferred
+//! from the types of the function, calls are checked against them before the function runs, and what does not fit comes
+//! back to the model as a message that it can act on:
+//!
+//! ```
+//! use protomcp_mcp::{Context, transport::memory};
+//! use protomcp_typed::{Json, JsonSchema, Registry, Tool, ToolError, property};
+//! use serde::{Deserialize, Serialize};
+//!
+//! #[derive(Deserialize, JsonSchema)]
+//! struct Divide {
+//!     dividend: f64,
+//!     divisor: f64,
+//! }
+//!
+//! #[derive(Serialize, JsonSchema)]
+//! struct Quotient {
+//!     quotient: f64,
+//! }
+//!
+//! async fn divide(args: Divide) -> Result<Json<Quotient>, ToolError> {
+//!     if args.divisor == 0.0 {
+//!         return Err(ToolError::new("division by zero").with_suggestion("choose another divisor"));
+//!     }
+//!     Ok(Json(Quotient { quotient: args.dividend / args.divisor }))
+//! }
+//!
+//! # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+//! let registry = Registry::builder("calculator", "1.0")
+//!     .tool(Tool::new("divide", "Divide two numbers").handler(divide).read_only())
+//!     .tool(Tool::new("whoami", "Who is calling").handler(async |context: Context| context.client().name.clone()))
+//!     .build()?;
+//! let (host, ours) = memory::pair();
+//! # drop(host);
+//! registry.server().serve(ours).await.unwrap();
+//! # Ok::<_, protomcp_typed::DefinitionError>(())
+//! # }).unwrap();
+//! ```
+//!
+//! This crate knows nothing of connections and processes: a registry is a [`protomcp_mcp::Handler`], and everything
+//! that serves handlers serves it.
+
+mod collection;
+mod cursor;
+mod definition;
+mod json;
+mod registry;
+mod schema;
+mod tool;
+
+pub use collection::{Collection, Define};
+pub use definition::DefinitionError;
+pub use json::{Json, Verbatim};
+pub use registry::{Builder, Offer, PAGE, Registry};
+pub use schema::edit::{Edit, property, whole};
+pub use schemars::{self, JsonSchema};
+pub use tool::error::{ERROR_META, ToolError};
+pub use tool::handler::ToolHandler;
+pub use tool::output::IntoToolResult;
+pub use tool::service::ToolService;
+pub use tool::{Tool, ToolDraft, UnknownKeys};

@@ -1,0 +1,150 @@
+//! What is inferred from types, and what is changed about it.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::*;
+use crate::definition::DefinitionError;
+use crate::schema::edit::{Edit, property, whole};
+
+#[derive(Deserialize, Serialize, JsonSchema)]
+#[expect(dead_code, reason = "only its schema matters")]
+struct Args {
+    /// Who it is.
+    name: String,
+    #[serde(default)]
+    count: u32,
+    nick: Option<String>,
+    #[serde(skip)]
+    password: Vec<u8>,
+    items: Vec<Item>,
+    by_name: BTreeMap<String, Item>,
+    mode: Mode,
+    next: Option<Box<Item>>,
+}
+
+#[derive(Deserialize, Serialize, JsonSchema)]
+struct Item {
+    status: i64,
+}
+
+#[derive(Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum Mode {
+    Fast,
+    Slow,
+}
+
+#[derive(Deserialize, Serialize, JsonSchema)]
+struct Tree {
+    children: Vec<Self>,
+}
+
+fn args() -> Value {
+    infer::<Args>(Direction::In)
+}
+
+#[test]
+fn a_struct_becomes_an_object_in_its_own_order() {
+    let schema = args();
+    let names: Vec<_> = schema["properties"].as_object().unwrap().keys().map(String::as_str).collect();
+    assert_eq!(names, ["name", "count", "nick", "items", "by_name", "mode", "next"]);
+    assert_eq!(schema["required"], json!(["name", "items", "by_name", "mode"]), "defaults and options may be left out");
+    assert_eq!(schema["properties"]["name"], json!({"description": "Who it is.", "type": "string"}));
+    assert_eq!(schema["properties"]["count"]["minimum"], 0);
+    assert_eq!(schema["properties"]["count"].get("format"), None, "formats of Rust are no formats of JSON Schema");
+    assert_eq!(schema["properties"]["items"]["items"]["properties"]["status"], json!({"type": "integer"}));
+    assert_eq!(choices(&schema["properties"]["mode"]), ["fast", "slow"]);
+    for gone in ["title", "$schema", "$defs"] {
+        assert_eq!(schema.get(gone), None, "{gone}");
+    }
+}
+
+#[test]
+fn only_what_contains_itself_is_referred_to() {
+    let schema = infer::<Tree>(Direction::In);
+    assert!(schema["properties"]["children"]["items"].get("$ref").is_some(), "{schema}");
+    check::Check::compile(schema.clone()).unwrap().check(&json!({"children": [{"children": []}]})).unwrap();
+    let wrapped = wrap(infer::<Vec<Tree>>(Direction::Out));
+    let check = check::Check::compile(wrapped).unwrap();
+    check.check(&json!({"result": [{"children": []}]})).unwrap();
+    check.check(&json!({"result": [{"children": 5}]})).unwrap_err();
+}
+
+#[test]
+fn arguments_are_an_object_or_refused() {
+    assert_eq!(into_object(infer::<Value>(Direction::In)).unwrap(), json!({"type": "object"}));
+    assert_eq!(into_object(infer::<Option<Item>>(Direction::In)).unwrap()["type"], "object");
+    assert!(into_object(infer::<BTreeMap<String, i32>>(Direction::In)).is_some());
+    for none in [infer::<String>(Direction::In), infer::<Vec<i32>>(Direction::In), infer::<i32>(Direction::In)] {
+        assert_eq!(into_object(none), None);
+    }
+}
+
+#[test]
+fn closing_forbids_unknown_members_at_every_depth() {
+    let mut schema = args();
+    close(&mut schema);
+    assert_eq!(schema["additionalProperties"], json!(false));
+    assert_eq!(schema["properties"]["items"]["items"]["additionalProperties"], json!(false));
+    assert_eq!(schema["properties"]["by_name"]["additionalProperties"]["additionalProperties"], json!(false));
+    // A branch beside named members knows a part of the object only.
+    let mut schema =
+        json!({"type": "object", "properties": {"a": {}}, "oneOf": [{"type": "object", "properties": {"b": {}}}]});
+    let before = schema.clone();
+    close(&mut schema);
+    assert_eq!(schema, before);
+}
+
+#[test]
+fn edits_reach_every_depth() {
+    for (edit, place, expected) in [
+        (property("count").describe("size"), "/properties/count/description", json!("size")),
+        (property("items").set("uniqueItems", true), "/properties/items/uniqueItems", json!(true)),
+        (
+            property("items").elements().property("status").one_of([0, 1]),
+            "/properties/items/items/properties/status/enum",
+            json!([0, 1]),
+        ),
+        (
+            property("by_name").values().property("status").describe("s"),
+            "/properties/by_name/additionalProperties/properties/status/description",
+            json!("s"),
+        ),
+        (
+            property("next").property("status").describe("n"),
+            "/properties/next/properties/status/description",
+            json!("n"),
+        ),
+        (property("name").replace(json!({"const": "x"})), "/properties/name", json!({"const": "x"})),
+        (property("count").required(true), "/required", json!(["name", "items", "by_name", "mode", "count"])),
+        (property("mode").required(false), "/required", json!(["name", "items", "by_name"])),
+        (
+            property("items").elements().property("status").required(false),
+            "/properties/items/items/required",
+            Value::Null,
+        ),
+        (property("name").remove("description"), "/properties/name", json!({"type": "string"})),
+        (whole().set("minProperties", 1), "/minProperties", json!(1)),
+    ] {
+        let mut schema = args();
+        edit.apply(&mut schema, "t").unwrap();
+        assert_eq!(schema.pointer(place).cloned().unwrap_or_default(), expected, "{edit:?}");
+    }
+    let mut tree = infer::<Tree>(Direction::In);
+    property("children").elements().property("children").describe("more").apply(&mut tree, "t").unwrap();
+    assert_eq!(tree["properties"]["children"]["description"], "more", "a reference is followed");
+}
+
+#[test]
+fn an_edit_that_leads_nowhere_says_where_it_got_lost() {
+    let fails = |edit: Edit| match edit.apply(&mut args(), "t").unwrap_err() {
+        DefinitionError::NoSuchPlace { place, why, .. } => format!("{place} {why}"),
+        other => panic!("{other}"),
+    };
+    assert_eq!(fails(property("cuont").describe("")), "/ no property \"cuont\"; did you mean \"count\"?");
+    assert_eq!(fails(property("items").elements().property("x")), "/items/[] no property \"x\"");
+    assert_eq!(fails(property("name").elements().describe("")), "/name nothing with \"items\"");
+    assert_eq!(fails(whole().required(true)), "/ only a property can be required");
+}

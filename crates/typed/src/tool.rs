@@ -1,0 +1,271 @@
+//! Tools: a name, a description and a plain function.
+//!
+//! Schemas are inferred from what the function takes and returns, changed where the types cannot say enough, compiled
+//! when the tool is added to a registry, and kept by every call.
+
+pub(crate) mod error;
+pub(crate) mod handler;
+pub(crate) mod output;
+mod schemas;
+pub(crate) mod service;
+
+use std::fmt;
+use std::time::Duration;
+
+use protomcp_mcp::Layer;
+use protomcp_mcp::layer::limit::LimitLayer;
+use protomcp_mcp::layer::timeout::TimeoutLayer;
+use protomcp_types::{RawJson, Tool as Definition, ToolAnnotations, ToolName};
+
+use crate::collection::{Define, Defined};
+use crate::definition::DefinitionError;
+use crate::schema::edit::Edit;
+use crate::tool::handler::{AnyHandler, ToolHandler, erase};
+use crate::tool::schemas::{Finished, Input, Output, Schemas};
+use crate::tool::service::{Core, ToolService};
+
+/// A tool that can be added to a [`crate::Registry`].
+///
+/// ```
+/// use protomcp_mcp::Context;
+/// use protomcp_typed::{JsonSchema, Tool, property};
+/// use serde::Deserialize;
+///
+/// #[derive(Deserialize, JsonSchema)]
+/// struct Greet {
+///     name: String,
+///     #[serde(default)]
+///     loud: bool,
+/// }
+///
+/// async fn greet(args: Greet) -> String {
+///     if args.loud { format!("HELLO, {}!", args.name.to_uppercase()) } else { format!("Hello, {}!", args.name) }
+/// }
+///
+/// let tool = Tool::new("greet", "Say hi").handler(greet).input(property("name").describe("who is greeted")).read_only();
+/// let tool = Tool::new("wait", "Wait a moment").handler(async |context: Context| context.cancelled().await);
+/// ```
+pub struct Tool {
+    definition: Blank,
+    handler: AnyHandler,
+    schemas: Schemas,
+    layers: Vec<Wrap>,
+}
+
+type Wrap = Box<dyn FnOnce(ToolService) -> ToolService + Send>;
+
+/// What is known about a tool before its schemas are.
+struct Blank {
+    name: String,
+    definition: Definition,
+}
+
+/// A tool without a handler.
+pub struct ToolDraft {
+    blank: Blank,
+    input: Option<RawJson>,
+    output: Option<RawJson>,
+}
+
+/// What happens to arguments that a tool does not know. Schemas that are given as text say it themselves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum UnknownKeys {
+    /// The call fails, with the name that was probably meant: a slip must not be ignored.
+    #[default]
+    Refuse,
+    /// They are ignored.
+    Ignore,
+}
+
+impl Tool {
+    /// Begins a tool. A name of letters, digits, `_` and `-` is accepted by every host.
+    #[expect(clippy::new_ret_no_self, reason = "without a handler it is no tool yet")]
+    pub fn new(name: impl Into<String>, description: impl Into<String>) -> ToolDraft {
+        // The name is checked when the tool is added, where there is somebody to tell.
+        let mut definition = Definition::new(placeholder());
+        definition.description = Some(description.into());
+        ToolDraft { blank: Blank { name: name.into(), definition }, input: None, output: None }
+    }
+
+    /// Begins a tool whose definition exists already. Its schemas are kept to the byte, and kept by every call.
+    #[must_use]
+    pub fn raw(definition: Definition) -> ToolDraft {
+        let (input, output) = (definition.input_schema.clone(), definition.output_schema.clone());
+        let name = definition.name.as_str().to_owned();
+        ToolDraft { blank: Blank { name, definition }, input: Some(input), output }
+    }
+
+    /// Sets the title, for people.
+    #[must_use]
+    pub fn title(mut self, title: impl Into<String>) -> Self {
+        self.definition.definition.title = Some(title.into());
+        self
+    }
+
+    /// Hints that it changes nothing.
+    #[must_use]
+    pub fn read_only(self) -> Self {
+        self.hint(|hints| hints.read_only_hint = Some(true))
+    }
+
+    /// Hints whether it may destroy something; hosts assume so unless told otherwise.
+    #[must_use]
+    pub fn destructive(self, destructive: bool) -> Self {
+        self.hint(|hints| hints.destructive_hint = Some(destructive))
+    }
+
+    /// Hints that calling it twice is like calling it once.
+    #[must_use]
+    pub fn idempotent(self) -> Self {
+        self.hint(|hints| hints.idempotent_hint = Some(true))
+    }
+
+    /// Hints whether it reaches beyond a closed set of things; hosts assume so unless told otherwise.
+    #[must_use]
+    pub fn open_world(self, open: bool) -> Self {
+        self.hint(|hints| hints.open_world_hint = Some(open))
+    }
+
+    /// Sets all hints at once.
+    #[must_use]
+    pub fn annotations(mut self, annotations: ToolAnnotations) -> Self {
+        self.definition.definition.annotations = Some(annotations);
+        self
+    }
+
+    /// Sets the icons, an array (MCP 2025-11-25, schema, `Icon`).
+    #[must_use]
+    pub fn icons(mut self, icons: RawJson) -> Self {
+        self.definition.definition.icons = Some(icons);
+        self
+    }
+
+    /// Sets `_meta`, an object for programs.
+    #[must_use]
+    pub fn meta(mut self, meta: RawJson) -> Self {
+        self.definition.definition.meta = Some(meta);
+        self
+    }
+
+    /// Changes the schema of the arguments.
+    #[must_use]
+    pub fn input(mut self, edit: Edit) -> Self {
+        self.schemas.input_edits.push(edit);
+        self
+    }
+
+    /// Changes the schema of the structured content.
+    #[must_use]
+    pub fn output(mut self, edit: Edit) -> Self {
+        self.schemas.output_edits.push(edit);
+        self
+    }
+
+    /// Uses this schema for the arguments instead of the inferred one, to the byte.
+    #[must_use]
+    pub fn input_schema(mut self, schema: RawJson) -> Self {
+        self.schemas.input = Input::Given(schema);
+        self
+    }
+
+    /// Uses this schema for the structured content instead of the inferred one, to the byte.
+    #[must_use]
+    pub fn output_schema(mut self, schema: RawJson) -> Self {
+        self.schemas.output = Output::Given(schema);
+        self
+    }
+
+    /// Promises nothing about the structured content.
+    #[must_use]
+    pub fn without_output_schema(mut self) -> Self {
+        self.schemas.output = Output::None;
+        self
+    }
+
+    /// Says what happens to arguments that the tool does not know.
+    #[must_use]
+    pub fn unknown_keys(mut self, policy: UnknownKeys) -> Self {
+        self.schemas.unknown_keys = policy;
+        self
+    }
+
+    /// Gives each call so long. A call that takes longer is dropped, and its result says so.
+    #[must_use]
+    pub fn timeout(self, after: Duration) -> Self {
+        self.layer(TimeoutLayer::new(after))
+    }
+
+    /// Runs at most so many calls at once; the others wait in the order in which they came.
+    #[must_use]
+    pub fn limit(self, at_once: usize) -> Self {
+        self.layer(LimitLayer::new(at_once))
+    }
+
+    /// Wraps this tool only, in any layer that a server can have. What was layered last sees a call first.
+    #[must_use]
+    pub fn layer<L: Layer<ToolService> + Send + 'static>(mut self, layer: L) -> Self {
+        self.layers.push(Box::new(move |inner| ToolService::new(layer.layer(inner))));
+        self
+    }
+
+    fn hint(mut self, set: impl FnOnce(&mut ToolAnnotations)) -> Self {
+        set(self.definition.definition.annotations.get_or_insert_default());
+        self
+    }
+}
+
+impl ToolDraft {
+    /// Gives it a handler; see [`ToolHandler`].
+    pub fn handler<S: 'static, H: ToolHandler<S>>(self, handler: H) -> Tool {
+        let Self { blank, input, output } = self;
+        let output = match output {
+            Some(schema) => Output::Given(schema),
+            None if input.is_some() => Output::None,
+            None => Output::Inferred(H::output_schema()),
+        };
+        let input = input.map_or_else(|| Input::Inferred(H::input_schema()), Input::Given);
+        Tool { definition: blank, handler: erase(handler), schemas: Schemas::new(input, output), layers: Vec::new() }
+    }
+}
+
+impl Define for Tool {
+    type Content = ToolService;
+
+    fn define(self) -> Result<Defined<ToolService>, DefinitionError> {
+        let name = ToolName::new(self.definition.name.as_str()).map_err(|_| DefinitionError::NoName)?;
+        if !name.is_conventional() {
+            tracing::warn!(tool = %name, "some hosts refuse tools with such a name: use letters, digits, _ and -");
+        }
+        let Finished { input, output, wrap } = self.schemas.finish(&name)?;
+        let core = Core {
+            name: name.to_string(),
+            handler: self.handler,
+            input: input.check,
+            output: output.as_ref().map(|output| output.check.clone()),
+            wrap,
+        };
+        let mut definition = self.definition.definition;
+        definition.name = name.clone();
+        definition.input_schema = input.text;
+        definition.output_schema = output.map(|output| output.text);
+        let service = self.layers.into_iter().fold(ToolService::new(core), |service, layer| layer(service));
+        Ok(Defined { key: name.as_str().into(), definition: definition.to_raw(), content: service })
+    }
+}
+
+/// Stands for a name until the real one is checked.
+fn placeholder() -> ToolName {
+    ToolName::new("-").expect("it is not empty")
+}
+
+impl fmt::Debug for Tool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Tool").field("name", &self.definition.name).finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for ToolDraft {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ToolDraft").field("name", &self.blank.name).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,128 @@
+//! How a tool fails.
+
+use std::any::Any;
+use std::fmt;
+
+use protomcp_types::{Body, CallToolResult, ContentBlock, ErrorObject, RawJson};
+
+/// A failure that the model reads: a result with `isError`. Everything that can be shown as text becomes one, so most
+/// tools need no more than `Result<_, impl Display>`; this type is for tools with more to say.
+///
+/// ```
+/// use protomcp_typed::ToolError;
+///
+/// let error = ToolError::new("disk full").with_code("E7").with_suggestion("free some space").retryable();
+/// assert_eq!(error.to_string(), "disk full");
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToolError {
+    message: String,
+    code: Option<String>,
+    suggestion: Option<String>,
+    retryable: bool,
+    content: Vec<ContentBlock>,
+}
+
+/// Where programs find `{error_code, message, suggestion, retryable}` in the `_meta` of a failed result.
+pub const ERROR_META: &str = "protomcp/error";
+
+impl ToolError {
+    /// With a message for the model.
+    pub fn new(message: impl Into<String>) -> Self {
+        Self { message: message.into(), code: None, suggestion: None, retryable: false, content: Vec::new() }
+    }
+
+    /// Sets a code, for programs.
+    #[must_use]
+    pub fn with_code(mut self, code: impl Into<String>) -> Self {
+        self.code = Some(code.into());
+        self
+    }
+
+    /// Says what could be done about it.
+    #[must_use]
+    pub fn with_suggestion(mut self, suggestion: impl Into<String>) -> Self {
+        self.suggestion = Some(suggestion.into());
+        self
+    }
+
+    /// Says that the same call may work later.
+    #[must_use]
+    pub fn retryable(mut self) -> Self {
+        self.retryable = true;
+        self
+    }
+
+    /// Adds content behind the message, such as a picture of what went wrong.
+    #[must_use]
+    pub fn with_content(mut self, block: ContentBlock) -> Self {
+        self.content.push(block);
+        self
+    }
+
+    /// The result that the host gets.
+    #[must_use]
+    pub fn into_result(self) -> CallToolResult {
+        let meta = self.meta();
+        let mut text = self.message;
+        if let Some(suggestion) = &self.suggestion {
+            text.push_str("\nSuggestion: ");
+            text.push_str(suggestion);
+        }
+        let blocks = std::iter::once(ContentBlock::text(text)).chain(self.content);
+        let result = CallToolResult { is_error: true, ..CallToolResult::of(blocks) };
+        match meta {
+            Some(meta) => result.with_meta(meta),
+            None => result,
+        }
+    }
+
+    /// Only what was set beside the message is worth telling programs.
+    fn meta(&self) -> Option<RawJson> {
+        if self.code.is_none() && self.suggestion.is_none() && !self.retryable {
+            return None;
+        }
+        let error = Body::object()
+            .text_if("error_code", self.code.as_deref())
+            .text("message", &self.message)
+            .text_if("suggestion", self.suggestion.as_deref())
+            .boolean("retryable", self.retryable)
+            .finish();
+        Some(Body::object().body(ERROR_META, &error).finish().into_raw())
+    }
+}
+
+impl fmt::Display for ToolError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for ToolError {}
+
+impl From<String> for ToolError {
+    fn from(message: String) -> Self {
+        Self::new(message)
+    }
+}
+
+impl From<&str> for ToolError {
+    fn from(message: &str) -> Self {
+        Self::new(message)
+    }
+}
+
+/// What `error` means: a [`ToolError`] and an [`ErrorObject`] say more than their text. The latter fails the request
+/// itself, which is right for what is not the tool's business, such as a capability that the host does not have.
+pub(crate) fn read<E: fmt::Display + 'static>(error: E) -> Result<CallToolResult, ErrorObject> {
+    let mut error = Some(error);
+    let any: &mut dyn Any = &mut error;
+    if let Some(error) = any.downcast_mut::<Option<ToolError>>().and_then(Option::take) {
+        return Ok(error.into_result());
+    }
+    if let Some(error) = any.downcast_mut::<Option<ErrorObject>>().and_then(Option::take) {
+        return Err(error);
+    }
+    let text = error.map(|error| error.to_string()).unwrap_or_default();
+    Ok(CallToolResult::error(text))
+}

@@ -1,0 +1,115 @@
+//! The two schemas of a tool, from what its types say to what hosts read and calls keep.
+
+use protomcp_types::RawJson;
+use serde_json::{Value, json};
+
+use crate::definition::DefinitionError;
+use crate::schema::check::Check;
+use crate::schema::edit::Edit;
+use crate::schema::{close, into_object, is_object, wrap};
+use crate::tool::UnknownKeys;
+
+/// Where the schema of the arguments comes from.
+pub(super) enum Input {
+    /// From a type; `None`: no arguments.
+    Inferred(Option<Value>),
+    Given(RawJson),
+}
+
+/// Where the schema of the structured content comes from.
+pub(super) enum Output {
+    Inferred(Option<Value>),
+    Given(RawJson),
+    None,
+}
+
+/// Both, and what is to be changed about them.
+pub(super) struct Schemas {
+    pub(super) input: Input,
+    pub(super) output: Output,
+    pub(super) input_edits: Vec<Edit>,
+    pub(super) output_edits: Vec<Edit>,
+    pub(super) unknown_keys: UnknownKeys,
+}
+
+/// A schema as hosts read it, and compiled.
+pub(super) struct Ready {
+    pub(super) text: RawJson,
+    pub(super) check: Check,
+}
+
+pub(super) struct Finished {
+    pub(super) input: Ready,
+    pub(super) output: Option<Ready>,
+    /// Whether the structured content is put into an object of its own.
+    pub(super) wrap: bool,
+}
+
+impl Schemas {
+    pub(super) fn new(input: Input, output: Output) -> Self {
+        let unknown_keys = UnknownKeys::default();
+        Self { input, output, input_edits: Vec::new(), output_edits: Vec::new(), unknown_keys }
+    }
+
+    pub(super) fn finish(self, owner: &str) -> Result<Finished, DefinitionError> {
+        let not_an_object = || DefinitionError::NotAnObject { owner: owner.to_owned() };
+        let (given, input) = match self.input {
+            Input::Given(text) => {
+                let schema = parse(&text, owner, "input")?;
+                (Some(text), schema)
+            }
+            Input::Inferred(schema) => {
+                let schema = schema.unwrap_or_else(|| json!({"type": "object", "properties": {}}));
+                let mut schema = into_object(schema).ok_or_else(not_an_object)?;
+                // A type that allows anything means it.
+                if self.unknown_keys == UnknownKeys::Refuse && schema != json!({"type": "object"}) {
+                    close(&mut schema);
+                }
+                (None, schema)
+            }
+        };
+        // MCP 2025-11-25, server/tools: arguments are an object.
+        if !is_object(&input) {
+            return Err(not_an_object());
+        }
+        let input = ready(given, input, &self.input_edits, owner, "input")?;
+        let (output, wrap) = match self.output {
+            // A type that allows anything promises nothing.
+            Output::None | Output::Inferred(None) => (None, false),
+            Output::Inferred(Some(schema)) if schema == json!({}) => (None, false),
+            Output::Given(text) => {
+                let schema = parse(&text, owner, "output")?;
+                (Some(ready(Some(text), schema, &self.output_edits, owner, "output")?), false)
+            }
+            Output::Inferred(Some(mut schema)) => {
+                self.output_edits.iter().try_for_each(|edit| edit.apply(&mut schema, owner))?;
+                let wrapped = !is_object(&schema);
+                let schema = if wrapped { wrap(schema) } else { schema };
+                (Some(ready(None, schema, &[], owner, "output")?), wrapped)
+            }
+        };
+        Ok(Finished { input, output, wrap })
+    }
+}
+
+/// A text that nobody changes is kept to the byte.
+fn ready(
+    given: Option<RawJson>,
+    mut schema: Value,
+    edits: &[Edit],
+    owner: &str,
+    which: &'static str,
+) -> Result<Ready, DefinitionError> {
+    edits.iter().try_for_each(|edit| edit.apply(&mut schema, owner))?;
+    let bad = |why: String| DefinitionError::BadSchema { owner: owner.to_owned(), which, why };
+    let text = match given.filter(|_| edits.is_empty()) {
+        Some(text) => text,
+        None => RawJson::of(&schema).map_err(|error| bad(error.to_string()))?,
+    };
+    let check = Check::compile(schema).map_err(bad)?;
+    Ok(Ready { text, check })
+}
+
+fn parse(text: &RawJson, owner: &str, which: &'static str) -> Result<Value, DefinitionError> {
+    text.to().map_err(|error| DefinitionError::BadSchema { owner: owner.to_owned(), which, why: error.to_string() })
+}

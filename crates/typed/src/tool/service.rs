@@ -1,0 +1,140 @@
+//! A tool as a service, so that every layer of a server can also be put around one tool.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use protomcp_mcp::{Context, ServerRequest, ServerResult, Service, SessionId, SessionView};
+use protomcp_types::{CallTool, CallToolResult, ErrorObject, RawJson};
+use serde_json::Value;
+
+use crate::schema::WRAPPED;
+use crate::schema::check::Check;
+use crate::tool::error::ToolError;
+use crate::tool::handler::AnyHandler;
+
+/// The service of one tool, whatever it consists of. Cloning is cheap. Requests other than the calls of its tool do not
+/// reach it.
+#[derive(Clone)]
+pub struct ToolService(Arc<dyn AnyService>);
+
+type Answer<'a> = Pin<Box<dyn Future<Output = Result<ServerResult, ErrorObject>> + Send + 'a>>;
+
+trait AnyService: Send + Sync {
+    fn call(&self, request: ServerRequest, context: Context) -> Answer<'_>;
+    fn session_opened(&self, session: &SessionView);
+    fn session_closed(&self, session: SessionId);
+}
+
+impl<S: Service> AnyService for S {
+    fn call(&self, request: ServerRequest, context: Context) -> Answer<'_> {
+        Box::pin(Service::call(self, request, context))
+    }
+
+    fn session_opened(&self, session: &SessionView) {
+        Service::session_opened(self, session);
+    }
+
+    fn session_closed(&self, session: SessionId) {
+        Service::session_closed(self, session);
+    }
+}
+
+impl ToolService {
+    pub(crate) fn new(service: impl Service) -> Self {
+        Self(Arc::new(service))
+    }
+}
+
+impl Service for ToolService {
+    async fn call(&self, request: ServerRequest, context: Context) -> Result<ServerResult, ErrorObject> {
+        self.0.call(request, context).await
+    }
+
+    fn session_opened(&self, session: &SessionView) {
+        self.0.session_opened(session);
+    }
+
+    fn session_closed(&self, session: SessionId) {
+        self.0.session_closed(session);
+    }
+}
+
+impl fmt::Debug for ToolService {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ToolService").finish_non_exhaustive()
+    }
+}
+
+/// What is inside of all layers: checks the arguments, runs the handler, checks the result.
+pub(crate) struct Core {
+    pub(crate) name: String,
+    pub(crate) handler: AnyHandler,
+    pub(crate) input: Check,
+    pub(crate) output: Option<Check>,
+    /// Whether the structured content is put into an object of its own.
+    pub(crate) wrap: bool,
+}
+
+impl Service for Core {
+    async fn call(&self, request: ServerRequest, context: Context) -> Result<ServerResult, ErrorObject> {
+        match request {
+            ServerRequest::CallTool(call) => self.run(call, context).await.map(ServerResult::CallTool),
+            other => Err(ErrorObject::method_not_found(other.method())),
+        }
+    }
+}
+
+impl Core {
+    async fn run(&self, call: CallTool, context: Context) -> Result<CallToolResult, ErrorObject> {
+        let arguments = call.arguments_or_empty();
+        let running = match self.read(&arguments).and_then(|()| (self.handler)(context, &arguments)) {
+            Ok(running) => running,
+            Err(why) => return Ok(self.refuse(&why)),
+        };
+        let mut result = running.await?;
+        result.structured_content = match result.structured_content.take() {
+            Some(value) if self.wrap || value.kind() != protomcp_types::Kind::Object => Some(wrapped(&value)),
+            value => value,
+        };
+        Ok(self.keep_promise(result))
+    }
+
+    fn read(&self, arguments: &RawJson) -> Result<(), String> {
+        let value: Value = arguments.to().map_err(|error| format!("- {error}"))?;
+        self.input.check(&value)
+    }
+
+    /// Arguments that do not fit are the model's to correct (MCP 2025-11-25, server/tools, error handling).
+    fn refuse(&self, why: &str) -> CallToolResult {
+        ToolError::new(format!("invalid arguments for tool {:?}:\n{why}", self.name))
+            .with_code("INVALID_ARGUMENTS")
+            .into_result()
+    }
+
+    /// Hosts rely on an output schema, and error results are exempt from it.
+    fn keep_promise(&self, mut result: CallToolResult) -> CallToolResult {
+        let Some(output) = self.output.as_ref().filter(|_| !result.is_error) else { return result };
+        let value: Value = match &result.structured_content {
+            Some(structured) => structured.to().unwrap_or_default(),
+            None => Value::Null,
+        };
+        if let Err(why) = output.check(&value) {
+            tracing::error!(tool = self.name, why, "a result does not fit the tool's own output schema");
+            let why = format!("the result of tool {:?} does not fit its own output schema:\n{why}", self.name);
+            let error = ToolError::new(why).with_code("OUTPUT_SCHEMA_MISMATCH").into_result();
+            // What the tool has said may help all the same.
+            let content: Vec<RawJson> = [error.content, result.content]
+                .iter()
+                .flat_map(|content| content.to::<Vec<RawJson>>().unwrap_or_default())
+                .collect();
+            result = CallToolResult { content: protomcp_types::array(content), ..error };
+        }
+        result
+    }
+}
+
+fn wrapped(value: &RawJson) -> RawJson {
+    protomcp_types::Body::object().raw(WRAPPED, value).finish().into_raw()
+}

@@ -1,0 +1,126 @@
+//! A host that says little: it sends requests and shows what comes back.
+
+use std::time::Duration;
+
+use protomcp_mcp::transport::memory::{self, MemorySink, MemorySource};
+use protomcp_mcp::transport::{Sink, Source, Transport};
+use protomcp_mcp::{ServeError, Server, Service};
+use protomcp_typed::Registry;
+use protomcp_types::{Incoming, Message, RawJson};
+use serde_json::{Value, json};
+use tokio::task::JoinHandle;
+
+/// One host of a server.
+pub(crate) struct Host {
+    source: MemorySource,
+    sink: MemorySink,
+    last: u64,
+    serving: JoinHandle<Result<(), ServeError>>,
+    /// What the server has said without being asked.
+    pub(crate) told: Vec<Value>,
+}
+
+/// Runs a test with made-up time.
+pub(crate) fn play<F: Future<Output = ()>>(test: impl FnOnce() -> F) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
+    runtime.block_on(test());
+}
+
+/// Runs a test with one host of a registry.
+pub(crate) fn with<F: Future<Output = ()>>(registry: &Registry, test: impl FnOnce(Host) -> F) {
+    play(|| async { test(Host::connect(&registry.server()).await).await });
+}
+
+impl Host {
+    /// Connects and shakes hands.
+    pub(crate) async fn connect<S: Service>(server: &Server<S>) -> Self {
+        Self::connect_with(server, json!({})).await
+    }
+
+    /// As [`Host::connect`], with capabilities.
+    pub(crate) async fn connect_with<S: Service>(server: &Server<S>, capabilities: Value) -> Self {
+        let (ours, theirs) = memory::pair();
+        let server = server.clone();
+        let serving = tokio::spawn(async move { server.serve(theirs).await });
+        let (source, sink) = ours.split();
+        let mut host = Self { source, sink, last: 0, serving, told: Vec::new() };
+        let hello = json!({"protocolVersion": "2025-11-25", "capabilities": capabilities, "clientInfo": {"name": "host", "version": "1"}});
+        host.ask("initialize", hello).await.unwrap();
+        host.tell("notifications/initialized", json!({})).await;
+        host
+    }
+
+    /// Sends a request and waits for its answer.
+    pub(crate) async fn ask(&mut self, method: &'static str, params: Value) -> Result<Value, Value> {
+        let id = self.send(method, params).await;
+        loop {
+            let message = self.next().await.expect("an answer");
+            if message["id"] == id && message.get("method").is_none() {
+                return match message.get("error") {
+                    Some(error) => Err(error.clone()),
+                    None => Ok(message["result"].clone()),
+                };
+            }
+            self.told.push(message);
+        }
+    }
+
+    /// Sends a request.
+    pub(crate) async fn send(&mut self, method: &'static str, params: Value) -> u64 {
+        self.last += 1;
+        self.message(json!({"jsonrpc": "2.0", "id": self.last, "method": method, "params": params})).await;
+        self.last
+    }
+
+    pub(crate) async fn tell(&mut self, method: &str, params: Value) {
+        self.message(json!({"jsonrpc": "2.0", "method": method, "params": params})).await;
+    }
+
+    /// Calls a tool.
+    pub(crate) async fn call(&mut self, tool: &str, arguments: Value) -> Value {
+        self.ask("tools/call", json!({"name": tool, "arguments": arguments})).await.unwrap()
+    }
+
+    /// The text of a call's result.
+    pub(crate) async fn text(&mut self, tool: &str, arguments: Value) -> String {
+        let result = self.call(tool, arguments).await;
+        result["content"][0]["text"].as_str().unwrap_or_else(|| panic!("no text: {result}")).to_owned()
+    }
+
+    /// The definition of a tool.
+    pub(crate) async fn definition(&mut self, tool: &str) -> Value {
+        let page = self.ask("tools/list", json!({})).await.unwrap();
+        page["tools"].as_array().unwrap().iter().find(|other| other["name"] == tool).cloned().unwrap()
+    }
+
+    /// The next message within a made-up hour.
+    pub(crate) async fn next(&mut self) -> Option<Value> {
+        let received = tokio::time::timeout(Duration::from_secs(3600), self.source.next());
+        match received.await.expect("the server is silent").unwrap()? {
+            Ok(Incoming::One(message)) => Some(serde_json::from_str(&message.to_text()).unwrap()),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// Whether nothing comes for so long.
+    pub(crate) async fn is_left_alone(&mut self, time: Duration) -> bool {
+        tokio::time::timeout(time, self.source.next()).await.is_err()
+    }
+
+    /// Closes the connection, and waits for what serving came to.
+    pub(crate) async fn end(self) -> Result<(), ServeError> {
+        drop(self.sink);
+        self.serving.await.unwrap()
+    }
+
+    pub(crate) async fn message(&mut self, message: Value) {
+        let text = RawJson::of(&message).unwrap().into_bytes();
+        let Ok(Incoming::One(message)) = Incoming::parse(&text) else { panic!("{message}") };
+        self.send_message(message).await;
+    }
+
+    async fn send_message(&mut self, message: Message) {
+        self.sink.send(message, None).unwrap();
+        self.sink.flush().await.unwrap();
+    }
+}

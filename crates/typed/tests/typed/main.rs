@@ -1,0 +1,10 @@
+//! Registries, as hosts see them. `host` is the host.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+mod host;
+mod layers;
+mod lists;
+mod outputs;
+mod signatures;
+mod validation;
