@@ -65,6 +65,7 @@ const ITEMS: &[(u32, &str)] = &[
     (54, "cancelling a running call"),
     (55, "cancelling a queued call"),
     (56, "cancelling what is unknown"),
+    (57, "log messages: levels, data, thresholds"),
     (58, "every transition of the tool list"),
     (59, "a result that changes the list"),
     (60, "the six control messages are answered"),
@@ -91,6 +92,7 @@ const ITEMS: &[(u32, &str)] = &[
     (81, "middleware that changes nothing"),
     (85, "asking the host's model"),
     (86, "asking for the host's folders"),
+    (87, "tasks, with and without a host that knows them"),
     (88, "a killed tool process"),
     (89, "a crash loop"),
     (90, "nothing is left behind"),
@@ -117,6 +119,9 @@ const ELSEWHERE: &[(u32, &str, &str)] = &[
     (9, "crates/codec/tests/inflate.rs", "a_bomb_stops_at_the_limit_or_at_its_claim"),
     (11, "crates/codec/tests/inflate.rs", "an_unknown_compression_is_named"),
     (22, "crates/link/src/handshake/tests.rs", "a_start_is_ready_at_the_signal_or_after_silence"),
+    (57, "crates/bridge/tests/talk/logs.rs", "every_level_and_every_kind_of_data_reaches_the_host"),
+    (57, "crates/bridge/tests/talk/logs.rs", "each_host_hears_what_it_wants_and_what_belongs_to_its_calls"),
+    (57, "crates/mcp/tests/sessions/logging.rs", "each_level_lets_through_itself_and_what_is_worse"),
     (58, "crates/toollist/tests/transitions.rs", "enabling_shows_a_name_in_the_way_of_the_mode"),
     (58, "crates/toollist/tests/transitions.rs", "disabling_hides_a_name_in_the_way_of_the_mode"),
     (58, "crates/toollist/tests/transitions.rs", "set_allowed_replaces_mode_and_names"),
@@ -135,6 +140,10 @@ const ELSEWHERE: &[(u32, &str, &str)] = &[
         "crates/bridge/tests/talk/questions.rs",
         "without_a_call_the_only_able_host_is_asked_and_otherwise_nobody_waits",
     ),
+    (87, "crates/bridge/tests/talk/tasks.rs", "a_host_that_asks_for_a_task_gets_one_and_later_its_result"),
+    (87, "crates/bridge/tests/talk/tasks.rs", "a_host_that_knows_no_tasks_gets_the_result_of_one"),
+    (87, "crates/bridge/tests/talk/tasks.rs", "cancelling_reaches_the_task_of_the_process"),
+    (87, "crates/bridge/tests/talk/tasks.rs", "the_end_of_the_process_is_the_end_of_its_tasks"),
 ];
 
 #[test]

@@ -1,37 +1,34 @@
 //! Answers hosts from the tool process: the MCP server's handler.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use arc_swap::ArcSwap;
-use protomcp_link::{CallError, Options, Progress as LinkProgress};
+use protomcp_link::Progress as LinkProgress;
 use protomcp_mcp::{Context, Handler, ServerInfo, SessionId};
-use protomcp_proto::{CallAnswer, CallToolRequest, CallToolResponse};
-use protomcp_types::{Amount, CallTool, CallToolResult, ErrorObject, ListTools, ListToolsResult, Progress, RawJson};
-use tokio::sync::{SetOnce, mpsc, oneshot};
+use protomcp_types::{
+    Amount, CallTool, CallToolResult, CancelTask, CreateTaskResult, ErrorObject, GetTask, GetTaskPayload, ListTasks,
+    ListTasksResult, ListTools, ListToolsResult, Progress, Task,
+};
+use tokio::sync::SetOnce;
 
 use crate::callers::Caller;
-use crate::control;
-use crate::convert::result;
+use crate::calls::{Calls, Report};
 use crate::core::Input;
 use crate::failure::Failure;
-use crate::gate::{Gate, Permit};
-use crate::live::Live;
-use crate::report::Told;
 use crate::run::Sent;
 use crate::snapshot::Snapshot;
+use crate::tasks::Tasks;
 use crate::tool::Tool;
 
-/// What every call needs.
+/// What every request needs.
 #[derive(Debug)]
 pub(crate) struct Backend {
     pub(crate) info: ServerInfo,
     pub(crate) snapshot: Arc<ArcSwap<Snapshot>>,
-    pub(crate) gate: Arc<Gate>,
-    pub(crate) inputs: mpsc::Sender<Sent>,
+    pub(crate) calls: Arc<Calls>,
+    pub(crate) tasks: Arc<Tasks>,
     /// Set when the first start has ended: hosts are served from the beginning, and wait here for the tools.
     pub(crate) started: Arc<SetOnce<Result<(), String>>>,
-    pub(crate) call_timeout: Duration,
 }
 
 impl Handler for Backend {
@@ -53,14 +50,50 @@ impl Handler for Backend {
             biased;
             // Dropping the call takes it out of the queue, or sends a cancel to the process.
             () = context.cancelled() => Err(Failure::ShuttingDown),
-            outcome = self.call(&tool, call, &context) => outcome,
+            outcome = self.calls.call(&tool, call, Caller::Request(context.clone()), report_to(&context), None) => outcome,
         };
         Ok(outcome.unwrap_or_else(Failure::into_result))
     }
 
+    async fn call_tool_as_task(&self, call: CallTool, context: Context) -> Result<CreateTaskResult, ErrorObject> {
+        self.started().await?;
+        let tool = self.find(&call.name, context.session())?;
+        if !tool.can_be_task() {
+            return Err(ErrorObject::method_not_found(&format!("tools/call of \"{}\" as a task", call.name)));
+        }
+        let begun = self.tasks.begin(context.session(), call.task_ttl())?;
+        let created = begun.task.clone().into();
+        let token = context.progress_token().cloned();
+        let (tasks, calls) = (Arc::clone(&self.tasks), Arc::clone(&self.calls));
+        tokio::spawn(tasks.run(calls, tool, call, context.session(), token, begun));
+        Ok(created)
+    }
+
+    async fn get_task(&self, request: GetTask, context: Context) -> Result<Task, ErrorObject> {
+        self.tasks.find(context.session(), &request.task_id).map(|(task, _)| task)
+    }
+
+    async fn task_result(&self, request: GetTaskPayload, context: Context) -> Result<CallToolResult, ErrorObject> {
+        let (_, outcome) = self.tasks.find(context.session(), &request.task_id)?;
+        Ok(outcome.wait().await.clone())
+    }
+
+    async fn list_tasks(&self, request: ListTasks, context: Context) -> Result<ListTasksResult, ErrorObject> {
+        // There is one page.
+        match request.cursor.as_deref() {
+            None | Some("") => Ok(ListTasksResult::of(&self.tasks.of(context.session()))),
+            Some(cursor) => Err(ErrorObject::invalid_params(format!("invalid cursor \"{cursor}\""))),
+        }
+    }
+
+    async fn cancel_task(&self, request: CancelTask, context: Context) -> Result<Task, ErrorObject> {
+        self.tasks.cancel(context.session(), &request.task_id)
+    }
+
     fn session_closed(&self, session: SessionId) {
+        self.tasks.close(session);
         // Without an overlay there is nothing to forget; a full queue only keeps one until the next reload.
-        if let Err(error) = self.inputs.try_send(Sent::Input(Input::SessionClosed(session))) {
+        if let Err(error) = self.calls.inputs.try_send(Sent::Input(Input::SessionClosed(session))) {
             tracing::debug!("the end of a session was not noted: {error}");
         }
     }
@@ -81,96 +114,21 @@ impl Backend {
         let snapshot = self.snapshot.load();
         snapshot.view(session).find(name).cloned().ok_or_else(|| ErrorObject::unknown_tool(name))
     }
-
-    async fn call(&self, tool: &Tool, call: CallTool, context: &Context) -> Result<CallToolResult, Failure> {
-        let name = tool.name().as_str();
-        let permit = self.gate.enter(Caller::Request(context.clone()), name).await?;
-        let link = permit.live().link();
-        let chain = permit.live().chain();
-        let mut arguments_json = call.arguments.unwrap_or(RawJson::EMPTY_OBJECT).into_bytes();
-        if !chain.is_empty() {
-            arguments_json = chain.before(link, name, arguments_json, self.call_timeout).await?;
-        }
-        let request = CallToolRequest { arguments_json: arguments_json.clone(), name: call.name, ..Default::default() };
-        let answer = link.call_tool(request, self.call_timeout, options(context).named(permit.call())).await;
-        match answer {
-            Ok(CallAnswer::Result(mut response)) => {
-                chain.after(link, name, &arguments_json, &mut response, self.call_timeout).await;
-                Ok(self.finish(tool, response, &permit, context.session()).await)
-            }
-            Ok(CallAnswer::Task(_)) => Err(Failure::Unusable {
-                tool: name.into(),
-                why: "the tool went on as a task, which this bridge cannot follow".into(),
-            }),
-            Err(error) => Err(failure(name, error, permit.live()).await),
-        }
-    }
-
-    /// The result for the host, after the list has changed as the tool wished: the next `tools/list` sees it.
-    async fn finish(
-        &self,
-        tool: &Tool,
-        mut response: CallToolResponse,
-        permit: &Permit,
-        session: SessionId,
-    ) -> CallToolResult {
-        let generation = permit.live().generation();
-        let enable = std::mem::take(&mut response.enable_tools);
-        let disable = std::mem::take(&mut response.disable_tools);
-        if let Some(command) = control::inline(enable, disable) {
-            let input = Input::Control { generation, session: Some(session), command: Ok(command), reply: None };
-            self.apply(input).await;
-        }
-        let converted = result::from_wire(tool, response);
-        if converted.proven {
-            self.apply(Input::Proven(generation, tool.name().clone())).await;
-        }
-        converted.result
-    }
-
-    /// Has the core take an input, and waits until its effects are in force.
-    async fn apply(&self, input: Input) {
-        let (done, applied) = oneshot::channel();
-        // A bridge that is shutting down applies nothing any more, and nobody will see the list again.
-        if self.inputs.send(Sent::Acknowledged(input, done)).await.is_ok() {
-            let _ended = applied.await;
-        }
-    }
 }
 
 /// Someone listens to progress only if the host gave a token.
-fn options(context: &Context) -> Options {
-    if context.progress_token().is_none() {
-        return Options::default();
-    }
+fn report_to(context: &Context) -> Option<Report> {
+    context.progress_token()?;
     let context = context.clone();
-    Options::default().on_progress(move |progress| context.progress(&convert(progress)))
+    Some(Arc::new(move |progress| context.progress(&convert(progress))))
 }
 
 /// A total of 0 and an empty message mean that there is none (wire contract §4.4).
-fn convert(progress: LinkProgress) -> Progress {
+pub(crate) fn convert(progress: LinkProgress) -> Progress {
     let LinkProgress { progress, total, message } = progress;
     Progress {
         progress: Amount::from(progress),
         total: (total != 0).then(|| Amount::from(total)),
         message: (!message.is_empty()).then_some(message),
-    }
-}
-
-async fn failure(tool: &str, error: CallError, live: &Live) -> Failure {
-    let tool = tool.to_owned();
-    match error {
-        CallError::TimedOut(after) => Failure::TimedOut { tool, after },
-        CallError::Interrupted => Failure::Interrupted { tool },
-        CallError::Closed(closed) => {
-            let how = match live.exit().await {
-                Some(exit) => Told::new(&exit, "").to_string(),
-                None => format!("broke its link: {closed}"),
-            };
-            Failure::Crashed { tool, how }
-        }
-        CallError::Busy(waiting) => Failure::Overloaded { tool, waiting },
-        CallError::AnswerTooLarge { .. } => Failure::TooLarge { tool, why: error.to_string() },
-        other => Failure::Unusable { tool, why: other.to_string() },
     }
 }

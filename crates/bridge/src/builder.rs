@@ -18,11 +18,13 @@ use tokio_util::sync::CancellationToken;
 
 use crate::backend::Backend;
 use crate::bridge::Bridge;
+use crate::calls::Calls;
 use crate::core::{Core, ReloadMode};
 use crate::gate::Gate;
 use crate::questions::Questions;
 use crate::run::{First, INPUTS, Run};
 use crate::starter::{StartError, Starter};
+use crate::tasks::Tasks;
 use crate::tool::SchemaPolicy;
 use crate::tool_file::{Launch, ToolFile};
 use crate::watching::watch_files;
@@ -80,7 +82,7 @@ impl Builder {
             guardian: None,
             link: Config::default(),
             stop: StopPolicy::default(),
-            info: ServerInfo::new("protomcp", env!("CARGO_PKG_VERSION")),
+            info: info(),
         }
     }
 
@@ -120,8 +122,8 @@ impl Builder {
         self
     }
 
-    /// Calls in flight at once. Default: 1 for files of scripting languages, whose published SDKs run one handler at a
-    /// time and can lose a second call, and 256 otherwise.
+    /// Calls in flight at once. Default: what the process announces; otherwise 1 for files of scripting languages, whose
+    /// published SDKs run one handler at a time and can lose a second call, and 256 for everything else.
     #[must_use]
     pub fn max_concurrent_calls(mut self, calls: usize) -> Self {
         self.concurrency = Some(calls.max(1));
@@ -220,7 +222,8 @@ impl Builder {
             link: self.link,
             stop: self.stop,
             connect_timeout: self.connect_timeout.unwrap_or(self.launch.connect_timeout),
-            concurrency: self.concurrency.unwrap_or(self.launch.concurrency),
+            concurrency: self.concurrency,
+            usual_concurrency: self.launch.concurrency,
             python: self.launch.python,
         });
         let (core, effects) = Core::new(self.mode, self.schemas);
@@ -233,10 +236,9 @@ impl Builder {
         let backend = Backend {
             info: self.info,
             snapshot: Arc::clone(&snapshot),
-            gate: Arc::clone(&gate),
-            inputs: sender.clone(),
+            calls: Arc::new(Calls { gate: Arc::clone(&gate), inputs: sender.clone(), timeout: self.call_timeout }),
+            tasks: Arc::new(Tasks::new(sessions.clone())),
             started: Arc::clone(&started),
-            call_timeout: self.call_timeout,
         };
         // A call of ours only waits for the tool process, so it needs no task of its own.
         let server = Server::over(sessions.clone(), Router::new(backend)).in_place();
@@ -262,6 +264,14 @@ impl Builder {
         let watcher = self.watch.map(|watch| tokio::spawn(watch_files(watch.since(now), sender.clone())));
         (Bridge::new(server, sender, stop, task, watcher), Starting(outcome))
     }
+}
+
+/// Everything a tool file may turn out to have: capabilities are told once, and the next reload may bring what they are
+/// for.
+fn info() -> ServerInfo {
+    let info = ServerInfo::new("protomcp", env!("CARGO_PKG_VERSION"));
+    let capabilities = info.capabilities.clone().with_tasks();
+    info.with_capabilities(capabilities)
 }
 
 /// The first start of a tool process, under way.

@@ -9,6 +9,7 @@ use protomcp_toollist::{Batch, Command, Rejected, ToolList};
 use protomcp_types::ToolName;
 
 use crate::questions::Asked;
+use crate::sdk::{self, Sdk};
 
 /// What a request of the process means for the tool list. `None`: it is another kind of request.
 pub(crate) fn command(message: Msg) -> Option<Result<Command<ToolName>, Rejected>> {
@@ -43,13 +44,15 @@ fn names(names: Vec<String>) -> Vec<ToolName> {
 /// The tool list of a process that is not in service yet.
 #[derive(Debug, Default)]
 pub(crate) struct Draft {
+    /// What the process has said of itself.
+    pub(crate) sdk: Sdk,
     list: ToolList<ToolName, ()>,
     commands: Vec<Command<ToolName>>,
 }
 
 impl Draft {
-    pub(crate) fn of(tools: &[ToolDefinition]) -> Self {
-        let mut draft = Self::default();
+    pub(crate) fn of(sdk: Sdk, tools: &[ToolDefinition]) -> Self {
+        let mut draft = Self { sdk, ..Self::default() };
         let names = tools.iter().filter_map(|tool| ToolName::new(tool.name.as_str()).ok());
         draft.list.register(names.map(|name| (name, ())).collect());
         draft
@@ -80,6 +83,11 @@ pub(crate) fn answer_early(link: &Link, event: Event, draft: &mut Draft) {
                 }
             }
         },
+        Event::Told { message: Msg::SdkInfo(info), .. } => {
+            tracing::info!(sdk = info.name, version = info.version, language = info.language, "the tool process");
+            draft.sdk = Sdk::of(&info);
+            link.reply("", sdk::bridge_info());
+        }
         Event::Noticed(notice) => tracing::debug!("{notice:?} while starting"),
         _ => {}
     }

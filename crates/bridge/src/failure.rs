@@ -61,6 +61,15 @@ pub(crate) enum Failure {
         middleware: String,
         why: String,
     },
+    /// The process made a task of the call, and the task failed.
+    TaskFailed {
+        tool: String,
+        message: String,
+    },
+    /// The process made a task of the call, and cancelled it by itself.
+    TaskCancelled {
+        tool: String,
+    },
     ShuttingDown,
 }
 
@@ -79,6 +88,8 @@ impl Failure {
             Self::BrokenPromise { .. } => "OUTPUT_SCHEMA_MISMATCH",
             Self::Rejected { .. } => "REJECTED",
             Self::Middleware { .. } => "MIDDLEWARE_FAILED",
+            Self::TaskFailed { .. } => "TASK_FAILED",
+            Self::TaskCancelled { .. } => "TASK_CANCELLED",
             Self::ShuttingDown => "SHUTTING_DOWN",
         }
     }
@@ -99,6 +110,8 @@ impl Failure {
             Self::BrokenPromise { .. } => "return structured content that fits the tool's output schema every time",
             Self::Rejected { .. } => "change the call as the reason asks",
             Self::Middleware { .. } => "look at the middleware of the tool file",
+            Self::TaskFailed { .. } => "change the call as the message asks",
+            Self::TaskCancelled { .. } => "try again if the result is still wanted",
             Self::ShuttingDown => "start pmcp again",
         }
     }
@@ -110,6 +123,7 @@ impl Failure {
             | Self::Interrupted { .. }
             | Self::Overloaded { .. }
             | Self::Down { .. }
+            | Self::TaskCancelled { .. }
             | Self::ShuttingDown => true,
             Self::TimedOut { .. }
             | Self::TooLarge { .. }
@@ -117,6 +131,7 @@ impl Failure {
             | Self::InvalidStructured { .. }
             | Self::Rejected { .. }
             | Self::Middleware { .. }
+            | Self::TaskFailed { .. }
             | Self::BrokenPromise { .. } => false,
         }
     }
@@ -157,6 +172,9 @@ impl fmt::Display for Failure {
             }
             Self::Rejected { middleware, reason } => write!(f, "rejected by middleware \"{middleware}\": {reason}"),
             Self::Middleware { middleware, why } => write!(f, "middleware \"{middleware}\" before: {why}"),
+            Self::TaskFailed { tool, message } if message.is_empty() => write!(f, "the task of tool \"{tool}\" failed"),
+            Self::TaskFailed { tool, message } => write!(f, "the task of tool \"{tool}\" failed: {message}"),
+            Self::TaskCancelled { tool } => write!(f, "the task of tool \"{tool}\" was cancelled by the tool process"),
             Self::ShuttingDown => f.write_str("the bridge is shutting down"),
         }
     }

@@ -11,6 +11,7 @@ use tokio::sync::watch;
 use crate::generation::Generation;
 use crate::intercept::Chain;
 use crate::readers::Readers;
+use crate::sdk::Sdk;
 
 /// How long a call whose link broke waits for the process's end, to name it. The end is reported within milliseconds.
 const EXIT_PATIENCE: Duration = Duration::from_millis(800);
@@ -24,11 +25,13 @@ pub(crate) struct Live {
     exit: watch::Receiver<Option<Exit>>,
     concurrency: usize,
     readers: Readers,
+    sdk: Sdk,
     /// Replaced as a whole when the process registers anew.
     chain: ArcSwap<Chain>,
 }
 
 impl Live {
+    #[expect(clippy::too_many_arguments, reason = "one caller, which has put all of it together")]
     pub(crate) fn new(
         generation: Generation,
         link: Link,
@@ -36,9 +39,10 @@ impl Live {
         exit: watch::Receiver<Option<Exit>>,
         concurrency: usize,
         readers: Readers,
+        sdk: Sdk,
         chain: Chain,
     ) -> Self {
-        Self { generation, link, process, exit, concurrency, readers, chain: ArcSwap::from_pointee(chain) }
+        Self { generation, link, process, exit, concurrency, readers, sdk, chain: ArcSwap::from_pointee(chain) }
     }
 
     pub(crate) fn generation(&self) -> Generation {
@@ -57,6 +61,11 @@ impl Live {
     /// How it reads its socket.
     pub(crate) fn readers(&self) -> Readers {
         self.readers
+    }
+
+    /// What it has said of itself.
+    pub(crate) fn sdk(&self) -> Sdk {
+        self.sdk
     }
 
     /// The middleware around each of its calls.

@@ -15,6 +15,8 @@ pub(crate) struct Registered {
     pub(crate) early: Vec<Command<ToolName>>,
     /// The process says that it re-reads its files on a reload request.
     pub(crate) in_place: bool,
+    /// The process says that its tools always keep their output schemas.
+    pub(crate) structured: bool,
 }
 
 impl Registered {

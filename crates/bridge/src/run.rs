@@ -22,6 +22,7 @@ use crate::live::Live;
 use crate::questions::{Asked, Question, Questions};
 use crate::registered::Registered;
 use crate::report::Report;
+use crate::sdk;
 use crate::snapshot::Snapshot;
 use crate::starter::{StartError, Started, Starter};
 
@@ -153,7 +154,8 @@ impl Run {
                     tools: handshake.tools,
                     middleware: handshake.middleware,
                     early: Vec::new(),
-                    in_place: false,
+                    in_place: live.sdk().reloads_in_place,
+                    structured: live.sdk().structured,
                 };
                 Some(Input::Reloaded(generation, registered))
             }
@@ -181,6 +183,11 @@ impl Run {
             Event::Told { message: Msg::Log(message), for_call } => {
                 let session = if for_call.is_empty() { None } else { self.gate.session_meant(generation, &for_call) };
                 self.log(&message, session.map_or(Audience::Everyone, Audience::Session));
+                None
+            }
+            Event::Told { message: Msg::SdkInfo(_), .. } => {
+                tracing::debug!(%generation, "the process announces itself too late for it to count");
+                live.link().reply("", sdk::bridge_info());
                 None
             }
             // A link that is lost takes its process with it; the end of the process is what counts.

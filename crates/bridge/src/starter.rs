@@ -18,6 +18,7 @@ use crate::live::Live;
 use crate::readers::Readers;
 use crate::registered::Registered;
 use crate::report::Told;
+use crate::sdk::Sdk;
 
 /// How long the process may take to answer the first question after its handshake. SDKs hide hidden tools right after
 /// the handshake, before they read that question, so its answer says that they have; SDKs that do not know the
@@ -40,7 +41,10 @@ pub(crate) struct Starter {
     pub(crate) link: Config,
     pub(crate) stop: StopPolicy,
     pub(crate) connect_timeout: Duration,
-    pub(crate) concurrency: usize,
+    /// Calls at once, as somebody has asked for.
+    pub(crate) concurrency: Option<usize>,
+    /// And otherwise, unless the process announces something else.
+    pub(crate) usual_concurrency: usize,
     pub(crate) python: bool,
 }
 
@@ -136,7 +140,7 @@ impl Starter {
             Readers::One
         };
         let (link, mut events) = drive(stream, self.link.clone());
-        let registered = match register(&link, &mut events).await {
+        let (registered, sdk) = match register(&link, &mut events).await {
             Ok(registered) => registered,
             // The link closes a moment before the end is known; the end says more.
             Err(StartError::Disconnected) => {
@@ -147,7 +151,10 @@ impl Starter {
         };
         let Spawned { process, exit } = spawned;
         let chain = Chain::new(registered.middleware.clone());
-        let live = Live::new(generation, link, process, exit, self.concurrency, readers, chain);
+        // A process that announces itself reads its socket from one place.
+        let readers = if sdk.announced { Readers::One } else { readers };
+        let concurrency = self.concurrency.or(sdk.calls).unwrap_or(self.usual_concurrency);
+        let live = Live::new(generation, link, process, exit, concurrency, readers, sdk, chain);
         Ok(Started { live, registered, events })
     }
 
@@ -192,17 +199,18 @@ async fn ended(exit: &watch::Receiver<Option<Exit>>) -> Exit {
 }
 
 /// The handshake, and the tool list control that comes right after it.
-async fn register(link: &Link, events: &mut mpsc::Receiver<Event>) -> Result<Registered, StartError> {
+async fn register(link: &Link, events: &mut mpsc::Receiver<Event>) -> Result<(Registered, Sdk), StartError> {
+    let mut early = Draft::default();
     let handshake = loop {
         match events.recv().await {
             Some(Event::Ready(handshake)) => break handshake,
             Some(Event::HandshakeFailed(error)) => return Err(StartError::Handshake(error)),
             Some(Event::Closed(_)) | None => return Err(StartError::Disconnected),
-            Some(event) => control::answer_early(link, event, &mut Draft::default()),
+            Some(event) => control::answer_early(link, event, &mut early),
         }
     };
     let Handshake { tools, middleware, .. } = handshake;
-    let mut draft = Draft::of(tools.as_deref().unwrap_or_default());
+    let mut draft = Draft::of(early.sdk, tools.as_deref().unwrap_or_default());
     let fence = link.call(ListResourcesRequest {}, FENCE);
     tokio::pin!(fence);
     loop {
@@ -223,5 +231,7 @@ async fn register(link: &Link, events: &mut mpsc::Receiver<Event>) -> Result<Reg
     while let Ok(event) = events.try_recv() {
         control::answer_early(link, event, &mut draft);
     }
-    Ok(Registered { tools, middleware, early: draft.into_commands(), in_place: false })
+    let sdk = draft.sdk;
+    let early = draft.into_commands();
+    Ok((Registered { tools, middleware, early, in_place: false, structured: sdk.structured }, sdk))
 }

@@ -48,6 +48,7 @@ struct Parts {
     input: RawJson,
     hints: Option<RawJson>,
     icons: Option<RawJson>,
+    tasks: bool,
 }
 
 impl Tool {
@@ -112,6 +113,7 @@ impl Tool {
             input,
             hints: hints(wire),
             icons,
+            tasks: wire.task_support,
         };
         let json = parts.to_json(&name, promises.then_some(output.as_deref()).flatten());
         Self { name, output, promises, policy, parts: Arc::new(parts), json }
@@ -129,6 +131,11 @@ impl Tool {
     /// The schema its structured results follow, whether hosts see it or not.
     pub(crate) fn output(&self) -> Option<&Schema> {
         self.output.as_deref()
+    }
+
+    /// Whether a host may ask for a task instead of a result.
+    pub(crate) fn can_be_task(&self) -> bool {
+        self.parts.tasks
     }
 
     /// When the output schema is shown.
@@ -167,6 +174,7 @@ impl Parts {
             .raw_if("outputSchema", output.map(Schema::text))
             .raw_if("annotations", self.hints.as_ref())
             .raw_if("icons", self.icons.as_ref())
+            .raw_if("execution", self.tasks.then(optional_task).as_ref())
             .finish()
             .into_raw()
     }
@@ -236,6 +244,11 @@ fn with_type(schema: &RawJson) -> RawJson {
     let comma = if members.starts_with('}') { "" } else { "," };
     RawJson::parse(format!(r#"{{"type":"object"{comma}{members}"#))
         .expect("an object with one more member is an object")
+}
+
+/// MCP 2025-11-25, server/tools: the host may ask for a task or not.
+fn optional_task() -> RawJson {
+    Body::object().text("taskSupport", "optional").finish().into_raw()
 }
 
 fn any_object() -> RawJson {

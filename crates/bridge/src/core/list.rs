@@ -59,7 +59,11 @@ impl List {
     pub(crate) fn register(&mut self, registered: Registered, keep: Keep, fx: &mut Vec<Effect>) -> bool {
         if let Some(definitions) = &registered.tools {
             let proven = |name: &ToolName| self.tools.find(&Selection::open(), name).map(AsRef::as_ref);
-            let (tools, faults) = Tool::all(definitions, self.policy, proven);
+            let policy = match self.policy {
+                SchemaPolicy::Proven if registered.structured => SchemaPolicy::Always,
+                policy => policy,
+            };
+            let (tools, faults) = Tool::all(definitions, policy, proven);
             fx.extend(faults.into_iter().map(|fault| Effect::Report(Report::Definition(fault))));
             let mut list = ToolList::new();
             list.register(tools);

@@ -4,7 +4,10 @@
 
 #![allow(clippy::unwrap_used, missing_docs)]
 
+mod announced;
 mod host;
+mod logs;
 mod questions;
 mod stage;
+mod tasks;
 mod tool;

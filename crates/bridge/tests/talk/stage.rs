@@ -58,6 +58,11 @@ impl Stage {
         tokio::time::timeout(PATIENCE, connect).await.expect("the bridge listens")
     }
 
+    /// Takes changed files up.
+    pub(crate) async fn reload(&self) {
+        self.bridge.reload().await;
+    }
+
     /// A host that has introduced itself.
     pub(crate) async fn host(&self, capabilities: &str) -> Host {
         self.host_of("2025-11-25", capabilities).await

@@ -41,6 +41,19 @@ impl Tool {
         self.send("", ReloadResponse { success: true, error: String::new() }).await;
     }
 
+    /// The same after `SdkInfo`, which is answered in between.
+    pub(crate) async fn handshake_after_info(&mut self, tools: Vec<ToolDefinition>) {
+        let request = self.next().await;
+        self.answer::<protomcp_proto::BridgeInfo>("").await;
+        self.send(&request.request_id, ToolListResponse { tools }).await;
+        self.send("", ReloadResponse { success: true, error: String::new() }).await;
+    }
+
+    /// The next envelope, if one comes while the bridge has time to send it.
+    pub(crate) async fn next_unless_quiet(&mut self) -> Option<Envelope> {
+        self.next_within(Duration::from_millis(60)).await
+    }
+
     pub(crate) async fn bytes(&mut self, bytes: &[u8]) {
         self.stream.write_all(bytes).await.unwrap();
     }

@@ -1,0 +1,179 @@
+//! One call of a tool, from its turn at the gate to the result for the host.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use protomcp_link::{CallError, Link, Options, Progress};
+use protomcp_mcp::SessionId;
+use protomcp_proto::{CallAnswer, CallToolRequest, CallToolResponse};
+use protomcp_types::{CallTool, CallToolResult, Members, RawJson};
+use tokio::sync::{mpsc, oneshot};
+
+use crate::callers::Caller;
+use crate::control;
+use crate::convert::result;
+use crate::core::Input;
+use crate::failure::Failure;
+use crate::follow::follow;
+use crate::gate::{Gate, Permit};
+use crate::live::Live;
+use crate::report::Told;
+use crate::run::Sent;
+use crate::tool::Tool;
+
+/// Where in a call's `_meta` a process that knows our extensions finds how many milliseconds it has.
+const TIMEOUT_META: &str = "protomcp/timeoutMs";
+
+/// Is told of each report of progress.
+pub(crate) type Report = Arc<dyn Fn(Progress) + Send + Sync>;
+
+/// What every call needs.
+#[derive(Debug)]
+pub(crate) struct Calls {
+    pub(crate) gate: Arc<Gate>,
+    pub(crate) inputs: mpsc::Sender<Sent>,
+    pub(crate) timeout: Duration,
+}
+
+impl Calls {
+    /// Makes a call. Dropping the future takes it out of the queue, or has the process told to give it up.
+    ///
+    /// `background`: how long it may take once the process has made a task of it, for a host that asked for a task.
+    /// Without it a task is followed within the time of the call, as if it were the call.
+    pub(crate) async fn call(
+        &self,
+        tool: &Tool,
+        call: CallTool,
+        caller: Caller,
+        report: Option<Report>,
+        background: Option<Duration>,
+    ) -> Result<CallToolResult, Failure> {
+        let (name, session) = (tool.name().as_str(), caller.session());
+        let permit = self.gate.enter(caller, name).await?;
+        let link = permit.live().link();
+        let chain = permit.live().chain();
+        let metadata_json =
+            self.metadata(call.meta.as_ref(), permit.live()).map(RawJson::into_bytes).unwrap_or_default();
+        let mut arguments_json = call.arguments.unwrap_or(RawJson::EMPTY_OBJECT).into_bytes();
+        if !chain.is_empty() {
+            arguments_json = chain.before(link, name, arguments_json, self.timeout).await?;
+        }
+        let request = CallToolRequest {
+            arguments_json: arguments_json.clone(),
+            name: call.name,
+            metadata_json,
+            ..Default::default()
+        };
+        let mut options = Options::default().named(permit.call());
+        if let Some(report) = report.clone() {
+            options = options.on_progress(move |progress| report(progress));
+        }
+        let response = match link.call_tool(request, self.timeout, options).await {
+            Ok(CallAnswer::Result(response)) => Ok(response),
+            Ok(CallAnswer::Task(task)) => self.follow(link, name, task.task_id, report, background).await,
+            Err(error) => Err(Ended::Link(error)),
+        };
+        match response {
+            Ok(mut response) => {
+                chain.after(link, name, &arguments_json, &mut response, self.timeout).await;
+                Ok(self.finish(tool, response, &permit, session).await)
+            }
+            Err(Ended::Link(error)) => Err(failure(name, error, permit.live()).await),
+            Err(Ended::Task(failure)) => Err(failure),
+        }
+    }
+
+    /// A call that went on as a task of the process.
+    async fn follow(
+        &self,
+        link: &Link,
+        tool: &str,
+        task_id: String,
+        report: Option<Report>,
+        background: Option<Duration>,
+    ) -> Result<CallToolResponse, Ended> {
+        let patience = background.unwrap_or(self.timeout);
+        match tokio::time::timeout(patience, follow(link, tool, task_id, report, self.timeout)).await {
+            Ok(outcome) => outcome,
+            Err(_) => Err(Ended::Link(CallError::TimedOut(patience))),
+        }
+    }
+
+    /// The `_meta` of the call for the process: the host's, without the progress token, which has a place of its own.
+    fn metadata(&self, meta: Option<&RawJson>, live: &Live) -> Option<RawJson> {
+        if meta.is_none() && !live.sdk().announced {
+            return None;
+        }
+        let mut members = meta.and_then(|meta| Members::from_raw(meta).ok()).unwrap_or_default();
+        members.take("progressToken");
+        if live.sdk().announced {
+            let millis = RawJson::of(&self.timeout.as_millis()).expect("a number is JSON");
+            members.insert(TIMEOUT_META, millis);
+        }
+        (!members.is_empty()).then(|| members.to_body().into_raw())
+    }
+
+    /// The result for the host, after the list has changed as the tool wished: the next `tools/list` sees it.
+    async fn finish(
+        &self,
+        tool: &Tool,
+        mut response: CallToolResponse,
+        permit: &Permit,
+        session: SessionId,
+    ) -> CallToolResult {
+        let generation = permit.live().generation();
+        let enable = std::mem::take(&mut response.enable_tools);
+        let disable = std::mem::take(&mut response.disable_tools);
+        if let Some(command) = control::inline(enable, disable) {
+            let input = Input::Control { generation, session: Some(session), command: Ok(command), reply: None };
+            self.apply(input).await;
+        }
+        let converted = result::from_wire(tool, response);
+        if converted.proven {
+            self.apply(Input::Proven(generation, tool.name().clone())).await;
+        }
+        converted.result
+    }
+
+    /// Has the core take an input, and waits until its effects are in force.
+    async fn apply(&self, input: Input) {
+        let (done, applied) = oneshot::channel();
+        // A bridge that is shutting down applies nothing any more, and nobody will see the list again.
+        if self.inputs.send(Sent::Acknowledged(input, done)).await.is_ok() {
+            let _ended = applied.await;
+        }
+    }
+}
+
+/// How a call ended without a result of its tool.
+#[derive(Debug)]
+pub(crate) enum Ended {
+    /// The link says why.
+    Link(CallError),
+    /// The process made a task of it, and says why.
+    Task(Failure),
+}
+
+impl From<CallError> for Ended {
+    fn from(error: CallError) -> Self {
+        Self::Link(error)
+    }
+}
+
+async fn failure(tool: &str, error: CallError, live: &Live) -> Failure {
+    let tool = tool.to_owned();
+    match error {
+        CallError::TimedOut(after) => Failure::TimedOut { tool, after },
+        CallError::Interrupted => Failure::Interrupted { tool },
+        CallError::Closed(closed) => {
+            let how = match live.exit().await {
+                Some(exit) => Told::new(&exit, "").to_string(),
+                None => format!("broke its link: {closed}"),
+            };
+            Failure::Crashed { tool, how }
+        }
+        CallError::Busy(waiting) => Failure::Overloaded { tool, waiting },
+        CallError::AnswerTooLarge { .. } => Failure::TooLarge { tool, why: error.to_string() },
+        other => Failure::Unusable { tool, why: other.to_string() },
+    }
+}

@@ -1,0 +1,68 @@
+//! What a tool process says of itself, and what the bridge says in return: an extension of the envelope.
+//!
+//! A process that says nothing is treated as the published SDKs need to be treated.
+
+use protomcp_proto::{BridgeInfo, SdkInfo};
+
+/// The most calls at once that a process may announce.
+const CALLS_MAX: u32 = 1024;
+/// What the bridge understands beyond the original protocol, by the names in the proto file.
+const FEATURES: [&str; 4] = ["elicitation", "metadata", "raw-with-result", "for-call"];
+
+/// What a process has announced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Sdk {
+    /// It knows of our extensions.
+    pub(crate) announced: bool,
+    /// Calls that it can work on at once, if it says so.
+    pub(crate) calls: Option<usize>,
+    /// A reload request makes it read its files again.
+    pub(crate) reloads_in_place: bool,
+    /// Tools with an output schema always send structured content.
+    pub(crate) structured: bool,
+}
+
+impl Sdk {
+    pub(crate) fn of(info: &SdkInfo) -> Self {
+        let has = |feature: &str| info.features.iter().any(|known| known == feature);
+        let calls = Some(info.max_concurrent_calls).filter(|calls| *calls > 0).map(|calls| calls.min(CALLS_MAX));
+        Self {
+            announced: true,
+            calls: calls.and_then(|calls| usize::try_from(calls).ok()),
+            reloads_in_place: has("reload-in-place"),
+            structured: has("structured-content"),
+        }
+    }
+}
+
+/// The bridge's answer to a process that has announced itself.
+pub(crate) fn bridge_info() -> BridgeInfo {
+    BridgeInfo {
+        name: "protomcp".into(),
+        version: env!("CARGO_PKG_VERSION").into(),
+        features: FEATURES.map(str::to_owned).to_vec(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_announced_is_not_assumed() {
+        let info = |calls, features: &[&str]| SdkInfo {
+            max_concurrent_calls: calls,
+            features: features.iter().map(|&feature| feature.to_owned()).collect(),
+            ..SdkInfo::default()
+        };
+        let plain = Sdk { announced: true, ..Sdk::default() };
+        for (calls, features, sdk) in [
+            (0, &[][..], plain),
+            (8, &["elicitation", "unheard-of"], Sdk { calls: Some(8), ..plain }),
+            (u32::MAX, &["reload-in-place"], Sdk { calls: Some(1024), reloads_in_place: true, ..plain }),
+            (0, &["structured-content"], Sdk { structured: true, ..plain }),
+        ] {
+            assert_eq!(Sdk::of(&info(calls, features)), sdk);
+        }
+    }
+}

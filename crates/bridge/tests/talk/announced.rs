@@ -1,0 +1,142 @@
+//! A process that says what it is: `SdkInfo`, what the bridge answers and does differently.
+
+use protomcp_proto::{BridgeInfo, ReloadResponse, SdkInfo, ToolListResponse};
+use serde_json::{Value, json};
+
+use crate::stage::Stage;
+use crate::tool::Tool;
+
+fn info(features: &[&str], calls: u32) -> SdkInfo {
+    SdkInfo {
+        name: "test-sdk".into(),
+        version: "1".into(),
+        language: "rust".into(),
+        max_concurrent_calls: calls,
+        features: features.iter().map(|&feature| feature.to_owned()).collect(),
+    }
+}
+
+#[tokio::test]
+async fn a_process_that_announces_itself_is_answered_and_no_other() {
+    let (_stage, mut tool) = Stage::silent(|builder| builder).await;
+    let request = tool.next().await;
+    tool.send("", info(&[], 0)).await;
+    let answer: BridgeInfo = tool.answer("").await;
+    assert_eq!(answer.name, "protomcp");
+    assert!(answer.features.iter().any(|feature| feature == "elicitation"), "{answer:?}");
+    tool.send(&request.request_id, ToolListResponse::default()).await;
+    let (_stage, mut silent) = Stage::new(&["a"]).await;
+    while silent.next_unless_quiet().await.is_some_and(|envelope| {
+        assert_ne!(envelope.name(), "bridge_info");
+        true
+    }) {}
+}
+
+#[tokio::test]
+async fn as_many_calls_are_made_at_once_as_the_process_announces_unless_somebody_says_otherwise() {
+    for (announced, asked, at_once) in [(0, None, 3), (2, None, 2), (2, Some(1), 1)] {
+        let (stage, mut tool) = Stage::silent(|builder| match asked {
+            Some(calls) => builder.max_concurrent_calls(calls),
+            None => builder,
+        })
+        .await;
+        tool.send("", info(&[], announced)).await;
+        tool.handshake_after_info(vec![Tool::definition("a")]).await;
+        let mut host = stage.host("{}").await;
+        for _ in 0..3 {
+            host.call("a").await;
+        }
+        let mut calls = Vec::new();
+        for _ in 0..at_once {
+            calls.push(tool.call().await.0);
+        }
+        tool.hears_nothing().await;
+        tool.result(&calls[0], "one").await;
+        if at_once < 3 {
+            tool.call().await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_process_that_reloads_in_place_is_kept_even_if_its_list_is_the_same() {
+    for (features, kept) in [(&["reload-in-place"][..], true), (&[], false)] {
+        let (stage, mut tool) = Stage::silent(|builder| builder).await;
+        tool.send("", info(features, 0)).await;
+        tool.handshake_after_info(vec![Tool::definition("a")]).await;
+        let mut host = stage.host("{}").await;
+        let id = host.request("tools/list", json!({})).await;
+        host.answer(id).await;
+        stage.reload().await;
+        let request = tool.request().await;
+        tool.send(&request.request_id, ReloadResponse { success: true, error: String::new() }).await;
+        tool.send("", ToolListResponse { tools: vec![Tool::definition("a")] }).await;
+        tool.send("", ReloadResponse { success: true, error: String::new() }).await;
+        let mut serving = if kept {
+            tool
+        } else {
+            let mut next = stage.process().await;
+            next.handshake(vec![Tool::definition("a")]).await;
+            next
+        };
+        let id = host.call("a").await;
+        let (call, _) = serving.call().await;
+        serving.result(&call, "served").await;
+        let (answer, _) = host.until(id).await;
+        assert_eq!(answer["result"]["content"][0]["text"], "served", "{features:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_schema_is_shown_at_once_if_the_process_always_keeps_it() {
+    for (features, shown) in [(&["structured-content"][..], true), (&[], false)] {
+        let (stage, mut tool) = Stage::silent(|builder| builder).await;
+        tool.send("", info(features, 0)).await;
+        let mut definition = Tool::definition("a");
+        definition.output_schema_json = r#"{"type":"object"}"#.into();
+        tool.handshake_after_info(vec![definition]).await;
+        let mut host = stage.host("{}").await;
+        let id = host.request("tools/list", json!({})).await;
+        let answer = host.answer(id).await;
+        assert_eq!(answer["result"]["tools"][0]["outputSchema"].is_object(), shown, "{answer}");
+    }
+}
+
+#[tokio::test]
+async fn the_meta_of_a_call_reaches_the_process_without_the_token_and_with_its_time_if_it_can_read_it() {
+    let trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+    let rows = [
+        (json!({"progressToken": 1, "traceparent": trace}), json!({"traceparent": trace})),
+        (json!({"progressToken": 1}), Value::Null),
+        (Value::Null, Value::Null),
+    ];
+    for announced in [false, true] {
+        let (stage, mut tool) = Stage::silent(|builder| builder).await;
+        if announced {
+            tool.send("", info(&[], 0)).await;
+            tool.handshake_after_info(vec![Tool::definition("a")]).await;
+        } else {
+            tool.handshake(vec![Tool::definition("a")]).await;
+        }
+        let mut host = stage.host("{}").await;
+        for (sent, received) in &rows {
+            let mut params = json!({"name": "a"});
+            if !sent.is_null() {
+                params["_meta"] = sent.clone();
+            }
+            let id = host.request("tools/call", params).await;
+            let (call, request) = tool.call().await;
+            let mut wanted = received.clone();
+            if announced {
+                wanted["protomcp/timeoutMs"] = 300_000.into();
+            }
+            if wanted.is_null() {
+                assert!(request.metadata_json.is_empty(), "{request:?}");
+            } else {
+                assert_eq!(serde_json::from_slice::<Value>(&request.metadata_json).unwrap(), wanted);
+            }
+            tool.result(&call, "ok").await;
+            host.answer(id).await;
+        }
+    }
+}

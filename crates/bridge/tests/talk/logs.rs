@@ -1,0 +1,76 @@
+//! Log messages of the tool process: what each host hears.
+
+use protomcp_proto::LogMessage;
+use serde_json::{Value, json};
+
+use crate::stage::Stage;
+
+fn log(level: &str, logger: &str, data: &str) -> LogMessage {
+    LogMessage { level: level.into(), logger: logger.into(), data_json: data.to_owned().into() }
+}
+
+#[tokio::test]
+async fn every_level_and_every_kind_of_data_reaches_the_host() {
+    let (stage, mut tool) = Stage::new(&["a"]).await;
+    let mut host = stage.host("{}").await;
+    let id = host.request("logging/setLevel", json!({"level": "debug"})).await;
+    host.answer(id).await;
+    // The process is in service once it is called.
+    host.call("a").await;
+    tool.call().await;
+    for (sent, heard) in [
+        ("debug", "debug"),
+        ("info", "info"),
+        ("notice", "notice"),
+        ("warning", "warning"),
+        ("warn", "warning"),
+        ("error", "error"),
+        ("critical", "critical"),
+        ("alert", "alert"),
+        ("emergency", "emergency"),
+        ("LOUD", "info"),
+        ("", "info"),
+    ] {
+        tool.send("", log(sent, "l", "1")).await;
+        let heard_as = host.expect("notifications/message").await;
+        assert_eq!(heard_as["params"], json!({"level": heard, "logger": "l", "data": 1}), "{sent}");
+    }
+    for (logger, data, params) in [
+        ("", r#"{"message":"é","n":[1]}"#, json!({"level": "info", "data": {"message": "é", "n": [1]}})),
+        ("", "bare text", json!({"level": "info", "data": "bare text"})),
+        ("", r#""quoted""#, json!({"level": "info", "data": "quoted"})),
+        ("x", "", json!({"level": "info", "logger": "x", "data": ""})),
+    ] {
+        // An id is not asked for, and does no harm.
+        tool.send("7", log("info", logger, data)).await;
+        assert_eq!(host.expect("notifications/message").await["params"], params);
+    }
+}
+
+#[tokio::test]
+async fn each_host_hears_what_it_wants_and_what_belongs_to_its_calls() {
+    let (stage, mut tool) = Stage::new(&["a"]).await;
+    let (mut loud, mut quiet) = (stage.host("{}").await, stage.host("{}").await);
+    for (host, level) in [(&mut loud, "debug"), (&mut quiet, "error")] {
+        let id = host.request("logging/setLevel", json!({"level": level})).await;
+        host.answer(id).await;
+    }
+    quiet.call("a").await;
+    let (call, _) = tool.call().await;
+    tool.send("", log("info", "", "1")).await;
+    tool.send("", log("error", "", "2")).await;
+    tool.send_for(&call, "", log("error", "", "3")).await;
+    tool.send_for(&call, "", log("info", "", "4")).await;
+    tool.send("", log("error", "", "5")).await;
+    let data = |message: Value| message["params"]["data"].as_i64().unwrap();
+    let mut heard = Vec::new();
+    for _ in 0..3 {
+        heard.push(data(loud.expect("notifications/message").await));
+    }
+    assert_eq!(heard, [1, 2, 5]);
+    let mut heard = Vec::new();
+    for _ in 0..3 {
+        heard.push(data(quiet.expect("notifications/message").await));
+    }
+    assert_eq!(heard, [2, 3, 5]);
+}
