@@ -33,7 +33,11 @@ pub(crate) enum Event {
     /// The host is to know something else, once the handshake is complete.
     Notice(Notification),
     /// A list has changed.
-    Changed(List),
+    Changed {
+        list: List,
+        /// And not for this session alone.
+        everyone: bool,
+    },
     /// The host is to be asked.
     Ask(Box<Question>),
     /// Nobody waits for the answer to this question any more.
@@ -52,8 +56,8 @@ pub(crate) struct Outbox {
     max_notices: usize,
     /// Notices that found no room since it was last looked at.
     dropped: AtomicUsize,
-    /// Whether a change notice is on its way, for each kind of list.
-    changed: [AtomicBool; List::ALL.len()],
+    /// Whether a change notice is on its way, for each kind of list: to the session, and to everyone.
+    changed: [[AtomicBool; 2]; List::ALL.len()],
     subscriptions: Arc<Subscriptions>,
     /// Places for open questions.
     questions: Arc<Semaphore>,
@@ -78,7 +82,7 @@ impl Outbox {
             notices: AtomicUsize::new(0),
             max_notices: limits.max_notices,
             dropped: AtomicUsize::new(0),
-            changed: List::ALL.map(|_| AtomicBool::new(false)),
+            changed: List::ALL.map(|_| Default::default()),
             subscriptions,
             questions: Arc::new(Semaphore::new(limits.max_questions.min(Semaphore::MAX_PERMITS))),
             last_question: AtomicU64::new(0),
@@ -132,15 +136,15 @@ impl Outbox {
         }
     }
 
-    pub(crate) fn changed(&self, list: List) {
-        if !self.changed[list as usize].swap(true, Ordering::AcqRel) {
-            self.send(Event::Changed(list));
+    pub(crate) fn changed(&self, list: List, everyone: bool) {
+        if !self.changed[list as usize][usize::from(everyone)].swap(true, Ordering::AcqRel) {
+            self.send(Event::Changed { list, everyone });
         }
     }
 
     /// From here on, changes are new ones.
-    pub(crate) fn change_seen(&self, list: List) {
-        self.changed[list as usize].store(false, Ordering::Release);
+    pub(crate) fn change_seen(&self, list: List, everyone: bool) {
+        self.changed[list as usize][usize::from(everyone)].store(false, Ordering::Release);
     }
 
     pub(crate) fn updated(&self, uri: &str) {

@@ -11,6 +11,7 @@
 mod client;
 mod encode;
 mod lifecycle;
+mod listeners;
 mod outgoing;
 mod pending;
 mod stateless;
@@ -31,6 +32,7 @@ use crate::info::ServerInfo;
 use crate::request::{ServerRequest, ServerResult};
 use crate::session::encode::Shape;
 use crate::session::lifecycle::Lifecycle;
+use crate::session::listeners::Listeners;
 use crate::session::outgoing::Outgoing;
 use crate::session::pending::{Closed, Era, OnSuccess, Pending};
 use crate::session::subscriptions::Subscriptions;
@@ -52,6 +54,7 @@ pub struct Session {
     pending: Pending,
     outgoing: Outgoing,
     subscriptions: Arc<Subscriptions>,
+    listeners: Listeners,
     level: Level,
 }
 
@@ -64,6 +67,8 @@ pub enum Inbound {
     Ready,
     /// Answer this, then hand the answer to [`Session::reply`].
     Call(IncomingCall),
+    /// This request wants to be told of changes; send the message first. [`Session::reply`] ends it early.
+    Listen(Ticket, Message),
     /// The host does not want this answer any more; [`Session::reply`] knows.
     Cancel(Ticket),
     /// A request of ours was answered.
@@ -108,6 +113,7 @@ impl Session {
             pending: Pending::new(max_pending),
             outgoing: Outgoing::default(),
             subscriptions: Arc::new(Subscriptions::new(Self::MAX_SUBSCRIPTIONS)),
+            listeners: Listeners::default(),
             level: Self::INITIAL_LEVEL,
         }
     }
@@ -115,7 +121,7 @@ impl Session {
     /// From which level on log messages are sent until the host says otherwise.
     pub const INITIAL_LEVEL: Level = Level::Info;
 
-    /// How many resources a host may subscribe to; a URI may be [`MAX_SUBSCRIBED_URI`] bytes long.
+    /// How many resources a host may subscribe to or listen for; a URI may be [`MAX_SUBSCRIBED_URI`] bytes long.
     pub const MAX_SUBSCRIPTIONS: usize = 1024;
 
     /// Takes a message of the host.
@@ -147,6 +153,9 @@ impl Session {
     /// Answers a request. `None`: the host has cancelled it, or it was answered before.
     pub fn reply(&mut self, ticket: &Ticket, outcome: Result<ServerResult, ErrorObject>) -> Option<Message> {
         let Closed { then, era } = self.pending.close(ticket)?;
+        if era == Era::Stateless {
+            self.stop_listening(ticket.number);
+        }
         let outcome = outcome.and_then(|result| self.succeed(then, result));
         let shape = match era {
             Era::Stateful => Shape::Stateful,

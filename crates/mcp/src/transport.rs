@@ -60,6 +60,12 @@ pub trait Sink: Send + 'static {
         let _ = request;
     }
 
+    /// Whether all messages take one way to the host, so that the end of one request's messages cannot be seen from the
+    /// way being closed. Then the host is told when nothing more comes for a request that listens.
+    fn is_shared(&self) -> bool {
+        true
+    }
+
     /// Whoever works on a request has nothing to say for a while: the way that its answer was to take may be closed
     /// if the host can come back for it.
     fn pause(&mut self, request: &RequestId) {

@@ -34,6 +34,7 @@ mod implementation;
 mod initialize;
 mod level;
 mod list;
+mod listen;
 mod members;
 mod message;
 pub mod meta;
@@ -73,6 +74,7 @@ pub use list::{
     ListPrompts, ListPromptsResult, ListResourceTemplates, ListResourceTemplatesResult, ListResources,
     ListResourcesResult, ListTasks, ListTasksResult, ListTools, ListToolsResult, array,
 };
+pub use listen::{Listen, SubscriptionFilter};
 pub use members::{MAX_MEMBERS, Members};
 pub use message::{Message, Notification, Request, Response};
 pub use method::{HostMethod, Method};

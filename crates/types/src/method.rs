@@ -43,6 +43,9 @@ pub const PROMPTS_CHANGED: &str = "notifications/prompts/list_changed";
 /// A resource that the client has subscribed to is not what it was.
 pub const RESOURCE_UPDATED: &str = "notifications/resources/updated";
 
+/// The server will tell of these changes; the first notification of a `subscriptions/listen`.
+pub const SUBSCRIPTION_ACKNOWLEDGED: &str = "notifications/subscriptions/acknowledged";
+
 /// What the user did on a web page is done.
 pub const ELICITATION_COMPLETE: &str = "notifications/elicitation/complete";
 

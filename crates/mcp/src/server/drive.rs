@@ -7,6 +7,7 @@
 mod asking;
 mod ending;
 mod inbound;
+mod listening;
 mod outbound;
 
 use std::pin::{Pin, pin};
@@ -51,6 +52,8 @@ pub(super) struct Driver<S: Service, Q, K> {
     /// Messages and, of them, notices that were sent since everything was written.
     unsent: usize,
     unsent_notices: usize,
+    /// Whether one of these messages says that a list has changed.
+    unsent_changes: bool,
     /// Resources of which the host was told in these messages.
     unsent_updates: Vec<Arc<str>>,
     /// Places of questions that were taken back in these messages.
@@ -97,6 +100,7 @@ impl<S: Service, Q: Source, K: Sink> Driver<S, Q, K> {
             announcements: Announcements::new(limits.announce_delay),
             unsent: 0,
             unsent_notices: 0,
+            unsent_changes: false,
             unsent_updates: Vec::new(),
             unsent_places: Vec::new(),
             open_questions: Vec::new(),

@@ -71,23 +71,24 @@ impl Sessions {
     }
 
     /// Tells hosts that the tool list has changed: once for changes in quick succession, after the answers of calls
-    /// that may have caused it, and only those whose handshake is complete. Without `list_changed` among the
-    /// capabilities nobody was promised anything, and nobody is told.
+    /// that may have caused it: those whose handshake is complete, and, when it has changed for everyone, those that
+    /// listen without one. Without `list_changed` among the capabilities nobody was promised anything, and nobody is
+    /// told.
     pub fn tools_changed(&self, audience: Audience) {
-        self.each(audience, |outbox| outbox.changed(List::Tools));
+        self.changed(audience, List::Tools);
     }
 
     /// As [`Sessions::tools_changed`], for resources and their templates.
     pub fn resources_changed(&self, audience: Audience) {
-        self.each(audience, |outbox| outbox.changed(List::Resources));
+        self.changed(audience, List::Resources);
     }
 
     /// As [`Sessions::tools_changed`], for prompts.
     pub fn prompts_changed(&self, audience: Audience) {
-        self.each(audience, |outbox| outbox.changed(List::Prompts));
+        self.changed(audience, List::Prompts);
     }
 
-    /// Tells the hosts that have subscribed to a resource that it has changed. Changes of one resource in quick
+    /// Tells the hosts that have subscribed to a resource, or listen for it, that it has changed. Those of one in quick
     /// succession are told together when a host does not keep up.
     pub fn resource_updated(&self, uri: &str) {
         self.each(Audience::Everyone, |outbox| outbox.updated(uri));
@@ -186,6 +187,10 @@ impl Sessions {
     #[must_use]
     pub fn is_shut_down(&self) -> bool {
         self.0.shutdown.is_cancelled()
+    }
+
+    fn changed(&self, audience: Audience, list: List) {
+        self.each(audience, |outbox| outbox.changed(list, audience == Audience::Everyone));
     }
 
     fn each(&self, audience: Audience, tell: impl Fn(&Outbox)) {

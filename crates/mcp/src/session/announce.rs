@@ -33,6 +33,8 @@ struct Announce {
 struct Due {
     at: Instant,
     latest: Instant,
+    /// Whether it has changed for everyone, and not only for the session.
+    everyone: bool,
     /// Requests with a smaller number were there when the list changed, and may have caused it.
     before: u64,
 }
@@ -65,9 +67,10 @@ impl Announcements {
         Self(List::ALL.map(|_| Announce::new(delay)))
     }
 
-    /// A list has changed. `next_request` is the number that the next request will get.
-    pub(crate) fn changed(&mut self, list: List, now: Instant, next_request: u64) {
-        self.0[list as usize].changed(now, next_request);
+    /// A list has changed, for everyone or for the session alone. `next_request` is the number that the next request
+    /// will get.
+    pub(crate) fn changed(&mut self, list: List, everyone: bool, now: Instant, next_request: u64) {
+        self.0[list as usize].changed(everyone, now, next_request);
     }
 
     /// Request `number` was answered.
@@ -79,9 +82,9 @@ impl Announcements {
         self.0.iter().filter_map(Announce::deadline).min()
     }
 
-    /// Of which list the host is to be told now, one by one.
-    pub(crate) fn poll(&mut self, now: Instant) -> Option<List> {
-        List::ALL.into_iter().find(|list| self.0[*list as usize].poll(now))
+    /// Of which list the host is to be told now, one by one, and whether it has changed for everyone.
+    pub(crate) fn poll(&mut self, now: Instant) -> Option<(List, bool)> {
+        List::ALL.into_iter().find_map(|list| Some((list, self.0[list as usize].poll(now)?)))
     }
 }
 
@@ -91,10 +94,11 @@ impl Announce {
     }
 
     /// The list has changed. `next_request` is the number that the next request will get.
-    fn changed(&mut self, now: Instant, next_request: u64) {
+    fn changed(&mut self, everyone: bool, now: Instant, next_request: u64) {
         let latest = self.due.as_ref().map_or(now + LONGEST.max(self.delay), |due| due.latest);
         let at = (now + self.delay).min(latest);
-        self.due = Some(Due { at, latest, before: next_request });
+        let everyone = everyone || self.due.as_ref().is_some_and(|due| due.everyone);
+        self.due = Some(Due { at, latest, everyone, before: next_request });
     }
 
     /// Request `number` was answered.
@@ -108,9 +112,9 @@ impl Announce {
         self.due.as_ref().map(|due| due.at)
     }
 
-    /// Whether the host is to be told now.
-    fn poll(&mut self, now: Instant) -> bool {
-        self.due.take_if(|due| due.at <= now).is_some()
+    /// Whether the list has changed for everyone, when the host is to be told now.
+    fn poll(&mut self, now: Instant) -> Option<bool> {
+        self.due.take_if(|due| due.at <= now).map(|due| due.everyone)
     }
 }
 
@@ -134,12 +138,12 @@ mod tests {
         for (at, step) in steps {
             let now = start + Duration::from_millis(*at);
             match step {
-                Changed => announce.changed(now, 10),
+                Changed => announce.changed(false, now, 10),
                 Answered(number) => announce.answered(now, *number),
-                Quiet => assert!(!announce.poll(now), "at {at} ms"),
+                Quiet => assert_eq!(announce.poll(now), None, "at {at} ms"),
                 Told => {
                     assert_eq!(announce.deadline(), Some(now), "at {at} ms");
-                    assert!(announce.poll(now));
+                    assert_eq!(announce.poll(now), Some(false));
                     assert_eq!(announce.deadline(), None);
                 }
             }
@@ -155,6 +159,16 @@ mod tests {
     fn a_change_is_told_after_the_delay_and_once() {
         check(&[(0, Changed), (9, Quiet), (10, Told), (11, Quiet), (500, Quiet)]);
         check(&[(0, Changed), (5, Changed), (14, Quiet), (15, Told), (20, Changed), (30, Told)]);
+    }
+
+    #[test]
+    fn what_has_changed_for_everyone_is_told_to_everyone() {
+        let start = Instant::now();
+        let mut announce = Announce::new(Duration::ZERO);
+        for changes in [&[true][..], &[true, false], &[false, true]] {
+            changes.iter().for_each(|everyone| announce.changed(*everyone, start, 10));
+            assert_eq!(announce.poll(start), Some(true));
+        }
     }
 
     #[test]

@@ -116,7 +116,10 @@ impl Session {
             // notification for the same purpose.
             method::CANCELLED => match notification.params.member("requestId").and_then(RequestId::from_raw) {
                 Some(id) => match self.pending.cancel(&id) {
-                    Some(ticket) => Inbound::Cancel(ticket),
+                    Some(ticket) => {
+                        self.stop_listening(ticket.number);
+                        Inbound::Cancel(ticket)
+                    }
                     None => Inbound::Ignored("cancels nothing that is running"),
                 },
                 None => Inbound::Ignored("cancels without a request id"),

@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use protomcp_types::{
     Body, CallTool, Complete, Discover, ErrorObject, GetPrompt, Implementation, Level, ListPrompts,
-    ListResourceTemplates, ListResources, ListTools, Message, Method, Params, ReadResource, Request, RequestMeta,
-    Response, ServerCapabilities,
+    ListResourceTemplates, ListResources, ListTools, Listen, Message, Method, Params, ReadResource, Request,
+    RequestMeta, Response, ServerCapabilities,
 };
 
 use crate::request::ServerRequest;
@@ -32,13 +32,17 @@ impl Session {
     }
 
     pub(super) fn is_of_stateless(method: &str, meta: &RequestMeta) -> bool {
-        // This one has never been in any other.
-        meta.is_stateless() || method == Discover::NAME
+        // These have never been in any other.
+        meta.is_stateless() || [Discover::NAME, Listen::NAME].contains(&method)
     }
 
     pub(super) fn stateless(&mut self, Request { id, method, params }: Request, meta: &RequestMeta) -> Inbound {
         let answer = match self.call_stateless(&method, params, meta) {
             Ok(Answer::Discovered(result)) => Ok(result),
+            Ok(Answer::Listen(params)) => match self.listen(id, params) {
+                Ok((ticket, acknowledged)) => return Inbound::Listen(ticket, acknowledged),
+                Err((id, error)) => return Inbound::Reply(Message::error(Some(id), error)),
+            },
             Ok(Answer::Call(call)) => {
                 let (request, client, stateless) = *call;
                 return match self.pending.open(id, OnSuccess::Nothing, Era::Stateless) {
@@ -69,6 +73,9 @@ impl Session {
                 self.identity(),
             )));
         }
+        if method == Listen::NAME {
+            return Ok(Answer::Listen(params));
+        }
         if !is_offered(method, &self.info.capabilities) {
             return Err(ErrorObject::method_not_found(method));
         }
@@ -88,6 +95,8 @@ impl Session {
 enum Answer {
     /// The answer is there already.
     Discovered(Body),
+    /// It goes on until somebody ends it.
+    Listen(Params),
     /// The service answers.
     Call(Box<(ServerRequest, Client, Stateless)>),
 }

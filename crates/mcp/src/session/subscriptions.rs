@@ -1,4 +1,4 @@
-//! Which resources a host wants to hear of, and which changes it has not heard of yet.
+//! Which resources a host wants to hear of, in its session or in requests that listen, and which changes it has not heard of yet.
 //!
 //! However often a resource changes, at most one notice about it is on its way: a host that does not read makes nothing
 //! grow. A change that comes while a notice is on its way is told afterwards, since the host may have read the
@@ -14,11 +14,36 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The subscriptions of one session; shared with whoever reports changes, so that what nobody wants costs a look.
+use smallvec::SmallVec;
+
+/// The subscriptions of one connection; shared with whoever reports changes, so that what nobody wants costs a look.
 #[derive(Debug)]
 pub(crate) struct Subscriptions {
     max: usize,
-    open: Mutex<HashMap<Arc<str>, Update>>,
+    open: Mutex<Open>,
+}
+
+#[derive(Debug, Default)]
+struct Open {
+    by_uri: HashMap<Arc<str>, Interest>,
+    /// How many there are, counting a resource once for each that wants it.
+    count: usize,
+}
+
+/// Who wants to hear of a resource.
+#[derive(Debug)]
+struct Interest {
+    update: Update,
+    wanted: Wanted,
+}
+
+/// Who is to be told.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Wanted {
+    /// The session, which has subscribed.
+    pub(crate) session: bool,
+    /// Requests that listen, by ticket number.
+    pub(crate) listeners: SmallVec<[u64; 1]>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -41,35 +66,69 @@ impl Subscriptions {
     /// Whether there is room for this one, or it is there already.
     pub(crate) fn has_room(&self, uri: &str) -> bool {
         let open = self.open();
-        open.len() < self.max || open.contains_key(uri)
+        open.count < self.max || open.has_session(uri)
     }
 
-    /// Whether there was room.
+    /// The session wants to hear of a resource. Whether there was room.
     pub(crate) fn subscribe(&self, uri: &str) -> bool {
         let mut open = self.open();
-        if open.contains_key(uri) {
-            return true;
-        }
-        let room = open.len() < self.max;
-        if room {
-            open.insert(uri.into(), Update::Quiet);
+        let room = open.count < self.max || open.has_session(uri);
+        if room && !std::mem::replace(&mut open.interest(uri).wanted.session, true) {
+            open.count += 1;
         }
         room
     }
 
     pub(crate) fn unsubscribe(&self, uri: &str) {
-        self.open().remove(uri);
+        let mut open = self.open();
+        let Some(interest) = open.by_uri.get_mut(uri) else { return };
+        let had = std::mem::take(&mut interest.wanted.session);
+        if !interest.is_wanted() {
+            open.by_uri.remove(uri);
+        }
+        open.count -= usize::from(had);
     }
 
+    /// A request listens to these resources. Whether there was room for all of them.
+    pub(crate) fn listen(&self, listener: u64, uris: &[String]) -> bool {
+        let mut open = self.open();
+        if open.count + uris.len() > self.max {
+            return false;
+        }
+        for uri in uris {
+            let listeners = &mut open.interest(uri).wanted.listeners;
+            if !listeners.contains(&listener) {
+                listeners.push(listener);
+                open.count += 1;
+            }
+        }
+        true
+    }
+
+    /// A request does not listen any more.
+    pub(crate) fn forget(&self, listener: u64) {
+        let mut open = self.open();
+        let mut gone = 0;
+        open.by_uri.retain(|_, interest| {
+            let listeners = &mut interest.wanted.listeners;
+            let before = listeners.len();
+            listeners.retain(|number| *number != listener);
+            gone += before - listeners.len();
+            interest.is_wanted()
+        });
+        open.count -= gone;
+    }
+
+    /// Whether the session has subscribed to this one.
     pub(crate) fn contains(&self, uri: &str) -> bool {
-        self.open().contains_key(uri)
+        self.open().has_session(uri)
     }
 
     /// A resource has changed. Returns its URI if a notice is to be queued.
     pub(crate) fn changed(&self, uri: &str) -> Option<Arc<str>> {
         let mut open = self.open();
-        let known = open.get_key_value(uri)?.0.clone();
-        let update = open.get_mut(uri)?;
+        let known = open.by_uri.get_key_value(uri)?.0.clone();
+        let update = &mut open.by_uri.get_mut(uri)?.update;
         match update {
             Update::Quiet => {
                 *update = Update::Queued;
@@ -81,17 +140,18 @@ impl Subscriptions {
         None
     }
 
-    /// A queued notice is about to be sent. Not any more, when the host has lost interest.
-    pub(crate) fn sending(&self, uri: &str) -> bool {
+    /// A queued notice is about to be sent to these. `None`: everybody has lost interest.
+    pub(crate) fn sending(&self, uri: &str) -> Option<Wanted> {
         let mut open = self.open();
-        let update = open.get_mut(uri).filter(|update| **update == Update::Queued);
-        update.map(|update| *update = Update::Sent).is_some()
+        let interest = open.by_uri.get_mut(uri).filter(|interest| interest.update == Update::Queued)?;
+        interest.update = Update::Sent;
+        Some(interest.wanted.clone())
     }
 
     /// A notice was written. Whether the next one is to be queued.
     pub(crate) fn flushed(&self, uri: &str) -> bool {
         let mut open = self.open();
-        let Some(update) = open.get_mut(uri) else { return false };
+        let Some(Interest { update, .. }) = open.by_uri.get_mut(uri) else { return false };
         let (next, again) = match *update {
             Update::Sent => (Update::Quiet, false),
             Update::Stale => (Update::Queued, true),
@@ -101,8 +161,25 @@ impl Subscriptions {
         again
     }
 
-    fn open(&self) -> MutexGuard<'_, HashMap<Arc<str>, Update>> {
+    fn open(&self) -> MutexGuard<'_, Open> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Open {
+    fn has_session(&self, uri: &str) -> bool {
+        self.by_uri.get(uri).is_some_and(|interest| interest.wanted.session)
+    }
+
+    fn interest(&mut self, uri: &str) -> &mut Interest {
+        let new = || Interest { update: Update::Quiet, wanted: Wanted::default() };
+        self.by_uri.entry(uri.into()).or_insert_with(new)
+    }
+}
+
+impl Interest {
+    fn is_wanted(&self) -> bool {
+        self.wanted.session || !self.wanted.listeners.is_empty()
     }
 }
 
@@ -119,16 +196,16 @@ mod tests {
         assert!(wanted.subscribe("a"));
         assert!(wanted.changed("a").is_some());
         assert!(wanted.changed("a").is_none());
-        assert!(wanted.sending("a"));
-        assert!(!wanted.sending("a"));
+        assert!(wanted.sending("a").is_some());
+        assert!(wanted.sending("a").is_none());
         assert!(wanted.changed("a").is_none());
         assert!(wanted.changed("a").is_none());
         assert!(wanted.flushed("a"), "it changed after the notice was sent");
-        assert!(wanted.sending("a"));
+        assert!(wanted.sending("a").is_some());
         assert!(!wanted.flushed("a"));
         assert!(wanted.changed("a").is_some());
         wanted.unsubscribe("a");
-        assert!(!wanted.sending("a") && !wanted.flushed("a") && !wanted.contains("a"));
+        assert!(wanted.sending("a").is_none() && !wanted.flushed("a") && !wanted.contains("a"));
     }
 
     #[test]
@@ -138,6 +215,31 @@ mod tests {
         assert!(!wanted.has_room("c") && !wanted.subscribe("c") && wanted.has_room("b"));
         wanted.unsubscribe("a");
         assert!(wanted.subscribe("c"));
+    }
+
+    #[test]
+    fn a_notice_is_for_all_that_want_it() {
+        let subscriptions = Subscriptions::new(4);
+        let uris = ["a".to_owned(), "b".to_owned(), "a".to_owned()];
+        assert!(subscriptions.listen(7, &uris) && subscriptions.subscribe("a"));
+        assert!(!subscriptions.listen(8, &uris), "there is room for one more only");
+        assert!(subscriptions.listen(8, &uris[..1]) && !subscriptions.has_room("c"));
+        assert!(!subscriptions.contains("b"), "the session has not asked for it");
+        let told = |uri| {
+            subscriptions.changed(uri)?;
+            let wanted = subscriptions.sending(uri);
+            subscriptions.flushed(uri);
+            wanted.map(|wanted| (wanted.session, wanted.listeners.to_vec()))
+        };
+        assert_eq!(told("a"), Some((true, vec![7, 8])));
+        assert_eq!(told("b"), Some((false, vec![7])));
+        subscriptions.forget(7);
+        assert_eq!((told("a"), told("b")), (Some((true, vec![8])), None));
+        subscriptions.unsubscribe("a");
+        assert_eq!(told("a"), Some((false, vec![8])));
+        subscriptions.forget(8);
+        assert_eq!(told("a"), None);
+        assert!(subscriptions.listen(9, &["a", "b", "c", "d"].map(String::from)), "all room is back");
     }
 
     #[derive(Debug, Clone, Copy)]
@@ -167,7 +269,7 @@ mod tests {
                     }
                     Step::Send if queued > 0 => {
                         queued -= 1;
-                        prop_assert!(wanted.sending("a"));
+                        prop_assert!(wanted.sending("a").is_some());
                         told = version;
                         sent += 1;
                     }

@@ -12,6 +12,7 @@ mod eras;
 mod handler;
 mod initialize;
 mod limits;
+mod listen;
 #[cfg(feature = "tracing-layer")]
 mod log_layer;
 mod logging;

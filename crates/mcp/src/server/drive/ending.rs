@@ -13,7 +13,7 @@
 
 use std::time::Instant;
 
-use protomcp_types::{ErrorObject, Message, Params};
+use protomcp_types::ErrorObject;
 
 use crate::context::Context;
 use crate::server::ServeError;
@@ -42,13 +42,17 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
             Ending::Open | Ending::Over => None,
             Ending::Draining { until } | Ending::Leaving { until } | Ending::Flushing { until, .. } => Some(until),
         };
-        [ending, self.announcements.deadline()].into_iter().flatten().min()
+        // A host that has not read of one change is not told of the next.
+        let announcements = self.announcements.deadline().filter(|_| !self.unsent_changes);
+        [ending, announcements].into_iter().flatten().min()
     }
 
     pub(super) fn time(&mut self) -> Result<(), ServeError> {
         let now = now();
-        while let Some(list) = self.announcements.poll(now) {
-            self.send(Message::notification(list.changed(), Params::Absent), None)?;
+        if !self.unsent_changes {
+            while let Some((list, everyone)) = self.announcements.poll(now) {
+                self.list_changed(list, everyone)?;
+            }
         }
         match self.ending {
             Ending::Draining { until } if until <= now => self.leave(now),
@@ -94,12 +98,24 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
 
     /// No host is left without an answer.
     fn answer_for_the_rest(&mut self) -> Result<(), TransportError> {
+        self.end_listening()?;
         let tickets: Vec<_> = self.session.tickets().collect();
         for ticket in tickets {
             let reply = self.session.reply(&ticket, Err(shutting_down()));
             self.answer(&ticket, reply)?;
         }
         Ok(())
+    }
+
+    /// Nothing more happens: who listens is told so, and then only writing is left.
+    fn settle(&mut self) {
+        match self.end_listening() {
+            Ok(()) => self.flush_until(now()),
+            Err(error) => {
+                tracing::debug!(session = %self.id, %error, "the end cannot be written");
+                self.ending = Ending::Over;
+            }
+        }
     }
 
     fn flush_until(&mut self, now: Instant) {
@@ -116,13 +132,13 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
                 if self.is_busy() || self.announcements.deadline().is_some() {
                     return false;
                 }
-                self.flush_until(now());
+                self.settle();
             }
             Ending::Leaving { .. } => {
                 if self.is_busy() {
                     return false;
                 }
-                self.flush_until(now());
+                self.settle();
             }
             Ending::Flushing { .. } => {}
         }

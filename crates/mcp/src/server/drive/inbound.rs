@@ -49,6 +49,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
                     self.send_batch(answers)?;
                 }
             }
+            Inbound::Listen(ticket, acknowledged) => return Ok((self.listen(&ticket, acknowledged)?, None)),
             Inbound::Ready => {}
             Inbound::Answer { call, outcome } => self.host_answered(call, outcome),
             // Such as changed roots: who needs them asks for them.

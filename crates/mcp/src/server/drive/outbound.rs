@@ -1,8 +1,6 @@
 //! What the host is told: answers, progress, log messages, changes.
 
-use std::sync::Arc;
-
-use protomcp_types::{Level, Members, Message, Notification, RawJson, RequestId, Response, method};
+use protomcp_types::{Level, Message, Notification, RawJson, RequestId, Response};
 
 use crate::context::Context;
 use crate::outbox::{Event, log_message};
@@ -40,11 +38,8 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
                 }
                 Ok(())
             }
-            Event::Changed(list) => {
-                self.outbox.change_seen(list);
-                if self.session.is_ready() && list.is_announced_by(&self.sessions.info().capabilities) {
-                    self.announcements.changed(list, now(), self.session.next_number());
-                }
+            Event::Changed { list, everyone } => {
+                self.changed(list, everyone);
                 Ok(())
             }
             Event::Ask(question) => self.ask(*question),
@@ -78,16 +73,6 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
             return self.send_batch(answers);
         }
         reply.map_or(Ok(()), |reply| self.send(reply, Some(&ticket.id)))
-    }
-
-    /// A resource has changed; the host has it still to hear.
-    fn updated(&mut self, uri: Arc<str>) -> Result<(), TransportError> {
-        if !self.session.subscriptions().sending(&uri) {
-            return Ok(());
-        }
-        let params = Members::new().with("uri", RawJson::text(&uri));
-        self.unsent_updates.push(uri);
-        self.send(Message::notification(method::RESOURCE_UPDATED, params.into()), None)
     }
 
     /// MCP 2025-11-25, basic/lifecycle and server/utilities/logging: log messages may come before the handshake is
@@ -125,6 +110,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
 
     pub(super) fn flushed(&mut self) -> Result<(), TransportError> {
         self.unsent = 0;
+        self.unsent_changes = false;
         self.unsent_places.clear();
         self.outbox.make_room(std::mem::take(&mut self.unsent_notices));
         for uri in std::mem::take(&mut self.unsent_updates) {

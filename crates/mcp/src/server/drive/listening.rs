@@ -1,0 +1,70 @@
+//! Changes of lists and resources: who is told, in its session or in a request that listens.
+
+use std::sync::Arc;
+
+use protomcp_types::{Members, Message, Params, RawJson, method};
+
+use crate::server::drive::ending::{Ending, shutting_down};
+use crate::server::drive::{Driver, now};
+use crate::service::Service;
+use crate::session::Ticket;
+use crate::session::announce::List;
+use crate::transport::{Sink, TransportError};
+
+impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
+    /// A request wants to be told of changes. Returns the answer if it cannot be.
+    pub(super) fn listen(&mut self, ticket: &Ticket, acknowledged: Message) -> Result<Option<Message>, TransportError> {
+        if self.ending != Ending::Open {
+            return Ok(self.session.reply(ticket, Err(shutting_down())));
+        }
+        // MCP 2026-07-28, basic/utilities/subscriptions: nothing is told before the acknowledgement.
+        self.send(acknowledged, Some(&ticket.id))?;
+        Ok(None)
+    }
+
+    /// A list has changed; whoever wants to know is told in a moment.
+    pub(super) fn changed(&mut self, list: List, everyone: bool) {
+        self.outbox.change_seen(list, everyone);
+        let is_wanted = self.session.is_ready() || everyone && self.session.has_listeners(list);
+        if is_wanted && list.is_announced_by(&self.sessions.info().capabilities) {
+            self.announcements.changed(list, everyone, now(), self.session.next_number());
+        }
+    }
+
+    /// The moment is over.
+    pub(super) fn list_changed(&mut self, list: List, everyone: bool) -> Result<(), TransportError> {
+        if self.session.is_ready() {
+            self.unsent_changes = true;
+            self.send(Message::notification(list.changed(), Params::Absent), None)?;
+        }
+        if everyone {
+            for (id, notice) in self.session.list_notices(list) {
+                self.unsent_changes = true;
+                self.send(notice, Some(&id))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A resource has changed; the host has it still to hear.
+    pub(super) fn updated(&mut self, uri: Arc<str>) -> Result<(), TransportError> {
+        let Some(wanted) = self.session.subscriptions().sending(&uri) else { return Ok(()) };
+        if wanted.session {
+            let params = Members::new().with("uri", RawJson::text(&uri));
+            self.send(Message::notification(method::RESOURCE_UPDATED, params.into()), None)?;
+        }
+        for (id, notice) in self.session.update_notices(&uri, &wanted.listeners) {
+            self.send(notice, Some(&id))?;
+        }
+        self.unsent_updates.push(uri);
+        Ok(())
+    }
+
+    /// Nothing more will be told: the requests that listen are answered.
+    pub(super) fn end_listening(&mut self) -> Result<(), TransportError> {
+        for (id, message) in self.session.end_listening(self.sink.is_shared()) {
+            self.send(message, Some(&id))?;
+        }
+        Ok(())
+    }
+}

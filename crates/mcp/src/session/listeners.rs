@@ -1,0 +1,138 @@
+//! Requests that listen: they are open for as long as a host wants to be told of changes (MCP 2026-07-28,
+//! basic/utilities/subscriptions).
+//!
+//! A listening request is first acknowledged with what it will be told, then told of nothing else, and answered when the
+//! server will tell no more. Whatever it is told carries its id. One that the host cancels is not answered, like every
+//! other request.
+
+use protomcp_types::{
+    Body, ErrorObject, Listen, MAX_SUBSCRIBED_URI, Members, Message, Params, RawJson, RequestId, ServerCapabilities,
+    SubscriptionFilter, meta, method,
+};
+
+use crate::session::Session;
+use crate::session::announce::List;
+use crate::session::pending::{Era, OnSuccess, Ticket};
+
+/// The listening requests of one connection.
+#[derive(Debug, Default)]
+pub(super) struct Listeners(Vec<Listener>);
+
+#[derive(Debug)]
+struct Listener {
+    ticket: Ticket,
+    /// Which lists it hears of.
+    lists: [bool; List::ALL.len()],
+}
+
+impl Session {
+    /// How many requests of one connection may listen at once.
+    pub const MAX_LISTENERS: usize = 64;
+
+    /// Begins to listen. Returns the acknowledgement.
+    pub(super) fn listen(
+        &mut self,
+        id: RequestId,
+        params: Params,
+    ) -> Result<(Ticket, Message), (RequestId, ErrorObject)> {
+        let mut filter = match Listen::try_from(params) {
+            Ok(Listen { notifications }) => notifications,
+            Err(error) => return Err((id, error)),
+        };
+        filter.resource_subscriptions.sort_unstable();
+        filter.resource_subscriptions.dedup();
+        if filter.resource_subscriptions.iter().any(|uri| uri.len() > MAX_SUBSCRIBED_URI) {
+            let why = format!("invalid params: resourceSubscriptions has a URI longer than {MAX_SUBSCRIBED_URI} bytes");
+            return Err((id, ErrorObject::invalid_params(why)));
+        }
+        restrict(&mut filter, &self.info.capabilities);
+        if self.listeners.0.len() >= Self::MAX_LISTENERS {
+            let why = format!("too many subscriptions: at most {} requests may listen", Self::MAX_LISTENERS);
+            return Err((id, ErrorObject::internal(why)));
+        }
+        let ticket =
+            self.pending.open(id, OnSuccess::Nothing, Era::Stateless).map_err(|id| (id, Self::overloaded()))?;
+        if !self.subscriptions.listen(ticket.number, &filter.resource_subscriptions) {
+            self.pending.close(&ticket);
+            return Err((ticket.id, super::too_many_subscriptions()));
+        }
+        let acknowledged = Members::new()
+            .with("_meta", subscription(&ticket.id))
+            .with("notifications", RawJson::of(&filter).expect("a filter has string keys only"));
+        let lists = List::ALL.map(|list| match list {
+            List::Tools => filter.tools_list_changed,
+            List::Resources => filter.resources_list_changed,
+            List::Prompts => filter.prompts_list_changed,
+        });
+        self.listeners.0.push(Listener { ticket: ticket.clone(), lists });
+        Ok((ticket, Message::notification(method::SUBSCRIPTION_ACKNOWLEDGED, acknowledged.into())))
+    }
+
+    /// Whether somebody listens for changes of this list.
+    pub(crate) fn has_listeners(&self, list: List) -> bool {
+        self.listeners.0.iter().any(|listener| listener.lists[list as usize])
+    }
+
+    /// What listening requests are told of a changed list, with their ids.
+    pub(crate) fn list_notices(&self, list: List) -> Vec<(RequestId, Message)> {
+        let told = self.listeners.0.iter().filter(|listener| listener.lists[list as usize]);
+        told.map(|Listener { ticket, .. }| {
+            let params = Members::new().with("_meta", subscription(&ticket.id));
+            (ticket.id.clone(), Message::notification(list.changed(), params.into()))
+        })
+        .collect()
+    }
+
+    /// What these listening requests are told of a changed resource, with their ids.
+    pub(crate) fn update_notices(&self, uri: &str, listeners: &[u64]) -> Vec<(RequestId, Message)> {
+        let told = self.listeners.0.iter().filter(|listener| listeners.contains(&listener.ticket.number));
+        told.map(|Listener { ticket, .. }| {
+            let params = Members::new().with("_meta", subscription(&ticket.id)).with("uri", RawJson::text(uri));
+            (ticket.id.clone(), Message::notification(method::RESOURCE_UPDATED, params.into()))
+        })
+        .collect()
+    }
+
+    /// Tells no more: answers all listening requests. `notified`: and tells the host before, as belongs to connections
+    /// that many requests share (MCP 2026-07-28, basic/utilities/cancellation).
+    pub(crate) fn end_listening(&mut self, notified: bool) -> Vec<(RequestId, Message)> {
+        let mut messages = Vec::new();
+        for Listener { ticket, .. } in std::mem::take(&mut self.listeners.0) {
+            self.subscriptions.forget(ticket.number);
+            if self.pending.close(&ticket).is_none() {
+                continue;
+            }
+            if notified {
+                let params = Members::new().with("requestId", ticket.id.to_raw());
+                messages.push((ticket.id.clone(), Message::notification(method::CANCELLED, params.into())));
+            }
+            let meta = meta::with_member(Some(&subscription(&ticket.id)), meta::SERVER_INFO, self.identity());
+            let result = Body::object().text("resultType", "complete").raw("_meta", &meta).finish();
+            messages.push((ticket.id.clone(), Message::result(ticket.id, result)));
+        }
+        messages
+    }
+
+    /// A request was cancelled or answered; if it listens, it does not any more.
+    pub(super) fn stop_listening(&mut self, number: u64) {
+        if let Some(index) = self.listeners.0.iter().position(|listener| listener.ticket.number == number) {
+            self.listeners.0.swap_remove(index);
+            self.subscriptions.forget(number);
+        }
+    }
+}
+
+/// Leaves only what the server tells at all.
+fn restrict(filter: &mut SubscriptionFilter, capabilities: &ServerCapabilities) {
+    filter.tools_list_changed &= List::Tools.is_announced_by(capabilities);
+    filter.resources_list_changed &= List::Resources.is_announced_by(capabilities);
+    filter.prompts_list_changed &= List::Prompts.is_announced_by(capabilities);
+    if !capabilities.resources.is_some_and(|resources| resources.subscribe) {
+        filter.resource_subscriptions.clear();
+    }
+}
+
+/// The `_meta` that says to which listening request something belongs.
+fn subscription(id: &RequestId) -> RawJson {
+    Body::object().raw(meta::SUBSCRIPTION_ID, &id.to_raw()).finish().into_raw()
+}

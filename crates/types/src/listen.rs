@@ -1,0 +1,69 @@
+//! Asking to be told of changes, without a session (MCP 2026-07-28, basic/utilities/subscriptions).
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::ErrorObject;
+use crate::initialize::Empty;
+use crate::method::Method;
+use crate::params::Params;
+
+/// `subscriptions/listen`; since 2026-07-28. It is answered when the server does not tell any more.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Listen {
+    /// Of what the client wants to be told.
+    pub notifications: SubscriptionFilter,
+}
+
+/// Kinds of change: those that a client wants to hear of, or those that a server will tell it.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SubscriptionFilter {
+    /// Whether the list of tools changes.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub tools_list_changed: bool,
+    /// Whether the list of prompts changes.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub prompts_list_changed: bool,
+    /// Whether the list of resources, or of their templates, changes.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub resources_list_changed: bool,
+    /// Whether these resources change, by URI.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub resource_subscriptions: Vec<String>,
+}
+
+impl TryFrom<Params> for Listen {
+    type Error = ErrorObject;
+
+    fn try_from(params: Params) -> Result<Self, ErrorObject> {
+        params.to()
+    }
+}
+
+impl Method for Listen {
+    const NAME: &'static str = "subscriptions/listen";
+    type Params = Self;
+    type Result = Empty;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_filter_says_only_what_is_wanted() {
+        for text in [
+            r#"{"notifications":{}}"#,
+            r#"{"notifications":{"toolsListChanged":true,"resourceSubscriptions":["a"]}}"#,
+            r#"{"notifications":{"promptsListChanged":true,"resourcesListChanged":true}}"#,
+        ] {
+            let listen: Listen = serde_json::from_str(text).unwrap();
+            assert_eq!(serde_json::to_string(&listen).unwrap(), text);
+        }
+        let off = r#"{"notifications":{"toolsListChanged":false,"resourceSubscriptions":[],"later":1}}"#;
+        assert_eq!(serde_json::from_str::<Listen>(off).unwrap(), Listen::default());
+        for bad in ["{}", r#"{"notifications":5}"#, r#"{"notifications":{"toolsListChanged":1}}"#] {
+            assert!(serde_json::from_str::<Listen>(bad).is_err(), "{bad}");
+        }
+    }
+}
