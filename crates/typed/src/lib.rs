@@ -39,25 +39,45 @@
 //! # }).unwrap();
 //! ```
 //!
+//! [`Prompt`], [`Resource`] and [`Template`] are made in the same way; the arguments of prompts and the variables of URI
+//! templates are completed from their types, from the listed resources, or by a function.
+//!
 //! This crate knows nothing of connections and processes: a registry is a [`protomcp_mcp::Handler`], and everything
 //! that serves handlers serves it.
 
+mod argument;
+mod builder;
 mod collection;
+mod completion;
+mod contents;
 mod cursor;
 mod definition;
+mod failure;
+mod function;
 mod json;
+mod prompt;
 mod registry;
+mod resource;
 mod schema;
+mod template;
+mod text;
 mod tool;
 
+pub use argument::{Argument, argument};
+pub use builder::{Builder, Offer, PAGE};
 pub use collection::{Collection, Define};
+pub use completion::{CompletionFn, Filled, IntoCompletion};
+pub use contents::{IntoContents, Wanted};
 pub use definition::DefinitionError;
+pub use function::HandlerFn;
 pub use json::{Json, Verbatim};
-pub use registry::{Builder, Offer, PAGE, Registry};
+pub use prompt::{IntoPromptResult, Prompt, PromptDraft};
+pub use registry::Registry;
+pub use resource::{Resource, ResourceDraft};
 pub use schema::edit::{Edit, property, whole};
 pub use schemars::{self, JsonSchema};
+pub use template::{Template, TemplateDraft};
 pub use tool::error::{ERROR_META, ToolError};
-pub use tool::handler::ToolHandler;
 pub use tool::output::IntoToolResult;
 pub use tool::service::ToolService;
 pub use tool::{Tool, ToolDraft, UnknownKeys};

@@ -3,18 +3,26 @@
 use std::fmt;
 use std::sync::Arc;
 
+use protomcp_mcp::transport::Transport;
 use protomcp_mcp::{
-    Audience, Context, Handler, Limits, Router, Server, ServerInfo, ServerRequest, ServerResult, Service, SessionId,
+    Context, Handler, Router, ServeError, Server, ServerInfo, ServerRequest, ServerResult, Service, SessionId,
     SessionView, Sessions,
 };
-use protomcp_types::{CallTool, CallToolResult, ErrorObject, ListTools, ListToolsResult, ServerCapabilities};
+use protomcp_types::{
+    CallTool, CallToolResult, Complete, CompleteResult, ErrorObject, GetPrompt, GetPromptResult, ListPrompts,
+    ListPromptsResult, ListResourceTemplates, ListResourceTemplatesResult, ListResources, ListResourcesResult,
+    ListTools, ListToolsResult, ReadResource, ReadResourceResult, Reference, Subscribe,
+};
 
-use crate::collection::{Collection, define_all};
-use crate::definition::DefinitionError;
+use crate::builder::Builder;
+use crate::collection::Collection;
+use crate::prompt::Prompt;
+use crate::resource::Resource;
 use crate::schema::nearest::hint;
+use crate::template::{Template, TemplateContent};
 use crate::tool::Tool;
 
-/// The tools of a server. Cloning is cheap, and all clones are one.
+/// The tools, prompts, resources and templates of a server. Cloning is cheap, and all clones are one.
 ///
 /// ```
 /// use protomcp_typed::{Registry, Tool};
@@ -23,7 +31,7 @@ use crate::tool::Tool;
 /// let registry = Registry::builder("greeter", "1.0")
 ///     .tool(Tool::new("greet", "Say hi").handler(async || "Hello!"))
 ///     .build()?;
-/// // `registry.server().serve(transport)` serves a host; meanwhile:
+/// // `registry.serve(transport)` serves a host; meanwhile:
 /// registry.tools().insert(Tool::new("part", "Say goodbye").handler(async || "Goodbye!"))?;
 /// assert_eq!(registry.tools().names(), ["greet", "part"]);
 /// # Ok(())
@@ -32,47 +40,51 @@ use crate::tool::Tool;
 #[derive(Clone)]
 pub struct Registry(Arc<Inner>);
 
-struct Inner {
-    sessions: Sessions,
-    tools: Collection<Tool>,
+pub(crate) struct Inner {
+    pub(crate) sessions: Sessions,
+    pub(crate) tools: Collection<Tool>,
+    pub(crate) prompts: Collection<Prompt>,
+    pub(crate) resources: Collection<Resource>,
+    pub(crate) templates: Collection<Template>,
 }
-
-/// Puts a [`Registry`] together.
-#[derive(Debug)]
-pub struct Builder {
-    info: ServerInfo,
-    limits: Limits,
-    page: usize,
-    tools: Vec<Tool>,
-    later: Vec<Offer>,
-}
-
-/// What a server can offer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Offer {
-    /// Tools.
-    Tools,
-}
-
-/// How many entries a page of a list holds unless said otherwise.
-pub const PAGE: usize = 1000;
 
 impl Registry {
     /// Begins a registry.
     pub fn builder(name: impl Into<String>, version: impl Into<String>) -> Builder {
-        Builder {
-            info: ServerInfo::new(name, version),
-            limits: Limits::default(),
-            page: PAGE,
-            tools: Vec::new(),
-            later: Vec::new(),
-        }
+        Builder::new(name.into(), version.into())
+    }
+
+    pub(crate) fn new(inner: Inner) -> Self {
+        Self(Arc::new(inner))
     }
 
     /// The tools, which can change at any time.
     #[must_use]
     pub fn tools(&self) -> &Collection<Tool> {
         &self.0.tools
+    }
+
+    /// The prompts, which can change at any time.
+    #[must_use]
+    pub fn prompts(&self) -> &Collection<Prompt> {
+        &self.0.prompts
+    }
+
+    /// The resources, which can change at any time. Their names are their URIs.
+    #[must_use]
+    pub fn resources(&self) -> &Collection<Resource> {
+        &self.0.resources
+    }
+
+    /// The resource templates, which can change at any time. Their names are their URI templates.
+    #[must_use]
+    pub fn templates(&self) -> &Collection<Template> {
+        &self.0.templates
+    }
+
+    /// Tells the hosts that have subscribed to a resource that its contents have changed.
+    pub fn resource_updated(&self, uri: &str) {
+        self.0.sessions.resource_updated(uri);
     }
 
     /// The sessions of all servers of this registry.
@@ -86,73 +98,18 @@ impl Registry {
     pub fn server(&self) -> Server<Router<Self>> {
         Server::over(self.0.sessions.clone(), Router::new(self.clone()))
     }
-}
 
-impl Builder {
-    /// Adds a tool.
-    #[must_use]
-    pub fn tool(mut self, tool: Tool) -> Self {
-        self.tools.push(tool);
-        self
-    }
-
-    /// Tells hosts from the start that there will be something, although there is nothing yet.
-    #[must_use]
-    pub fn serve_later(mut self, offer: Offer) -> Self {
-        self.later.push(offer);
-        self
-    }
-
-    /// Sets the title, for people.
-    #[must_use]
-    pub fn title(mut self, title: impl Into<String>) -> Self {
-        self.info = self.info.with_title(title);
-        self
-    }
-
-    /// Sets the instructions, for the model.
-    #[must_use]
-    pub fn instructions(mut self, instructions: impl Into<String>) -> Self {
-        self.info = self.info.with_instructions(instructions);
-        self
-    }
-
-    /// Sets the limits of each session.
-    #[must_use]
-    pub fn limits(mut self, limits: Limits) -> Self {
-        self.limits = limits;
-        self
-    }
-
-    /// Sets how many entries a page of a list holds, at least one. [`PAGE`] unless said otherwise.
-    #[must_use]
-    pub fn page_size(mut self, entries: usize) -> Self {
-        self.page = entries;
-        self
-    }
-
-    /// Checks every definition and compiles every schema.
+    /// Serves one host; see [`Server::serve`].
     ///
     /// # Errors
-    /// The first definition that is wrong.
-    pub fn build(self) -> Result<Registry, DefinitionError> {
-        let tools = define_all(self.tools)?;
-        let mut capabilities = ServerCapabilities::default().with_logging();
-        if !tools.is_empty() || self.later.contains(&Offer::Tools) {
-            capabilities = capabilities.with_tools();
-        }
-        let sessions = Sessions::new(self.info.with_capabilities(capabilities), self.limits);
-        let announce = {
-            let sessions = sessions.clone();
-            Box::new(move || {
-                if sessions.info().capabilities.tools.is_none() {
-                    return Err(DefinitionError::NotServed("tools"));
-                }
-                sessions.tools_changed(Audience::Everyone);
-                Ok(())
-            })
-        };
-        Ok(Registry(Arc::new(Inner { tools: Collection::new(tools, self.page, announce), sessions })))
+    /// As [`Server::serve`].
+    pub async fn serve(&self, transport: impl Transport) -> Result<(), ServeError> {
+        self.server().serve(transport).await
+    }
+
+    fn is_known(&self, uri: &str) -> bool {
+        self.0.resources.contains(uri)
+            || self.0.templates.snapshot().contents().any(|template| template.stands_for(uri))
     }
 }
 
@@ -169,9 +126,7 @@ impl Handler for Registry {
     async fn call_tool(&self, call: CallTool, context: Context) -> Result<CallToolResult, ErrorObject> {
         let tools = self.0.tools.snapshot();
         let Some(tool) = tools.find(&call.name) else {
-            let mut error = ErrorObject::unknown_tool(&call.name);
-            error.message = format!("{}{}", error.message, hint(&call.name, tools.keys())).into();
-            return Err(error);
+            return Err(with_hint(ErrorObject::unknown_tool(&call.name), &call.name, tools.keys()));
         };
         match tool.call(ServerRequest::CallTool(call), context).await? {
             ServerResult::CallTool(result) => Ok(result),
@@ -180,6 +135,72 @@ impl Handler for Registry {
                 Err(ErrorObject::internal("the tool has answered with something else"))
             }
         }
+    }
+
+    async fn list_resources(&self, request: ListResources, _: Context) -> Result<ListResourcesResult, ErrorObject> {
+        let page = self.0.resources.page(request.cursor.as_deref())?;
+        Ok(ListResourcesResult { resources: page.items, next_cursor: page.next, meta: None })
+    }
+
+    async fn list_resource_templates(
+        &self,
+        request: ListResourceTemplates,
+        _: Context,
+    ) -> Result<ListResourceTemplatesResult, ErrorObject> {
+        let page = self.0.templates.page(request.cursor.as_deref())?;
+        Ok(ListResourceTemplatesResult { resource_templates: page.items, next_cursor: page.next, meta: None })
+    }
+
+    async fn read_resource(&self, request: ReadResource, context: Context) -> Result<ReadResourceResult, ErrorObject> {
+        let resources = self.0.resources.snapshot();
+        if let Some(resource) = resources.find(&request.uri) {
+            return resource.read(request.uri, context).await;
+        }
+        let templates = self.0.templates.snapshot();
+        let mut candidates: Vec<_> = templates.contents().filter(|one| one.stands_for(&request.uri)).collect();
+        candidates.sort_by_key(|template| std::cmp::Reverse(template.literal()));
+        match candidates.into_iter().find_map(|template| template.read(&request.uri, &context)) {
+            Some(reading) => reading.await,
+            None => Err(ErrorObject::resource_not_found(&request.uri)),
+        }
+    }
+
+    async fn subscribe(&self, request: Subscribe, _: Context) -> Result<(), ErrorObject> {
+        if self.is_known(&request.uri) { Ok(()) } else { Err(ErrorObject::resource_not_found(&request.uri)) }
+    }
+
+    async fn list_prompts(&self, request: ListPrompts, _: Context) -> Result<ListPromptsResult, ErrorObject> {
+        let page = self.0.prompts.page(request.cursor.as_deref())?;
+        Ok(ListPromptsResult { prompts: page.items, next_cursor: page.next, meta: None })
+    }
+
+    async fn get_prompt(&self, request: GetPrompt, context: Context) -> Result<GetPromptResult, ErrorObject> {
+        let prompts = self.0.prompts.snapshot();
+        match prompts.find(&request.name) {
+            Some(prompt) => prompt.run(&request, context).await,
+            None => Err(with_hint(ErrorObject::unknown_prompt(&request.name), &request.name, prompts.keys())),
+        }
+    }
+
+    async fn complete(&self, request: Complete, context: Context) -> Result<CompleteResult, ErrorObject> {
+        let completion = match &request.reference {
+            Reference::Prompt { name } => {
+                let prompts = self.0.prompts.snapshot();
+                let Some(prompt) = prompts.find(name) else {
+                    return Err(with_hint(ErrorObject::unknown_prompt(name), name, prompts.keys()));
+                };
+                prompt.arguments.complete(request, context, |_| Vec::new()).await?
+            }
+            Reference::Resource { uri } => {
+                let templates = self.0.templates.snapshot();
+                let Some(template) = templates.find(uri) else {
+                    let unknown = ErrorObject::invalid_params(format!("unknown resource template {uri:?}"));
+                    return Err(with_hint(unknown, uri, templates.keys()));
+                };
+                template.arguments.complete(request, context, |name| self.values_of(template, name)).await?
+            }
+        };
+        Ok(completion.into())
     }
 
     fn session_opened(&self, session: &SessionView) {
@@ -191,8 +212,32 @@ impl Handler for Registry {
     }
 }
 
+impl Registry {
+    /// What a variable is in the URIs of listed resources.
+    fn values_of(&self, template: &TemplateContent, variable: &str) -> Vec<String> {
+        let resources = self.0.resources.snapshot();
+        let mut values: Vec<String> = resources
+            .keys()
+            .filter_map(|uri| template.template.captures(uri)?.get(variable).map(std::borrow::Cow::into_owned))
+            .collect();
+        values.sort_unstable();
+        values.dedup();
+        values
+    }
+}
+
+fn with_hint<'a>(mut error: ErrorObject, wrong: &str, names: impl IntoIterator<Item = &'a str>) -> ErrorObject {
+    error.message = format!("{}{}", error.message, hint(wrong, names)).into();
+    error
+}
+
 impl fmt::Debug for Registry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Registry").field("tools", &self.0.tools).finish_non_exhaustive()
+        f.debug_struct("Registry")
+            .field("tools", &self.0.tools)
+            .field("prompts", &self.0.prompts)
+            .field("resources", &self.0.resources)
+            .field("templates", &self.0.templates)
+            .finish_non_exhaustive()
     }
 }

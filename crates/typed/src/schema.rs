@@ -118,7 +118,6 @@ pub(crate) fn close(schema: &mut Value) {
     }
 }
 
-#[cfg(test)]
 /// The values that a schema allows one by one, as text: for completion, and for what can be said in a message.
 pub(crate) fn choices(schema: &Value) -> Vec<String> {
     let text = |value: &Value| match value {

@@ -4,7 +4,6 @@
 //! when the tool is added to a registry, and kept by every call.
 
 pub(crate) mod error;
-pub(crate) mod handler;
 pub(crate) mod output;
 mod schemas;
 pub(crate) mod service;
@@ -19,10 +18,12 @@ use protomcp_types::{RawJson, Tool as Definition, ToolAnnotations, ToolName};
 
 use crate::collection::{Define, Defined};
 use crate::definition::DefinitionError;
+use crate::function::HandlerFn;
 use crate::schema::edit::Edit;
-use crate::tool::handler::{AnyHandler, ToolHandler, erase};
+use crate::schema::{Direction, infer};
+use crate::tool::output::IntoToolResult;
 use crate::tool::schemas::{Finished, Input, Output, Schemas};
-use crate::tool::service::{Core, ToolService};
+use crate::tool::service::{AnyHandler, Core, ToolService, erase};
 
 /// A tool that can be added to a [`crate::Registry`].
 ///
@@ -215,15 +216,19 @@ impl Tool {
 }
 
 impl ToolDraft {
-    /// Gives it a handler; see [`ToolHandler`].
-    pub fn handler<S: 'static, H: ToolHandler<S>>(self, handler: H) -> Tool {
+    /// Gives it a handler; see [`HandlerFn`].
+    pub fn handler<S: 'static, H>(self, handler: H) -> Tool
+    where
+        H: HandlerFn<S, Output: IntoToolResult>,
+    {
         let Self { blank, input, output } = self;
         let output = match output {
             Some(schema) => Output::Given(schema),
             None if input.is_some() => Output::None,
-            None => Output::Inferred(H::output_schema()),
+            None => Output::Inferred(H::Output::output_schema()),
         };
-        let input = input.map_or_else(|| Input::Inferred(H::input_schema()), Input::Given);
+        let inferred = || Input::Inferred(H::HAS_ARGUMENTS.then(|| infer::<H::Arguments>(Direction::In)));
+        let input = input.map_or_else(inferred, Input::Given);
         Tool { definition: blank, handler: erase(handler), schemas: Schemas::new(input, output), layers: Vec::new() }
     }
 }

@@ -9,10 +9,11 @@ use protomcp_mcp::{Context, ServerRequest, ServerResult, Service, SessionId, Ses
 use protomcp_types::{CallTool, CallToolResult, ErrorObject, RawJson};
 use serde_json::Value;
 
+use crate::function::{HandlerFn, Running};
 use crate::schema::WRAPPED;
 use crate::schema::check::Check;
 use crate::tool::error::ToolError;
-use crate::tool::handler::AnyHandler;
+use crate::tool::output::IntoToolResult;
 
 /// The service of one tool, whatever it consists of. Cloning is cheap. Requests other than the calls of its tool do not
 /// reach it.
@@ -133,6 +134,21 @@ impl Core {
         }
         result
     }
+}
+
+/// A handler whose signature is forgotten: reads the arguments and runs.
+pub(crate) type AnyHandler =
+    Box<dyn Fn(Context, &RawJson) -> Result<Running<Result<CallToolResult, ErrorObject>>, String> + Send + Sync>;
+
+pub(crate) fn erase<S: 'static, H>(handler: H) -> AnyHandler
+where
+    H: HandlerFn<S, Output: IntoToolResult>,
+{
+    Box::new(move |context, arguments| {
+        let arguments = arguments.to().map_err(|error| format!("- {error}"))?;
+        let running = handler.call(context, arguments);
+        Ok(Box::pin(async move { running.await.into_tool_result() }))
+    })
 }
 
 fn wrapped(value: &RawJson) -> RawJson {

@@ -47,6 +47,8 @@ impl Host {
         let hello = json!({"protocolVersion": "2025-11-25", "capabilities": capabilities, "clientInfo": {"name": "host", "version": "1"}});
         host.ask("initialize", hello).await.unwrap();
         host.tell("notifications/initialized", json!({})).await;
+        // Answered when the handshake is complete.
+        host.ask("ping", json!({})).await.unwrap();
         host
     }
 

@@ -6,5 +6,7 @@ mod host;
 mod layers;
 mod lists;
 mod outputs;
+mod prompts;
+mod resources;
 mod signatures;
 mod validation;

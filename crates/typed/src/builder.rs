@@ -1,0 +1,170 @@
+//! Puts a registry together, and finds what is wrong with it before a host does.
+
+use protomcp_mcp::{Audience, Limits, ServerInfo, Sessions};
+use protomcp_types::ServerCapabilities;
+
+use crate::collection::{Announce, Collection, define_all};
+use crate::definition::DefinitionError;
+use crate::prompt::Prompt;
+use crate::registry::{Inner, Registry};
+use crate::resource::Resource;
+use crate::template::Template;
+use crate::tool::Tool;
+
+/// Puts a [`Registry`] together.
+#[derive(Debug)]
+pub struct Builder {
+    info: ServerInfo,
+    limits: Limits,
+    page: usize,
+    tools: Vec<Tool>,
+    prompts: Vec<Prompt>,
+    resources: Vec<Resource>,
+    templates: Vec<Template>,
+    later: Vec<Offer>,
+}
+
+/// What a server can offer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Offer {
+    /// Tools.
+    Tools,
+    /// Prompts, and completion of their arguments.
+    Prompts,
+    /// Resources and templates, and completion of their variables.
+    Resources,
+}
+
+/// How many entries a page of a list holds unless said otherwise.
+pub const PAGE: usize = 1000;
+
+impl Builder {
+    pub(crate) fn new(name: String, version: String) -> Self {
+        Self {
+            info: ServerInfo::new(name, version),
+            limits: Limits::default(),
+            page: PAGE,
+            tools: Vec::new(),
+            prompts: Vec::new(),
+            resources: Vec::new(),
+            templates: Vec::new(),
+            later: Vec::new(),
+        }
+    }
+
+    /// Adds a tool.
+    #[must_use]
+    pub fn tool(mut self, tool: Tool) -> Self {
+        self.tools.push(tool);
+        self
+    }
+
+    /// Adds a prompt.
+    #[must_use]
+    pub fn prompt(mut self, prompt: Prompt) -> Self {
+        self.prompts.push(prompt);
+        self
+    }
+
+    /// Adds a resource.
+    #[must_use]
+    pub fn resource(mut self, resource: Resource) -> Self {
+        self.resources.push(resource);
+        self
+    }
+
+    /// Adds a resource template.
+    #[must_use]
+    pub fn template(mut self, template: Template) -> Self {
+        self.templates.push(template);
+        self
+    }
+
+    /// Tells hosts from the start that there will be something, although there is nothing yet. What is there at the
+    /// start is told anyway, and what is not cannot be added later otherwise.
+    #[must_use]
+    pub fn serve_later(mut self, offer: Offer) -> Self {
+        self.later.push(offer);
+        self
+    }
+
+    /// Sets the title, for people.
+    #[must_use]
+    pub fn title(mut self, title: impl Into<String>) -> Self {
+        self.info = self.info.with_title(title);
+        self
+    }
+
+    /// Sets the instructions, for the model.
+    #[must_use]
+    pub fn instructions(mut self, instructions: impl Into<String>) -> Self {
+        self.info = self.info.with_instructions(instructions);
+        self
+    }
+
+    /// Sets the limits of each session.
+    #[must_use]
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Sets how many entries a page of a list holds, at least one. [`PAGE`] unless said otherwise.
+    #[must_use]
+    pub fn page_size(mut self, entries: usize) -> Self {
+        self.page = entries;
+        self
+    }
+
+    /// Checks every definition and compiles every schema.
+    ///
+    /// # Errors
+    /// The first definition that is wrong.
+    pub fn build(self) -> Result<Registry, DefinitionError> {
+        let tools = define_all(self.tools)?;
+        let prompts = define_all(self.prompts)?;
+        let resources = define_all(self.resources)?;
+        let templates = define_all(self.templates)?;
+        let later = |offer| self.later.contains(&offer);
+        let mut capabilities = ServerCapabilities::default().with_logging();
+        if !tools.is_empty() || later(Offer::Tools) {
+            capabilities = capabilities.with_tools();
+        }
+        if !prompts.is_empty() || later(Offer::Prompts) {
+            capabilities = capabilities.with_prompts().with_completions();
+        }
+        if !resources.is_empty() || !templates.is_empty() || later(Offer::Resources) {
+            capabilities = capabilities.with_resources(true, true).with_completions();
+        }
+        let sessions = Sessions::new(self.info.with_capabilities(capabilities), self.limits);
+        let announce = |offer| announce(sessions.clone(), offer);
+        Ok(Registry::new(Inner {
+            tools: Collection::new(tools, self.page, announce(Offer::Tools)),
+            prompts: Collection::new(prompts, self.page, announce(Offer::Prompts)),
+            resources: Collection::new(resources, self.page, announce(Offer::Resources)),
+            templates: Collection::new(templates, self.page, announce(Offer::Resources)),
+            sessions,
+        }))
+    }
+}
+
+/// Tells all hosts that a list has changed, unless they were told that there is no such list.
+fn announce(sessions: Sessions, offer: Offer) -> Announce {
+    Box::new(move || {
+        let capabilities = &sessions.info().capabilities;
+        let (offered, what) = match offer {
+            Offer::Tools => (capabilities.tools, "tools"),
+            Offer::Prompts => (capabilities.prompts, "prompts"),
+            Offer::Resources => (capabilities.resources, "resources"),
+        };
+        if offered.is_none() {
+            return Err(DefinitionError::NotServed(what));
+        }
+        match offer {
+            Offer::Tools => sessions.tools_changed(Audience::Everyone),
+            Offer::Prompts => sessions.prompts_changed(Audience::Everyone),
+            Offer::Resources => sessions.resources_changed(Audience::Everyone),
+        }
+        Ok(())
+    })
+}

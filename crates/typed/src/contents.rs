@@ -1,0 +1,106 @@
+//! What reading a resource can come to.
+
+use std::fmt;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use bytes::Bytes;
+use protomcp_types::{ErrorObject, ReadResourceResult, ResourceContents};
+use serde::Serialize;
+
+use crate::failure;
+use crate::json::Json;
+
+/// Which resource was asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wanted {
+    /// As the host wrote it.
+    pub uri: String,
+    /// What its definition says about its type.
+    pub mime_type: Option<String>,
+}
+
+/// What becomes the contents of a resource: text, bytes, [`Json`], contents made by hand, nothing (there is no such
+/// resource), or a `Result` of one of them. An error fails the request.
+pub trait IntoContents {
+    /// The answer.
+    ///
+    /// # Errors
+    /// When there is none.
+    fn into_contents(self, wanted: &Wanted) -> Result<ReadResourceResult, ErrorObject>;
+}
+
+impl IntoContents for ReadResourceResult {
+    fn into_contents(self, _: &Wanted) -> Result<ReadResourceResult, ErrorObject> {
+        Ok(self)
+    }
+}
+
+impl IntoContents for Vec<ResourceContents> {
+    fn into_contents(self, _: &Wanted) -> Result<ReadResourceResult, ErrorObject> {
+        Ok(ReadResourceResult::of(self))
+    }
+}
+
+impl IntoContents for ResourceContents {
+    fn into_contents(self, _: &Wanted) -> Result<ReadResourceResult, ErrorObject> {
+        Ok(ReadResourceResult::of([self]))
+    }
+}
+
+impl IntoContents for String {
+    fn into_contents(self, wanted: &Wanted) -> Result<ReadResourceResult, ErrorObject> {
+        let mut contents = ResourceContents::text(wanted.uri.as_str(), self);
+        contents.mime_type = wanted.mime_type.clone();
+        contents.into_contents(wanted)
+    }
+}
+
+impl IntoContents for &'static str {
+    fn into_contents(self, wanted: &Wanted) -> Result<ReadResourceResult, ErrorObject> {
+        self.to_owned().into_contents(wanted)
+    }
+}
+
+impl IntoContents for &[u8] {
+    fn into_contents(self, wanted: &Wanted) -> Result<ReadResourceResult, ErrorObject> {
+        let mut contents = ResourceContents::blob(wanted.uri.as_str(), STANDARD.encode(self));
+        contents.mime_type = wanted.mime_type.clone();
+        contents.into_contents(wanted)
+    }
+}
+
+impl IntoContents for Vec<u8> {
+    fn into_contents(self, wanted: &Wanted) -> Result<ReadResourceResult, ErrorObject> {
+        self.as_slice().into_contents(wanted)
+    }
+}
+
+impl IntoContents for Bytes {
+    fn into_contents(self, wanted: &Wanted) -> Result<ReadResourceResult, ErrorObject> {
+        self.as_ref().into_contents(wanted)
+    }
+}
+
+impl<T: Serialize> IntoContents for Json<T> {
+    fn into_contents(self, wanted: &Wanted) -> Result<ReadResourceResult, ErrorObject> {
+        let contents = ResourceContents::text(wanted.uri.as_str(), self.to_raw()?.as_str());
+        let mime_type = wanted.mime_type.as_deref().unwrap_or("application/json");
+        contents.with_mime_type(mime_type).into_contents(wanted)
+    }
+}
+
+impl<T: IntoContents> IntoContents for Option<T> {
+    fn into_contents(self, wanted: &Wanted) -> Result<ReadResourceResult, ErrorObject> {
+        match self {
+            Some(contents) => contents.into_contents(wanted),
+            None => Err(ErrorObject::resource_not_found(&wanted.uri)),
+        }
+    }
+}
+
+impl<T: IntoContents, E: fmt::Display + 'static> IntoContents for Result<T, E> {
+    fn into_contents(self, wanted: &Wanted) -> Result<ReadResourceResult, ErrorObject> {
+        self.map_err(failure::of_request)?.into_contents(wanted)
+    }
+}

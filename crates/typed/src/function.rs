@@ -1,0 +1,147 @@
+//! Plain functions as handlers of tools, prompts and resources.
+//!
+//! A handler takes its arguments, or the context of the call, or both in the order context, arguments, or nothing. Which
+//! of these it is follows from its signature: the type parameter of [`HandlerFn`] only tells them apart, and is never
+//! written down.
+
+use std::borrow::Cow;
+use std::future::Future;
+use std::pin::Pin;
+
+use protomcp_mcp::Context;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::de::{DeserializeOwned, IgnoredAny};
+use serde::{Deserialize, Deserializer};
+
+/// A function that can be a handler. Implemented for asynchronous functions and closures; there is no need to implement
+/// it.
+///
+/// A closure that returns `async move { … }` has to clone what it has captured, since many calls run at once:
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use protomcp_typed::Tool;
+/// # struct Database;
+/// # impl Database { async fn size(&self) -> u64 { 3 } }
+/// let database = Arc::new(Database);
+/// let tool = Tool::new("size", "How many rows there are").handler(move || {
+///     let database = Arc::clone(&database);
+///     async move { database.size().await }
+/// });
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "this is no handler",
+    note = "a handler is an async function of nothing, arguments, a `Context`, or a `Context` and arguments",
+    note = "arguments implement `serde::Deserialize` and `schemars::JsonSchema`; the future is `Send`"
+)]
+pub trait HandlerFn<Signature>: Send + Sync + 'static {
+    /// What it reads.
+    type Arguments: DeserializeOwned + JsonSchema + 'static;
+
+    /// What it returns.
+    type Output;
+
+    /// The function at work.
+    type Future: Future<Output = Self::Output> + Send + 'static;
+
+    /// Whether it has arguments at all.
+    #[doc(hidden)]
+    const HAS_ARGUMENTS: bool;
+
+    /// Starts it.
+    #[doc(hidden)]
+    fn call(&self, context: Context, arguments: Self::Arguments) -> Self::Future;
+}
+
+/// The signature of a handler, for telling functions apart.
+#[derive(Debug)]
+pub struct Takes<T>(T);
+
+/// A context and nothing else.
+#[derive(Debug)]
+pub struct ContextOnly;
+
+/// The arguments of a handler without any.
+#[derive(Debug)]
+pub struct NoArguments;
+
+impl<'de> Deserialize<'de> for NoArguments {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        IgnoredAny::deserialize(deserializer).map(|_| Self)
+    }
+}
+
+impl JsonSchema for NoArguments {
+    fn schema_name() -> Cow<'static, str> {
+        "NoArguments".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        true.into()
+    }
+}
+
+impl<F, Fut> HandlerFn<Takes<()>> for F
+where
+    F: Fn() -> Fut + Send + Sync + 'static,
+    Fut: Future + Send + 'static,
+{
+    type Arguments = NoArguments;
+    type Output = Fut::Output;
+    type Future = Fut;
+    const HAS_ARGUMENTS: bool = false;
+
+    fn call(&self, _: Context, _: NoArguments) -> Fut {
+        self()
+    }
+}
+
+impl<F, Fut> HandlerFn<ContextOnly> for F
+where
+    F: Fn(Context) -> Fut + Send + Sync + 'static,
+    Fut: Future + Send + 'static,
+{
+    type Arguments = NoArguments;
+    type Output = Fut::Output;
+    type Future = Fut;
+    const HAS_ARGUMENTS: bool = false;
+
+    fn call(&self, context: Context, _: NoArguments) -> Fut {
+        self(context)
+    }
+}
+
+impl<F, Fut, A> HandlerFn<Takes<(A,)>> for F
+where
+    F: Fn(A) -> Fut + Send + Sync + 'static,
+    Fut: Future + Send + 'static,
+    A: DeserializeOwned + JsonSchema + 'static,
+{
+    type Arguments = A;
+    type Output = Fut::Output;
+    type Future = Fut;
+    const HAS_ARGUMENTS: bool = true;
+
+    fn call(&self, _: Context, arguments: A) -> Fut {
+        self(arguments)
+    }
+}
+
+impl<F, Fut, A> HandlerFn<Takes<(Context, A)>> for F
+where
+    F: Fn(Context, A) -> Fut + Send + Sync + 'static,
+    Fut: Future + Send + 'static,
+    A: DeserializeOwned + JsonSchema + 'static,
+{
+    type Arguments = A;
+    type Output = Fut::Output;
+    type Future = Fut;
+    const HAS_ARGUMENTS: bool = true;
+
+    fn call(&self, context: Context, arguments: A) -> Fut {
+        self(context, arguments)
+    }
+}
+
+/// Something at work whose type is forgotten.
+pub(crate) type Running<T> = Pin<Box<dyn Future<Output = T> + Send>>;

@@ -1,0 +1,160 @@
+//! Resources with a URI of their own: what a server lets a host read.
+
+use std::fmt;
+
+use bytes::Bytes;
+use protomcp_mcp::Context;
+use protomcp_types::{ErrorObject, RawJson, ReadResourceResult, Resource as Definition};
+
+use crate::collection::{Define, Defined};
+use crate::contents::{IntoContents, Wanted};
+use crate::definition::DefinitionError;
+use crate::function::{HandlerFn, Running};
+use crate::text;
+
+/// A resource that can be added to a [`crate::Registry`].
+///
+/// ```
+/// use protomcp_typed::Resource;
+///
+/// let motto = Resource::new("motto://today", "motto").text("Simplicity is prerequisite for reliability.");
+/// let clock = Resource::new("clock://now", "clock")
+///     .handler(async || format!("{:?}", std::time::SystemTime::now()))
+///     .mime_type("text/plain");
+/// ```
+pub struct Resource {
+    definition: Definition,
+    handler: AnyHandler,
+}
+
+/// A resource that cannot be read yet.
+#[derive(Debug)]
+pub struct ResourceDraft(Definition);
+
+type AnyHandler = Box<dyn Fn(Context, Wanted) -> Running<Result<ReadResourceResult, ErrorObject>> + Send + Sync>;
+
+impl Resource {
+    /// Begins a resource.
+    #[expect(clippy::new_ret_no_self, reason = "without contents it is no resource yet")]
+    pub fn new(uri: impl Into<String>, name: impl Into<String>) -> ResourceDraft {
+        ResourceDraft(Definition::new(uri, name))
+    }
+
+    /// Sets the title, for people.
+    #[must_use]
+    pub fn title(mut self, title: impl Into<String>) -> Self {
+        self.definition.title = Some(title.into());
+        self
+    }
+
+    /// Says what it is, for models.
+    #[must_use]
+    pub fn describe(mut self, text: impl Into<String>) -> Self {
+        self.definition.description = Some(text.into());
+        self
+    }
+
+    /// Sets the type, which its contents have unless they say otherwise.
+    #[must_use]
+    pub fn mime_type(mut self, mime_type: impl Into<String>) -> Self {
+        self.definition.mime_type = Some(mime_type.into());
+        self
+    }
+
+    /// Sets the length in bytes.
+    #[must_use]
+    pub fn size(mut self, bytes: u64) -> Self {
+        self.definition.size = Some(bytes);
+        self
+    }
+
+    /// Says for whom it is, how important and how old (MCP 2025-11-25, schema, `Annotations`).
+    #[must_use]
+    pub fn annotations(mut self, annotations: RawJson) -> Self {
+        self.definition.annotations = Some(annotations);
+        self
+    }
+
+    /// Sets the icons, an array (MCP 2025-11-25, schema, `Icon`).
+    #[must_use]
+    pub fn icons(mut self, icons: RawJson) -> Self {
+        self.definition.icons = Some(icons);
+        self
+    }
+
+    /// Sets `_meta`, an object for programs.
+    #[must_use]
+    pub fn meta(mut self, meta: RawJson) -> Self {
+        self.definition.meta = Some(meta);
+        self
+    }
+}
+
+impl ResourceDraft {
+    /// Reads it by calling a function; see [`HandlerFn`]. It has no arguments.
+    pub fn handler<S: 'static, H>(self, handler: H) -> Resource
+    where
+        H: HandlerFn<S, Output: IntoContents>,
+    {
+        let handler: AnyHandler = Box::new(move |context, wanted| {
+            let arguments = text::read(Default::default());
+            let running = arguments.map(|arguments| handler.call(context, arguments));
+            Box::pin(async move {
+                match running {
+                    Ok(running) => running.await.into_contents(&wanted),
+                    Err(why) => Err(ErrorObject::internal(why)),
+                }
+            })
+        });
+        Resource { definition: self.0, handler }
+    }
+
+    /// It is this text, and its size is told.
+    pub fn text(self, text: impl Into<String>) -> Resource {
+        let text = text.into();
+        let size = text.len() as u64;
+        self.handler(move || std::future::ready(text.clone())).size(size)
+    }
+
+    /// It is these bytes, and their number is told.
+    pub fn bytes(self, bytes: impl Into<Bytes>) -> Resource {
+        let bytes = bytes.into();
+        let size = bytes.len() as u64;
+        self.handler(move || std::future::ready(bytes.clone())).size(size)
+    }
+}
+
+/// What answers when the resource is read.
+#[doc(hidden)]
+pub struct ResourceContent {
+    mime_type: Option<String>,
+    handler: AnyHandler,
+}
+
+impl ResourceContent {
+    pub(crate) async fn read(&self, uri: String, context: Context) -> Result<ReadResourceResult, ErrorObject> {
+        (self.handler)(context, Wanted { uri, mime_type: self.mime_type.clone() }).await
+    }
+}
+
+impl Define for Resource {
+    type Content = ResourceContent;
+
+    fn define(self) -> Result<Defined<ResourceContent>, DefinitionError> {
+        let Self { definition, handler } = self;
+        if definition.uri.is_empty() || definition.name.is_empty() {
+            return Err(DefinitionError::NoName);
+        }
+        Ok(Defined {
+            key: definition.uri.as_str().into(),
+            definition: definition.to_raw(),
+            content: ResourceContent { mime_type: definition.mime_type, handler },
+        })
+    }
+}
+
+impl fmt::Debug for Resource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Resource").field("uri", &self.definition.uri).finish_non_exhaustive()
+    }
+}
