@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
-use protomcp_bridge::{ReloadMode, SchemaPolicy, duration};
+use protomcp_bridge::{ArgumentPolicy, ReloadMode, SchemaPolicy, duration};
 
 use crate::exit::Failure;
 
@@ -90,7 +90,7 @@ struct Serve {
     #[arg(long, value_name = "DURATION", value_parser = time)]
     connect_timeout: Option<Duration>,
 
-    /// Calls the tool process gets at once [default: 1 for .py, .ts and .js, 256 otherwise]
+    /// Calls the tool process gets at once [default: what it announces; otherwise 1 for .py, .ts and .js, 256 otherwise]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     max_concurrent_calls: Option<u32>,
 
@@ -101,6 +101,10 @@ struct Serve {
     /// Largest result after reassembly and decompression
     #[arg(long, value_name = "SIZE", default_value = "256M", value_parser = size)]
     max_result: u64,
+
+    /// What happens to arguments that do not fit a tool's input schema
+    #[arg(long, value_name = "WHAT", default_value = "warn")]
+    validate_args: ValidateArgs,
 
     /// When hosts see a tool's output schema, on which strict ones rely
     #[arg(long, value_name = "WHEN", default_value = "proven")]
@@ -131,6 +135,16 @@ enum HotReload {
     Swap,
     /// Running calls fail at once
     Immediate,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum ValidateArgs {
+    /// The tool gets them
+    Off,
+    /// The tool gets them, and the log says once what did not fit
+    Warn,
+    /// The call fails and says what did not fit
+    Reject,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -179,6 +193,7 @@ pub(crate) struct Options {
     pub(crate) max_concurrent_calls: Option<usize>,
     pub(crate) max_frame: usize,
     pub(crate) max_result: u64,
+    pub(crate) arguments: ArgumentPolicy,
     pub(crate) output_schemas: SchemaPolicy,
     pub(crate) runtime: Option<OsString>,
     pub(crate) socket: Option<PathBuf>,
@@ -289,6 +304,11 @@ impl Serve {
             max_concurrent_calls: self.max_concurrent_calls.map(|calls| usize::try_from(calls).unwrap_or(usize::MAX)),
             max_frame: usize::try_from(self.max_frame).unwrap_or(usize::MAX),
             max_result: self.max_result,
+            arguments: match self.validate_args {
+                ValidateArgs::Off => ArgumentPolicy::Off,
+                ValidateArgs::Warn => ArgumentPolicy::Warn,
+                ValidateArgs::Reject => ArgumentPolicy::Reject,
+            },
             output_schemas: match self.output_schema {
                 OutputSchema::Always => SchemaPolicy::Always,
                 OutputSchema::Proven => SchemaPolicy::Proven,

@@ -99,10 +99,10 @@ fn launch(options: Options) -> (Bridge, Starting) {
         file = file.runtime(runtime);
     }
     let mut builder = Bridge::tool_file(&file)
-        .info(ServerInfo::new("protomcp", env!("CARGO_PKG_VERSION")))
         .reload_mode(options.reload)
         .call_timeout(options.call_timeout)
         .drain_timeout(options.drain_timeout)
+        .validate_arguments(options.arguments)
         .output_schemas(options.output_schemas)
         .max_frame(options.max_frame)
         .max_result(options.max_result);

@@ -16,6 +16,7 @@ use tokio::sync::{SetOnce, mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
+use crate::arguments::ArgumentPolicy;
 use crate::backend::Backend;
 use crate::bridge::Bridge;
 use crate::calls::Calls;
@@ -42,6 +43,7 @@ pub struct Builder {
     watch: Option<Watch>,
     mode: ReloadMode,
     schemas: SchemaPolicy,
+    arguments: ArgumentPolicy,
     call_timeout: Duration,
     drain_timeout: Duration,
     concurrency: Option<usize>,
@@ -74,6 +76,7 @@ impl Builder {
             watch: None,
             mode: ReloadMode::default(),
             schemas: SchemaPolicy::default(),
+            arguments: ArgumentPolicy::default(),
             call_timeout: Duration::from_secs(300),
             drain_timeout: Duration::from_secs(5),
             concurrency: None,
@@ -104,6 +107,13 @@ impl Builder {
     #[must_use]
     pub fn output_schemas(mut self, policy: SchemaPolicy) -> Self {
         self.schemas = policy;
+        self
+    }
+
+    /// What happens to arguments that do not fit a tool's input schema. Default [`ArgumentPolicy::Warn`].
+    #[must_use]
+    pub fn validate_arguments(mut self, policy: ArgumentPolicy) -> Self {
+        self.arguments = policy;
         self
     }
 
@@ -236,7 +246,12 @@ impl Builder {
         let backend = Backend {
             info: self.info,
             snapshot: Arc::clone(&snapshot),
-            calls: Arc::new(Calls { gate: Arc::clone(&gate), inputs: sender.clone(), timeout: self.call_timeout }),
+            calls: Arc::new(Calls {
+                gate: Arc::clone(&gate),
+                inputs: sender.clone(),
+                timeout: self.call_timeout,
+                arguments: self.arguments,
+            }),
             tasks: Arc::new(Tasks::new(sessions.clone())),
             started: Arc::clone(&started),
         };

@@ -9,6 +9,7 @@ use protomcp_proto::{CallAnswer, CallToolRequest, CallToolResponse};
 use protomcp_types::{CallTool, CallToolResult, Members, RawJson};
 use tokio::sync::{mpsc, oneshot};
 
+use crate::arguments::ArgumentPolicy;
 use crate::callers::Caller;
 use crate::control;
 use crate::convert::result;
@@ -33,6 +34,7 @@ pub(crate) struct Calls {
     pub(crate) gate: Arc<Gate>,
     pub(crate) inputs: mpsc::Sender<Sent>,
     pub(crate) timeout: Duration,
+    pub(crate) arguments: ArgumentPolicy,
 }
 
 impl Calls {
@@ -49,12 +51,14 @@ impl Calls {
         background: Option<Duration>,
     ) -> Result<CallToolResult, Failure> {
         let (name, session) = (tool.name().as_str(), caller.session());
+        let arguments = call.arguments.unwrap_or(RawJson::EMPTY_OBJECT);
+        tool.input().check(self.arguments, name, &arguments)?;
         let permit = self.gate.enter(caller, name).await?;
         let link = permit.live().link();
         let chain = permit.live().chain();
         let metadata_json =
             self.metadata(call.meta.as_ref(), permit.live()).map(RawJson::into_bytes).unwrap_or_default();
-        let mut arguments_json = call.arguments.unwrap_or(RawJson::EMPTY_OBJECT).into_bytes();
+        let mut arguments_json = arguments.into_bytes();
         if !chain.is_empty() {
             arguments_json = chain.before(link, name, arguments_json, self.timeout).await?;
         }

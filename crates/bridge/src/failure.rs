@@ -45,6 +45,11 @@ pub(crate) enum Failure {
         tool: String,
         why: String,
     },
+    /// The arguments do not fit the tool's input schema, and the bridge is told to refuse that.
+    InvalidArguments {
+        tool: String,
+        why: String,
+    },
     InvalidStructured {
         tool: String,
     },
@@ -84,6 +89,7 @@ impl Failure {
             Self::Overloaded { .. } => "OVERLOADED",
             Self::TooLarge { .. } => "RESULT_TOO_LARGE",
             Self::Unusable { .. } => "INVALID_RESPONSE",
+            Self::InvalidArguments { .. } => "INVALID_ARGUMENTS",
             Self::InvalidStructured { .. } => "INVALID_STRUCTURED_CONTENT",
             Self::BrokenPromise { .. } => "OUTPUT_SCHEMA_MISMATCH",
             Self::Rejected { .. } => "REJECTED",
@@ -106,6 +112,7 @@ impl Failure {
             Self::Unusable { .. } => {
                 "the tool's SDK and pmcp do not understand each other; report it with the text above"
             }
+            Self::InvalidArguments { .. } => "mend the arguments and call again",
             Self::InvalidStructured { .. } => "return an object as structured content",
             Self::BrokenPromise { .. } => "return structured content that fits the tool's output schema every time",
             Self::Rejected { .. } => "change the call as the reason asks",
@@ -128,6 +135,7 @@ impl Failure {
             Self::TimedOut { .. }
             | Self::TooLarge { .. }
             | Self::Unusable { .. }
+            | Self::InvalidArguments { .. }
             | Self::InvalidStructured { .. }
             | Self::Rejected { .. }
             | Self::Middleware { .. }
@@ -161,6 +169,9 @@ impl fmt::Display for Failure {
                 write!(f, "call tool \"{tool}\": the tool process is overloaded, {waiting} calls are waiting")
             }
             Self::TooLarge { tool, why } | Self::Unusable { tool, why } => write!(f, "call tool \"{tool}\": {why}"),
+            Self::InvalidArguments { tool, why } => {
+                write!(f, "the arguments do not fit the input schema of tool \"{tool}\": {why}")
+            }
             Self::InvalidStructured { tool } => {
                 write!(f, "tool \"{tool}\" returned invalid structured content: expected JSON object")
             }

@@ -30,6 +30,7 @@
 //! A program that embeds a bridge calls [`guardian::run_if_requested`] first thing in its `main`; see there for what that
 //! is good for and what is left without it.
 
+mod arguments;
 mod backend;
 mod bridge;
 mod builder;
@@ -60,6 +61,7 @@ mod tool;
 mod tool_file;
 mod watching;
 
+pub use arguments::ArgumentPolicy;
 pub use bridge::Bridge;
 pub use builder::{Builder, Starting};
 pub use core::ReloadMode;

@@ -1,7 +1,10 @@
-//! Whether a value fits a tool's output schema.
+//! Whether a value fits a tool's schema.
 //!
-//! A validator is compiled once per schema, when it is first needed. Schemas that do not compile fit nothing; the tool
-//! then never promises structured results, and the author is told when the tool is registered.
+//! A validator is compiled once per schema, when it is first needed. As an output schema one that does not compile fits
+//! nothing; the tool then never promises structured results, and the author is told when the tool is registered. As an
+//! input schema it says nothing about any value.
+
+mod mismatch;
 
 use std::fmt;
 use std::sync::OnceLock;
@@ -28,6 +31,17 @@ impl Schema {
     pub(crate) fn fits(&self, value: &RawJson) -> bool {
         let Ok(value) = value.to::<Value>() else { return false };
         self.validator().is_some_and(|validator| validator.is_valid(&value))
+    }
+
+    /// What is wrong with `value`; `None` when nothing is, as far as can be told.
+    pub(crate) fn mismatch(&self, value: &RawJson) -> Option<String> {
+        let validator = self.validator()?;
+        let value = value.to::<Value>().ok()?;
+        // Valid values are the rule, and finding that out is cheaper than looking for faults.
+        if validator.is_valid(&value) {
+            return None;
+        }
+        mismatch::mismatch(validator, &self.text.to::<Value>().ok()?, &value)
     }
 
     fn validator(&self) -> Option<&jsonschema::Validator> {

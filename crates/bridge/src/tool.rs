@@ -13,6 +13,7 @@ use protomcp_types::{Body, RawJson, ToolName};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use crate::arguments::Input;
 use crate::schema::Schema;
 
 /// When a tool's output schema is shown to hosts. Strict hosts refuse results without the structured content that a
@@ -45,7 +46,7 @@ pub(crate) struct Tool {
 struct Parts {
     title: String,
     description: String,
-    input: RawJson,
+    input: Input,
     hints: Option<RawJson>,
     icons: Option<RawJson>,
     tasks: bool,
@@ -110,7 +111,7 @@ impl Tool {
         let parts = Parts {
             title: wire.title.clone(),
             description: wire.description.clone(),
-            input,
+            input: Input::new(input),
             hints: hints(wire),
             icons,
             tasks: wire.task_support,
@@ -131,6 +132,11 @@ impl Tool {
     /// The schema its structured results follow, whether hosts see it or not.
     pub(crate) fn output(&self) -> Option<&Schema> {
         self.output.as_deref()
+    }
+
+    /// What its arguments should look like.
+    pub(crate) fn input(&self) -> &Input {
+        &self.parts.input
     }
 
     /// Whether a host may ask for a task instead of a result.
@@ -170,7 +176,7 @@ impl Parts {
             .text("name", name.as_str())
             .text_if("title", some(&self.title).as_deref())
             .text_if("description", some(&self.description).as_deref())
-            .raw("inputSchema", &self.input)
+            .raw("inputSchema", self.input.text())
             .raw_if("outputSchema", output.map(Schema::text))
             .raw_if("annotations", self.hints.as_ref())
             .raw_if("icons", self.icons.as_ref())

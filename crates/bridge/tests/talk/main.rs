@@ -5,7 +5,9 @@
 #![allow(clippy::unwrap_used, missing_docs)]
 
 mod announced;
+mod arguments;
 mod host;
+mod hostile;
 mod logs;
 mod questions;
 mod stage;

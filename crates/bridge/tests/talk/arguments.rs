@@ -1,0 +1,39 @@
+//! Arguments that do not fit a tool's input schema.
+
+use protomcp_bridge::ArgumentPolicy;
+use serde_json::json;
+
+use crate::stage::Stage;
+use crate::tool::Tool;
+
+#[tokio::test]
+async fn arguments_that_do_not_fit_are_refused_only_if_somebody_asks_for_that() {
+    for (policy, refused) in [(None, false), (Some(ArgumentPolicy::Off), false), (Some(ArgumentPolicy::Reject), true)] {
+        let mut weather = Tool::definition("weather");
+        weather.input_schema_json =
+            r#"{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}"#.into();
+        let (stage, mut tool) = Stage::with(vec![weather], |builder| match policy {
+            Some(policy) => builder.validate_arguments(policy),
+            None => builder,
+        })
+        .await;
+        let mut host = stage.host("{}").await;
+        let id = host.request("tools/call", json!({"name": "weather", "arguments": {"ctiy": "Rome"}})).await;
+        if refused {
+            let answer = host.answer(id).await;
+            let text = r#"the arguments do not fit the input schema of tool "weather": arguments: "city" is required; "ctiy" is unknown and may be meant to be it"#;
+            assert_eq!(answer["result"]["content"][0]["text"], text);
+            assert_eq!(answer["result"]["isError"], true);
+            assert_eq!(answer["result"]["_meta"]["protomcp/error"]["error_code"], "INVALID_ARGUMENTS");
+        } else {
+            let (call, request) = tool.call().await;
+            assert_eq!(request.arguments_json, r#"{"ctiy":"Rome"}"#, "{policy:?}");
+            tool.result(&call, "sunny").await;
+            assert_eq!(host.text(id).await, "sunny");
+        }
+        let id = host.request("tools/call", json!({"name": "weather", "arguments": {"city": "Rome"}})).await;
+        let (call, _) = tool.call().await;
+        tool.result(&call, "sunny").await;
+        assert_eq!(host.text(id).await, "sunny", "{policy:?}");
+    }
+}
