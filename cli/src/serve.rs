@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use protomcp_bridge::{Bridge, Starting, ToolFile, Watch};
+use protomcp_mcp::ServeError;
 use protomcp_mcp::transport::TransportError;
 use protomcp_mcp::transport::stdio::stdio;
-use protomcp_mcp::{ServeError, ServerInfo};
 use tokio::runtime;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 

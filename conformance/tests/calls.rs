@@ -275,7 +275,7 @@ fn a_python_file_gets_one_call_at_a_time_in_order() {
     }
 }
 
-/// Items 51, 52.
+/// Items 51, 52, 53.
 #[test]
 fn progress_comes_back_under_the_hosts_own_token_and_before_the_answer() {
     let mut scene = Scene::open(&[], &["count"]);

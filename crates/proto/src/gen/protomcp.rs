@@ -199,7 +199,8 @@ pub struct CallToolRequest {
     /// Names this call in ProgressNotification. Empty: nobody wants progress.
     #[prost(string, tag = "3")]
     pub progress_token: ::prost::alloc::string::String,
-    /// Extension. The request's `_meta`, a JSON object, without the progress token: trace context, deadline and the like.
+    /// Extension. The request's `_meta`, a JSON object, without the progress token: trace context and the like. A process
+    /// that sent SdkInfo also finds there, under `protomcp/timeoutMs`, after how many milliseconds the bridge gives up.
     #[prost(bytes = "bytes", tag = "100")]
     pub metadata_json: ::prost::bytes::Bytes,
 }
@@ -859,8 +860,8 @@ pub struct BridgeInfo {
     #[prost(string, tag = "2")]
     pub version: ::prost::alloc::string::String,
     /// What it understands beyond the original protocol. Known names: `elicitation`, `metadata`, `raw-with-result`
-    /// (RawHeader.followed_by_result), `list-changed`, `reply-errors` (the error fields of replies). Unknown names are
-    /// ignored.
+    /// (RawHeader.followed_by_result), `list-changed`, `reply-errors` (the error fields of replies), `for-call`
+    /// (Envelope.for_call). Unknown names are ignored.
     #[prost(string, repeated, tag = "3")]
     pub features: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
 }
