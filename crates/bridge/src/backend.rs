@@ -1,18 +1,23 @@
 //! Answers hosts from the tool process: the MCP server's handler.
 
+mod catalog;
+
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use protomcp_link::Progress as LinkProgress;
 use protomcp_mcp::{Context, Handler, ServerInfo, SessionId};
 use protomcp_types::{
-    Amount, CallTool, CallToolResult, CancelTask, CreateTaskResult, ErrorObject, GetTask, GetTaskPayload, ListTasks,
-    ListTasksResult, ListTools, ListToolsResult, Progress, Task,
+    Amount, CallTool, CallToolResult, CancelTask, Complete, CompleteResult, CreateTaskResult, ErrorObject, GetPrompt,
+    GetPromptResult, GetTask, GetTaskPayload, ListPrompts, ListPromptsResult, ListResourceTemplates,
+    ListResourceTemplatesResult, ListResources, ListResourcesResult, ListTasks, ListTasksResult, ListTools,
+    ListToolsResult, Progress, ReadResource, ReadResourceResult, Subscribe, Task, Unsubscribe,
 };
 use tokio::sync::SetOnce;
 
 use crate::callers::Caller;
 use crate::calls::{Calls, Report};
+use crate::catalog::Kind;
 use crate::core::Input;
 use crate::failure::Failure;
 use crate::run::Sent;
@@ -40,7 +45,7 @@ impl Handler for Backend {
         self.started().await?;
         let snapshot = self.snapshot.load();
         let page = snapshot.view(context.session()).page(request.cursor.as_deref())?;
-        Ok(ListToolsResult { tools: page.tools, next_cursor: page.next, meta: None })
+        Ok(ListToolsResult { tools: page.items, next_cursor: page.next, meta: None })
     }
 
     async fn call_tool(&self, call: CallTool, context: Context) -> Result<CallToolResult, ErrorObject> {
@@ -88,6 +93,46 @@ impl Handler for Backend {
 
     async fn cancel_task(&self, request: CancelTask, context: Context) -> Result<Task, ErrorObject> {
         self.tasks.cancel(context.session(), &request.task_id)
+    }
+
+    async fn list_resources(&self, request: ListResources, _: Context) -> Result<ListResourcesResult, ErrorObject> {
+        let page = self.list(Kind::Resources, request.cursor.as_deref()).await?;
+        Ok(ListResourcesResult { resources: page.items, next_cursor: page.next, meta: None })
+    }
+
+    async fn list_resource_templates(
+        &self,
+        request: ListResourceTemplates,
+        _: Context,
+    ) -> Result<ListResourceTemplatesResult, ErrorObject> {
+        let page = self.list(Kind::Templates, request.cursor.as_deref()).await?;
+        Ok(ListResourceTemplatesResult { resource_templates: page.items, next_cursor: page.next, meta: None })
+    }
+
+    async fn read_resource(&self, read: ReadResource, context: Context) -> Result<ReadResourceResult, ErrorObject> {
+        self.read(read, &context).await
+    }
+
+    /// The session keeps the subscription.
+    async fn subscribe(&self, subscribe: Subscribe, _: Context) -> Result<(), ErrorObject> {
+        self.media_type(&subscribe.uri).await.map(|_| ())
+    }
+
+    async fn unsubscribe(&self, _: Unsubscribe, _: Context) -> Result<(), ErrorObject> {
+        Ok(())
+    }
+
+    async fn list_prompts(&self, request: ListPrompts, _: Context) -> Result<ListPromptsResult, ErrorObject> {
+        let page = self.list(Kind::Prompts, request.cursor.as_deref()).await?;
+        Ok(ListPromptsResult { prompts: page.items, next_cursor: page.next, meta: None })
+    }
+
+    async fn get_prompt(&self, get: GetPrompt, context: Context) -> Result<GetPromptResult, ErrorObject> {
+        self.prompt(get, &context).await
+    }
+
+    async fn complete(&self, complete: Complete, context: Context) -> Result<CompleteResult, ErrorObject> {
+        self.completion(complete, &context).await
     }
 
     fn session_closed(&self, session: SessionId) {

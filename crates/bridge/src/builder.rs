@@ -11,6 +11,7 @@ use arc_swap::ArcSwap;
 use protomcp_link::Config;
 use protomcp_mcp::{Limits, Router, Server, ServerInfo, Sessions};
 use protomcp_supervisor::{Command, Guardian, StopPolicy};
+use protomcp_types::ServerCapabilities;
 use protomcp_watch::Watch;
 use tokio::sync::{SetOnce, mpsc, oneshot};
 use tokio::task::JoinSet;
@@ -85,7 +86,7 @@ impl Builder {
             guardian: None,
             link: Config::default(),
             stop: StopPolicy::default(),
-            info: info(),
+            info: ServerInfo::new("protomcp", env!("CARGO_PKG_VERSION")),
         }
     }
 
@@ -192,7 +193,8 @@ impl Builder {
         self
     }
 
-    /// What the bridge tells hosts about itself. Default: `protomcp` and the version of this crate.
+    /// What the bridge tells hosts about itself. Default: `protomcp` and the version of this crate. Its capabilities are
+    /// always those of a bridge.
     #[must_use]
     pub fn info(mut self, info: ServerInfo) -> Self {
         self.info = info;
@@ -242,9 +244,10 @@ impl Builder {
         let started = Arc::new(SetOnce::new());
         let (sender, inputs) = mpsc::channel(INPUTS);
         let limits = Limits { drain_timeout: self.drain_timeout, ..Limits::default() };
-        let sessions = Sessions::new(self.info.clone(), limits);
+        let info = self.info.with_capabilities(capabilities());
+        let sessions = Sessions::new(info.clone(), limits);
         let backend = Backend {
-            info: self.info,
+            info,
             snapshot: Arc::clone(&snapshot),
             calls: Arc::new(Calls {
                 gate: Arc::clone(&gate),
@@ -283,10 +286,9 @@ impl Builder {
 
 /// Everything a tool file may turn out to have: capabilities are told once, and the next reload may bring what they are
 /// for.
-fn info() -> ServerInfo {
-    let info = ServerInfo::new("protomcp", env!("CARGO_PKG_VERSION"));
-    let capabilities = info.capabilities.clone().with_tasks();
-    info.with_capabilities(capabilities)
+fn capabilities() -> ServerCapabilities {
+    let capabilities = ServerCapabilities::default().with_tools().with_tasks().with_resources(true, true);
+    capabilities.with_prompts().with_completions().with_logging()
 }
 
 /// The first start of a tool process, under way.

@@ -8,6 +8,7 @@ use protomcp_proto::{
 use protomcp_toollist::{Batch, Command, Rejected, ToolList};
 use protomcp_types::ToolName;
 
+use crate::catalog::Kind;
 use crate::questions::Asked;
 use crate::sdk::{self, Sdk};
 
@@ -41,11 +42,22 @@ fn names(names: Vec<String>) -> Vec<ToolName> {
     names.into_iter().filter_map(|name| ToolName::new(name).ok()).collect()
 }
 
+/// The lists beside tools that have changed, according to the process.
+pub(crate) fn renewed(message: &Msg) -> &'static [Kind] {
+    match message {
+        Msg::ResourceListChanged(_) => &[Kind::Resources, Kind::Templates],
+        Msg::PromptListChanged(_) => &[Kind::Prompts],
+        _ => &[],
+    }
+}
+
 /// The tool list of a process that is not in service yet.
 #[derive(Debug, Default)]
 pub(crate) struct Draft {
     /// What the process has said of itself.
     pub(crate) sdk: Sdk,
+    /// Its other lists that have changed since.
+    pub(crate) renewed: Vec<Kind>,
     list: ToolList<ToolName, ()>,
     commands: Vec<Command<ToolName>>,
 }
@@ -87,6 +99,10 @@ pub(crate) fn answer_early(link: &Link, event: Event, draft: &mut Draft) {
             tracing::info!(sdk = info.name, version = info.version, language = info.language, "the tool process");
             draft.sdk = Sdk::of(&info);
             link.reply("", sdk::bridge_info());
+        }
+        Event::Told { message, .. } => {
+            let kinds = renewed(&message).iter().filter(|kind| !draft.renewed.contains(kind));
+            draft.renewed.extend(kinds.copied().collect::<Vec<_>>());
         }
         Event::Noticed(notice) => tracing::debug!("{notice:?} while starting"),
         _ => {}

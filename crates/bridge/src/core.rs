@@ -15,8 +15,10 @@
 //! Invariants: at most one old and one new process at a time; never two reloads at once (a change that arrives during
 //! one is remembered, once); no input makes the list empty except a process that registers nothing.
 
+mod catalog;
 mod list;
 
+use std::mem;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -26,6 +28,8 @@ use protomcp_supervisor::{Exit, Next, Restart};
 use protomcp_toollist::{Command, Rejected};
 use protomcp_types::ToolName;
 
+use crate::catalog::{Kind, Listed};
+use crate::core::catalog::Catalogs;
 use crate::core::list::{Keep, List};
 use crate::generation::Generation;
 use crate::registered::Registered;
@@ -63,6 +67,10 @@ pub(crate) enum Input {
     NotReloaded(Generation, Option<String>),
     /// A process sent a new list unasked.
     Listed(Generation, Vec<ToolDefinition>),
+    /// A process says that these of its other lists have changed.
+    Renewed(Generation, &'static [Kind]),
+    /// A process has answered what it has beside tools, or will not (`None`).
+    Catalogued(Generation, Kind, Option<Listed>),
     /// A process that took calls has ended.
     Exited(Generation, Exit),
     /// The last call in flight on this process has ended.
@@ -105,6 +113,12 @@ pub(crate) enum Effect {
     Publish(Arc<Snapshot>),
     /// Tell sessions that their list has changed.
     ToolsChanged(Audience),
+    /// Tell sessions that resources or their templates have changed.
+    ResourcesChanged(Audience),
+    /// Tell sessions that prompts have changed.
+    PromptsChanged(Audience),
+    /// Ask this process for one of its lists; `Catalogued` follows.
+    AskCatalog(Generation, Kind),
     /// Answer a tool list control request with the active tools.
     Reply { generation: Generation, id: String, active: Vec<String> },
     /// Write it to the log and tell the sessions.
@@ -135,6 +149,7 @@ pub(crate) struct Core {
     hold_until: Option<Instant>,
     restart: Restart,
     list: List,
+    catalogs: Catalogs,
 }
 
 impl Core {
@@ -151,6 +166,7 @@ impl Core {
             hold_until: None,
             restart: Restart::default(),
             list: List::new(policy),
+            catalogs: Catalogs::default(),
         };
         (core, vec![Effect::Start(first)])
     }
@@ -175,6 +191,16 @@ impl Core {
             Input::Reloaded(generation, registered) => self.reloaded(now, generation, registered, fx),
             Input::NotReloaded(generation, why) => self.not_reloaded(now, generation, why, fx),
             Input::Listed(generation, tools) if self.current == Some(generation) => self.list.listed(tools, fx),
+            Input::Renewed(generation, kinds) if self.current == Some(generation) => {
+                self.catalogs.ask(generation, kinds, fx);
+            }
+            Input::Catalogued(generation, kind, listed) if self.current == Some(generation) => {
+                let changed = self.catalogs.answered(generation, kind, listed, fx);
+                if changed.is_any() {
+                    self.list.show(self.catalogs.current(), fx);
+                }
+                changed.announce(fx);
+            }
             Input::Exited(generation, exit) => self.exited(now, generation, exit, fx),
             Input::Idle(generation) => self.idle(generation, fx),
             Input::Control { generation, session, command, reply } => {
@@ -188,7 +214,7 @@ impl Core {
             Input::Proven(generation, name) if self.current == Some(generation) => self.list.proven(&name, fx),
             Input::SessionClosed(session) => self.list.forget(session, fx),
             // A process that is no longer current has no say in the list.
-            Input::Listed(..) | Input::Proven(..) => {}
+            Input::Listed(..) | Input::Proven(..) | Input::Renewed(..) | Input::Catalogued(..) => {}
             Input::Elapsed => self.elapsed(now, fx),
         }
         self.take_up_waiting_change(now, fx);
@@ -252,6 +278,8 @@ impl Core {
         if registered.in_place || self.list.differs_from(&registered) {
             self.step = Step::Settled;
             self.list.register(registered, Keep::Selection, fx);
+            // Asked before calls reach it: published SDKs answer nothing while a tool runs.
+            self.catalogs.ask(generation, &Kind::ALL, fx);
             fx.push(Effect::ReleaseTo(generation));
             fx.push(Effect::ToolsChanged(Audience::Everyone));
             fx.push(Effect::Report(Report::Reloaded { generation, in_place: true }));
@@ -295,16 +323,22 @@ impl Core {
         self.take_over(generation, registered, fx);
     }
 
-    fn take_over(&mut self, generation: Generation, registered: Registered, fx: &mut Vec<Effect>) {
+    fn take_over(&mut self, generation: Generation, mut registered: Registered, fx: &mut Vec<Effect>) {
         self.step = Step::Settled;
         self.hold_until = None;
         let old = self.current.replace(generation);
+        let listed = mem::take(&mut registered.catalog);
+        let changed = self.catalogs.take_over(generation, listed, &registered.renewed, fx);
+        self.list.set_catalog(self.catalogs.current());
         let differs = self.list.register(registered, Keep::Nothing, fx);
         fx.push(Effect::ReleaseTo(generation));
         // A first start is no news: no host has seen a list before.
         let first = generation == Generation::FIRST;
         if old.is_some() || (differs && !first) {
             fx.push(Effect::ToolsChanged(Audience::Everyone));
+        }
+        if !first {
+            changed.announce(fx);
         }
         if old.is_some() {
             fx.push(Effect::Report(Report::Reloaded { generation, in_place: false }));

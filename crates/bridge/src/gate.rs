@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use protomcp_link::CallId;
 use protomcp_mcp::SessionId;
-use tokio::sync::{Notify, mpsc, oneshot};
+use tokio::sync::{Notify, mpsc, oneshot, watch};
 
 use crate::callers::{Caller, Callers, Meant};
 use crate::failure::Failure;
@@ -26,6 +26,18 @@ pub(crate) struct Gate {
     /// Rings whenever a call has ended.
     left: Notify,
     idle: mpsc::UnboundedSender<Generation>,
+    /// Changed only with the state locked.
+    serving: watch::Sender<Serving>,
+}
+
+/// Who answers what is no call of a tool. It goes on while calls are held.
+#[derive(Debug, Clone)]
+enum Serving {
+    /// Nobody yet, or nobody for the moment.
+    Soon,
+    This(Arc<Live>),
+    /// Nobody; the text says why.
+    Down(String),
 }
 
 #[derive(Debug)]
@@ -65,7 +77,8 @@ impl Gate {
         let (idle, receiver) = mpsc::unbounded_channel();
         let lane = Lane::new(capacity);
         let state = State { lane, live: HashMap::new(), callers: Callers::default(), awaited: Vec::new() };
-        (Arc::new(Self { state: Mutex::new(state), left: Notify::new(), idle }), receiver)
+        let serving = watch::Sender::new(Serving::Soon);
+        (Arc::new(Self { state: Mutex::new(state), left: Notify::new(), idle, serving }), receiver)
     }
 
     /// Waits for the turn of a call. Dropping the future gives the turn up.
@@ -96,6 +109,25 @@ impl Gate {
         }
     }
 
+    /// The process that serves, as soon as there is one.
+    pub(crate) async fn serving(&self) -> Result<Arc<Live>, Failure> {
+        let mut serving = self.serving.subscribe();
+        let known = serving.wait_for(|serving| !matches!(serving, Serving::Soon)).await;
+        match known.as_deref() {
+            Ok(Serving::This(live)) => Ok(Arc::clone(live)),
+            Ok(Serving::Down(why)) => Err(Failure::Down { why: why.clone() }),
+            Ok(Serving::Soon) | Err(_) => Err(Failure::ShuttingDown),
+        }
+    }
+
+    /// The process that serves, if it is another than this one.
+    pub(crate) fn successor(&self, of: &Live) -> Option<Arc<Live>> {
+        match &*self.serving.borrow() {
+            Serving::This(live) if live.generation() != of.generation() => Some(Arc::clone(live)),
+            Serving::This(_) | Serving::Soon | Serving::Down(_) => None,
+        }
+    }
+
     /// Lets calls wait.
     pub(crate) fn hold(&self) {
         self.lock().lane.hold();
@@ -108,20 +140,34 @@ impl Gate {
 
     /// Forgets a process that has ended.
     pub(crate) fn remove(&self, generation: Generation) {
-        self.lock().live.remove(&generation);
+        let mut state = self.lock();
+        state.live.remove(&generation);
+        let left = |serving: &Serving| matches!(serving, Serving::This(live) if live.generation() == generation);
+        self.serving.send_if_modified(|serving| {
+            let left = left(serving);
+            if left {
+                *serving = Serving::Soon;
+            }
+            left
+        });
     }
 
     /// Lets calls go to this process, waiting ones first.
     pub(crate) fn release_to(self: &Arc<Self>, generation: Generation) {
         let mut state = self.lock();
-        let Some(limit) = state.live.get(&generation).map(|live| live.concurrency()) else { return };
-        state.lane.open(generation, limit);
+        let Some(live) = state.live.get(&generation).cloned() else { return };
+        state.lane.open(generation, live.concurrency());
+        self.serving.send_replace(Serving::This(live));
         self.grant(state);
     }
 
     /// Fails calls, waiting ones too, until the next release.
     pub(crate) fn refuse(&self, why: &str) {
-        let refused = self.lock().lane.refuse(why.into());
+        let refused = {
+            let mut state = self.lock();
+            self.serving.send_replace(Serving::Down(why.into()));
+            state.lane.refuse(why.into())
+        };
         for (_, waiter) in refused {
             // A host that gave up meanwhile needs no answer.
             let _gone = waiter.send(Err(why.into()));

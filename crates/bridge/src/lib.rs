@@ -7,6 +7,7 @@
 //! Who does what, from the host to the tool process:
 //!
 //! * `backend` answers hosts. It reads the list from an immutable `snapshot`, so that no request waits for another;
+//! * `catalog` is what the process has beside tools, `listing` how lists are handed out in pages;
 //! * `gate` (a driver of the pure `lane`) lets calls through to the living process, one permit each, sessions in turn;
 //! * `questions` are what the process asks of hosts; `callers` knows whose call each of them belongs to;
 //! * `calls` takes one call to its result, `follow` a task that the process makes of it, and `tasks` are those of hosts;
@@ -36,6 +37,7 @@ mod bridge;
 mod builder;
 mod callers;
 mod calls;
+mod catalog;
 mod control;
 mod convert;
 mod core;
@@ -46,6 +48,7 @@ mod gate;
 mod generation;
 mod intercept;
 mod lane;
+mod listing;
 mod live;
 mod questions;
 mod readers;

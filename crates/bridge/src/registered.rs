@@ -5,6 +5,8 @@ use protomcp_proto::ToolDefinition;
 use protomcp_toollist::Command;
 use protomcp_types::ToolName;
 
+use crate::catalog::{Kind, Listed};
+
 /// Tools, middleware, and what the process did to the list before it took calls.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Registered {
@@ -13,6 +15,10 @@ pub(crate) struct Registered {
     pub(crate) middleware: Vec<Middleware>,
     /// Tool list control that came right after the handshake: this is how SDKs hide hidden tools.
     pub(crate) early: Vec<Command<ToolName>>,
+    /// What it has beside tools, as far as it has said.
+    pub(crate) catalog: Vec<Listed>,
+    /// Lists that have changed since the process was asked for them.
+    pub(crate) renewed: Vec<Kind>,
     /// The process says that it re-reads its files on a reload request.
     pub(crate) in_place: bool,
     /// The process says that its tools always keep their output schemas.

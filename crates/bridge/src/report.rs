@@ -6,6 +6,7 @@ use std::time::Duration;
 use protomcp_supervisor::Exit;
 use protomcp_types::Level;
 
+use crate::catalog::Fault;
 use crate::generation::Generation;
 use crate::tool::DefinitionFault;
 
@@ -58,6 +59,8 @@ pub(crate) enum Report {
     },
     /// A definition of the process is not as it should be.
     Definition(DefinitionFault),
+    /// Nor is this one, which is no tool.
+    Catalog(Fault),
 }
 
 impl Report {
@@ -65,7 +68,7 @@ impl Report {
     pub(crate) fn level(&self) -> Level {
         match self {
             Self::Reloaded { .. } | Self::Restarted { .. } | Self::RestartIn { .. } | Self::ReloadWaits => Level::Info,
-            Self::ControlRejected { .. } | Self::Definition(_) => Level::Warning,
+            Self::ControlRejected { .. } | Self::Definition(_) | Self::Catalog(_) => Level::Warning,
             Self::ReloadFailed { .. } | Self::Crashed { .. } | Self::RestartFailed { .. } | Self::GaveUp { .. } => {
                 Level::Error
             }
@@ -90,6 +93,7 @@ impl fmt::Display for Report {
             ),
             Self::ControlRejected { why } => write!(f, "a change of the tool list was not applied: {why}"),
             Self::Definition(fault) => fault.fmt(f),
+            Self::Catalog(fault) => fault.fmt(f),
         }
     }
 }

@@ -13,6 +13,8 @@ use tokio::sync::{SetOnce, mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
+use crate::catalog::Kind;
+use crate::catalog::ask::{RENEWAL_PATIENCE, ask};
 use crate::control;
 use crate::core::{Core, Effect, Input};
 use crate::gate::Gate;
@@ -24,7 +26,7 @@ use crate::registered::Registered;
 use crate::report::Report;
 use crate::sdk;
 use crate::snapshot::Snapshot;
-use crate::starter::{StartError, Started, Starter};
+use crate::starter::{Open, StartError, Started, Starter};
 
 /// Inputs that may wait. Whoever sends one waits when it is full, so a process that floods its link is read no faster
 /// than it is understood.
@@ -135,8 +137,8 @@ impl Run {
             Sent::Input(input) => (Some(input), None),
             Sent::Acknowledged(input, done) => (Some(input), Some(done)),
             Sent::Start(generation, Ok(started)) => {
-                let Started { live, registered, events } = *started;
-                self.adopt(live, events);
+                let Started { live, registered, events, open } = *started;
+                self.adopt(live, events, open);
                 (Some(Input::Started(generation, registered)), None)
             }
             Sent::Start(generation, Err(error)) => (Some(Input::StartFailed(generation, error.to_string())), None),
@@ -153,9 +155,9 @@ impl Run {
                 let registered = Registered {
                     tools: handshake.tools,
                     middleware: handshake.middleware,
-                    early: Vec::new(),
                     in_place: live.sdk().reloads_in_place,
                     structured: live.sdk().structured,
+                    ..Registered::default()
                 };
                 Some(Input::Reloaded(generation, registered))
             }
@@ -190,6 +192,13 @@ impl Run {
                 live.link().reply("", sdk::bridge_info());
                 None
             }
+            Event::Told { message: Msg::ResourceChanged(changed), .. } => {
+                self.sessions.resource_updated(&changed.uri);
+                None
+            }
+            Event::Told { message: message @ (Msg::ResourceListChanged(_) | Msg::PromptListChanged(_)), .. } => {
+                Some(Input::Renewed(generation, control::renewed(&message)))
+            }
             // A link that is lost takes its process with it; the end of the process is what counts.
             Event::Closed(reason) => {
                 tracing::debug!(%generation, %reason, "the link closed");
@@ -216,6 +225,9 @@ impl Run {
                 Effect::Stop(generation) => self.with(generation, Live::stop),
                 Effect::Publish(snapshot) => self.snapshot.store(snapshot),
                 Effect::ToolsChanged(audience) => self.sessions.tools_changed(audience),
+                Effect::ResourcesChanged(audience) => self.sessions.resources_changed(audience),
+                Effect::PromptsChanged(audience) => self.sessions.prompts_changed(audience),
+                Effect::AskCatalog(generation, kind) => self.ask_catalog(generation, kind),
                 Effect::Reply { generation, id, active } => self.answer_control(generation, id, active),
                 Effect::Report(report) => self.report(&report),
             }
@@ -237,6 +249,18 @@ impl Run {
         }
     }
 
+    fn ask_catalog(&mut self, generation: Generation, kind: Kind) {
+        let Some(live) = self.living.get(&generation) else { return };
+        let (link, sender) = (live.link().clone(), self.sender.clone());
+        self.tasks.spawn(async move {
+            let answer = ask(&link, kind, RENEWAL_PATIENCE).await;
+            if let Err(error) = &answer {
+                tracing::debug!(%generation, ?kind, %error, "the list stays as it was");
+            }
+            let _ended = sender.send(Sent::Input(Input::Catalogued(generation, kind, answer.ok()))).await;
+        });
+    }
+
     fn start(&mut self, generation: Generation) {
         let (starter, sender) = (Arc::clone(&self.starter), self.sender.clone());
         self.tasks.spawn(async move {
@@ -247,11 +271,20 @@ impl Run {
     }
 
     /// Makes a started process one of the living.
-    fn adopt(&mut self, live: Live, mut events: mpsc::Receiver<Event>) {
+    fn adopt(&mut self, live: Live, mut events: mpsc::Receiver<Event>, mut open: Open) {
         let live = Arc::new(live);
         let generation = live.generation();
         self.gate.add(Arc::clone(&live));
         self.living.insert(generation, Arc::clone(&live));
+        let sender = self.sender.clone();
+        self.tasks.spawn(async move {
+            while let Some(answer) = open.join_next().await {
+                // A link that has closed answers nothing more, and its end is told elsewhere.
+                let Ok(Ok(listed)) = answer else { return };
+                let input = Input::Catalogued(generation, listed.kind(), Some(listed));
+                let _ended = sender.send(Sent::Input(input)).await;
+            }
+        });
         let sender = self.sender.clone();
         self.tasks.spawn(async move {
             while let Some(event) = events.recv().await {

@@ -1,4 +1,4 @@
-//! Starts one generation: socket, process, connection, handshake, first tool list control.
+//! Starts one generation: socket, process, connection, handshake, first tool list control, first questions.
 //!
 //! A straight line with one exit per thing that can go wrong. Whatever was started is gone when it fails.
 
@@ -6,11 +6,15 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use protomcp_link::{CallError, Config, Endpoint, EndpointError, Event, Handshake, HandshakeError, Link, drive};
-use protomcp_proto::ListResourcesRequest;
+use protomcp_link::{
+    CallError, Closed, Config, Endpoint, EndpointError, Event, Handshake, HandshakeError, Link, drive,
+};
 use protomcp_supervisor::{Command, Exit, Process, SpawnError, StopPolicy, Stream};
 use tokio::sync::{mpsc, watch};
+use tokio::task::JoinSet;
 
+use crate::catalog::ask::{START_PATIENCE, ask};
+use crate::catalog::{Kind, Listed};
 use crate::control::{self, Draft};
 use crate::generation::Generation;
 use crate::intercept::Chain;
@@ -20,9 +24,9 @@ use crate::registered::Registered;
 use crate::report::Told;
 use crate::sdk::Sdk;
 
-/// How long the process may take to answer the first question after its handshake. SDKs hide hidden tools right after
-/// the handshake, before they read that question, so its answer says that they have; SDKs that do not know the
-/// question stay silent, and this is what their start costs.
+/// How long the process may take to answer the questions after its handshake before it takes calls. SDKs hide hidden
+/// tools right after the handshake, before they read a question, so its answer says that they have; SDKs that do not know
+/// the questions stay silent, and this is what their start costs. A later answer still counts.
 const FENCE: Duration = Duration::from_millis(250);
 /// The name of the variable that tells an SDK where to connect (wire contract §1.5).
 const SOCKET_VARIABLE: &str = "PROTOMCP_SOCKET";
@@ -54,7 +58,12 @@ pub(crate) struct Started {
     pub(crate) live: Live,
     pub(crate) registered: Registered,
     pub(crate) events: mpsc::Receiver<Event>,
+    /// What it has not answered yet.
+    pub(crate) open: Open,
 }
+
+/// Open questions about what a process has beside tools; dropping them takes them back.
+pub(crate) type Open = JoinSet<Result<Listed, Closed>>;
 
 /// Why a process did not come to take calls.
 #[derive(Debug, thiserror::Error)]
@@ -140,7 +149,8 @@ impl Starter {
             Readers::One
         };
         let (link, mut events) = drive(stream, self.link.clone());
-        let (registered, sdk) = match register(&link, &mut events).await {
+        let mut open = Open::new();
+        let (registered, sdk) = match register(&link, &mut events, &mut open).await {
             Ok(registered) => registered,
             // The link closes a moment before the end is known; the end says more.
             Err(StartError::Disconnected) => {
@@ -155,7 +165,7 @@ impl Starter {
         let readers = if sdk.announced { Readers::One } else { readers };
         let concurrency = self.concurrency.or(sdk.calls).unwrap_or(self.usual_concurrency);
         let live = Live::new(generation, link, process, exit, concurrency, readers, sdk, chain);
-        Ok(Started { live, registered, events })
+        Ok(Started { live, registered, events, open })
     }
 
     async fn spawn(&self, command: &Command, generation: Generation) -> Result<Spawned, StartError> {
@@ -198,8 +208,12 @@ async fn ended(exit: &watch::Receiver<Option<Exit>>) -> Exit {
     }
 }
 
-/// The handshake, and the tool list control that comes right after it.
-async fn register(link: &Link, events: &mut mpsc::Receiver<Event>) -> Result<(Registered, Sdk), StartError> {
+/// The handshake, the tool list control that comes right after it, and what the process has beside tools.
+async fn register(
+    link: &Link,
+    events: &mut mpsc::Receiver<Event>,
+    open: &mut Open,
+) -> Result<(Registered, Sdk), StartError> {
     let mut early = Draft::default();
     let handshake = loop {
         match events.recv().await {
@@ -211,27 +225,40 @@ async fn register(link: &Link, events: &mut mpsc::Receiver<Event>) -> Result<(Re
     };
     let Handshake { tools, middleware, .. } = handshake;
     let mut draft = Draft::of(early.sdk, tools.as_deref().unwrap_or_default());
-    let fence = link.call(ListResourcesRequest {}, FENCE);
+    let mut catalog = Vec::new();
+    for kind in Kind::ALL {
+        let link = link.clone();
+        open.spawn(async move {
+            match ask(&link, kind, START_PATIENCE).await {
+                Err(CallError::Closed(reason)) => Err(reason),
+                // An answer, or the silence of an SDK that does not know the question.
+                outcome => Ok(outcome.unwrap_or_else(|_| Listed::none(kind))),
+            }
+        });
+    }
+    let fence = tokio::time::sleep(FENCE);
     tokio::pin!(fence);
-    loop {
+    while !open.is_empty() {
         tokio::select! {
             biased;
             event = events.recv() => match event {
                 Some(Event::Closed(_)) | None => return Err(StartError::Disconnected),
                 Some(event) => control::answer_early(link, event, &mut draft),
             },
-            answer = &mut fence => match answer {
-                Err(CallError::Closed(_)) => return Err(StartError::Disconnected),
-                // An answer, or the silence of an SDK that does not know the question.
-                Ok(_) | Err(_) => break,
+            Some(answer) = open.join_next() => match answer {
+                Ok(Ok(listed)) => catalog.push(listed),
+                Ok(Err(_)) => return Err(StartError::Disconnected),
+                Err(error) => tracing::error!("a question to the tool process was lost: {error}"),
             },
+            () = &mut fence => break,
         }
     }
-    // What came before the answer has been queued before it.
+    // What came before the answers has been queued before them.
     while let Ok(event) = events.try_recv() {
         control::answer_early(link, event, &mut draft);
     }
-    let sdk = draft.sdk;
+    let (sdk, renewed) = (draft.sdk, std::mem::take(&mut draft.renewed));
     let early = draft.into_commands();
-    Ok((Registered { tools, middleware, early, in_place: false, structured: sdk.structured }, sdk))
+    let structured = sdk.structured;
+    Ok((Registered { tools, middleware, early, catalog, renewed, in_place: false, structured }, sdk))
 }

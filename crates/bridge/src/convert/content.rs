@@ -27,6 +27,14 @@ pub(crate) fn from_wire(text: &Bytes) -> RawJson {
     }
 }
 
+/// One block for one JSON text, whatever it is.
+pub(crate) fn block(text: &Bytes) -> RawJson {
+    match RawJson::parse(text.clone()) {
+        Ok(element) => mend(element),
+        Err(_) => text_block(&String::from_utf8_lossy(text)),
+    }
+}
+
 /// The text of the only block, when there is one block and it is text.
 pub(crate) fn only_text(content: &RawJson) -> Option<String> {
     #[derive(serde::Deserialize)]
@@ -59,7 +67,7 @@ fn from_array(text: &Bytes) -> RawJson {
         Ok((raw, Blocks { well_formed: true })) => raw,
         Ok((raw, _)) => {
             let elements: Vec<RawJson> = raw.to().unwrap_or_default();
-            array(elements.into_iter().filter_map(mend))
+            array(elements.into_iter().map(mend))
         }
         Err(_) => verbatim(text),
     }
@@ -85,16 +93,16 @@ fn from_object(text: &Bytes) -> RawJson {
 }
 
 /// One block for one element, whatever it is.
-fn mend(element: RawJson) -> Option<RawJson> {
+fn mend(element: RawJson) -> RawJson {
     let shape = RawJson::parse_as::<Block>(element.bytes()).map(|(_, block)| block.0);
-    Some(match shape {
+    match shape {
         Ok(Shape::Good) => element,
         Ok(Shape::Binary) => encode(&element).unwrap_or_else(|| text_block(element.as_str())),
         _ => match element.to::<String>() {
             Ok(decoded) => text_block(&decoded),
             Err(_) => text_block(element.as_str()),
         },
-    })
+    }
 }
 
 /// An image or sound whose data is not base64: the bytes of the text are the data.

@@ -11,6 +11,7 @@ use protomcp_proto::ToolDefinition;
 use protomcp_toollist::{Command, Rejected, Selection, ToolList};
 use protomcp_types::ToolName;
 
+use crate::catalog::Catalog;
 use crate::core::Effect;
 use crate::registered::Registered;
 use crate::report::Report;
@@ -35,6 +36,8 @@ pub(crate) struct List {
     definitions: Registered,
     base: Selection<ToolName>,
     overlays: HashMap<SessionId, Selection<ToolName>>,
+    /// What the snapshot shows beside tools.
+    catalog: Arc<Catalog>,
     snapshot: Arc<Snapshot>,
 }
 
@@ -46,6 +49,7 @@ impl List {
             definitions: Registered::default(),
             base: Selection::open(),
             overlays: HashMap::new(),
+            catalog: Arc::default(),
             snapshot: Arc::default(),
         }
     }
@@ -155,6 +159,17 @@ impl List {
         Ok(())
     }
 
+    /// Shows another catalog from the next change of the list on.
+    pub(crate) fn set_catalog(&mut self, catalog: &Arc<Catalog>) {
+        self.catalog = Arc::clone(catalog);
+    }
+
+    /// Shows another catalog.
+    pub(crate) fn show(&mut self, catalog: &Arc<Catalog>, fx: &mut Vec<Effect>) {
+        self.set_catalog(catalog);
+        self.publish(fx);
+    }
+
     /// Forgets what a session has selected.
     pub(crate) fn forget(&mut self, session: SessionId, fx: &mut Vec<Effect>) {
         if self.overlays.remove(&session).is_some() {
@@ -176,7 +191,8 @@ impl List {
     fn publish(&mut self, fx: &mut Vec<Effect>) -> bool {
         let view = |selection: &Selection<ToolName>| Arc::new(View::new(Arc::clone(&self.tools), selection.clone()));
         let overlays = self.overlays.iter().map(|(session, selection)| (*session, view(selection))).collect();
-        let before = std::mem::replace(&mut self.snapshot, Arc::new(Snapshot::new(view(&self.base), overlays)));
+        let snapshot = Snapshot::new(view(&self.base), overlays, Arc::clone(&self.catalog));
+        let before = std::mem::replace(&mut self.snapshot, Arc::new(snapshot));
         fx.push(Effect::Publish(Arc::clone(&self.snapshot)));
         !before.looks_like(&self.snapshot)
     }

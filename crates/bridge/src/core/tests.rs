@@ -3,6 +3,8 @@
 //! A script is a list of inputs; each is followed by what it must cause, in a short form. Published lists are written as
 //! the names that a session without changes of its own sees.
 
+mod catalog;
+
 use std::fmt::Write;
 
 use protomcp_supervisor::Status;
@@ -99,6 +101,9 @@ fn describe(effects: &[Effect]) -> String {
             }
             Effect::ToolsChanged(Audience::Everyone) => write!(word, "changed everyone"),
             Effect::ToolsChanged(Audience::Session(_)) => write!(word, "changed one"),
+            Effect::ResourcesChanged(_) => write!(word, "resources changed"),
+            Effect::PromptsChanged(_) => write!(word, "prompts changed"),
+            Effect::AskCatalog(generation, kind) => write!(word, "{kind:?}? {}", number(generation)),
             Effect::Reply { active, .. } => write!(word, "reply {}", active.join(",")),
             Effect::Report(report) => write!(word, "report {}", kind(report)),
         }
@@ -121,6 +126,7 @@ fn kind(report: &Report) -> String {
         Report::GaveUp { failures } => format!("gave up after {failures}"),
         Report::ControlRejected { .. } => "rejected".into(),
         Report::Definition(_) => "definition".into(),
+        Report::Catalog(fault) => fault.to_string(),
     }
 }
 

@@ -1,0 +1,27 @@
+//! Asks a tool process what it has beside tools.
+
+use std::time::Duration;
+
+use protomcp_link::{CallError, Link};
+use protomcp_proto::{ListPromptsRequest, ListResourceTemplatesRequest, ListResourcesRequest};
+
+use crate::catalog::{Kind, Listed};
+
+/// How long a process that has just started may take to answer. One that stays silent has none: old SDKs do not know the
+/// questions.
+pub(crate) const START_PATIENCE: Duration = Duration::from_secs(5);
+
+/// How long a process in service may take to say what has changed. Published SDKs answer nothing while a tool runs.
+pub(crate) const RENEWAL_PATIENCE: Duration = Duration::from_secs(300);
+
+/// Asks for one list.
+///
+/// # Errors
+/// See [`CallError`].
+pub(crate) async fn ask(link: &Link, kind: Kind, patience: Duration) -> Result<Listed, CallError> {
+    Ok(match kind {
+        Kind::Resources => Listed::Resources(link.call(ListResourcesRequest {}, patience).await?.resources),
+        Kind::Templates => Listed::Templates(link.call(ListResourceTemplatesRequest {}, patience).await?.templates),
+        Kind::Prompts => Listed::Prompts(link.call(ListPromptsRequest {}, patience).await?.prompts),
+    })
+}

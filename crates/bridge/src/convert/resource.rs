@@ -1,0 +1,82 @@
+//! A process's answer becomes a `resources/read` result.
+
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use protomcp_proto::{ReadResourceResponse, ResourceContent};
+use protomcp_types::{Body, ErrorObject, ReadResourceResult};
+
+use crate::convert::refusal;
+
+/// The result for the host. `uri` is what it asked for and `media_type` that of the definition, perhaps empty: they stand
+/// in where the process says nothing.
+///
+/// # Errors
+/// −32002 when there are no contents, which is how published SDKs say that there is no such resource; −32603 when the
+/// process says why it failed.
+pub(crate) fn from_wire(
+    uri: &str,
+    media_type: &str,
+    response: ReadResourceResponse,
+) -> Result<ReadResourceResult, ErrorObject> {
+    match response.error {
+        Some(error) if error.error_code == NOT_FOUND => return Err(ErrorObject::resource_not_found(uri)),
+        Some(error) => return Err(refusal(&format!("read resource \"{uri}\""), &error)),
+        None if response.contents.is_empty() => return Err(ErrorObject::resource_not_found(uri)),
+        None => {}
+    }
+    let contents = response.contents.into_iter().map(|content| body(uri, media_type, content)).collect();
+    Ok(ReadResourceResult { contents, meta: None })
+}
+
+/// The error code of SDKs for what is not there.
+const NOT_FOUND: &str = "NOT_FOUND";
+
+fn body(uri: &str, media_type: &str, content: ResourceContent) -> Body {
+    let ResourceContent { uri: own_uri, mime_type, text, blob } = content;
+    let or = |own: String, default: &str| if own.is_empty() { default.to_owned() } else { own };
+    let media_type = Some(or(mime_type, media_type)).filter(|media_type| !media_type.is_empty());
+    let object = Body::object().text("uri", &or(own_uri, uri)).text_if("mimeType", media_type.as_deref());
+    let object =
+        if blob.is_empty() { object.text("text", &text) } else { object.text("blob", &BASE64_STANDARD.encode(blob)) };
+    object.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use protomcp_proto::ToolError;
+    use protomcp_types::code;
+
+    use super::*;
+
+    fn content(uri: &str, mime_type: &str, text: &str, blob: &[u8]) -> ResourceContent {
+        ResourceContent { uri: uri.into(), mime_type: mime_type.into(), text: text.into(), blob: blob.to_vec().into() }
+    }
+
+    fn check(media_type: &str, contents: Vec<ResourceContent>, expected: &str) {
+        let result = from_wire("a://1", media_type, ReadResourceResponse { contents, error: None }).unwrap();
+        assert_eq!(serde_json::to_string(&result).unwrap(), format!(r#"{{"contents":[{expected}]}}"#));
+    }
+
+    #[test]
+    fn each_content_is_text_or_base64_with_what_is_missing_filled_in() {
+        check("", vec![content("", "", "x\n", b"")], r#"{"uri":"a://1","text":"x\n"}"#);
+        check("text/plain", vec![content("", "", "", b"")], r#"{"uri":"a://1","mimeType":"text/plain","text":""}"#);
+        check(
+            "text/plain",
+            vec![content("b", "image/png", "ignored", b"\x00\xff"), content("", "", "t", b"")],
+            r#"{"uri":"b","mimeType":"image/png","blob":"AP8="},{"uri":"a://1","mimeType":"text/plain","text":"t"}"#,
+        );
+    }
+
+    #[test]
+    fn nothing_is_no_resource_and_a_reason_is_passed_on() {
+        let error = from_wire("a://1", "", ReadResourceResponse::default()).unwrap_err();
+        assert_eq!((error.code, error.data.unwrap().as_str()), (code::RESOURCE_NOT_FOUND, r#"{"uri":"a://1"}"#));
+        for (error_code, code) in [("NOT_FOUND", code::RESOURCE_NOT_FOUND), ("X", code::INTERNAL_ERROR)] {
+            let error = ToolError { error_code: error_code.into(), message: "why".into(), ..Default::default() };
+            let contents = vec![content("", "", "counts for nothing", b"")];
+            let error = from_wire("a://1", "", ReadResourceResponse { contents, error: Some(error) }).unwrap_err();
+            assert_eq!(error.code, code, "{error}");
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! What the current process has beside tools, and which questions about it are open.
+
+use std::sync::Arc;
+
+use protomcp_mcp::Audience;
+
+use crate::catalog::{Catalog, Kind, Listed};
+use crate::core::Effect;
+use crate::generation::Generation;
+use crate::report::Report;
+
+/// The catalog, and for each of its lists how far a question about it is.
+#[derive(Debug, Default)]
+pub(crate) struct Catalogs {
+    catalog: Arc<Catalog>,
+    questions: [Question; 3],
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Question {
+    #[default]
+    None,
+    Asked,
+    /// The list changed after the question was put.
+    AskAgain,
+}
+
+/// Which lists of hosts have changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Changed {
+    resources: bool,
+    prompts: bool,
+}
+
+impl Changed {
+    pub(crate) fn is_any(self) -> bool {
+        self.resources || self.prompts
+    }
+
+    pub(crate) fn announce(self, fx: &mut Vec<Effect>) {
+        if self.resources {
+            fx.push(Effect::ResourcesChanged(Audience::Everyone));
+        }
+        if self.prompts {
+            fx.push(Effect::PromptsChanged(Audience::Everyone));
+        }
+    }
+}
+
+impl Catalogs {
+    pub(crate) fn current(&self) -> &Arc<Catalog> {
+        &self.catalog
+    }
+
+    /// Another process is the current one. It was asked everything; what it has not answered yet stays as it was until
+    /// it does. What it has `renewed` since it was asked is asked for again.
+    pub(crate) fn take_over(
+        &mut self,
+        generation: Generation,
+        listed: Vec<Listed>,
+        renewed: &[Kind],
+        fx: &mut Vec<Effect>,
+    ) -> Changed {
+        self.questions = [Question::Asked; 3];
+        let mut changed = Changed::default();
+        for listed in listed {
+            self.questions[listed.kind() as usize] = Question::None;
+            self.shelve(listed, &mut changed, fx);
+        }
+        self.ask(generation, renewed, fx);
+        changed
+    }
+
+    /// These of its lists have changed. However often it says so, at most one question about each is open.
+    pub(crate) fn ask(&mut self, generation: Generation, kinds: &[Kind], fx: &mut Vec<Effect>) {
+        for kind in kinds {
+            let question = &mut self.questions[*kind as usize];
+            if *question == Question::None {
+                *question = Question::Asked;
+                fx.push(Effect::AskCatalog(generation, *kind));
+            } else {
+                *question = Question::AskAgain;
+            }
+        }
+    }
+
+    /// A question has been answered; `None` is no answer, and changes nothing.
+    pub(crate) fn answered(
+        &mut self,
+        generation: Generation,
+        kind: Kind,
+        listed: Option<Listed>,
+        fx: &mut Vec<Effect>,
+    ) -> Changed {
+        let mut changed = Changed::default();
+        if let Some(listed) = listed {
+            self.shelve(listed, &mut changed, fx);
+        }
+        let question = std::mem::take(&mut self.questions[kind as usize]);
+        if question == Question::AskAgain {
+            self.ask(generation, &[kind], fx);
+        }
+        changed
+    }
+
+    fn shelve(&mut self, listed: Listed, changed: &mut Changed, fx: &mut Vec<Effect>) {
+        let kind = listed.kind();
+        let mut faults = Vec::new();
+        if let Some(catalog) = self.catalog.with(listed, &mut faults) {
+            self.catalog = Arc::new(catalog);
+            match kind {
+                Kind::Resources | Kind::Templates => changed.resources = true,
+                Kind::Prompts => changed.prompts = true,
+            }
+        }
+        fx.extend(faults.into_iter().map(|fault| Effect::Report(Report::Catalog(fault))));
+    }
+}

@@ -1,0 +1,148 @@
+//! Resources, templates and prompts: who is told of which change, and when a process is asked again.
+
+use protomcp_proto::{PromptDefinition, ResourceDefinition, ResourceTemplateDefinition};
+
+use super::*;
+
+fn resources(uris: &[&str]) -> Listed {
+    Listed::Resources(uris.iter().map(|uri| ResourceDefinition { uri: (*uri).into(), ..Default::default() }).collect())
+}
+
+fn templates(texts: &[&str]) -> Listed {
+    let definition = |text: &&str| ResourceTemplateDefinition { uri_template: (*text).into(), ..Default::default() };
+    Listed::Templates(texts.iter().map(definition).collect())
+}
+
+fn prompts(names: &[&str]) -> Listed {
+    Listed::Prompts(names.iter().map(|name| PromptDefinition { name: (*name).into(), ..Default::default() }).collect())
+}
+
+/// A process with the usual tools that has said this of the rest.
+fn with(catalog: Vec<Listed>) -> Registered {
+    Registered { catalog, ..registered(&definitions(&NAMES)) }
+}
+
+fn answer(number: u32, listed: Listed) -> Input {
+    Input::Catalogued(generation(number), listed.kind(), Some(listed))
+}
+
+fn silence(number: u32, kind: Kind) -> Input {
+    Input::Catalogued(generation(number), kind, None)
+}
+
+/// What hosts see: resources, templates and prompts.
+fn shown(rig: &Rig) -> String {
+    let catalog = Arc::clone(rig.core.list.snapshot().catalog());
+    let list = |kind, key: &str| {
+        let items: Vec<serde_json::Value> = catalog.page(kind, None).unwrap().items.to().unwrap();
+        items.iter().map(|item| item[key].as_str().unwrap().to_owned()).collect::<Vec<_>>().join(",")
+    };
+    format!("{} {} {}", list(Kind::Resources, "uri"), list(Kind::Templates, "uriTemplate"), list(Kind::Prompts, "name"))
+}
+
+/// A rig whose first process has said everything.
+fn rig(mode: ReloadMode) -> Rig {
+    let mut rig = Rig::new(mode);
+    rig.check(answer(1, resources(&["r"])), "list a,b,c; resources changed");
+    rig.check(answer(1, templates(&["t"])), "list a,b,c; resources changed");
+    rig.check(answer(1, prompts(&["p"])), "list a,b,c; prompts changed");
+    rig
+}
+
+#[test]
+fn what_a_process_says_while_it_starts_is_shown_with_its_tools_and_is_no_news() {
+    let (mut core, _) = Core::new(ReloadMode::Graceful, SchemaPolicy::Proven);
+    let listed = vec![resources(&["r"]), templates(&["t"]), prompts(&["p"])];
+    let effects = core.handle(Instant::now(), Input::Started(generation(1), with(listed)));
+    assert_eq!(describe(&effects), "list a,b,c; release 1");
+    let now = Instant::now();
+    assert_eq!(shown(&Rig { core, start: now, now, tools: Vec::new() }), "r t p");
+}
+
+#[test]
+fn a_late_answer_counts_and_is_told_once_and_only_when_it_makes_a_difference() {
+    let mut rig = rig(ReloadMode::Graceful);
+    assert_eq!(shown(&rig), "r t p");
+    rig.check(answer(1, resources(&["r"])), "");
+    rig.check(silence(1, Kind::Prompts), "");
+    rig.check(answer(7, prompts(&[])), "");
+    assert_eq!(shown(&rig), "r t p");
+    rig.check(answer(1, Listed::none(Kind::Prompts)), "list a,b,c; prompts changed");
+    assert_eq!(shown(&rig), "r t ");
+}
+
+#[test]
+fn a_new_process_replaces_what_it_has_said_and_the_rest_stays_until_it_says_more() {
+    for (mode, end) in [(ReloadMode::Swap, "await 1"), (ReloadMode::Immediate, "stop 1")] {
+        let mut rig = rig(mode);
+        rig.core.handle(rig.now, Input::Changed);
+        let effects = "list a,b,c; release 2; changed everyone; resources changed; report reloaded";
+        let started = Input::Started(generation(2), with(vec![resources(&["r", "s"]), templates(&["t"])]));
+        rig.check(started, &format!("{effects}; {end}"));
+        assert_eq!(shown(&rig), "r,s t p");
+        rig.check(answer(1, prompts(&["the old process has no say"])), "");
+        rig.check(answer(2, prompts(&["q"])), "list a,b,c; prompts changed");
+        assert_eq!(shown(&rig), "r,s t q");
+    }
+}
+
+#[test]
+fn a_restarted_process_is_news_only_where_it_differs() {
+    let mut rig = rig(ReloadMode::Graceful);
+    rig.exited(1, 1, "hold; report crash; report restart in 250ms");
+    assert_eq!(shown(&rig), "r t p", "a crash takes nothing away");
+    rig.elapse(250, "start 2");
+    let listed = vec![resources(&["r"]), templates(&["t"]), prompts(&["q"])];
+    rig.check(Input::Started(generation(2), with(listed)), "list a,b,c; release 2; prompts changed; report back");
+}
+
+#[test]
+fn a_process_that_reloaded_in_place_is_asked_before_calls_reach_it() {
+    let mut rig = rig(ReloadMode::Graceful);
+    rig.check(Input::Changed, "hold; await 1");
+    rig.check(Input::Idle(generation(1)), "ask 1");
+    rig.check(
+        Input::Reloaded(generation(1), registered(&definitions(&["d"]))),
+        "list d; Resources? 1; Templates? 1; Prompts? 1; release 1; changed everyone; report in place",
+    );
+    rig.check(answer(1, resources(&["s"])), "list d; resources changed");
+    rig.check(answer(1, templates(&["t"])), "");
+    rig.check(silence(1, Kind::Prompts), "");
+    assert_eq!(shown(&rig), "s t p");
+}
+
+#[test]
+fn however_often_a_process_says_that_a_list_has_changed_one_question_is_open() {
+    let mut rig = rig(ReloadMode::Graceful);
+    let both: &[Kind] = &[Kind::Resources, Kind::Templates];
+    rig.check(Input::Renewed(generation(1), both), "Resources? 1; Templates? 1");
+    rig.check(Input::Renewed(generation(1), both), "");
+    rig.check(Input::Renewed(generation(1), both), "");
+    rig.check(Input::Renewed(generation(7), &[Kind::Prompts]), "");
+    rig.check(answer(1, resources(&["r"])), "Resources? 1");
+    rig.check(answer(1, resources(&["s"])), "list a,b,c; resources changed");
+    rig.check(silence(1, Kind::Templates), "Templates? 1");
+    rig.check(silence(1, Kind::Templates), "");
+    rig.check(Input::Renewed(generation(1), both), "Resources? 1; Templates? 1");
+}
+
+#[test]
+fn a_list_that_changed_during_the_start_is_asked_for_again() {
+    let (mut core, _) = Core::new(ReloadMode::Graceful, SchemaPolicy::Proven);
+    let renewed = vec![Kind::Resources, Kind::Prompts];
+    let started = Registered { renewed, ..with(vec![resources(&["r"])]) };
+    let effects = core.handle(Instant::now(), Input::Started(generation(1), started));
+    assert_eq!(describe(&effects), "Resources? 1; list a,b,c; release 1");
+    let effects = core.handle(Instant::now(), answer(1, prompts(&["p"])));
+    assert_eq!(describe(&effects), "Prompts? 1; list a,b,c; prompts changed");
+}
+
+#[test]
+fn what_is_wrong_with_a_definition_is_reported() {
+    let mut rig = Rig::new(ReloadMode::Graceful);
+    rig.check(
+        answer(1, templates(&["x://{"])),
+        "report resource template \"x://{\": nothing can be read through it, because the brace at 4 has no partner; \
+         list a,b,c; resources changed",
+    );
+}
