@@ -18,8 +18,9 @@ const HOUSE: &[(&str, usize, &[&str])] = &[
     ("toollist", 2, &["types"]),
     ("link", 3, &["codec", "proto"]),
     ("typed", 3, &["mcp", "types"]),
+    ("http", 3, &["mcp", "types"]),
     ("bridge", 4, &["link", "mcp", "toollist", "supervisor", "watch", "proto", "types"]),
-    ("cli", 5, &["bridge", "mcp"]),
+    ("cli", 5, &["bridge", "http", "mcp"]),
     ("conformance", 5, &["proto"]),
     ("benches", 5, &["bridge", "codec", "link", "mcp", "proto", "supervisor", "toollist", "types", "watch"]),
 ];

@@ -1,0 +1,110 @@
+//! Which revision a request is written in: the older ones shake hands and have sessions, 2026-07-28 has neither.
+
+use memchr::memmem;
+use protomcp_types::{Initialize, Members, Method, Params, ProtocolVersion, RawJson};
+
+/// Where in `_meta` a request of 2026-07-28 says its revision.
+pub(crate) const META_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
+/// Where in `_meta` it says what its host can do.
+pub(crate) const META_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
+
+const META_PREFIX: &[u8] = b"io.modelcontextprotocol/";
+
+/// Methods that only the stateless revision has.
+const MODERN_METHODS: [&str; 2] = ["server/discover", "subscriptions/listen"];
+
+/// How a request is to be served.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Era {
+    /// It begins a session.
+    Handshake,
+    /// It belongs to a session.
+    Session,
+    /// It stands for itself.
+    Modern,
+}
+
+/// What `_meta` says about the revision.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct ModernMeta {
+    /// The revision, if it is a text.
+    pub(crate) version: Option<String>,
+    /// Whether both members are there that 2026-07-28 asks for.
+    pub(crate) is_complete: bool,
+}
+
+impl ModernMeta {
+    /// `None`: no member of 2026-07-28 is there.
+    pub(crate) fn of(params: &Params) -> Option<Self> {
+        let meta = params.member("_meta")?;
+        // Most requests have no such member, and need not be scanned again to know.
+        memmem::find(meta.as_bytes(), META_PREFIX)?;
+        let members = Members::from_raw(meta).ok()?;
+        let (version, capabilities) = (members.member(META_VERSION), members.member(META_CAPABILITIES));
+        if version.is_none() && capabilities.is_none() {
+            return None;
+        }
+        let is_complete = version.is_some() && capabilities.is_some();
+        Some(Self { version: version.and_then(|version| RawJson::to(version).ok()), is_complete })
+    }
+}
+
+/// Decides; `header` is the revision that the header names.
+pub(crate) fn of(method: &str, meta: Option<&ModernMeta>, header: Option<&str>) -> Era {
+    if meta.is_some() {
+        return Era::Modern;
+    }
+    // A handshake is one whatever the header says.
+    if method == Initialize::NAME {
+        return Era::Handshake;
+    }
+    if MODERN_METHODS.contains(&method) || header.is_some_and(|header| !is_stateful(header)) {
+        return Era::Modern;
+    }
+    Era::Session
+}
+
+/// Whether this names a revision with sessions.
+pub(crate) fn is_stateful(version: &str) -> bool {
+    ProtocolVersion::parse(version).is_some_and(ProtocolVersion::is_stateful)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(method: &str, meta: &str, header: Option<&str>, expected: Era) {
+        let params = match meta {
+            "" => Params::Absent,
+            meta => Members::new().with("_meta", RawJson::parse(meta.to_owned()).unwrap()).into(),
+        };
+        let meta = ModernMeta::of(&params);
+        assert_eq!(of(method, meta.as_ref(), header), expected, "{method} {meta:?} {header:?}");
+    }
+
+    const VERSION: &str = r#"{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}"#;
+    const CAPABILITIES: &str = r#"{"io.modelcontextprotocol/clientCapabilities":{}}"#;
+
+    #[test]
+    fn a_request_is_modern_when_its_meta_its_header_or_its_method_says_so() {
+        check("tools/list", VERSION, None, Era::Modern);
+        check("tools/list", CAPABILITIES, Some("2025-11-25"), Era::Modern);
+        check("tools/list", "", Some("2026-07-28"), Era::Modern);
+        check("tools/list", "", Some("v999.0.0"), Era::Modern);
+        check("server/discover", "", None, Era::Modern);
+        check("subscriptions/listen", "", Some("2025-11-25"), Era::Modern);
+        check("tools/list", "", None, Era::Session);
+        check("tools/list", "", Some("2025-03-26"), Era::Session);
+        check("tools/list", r#"{"progressToken":1}"#, None, Era::Session);
+        check("tools/list", r#"{"io.modelcontextprotocol/related-task":{}}"#, None, Era::Session);
+    }
+
+    #[test]
+    fn initialize_begins_a_session_unless_its_meta_is_modern() {
+        for header in [None, Some("2025-11-25"), Some("2026-07-28"), Some("v999")] {
+            check("initialize", "", header, Era::Handshake);
+            check("initialize", VERSION, header, Era::Modern);
+        }
+    }
+}

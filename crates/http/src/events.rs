@@ -1,0 +1,104 @@
+//! One connection that takes events out of a stream.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::Bytes;
+use tokio::time::{Instant, Sleep};
+
+use crate::exchange::Exchange;
+use crate::sse;
+use crate::store::{EventKey, StoredEvent};
+use crate::streams::{Next, Place};
+
+/// A response that is a stream of events. Dropping it gives the place up.
+pub(crate) struct Events {
+    /// What goes out before the next message.
+    ready: VecDeque<Bytes>,
+    seat: Seat,
+    keep_alive: Duration,
+    silence: Pin<Box<Sleep>>,
+}
+
+/// A place at a stream, which is given up when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Seat {
+    pub(crate) exchange: Arc<Exchange>,
+    pub(crate) place: Place,
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        self.exchange.detach(self.place);
+    }
+}
+
+impl Events {
+    pub(crate) fn new(seat: Seat, keep_alive: Duration) -> Self {
+        let silence = Box::pin(tokio::time::sleep(keep_alive));
+        Self { ready: VecDeque::new(), seat, keep_alive, silence }
+    }
+
+    /// Sends this first.
+    pub(crate) fn with(mut self, piece: Bytes) -> Self {
+        self.ready.push_back(piece);
+        self
+    }
+
+    /// Sends what the host has missed first.
+    pub(crate) fn with_missed(mut self, events: Vec<StoredEvent>) -> Self {
+        self.ready.extend(events.into_iter().flatten());
+        self
+    }
+
+    /// The next piece; `None` at the end.
+    pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
+        if self.ready.is_empty() {
+            let Seat { exchange, place } = &self.seat;
+            match exchange.next(*place, cx.waker()) {
+                Next::End => return Poll::Ready(None),
+                Next::Event(number, message) => {
+                    let event = match exchange.store() {
+                        Some(store) => {
+                            let event = sse::event(Some(&event_id(place.stream, number)), &message);
+                            store.keep(EventKey { session: exchange.key(), stream: place.stream, number }, &event);
+                            event
+                        }
+                        None => sse::event(None, &message),
+                    };
+                    self.ready.extend(event);
+                }
+                Next::Pending => {
+                    if self.silence.as_mut().poll(cx).is_pending() {
+                        return Poll::Pending;
+                    }
+                    self.ready.push_back(sse::KEEP_ALIVE);
+                }
+            }
+        }
+        // A timer that has fired must be set, or nobody wakes this connection for the next comment.
+        self.silence.as_mut().reset(Instant::now() + self.keep_alive);
+        Poll::Ready(self.ready.pop_front())
+    }
+}
+
+/// The id of an event: the stream and the number in it.
+pub(crate) fn event_id(stream: u64, number: u64) -> String {
+    format!("{stream}-{number}")
+}
+
+/// Reads the id of an event.
+pub(crate) fn parse_event_id(text: &str) -> Option<(u64, u64)> {
+    let (stream, number) = text.split_once('-')?;
+    Some((stream.parse().ok()?, number.parse().ok()?))
+}
+
+impl fmt::Debug for Events {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Events").field("seat", &self.seat.place).finish_non_exhaustive()
+    }
+}

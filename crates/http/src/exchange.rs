@@ -1,0 +1,374 @@
+//! One conversation over HTTP: what its host has POSTed on one side, the streams that lead back to it on the other.
+//!
+//! `Exchange` is shared by the HTTP requests of a session and, as a [`Transport`], by the task that serves it. A session
+//! in the sense of HTTP outlives its connections; a request of the stateless revision is an exchange of its own, which
+//! ends with its connection.
+
+use std::collections::VecDeque;
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use protomcp_mcp::transport::{Received, Sink, Source, Transport, TransportError};
+use protomcp_types::{Incoming, Members, Message, Params, ProtocolVersion, RequestId, Response, method};
+use tokio::time::{Instant, Sleep};
+
+use crate::store::EventStore;
+use crate::streams::{FIRST, First, Next, Place, Refused, STANDALONE, StreamId, Streams};
+
+/// Messages that wait for the session's task. One more waits in its HTTP request.
+const MAX_INBOX: usize = 64;
+
+/// What an exchange is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// A session of the stateful revisions.
+    Session,
+    /// A session of the old transport with one connection for everything; it ends with that.
+    Legacy,
+    /// One request of the stateless revision; the end of its connection cancels it.
+    Single,
+}
+
+/// Who uses a session, as far as that was authenticated. Put it into the extensions of a request, and sessions are
+/// bound to it: nobody else can use them, whatever they know.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Principal(pub Arc<str>);
+
+#[derive(Debug)]
+pub(crate) struct Exchange {
+    kind: Kind,
+    key: Box<str>,
+    principal: Option<Principal>,
+    idle: Duration,
+    store: Option<Arc<dyn EventStore>>,
+    version: OnceLock<ProtocolVersion>,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    streams: Streams,
+    inbox: VecDeque<Received>,
+    /// The session's task, when it waits for a message.
+    reader: Option<Waker>,
+    /// HTTP requests that wait for room in the inbox.
+    writers: Vec<Waker>,
+    /// No messages will come any more.
+    ended: bool,
+    last_used: Instant,
+}
+
+/// The session's task's end of an exchange.
+#[derive(Debug)]
+pub(crate) struct Served(pub(crate) Arc<Exchange>);
+
+pub(crate) struct ExchangeSource {
+    exchange: Arc<Exchange>,
+    /// When to look whether the session is used at all.
+    expiry: Pin<Box<Sleep>>,
+}
+
+pub(crate) struct ExchangeSink(Arc<Exchange>);
+
+impl Exchange {
+    pub(crate) fn new(
+        kind: Kind,
+        key: Box<str>,
+        principal: Option<Principal>,
+        idle: Duration,
+        store: Option<Arc<dyn EventStore>>,
+        max_streams: usize,
+    ) -> Arc<Self> {
+        let only = match kind {
+            Kind::Session => None,
+            Kind::Legacy => Some(STANDALONE),
+            Kind::Single => Some(FIRST),
+        };
+        Arc::new(Self {
+            kind,
+            key,
+            principal,
+            idle,
+            store,
+            version: OnceLock::new(),
+            state: Mutex::new(State {
+                streams: Streams::new(max_streams, only),
+                inbox: VecDeque::new(),
+                reader: None,
+                writers: Vec::new(),
+                ended: false,
+                last_used: Instant::now(),
+            }),
+        })
+    }
+
+    pub(crate) fn key(&self) -> &str {
+        &self.key
+    }
+
+    pub(crate) fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// The revision that was agreed on; `None` before the handshake.
+    pub(crate) fn version(&self) -> Option<ProtocolVersion> {
+        self.version.get().copied()
+    }
+
+    /// Whether this one may use the session.
+    pub(crate) fn belongs_to(&self, principal: Option<&Principal>) -> bool {
+        self.principal.as_ref() == principal
+    }
+
+    /// Where events are kept for hosts that come back, in a revision and a setting where they can.
+    pub(crate) fn store(&self) -> Option<&Arc<dyn EventStore>> {
+        self.store.as_ref().filter(|_| self.kind == Kind::Session)
+    }
+
+    /// Whether hosts of this session understand an event without a message.
+    pub(crate) fn can_open_empty(&self) -> bool {
+        self.store().is_some() && self.version() >= Some(ProtocolVersion::V2025_11_25)
+    }
+
+    /// Opens a stream for requests.
+    pub(crate) fn open(&self, requests: &[&RequestId], answers: Vec<Message>) -> Result<Place, Refused> {
+        self.used().streams.open(requests, answers)
+    }
+
+    /// Takes over a stream. Also says which number its next event has.
+    pub(crate) fn attach(&self, stream: StreamId) -> Option<(Place, u64)> {
+        let mut state = self.used();
+        let place = state.streams.attach(stream)?;
+        Some((place, state.streams.next_number(stream).unwrap_or_default()))
+    }
+
+    /// Takes the standalone stream if nobody has it.
+    pub(crate) fn listen(&self) -> Option<(Place, u64)> {
+        let mut state = self.used();
+        if state.streams.has_listener() {
+            return None;
+        }
+        let place = state.streams.attach(STANDALONE)?;
+        Some((place, state.streams.next_number(STANDALONE).unwrap_or_default()))
+    }
+
+    /// Hands a message to the session's task, as soon as there is room. `false`: the session is over.
+    pub(crate) async fn deliver(&self, received: Received) -> bool {
+        let mut received = Some(received);
+        poll_fn(|cx| self.poll_deliver(&mut received, cx.waker())).await
+    }
+
+    fn poll_deliver(&self, received: &mut Option<Received>, waker: &Waker) -> Poll<bool> {
+        let reader = {
+            let mut state = self.used();
+            if state.ended {
+                return Poll::Ready(false);
+            }
+            if state.inbox.len() >= MAX_INBOX {
+                state.writers.push(waker.clone());
+                return Poll::Pending;
+            }
+            state.inbox.extend(received.take());
+            state.reader.take()
+        };
+        if let Some(reader) = reader {
+            reader.wake();
+        }
+        Poll::Ready(true)
+    }
+
+    pub(crate) fn first(&self, place: Place, waker: &Waker) -> First {
+        let resumable = self.can_open_empty();
+        self.state().streams.first(place, resumable, waker)
+    }
+
+    pub(crate) fn stream(&self, place: Place) {
+        self.state().streams.stream(place);
+    }
+
+    pub(crate) fn next(&self, place: Place, waker: &Waker) -> Next {
+        self.state().streams.next(place, waker)
+    }
+
+    /// A connection is gone.
+    pub(crate) fn detach(&self, place: Place) {
+        let mut state = self.used();
+        state.streams.detach(place, self.store().is_some());
+        // MCP 2026-07-28, basic/transports: closing the response cancels the request. So ends the old transport.
+        if self.kind != Kind::Session {
+            state.ended = true;
+            wake(state);
+        }
+    }
+
+    /// No messages will come any more: the session's task winds up.
+    pub(crate) fn end(&self) {
+        let mut state = self.state();
+        state.ended = true;
+        wake(state);
+    }
+
+    /// Whether the session's task is gone, or winds up.
+    pub(crate) fn is_over(&self) -> bool {
+        self.state().ended
+    }
+
+    /// How long nothing was heard of the host; `None` while it is connected or owed an answer.
+    pub(crate) fn idle_for(&self) -> Option<Duration> {
+        let state = self.state();
+        let is_used = state.streams.connections() > 0 || state.streams.is_waiting() || !state.inbox.is_empty();
+        (!is_used).then(|| state.last_used.elapsed())
+    }
+
+    fn poll_received(&self, waker: &Waker) -> Poll<Option<Received>> {
+        let (received, writers) = {
+            let mut state = self.state();
+            let Some(received) = state.inbox.pop_front() else {
+                if state.ended || self.kind == Kind::Single && !state.streams.is_waiting() {
+                    return Poll::Ready(self.last_words(&mut state));
+                }
+                state.reader = Some(waker.clone());
+                return Poll::Pending;
+            };
+            (received, std::mem::take(&mut state.writers))
+        };
+        writers.into_iter().for_each(Waker::wake);
+        Poll::Ready(Some(received))
+    }
+
+    /// What the session's task hears at the end: that nobody waits for a single request any more, then nothing.
+    fn last_words(&self, state: &mut State) -> Option<Received> {
+        let open = (self.kind == Kind::Single).then(|| state.streams.forget_waiting()).flatten()?;
+        let params = Members::new().with("requestId", open.to_raw()).into();
+        Some(Ok(Incoming::One(Message::notification(method::CANCELLED, params))))
+    }
+
+    fn route(&self, message: Message, during: Option<&RequestId>) {
+        if let (Message::Response(response), None) = (&message, self.version.get())
+            && let Some(version) = negotiated(response)
+        {
+            self.version.get_or_init(|| version);
+        }
+        let (waker, reader) = {
+            let mut state = self.state();
+            let waker = state.streams.route(message, during);
+            let is_done = self.kind == Kind::Single && !state.streams.is_waiting();
+            (waker, if is_done { state.reader.take() } else { None })
+        };
+        waker.into_iter().chain(reader).for_each(Waker::wake);
+    }
+
+    /// The session's task is gone: nothing more will be said.
+    fn close(&self) {
+        let wakers = {
+            let mut state = self.state();
+            state.ended = true;
+            state.inbox.clear();
+            let mut wakers = state.streams.close();
+            wakers.append(&mut state.writers);
+            wakers
+        };
+        wakers.into_iter().for_each(Waker::wake);
+        if let Some(store) = self.store() {
+            store.forget(&self.key);
+        }
+    }
+
+    fn used(&self) -> MutexGuard<'_, State> {
+        let mut state = self.state();
+        state.last_used = Instant::now();
+        state
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn wake(mut state: MutexGuard<'_, State>) {
+    let (reader, writers) = (state.reader.take(), std::mem::take(&mut state.writers));
+    drop(state);
+    reader.into_iter().chain(writers).for_each(Waker::wake);
+}
+
+/// The revision in the answer to `initialize`.
+fn negotiated(response: &Response) -> Option<ProtocolVersion> {
+    let result = response.outcome.as_ref().ok()?.clone().into_raw();
+    let members = Params::of(&result).ok()?;
+    ProtocolVersion::parse(&members.required::<String>("protocolVersion").ok()?)
+}
+
+impl Transport for Served {
+    type Source = ExchangeSource;
+    type Sink = ExchangeSink;
+
+    fn split(self) -> (ExchangeSource, ExchangeSink) {
+        let expiry = Box::pin(tokio::time::sleep(self.0.idle));
+        (ExchangeSource { exchange: Arc::clone(&self.0), expiry }, ExchangeSink(self.0))
+    }
+}
+
+impl Source for ExchangeSource {
+    async fn next(&mut self) -> Result<Option<Received>, TransportError> {
+        poll_fn(|cx| self.poll(cx)).await
+    }
+}
+
+impl ExchangeSource {
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<Option<Received>, TransportError>> {
+        if let Poll::Ready(received) = self.exchange.poll_received(cx.waker()) {
+            return Poll::Ready(Ok(received));
+        }
+        if self.exchange.kind == Kind::Single {
+            return Poll::Pending;
+        }
+        while self.expiry.as_mut().poll(cx).is_ready() {
+            let idle = self.exchange.idle;
+            let left = match self.exchange.idle_for() {
+                Some(time) if time >= idle => {
+                    tracing::info!("a session was not used for {idle:?}: closed");
+                    return Poll::Ready(Ok(None));
+                }
+                Some(time) => idle.saturating_sub(time),
+                None => idle,
+            };
+            self.expiry.as_mut().reset(Instant::now() + left);
+        }
+        Poll::Pending
+    }
+}
+
+impl Sink for ExchangeSink {
+    fn send(&mut self, message: Message, during: Option<&RequestId>) -> Result<(), TransportError> {
+        self.0.route(message, during);
+        Ok(())
+    }
+
+    fn unanswered(&mut self, request: &RequestId) {
+        let waker = self.0.state().streams.unanswered(request);
+        waker.into_iter().for_each(Waker::wake);
+    }
+
+    fn pause(&mut self, request: &RequestId) {
+        let waker = self.0.state().streams.pause(request);
+        waker.into_iter().for_each(Waker::wake);
+    }
+
+    /// Each stream has a bound of its own, so that one that is not read does not hold up the others.
+    async fn flush(&mut self) -> Result<(), TransportError> {
+        Ok(())
+    }
+
+    fn unwritten(&self) -> usize {
+        0
+    }
+}
+
+impl Drop for ExchangeSink {
+    fn drop(&mut self) {
+        self.0.close();
+    }
+}

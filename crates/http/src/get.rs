@@ -1,0 +1,82 @@
+//! GET: the host listens, for what belongs to no request or for what it has missed.
+
+use std::sync::Arc;
+
+use http::request::Parts;
+use http::{Response, StatusCode};
+
+use crate::era;
+use crate::events::{Events, Seat, event_id, parse_event_id};
+use crate::exchange::Exchange;
+use crate::headers::{EVENTS, LAST_EVENT, SESSION, VERSION, accepts, text};
+use crate::post::session;
+use crate::reply::{self, Body, TRANSPORT_ERROR};
+use crate::service::{Inner, not_allowed};
+use crate::sse;
+use crate::store::EventKey;
+use crate::streams::STANDALONE;
+
+pub(crate) async fn get(inner: &Inner, parts: &Parts) -> Response<Body> {
+    // MCP 2026-07-28 has POST only.
+    if !parts.headers.contains_key(SESSION)
+        && text(&parts.headers, &VERSION).is_some_and(|version| !era::is_stateful(version))
+    {
+        return not_allowed();
+    }
+    if !accepts(&parts.headers, &[EVENTS]) {
+        let why = "not acceptable: Accept must allow text/event-stream";
+        return reply::error(StatusCode::NOT_ACCEPTABLE, TRANSPORT_ERROR, why);
+    }
+    let exchange = match session(inner, parts) {
+        Ok(exchange) => exchange,
+        Err(refusal) => return *refusal,
+    };
+    match text(&parts.headers, &LAST_EVENT) {
+        Some(last) => resume(inner, exchange, last).await,
+        None => listen(inner, exchange),
+    }
+}
+
+fn listen(inner: &Inner, exchange: Arc<Exchange>) -> Response<Body> {
+    let Some((place, next)) = exchange.listen() else {
+        let why = "conflict: the session has a stream of this kind already";
+        return reply::error(StatusCode::CONFLICT, TRANSPORT_ERROR, why);
+    };
+    let opens = exchange.can_open_empty();
+    let events = Events::new(Seat { exchange, place }, inner.config.keep_alive);
+    reply::events(if opens {
+        events.with(sse::opening(&event_id(STANDALONE, next - 1), inner.config.retry))
+    } else {
+        // Whoever waits for the first byte knows now that the stream is open.
+        events.with(sse::KEEP_ALIVE)
+    })
+}
+
+/// The host comes back, and names the last event that it has read.
+async fn resume(inner: &Inner, exchange: Arc<Exchange>, last: &str) -> Response<Body> {
+    let Some(store) = exchange.store().cloned() else {
+        return reply::bad_request(None, "streams cannot be resumed here");
+    };
+    let Some((stream, number)) = parse_event_id(last) else {
+        return reply::bad_request(None, format!("unknown event id {last:?}"));
+    };
+    // From here on new events wait for this connection; those before are in the store.
+    let attached = exchange.attach(stream);
+    let key = exchange.key().to_owned();
+    let end = attached.map_or(u64::MAX, |(_, next)| next);
+    let seat = attached.map(|(place, _)| Seat { exchange: Arc::clone(&exchange), place });
+    let missed = store.replay(EventKey { session: &key, stream, number }, end).await;
+    match (seat, missed) {
+        (None, None) => reply::bad_request(None, format!("unknown event id {last:?}")),
+        (seat, missed) => {
+            let missed = missed.unwrap_or_default();
+            match seat {
+                Some(seat) => {
+                    let events = Events::new(seat, inner.config.keep_alive).with_missed(missed);
+                    reply::events(events.with(sse::KEEP_ALIVE))
+                }
+                None => reply::past_events(missed),
+            }
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! Who is spoken to, and by which web page.
+//!
+//! A web page can make a browser send requests to this machine, and by DNS rebinding even read the answers. Two headers
+//! give it away, because a page cannot choose them: `Host`, the name that the browser thinks it speaks to, and `Origin`,
+//! where the page is from (MCP 2025-11-25, basic/transports, security warning).
+
+use http::header::{HOST, ORIGIN};
+use http::{HeaderMap, HeaderValue, Uri};
+
+/// Names of the local machine, under which any port is fine.
+const LOCAL: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
+
+/// Which names and pages are allowed.
+#[derive(Debug, Clone)]
+pub(crate) struct Guard {
+    hosts: Vec<String>,
+    origins: Vec<String>,
+}
+
+/// Why a request is refused, with what would allow it.
+pub(crate) type Refusal = String;
+
+/// What the browser of an allowed page is told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Page {
+    /// Nothing: no page, or one that was not named.
+    Unnamed,
+    /// This page may read the answers.
+    Named(HeaderValue),
+}
+
+impl Guard {
+    pub(crate) fn new(hosts: &[String], origins: &[String]) -> Self {
+        let lower =
+            |names: &[String]| names.iter().map(|name| name.trim_end_matches('/').to_ascii_lowercase()).collect();
+        Self { hosts: lower(hosts), origins: lower(origins) }
+    }
+
+    /// Checks a request.
+    pub(crate) fn check(&self, uri: &Uri, headers: &HeaderMap) -> Result<Page, Refusal> {
+        // HTTP/2 has the name in its request line, HTTP/1.1 may have it there as well.
+        let line = uri.authority().map(|authority| authority.as_str().as_bytes());
+        let names = || line.into_iter().chain(headers.get_all(HOST).iter().map(HeaderValue::as_bytes));
+        if names().next().is_none() {
+            return Err("the Host header is missing".to_owned());
+        }
+        for host in names() {
+            let host = std::str::from_utf8(host).map_err(|_| "the Host header cannot be read".to_owned())?;
+            if !self.allows_host(host) {
+                return Err(format!("host {host:?} is not allowed; --allow-host {host} allows it"));
+            }
+        }
+        let mut origins = headers.get_all(ORIGIN).iter();
+        let Some(origin) = origins.next() else { return Ok(Page::Unnamed) };
+        if origins.next().is_some() {
+            return Err("there are several Origin headers".to_owned());
+        }
+        let text = origin.to_str().map_err(|_| "the Origin header cannot be read".to_owned())?;
+        if self.names_origin(text) {
+            Ok(Page::Named(origin.clone()))
+        } else if self.is_own(text) {
+            Ok(Page::Unnamed)
+        } else {
+            Err(format!("origin {text:?} is not allowed; --allow-origin {text} allows it"))
+        }
+    }
+
+    fn allows_host(&self, host: &str) -> bool {
+        let host = host.to_ascii_lowercase();
+        let Some(name) = without_port(&host) else { return false };
+        LOCAL.contains(&name) || self.hosts.iter().any(|allowed| allowed == "*" || *allowed == host || allowed == name)
+    }
+
+    fn names_origin(&self, origin: &str) -> bool {
+        // A page without an origin is any page: a file, a sandbox. Naming all does not mean it.
+        origin != "null" && self.origins.iter().any(|allowed| allowed == "*" || allowed.eq_ignore_ascii_case(origin))
+    }
+
+    /// Whether a page is from the same machine, by its name.
+    fn is_own(&self, origin: &str) -> bool {
+        let host = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
+        // `*` opens the server to be addressed by any name, not to be used by any page.
+        host.is_some_and(|host| {
+            let host = host.to_ascii_lowercase();
+            without_port(&host).is_some_and(|name| {
+                LOCAL.contains(&name) || self.hosts.iter().any(|allowed| *allowed == host || allowed == name)
+            })
+        })
+    }
+}
+
+/// The name in `name:port`, if the rest is a port.
+fn without_port(host: &str) -> Option<&str> {
+    let colon = match host.rfind(':') {
+        Some(colon) if !host[colon..].contains(']') => colon,
+        Some(_) | None => return Some(host),
+    };
+    let (name, port) = host.split_at(colon);
+    let is_port = port.len() <= 6 && port[1..].bytes().all(|byte| byte.is_ascii_digit());
+    (is_port && !name.is_empty()).then_some(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(hosts: &[&str], origins: &[&str], host: &str, origin: Option<&str>, expected: Result<bool, &str>) {
+        let own = |names: &[&str]| names.iter().map(ToString::to_string).collect::<Vec<_>>();
+        let guard = Guard::new(&own(hosts), &own(origins));
+        let mut headers = HeaderMap::new();
+        headers.insert(HOST, host.parse().unwrap());
+        if let Some(origin) = origin {
+            headers.insert(ORIGIN, origin.parse().unwrap());
+        }
+        let page = guard.check(&Uri::from_static("/mcp"), &headers);
+        match (page, expected) {
+            (Ok(page), Ok(named)) => assert_eq!(matches!(page, Page::Named(_)), named),
+            (Err(why), Err(part)) => assert!(why.contains(part), "{why}"),
+            (page, expected) => panic!("{page:?} instead of {expected:?} for {host} {origin:?}"),
+        }
+    }
+
+    #[test]
+    fn names_of_this_machine_are_allowed_with_any_port() {
+        for host in ["localhost", "localhost:8080", "LOCALHOST:1", "127.0.0.1:3000", "[::1]", "[::1]:8080"] {
+            check(&[], &[], host, None, Ok(false));
+        }
+        for host in
+            ["evil.example.com", "localhost.evil.com", "127.0.0.1.evil.com", "localhost:x", "127.0.0.2", ":80", ""]
+        {
+            check(&[], &[], host, None, Err("--allow-host"));
+        }
+    }
+
+    #[test]
+    fn other_names_are_allowed_when_named() {
+        check(&["Tools.example.com"], &[], "tools.example.com:9", None, Ok(false));
+        check(&["tools.example.com:9"], &[], "tools.example.com:9", None, Ok(false));
+        check(&["tools.example.com:9"], &[], "tools.example.com:8", None, Err("--allow-host"));
+        check(&["*"], &[], "anything:1", None, Ok(false));
+    }
+
+    #[test]
+    fn a_page_is_refused_unless_it_is_of_this_machine_or_named() {
+        for origin in ["http://localhost:8080", "https://127.0.0.1", "http://[::1]:6274"] {
+            check(&[], &[], "localhost", Some(origin), Ok(false));
+        }
+        for origin in
+            ["http://evil.example.com", "null", "https://localhost.evil.com", "file://", "chrome-extension://x", ""]
+        {
+            check(&[], &[], "localhost", Some(origin), Err("--allow-origin"));
+            check(&["*"], &[], "localhost", Some(origin), Err("--allow-origin"));
+        }
+        let app = "https://app.example.com";
+        check(&[], &[app], "localhost", Some(app), Ok(true));
+        check(&[], &["https://APP.example.com/"], "localhost", Some(app), Ok(true));
+        check(&[], &[app], "localhost", Some("http://app.example.com"), Err("--allow-origin"));
+        check(&[], &[app], "evil.com", Some(app), Err("--allow-host"));
+        check(&["app.example.com"], &[], "localhost", Some(app), Ok(false));
+        check(&[], &["*"], "localhost", Some("https://any.com"), Ok(true));
+        check(&[], &["*"], "localhost", Some("null"), Err("--allow-origin"));
+    }
+
+    #[test]
+    fn http_2_has_the_host_in_its_request_line() {
+        let guard = Guard::new(&[], &[]);
+        let check = |uri| guard.check(&Uri::from_static(uri), &HeaderMap::new()).is_ok();
+        assert!(check("http://localhost:1/mcp"));
+        assert!(!check("http://evil.com/mcp"));
+        assert!(!check("/mcp"));
+    }
+}

@@ -1,0 +1,75 @@
+//! The transport of MCP 2024-11-05: one GET for everything that the server says, POSTs for what the host says.
+//!
+//! The first event names where to POST: the same path, with the session in the query. The session ends with its
+//! connection. Deprecated, but old hosts know nothing else.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::request::Parts;
+use http::{Method, Response, StatusCode};
+use protomcp_types::Incoming;
+
+use crate::events::{Events, Seat};
+use crate::exchange::{Exchange, Kind, Principal};
+use crate::headers::{EVENTS, SESSION, accepts};
+use crate::reply::{self, Body, NO_SESSION, TRANSPORT_ERROR};
+use crate::service::Inner;
+use crate::sse;
+
+/// Whether a request is for this transport.
+pub(crate) fn is_meant(inner: &Inner, parts: &Parts) -> bool {
+    inner.config.legacy_sse
+        && match parts.method {
+            Method::GET => parts.uri.path().ends_with("/sse") && !parts.headers.contains_key(SESSION),
+            Method::POST => session_id(parts).is_some(),
+            _ => false,
+        }
+}
+
+pub(crate) fn get(inner: &Arc<Inner>, parts: &Parts) -> Response<Body> {
+    if !accepts(&parts.headers, &[EVENTS]) {
+        let why = "not acceptable: Accept must allow text/event-stream";
+        return reply::error(StatusCode::NOT_ACCEPTABLE, TRANSPORT_ERROR, why);
+    }
+    let exchange = match inner.begin(Kind::Legacy, parts) {
+        Ok(exchange) => exchange,
+        Err(refusal) => return *refusal,
+    };
+    let endpoint = sse::endpoint(&format!("?sessionId={}", exchange.key()));
+    match exchange.listen() {
+        Some((place, _)) => {
+            reply::events(Events::new(Seat { exchange, place }, inner.config.keep_alive).with(endpoint))
+        }
+        None => gone(),
+    }
+}
+
+pub(crate) async fn post(inner: &Inner, parts: &Parts, body: Bytes) -> Response<Body> {
+    let principal = parts.extensions.get::<Principal>();
+    let exchange = session_id(parts).and_then(|key| inner.table.find(key));
+    let Some(exchange) = exchange.filter(|exchange| is_legacy(exchange) && exchange.belongs_to(principal)) else {
+        return gone();
+    };
+    match Incoming::parse(&body) {
+        Ok(Incoming::Batch(_)) => reply::bad_request(None, "batches are for MCP 2025-03-26 only"),
+        Ok(incoming) => match exchange.deliver(Ok(incoming)).await {
+            true => reply::text(StatusCode::ACCEPTED, "Accepted"),
+            false => gone(),
+        },
+        Err(malformed) => reply::refuse(StatusCode::BAD_REQUEST, malformed.id, malformed.error),
+    }
+}
+
+fn is_legacy(exchange: &Exchange) -> bool {
+    exchange.kind() == Kind::Legacy
+}
+
+fn session_id(parts: &Parts) -> Option<&str> {
+    let mut pairs = parts.uri.query()?.split('&');
+    pairs.find_map(|pair| pair.strip_prefix("sessionId=").or_else(|| pair.strip_prefix("session_id=")))
+}
+
+fn gone() -> Response<Body> {
+    reply::error(StatusCode::NOT_FOUND, NO_SESSION, "there is no such session")
+}

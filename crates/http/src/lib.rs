@@ -1,0 +1,59 @@
+//! Streamable HTTP for MCP servers: all five revisions on one endpoint, as a service for any HTTP server.
+//!
+//! ```text
+//! request → guard (Host, Origin) → method, Accept, Content-Type → auth → one JSON scan → era
+//!    handshake, session → exchange: the session's task reads what was POSTed; streams lead its messages back
+//!    2026-07-28         → headers repeat the body? → an exchange of its own for this request
+//! ```
+//!
+//! What a session means is the business of `protomcp_mcp`: each exchange is a transport of it. This crate decides which
+//! response a message leaves by (`streams`, a value without I/O), keeps what a host may have missed (`store`), and
+//! refuses whoever should not be there (`guard`, `auth`).
+//!
+//! ```
+//! use protomcp_http::{Config, StreamableHttp};
+//! use protomcp_mcp::{Handler, Server, ServerInfo};
+//!
+//! struct Empty;
+//!
+//! impl Handler for Empty {
+//!     fn info(&self) -> ServerInfo {
+//!         ServerInfo::new("empty", "1.0")
+//!     }
+//! }
+//!
+//! let mcp = StreamableHttp::new(Server::of(Empty), Config::default());
+//! let app: axum::Router = axum::Router::new().route_service("/mcp", mcp);
+//! # drop(app);
+//! ```
+
+mod auth;
+mod config;
+mod cors;
+mod delete;
+mod era;
+mod events;
+mod exchange;
+mod get;
+mod guard;
+mod headers;
+mod legacy;
+#[cfg(feature = "listener")]
+mod listener;
+mod modern;
+mod post;
+mod reply;
+mod service;
+mod sse;
+mod store;
+mod streams;
+mod table;
+
+pub use auth::Credential;
+pub use config::Config;
+pub use exchange::Principal;
+#[cfg(feature = "listener")]
+pub use listener::{Listener, ListenerConfig};
+pub use reply::Body;
+pub use service::StreamableHttp;
+pub use store::{EventKey, EventStore, MemoryStore, Replay, StoredEvent};

@@ -1,0 +1,191 @@
+//! A listener of our own, for programs that have no HTTP server yet: HTTP/1.1 and HTTP/2 over TCP.
+//!
+//! The server answers on `/` and `/mcp`, and on `/sse` when the old transport is on. Each connection has a task; all of
+//! them end politely when the listener is told to stop.
+
+use std::convert::Infallible;
+use std::io;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::{Request, Response, StatusCode};
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::server::conn::auto::Builder;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::reply::{self, Body, TRANSPORT_ERROR};
+use crate::service::StreamableHttp;
+
+/// How long the system is left alone when it refuses connections, for want of descriptors for example.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// Headers of one request, in bytes.
+const MAX_HEADERS: usize = 64 * 1024;
+
+/// What a listener allows, and how long it waits.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct ListenerConfig {
+    /// Connections at a time. More wait to be accepted.
+    pub max_connections: usize,
+    /// How long a connection may be open without a request.
+    pub header_timeout: Duration,
+    /// Requests that one HTTP/2 connection may have open.
+    pub max_concurrent_requests: u32,
+    /// How long connections may take to end when the listener stops.
+    pub drain_timeout: Duration,
+    /// Whether `/healthz` and `/readyz` answer, without any check of who asks.
+    pub health: bool,
+}
+
+impl Default for ListenerConfig {
+    fn default() -> Self {
+        Self {
+            max_connections: 20_000,
+            header_timeout: Duration::from_secs(75),
+            max_concurrent_requests: 256,
+            drain_timeout: Duration::from_secs(10),
+            health: false,
+        }
+    }
+}
+
+/// Serves a [`StreamableHttp`] on sockets.
+#[derive(Debug, Clone)]
+pub struct Listener(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    service: StreamableHttp,
+    config: ListenerConfig,
+    ready: CancellationToken,
+    stop: CancellationToken,
+}
+
+impl Listener {
+    /// Serves this.
+    #[must_use]
+    pub fn new(service: StreamableHttp, config: ListenerConfig) -> Self {
+        Self(Arc::new(Inner { service, config, ready: CancellationToken::new(), stop: CancellationToken::new() }))
+    }
+
+    /// From here on `/readyz` says that the server is ready.
+    pub fn set_ready(&self) {
+        self.0.ready.cancel();
+    }
+
+    /// Takes no more connections. Those that are open may finish their requests.
+    pub fn stop(&self) {
+        self.0.stop.cancel();
+    }
+
+    /// Accepts connections until [`Listener::stop`], then waits for their end, but not longer than
+    /// [`ListenerConfig::drain_timeout`].
+    ///
+    /// # Errors
+    /// When the socket cannot be used any more.
+    pub async fn serve(&self, socket: TcpListener) -> io::Result<()> {
+        let places = Arc::new(Semaphore::new(self.0.config.max_connections));
+        let connections = TaskTracker::new();
+        let outcome = tokio::select! {
+            outcome = self.accept(&socket, &places, &connections) => outcome,
+            () = self.0.stop.cancelled() => Ok(()),
+        };
+        drop(socket);
+        connections.close();
+        if tokio::time::timeout(self.0.config.drain_timeout, connections.wait()).await.is_err() {
+            tracing::warn!(connections = connections.len(), "connections do not end: cut");
+        }
+        outcome
+    }
+
+    async fn accept(&self, socket: &TcpListener, places: &Arc<Semaphore>, connections: &TaskTracker) -> io::Result<()> {
+        loop {
+            let place = Arc::clone(places).acquire_owned().await.expect("the semaphore is never closed");
+            match socket.accept().await {
+                Ok((stream, _)) => {
+                    // Small answers must not wait for the host to acknowledge earlier ones.
+                    if let Err(error) = stream.set_nodelay(true) {
+                        tracing::debug!("a connection is slow: {error}");
+                    }
+                    connections.spawn(self.clone().connection(stream, place));
+                }
+                Err(error) if is_of_connection(&error) => tracing::debug!("a connection was lost: {error}"),
+                Err(error) => {
+                    tracing::warn!("no connection can be accepted: {error}");
+                    tokio::time::sleep(PAUSE).await;
+                }
+            }
+        }
+    }
+
+    async fn connection(self, stream: TcpStream, place: OwnedSemaphorePermit) {
+        let mut byte = [0];
+        let first_byte = tokio::time::timeout(self.0.config.header_timeout, stream.peek(&mut byte));
+        tokio::select! {
+            heard = first_byte => if !matches!(heard, Ok(Ok(1..))) {
+                return;
+            },
+            () = self.0.stop.cancelled() => return,
+        }
+        self.speak(stream).await;
+        drop(place);
+    }
+
+    async fn speak(&self, io: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) {
+        let mut builder = Builder::new(TokioExecutor::new());
+        let mut http1 = builder.http1();
+        http1.timer(TokioTimer::new()).header_read_timeout(self.0.config.header_timeout).max_buf_size(MAX_HEADERS);
+        let mut http2 = builder.http2();
+        http2
+            .timer(TokioTimer::new())
+            .max_header_list_size(u32::try_from(MAX_HEADERS).unwrap_or(u32::MAX))
+            .max_concurrent_streams(self.0.config.max_concurrent_requests)
+            .keep_alive_interval(Duration::from_secs(30));
+        let answer = |request| {
+            let listener = self.clone();
+            async move { Ok::<_, Infallible>(listener.answer(request).await) }
+        };
+        let mut connection = pin!(builder.serve_connection(TokioIo::new(io), service_fn(answer)));
+        let outcome = tokio::select! {
+            outcome = connection.as_mut() => outcome,
+            () = self.0.stop.cancelled() => {
+                connection.as_mut().graceful_shutdown();
+                connection.await
+            }
+        };
+        if let Err(error) = outcome {
+            tracing::debug!("a connection broke: {error}");
+        }
+    }
+
+    async fn answer<B: http_body::Body>(&self, request: Request<B>) -> Response<Body> {
+        match request.uri().path() {
+            "/" | "/mcp" => self.0.service.handle(request).await,
+            "/sse" if self.0.service.has_legacy_sse() => self.0.service.handle(request).await,
+            "/healthz" if self.0.config.health => reply::text(StatusCode::OK, "ok\n"),
+            "/readyz" if self.0.config.health => {
+                if self.0.ready.is_cancelled() && !self.0.stop.is_cancelled() {
+                    reply::text(StatusCode::OK, "ready\n")
+                } else {
+                    reply::text(StatusCode::SERVICE_UNAVAILABLE, "not ready\n")
+                }
+            }
+            _ => reply::error(StatusCode::NOT_FOUND, TRANSPORT_ERROR, "not found: the server is at /mcp"),
+        }
+    }
+}
+
+/// Whether an error says something about one connection only.
+fn is_of_connection(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::ConnectionRefused | io::ErrorKind::ConnectionAborted | io::ErrorKind::ConnectionReset
+    )
+}

@@ -1,0 +1,148 @@
+//! What the headers of a request of 2026-07-28 must say: the same as its body, for those on the way who read headers
+//! only.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use http::{HeaderMap, HeaderName};
+use memchr::memmem;
+use protomcp_types::{ErrorObject, Params, RawJson, Request, code};
+use serde_json::Value;
+
+use crate::era::ModernMeta;
+use crate::headers::{METHOD, NAME, VERSION, decode, text};
+
+/// Headers and body do not say the same (MCP 2026-07-28, basic/transports).
+pub(crate) const HEADER_MISMATCH: i64 = -32020;
+
+/// What a property of an input schema carries to be mirrored in a header.
+const ANNOTATION: &str = "x-mcp-header";
+
+/// How deep in a schema annotations are looked for.
+const MAX_SCHEMA_DEPTH: usize = 32;
+
+/// The member of the parameters that `Mcp-Name` repeats.
+fn named_by(method: &str) -> Option<&'static str> {
+    match method {
+        "tools/call" | "prompts/get" => Some("name"),
+        "resources/read" => Some("uri"),
+        "tasks/get" | "tasks/update" | "tasks/cancel" => Some("taskId"),
+        _ => None,
+    }
+}
+
+/// Checks the headers; `schema` is the input schema of a tool.
+///
+/// What the body lacks is left to whoever reads it. `revisions` are those that are served without a handshake.
+pub(crate) fn check(
+    request: &Request,
+    meta: Option<&ModernMeta>,
+    headers: &HeaderMap,
+    is_served: impl Fn(&str) -> bool,
+    schema: impl Fn(&str) -> Option<RawJson>,
+) -> Result<(), ErrorObject> {
+    let version = text(headers, &VERSION).ok_or_else(|| missing(&VERSION))?;
+    let method = text(headers, &METHOD);
+    let name = headers.get(NAME);
+    let names = named_by(&request.method);
+    if method.is_none() {
+        return Err(missing(&METHOD));
+    }
+    if names.is_some() && name.is_none() {
+        return Err(missing(&NAME));
+    }
+    let Some(meta) = meta.filter(|meta| meta.is_complete) else { return Ok(()) };
+    if meta.version.as_deref() != Some(version) {
+        return Err(mismatch(&VERSION, version, meta.version.as_deref().unwrap_or_default()));
+    }
+    if !is_served(version) {
+        return Ok(());
+    }
+    if method != Some(&*request.method) {
+        return Err(mismatch(&METHOD, method.unwrap_or_default(), &request.method));
+    }
+    if let (Some(member), Some(header)) = (names, name) {
+        let given = decode(header).ok_or_else(|| undecodable(&NAME))?;
+        // A name that is missing or no text is an error of the body.
+        if let Ok(expected) = request.params.required::<String>(member)
+            && given != expected
+        {
+            return Err(mismatch(&NAME, &given, &expected));
+        }
+        if request.method == "tools/call"
+            && let Some(schema) = schema(&given)
+        {
+            return check_arguments(&schema, &request.params, headers);
+        }
+    }
+    Ok(())
+}
+
+/// Checks the headers that repeat arguments.
+fn check_arguments(schema: &RawJson, params: &Params, headers: &HeaderMap) -> Result<(), ErrorObject> {
+    if memmem::find(schema.as_bytes(), ANNOTATION.as_bytes()).is_none() {
+        return Ok(());
+    }
+    let Ok(schema) = schema.to::<Value>() else { return Ok(()) };
+    let arguments = params.member("arguments").and_then(|raw| raw.to::<Value>().ok()).unwrap_or_default();
+    let mut pending = vec![(&schema, &arguments, 0)];
+    while let Some((schema, value, depth)) = pending.pop() {
+        let properties = schema.get("properties").and_then(Value::as_object).filter(|_| depth < MAX_SCHEMA_DEPTH);
+        for (name, property) in properties.into_iter().flatten() {
+            let value = value.get(name).unwrap_or(&Value::Null);
+            if let Some(suffix) = property.get(ANNOTATION).and_then(Value::as_str) {
+                check_argument(suffix, value, headers)?;
+            }
+            pending.push((property, value, depth + 1));
+        }
+    }
+    Ok(())
+}
+
+fn check_argument(suffix: &str, value: &Value, headers: &HeaderMap) -> Result<(), ErrorObject> {
+    // An annotation that cannot be a header is no rule for anybody.
+    let Ok(header) = HeaderName::try_from(format!("mcp-param-{}", suffix.to_ascii_lowercase())) else { return Ok(()) };
+    let expected = match value {
+        Value::String(text) => Cow::Borrowed(text.as_str()),
+        Value::Number(number) => Cow::Owned(number.to_string()),
+        Value::Bool(truth) => Cow::Borrowed(if *truth { "true" } else { "false" }),
+        Value::Null => {
+            return match headers.get(&header) {
+                Some(_) => Err(ErrorObject::new(HEADER_MISMATCH, format!("header {header} has no argument to repeat"))),
+                None => Ok(()),
+            };
+        }
+        // Not a value that is repeated.
+        Value::Array(_) | Value::Object(_) => return Ok(()),
+    };
+    let given = headers.get(&header).ok_or_else(|| missing(&header))?;
+    let given = decode(given).ok_or_else(|| undecodable(&header))?;
+    let is_same = match value {
+        Value::Number(number) => number.as_i64().is_some_and(|number| given.parse() == Ok(number)) || given == expected,
+        _ => given == expected,
+    };
+    if is_same { Ok(()) } else { Err(mismatch(&header, &given, &expected)) }
+}
+
+fn missing(header: &HeaderName) -> ErrorObject {
+    ErrorObject::new(HEADER_MISMATCH, format!("header {header} is missing"))
+}
+
+fn undecodable(header: &HeaderName) -> ErrorObject {
+    ErrorObject::new(HEADER_MISMATCH, format!("header {header} cannot be decoded"))
+}
+
+fn mismatch(header: &HeaderName, given: impl fmt::Debug, expected: impl fmt::Debug) -> ErrorObject {
+    ErrorObject::new(HEADER_MISMATCH, format!("header {header} is {given:?}, but the body says {expected:?}"))
+}
+
+/// The status of an answer (MCP 2026-07-28, basic/transports).
+pub(crate) fn status(error: &ErrorObject) -> http::StatusCode {
+    match error.code {
+        code::METHOD_NOT_FOUND => http::StatusCode::NOT_FOUND,
+        code::INVALID_PARAMS | code::INVALID_REQUEST | code::PARSE_ERROR | -32022..=HEADER_MISMATCH => {
+            http::StatusCode::BAD_REQUEST
+        }
+        _ => http::StatusCode::OK,
+    }
+}

@@ -1,0 +1,221 @@
+//! POST: the host says something.
+
+use std::future::poll_fn;
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::request::Parts;
+use http::{HeaderValue, Response, StatusCode};
+use protomcp_types::{
+    ErrorObject, Incoming, Initialize, Malformed, Message, Method, ProtocolVersion, Request, Response as Answer,
+};
+
+use crate::era::{self, Era, ModernMeta};
+use crate::events::{Events, Seat, event_id};
+use crate::exchange::{Exchange, Kind, Principal};
+use crate::headers::{SESSION, VERSION, text};
+use crate::modern;
+use crate::reply::{self, Body, NO_SESSION, Refusal};
+use crate::service::{Inner, unavailable};
+use crate::sse;
+use crate::streams::{First, Refused};
+
+pub(crate) async fn post(inner: &Arc<Inner>, parts: &Parts, body: Bytes) -> Response<Body> {
+    match Incoming::parse(&body) {
+        Ok(Incoming::One(Message::Request(request))) => request_of(inner, parts, request).await,
+        Ok(Incoming::One(message)) => told(inner, parts, message).await,
+        Ok(Incoming::Batch(messages)) => batch(inner, parts, messages).await,
+        Err(malformed) => reply::refuse(StatusCode::BAD_REQUEST, malformed.id, malformed.error),
+    }
+}
+
+/// The session that a request belongs to.
+pub(crate) fn session(inner: &Inner, parts: &Parts) -> Result<Arc<Exchange>, Refusal> {
+    let Some(key) = parts.headers.get(SESSION) else {
+        return Err(Box::new(reply::bad_request(None, "header Mcp-Session-Id is missing: initialize first")));
+    };
+    if let Some(version) = text(&parts.headers, &VERSION).filter(|version| !era::is_stateful(version)) {
+        return Err(Box::new(reply::bad_request(None, format!("unsupported protocol version {version:?}"))));
+    }
+    let principal = parts.extensions.get::<Principal>();
+    let found = key.to_str().ok().and_then(|key| inner.table.find(key));
+    found
+        .filter(|exchange| exchange.kind() == Kind::Session && exchange.belongs_to(principal))
+        .ok_or_else(|| Box::new(reply::error(StatusCode::NOT_FOUND, NO_SESSION, "there is no such session")))
+}
+
+async fn request_of(inner: &Arc<Inner>, parts: &Parts, request: Request) -> Response<Body> {
+    let meta = ModernMeta::of(&request.params);
+    match era::of(&request.method, meta.as_ref(), text(&parts.headers, &VERSION)) {
+        Era::Modern => single(inner, parts, meta.as_ref(), request).await,
+        // Somebody who has a session does not get another one under its name.
+        Era::Handshake if session(inner, parts).is_err() => handshake(inner, parts, request).await,
+        Era::Handshake | Era::Session => match session(inner, parts) {
+            Ok(exchange) => ask(inner, exchange, request, Some(inner.config.stream_after)).await,
+            Err(refusal) => *refusal,
+        },
+    }
+}
+
+/// Begins a session, which stays if its host and the server agree.
+async fn handshake(inner: &Arc<Inner>, parts: &Parts, request: Request) -> Response<Body> {
+    let exchange = match inner.begin(Kind::Session, parts) {
+        Ok(exchange) => exchange,
+        Err(refusal) => return *refusal,
+    };
+    let mut response = ask(inner, Arc::clone(&exchange), request, None).await;
+    match exchange.version() {
+        Some(_) => {
+            let key = HeaderValue::from_str(exchange.key()).expect("a key is visible ASCII");
+            response.headers_mut().insert(SESSION, key);
+        }
+        None => {
+            inner.table.remove(exchange.key());
+            exchange.end();
+        }
+    }
+    response
+}
+
+/// Serves one request of the stateless revision.
+async fn single(inner: &Arc<Inner>, parts: &Parts, meta: Option<&ModernMeta>, request: Request) -> Response<Body> {
+    let is_served = |version: &str| version == ProtocolVersion::V2026_07_28.as_str();
+    if let Err(error) = modern::check(&request, meta, &parts.headers, is_served, &inner.schemas) {
+        return reply::refuse(modern::status(&error), Some(request.id), error);
+    }
+    let principal = parts.extensions.get::<Principal>().cloned();
+    let exchange = Exchange::new(Kind::Single, Box::default(), principal, Duration::ZERO, None, 1);
+    inner.spawn(&exchange, |_| ());
+    ask(inner, exchange, request, Some(inner.config.keep_alive)).await
+}
+
+/// Hands a request to its session and waits for the answer.
+async fn ask(inner: &Inner, exchange: Arc<Exchange>, request: Request, patience: Option<Duration>) -> Response<Body> {
+    let place = match exchange.open(&[&request.id], Vec::new()) {
+        Ok(place) => place,
+        Err(refused) => return refuse(refused),
+    };
+    let seat = Seat { exchange, place };
+    if !seat.exchange.deliver(Ok(Incoming::One(request.into()))).await {
+        return over();
+    }
+    respond(inner, seat, patience, false).await
+}
+
+/// Takes what needs no answer.
+async fn told(inner: &Inner, parts: &Parts, message: Message) -> Response<Body> {
+    // MCP 2026-07-28 has no session that a notification could be for. Answers to questions it does not know at all.
+    if !parts.headers.contains_key(SESSION)
+        && matches!(message, Message::Notification(_))
+        && text(&parts.headers, &VERSION).is_some_and(|version| !era::is_stateful(version))
+    {
+        return reply::empty(StatusCode::ACCEPTED);
+    }
+    match session(inner, parts) {
+        Ok(exchange) => match exchange.deliver(Ok(Incoming::One(message))).await {
+            true => reply::empty(StatusCode::ACCEPTED),
+            false => over(),
+        },
+        Err(refusal) => *refusal,
+    }
+}
+
+/// Takes several messages, which MCP 2025-03-26 allows.
+async fn batch(inner: &Inner, parts: &Parts, messages: Vec<Result<Message, Malformed>>) -> Response<Body> {
+    let exchange = match session(inner, parts) {
+        Ok(exchange) => exchange,
+        Err(refusal) => return *refusal,
+    };
+    if !exchange.version().is_some_and(ProtocolVersion::allows_batches) {
+        return reply::bad_request(None, "batches are for MCP 2025-03-26 only");
+    }
+    let (mut answers, mut good) = (Vec::new(), Vec::new());
+    for message in messages {
+        match message {
+            Ok(Message::Request(request)) if request.method == Initialize::NAME => {
+                let why = ErrorObject::invalid_request("initialize must not be part of a batch");
+                answers.push(Message::error(Some(request.id), why));
+            }
+            Ok(message) => good.push(message),
+            Err(malformed) => answers.push(malformed.into()),
+        }
+    }
+    let ids = |message| match message {
+        Message::Request(request) => Some(request.id),
+        Message::Notification(_) | Message::Response(_) => None,
+    };
+    let requests: Vec<_> = good.iter().cloned().filter_map(ids).collect();
+    let seat = if requests.is_empty() && answers.is_empty() {
+        None
+    } else {
+        match exchange.open(&requests.iter().collect::<Vec<_>>(), answers) {
+            Ok(place) => Some(Seat { exchange: Arc::clone(&exchange), place }),
+            Err(refused) => return refuse(refused),
+        }
+    };
+    for message in good {
+        if !exchange.deliver(Ok(Incoming::One(message))).await {
+            return over();
+        }
+    }
+    match seat {
+        Some(seat) => respond(inner, seat, Some(inner.config.stream_after), true).await,
+        None => reply::empty(StatusCode::ACCEPTED),
+    }
+}
+
+/// Waits for the answers. The response is JSON unless something comes before them or `patience` is at its end.
+async fn respond(inner: &Inner, seat: Seat, patience: Option<Duration>, is_batch: bool) -> Response<Body> {
+    let mut patience = pin!(patience.map(tokio::time::sleep));
+    let first = poll_fn(|cx| match seat.exchange.first(seat.place, cx.waker()) {
+        First::Pending => match patience.as_mut().as_pin_mut() {
+            Some(patience) => patience.poll(cx).map(|()| First::Events),
+            None => Poll::Pending,
+        },
+        first @ (First::Answers(_) | First::Events) => Poll::Ready(first),
+    });
+    let answers = match first.await {
+        First::Answers(answers) => answers,
+        First::Events | First::Pending => return stream(inner, seat),
+    };
+    match answers.first() {
+        Some(_) if is_batch => reply::json(StatusCode::OK, sse::json_array(&answers)),
+        Some(answer @ Message::Response(Answer { outcome: Err(error), .. }))
+            if seat.exchange.kind() == Kind::Single =>
+        {
+            reply::message(modern::status(error), answer)
+        }
+        Some(answer) => reply::message(StatusCode::OK, answer),
+        None if seat.exchange.is_over() => over(),
+        // The request was cancelled: there is nothing to say, and the host does not listen.
+        None => reply::past_events(Vec::new()),
+    }
+}
+
+/// From here on the response is a stream of events.
+fn stream(inner: &Inner, seat: Seat) -> Response<Body> {
+    seat.exchange.stream(seat.place);
+    let opens = seat.exchange.can_open_empty();
+    let id = event_id(seat.place.stream, 0);
+    let events = Events::new(seat, inner.config.keep_alive);
+    reply::events(if opens { events.with(sse::opening(&id, inner.config.retry)) } else { events })
+}
+
+fn refuse(refused: Refused) -> Response<Body> {
+    match refused {
+        Refused::Duplicate(id) => {
+            let why = format!("invalid request: id {id} is already in use");
+            reply::bad_request(Some(id), why)
+        }
+        Refused::TooMany => unavailable("too many responses of this session are open"),
+        Refused::Closed => over(),
+    }
+}
+
+/// The session has ended meanwhile.
+fn over() -> Response<Body> {
+    reply::error(StatusCode::NOT_FOUND, NO_SESSION, "the session is over")
+}

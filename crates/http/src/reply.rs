@@ -1,0 +1,128 @@
+//! HTTP responses.
+
+use std::collections::VecDeque;
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use http::{HeaderName, HeaderValue, Response, StatusCode};
+use http_body::{Frame, SizeHint};
+use protomcp_types::{ErrorObject, Message, RequestId, code};
+
+use crate::events::Events;
+use crate::headers::{EVENTS, JSON};
+use crate::sse;
+use crate::store::StoredEvent;
+
+/// Tells nginx not to hold events back.
+const BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
+
+/// What went wrong before a message was understood; JSON-RPC leaves these codes to us.
+pub(crate) const TRANSPORT_ERROR: i64 = -32000;
+/// There is no such session.
+pub(crate) const NO_SESSION: i64 = -32001;
+
+/// The body of a response.
+#[derive(Debug, Default)]
+pub struct Body(Content);
+
+#[derive(Debug, Default)]
+enum Content {
+    #[default]
+    Nothing,
+    Whole(VecDeque<Bytes>),
+    Events(Box<Events>),
+}
+
+impl http_body::Body for Body {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        match &mut self.0 {
+            Content::Nothing => Poll::Ready(None),
+            Content::Whole(pieces) => Poll::Ready(pieces.pop_front().map(|piece| Ok(Frame::data(piece)))),
+            Content::Events(events) => events.poll(cx).map(|piece| piece.map(|piece| Ok(Frame::data(piece)))),
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        match &self.0 {
+            Content::Nothing => true,
+            Content::Whole(pieces) => pieces.is_empty(),
+            Content::Events(_) => false,
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match &self.0 {
+            Content::Nothing => SizeHint::with_exact(0),
+            Content::Whole(pieces) => SizeHint::with_exact(pieces.iter().map(|piece| piece.len() as u64).sum()),
+            Content::Events(_) => SizeHint::default(),
+        }
+    }
+}
+
+/// What whoever may not go on is told.
+pub(crate) type Refusal = Box<Response<Body>>;
+
+/// A response without a body.
+pub(crate) fn empty(status: StatusCode) -> Response<Body> {
+    let mut response = Response::new(Body::default());
+    *response.status_mut() = status;
+    response
+}
+
+/// Text for people.
+pub(crate) fn text(status: StatusCode, text: impl Into<Bytes>) -> Response<Body> {
+    whole(status, "text/plain; charset=utf-8", [text.into()])
+}
+
+/// JSON in pieces.
+pub(crate) fn json(status: StatusCode, pieces: Vec<Bytes>) -> Response<Body> {
+    whole(status, JSON, pieces)
+}
+
+/// One message.
+pub(crate) fn message(status: StatusCode, message: &Message) -> Response<Body> {
+    json(status, sse::json(message))
+}
+
+/// An error that is ours: the request did not get as far as a session.
+pub(crate) fn error(status: StatusCode, code: i64, why: impl Into<String>) -> Response<Body> {
+    refuse(status, None, ErrorObject::new(code, why.into()))
+}
+
+/// −32600 with 400.
+pub(crate) fn bad_request(id: Option<RequestId>, why: impl Into<String>) -> Response<Body> {
+    refuse(StatusCode::BAD_REQUEST, id, ErrorObject::new(code::INVALID_REQUEST, why.into()))
+}
+
+/// Any error in answer to a request.
+pub(crate) fn refuse(status: StatusCode, id: Option<RequestId>, error: ErrorObject) -> Response<Body> {
+    message(status, &Message::error(id, error))
+}
+
+/// A stream of events.
+pub(crate) fn events(events: Events) -> Response<Body> {
+    let mut response = Response::new(Body(Content::Events(Box::new(events))));
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(EVENTS));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache, no-transform"));
+    headers.insert(BUFFERING, HeaderValue::from_static("no"));
+    response
+}
+
+/// A stream of events that are there already, or of none.
+pub(crate) fn past_events(events: Vec<StoredEvent>) -> Response<Body> {
+    whole(StatusCode::OK, EVENTS, events.into_iter().flatten())
+}
+
+fn whole(status: StatusCode, kind: &'static str, pieces: impl IntoIterator<Item = Bytes>) -> Response<Body> {
+    let mut response = Response::new(Body(Content::Whole(pieces.into_iter().collect())));
+    *response.status_mut() = status;
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(kind));
+    response
+}

@@ -1,0 +1,264 @@
+//! The service: checks who asks, tells the methods apart, and hands on.
+
+use std::convert::Infallible;
+use std::fmt;
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use bytes::{Buf, Bytes, BytesMut};
+use http::header::{ALLOW, RETRY_AFTER, WWW_AUTHENTICATE};
+use http::request::Parts;
+use http::{HeaderValue, Method, Request, Response, StatusCode};
+use protomcp_mcp::{ServeError, Server, Service, Sessions};
+use protomcp_types::RawJson;
+use tower_service::Service as TowerService;
+
+use crate::config::Config;
+use crate::exchange::{Exchange, Kind, Principal, Served};
+use crate::guard::{Guard, Page};
+use crate::headers::{EVENTS, JSON, accepts, is_json};
+use crate::reply::{self, Body, Refusal, TRANSPORT_ERROR};
+use crate::table::{Table, new_key};
+use crate::{auth, cors, delete, get, legacy, post};
+
+/// An MCP server over HTTP, as a [`tower_service::Service`] for any server that speaks [`http`]. Cloning is cheap.
+///
+/// It looks at no path but that of the old transport, so it can be mounted anywhere.
+#[derive(Clone)]
+pub struct StreamableHttp(Arc<Inner>);
+
+/// Looks up the input schema of a tool.
+type Schemas = Box<dyn Fn(&str) -> Option<RawJson> + Send + Sync>;
+
+pub(crate) struct Inner {
+    pub(crate) config: Config,
+    pub(crate) table: Table,
+    pub(crate) guard: Guard,
+    pub(crate) schemas: Schemas,
+    server: Box<dyn Serve>,
+    sessions: Sessions,
+}
+
+/// A server of whatever service.
+trait Serve: Send + Sync {
+    fn serve(&self, transport: Served) -> Pin<Box<dyn Future<Output = Result<(), ServeError>> + Send>>;
+}
+
+impl<S: Service> Serve for Server<S> {
+    fn serve(&self, transport: Served) -> Pin<Box<dyn Future<Output = Result<(), ServeError>> + Send>> {
+        let server = self.clone();
+        Box::pin(async move { Self::serve(&server, transport).await })
+    }
+}
+
+impl StreamableHttp {
+    /// Serves `server` over HTTP.
+    pub fn new<S: Service>(server: Server<S>, config: Config) -> Self {
+        Self::with_tool_schemas(server, config, |_| None)
+    }
+
+    /// As [`StreamableHttp::new`], with a way to look up the input schema of a tool: arguments that are annotated with
+    /// `x-mcp-header` are then compared with their headers (MCP 2026-07-28, basic/transports, custom headers).
+    pub fn with_tool_schemas<S: Service>(
+        server: Server<S>,
+        config: Config,
+        schemas: impl Fn(&str) -> Option<RawJson> + Send + Sync + 'static,
+    ) -> Self {
+        Self(Arc::new(Inner {
+            table: Table::new(config.max_sessions),
+            guard: Guard::new(&config.allowed_hosts, &config.allowed_origins),
+            schemas: Box::new(schemas),
+            sessions: server.sessions().clone(),
+            server: Box::new(server),
+            config,
+        }))
+    }
+
+    /// How many sessions are open.
+    #[must_use]
+    pub fn sessions(&self) -> usize {
+        self.0.table.len()
+    }
+
+    /// Whether the old transport is served as well.
+    #[cfg(feature = "listener")]
+    pub(crate) fn has_legacy_sse(&self) -> bool {
+        self.0.config.legacy_sse
+    }
+
+    /// Answers one request. Dropping the future is what a broken connection is.
+    pub async fn handle<B>(&self, request: Request<B>) -> Response<Body>
+    where
+        B: http_body::Body,
+    {
+        let (parts, body) = request.into_parts();
+        let inner = &self.0;
+        let page = match inner.guard.check(&parts.uri, &parts.headers) {
+            Ok(page) => page,
+            Err(why) => {
+                tracing::warn!("a request was refused: {why}");
+                return reply::error(StatusCode::FORBIDDEN, TRANSPORT_ERROR, why);
+            }
+        };
+        let mut response = inner.route(&parts, &page, body).await;
+        if let Page::Named(origin) = page {
+            cors::expose(&mut response, origin);
+        }
+        response
+    }
+}
+
+impl Inner {
+    async fn route<B: http_body::Body>(self: &Arc<Self>, parts: &Parts, page: &Page, body: B) -> Response<Body> {
+        match parts.method {
+            Method::POST => {}
+            Method::GET | Method::DELETE => {
+                return match self.admit(parts) {
+                    Ok(()) if parts.method == Method::DELETE => delete::delete(self, parts),
+                    Ok(()) if legacy::is_meant(self, parts) => legacy::get(self, parts),
+                    Ok(()) => get::get(self, parts).await,
+                    Err(refusal) => *refusal,
+                };
+            }
+            Method::OPTIONS if *page != Page::Unnamed => return cors::preflight(&parts.headers),
+            _ => return not_allowed(),
+        }
+        if !legacy::is_meant(self, parts) && !accepts(&parts.headers, &[JSON, EVENTS]) {
+            let why = "not acceptable: Accept must allow application/json and text/event-stream";
+            return reply::error(StatusCode::NOT_ACCEPTABLE, TRANSPORT_ERROR, why);
+        }
+        if !is_json(&parts.headers) {
+            let why = "unsupported media type: Content-Type must be application/json";
+            return reply::error(StatusCode::UNSUPPORTED_MEDIA_TYPE, TRANSPORT_ERROR, why);
+        }
+        if let Err(refusal) = self.admit(parts) {
+            return *refusal;
+        }
+        match tokio::time::timeout(self.config.body_timeout, read(body, self.config.max_body)).await {
+            Ok(Ok(body)) if legacy::is_meant(self, parts) => legacy::post(self, parts, body).await,
+            Ok(Ok(body)) => post::post(self, parts, body).await,
+            Ok(Err(status)) => {
+                let why = match status {
+                    StatusCode::PAYLOAD_TOO_LARGE => {
+                        format!("the body is longer than {} bytes", self.config.max_body)
+                    }
+                    _ => "the body cannot be read".to_owned(),
+                };
+                reply::error(status, TRANSPORT_ERROR, why)
+            }
+            Err(_) => reply::error(StatusCode::REQUEST_TIMEOUT, TRANSPORT_ERROR, "the body took too long"),
+        }
+    }
+
+    /// Whether this request may be served at all.
+    fn admit(&self, parts: &Parts) -> Result<(), Refusal> {
+        if let Err(refusal) = auth::check(&self.config.credentials, &parts.headers) {
+            let mut response = reply::error(StatusCode::UNAUTHORIZED, TRANSPORT_ERROR, refusal.why);
+            response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static(refusal.challenge));
+            return Err(Box::new(response));
+        }
+        if self.sessions.is_shut_down() {
+            return Err(Box::new(unavailable("the server is shutting down")));
+        }
+        Ok(())
+    }
+
+    /// Begins a session, whose task runs until its end.
+    pub(crate) fn begin(self: &Arc<Self>, kind: Kind, parts: &Parts) -> Result<Arc<Exchange>, Refusal> {
+        let key = new_key().map_err(|error| {
+            tracing::error!("no session can begin: {error}");
+            Box::new(unavailable("no session can begin"))
+        })?;
+        let Config { session_idle, max_streams, event_store, .. } = &self.config;
+        let principal = parts.extensions.get::<Principal>().cloned();
+        let exchange = Exchange::new(kind, key, principal, *session_idle, event_store.clone(), *max_streams);
+        if !self.table.insert(&exchange) {
+            tracing::warn!("a session was refused: there are {} already", self.table.len());
+            return Err(Box::new(unavailable("there are too many sessions")));
+        }
+        let inner = Arc::clone(self);
+        self.spawn(&exchange, move |exchange| drop(inner.table.remove(exchange.key())));
+        Ok(exchange)
+    }
+
+    /// Serves an exchange.
+    pub(crate) fn spawn(&self, exchange: &Arc<Exchange>, end: impl FnOnce(&Exchange) + Send + 'static) {
+        let serving = self.server.serve(Served(Arc::clone(exchange)));
+        let exchange = Arc::clone(exchange);
+        tokio::spawn(async move {
+            if let Err(error) = serving.await {
+                tracing::debug!("a session ended early: {error}");
+            }
+            end(&exchange);
+        });
+    }
+}
+
+/// Reads a body, but not more than that.
+async fn read<B: http_body::Body>(body: B, limit: usize) -> Result<Bytes, StatusCode> {
+    if body.size_hint().lower() > limit as u64 {
+        return Err(StatusCode::PAYLOAD_TOO_LARGE);
+    }
+    let mut body = pin!(body);
+    let mut whole = Bytes::new();
+    let mut copy = BytesMut::new();
+    while let Some(frame) = poll_fn(|cx| body.as_mut().poll_frame(cx)).await {
+        let Ok(frame) = frame else { return Err(StatusCode::BAD_REQUEST) };
+        let Ok(mut data) = frame.into_data() else { continue };
+        let length = data.remaining();
+        if whole.len() + copy.len() + length > limit {
+            return Err(StatusCode::PAYLOAD_TOO_LARGE);
+        }
+        let piece = data.copy_to_bytes(length);
+        // Most bodies come in one piece, which is not copied.
+        if whole.is_empty() && copy.is_empty() {
+            whole = piece;
+        } else {
+            copy.extend_from_slice(&std::mem::take(&mut whole));
+            copy.extend_from_slice(&piece);
+        }
+    }
+    Ok(if copy.is_empty() { whole } else { copy.freeze() })
+}
+
+/// 503: somebody else may have more luck, or the same one later.
+pub(crate) fn unavailable(why: &str) -> Response<Body> {
+    let mut response = reply::error(StatusCode::SERVICE_UNAVAILABLE, TRANSPORT_ERROR, why);
+    response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("5"));
+    response
+}
+
+/// 405, with what is allowed.
+pub(crate) fn not_allowed() -> Response<Body> {
+    let mut response = reply::error(StatusCode::METHOD_NOT_ALLOWED, TRANSPORT_ERROR, "method not allowed");
+    response.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, POST, DELETE"));
+    response
+}
+
+impl<B> TowerService<Request<B>> for StreamableHttp
+where
+    B: http_body::Body + Send + 'static,
+    B::Data: Send,
+    B::Error: Send,
+{
+    type Response = Response<Body>;
+    type Error = Infallible;
+    type Future = Pin<Box<dyn Future<Output = Result<Response<Body>, Infallible>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        let service = self.clone();
+        Box::pin(async move { Ok(service.handle(request).await) })
+    }
+}
+
+impl fmt::Debug for StreamableHttp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StreamableHttp").field("sessions", &self.sessions()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,373 @@
+//! Which HTTP response a message for the host leaves by, as a value.
+//!
+//! Each POST with requests opens a stream. What belongs to one of its requests goes there, everything else to the
+//! standalone stream that the host opens with GET. A stream is a queue of messages and at most one connection that takes
+//! them out. Whether the response is plain JSON or a stream of events is decided when the connection looks into the
+//! queue: answers alone are JSON.
+//!
+//! ```text
+//!            all answered                    nobody takes the rest
+//!  Waiting ────────────────▶ answers taken ◀─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ gone
+//!     │  something else came first, or it takes long
+//!     ▼                connection ends
+//!  Streaming ◀──────────────────────────────▶ Detached (the host may come back with Last-Event-ID)
+//!                        attached
+//! ```
+
+use std::collections::{HashMap, VecDeque};
+use std::task::Waker;
+
+use protomcp_types::{Message, RequestId};
+
+/// Tells the streams of a session apart; the standalone one has number 0.
+pub(crate) type StreamId = u64;
+
+/// The stream that a host opens with GET.
+pub(crate) const STANDALONE: StreamId = 0;
+
+/// The first stream that a POST opens.
+pub(crate) const FIRST: StreamId = 1;
+
+/// Messages that wait in one stream. Beyond it, notifications for a POST are dropped, and the standalone stream loses
+/// its oldest.
+const MAX_QUEUED: usize = 256;
+
+/// Streams whose answer waits for a host that is not there.
+const MAX_DETACHED: usize = 32;
+
+/// The streams of one session.
+#[derive(Debug)]
+pub(crate) struct Streams {
+    open: HashMap<StreamId, Stream>,
+    /// By which stream the answer to a request leaves.
+    owners: HashMap<RequestId, StreamId>,
+    next: StreamId,
+    next_connection: u64,
+    limit: usize,
+    /// Everything leaves by this one.
+    only: Option<StreamId>,
+    closed: bool,
+}
+
+#[derive(Debug, Default)]
+struct Stream {
+    queue: VecDeque<Message>,
+    /// Requests without an answer.
+    waiting: usize,
+    /// The number that the next event will have; the one that opens the stream has 0.
+    next: u64,
+    phase: Phase,
+    /// The connection that takes messages out; 0 is none.
+    connection: u64,
+    waker: Option<Waker>,
+    /// The handler has nothing to say for a while.
+    paused: bool,
+    dropped: usize,
+}
+
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    /// It is open whether the response is JSON or events.
+    #[default]
+    Waiting,
+    /// The response is a stream of events.
+    Streaming,
+    /// Nobody can come back for it.
+    Lost,
+}
+
+/// Why a stream cannot be opened.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Refused {
+    /// This id is in use.
+    Duplicate(RequestId),
+    /// There are too many streams.
+    TooMany,
+    /// The session is over.
+    Closed,
+}
+
+/// A connection's place at a stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub(crate) stream: StreamId,
+    connection: u64,
+}
+
+/// What a connection that waits for answers finds.
+#[derive(Debug, PartialEq)]
+pub(crate) enum First {
+    /// All answers, and nothing before them.
+    Answers(Vec<Message>),
+    /// Something that only events can carry.
+    Events,
+    /// Nothing yet.
+    Pending,
+}
+
+/// What a connection that streams finds.
+#[derive(Debug, PartialEq)]
+#[expect(clippy::large_enum_variant, reason = "one at a time, on the stack; a box would cost every message")]
+pub(crate) enum Next {
+    /// The next event and its number.
+    Event(u64, Message),
+    /// Nothing yet.
+    Pending,
+    /// Nothing more for this connection.
+    End,
+}
+
+impl Streams {
+    /// At most `limit` streams at a time. All messages leave by the stream `only` if one is named.
+    pub(crate) fn new(limit: usize, only: Option<StreamId>) -> Self {
+        Self {
+            open: HashMap::new(),
+            owners: HashMap::new(),
+            next: FIRST,
+            next_connection: 1,
+            limit,
+            only,
+            closed: false,
+        }
+    }
+
+    /// Opens a stream for these requests, with a connection that waits for their answers. Some answers may be there
+    /// already.
+    pub(crate) fn open(&mut self, requests: &[&RequestId], answers: Vec<Message>) -> Result<Place, Refused> {
+        if self.closed {
+            return Err(Refused::Closed);
+        }
+        if self.open.len() >= self.limit {
+            return Err(Refused::TooMany);
+        }
+        let id = self.next;
+        for (index, request) in requests.iter().enumerate() {
+            if self.owners.contains_key(*request) || requests[..index].contains(request) {
+                let duplicate = RequestId::clone(request);
+                return Err(Refused::Duplicate(duplicate));
+            }
+        }
+        self.next += 1;
+        self.owners.extend(requests.iter().map(|request| (RequestId::clone(request), id)));
+        self.open.insert(id, Stream { waiting: requests.len(), queue: answers.into(), ..Stream::default() });
+        self.sit_down(id).ok_or(Refused::Closed)
+    }
+
+    /// A connection takes over a stream of events; `None`: there is none. The one before gets nothing any more.
+    pub(crate) fn attach(&mut self, id: StreamId) -> Option<Place> {
+        if self.closed {
+            return None;
+        }
+        if id == STANDALONE {
+            let stream = self.open.entry(id).or_default();
+            stream.phase = Phase::Streaming;
+            stream.next = stream.next.max(1);
+        }
+        self.open.get(&id).filter(|stream| stream.phase == Phase::Streaming)?;
+        self.sit_down(id)
+    }
+
+    fn sit_down(&mut self, id: StreamId) -> Option<Place> {
+        let stream = self.open.get_mut(&id)?;
+        stream.connection = self.next_connection;
+        stream.paused = false;
+        self.next_connection += 1;
+        if let Some(waker) = stream.waker.take() {
+            waker.wake();
+        }
+        Some(Place { stream: id, connection: stream.connection })
+    }
+
+    /// Whether a connection is at the standalone stream.
+    pub(crate) fn has_listener(&self) -> bool {
+        self.open.get(&STANDALONE).is_some_and(|stream| stream.connection != 0)
+    }
+
+    /// How many connections there are.
+    pub(crate) fn connections(&self) -> usize {
+        self.open.values().filter(|stream| stream.connection != 0).count()
+    }
+
+    /// Whether some request has no answer.
+    pub(crate) fn is_waiting(&self) -> bool {
+        !self.owners.is_empty()
+    }
+
+    /// A request that has no answer, and is not waited for any more.
+    pub(crate) fn forget_waiting(&mut self) -> Option<RequestId> {
+        let request = self.owners.keys().next().cloned()?;
+        self.owners.remove(&request);
+        Some(request)
+    }
+
+    /// The number that the next event of a stream will have.
+    pub(crate) fn next_number(&self, id: StreamId) -> Option<u64> {
+        self.open.get(&id).map(|stream| stream.next)
+    }
+
+    /// Takes a message for the host, and returns whom to wake.
+    pub(crate) fn route(&mut self, message: Message, during: Option<&RequestId>) -> Option<Waker> {
+        let is_answer = matches!(message, Message::Response(_));
+        let owner = match during {
+            Some(request) if is_answer => self.owners.remove(request),
+            Some(request) => self.owners.get(request).copied(),
+            None => None,
+        };
+        let id = self.only.or(owner).unwrap_or(STANDALONE);
+        if is_answer && owner.is_none() && self.only.is_none() {
+            tracing::debug!("an answer to a request that no stream waits for: dropped");
+            return None;
+        }
+        if id == STANDALONE {
+            self.open.entry(id).or_default();
+        }
+        let stream = self.open.get_mut(&id)?;
+        stream.push(message, id == STANDALONE);
+        if is_answer && owner == Some(id) {
+            stream.waiting -= 1;
+        }
+        let waker = stream.waker.take();
+        self.tidy(id);
+        waker
+    }
+
+    /// A request will have no answer.
+    pub(crate) fn unanswered(&mut self, request: &RequestId) -> Option<Waker> {
+        let id = self.owners.remove(request)?;
+        let stream = self.open.get_mut(&id)?;
+        stream.waiting -= 1;
+        let waker = stream.waker.take();
+        self.tidy(id);
+        waker
+    }
+
+    /// The connection of this request may end.
+    pub(crate) fn pause(&mut self, request: &RequestId) -> Option<Waker> {
+        let stream = self.open.get_mut(self.owners.get(request)?)?;
+        stream.paused = true;
+        stream.waker.take()
+    }
+
+    /// What a connection that waits for answers finds; it is woken when there is more.
+    pub(crate) fn first(&mut self, place: Place, resumable: bool, waker: &Waker) -> First {
+        let closed = self.closed;
+        let Some(stream) = self.at(place) else { return First::Answers(Vec::new()) };
+        let only_answers = stream.queue.iter().all(|message| matches!(message, Message::Response(_)));
+        if !only_answers || stream.paused && resumable {
+            return First::Events;
+        }
+        if stream.waiting > 0 && !closed {
+            stream.waker = Some(waker.clone());
+            return First::Pending;
+        }
+        let answers = stream.queue.drain(..).collect();
+        self.remove(place.stream);
+        First::Answers(answers)
+    }
+
+    /// From here on the response is a stream of events.
+    pub(crate) fn stream(&mut self, place: Place) {
+        if let Some(stream) = self.at(place) {
+            stream.phase = Phase::Streaming;
+            stream.next = 1;
+        }
+    }
+
+    /// What a connection that streams finds; it is woken when there is more.
+    pub(crate) fn next(&mut self, place: Place, waker: &Waker) -> Next {
+        let closed = self.closed;
+        let Some(stream) = self.at(place) else { return Next::End };
+        if let Some(message) = stream.queue.pop_front() {
+            if stream.dropped > 0 {
+                let dropped = std::mem::take(&mut stream.dropped);
+                tracing::warn!(dropped, "a stream is read too slowly: notifications were dropped");
+            }
+            let number = stream.next;
+            stream.next += 1;
+            return Next::Event(number, message);
+        }
+        if stream.is_complete(place.stream) {
+            self.remove(place.stream);
+            return Next::End;
+        }
+        if stream.paused || closed {
+            return Next::End;
+        }
+        stream.waker = Some(waker.clone());
+        Next::Pending
+    }
+
+    /// A connection is gone. `resumable`: the host may come back.
+    pub(crate) fn detach(&mut self, place: Place, resumable: bool) {
+        let Some(stream) = self.at(place) else { return };
+        stream.connection = 0;
+        stream.waker = None;
+        if place.stream == STANDALONE {
+            return;
+        }
+        if stream.phase == Phase::Waiting || !resumable {
+            stream.phase = Phase::Lost;
+            stream.queue.clear();
+        }
+        self.tidy(place.stream);
+    }
+
+    /// Nothing more will come. Returns whom to wake.
+    pub(crate) fn close(&mut self) -> Vec<Waker> {
+        self.closed = true;
+        self.owners.clear();
+        self.open.values_mut().filter_map(|stream| stream.waker.take()).collect()
+    }
+
+    fn at(&mut self, place: Place) -> Option<&mut Stream> {
+        self.open.get_mut(&place.stream).filter(|stream| stream.connection == place.connection)
+    }
+
+    /// Forgets a stream that nobody is at and nobody can come back to, and keeps those that wait few.
+    fn tidy(&mut self, id: StreamId) {
+        let Some(stream) = self.open.get(&id) else { return };
+        if id == STANDALONE || stream.connection != 0 || stream.waiting > 0 {
+            return;
+        }
+        if stream.phase == Phase::Lost || stream.queue.is_empty() {
+            self.remove(id);
+            return;
+        }
+        let is_left = |(id, stream): (&StreamId, &Stream)| {
+            (*id != STANDALONE && stream.connection == 0 && stream.waiting == 0).then_some(*id)
+        };
+        let left: Vec<_> = self.open.iter().filter_map(is_left).collect();
+        if let (true, Some(oldest)) = (left.len() > MAX_DETACHED, left.iter().min()) {
+            tracing::debug!(stream = oldest, "nobody came back for an answer: dropped");
+            self.remove(*oldest);
+        }
+    }
+
+    fn remove(&mut self, id: StreamId) {
+        self.open.remove(&id);
+    }
+}
+
+impl Stream {
+    fn push(&mut self, message: Message, standalone: bool) {
+        match self.phase {
+            Phase::Lost => tracing::debug!("nobody is there to be told: dropped"),
+            Phase::Waiting | Phase::Streaming => {
+                if self.queue.len() >= MAX_QUEUED {
+                    if standalone {
+                        self.queue.pop_front();
+                        self.dropped += 1;
+                    } else if matches!(message, Message::Notification(_)) {
+                        self.dropped += 1;
+                        return;
+                    }
+                }
+                self.queue.push_back(message);
+            }
+        }
+    }
+
+    fn is_complete(&self, id: StreamId) -> bool {
+        id != STANDALONE && self.waiting == 0
+    }
+}

@@ -1,0 +1,124 @@
+//! A server whose tools do what the tests need.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use protomcp_http::{Config, Listener, ListenerConfig, StreamableHttp};
+use protomcp_mcp::{Context, Handler, Router, Server, ServerInfo, Sessions};
+use protomcp_types::{
+    CallTool, CallToolResult, ErrorObject, Level, ListTools, ListToolsResult, Ping, Progress, RawJson,
+    ServerCapabilities, Tool, ToolName,
+};
+use tokio::net::TcpListener;
+use tokio::sync::Notify;
+
+use super::client::Host;
+
+/// Tools, and what they wait for.
+pub(crate) struct Tools {
+    sessions: Sessions,
+    /// Lets `wait` go on.
+    pub(crate) go: Notify,
+    /// Says that `wait` waits.
+    pub(crate) waiting: Notify,
+    /// Calls that were dropped before their end.
+    pub(crate) dropped: AtomicUsize,
+    pub(crate) has_dropped: Notify,
+}
+
+struct OnDrop(Arc<Tools>);
+
+impl Drop for OnDrop {
+    fn drop(&mut self) {
+        self.0.dropped.fetch_add(1, Ordering::SeqCst);
+        self.0.has_dropped.notify_one();
+    }
+}
+
+/// The tools behind a listener.
+struct Shared(Arc<Tools>);
+
+impl Handler for Shared {
+    fn info(&self) -> ServerInfo {
+        ServerInfo::clone(self.0.sessions.info())
+    }
+
+    async fn list_tools(&self, _: ListTools, _: Context) -> Result<ListToolsResult, ErrorObject> {
+        Ok(ListToolsResult::of(&[Tool::new(ToolName::new("echo").unwrap())]))
+    }
+
+    async fn call_tool(&self, call: CallTool, context: Context) -> Result<CallToolResult, ErrorObject> {
+        let (tool, argument) = call.name.split_once(' ').unwrap_or((&call.name, ""));
+        let tools = &self.0;
+        match tool {
+            "echo" => return Ok(CallToolResult::text(argument)),
+            "big" => return Ok(CallToolResult::text(&"x".repeat(argument.parse().unwrap()))),
+            "count" => (1..=argument.parse().unwrap()).for_each(|step: i64| context.progress(&Progress::new(step))),
+            "log" => context.log(Level::Error, None, &RawJson::text(argument)),
+            "ping" => return Ok(CallToolResult::text(&format!("{:?}", context.ask::<Ping>(&Ping {}).await.is_ok()))),
+            // Reports, waits for the test, reports again.
+            "wait" | "report" | "leave" => {
+                let on_drop = OnDrop(Arc::clone(tools));
+                if tool == "report" {
+                    context.progress(&Progress::new(1));
+                }
+                if tool == "leave" {
+                    context.close_stream();
+                }
+                tools.waiting.notify_one();
+                tools.go.notified().await;
+                if tool == "report" {
+                    context.progress(&Progress::new(2));
+                }
+                std::mem::forget(on_drop);
+            }
+            "change" => self.0.sessions.tools_changed(protomcp_mcp::Audience::Session(context.session())),
+            name => return Err(ErrorObject::unknown_tool(name)),
+        }
+        Ok(CallToolResult::text("done"))
+    }
+}
+
+/// A server on a port of its own.
+pub(crate) struct Stage {
+    pub(crate) host: Host,
+    pub(crate) tools: Arc<Tools>,
+    pub(crate) service: StreamableHttp,
+    pub(crate) listener: Listener,
+    pub(crate) sessions: Sessions,
+    pub(crate) serving: tokio::task::JoinHandle<std::io::Result<()>>,
+}
+
+impl Stage {
+    pub(crate) async fn new(config: Config) -> Self {
+        Self::with(config, ListenerConfig::default()).await
+    }
+
+    pub(crate) async fn with(config: Config, listener: ListenerConfig) -> Self {
+        let capabilities = ServerCapabilities::default().with_tools().with_logging();
+        let info = ServerInfo::new("stage", "1").with_capabilities(capabilities);
+        let sessions = Sessions::new(info, protomcp_mcp::Limits::default());
+        let tools = Arc::new(Tools {
+            sessions: sessions.clone(),
+            go: Notify::new(),
+            waiting: Notify::new(),
+            dropped: 0.into(),
+            has_dropped: Notify::new(),
+        });
+        let server = Server::over(sessions.clone(), Router::new(Shared(Arc::clone(&tools))));
+        let service = StreamableHttp::new(server, config);
+        let listener = Listener::new(service.clone(), listener);
+        let socket = TcpListener::bind(SocketAddr::from(([127, 0, 0, 1], 0))).await.unwrap();
+        let host = Host::new(socket.local_addr().unwrap());
+        let serving = {
+            let listener = listener.clone();
+            tokio::spawn(async move { listener.serve(socket).await })
+        };
+        Self { host, tools, service, listener, sessions, serving }
+    }
+
+    pub(crate) async fn local() -> Self {
+        Self::new(Config::default()).await
+    }
+}

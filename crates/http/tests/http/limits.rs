@@ -1,0 +1,127 @@
+//! What a host cannot do too much of.
+
+use std::sync::Arc;
+
+use protomcp_http::{Config, ListenerConfig};
+use protomcp_mcp::Audience;
+use protomcp_types::{Level, RawJson};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+use super::client::{call, full, initialize};
+use super::handler::Stage;
+
+#[tokio::test]
+async fn a_body_that_is_too_long_is_refused() {
+    let mut config = Config::default();
+    config.max_body = 1000;
+    let stage = Stage::new(config).await;
+    let long = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"ping","params":{{"x":"{}"}}}}"#, "x".repeat(1000));
+    assert_eq!(stage.host.post(&long).await.status, 413);
+    // One that does not say how long it is, too.
+    let mut stream = TcpStream::connect(stage.host.address).await.unwrap();
+    let head = "POST /mcp HTTP/1.1\r\nhost: localhost\r\naccept: */*\r\ncontent-type: application/json\r\n\
+                transfer-encoding: chunked\r\n\r\n";
+    stream.write_all(head.as_bytes()).await.unwrap();
+    for _ in 0..3 {
+        stream.write_all(format!("190\r\n{}\r\n", "x".repeat(400)).as_bytes()).await.unwrap();
+    }
+    let mut answer = vec![0; 12];
+    stream.read_exact(&mut answer).await.unwrap();
+    assert_eq!(answer, b"HTTP/1.1 413");
+}
+
+#[tokio::test]
+async fn json_that_is_nested_too_deep_is_an_error() {
+    let stage = Stage::local().await;
+    let deep = format!(
+        r#"{{"jsonrpc":"2.0","id":1,"method":"ping","params":{{"x":{}{}}}}}"#,
+        "[".repeat(200),
+        "]".repeat(200)
+    );
+    let (status, text) = stage.host.say(&deep).await;
+    assert_eq!(status, 400);
+    assert!(text.contains("error"), "{text}");
+}
+
+#[tokio::test]
+async fn there_are_only_so_many_sessions() {
+    let mut config = Config::default();
+    config.max_sessions = 2;
+    let stage = Stage::new(config).await;
+    let host = stage.host.hello("2025-11-25").await;
+    stage.host.hello("2025-11-25").await;
+    let refused = stage.host.post(&initialize("2025-11-25", "{}")).await;
+    assert_eq!((refused.status, refused.headers["retry-after"].as_str()), (503, "5"));
+    host.send("DELETE", "").await;
+    stage.host.hello("2025-11-25").await;
+}
+
+#[tokio::test]
+async fn a_session_has_only_so_many_responses_open() {
+    let mut config = Config::default();
+    config.max_streams = 1;
+    let stage = Stage::new(config).await;
+    let host = stage.host.hello("2025-11-25").await;
+    let waiting = host.clone();
+    let waiting = tokio::spawn(async move { waiting.say(&call(1, "wait")).await });
+    stage.tools.waiting.notified().await;
+    assert_eq!(host.post(&call(2, "echo x")).await.status, 503);
+    stage.tools.go.notify_one();
+    assert_eq!(waiting.await.unwrap().0, 200);
+    assert_eq!(host.post(&call(2, "echo x")).await.status, 200);
+}
+
+#[tokio::test]
+async fn a_stream_that_nobody_reads_holds_only_so_much_and_keeps_the_newest() {
+    let stage = Stage::local().await;
+    let host = stage.host.hello("2025-06-18").await;
+    for number in 0..5000 {
+        stage.sessions.log(Audience::Everyone, Level::Error, None, &RawJson::text(&format!("n{number}.")));
+        if number % 100 == 0 {
+            // The session's task has its turn.
+            assert_eq!(host.say(r#"{"id":1,"method":"ping"}"#).await.0, 200);
+        }
+    }
+    assert_eq!(host.say(r#"{"id":1,"method":"ping"}"#).await.0, 200);
+    let mut stream = host.get().await;
+    let mut count = 0;
+    loop {
+        let event = stream.event().await.unwrap();
+        count += 1;
+        if event.data.contains("n4999.") {
+            break;
+        }
+    }
+    assert!(count <= 256, "{count}");
+}
+
+#[tokio::test]
+async fn a_connection_that_says_nothing_is_closed() {
+    let mut listener = ListenerConfig::default();
+    listener.header_timeout = std::time::Duration::from_millis(20);
+    let stage = Stage::with(Config::default(), listener).await;
+    for start in ["", "POST /mcp HTT"] {
+        let mut stream = TcpStream::connect(stage.host.address).await.unwrap();
+        stream.write_all(start.as_bytes()).await.unwrap();
+        let mut end = Vec::new();
+        let read = tokio::time::timeout(super::client::PATIENCE, stream.read_to_end(&mut end)).await;
+        assert!(read.is_ok(), "{start:?} stays open");
+    }
+}
+
+#[tokio::test]
+async fn hundreds_of_requests_at_once_are_all_answered() {
+    let stage = Stage::local().await;
+    let host = Arc::new(stage.host.hello("2025-11-25").await);
+    let calls: Vec<_> = (0..300u64)
+        .map(|id| {
+            let host = Arc::clone(&host);
+            tokio::spawn(async move { host.say(&call(id, &format!("echo {id}"))).await })
+        })
+        .collect();
+    for (id, call) in calls.into_iter().enumerate() {
+        assert_eq!(call.await.unwrap(), (200, super::client::done(id as u64, &id.to_string())));
+    }
+    assert!(full("").is_empty());
+}

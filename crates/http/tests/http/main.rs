@@ -1,0 +1,14 @@
+//! The server over real sockets, as a host meets it: one file per topic.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+mod batch;
+mod client;
+mod handler;
+mod legacy;
+mod limits;
+mod listening;
+mod requests;
+mod resume;
+mod safety;
+mod sessions;

@@ -1,0 +1,121 @@
+//! Streams that break, and hosts that come back.
+
+use protomcp_http::Config;
+
+use super::client::{Answer, Event, Host, call, call_with_progress, done};
+use super::handler::Stage;
+
+async fn back(host: &Host, last: &Event) -> Answer {
+    host.with("last-event-id", last.id.as_deref().unwrap()).get().await
+}
+
+#[tokio::test]
+async fn a_host_that_comes_back_gets_what_it_has_missed_and_the_rest() {
+    let stage = Stage::local().await;
+    for version in ["2025-03-26", "2025-06-18", "2025-11-25"] {
+        let host = stage.host.hello(version).await;
+        let mut answer = host.post(&call_with_progress(1, "report")).await;
+        let mut last = answer.event().await.unwrap();
+        if version == "2025-11-25" {
+            assert_eq!(last.data, "");
+            last = answer.event().await.unwrap();
+        }
+        assert!(last.data.contains("\"progress\":1"));
+        drop(answer);
+        stage.tools.go.notify_one();
+        let mut answer = back(&host, &last).await;
+        assert_eq!((answer.status, answer.kind()), (200, "text/event-stream"));
+        assert!(answer.event().await.unwrap().data.contains("\"progress\":2"));
+        assert_eq!(answer.event().await.unwrap().data, done(1, "done"));
+        assert_eq!(answer.event().await, None);
+    }
+}
+
+#[tokio::test]
+async fn what_was_sent_comes_again_even_when_all_is_over() {
+    let stage = Stage::local().await;
+    let host = stage.host.hello("2025-11-25").await;
+    let events = host.post(&call_with_progress(1, "count 5")).await.events().await;
+    assert_eq!(events.len(), 7);
+    for (index, event) in events.iter().enumerate() {
+        assert_eq!(back(&host, event).await.events().await, events[index + 1..]);
+    }
+}
+
+#[tokio::test]
+async fn only_the_events_of_its_own_stream_come_again() {
+    let stage = Stage::local().await;
+    let host = stage.host.hello("2025-11-25").await;
+    let mut listening = host.get().await;
+    let opening = listening.event().await.unwrap();
+    let first = host.post(&call_with_progress(1, "count 1")).await.events().await;
+    let second = host.post(&call_with_progress(2, "count 1")).await.events().await;
+    host.say(&call(3, "change")).await;
+    let changed = listening.event().await.unwrap();
+    drop(listening);
+    assert_eq!(back(&host, &first[0]).await.events().await, first[1..]);
+    assert_eq!(back(&host, &second[0]).await.events().await, second[1..]);
+    assert_eq!(back(&host, &opening).await.event().await.unwrap(), changed);
+    // And not those of another session.
+    let other = stage.host.hello("2025-11-25").await;
+    assert_eq!(back(&other, &first[0]).await.status, 400);
+}
+
+#[tokio::test]
+async fn a_handler_may_send_the_host_away_until_it_is_done() {
+    let stage = Stage::local().await;
+    let host = stage.host.hello("2025-11-25").await;
+    let mut answer = host.post(&call(1, "leave")).await;
+    let opening = answer.event().await.unwrap();
+    assert_eq!((opening.data.as_str(), opening.retry.as_deref()), ("", Some("500")));
+    assert_eq!(answer.event().await, None);
+    stage.tools.go.notify_one();
+    let events = back(&host, &opening).await.events().await;
+    assert_eq!(events.iter().map(|event| event.data.clone()).collect::<Vec<_>>(), [done(1, "done")]);
+}
+
+#[tokio::test]
+async fn hosts_that_cannot_come_back_are_not_sent_away() {
+    let stage = Stage::local().await;
+    let host = stage.host.hello("2025-06-18").await;
+    stage.tools.go.notify_one();
+    assert_eq!(host.say(&call(1, "leave")).await, (200, done(1, "done")));
+    let mut config = Config::default();
+    config.event_store = None;
+    let stage = Stage::new(config).await;
+    let host = stage.host.hello("2025-11-25").await;
+    stage.tools.go.notify_one();
+    assert_eq!(host.say(&call(1, "leave")).await, (200, done(1, "done")));
+    let events = host.post(&call_with_progress(2, "count 1")).await.events().await;
+    assert!(events.iter().all(|event| event.id.is_none()) && events.len() == 2, "{events:?}");
+    assert_eq!(host.with("last-event-id", "2-0").get().await.status, 400);
+}
+
+#[tokio::test]
+async fn the_one_who_comes_back_takes_the_place_of_a_dead_connection() {
+    let stage = Stage::local().await;
+    let host = stage.host.hello("2025-11-25").await;
+    let mut dead = host.get().await;
+    let opening = dead.event().await.unwrap();
+    let mut alive = back(&host, &opening).await;
+    assert_eq!(dead.event().await, None);
+    host.say(&call(1, "change")).await;
+    assert!(alive.event().await.unwrap().data.contains("list_changed"));
+}
+
+#[tokio::test]
+async fn an_unknown_event_is_an_error_of_the_host() {
+    let stage = Stage::local().await;
+    let host = stage.host.hello("2025-11-25").await;
+    for id in ["", "x", "1", "1-", "-1", "99-0", "1-18446744073709551616"] {
+        let answer = host.with("last-event-id", if id.is_empty() { "?" } else { id }).get().await;
+        assert_eq!(answer.status, 400, "{id}");
+    }
+    // A response that may still become JSON is not there to be taken over.
+    let waiting = host.clone();
+    let waiting = tokio::spawn(async move { waiting.say(&call(1, "wait")).await });
+    stage.tools.waiting.notified().await;
+    assert_eq!(host.with("last-event-id", "2-0").get().await.status, 400);
+    stage.tools.go.notify_one();
+    assert_eq!(waiting.await.unwrap(), (200, done(1, "done")));
+}
