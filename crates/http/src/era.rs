@@ -1,14 +1,6 @@
 //! Which revision a request is written in: the older ones shake hands and have sessions, 2026-07-28 has neither.
 
-use memchr::memmem;
-use protomcp_types::{Initialize, Members, Method, Params, ProtocolVersion, RawJson};
-
-/// Where in `_meta` a request of 2026-07-28 says its revision.
-pub(crate) const META_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
-/// Where in `_meta` it says what its host can do.
-pub(crate) const META_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
-
-const META_PREFIX: &[u8] = b"io.modelcontextprotocol/";
+use protomcp_types::{Initialize, Method, ProtocolVersion, RequestMeta};
 
 /// Methods that only the stateless revision has.
 const MODERN_METHODS: [&str; 2] = ["server/discover", "subscriptions/listen"];
@@ -24,34 +16,9 @@ pub(crate) enum Era {
     Modern,
 }
 
-/// What `_meta` says about the revision.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct ModernMeta {
-    /// The revision, if it is a text.
-    pub(crate) version: Option<String>,
-    /// Whether both members are there that 2026-07-28 asks for.
-    pub(crate) is_complete: bool,
-}
-
-impl ModernMeta {
-    /// `None`: no member of 2026-07-28 is there.
-    pub(crate) fn of(params: &Params) -> Option<Self> {
-        let meta = params.member("_meta")?;
-        // Most requests have no such member, and need not be scanned again to know.
-        memmem::find(meta.as_bytes(), META_PREFIX)?;
-        let members = Members::from_raw(meta).ok()?;
-        let (version, capabilities) = (members.member(META_VERSION), members.member(META_CAPABILITIES));
-        if version.is_none() && capabilities.is_none() {
-            return None;
-        }
-        let is_complete = version.is_some() && capabilities.is_some();
-        Some(Self { version: version.and_then(|version| RawJson::to(version).ok()), is_complete })
-    }
-}
-
 /// Decides; `header` is the revision that the header names.
-pub(crate) fn of(method: &str, meta: Option<&ModernMeta>, header: Option<&str>) -> Era {
-    if meta.is_some() {
+pub(crate) fn of(method: &str, meta: &RequestMeta, header: Option<&str>) -> Era {
+    if meta.is_stateless() {
         return Era::Modern;
     }
     // A handshake is one whatever the header says.
@@ -71,6 +38,8 @@ pub(crate) fn is_stateful(version: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use protomcp_types::{Members, Params, RawJson};
+
     use super::*;
 
     #[track_caller]
@@ -79,8 +48,8 @@ mod tests {
             "" => Params::Absent,
             meta => Members::new().with("_meta", RawJson::parse(meta.to_owned()).unwrap()).into(),
         };
-        let meta = ModernMeta::of(&params);
-        assert_eq!(of(method, meta.as_ref(), header), expected, "{method} {meta:?} {header:?}");
+        let meta = RequestMeta::of(&params);
+        assert_eq!(of(method, &meta, header), expected, "{method} {meta:?} {header:?}");
     }
 
     const VERSION: &str = r#"{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}"#;

@@ -6,14 +6,10 @@ use std::fmt;
 
 use http::{HeaderMap, HeaderName};
 use memchr::memmem;
-use protomcp_types::{ErrorObject, Params, RawJson, Request, code};
+use protomcp_types::{ErrorObject, Params, RawJson, Request, RequestMeta, code};
 use serde_json::Value;
 
-use crate::era::ModernMeta;
 use crate::headers::{METHOD, NAME, VERSION, decode, text};
-
-/// Headers and body do not say the same (MCP 2026-07-28, basic/transports).
-pub(crate) const HEADER_MISMATCH: i64 = -32020;
 
 /// What a property of an input schema carries to be mirrored in a header.
 const ANNOTATION: &str = "x-mcp-header";
@@ -31,35 +27,28 @@ fn named_by(method: &str) -> Option<&'static str> {
     }
 }
 
-/// Checks the headers; `schema` is the input schema of a tool.
-///
-/// What the body lacks is left to whoever reads it. `revisions` are those that are served without a handshake.
+/// Checks headers and `_meta`, in the order in which hosts look for faults; `schema` is the input schema of a tool.
 pub(crate) fn check(
     request: &Request,
-    meta: Option<&ModernMeta>,
+    meta: &RequestMeta,
     headers: &HeaderMap,
-    is_served: impl Fn(&str) -> bool,
     schema: impl Fn(&str) -> Option<RawJson>,
 ) -> Result<(), ErrorObject> {
     let version = text(headers, &VERSION).ok_or_else(|| missing(&VERSION))?;
-    let method = text(headers, &METHOD);
+    let method = text(headers, &METHOD).ok_or_else(|| missing(&METHOD))?;
     let name = headers.get(NAME);
     let names = named_by(&request.method);
-    if method.is_none() {
-        return Err(missing(&METHOD));
-    }
     if names.is_some() && name.is_none() {
         return Err(missing(&NAME));
     }
-    let Some(meta) = meta.filter(|meta| meta.is_complete) else { return Ok(()) };
-    if meta.version.as_deref() != Some(version) {
-        return Err(mismatch(&VERSION, version, meta.version.as_deref().unwrap_or_default()));
+    let in_body = meta.requested_version()?;
+    meta.capabilities()?;
+    if in_body != version {
+        return Err(mismatch(&VERSION, version, in_body));
     }
-    if !is_served(version) {
-        return Ok(());
-    }
-    if method != Some(&*request.method) {
-        return Err(mismatch(&METHOD, method.unwrap_or_default(), &request.method));
+    meta.version()?;
+    if method != request.method {
+        return Err(mismatch(&METHOD, method, &request.method));
     }
     if let (Some(member), Some(header)) = (names, name) {
         let given = decode(header).ok_or_else(|| undecodable(&NAME))?;
@@ -108,7 +97,9 @@ fn check_argument(suffix: &str, value: &Value, headers: &HeaderMap) -> Result<()
         Value::Bool(truth) => Cow::Borrowed(if *truth { "true" } else { "false" }),
         Value::Null => {
             return match headers.get(&header) {
-                Some(_) => Err(ErrorObject::new(HEADER_MISMATCH, format!("header {header} has no argument to repeat"))),
+                Some(_) => {
+                    Err(ErrorObject::new(code::HEADER_MISMATCH, format!("header {header} has no argument to repeat")))
+                }
                 None => Ok(()),
             };
         }
@@ -125,24 +116,27 @@ fn check_argument(suffix: &str, value: &Value, headers: &HeaderMap) -> Result<()
 }
 
 fn missing(header: &HeaderName) -> ErrorObject {
-    ErrorObject::new(HEADER_MISMATCH, format!("header {header} is missing"))
+    ErrorObject::new(code::HEADER_MISMATCH, format!("header {header} is missing"))
 }
 
 fn undecodable(header: &HeaderName) -> ErrorObject {
-    ErrorObject::new(HEADER_MISMATCH, format!("header {header} cannot be decoded"))
+    ErrorObject::new(code::HEADER_MISMATCH, format!("header {header} cannot be decoded"))
 }
 
 fn mismatch(header: &HeaderName, given: impl fmt::Debug, expected: impl fmt::Debug) -> ErrorObject {
-    ErrorObject::new(HEADER_MISMATCH, format!("header {header} is {given:?}, but the body says {expected:?}"))
+    ErrorObject::new(code::HEADER_MISMATCH, format!("header {header} is {given:?}, but the body says {expected:?}"))
 }
 
 /// The status of an answer (MCP 2026-07-28, basic/transports).
 pub(crate) fn status(error: &ErrorObject) -> http::StatusCode {
     match error.code {
         code::METHOD_NOT_FOUND => http::StatusCode::NOT_FOUND,
-        code::INVALID_PARAMS | code::INVALID_REQUEST | code::PARSE_ERROR | -32022..=HEADER_MISMATCH => {
-            http::StatusCode::BAD_REQUEST
-        }
+        code::INVALID_PARAMS
+        | code::INVALID_REQUEST
+        | code::PARSE_ERROR
+        | code::HEADER_MISMATCH
+        | code::MISSING_CLIENT_CAPABILITY
+        | code::UNSUPPORTED_PROTOCOL_VERSION => http::StatusCode::BAD_REQUEST,
         _ => http::StatusCode::OK,
     }
 }

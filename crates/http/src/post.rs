@@ -10,10 +10,11 @@ use bytes::Bytes;
 use http::request::Parts;
 use http::{HeaderValue, Response, StatusCode};
 use protomcp_types::{
-    ErrorObject, Incoming, Initialize, Malformed, Message, Method, ProtocolVersion, Request, Response as Answer,
+    ErrorObject, Incoming, Initialize, Malformed, Message, Method, ProtocolVersion, Request, RequestMeta,
+    Response as Answer,
 };
 
-use crate::era::{self, Era, ModernMeta};
+use crate::era::{self, Era};
 use crate::events::{Events, Seat, event_id};
 use crate::exchange::{Exchange, Kind, Principal};
 use crate::headers::{SESSION, VERSION, text};
@@ -48,9 +49,9 @@ pub(crate) fn session(inner: &Inner, parts: &Parts) -> Result<Arc<Exchange>, Ref
 }
 
 async fn request_of(inner: &Arc<Inner>, parts: &Parts, request: Request) -> Response<Body> {
-    let meta = ModernMeta::of(&request.params);
-    match era::of(&request.method, meta.as_ref(), text(&parts.headers, &VERSION)) {
-        Era::Modern => single(inner, parts, meta.as_ref(), request).await,
+    let meta = RequestMeta::of(&request.params);
+    match era::of(&request.method, &meta, text(&parts.headers, &VERSION)) {
+        Era::Modern => single(inner, parts, &meta, request).await,
         // Somebody who has a session does not get another one under its name.
         Era::Handshake if session(inner, parts).is_err() => handshake(inner, parts, request).await,
         Era::Handshake | Era::Session => match session(inner, parts) {
@@ -81,9 +82,8 @@ async fn handshake(inner: &Arc<Inner>, parts: &Parts, request: Request) -> Respo
 }
 
 /// Serves one request of the stateless revision.
-async fn single(inner: &Arc<Inner>, parts: &Parts, meta: Option<&ModernMeta>, request: Request) -> Response<Body> {
-    let is_served = |version: &str| version == ProtocolVersion::V2026_07_28.as_str();
-    if let Err(error) = modern::check(&request, meta, &parts.headers, is_served, &inner.schemas) {
+async fn single(inner: &Arc<Inner>, parts: &Parts, meta: &RequestMeta, request: Request) -> Response<Body> {
+    if let Err(error) = modern::check(&request, meta, &parts.headers, &inner.schemas) {
         return reply::refuse(modern::status(&error), Some(request.id), error);
     }
     let principal = parts.extensions.get::<Principal>().cloned();

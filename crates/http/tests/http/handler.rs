@@ -53,10 +53,10 @@ impl Handler for Shared {
         let tools = &self.0;
         match tool {
             "echo" => return Ok(CallToolResult::text(argument)),
-            "big" => return Ok(CallToolResult::text(&"x".repeat(argument.parse().unwrap()))),
+            "big" => return Ok(CallToolResult::text("x".repeat(argument.parse().unwrap()))),
             "count" => (1..=argument.parse().unwrap()).for_each(|step: i64| context.progress(&Progress::new(step))),
             "log" => context.log(Level::Error, None, &RawJson::text(argument)),
-            "ping" => return Ok(CallToolResult::text(&format!("{:?}", context.ask::<Ping>(&Ping {}).await.is_ok()))),
+            "ping" => return Ok(CallToolResult::text(format!("{:?}", context.ask::<Ping>(&Ping {}).await.is_ok()))),
             // Reports, waits for the test, reports again.
             "wait" | "report" | "leave" => {
                 let on_drop = OnDrop(Arc::clone(tools));

@@ -4,6 +4,7 @@
 
 mod batch;
 mod client;
+mod eras;
 mod handler;
 mod legacy;
 mod limits;

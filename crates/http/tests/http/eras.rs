@@ -1,0 +1,212 @@
+//! Both kinds of revision at one address.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use super::client::{Host, PATIENCE, call, full, initialize};
+use super::handler::Stage;
+
+/// A host of the stateless revision that says the same in headers and body.
+fn modern(stage: &Stage, method: &str, name: Option<&str>) -> Host {
+    let host = stage.host.with("mcp-protocol-version", "2026-07-28").with("mcp-method", method);
+    name.map_or_else(|| host.clone(), |name| host.with("mcp-name", name))
+}
+
+/// The `_meta` of a request.
+fn meta(version: &str, more: &str) -> String {
+    format!(
+        r#""_meta":{{"io.modelcontextprotocol/protocolVersion":"{version}","io.modelcontextprotocol/clientCapabilities":{{}}{more}}}"#
+    )
+}
+
+fn request(method: &str, params: &str) -> String {
+    let meta = meta("2026-07-28", "");
+    let params = if params.is_empty() { meta } else { format!("{params},{meta}") };
+    format!(r#"{{"id":1,"method":"{method}","params":{{{params}}}}}"#)
+}
+
+fn tool(name: &str, more: &str) -> String {
+    let meta = meta("2026-07-28", more);
+    format!(r#"{{"id":1,"method":"tools/call","params":{{"name":"{name}",{meta}}}}}"#)
+}
+
+/// Status and code of the error; 0 is none.
+#[track_caller]
+fn verdict((status, text): (u16, String)) -> (u16, i64) {
+    let value: serde_json::Value = serde_json::from_str(&text).unwrap_or_else(|_| panic!("no JSON: {text}"));
+    (status, value["error"]["code"].as_i64().unwrap_or_default())
+}
+
+#[tokio::test]
+async fn a_request_of_the_stateless_revision_stands_for_itself() {
+    let stage = Stage::local().await;
+    let answer = modern(&stage, "server/discover", None).post(&request("server/discover", "")).await;
+    assert_eq!((answer.status, answer.kind()), (200, "application/json"));
+    assert!(!answer.headers.contains_key("mcp-session-id"));
+    let text = answer.text().await;
+    assert!(text.contains("2026-07-28") && text.contains("resultType"), "{text}");
+    let (status, text) = modern(&stage, "tools/call", Some("echo hi")).say(&tool("echo hi", "")).await;
+    assert_eq!(status, 200);
+    assert!(text.contains("\"hi\"") && text.contains("\"resultType\":\"complete\""), "{text}");
+    assert_eq!(stage.service.sessions(), 0);
+    // A session that somebody names does not matter.
+    let host = modern(&stage, "tools/list", None).with("mcp-session-id", "whatever");
+    assert_eq!(host.say(&request("tools/list", "")).await.0, 200);
+}
+
+#[tokio::test]
+async fn each_row_of_the_table_of_eras() {
+    let stage = Stage::local().await;
+    let session = stage.host.hello("2025-11-25").await;
+    let plain = |headers: &[(&str, &str)]| {
+        headers.iter().fold(stage.host.clone(), |host, (name, value)| host.with(name, value))
+    };
+    let list = r#"{"id":1,"method":"tools/list"}"#;
+    let stateful_in_meta = format!(r#"{{"id":1,"method":"tools/list","params":{{{}}}}}"#, meta("2025-11-25", ""));
+    let modern_initialize =
+        initialize("2026-07-28", "{}").replace("\"params\":{", &format!("\"params\":{{{},", meta("2026-07-28", "")));
+    let now = [("mcp-protocol-version", "2026-07-28"), ("mcp-method", "tools/list")];
+    for (host, body, expected) in [
+        // An array is of the older revisions.
+        (plain(&now), format!("[{}]", full(list)), (400, -32600)),
+        // A header or a method makes a request modern, and then its members are missing.
+        (plain(&now), list.to_owned(), (400, -32602)),
+        (
+            session.with("mcp-protocol-version", "v999.0.0").with("mcp-method", "tools/list"),
+            list.to_owned(),
+            (400, -32602),
+        ),
+        (plain(&[("mcp-protocol-version", "2026-07-28")]), list.to_owned(), (400, -32020)),
+        (plain(&[]), r#"{"id":1,"method":"server/discover"}"#.to_owned(), (400, -32020)),
+        (
+            plain(&[("mcp-protocol-version", "2025-11-25"), ("mcp-method", "subscriptions/listen")]),
+            r#"{"id":1,"method":"subscriptions/listen"}"#.to_owned(),
+            (400, -32602),
+        ),
+        // A handshake is one whatever the header says.
+        (plain(&[("mcp-protocol-version", "2026-07-28")]), initialize("2025-11-25", "{}"), (200, 0)),
+        (
+            plain(&[("mcp-protocol-version", "2025-11-25"), ("mcp-method", "initialize")]),
+            initialize("2025-11-25", "{}"),
+            (200, 0),
+        ),
+        (
+            plain(&[("mcp-protocol-version", "2026-07-28"), ("mcp-method", "initialize")]),
+            modern_initialize,
+            (404, -32601),
+        ),
+        // Everything else is of a session.
+        (session.clone(), list.to_owned(), (200, 0)),
+        (plain(&[("mcp-session-id", "unknown")]), list.to_owned(), (404, -32001)),
+        (plain(&[]), list.to_owned(), (400, -32600)),
+        // A revision with sessions cannot be had without one.
+        (
+            plain(&[("mcp-protocol-version", "2025-11-25"), ("mcp-method", "tools/list")]),
+            stateful_in_meta,
+            (400, -32022),
+        ),
+    ] {
+        let said = host.say(&body).await;
+        let text = said.1.clone();
+        assert_eq!(verdict(said), expected, "{body}: {text}");
+    }
+    let notice = r#"{"method":"notifications/cancelled","params":{"requestId":1}}"#;
+    assert_eq!(session.post(notice).await.status, 202);
+    assert_eq!(plain(&now).post(notice).await.status, 202);
+    assert_eq!(plain(&[]).post(notice).await.status, 400);
+    assert_eq!(plain(&now).post(r#"{"id":1,"result":{}}"#).await.status, 400);
+    for method in ["GET", "DELETE"] {
+        assert_eq!(plain(&now).send(method, "").await.status, 405);
+        assert_eq!(plain(&[]).send(method, "").await.status, 400);
+    }
+}
+
+#[tokio::test]
+async fn faults_are_found_in_the_order_in_which_hosts_look_for_them() {
+    let stage = Stage::local().await;
+    let host = |headers: &[(&str, &str)]| {
+        headers.iter().fold(stage.host.clone(), |host, (name, value)| host.with(name, value))
+    };
+    let (version, method) = (("mcp-protocol-version", "2026-07-28"), ("mcp-method", "tools/call"));
+    let name = ("mcp-name", "echo x");
+    let echo = tool("echo x", "");
+    let of = |version: &str| {
+        format!(r#"{{"id":1,"method":"tools/call","params":{{"name":"echo x",{}}}}}"#, meta(version, ""))
+    };
+    let without = |member: &str| echo.replace(member, "x/y");
+    for (headers, body, expected) in [
+        (&[version, method, name][..], echo.clone(), (200, 0)),
+        (&[version, method, ("mcp-name", "  echo x ")], echo.clone(), (200, 0)),
+        (&[version, method, ("mcp-name", "=?base64?ZWNobyB4?=")], echo.clone(), (200, 0)),
+        (&[version, method, ("mcp-name", "=?base64?ZWNobyB5?=")], echo.clone(), (400, -32020)),
+        (&[version, method, ("mcp-name", "=?base64?ZWNob?=")], echo.clone(), (400, -32020)),
+        (&[version, method, ("mcp-name", "echo y")], echo.clone(), (400, -32020)),
+        (&[version, method], echo.clone(), (400, -32020)),
+        (&[version, name], echo.clone(), (400, -32020)),
+        (&[method, name], echo.clone(), (400, -32020)),
+        (&[version, ("mcp-method", "TOOLS/CALL"), name], echo.clone(), (400, -32020)),
+        (&[version, method, name], without("io.modelcontextprotocol/protocolVersion"), (400, -32602)),
+        (&[version, method, name], without("io.modelcontextprotocol/clientCapabilities"), (400, -32602)),
+        (&[version, method, name], of("v999.0.0"), (400, -32020)),
+        (&[("mcp-protocol-version", "v999.0.0"), method, name], of("v999.0.0"), (400, -32022)),
+        (&[version, ("mcp-method", "unknown/method")], request("unknown/method", ""), (404, -32601)),
+        (&[version, ("mcp-method", "ping")], request("ping", ""), (404, -32601)),
+        (
+            &[version, ("mcp-method", "logging/setLevel")],
+            request("logging/setLevel", "\"level\":\"info\""),
+            (404, -32601),
+        ),
+        (&[version, method, ("mcp-name", "nobody")], tool("nobody", ""), (400, -32602)),
+        (&[version, method, ("mcp-name", "x")], request("tools/call", "\"name\":7"), (400, -32602)),
+    ] {
+        let said = host(headers).say(&body).await;
+        let text = said.1.clone();
+        assert_eq!(verdict(said), expected, "{headers:?} {body}: {text}");
+        assert!(text.contains("\"id\":1"), "{text}");
+    }
+}
+
+#[tokio::test]
+async fn an_error_after_a_report_comes_as_an_event() {
+    let stage = Stage::local().await;
+    let progress = r#","progressToken":"t""#;
+    let answer = modern(&stage, "tools/call", Some("count 2")).post(&tool("count 2", progress)).await;
+    assert_eq!((answer.status, answer.kind()), (200, "text/event-stream"));
+    assert_eq!(answer.headers["x-accel-buffering"], "no");
+    let events = answer.events().await;
+    assert_eq!(events.len(), 3, "{events:?}");
+    assert!(events.iter().all(|event| event.id.is_none() && event.retry.is_none()));
+    assert!(events[2].data.contains("\"resultType\":\"complete\""));
+}
+
+#[tokio::test]
+async fn a_connection_that_breaks_cancels_its_request() {
+    let stage = Stage::local().await;
+    for (name, more) in [("wait", ""), ("report", r#","progressToken":"t""#)] {
+        let host = modern(&stage, "tools/call", Some(name));
+        let body = tool(name, more);
+        let gone = tokio::spawn(async move {
+            let mut answer = host.post(&body).await;
+            while answer.event().await.is_some() {}
+        });
+        stage.tools.waiting.notified().await;
+        gone.abort();
+        let dropped = stage.tools.has_dropped.notified();
+        tokio::time::timeout(PATIENCE, dropped).await.expect("the call goes on");
+    }
+    assert_eq!(stage.tools.dropped.load(Ordering::SeqCst), 2);
+}
+
+#[tokio::test]
+async fn ids_of_different_requests_have_nothing_to_do_with_each_other() {
+    let stage = Arc::new(Stage::local().await);
+    let host = modern(&stage, "tools/call", Some("wait"));
+    let waiting = tokio::spawn(async move { host.say(&tool("wait", "")).await });
+    stage.tools.waiting.notified().await;
+    let (status, _) = modern(&stage, "tools/call", Some("echo x")).say(&tool("echo x", "")).await;
+    assert_eq!(status, 200);
+    stage.tools.go.notify_one();
+    assert_eq!(waiting.await.unwrap().0, 200);
+    let session = stage.host.hello("2025-11-25").await;
+    assert_eq!(session.say(&call(1, "echo x")).await.0, 200);
+}
