@@ -194,6 +194,19 @@ fn a_handler_with_keyword_arguments_is_callable_although_its_schema_is_wrong() {
     assert_eq!(host.text("echo_args", &json!({"message": "hello"})), "[('message', 'hello')]");
 }
 
+/// Item 44.
+#[test]
+fn arguments_that_do_not_fit_are_named_in_the_log_and_refused_only_on_request() {
+    let arguments = json!({"ctiy": "Rome"});
+    let (host, _sandbox) = session("run", "py/basics.py", &[]);
+    // The handler gets them, and says itself what it thinks of them.
+    assert!(host.error_text("weather_json", &arguments).contains("unexpected keyword argument"));
+    host.stderr_with(r#"arguments: "city" is required; "ctiy" is unknown and may be meant to be it"#);
+    let (host, _sandbox) = session("run", "py/basics.py", &["--validate-args=reject"]);
+    let text = host.error_text("weather_json", &arguments);
+    assert!(text.ends_with(r#""city" is required; "ctiy" is unknown and may be meant to be it"#), "{text}");
+}
+
 /// Item 45.
 #[test]
 fn an_exception_of_a_handler_is_an_error_result_with_its_text() {

@@ -60,6 +60,7 @@ const ITEMS: &[(u32, &str)] = &[
     (46, "sys.exit in a handler"),
     (47, "the call timeout"),
     (48, "ids and order of concurrent calls"),
+    (49, "a hundred calls of two sessions at once"),
     (51, "progress tokens keep their type"),
     (52, "progress without a token goes nowhere"),
     (53, "progress after the answer is dropped"),

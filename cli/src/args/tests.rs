@@ -30,12 +30,22 @@ fn flags_stand_anywhere_and_take_their_value_either_way() {
 }
 
 #[test]
+fn arguments_are_validated_as_asked() {
+    for (word, policy) in
+        [("off", ArgumentPolicy::Off), ("warn", ArgumentPolicy::Warn), ("reject", ArgumentPolicy::Reject)]
+    {
+        assert_eq!(options(&format!("run FILE --validate-args {word}")).arguments, policy);
+    }
+}
+
+#[test]
 fn defaults_are_the_documented_ones() {
     let options = options("run FILE --call-timeout 0");
     assert_eq!(options.call_timeout, Duration::from_secs(300));
     assert_eq!(options.drain_timeout, Duration::from_secs(5));
     assert_eq!((options.max_frame, options.max_result), (64 << 20, 256 << 20));
     assert_eq!((options.reload, options.output_schemas), (ReloadMode::Graceful, SchemaPolicy::Proven));
+    assert_eq!(options.arguments, ArgumentPolicy::Warn);
     assert_eq!((options.transport, options.max_concurrent_calls), (Transport::Stdio, None));
 }
 

@@ -168,12 +168,28 @@ fn report_to(context: &Context) -> Option<Report> {
     Some(Arc::new(move |progress| context.progress(&convert(progress))))
 }
 
-/// A total of 0 and an empty message mean that there is none (wire contract §4.4).
+/// A total of 0 or less and an empty message mean that there is none (wire contract §4.4).
 pub(crate) fn convert(progress: LinkProgress) -> Progress {
     let LinkProgress { progress, total, message } = progress;
     Progress {
         progress: Amount::from(progress),
-        total: (total != 0).then(|| Amount::from(total)),
+        total: (total > 0).then(|| Amount::from(total)),
         message: (!message.is_empty()).then_some(message),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn progress_says_what_is_known_and_no_more() {
+        for (total, message, told) in [
+            (0, "", Progress::new(3)),
+            (-1, "", Progress::new(3)),
+            (9, "a third", Progress::new(3).of(9).with_message("a third")),
+        ] {
+            assert_eq!(convert(LinkProgress { progress: 3, total, message: message.into() }), told);
+        }
     }
 }

@@ -67,7 +67,12 @@ impl Callers {
             (Some(one), Some(other)) => {
                 let session = one.session();
                 let same = other.session() == session && running.all(|caller| caller.session() == session);
-                if same { Meant::One(Caller::Session(session)) } else { Meant::Anyone }
+                // Requests that belong to no session may be those of different hosts.
+                if same && session != SessionId::STATELESS {
+                    Meant::One(Caller::Session(session))
+                } else {
+                    Meant::Anyone
+                }
             }
         }
     }
@@ -118,6 +123,17 @@ mod tests {
         ] {
             assert_eq!(meant(calls, for_call), who, "{calls:?} {for_call:?}");
         }
+    }
+
+    #[test]
+    fn requests_without_a_session_have_nothing_in_common() {
+        let none = SessionId::STATELESS;
+        let (ids, first, mut callers) = (CallIds::default(), Generation::FIRST, Callers::default());
+        callers.begin(first, ids.next(), Caller::Session(none));
+        assert!(matches!(callers.meant(first, ""), Meant::One(_)));
+        callers.begin(first, ids.next(), Caller::Session(none));
+        assert!(matches!(callers.meant(first, ""), Meant::Anyone));
+        assert!(matches!(callers.meant(first, "req-1"), Meant::One(_)));
     }
 
     #[test]

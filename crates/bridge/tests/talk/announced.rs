@@ -1,6 +1,6 @@
 //! A process that says what it is: `SdkInfo`, what the bridge answers and does differently.
 
-use protomcp_proto::{BridgeInfo, ReloadResponse, SdkInfo, ToolListResponse};
+use protomcp_proto::{ActiveToolsResponse, BridgeInfo, DisableToolsRequest, ReloadResponse, SdkInfo, ToolListResponse};
 use serde_json::{Value, json};
 
 use crate::stage::Stage;
@@ -138,5 +138,24 @@ async fn the_meta_of_a_call_reaches_the_process_without_the_token_and_with_its_t
             tool.result(&call, "ok").await;
             host.answer(id).await;
         }
+    }
+}
+
+#[tokio::test]
+async fn a_change_of_the_list_belongs_to_the_session_of_the_call_that_is_named() {
+    let (stage, mut tool) = Stage::new(&["a", "b"]).await;
+    let (mut one, mut two) = (stage.host("{}").await, stage.host("{}").await);
+    one.call("a").await;
+    tool.call().await;
+    let second = two.call("a").await;
+    let (call, _) = tool.call().await;
+    tool.send_for(&call, "", DisableToolsRequest { tool_names: vec!["b".into()] }).await;
+    assert_eq!(tool.answer::<ActiveToolsResponse>("").await.tool_names, ["a"]);
+    tool.result(&call, "done").await;
+    two.until(second).await;
+    two.expect("notifications/tools/list_changed").await;
+    for (host, tools) in [(&mut one, 2), (&mut two, 1)] {
+        let id = host.request("tools/list", json!({})).await;
+        assert_eq!(host.answer(id).await["result"]["tools"].as_array().unwrap().len(), tools);
     }
 }
