@@ -7,8 +7,9 @@ use std::time::{Duration, Instant};
 
 use prost::Message as _;
 use protomcp_proto::{
-    ActiveToolsResponse, CallToolRequest, CallToolResponse, Envelope, ListToolsRequest, Msg, PromptListResponse,
-    RawHeader, ReloadResponse, ResourceListResponse, ResourceTemplateListResponse, ToolDefinition, ToolListResponse,
+    ActiveToolsResponse, CallToolRequest, CallToolResponse, Envelope, ListToolsRequest, Msg, PromptDefinition,
+    PromptListResponse, RawHeader, ReloadResponse, ResourceDefinition, ResourceListResponse,
+    ResourceTemplateDefinition, ResourceTemplateListResponse, ToolDefinition, ToolListResponse,
 };
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -20,6 +21,12 @@ use crate::wait::patience;
 pub struct Peer {
     /// What it said of itself.
     pub hello: Hello,
+    /// Its resources, listed whenever the bridge asks; none at first.
+    pub resources: Vec<ResourceDefinition>,
+    /// The same for resource templates.
+    pub templates: Vec<ResourceTemplateDefinition>,
+    /// The same for prompts.
+    pub prompts: Vec<PromptDefinition>,
     stream: UnixStream,
     inbox: Vec<u8>,
     /// Requests that are no calls and have been dealt with: a late cancellation of one means nothing.
@@ -30,7 +37,16 @@ pub struct Peer {
 
 impl Peer {
     pub(crate) fn new(stream: UnixStream, hello: Hello) -> Self {
-        Self { hello, stream, inbox: Vec::new(), aside: BTreeSet::new(), empty_frames: 0 }
+        Self {
+            hello,
+            resources: Vec::new(),
+            templates: Vec::new(),
+            prompts: Vec::new(),
+            stream,
+            inbox: Vec::new(),
+            aside: BTreeSet::new(),
+            empty_frames: 0,
+        }
     }
 
     /// The next envelope. Frames of length zero are counted and passed over.
@@ -143,11 +159,11 @@ impl Peer {
         request.request_id
     }
 
-    /// The next envelope that is neither a request for resources nor for prompts; those are answered with empty lists.
+    /// The next envelope that asks for none of the lists beside tools; those are answered.
     pub fn request(&mut self) -> Envelope {
         loop {
             let envelope = self.receive();
-            if let Some(envelope) = self.beside_the_point(envelope) {
+            if let Some(envelope) = self.answer_list(envelope) {
                 return envelope;
             }
         }
@@ -158,17 +174,20 @@ impl Peer {
         let deadline = Instant::now() + time;
         loop {
             let envelope = self.receive_within(deadline.saturating_duration_since(Instant::now()))?;
-            if let Some(envelope) = self.beside_the_point(envelope) {
+            if let Some(envelope) = self.answer_list(envelope) {
                 return Some(envelope);
             }
         }
     }
 
-    fn beside_the_point(&mut self, envelope: Envelope) -> Option<Envelope> {
+    /// Answers an envelope that asks for one of the lists beside tools; gives back any other.
+    pub fn answer_list(&mut self, envelope: Envelope) -> Option<Envelope> {
         let answer: Msg = match &envelope.msg {
-            Some(Msg::ListResourcesRequest(_)) => ResourceListResponse { resources: Vec::new() }.into(),
-            Some(Msg::ListResourceTemplatesRequest(_)) => ResourceTemplateListResponse { templates: Vec::new() }.into(),
-            Some(Msg::ListPromptsRequest(_)) => PromptListResponse { prompts: Vec::new() }.into(),
+            Some(Msg::ListResourcesRequest(_)) => ResourceListResponse { resources: self.resources.clone() }.into(),
+            Some(Msg::ListResourceTemplatesRequest(_)) => {
+                ResourceTemplateListResponse { templates: self.templates.clone() }.into()
+            }
+            Some(Msg::ListPromptsRequest(_)) => PromptListResponse { prompts: self.prompts.clone() }.into(),
             // A bridge that has lost patience with one of those says so, although the answer is on its way.
             Some(Msg::Cancel(cancel)) if self.aside.contains(&cancel.request_id) => return None,
             _ => return Some(envelope),

@@ -213,6 +213,39 @@ fn structured_content_comes_beside_the_text() {
     assert_eq!(text(&visit.given[0]), "21 degrees in Ulm");
 }
 
+/// Items 82, 84.
+#[test]
+fn resources_prompts_and_completions_are_offered() {
+    let script = json!([
+        {"resources": true},
+        {"templates": true},
+        {"prompts": true},
+        {"read": "notes://all"},
+        {"read": "notes://one/tea"},
+        {"read": "notes://one/coal"},
+        {"get": "summarize", "with": {"name": "tea"}},
+        {"get": "summarize"},
+        {"complete": ["prompt", "summarize", "name", ""]},
+    ]);
+    both("resources_prompts.py", "resources", &script, |visit, who| {
+        let given = &visit.given;
+        assert!(given[0].to_string().contains("notes://all"), "{who}: {}", given[0]);
+        assert_eq!((&given[1], &given[2]), (&json!(["notes://one/{name}"]), &json!(["summarize"])), "{who}");
+        assert_eq!(given[3]["contents"][0]["text"], "tea, cake", "{who}");
+        assert_eq!(given[4]["contents"][0]["uri"], "notes://one/tea", "{who}");
+        assert_eq!(given[5]["error"], -32002, "{who}: {}", given[5]);
+        assert_eq!(given[6]["messages"][0]["role"], "user", "{who}");
+        assert!(given[6].to_string().contains("Summarize"), "{who}: {}", given[6]);
+        assert_eq!(given[7]["error"], -32602, "{who}: {}", given[7]);
+        assert_eq!(given[8]["completion"]["values"], json!(["cake", "tea"]), "{who}");
+    });
+    let script = json!([{"read": "notes://dot"}, {"complete": ["resource", "notes://one/{name}", "name", "t"]}]);
+    let visit = visit(Language::Python, "resources_prompts.py", &script);
+    let picture = &visit.given[0]["contents"][0];
+    assert!(picture["blob"].as_str().is_some_and(|blob| blob.starts_with("iVBORw0KGgo")), "{picture}");
+    assert_eq!(visit.given[1]["completion"], json!({"values": ["tea"], "total": 1, "hasMore": false}));
+}
+
 /// Items 51, 54.
 #[test]
 fn long_work_reports_progress_and_stops_when_asked() {

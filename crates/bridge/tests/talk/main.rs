@@ -6,6 +6,7 @@
 
 mod announced;
 mod arguments;
+mod catalog;
 mod host;
 mod hostile;
 mod logs;

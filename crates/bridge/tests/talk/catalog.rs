@@ -1,0 +1,127 @@
+//! What hosts ask beside calls, while processes come and go.
+
+use protomcp_bridge::ReloadMode;
+use protomcp_proto::{
+    Msg, PromptListResponse, ReadResourceResponse, ResourceContent, ResourceDefinition, ResourceListChanged,
+    ResourceListResponse, ResourceTemplateListResponse,
+};
+use serde_json::json;
+
+use crate::host::Host;
+use crate::stage::Stage;
+use crate::tool::Tool;
+
+const MEMO: &str = "memo://a";
+
+/// Answers the three questions after a handshake: there is one resource.
+async fn lists(tool: &mut Tool) {
+    for _ in 0..3 {
+        let envelope = tool.next().await;
+        let answer: Msg = match envelope.msg {
+            Some(Msg::ListResourcesRequest(_)) => {
+                let resources = vec![ResourceDefinition { uri: MEMO.into(), ..Default::default() }];
+                ResourceListResponse { resources }.into()
+            }
+            Some(Msg::ListResourceTemplatesRequest(_)) => ResourceTemplateListResponse::default().into(),
+            Some(Msg::ListPromptsRequest(_)) => PromptListResponse::default().into(),
+            other => panic!("a question for a list was expected, not {other:?}"),
+        };
+        tool.send(&envelope.request_id, answer).await;
+    }
+}
+
+async fn begin(mode: ReloadMode) -> (Stage, Tool, Host) {
+    let (stage, mut tool) = Stage::silent(|builder| builder.reload_mode(mode).max_concurrent_calls(1)).await;
+    tool.handshake(vec![Tool::definition("a")]).await;
+    lists(&mut tool).await;
+    let mut host = stage.host("{}").await;
+    let id = host.request("resources/list", json!({})).await;
+    assert_eq!(host.answer(id).await["result"]["resources"], json!([{"uri": MEMO, "name": MEMO}]));
+    (stage, tool, host)
+}
+
+async fn read(host: &mut Host) -> u64 {
+    host.request("resources/read", json!({"uri": MEMO})).await
+}
+
+/// The next envelope, which must ask for the resource; returns its id.
+async fn asked(tool: &mut Tool) -> String {
+    let envelope = tool.next().await;
+    assert!(matches!(envelope.msg, Some(Msg::ReadResourceRequest(_))), "{envelope:?}");
+    envelope.request_id
+}
+
+async fn answer(tool: &mut Tool, id: &str, text: &str) {
+    let content = ResourceContent { text: text.into(), ..Default::default() };
+    tool.send(id, ReadResourceResponse { contents: vec![content], error: None }).await;
+}
+
+#[tokio::test]
+async fn a_read_waits_neither_for_a_turn_nor_for_a_reload() {
+    let (stage, mut tool, mut host) = begin(ReloadMode::Graceful).await;
+    let running = host.call("a").await;
+    let (call, _) = tool.call().await;
+    host.call("a").await;
+    stage.reload().await;
+    // One call is running, one waits for its turn, and the reload waits for the first.
+    let id = read(&mut host).await;
+    let question = asked(&mut tool).await;
+    answer(&mut tool, &question, "at once").await;
+    assert_eq!(host.answer(id).await["result"]["contents"][0]["text"], "at once");
+    tool.result(&call, "done").await;
+    assert_eq!(host.text(running).await, "done");
+}
+
+#[tokio::test]
+async fn what_a_replaced_process_has_not_answered_its_successor_does() {
+    let (stage, mut tool, mut host) = begin(ReloadMode::Swap).await;
+    let id = read(&mut host).await;
+    asked(&mut tool).await;
+    stage.reload().await;
+    let mut next = stage.process().await;
+    next.handshake(vec![Tool::definition("a")]).await;
+    lists(&mut next).await;
+    let question = asked(&mut next).await;
+    answer(&mut next, &question, "from the successor").await;
+    let (found, before) = host.until(id).await;
+    assert_eq!(found["result"]["contents"][0]["text"], "from the successor");
+    let told = |method: &str| before.iter().any(|message| message["method"] == method);
+    assert!(!told("notifications/resources/list_changed"), "the successor has the same: {before:?}");
+}
+
+#[tokio::test]
+async fn a_read_that_the_host_gave_up_is_not_answered() {
+    let (_stage, mut tool, mut host) = begin(ReloadMode::Graceful).await;
+    let id = read(&mut host).await;
+    let question = asked(&mut tool).await;
+    host.send(json!({"method": "notifications/cancelled", "params": {"requestId": id}})).await;
+    let ping = host.request("ping", json!({})).await;
+    host.answer(ping).await;
+    answer(&mut tool, &question, "too late").await;
+    let id = read(&mut host).await;
+    let question = asked(&mut tool).await;
+    answer(&mut tool, &question, "in time").await;
+    assert_eq!(host.answer(id).await["result"]["contents"][0]["text"], "in time");
+}
+
+#[tokio::test]
+async fn a_flood_of_changes_is_one_question_at_a_time() {
+    let (_stage, mut tool, mut host) = begin(ReloadMode::Graceful).await;
+    for _ in 0..1000 {
+        tool.send("", ResourceListChanged {}).await;
+    }
+    let mut asked = 0;
+    while let Some(envelope) = tool.next_unless_quiet().await {
+        let answer: Msg = match envelope.msg {
+            Some(Msg::ListResourcesRequest(_)) => ResourceListResponse::default().into(),
+            Some(Msg::ListResourceTemplatesRequest(_)) => ResourceTemplateListResponse::default().into(),
+            other => panic!("a question for a list was expected, not {other:?}"),
+        };
+        asked += 1;
+        tool.send(&envelope.request_id, answer).await;
+    }
+    // Once about each list, once more because of the rest; with luck the rest comes in a few parts.
+    assert!((2..100).contains(&asked), "{asked} questions");
+    host.expect("notifications/resources/list_changed").await;
+    host.hears_nothing().await;
+}
