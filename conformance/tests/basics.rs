@@ -24,6 +24,7 @@ fn every_stateful_version_is_spoken_and_any_other_gets_the_newest() {
         assert_eq!(result["protocolVersion"], given, "asked for {asked}");
         assert_eq!(result["serverInfo"]["name"], "protomcp");
         assert_eq!(result["capabilities"]["tools"]["listChanged"], true);
+        assert_eq!(result["capabilities"]["tasks"].is_object(), given == "2025-11-25", "tasks have come and gone");
         assert!(!host.tools().is_empty(), "{given} lists tools");
     }
 }

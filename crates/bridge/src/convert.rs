@@ -2,6 +2,7 @@
 
 pub(crate) mod completion;
 pub(crate) mod content;
+pub(crate) mod log;
 pub(crate) mod prompt;
 pub(crate) mod question;
 pub(crate) mod resource;

@@ -13,9 +13,11 @@ use tokio::sync::{SetOnce, mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
+use crate::callers::{Caller, Meant};
 use crate::catalog::Kind;
 use crate::catalog::ask::{RENEWAL_PATIENCE, ask};
 use crate::control;
+use crate::convert::log::LogLine;
 use crate::core::{Core, Effect, Input};
 use crate::gate::Gate;
 use crate::generation::Generation;
@@ -31,6 +33,9 @@ use crate::starter::{Open, StartError, Started, Starter};
 /// Inputs that may wait. Whoever sends one waits when it is full, so a process that floods its link is read no faster
 /// than it is understood.
 pub(crate) const INPUTS: usize = 256;
+
+/// Where in our log the log messages of the tool process stand.
+const TOOL_LOG: &str = "tool::log";
 
 /// What reaches the loop.
 #[derive(Debug)]
@@ -183,8 +188,7 @@ impl Run {
                 }
             },
             Event::Told { message: Msg::Log(message), for_call } => {
-                let session = if for_call.is_empty() { None } else { self.gate.session_meant(generation, &for_call) };
-                self.log(&message, session.map_or(Audience::Everyone, Audience::Session));
+                self.log(generation, &message, &for_call);
                 None
             }
             Event::Told { message: Msg::SdkInfo(_), .. } => {
@@ -324,17 +328,33 @@ impl Run {
         }
     }
 
-    /// A log message of the tool process: to the log and to the hosts.
-    fn log(&self, message: &LogMessage, audience: Audience) {
-        let level = match message.level.as_str() {
-            "warn" => Level::Warning,
-            other => Level::parse(other).unwrap_or(Level::Info),
-        };
-        let data = RawJson::parse(message.data_json.clone())
-            .unwrap_or_else(|_| RawJson::text(&String::from_utf8_lossy(&message.data_json)));
-        let logger = Some(message.logger.as_str()).filter(|logger| !logger.is_empty());
-        tracing::info!(target: "tool::log", level = level.as_str(), logger, "{data}");
-        self.sessions.log(audience, level, logger, &data);
+    /// A log message of the tool process: to the log and to the hosts it is for.
+    fn log(&self, generation: Generation, message: &LogMessage, for_call: &str) {
+        let LogLine { level, logger, data } = LogLine::of(message);
+        let name = level.as_str();
+        match level {
+            Level::Debug => tracing::debug!(target: TOOL_LOG, level = name, logger, "{data}"),
+            Level::Info | Level::Notice => tracing::info!(target: TOOL_LOG, level = name, logger, "{data}"),
+            Level::Warning => tracing::warn!(target: TOOL_LOG, level = name, logger, "{data}"),
+            Level::Error | Level::Critical | Level::Alert | Level::Emergency => {
+                tracing::error!(target: TOOL_LOG, level = name, logger, "{data}");
+            }
+        }
+        let named = !for_call.is_empty();
+        match self.gate.meant(generation, for_call) {
+            Meant::One(Caller::Request(context)) if named || context.is_stateless() => {
+                context.log(level, logger, &data);
+                if !named {
+                    self.sessions.log(Audience::Everyone, level, logger, &data);
+                }
+            }
+            Meant::One(Caller::Session(session)) if named => {
+                self.sessions.log(Audience::Session(session), level, logger, &data);
+            }
+            Meant::One(_) | Meant::Over | Meant::Anyone => {
+                self.sessions.log(Audience::Everyone, level, logger, &data);
+            }
+        }
     }
 
     fn bury(&mut self, generation: Generation) {

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use protomcp_mcp::{SessionId, Sessions};
-use protomcp_types::{CallTool, CallToolResult, ErrorObject, ProgressToken, Task, TaskStatus};
+use protomcp_types::{CallTool, CallToolResult, ErrorObject, ProgressToken, RawJson, Task, TaskStatus};
 use tokio::sync::SetOnce;
 use tokio_util::sync::CancellationToken;
 
@@ -23,6 +23,8 @@ use crate::tool::Tool;
 
 /// Tasks that one session may have, ended ones included until they expire. One more is refused.
 const TASKS_OF_A_SESSION: usize = 256;
+/// Bytes that the results of one session's tasks may have together. Older ones are forgotten to make room.
+const RESULTS_OF_A_SESSION: usize = 256 << 20;
 /// For how long a task is kept unless the host wishes otherwise.
 const KEPT: Duration = Duration::from_secs(60 * 60);
 /// And at the most.
@@ -50,6 +52,8 @@ struct Entry {
     session: SessionId,
     task: Task,
     outcome: Outcome,
+    /// Bytes of its result.
+    size: usize,
     /// Cancelled when nobody wants the result any more.
     stop: CancellationToken,
     /// Cancelled when the task is forgotten.
@@ -95,6 +99,7 @@ impl Tasks {
             session,
             task: task.clone(),
             outcome: Outcome::default(),
+            size: 0,
             stop: stop.clone(),
             gone: gone.clone(),
         };
@@ -137,9 +142,11 @@ impl Tasks {
         let mut table = self.lock();
         let Some(entry) = table.entries.get_mut(id).filter(|entry| !entry.task.status.is_terminal()) else { return };
         entry.task.update(status, message, SystemTime::now());
+        entry.size = size(&result);
         // It is set here only, and only once.
         let _first = entry.outcome.set(result);
         let (session, task) = (entry.session, entry.task.clone());
+        table.make_room(session, RESULTS_OF_A_SESSION);
         drop(table);
         self.sessions.task_status(session, &task);
     }
@@ -237,6 +244,33 @@ impl Tasks {
         // Nothing in here can panic half-way through a change.
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+impl Table {
+    /// Forgets the oldest results of a session until the others have no more than so many bytes; the newest one stays.
+    fn make_room(&mut self, session: SessionId, limit: usize) {
+        let mut ended: Vec<_> =
+            self.entries.iter().filter(|(_, entry)| entry.session == session && entry.size > 0).collect();
+        ended.sort_unstable_by_key(|(_, entry)| std::cmp::Reverse(entry.number));
+        let mut kept = 0;
+        let mut too_many = Vec::new();
+        for (index, (id, entry)) in ended.into_iter().enumerate() {
+            kept += entry.size;
+            if kept > limit && index > 0 {
+                too_many.push(id.clone());
+            }
+        }
+        for id in too_many {
+            if let Some(entry) = self.entries.remove(&id) {
+                entry.gone.cancel();
+            }
+        }
+    }
+}
+
+fn size(result: &CallToolResult) -> usize {
+    let CallToolResult { content, structured_content, meta, .. } = result;
+    content.len() + structured_content.as_ref().map_or(0, RawJson::len) + meta.as_ref().map_or(0, RawJson::len)
 }
 
 fn unknown(id: &str) -> ErrorObject {

@@ -59,3 +59,20 @@ fn a_session_has_so_many_tasks_until_one_is_forgotten() {
     assert!(tasks.begin(ONE, None).is_ok());
     assert_eq!(tasks.of(ONE).iter().map(|task| &task.task_id).take(2).collect::<Vec<_>>(), [&ids[1], &ids[2]]);
 }
+
+#[test]
+fn the_oldest_results_make_room_for_new_ones() {
+    let tasks = tasks();
+    let other = tasks.begin(SessionId::new(7), None).unwrap().task.task_id;
+    let ids: Vec<_> = (0..4).map(|_| tasks.begin(ONE, None).unwrap().task.task_id).collect();
+    let text = "x".repeat(1000);
+    // The last one goes on.
+    for id in ids[..3].iter().chain([&other]) {
+        tasks.end(id, TaskStatus::Completed, None, CallToolResult::text(text.as_str()));
+    }
+    for (limit, left) in [(5000, &ids[..]), (2500, &ids[1..]), (0, &ids[2..])] {
+        tasks.lock().make_room(ONE, limit);
+        assert_eq!(tasks.of(ONE).into_iter().map(|task| task.task_id).collect::<Vec<_>>(), left, "{limit}");
+    }
+    assert!(tasks.find(SessionId::new(7), &other).is_ok());
+}

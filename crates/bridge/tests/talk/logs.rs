@@ -74,3 +74,31 @@ async fn each_host_hears_what_it_wants_and_what_belongs_to_its_calls() {
     }
     assert_eq!(heard, [2, 3, 5]);
 }
+
+#[tokio::test]
+async fn a_request_without_a_session_hears_what_is_logged_while_it_runs_alone_or_is_named() {
+    let (stage, mut tool) = Stage::new(&["a"]).await;
+    let mut host = stage.stranger();
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": {"name": "h", "version": "1"},
+        "io.modelcontextprotocol/clientCapabilities": {},
+        "io.modelcontextprotocol/logLevel": "warning",
+    });
+    let params = json!({"name": "a", "arguments": {}, "_meta": meta});
+    let first = host.request("tools/call", params.clone()).await;
+    let (call, _) = tool.call().await;
+    tool.send("", log("error", "", "1")).await;
+    tool.send("", log("info", "", "2")).await;
+    assert_eq!(host.expect("notifications/message").await["params"]["data"], 1);
+    let second = host.request("tools/call", params).await;
+    let (other, _) = tool.call().await;
+    // Whose is it?
+    tool.send("", log("error", "", "3")).await;
+    tool.send_for(&other, "", log("error", "", "4")).await;
+    assert_eq!(host.expect("notifications/message").await["params"]["data"], 4);
+    tool.result(&call, "one").await;
+    assert_eq!(host.text(first).await, "one");
+    tool.result(&other, "two").await;
+    assert_eq!(host.text(second).await, "two");
+}

@@ -70,12 +70,17 @@ impl Stage {
 
     /// A host of another revision.
     pub(crate) async fn host_of(&self, version: &str, capabilities: &str) -> Host {
+        let mut host = self.stranger();
+        host.hello(version, capabilities).await;
+        host
+    }
+
+    /// A host that has said nothing.
+    pub(crate) fn stranger(&self) -> Host {
         let (ours, theirs) = tokio::io::duplex(1 << 20);
         let (reader, writer) = tokio::io::split(theirs);
         let bridge = std::sync::Arc::clone(&self.bridge);
         tokio::spawn(async move { bridge.serve(Lines::new(reader, writer)).await });
-        let mut host = Host::new(ours);
-        host.hello(version, capabilities).await;
-        host
+        Host::new(ours)
     }
 }
