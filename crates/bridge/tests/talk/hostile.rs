@@ -114,7 +114,7 @@ async fn floods_of_reports_and_log_messages_hold_up_no_answer() {
         let (answer, before) = host.until(id).await;
         (host, answer, before.len())
     });
-    for number in 0..20_000 {
+    for number in 0..5000 {
         let data_json = number.to_string().into();
         tool.send("", LogMessage { level: "error".into(), data_json, ..LogMessage::default() }).await;
         let progress_token = request.progress_token.clone();
@@ -124,7 +124,7 @@ async fn floods_of_reports_and_log_messages_hold_up_no_answer() {
     tool.result(&call, "done").await;
     let (_host, answer, told) = reading.await.unwrap();
     assert_eq!(answer["result"]["content"][0]["text"], "done");
-    assert!((1..=40_000).contains(&told), "{told}");
+    assert!((1..=10_000).contains(&told), "{told}");
 }
 
 #[tokio::test]

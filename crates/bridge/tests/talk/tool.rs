@@ -92,6 +92,7 @@ impl Tool {
                     Some(Frame::Envelope(envelope)) => return envelope,
                     Some(other) => panic!("the bridge sends envelopes only, not {other:?}"),
                     None => {
+                        self.input.reserve(256 << 10);
                         let read = self.stream.read_buf(&mut self.input).await.unwrap();
                         assert!(read > 0, "the bridge has closed the link");
                     }
