@@ -44,6 +44,8 @@ mod core;
 pub mod duration;
 mod failure;
 mod follow;
+#[cfg(fuzzing)]
+pub mod fuzzing;
 mod gate;
 mod generation;
 mod intercept;

@@ -20,6 +20,8 @@ pub(crate) fn from_wire(tool: &Tool, response: CallToolResponse) -> Converted {
     let name = tool.name().as_str();
     let structured = match structured(name, &response) {
         Ok(structured) => structured,
+        // What the tool says of its own failure is worth more than ours.
+        Err(_) if response.is_error => None,
         Err(failure) => return plain(failure.into_result()),
     };
     let mut result = CallToolResult::new(content::from_wire(&response.result_json));

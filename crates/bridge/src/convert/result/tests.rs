@@ -50,6 +50,15 @@ fn structured_content_that_is_no_object_fails_the_call() {
 }
 
 #[test]
+fn a_failure_keeps_what_the_tool_says_of_it_whatever_else_it_sends() {
+    let error = ToolError { message: "disk full".into(), ..Default::default() };
+    let wire = CallToolResponse { is_error: true, error: Some(error), ..response("it failed", "[]") };
+    let converted = from_wire(&bare(), wire);
+    assert!(converted.result.is_error && converted.result.structured_content.is_none());
+    assert!(json(&converted).contains("disk full") && json(&converted).contains("it failed"));
+}
+
+#[test]
 fn a_tool_error_is_readable_for_models_and_programs() {
     let error = ToolError {
         error_code: "E7".into(),
