@@ -192,8 +192,8 @@ async fn the_kernel_buffers_are_enlarged() {
         (sockopt::socket_send_buffer_size(&stream).unwrap(), sockopt::socket_recv_buffer_size(&stream).unwrap());
 
     // Systems cap what is asked for, so what another socket gets for the same request is the measure.
-    sockopt::set_socket_send_buffer_size(&tool, SOCKET_BUFFER).unwrap();
-    sockopt::set_socket_recv_buffer_size(&tool, SOCKET_BUFFER).unwrap();
+    sockopt::set_socket_send_buffer_size(&tool, 1_048_576).unwrap();
+    sockopt::set_socket_recv_buffer_size(&tool, 1_048_576).unwrap();
     let asked = (sockopt::socket_send_buffer_size(&tool).unwrap(), sockopt::socket_recv_buffer_size(&tool).unwrap());
     assert_eq!(accepted, asked);
 }

@@ -114,6 +114,18 @@ async fn an_owner_that_does_not_listen_holds_the_process_up_and_loses_nothing() 
     }
 }
 
+/// With the real clock: a stopped one rings every timer as soon as nothing else happens.
+#[tokio::test]
+async fn a_burst_is_read_to_its_end_without_anything_else_happening() {
+    let (_link, mut events, mut peer) = connected(Config::default(), 1 << 20).await;
+    for number in 0..8 {
+        peer.says("", log(number, 100_000)).await;
+    }
+    for number in 0..8 {
+        assert_eq!(heard(&mut events).await, format!("log {number}"));
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn an_owner_that_listens_late_hears_of_the_end_after_everything_else() {
     let (link, mut events, mut peer) = connected(Config::default(), 1 << 20).await;

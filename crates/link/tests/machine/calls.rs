@@ -269,6 +269,17 @@ fn held_calls_give_their_room_back_when_they_are_written() {
     }
 }
 
+#[test]
+fn the_only_held_call_gives_its_room_back_when_it_is_written() {
+    let mut talk = Talk::ready();
+    talk.connection.reload(talk.now);
+    talk.wrote(&["reload[req-1]"]);
+    talk.request(large(2000), SECOND);
+    talk.passes(3 * SECOND);
+    talk.wrote(&["call_tool[req-2]"]);
+    assert_eq!(talk.connection.buffered(), 0);
+}
+
 fn small_frames() -> Config {
     Config { limits: Limits { max_frame: 1000, max_payload: 2000, ..Limits::default() }, ..Config::default() }
 }

@@ -90,10 +90,15 @@ fn reading_stops_at_exactly_the_limit() {
     let mut talk = Talk::ready();
     talk.connection.reply("", active(&["tool"]).into());
     talk.connection.poll_transmit(&mut written);
-    for (limit, reads) in [(written.len() + 1, true), (written.len(), false)] {
+    for (count, limit, reads) in [
+        (1, written.len() + 1, true),
+        (1, written.len(), false),
+        (2, 2 * written.len() + 1, true),
+        (2, 2 * written.len(), false),
+    ] {
         let mut talk = Talk::ready_with(Config { max_unwritten: limit, ..Config::default() });
-        talk.connection.reply("", active(&["tool"]).into());
-        assert_eq!(talk.connection.may_read(), reads, "{limit}");
+        (0..count).for_each(|_| talk.connection.reply("", active(&["tool"]).into()));
+        assert_eq!(talk.connection.may_read(), reads, "{count} replies, {limit} bytes");
     }
 }
 
