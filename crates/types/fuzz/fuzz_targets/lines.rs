@@ -104,11 +104,16 @@ fn is_plain_request(value: &Value) -> bool {
         None => true,
     };
     value["jsonrpc"] == "2.0"
-        && value["method"].as_str().is_some_and(|method| !method.is_empty() && method.len() < 64)
+        && value["method"].as_str().is_some_and(is_plain_method)
         && plain_id
         && plain_params
         && !members.contains_key("result")
         && !members.contains_key("error")
+}
+
+/// A notification has no id, and a name that says what it is.
+fn is_plain_method(method: &str) -> bool {
+    !method.is_empty() && method.len() < 64 && !method.starts_with("notifications/")
 }
 
 fn depth(value: &Value) -> usize {
