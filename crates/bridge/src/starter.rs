@@ -143,11 +143,7 @@ impl Starter {
                 return Err(StartError::NotConnected(self.connect_timeout));
             }
         };
-        let readers = if self.python {
-            Readers::PerhapsTwo(stream.peer_cred().ok().and_then(|peer| peer.pid()))
-        } else {
-            Readers::One
-        };
+        let readers = if self.python { Readers::PerhapsTwo(stream.peer_process()) } else { Readers::One };
         let (link, mut events) = drive(stream, self.link.clone());
         let mut open = Open::new();
         let (registered, sdk) = match register(&link, &mut events, &mut open).await {

@@ -14,7 +14,9 @@ use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
 
 use rustix::net::sockopt;
-use tokio::net::{UnixListener, UnixStream};
+use tokio::net::UnixListener;
+
+use crate::socket::Socket;
 
 /// Bytes a socket path may have (Linux has room for 107, macOS and the rest for 103).
 const PATH_MAX: usize = if cfg!(target_os = "linux") { 107 } else { 103 };
@@ -111,7 +113,7 @@ impl Endpoint {
     ///
     /// # Errors
     /// The system's, when accepting fails for good.
-    pub async fn accept(&self) -> io::Result<UnixStream> {
+    pub async fn accept(&self) -> io::Result<Socket> {
         loop {
             let (stream, _) = match self.listener.accept().await {
                 // It connected and left before it was looked at.
@@ -127,7 +129,7 @@ impl Endpoint {
                 let _smaller = set(&stream, SOCKET_BUFFER);
             }
             self.unlink();
-            return Ok(stream);
+            return Socket::new(stream);
         }
     }
 

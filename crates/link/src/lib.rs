@@ -75,6 +75,8 @@ mod driver;
 mod endpoint;
 #[cfg(feature = "driver")]
 mod handle;
+#[cfg(feature = "driver")]
+mod socket;
 
 pub use answer::Answer;
 pub use config::{Config, Side};
@@ -89,3 +91,5 @@ pub use driver::drive;
 pub use endpoint::{Endpoint, EndpointError, default_socket_path};
 #[cfg(feature = "driver")]
 pub use handle::{Link, Options};
+#[cfg(feature = "driver")]
+pub use socket::Socket;

@@ -1,9 +1,10 @@
 //! Real sockets in temporary folders.
 
-use std::io::{Read, Write};
+use std::io::Write;
 use std::os::unix::net::UnixStream as Client;
 
 use tempfile::{TempDir, tempdir};
+use tokio::io::AsyncReadExt;
 
 use super::*;
 
@@ -115,10 +116,9 @@ async fn a_socket_someone_listens_on_is_refused_without_being_disturbed() {
     let mut tool = Client::connect(&path).unwrap();
     tool.write_all(b"tool").unwrap();
     drop(tool);
-    let mut accepted = first.accept().await.unwrap().into_std().unwrap();
-    accepted.set_nonblocking(false).unwrap();
+    let mut accepted = first.accept().await.unwrap();
     let mut said = String::new();
-    accepted.read_to_string(&mut said).unwrap();
+    accepted.read_to_string(&mut said).await.unwrap();
     assert_eq!(said, "tool");
 }
 
