@@ -93,7 +93,7 @@ enum Reader {
     #[cfg(unix)]
     Pipe(pipe::Receiver),
     #[cfg(unix)]
-    Port(port::Port),
+    Port(port::InPort),
     Thread(ThreadReader),
 }
 
@@ -106,7 +106,7 @@ enum Writer {
     #[cfg(unix)]
     Pipe(pipe::Sender),
     #[cfg(unix)]
-    Port(port::Port),
+    Port(port::OutPort),
     Thread(ThreadWriter),
 }
 

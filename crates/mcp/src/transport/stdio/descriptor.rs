@@ -5,10 +5,9 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
 use rustix::fs::{FileType, Mode, OFlags};
-use tokio::io::Interest;
 use tokio::net::unix::pipe;
 
-use super::port::Port;
+use super::port::{InPort, Kind, OutPort};
 use super::thread::{ThreadReader, ThreadWriter};
 use super::{Reader, StdioReader, StdioWriter, Writer};
 
@@ -28,8 +27,8 @@ enum Way {
 pub(super) fn reader(shared: BorrowedFd<'_>) -> io::Result<StdioReader> {
     Ok(StdioReader(match way(shared, OFlags::RDONLY)? {
         Way::Pipe(fd) => Reader::Pipe(pipe::Receiver::from_owned_fd(fd)?),
-        Way::Socket(fd) => Reader::Port(Port::socket(fd, Interest::READABLE)?),
-        Way::Terminal(fd) => Reader::Port(Port::nonblocking(fd, Interest::READABLE)?),
+        Way::Socket(fd) => Reader::Port(InPort::new(fd, Kind::Socket)?),
+        Way::Terminal(fd) => Reader::Port(InPort::new(fd, Kind::Own)?),
         Way::Blocking(fd) => Reader::Thread(ThreadReader::spawn(File::from(fd))?),
     }))
 }
@@ -37,8 +36,8 @@ pub(super) fn reader(shared: BorrowedFd<'_>) -> io::Result<StdioReader> {
 pub(super) fn writer(shared: BorrowedFd<'_>) -> io::Result<StdioWriter> {
     Ok(StdioWriter(match way(shared, OFlags::WRONLY)? {
         Way::Pipe(fd) => Writer::Pipe(pipe::Sender::from_owned_fd(fd)?),
-        Way::Socket(fd) => Writer::Port(Port::socket(fd, Interest::WRITABLE)?),
-        Way::Terminal(fd) => Writer::Port(Port::nonblocking(fd, Interest::WRITABLE)?),
+        Way::Socket(fd) => Writer::Port(OutPort::new(fd, Kind::Socket)),
+        Way::Terminal(fd) => Writer::Port(OutPort::new(fd, Kind::Own)),
         Way::Blocking(fd) => Writer::Thread(ThreadWriter::spawn(File::from(fd))?),
     }))
 }

@@ -1,7 +1,11 @@
 //! A descriptor that is waited for through the runtime: a shared socket, or a terminal of our own.
+//!
+//! The writing end is registered only while it waits for room: a unix socket reports room each time the host has read
+//! something, and would wake us for it.
 
 use std::io::{self, IoSlice};
-use std::os::fd::OwnedFd;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, OwnedFd};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
@@ -17,67 +21,114 @@ const SEND: SendFlags = SendFlags::DONTWAIT.union(SendFlags::NOSIGNAL);
 #[cfg(target_vendor = "apple")]
 const SEND: SendFlags = SendFlags::DONTWAIT;
 
-/// One direction of a conversation.
-#[derive(Debug)]
-pub(super) struct Port {
-    fd: AsyncFd<OwnedFd>,
-    is_socket: bool,
+/// What a descriptor is, and so how it is read and written without waiting.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Kind {
+    /// Its description is shared, so that each call must say that it does not want to wait.
+    Socket,
+    /// Its description is our own and non-blocking.
+    Own,
 }
 
-impl Port {
-    /// A socket whose description is shared, so that each call must say that it does not want to wait.
-    pub(super) fn socket(fd: OwnedFd, interest: Interest) -> io::Result<Self> {
-        Ok(Self { fd: register(fd, interest)?, is_socket: true })
-    }
+/// The reading end.
+#[derive(Debug)]
+pub(super) struct InPort {
+    fd: AsyncFd<OwnedFd>,
+    kind: Kind,
+}
 
-    /// A descriptor with a description of its own, which is non-blocking.
-    pub(super) fn nonblocking(fd: OwnedFd, interest: Interest) -> io::Result<Self> {
-        Ok(Self { fd: register(fd, interest)?, is_socket: false })
-    }
+/// The writing end.
+#[derive(Debug)]
+pub(super) struct OutPort {
+    room: Room,
+    kind: Kind,
+}
 
-    fn read(&self, buf: &mut [u8]) -> io::Result<usize> {
-        Ok(if self.is_socket {
-            rustix::net::recv(self.fd.get_ref(), buf, RecvFlags::DONTWAIT)?.0
-        } else {
-            rustix::io::read(self.fd.get_ref(), buf)?
-        })
+#[derive(Debug)]
+enum Room {
+    /// As far as is known there is some.
+    Likely(OwnedFd),
+    /// There was none.
+    Awaited(AsyncFd<OwnedFd>),
+    /// Between the other two.
+    Changing,
+}
+
+impl InPort {
+    pub(super) fn new(fd: OwnedFd, kind: Kind) -> io::Result<Self> {
+        Ok(Self { fd: register(fd, Interest::READABLE)?, kind })
+    }
+}
+
+impl OutPort {
+    pub(super) fn new(fd: OwnedFd, kind: Kind) -> Self {
+        Self { room: Room::Likely(fd), kind }
     }
 
     fn write(&self, bufs: &[IoSlice<'_>]) -> io::Result<usize> {
-        Ok(if self.is_socket {
-            rustix::net::sendmsg(self.fd.get_ref(), bufs, &mut SendAncillaryBuffer::default(), SEND)?
-        } else {
-            rustix::io::writev(self.fd.get_ref(), bufs)?
+        let fd = match &self.room {
+            Room::Likely(fd) => fd.as_fd(),
+            Room::Awaited(fd) => fd.get_ref().as_fd(),
+            Room::Changing => return Err(io::ErrorKind::BrokenPipe.into()),
+        };
+        uninterrupted(|| {
+            Ok(match self.kind {
+                Kind::Socket => rustix::net::sendmsg(fd, bufs, &mut SendAncillaryBuffer::default(), SEND)?,
+                Kind::Own => rustix::io::writev(fd, bufs)?,
+            })
         })
+    }
+
+    fn await_room(&mut self) -> io::Result<()> {
+        self.room = match std::mem::replace(&mut self.room, Room::Changing) {
+            Room::Likely(fd) => Room::Awaited(register(fd, Interest::WRITABLE)?),
+            room @ (Room::Awaited(_) | Room::Changing) => room,
+        };
+        Ok(())
+    }
+
+    fn found_room(&mut self) {
+        self.room = match std::mem::replace(&mut self.room, Room::Changing) {
+            Room::Awaited(fd) => Room::Likely(fd.into_inner()),
+            room @ (Room::Likely(_) | Room::Changing) => room,
+        };
     }
 }
 
-impl AsyncRead for Port {
+impl AsyncRead for InPort {
     fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         loop {
             let mut guard = ready!(self.fd.poll_read_ready(cx))?;
             // An `Err` from `try_io` means that it would have blocked, and that the wait begins anew.
-            if let Ok(read) = guard.try_io(|_| uninterrupted(|| self.read(buf.initialize_unfilled()))) {
-                return Poll::Ready(read.map(|count| buf.advance(count)));
+            if let Ok(read) = guard.try_io(|fd| uninterrupted(|| receive(fd.get_ref(), self.kind, buf))) {
+                return Poll::Ready(read);
             }
         }
     }
 }
 
-impl AsyncWrite for Port {
+impl AsyncWrite for OutPort {
     fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
         self.poll_write_vectored(cx, &[IoSlice::new(buf)])
     }
 
     fn poll_write_vectored(
-        self: Pin<&mut Self>,
+        mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
         bufs: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         loop {
-            let mut guard = ready!(self.fd.poll_write_ready(cx))?;
-            if let Ok(written) = guard.try_io(|_| uninterrupted(|| self.write(bufs))) {
-                return Poll::Ready(written);
+            if let Room::Awaited(fd) = &self.room {
+                // What is said of room before the next try is old news after it.
+                ready!(fd.poll_write_ready(cx))?.clear_ready();
+            }
+            match self.write(bufs) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.await_room()?,
+                Ok(count) if count < bufs.iter().map(|buf| buf.len()).sum() => return Poll::Ready(Ok(count)),
+                outcome => {
+                    self.found_room();
+                    return Poll::Ready(outcome);
+                }
             }
         }
     }
@@ -96,15 +147,30 @@ impl AsyncWrite for Port {
     }
 }
 
-/// The only unsafe call of this crate: the runtime wants a promise about the descriptor.
+/// Reads into the free part of the buffer without clearing it first.
+#[expect(unsafe_code, reason = "tokio's buffer has no safe way to be filled by the system")]
+fn receive(fd: &OwnedFd, kind: Kind, buf: &mut ReadBuf<'_>) -> io::Result<()> {
+    // SAFETY: only the system writes to it, so what was initialized stays so.
+    let free: &mut [MaybeUninit<u8>] = unsafe { buf.unfilled_mut() };
+    let count = match kind {
+        Kind::Socket => rustix::net::recv(fd, free, RecvFlags::DONTWAIT)?.1,
+        Kind::Own => rustix::io::read(fd, free)?.0.len(),
+    };
+    // SAFETY: the system has written the first `count` bytes.
+    unsafe { buf.assume_init(count) };
+    buf.advance(count);
+    Ok(())
+}
+
+/// The runtime wants a promise about the descriptor.
 #[expect(unsafe_code, reason = "tokio has no safe way to wait for a descriptor that is not its own")]
 fn register(fd: OwnedFd, interest: Interest) -> io::Result<AsyncFd<OwnedFd>> {
     // SAFETY: an `OwnedFd` is open and stays the same descriptor for as long as it lives. It lives inside the `AsyncFd`,
-    // which is private to `Port`, and `Port` never takes it out, replaces it or closes it.
+    // which is private to this module; it is only taken out as a whole, when the registration ends.
     Ok(unsafe { AsyncFd::register_with_interest(fd, interest) }?)
 }
 
-fn uninterrupted(mut call: impl FnMut() -> io::Result<usize>) -> io::Result<usize> {
+fn uninterrupted<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     loop {
         match call() {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
