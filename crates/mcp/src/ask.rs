@@ -9,7 +9,7 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use protomcp_types::{Body, ErrorObject, HostMethod, Params};
+use protomcp_types::{Body, ErrorObject, HostMethod, Params, RawJson};
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
 use crate::outbox::Outbox;
@@ -37,6 +37,17 @@ pub enum AskError {
     /// The host has not answered so many questions that it gets no more.
     #[error("too many questions wait for the host's answer")]
     TooMany,
+    /// Without a session, only calls of tools, prompts and reads of resources may ask (MCP 2026-07-28,
+    /// basic/patterns/mrtr).
+    #[error("nothing can be asked during this request")]
+    OutOfPlace,
+}
+
+/// For handlers that cannot go on without the answer.
+impl From<AskError> for ErrorObject {
+    fn from(error: AskError) -> Self {
+        Self::internal(error.to_string())
+    }
 }
 
 /// A question on its way to the session's task.
@@ -78,17 +89,29 @@ pub(crate) fn ask<M: HostMethod>(
     params: &M::Params,
     timeout: Duration,
 ) -> impl Future<Output = Result<M::Result, AskError>> + Send + use<M> {
-    let asked = if M::is_answered_by(params, &client.capabilities) {
+    let answer = if M::is_answered_by(params, &client.capabilities) {
         let params = Params::of(params).expect("the parameters of a method are an object");
-        let asked = outbox.ask(during, M::NAME, params);
-        asked.map(|(number, answer)| Asked { number, answer, outbox: Arc::clone(outbox) }).ok_or(AskError::TooMany)
+        Ok(ask_raw(outbox, during, M::NAME, params, timeout))
     } else {
         Err(AskError::NotSupported(M::NAME))
     };
+    async move { answer?.await?.to().map_err(|error| AskError::Unreadable(error.to_string())) }
+}
+
+/// Asks the host behind an outbox something that it is known to answer.
+pub(crate) fn ask_raw(
+    outbox: &Arc<Outbox>,
+    during: Option<Ticket>,
+    method: &'static str,
+    params: Params,
+    timeout: Duration,
+) -> impl Future<Output = Result<RawJson, AskError>> + Send + use<> {
+    let asked = outbox.ask(during, method, params);
+    let asked = asked.map(|(number, answer)| Asked { number, answer, outbox: Arc::clone(outbox) });
     async move {
-        let mut asked = asked?;
+        let mut asked = asked.ok_or(AskError::TooMany)?;
         match tokio::time::timeout(timeout, &mut asked.answer).await {
-            Ok(Ok(Ok(result))) => result.into_raw().to().map_err(|error| AskError::Unreadable(error.to_string())),
+            Ok(Ok(Ok(result))) => Ok(result.into_raw()),
             Ok(Ok(Err(error))) => Err(AskError::Refused(error)),
             Ok(Err(_)) => Err(AskError::Gone),
             Err(_) => Err(AskError::TimedOut(timeout)),

@@ -1,19 +1,20 @@
 //! What a call knows about who called it, and how it reports back while it runs.
 
+mod asking;
+
 use std::fmt;
-use std::future::Future;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use protomcp_types::{
-    Amount, ClientCapabilities, HostMethod, Implementation, Level, Progress, ProgressToken, ProtocolVersion, RawJson,
-    RequestId,
+    Amount, ClientCapabilities, Implementation, Level, Progress, ProgressToken, ProtocolVersion, RawJson, RequestId,
 };
 use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
 
-use crate::ask::{AskError, ask};
 use crate::outbox::Outbox;
+use crate::rounds::{Outcome, Rounds, Route};
 use crate::session::{Client, SessionId, Stateless, Ticket};
 
 /// The surroundings of one call. Cloning is cheap.
@@ -25,6 +26,8 @@ struct Call {
     terms: Terms,
     outbox: Arc<Outbox>,
     ask_timeout: Duration,
+    /// Only of stateless requests that may ask.
+    rounds: Option<Box<Rounds>>,
     cancelled: AtomicBool,
     wake: Notify,
     /// The last progress that was sent.
@@ -32,22 +35,29 @@ struct Call {
 }
 
 /// What a request says about itself and its sender.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Terms {
     pub(crate) ticket: Ticket,
     pub(crate) client: Arc<Client>,
     pub(crate) token: Option<ProgressToken>,
-    pub(crate) stateless: Option<Stateless>,
+    pub(crate) stateless: Option<Box<Stateless>>,
 }
 
 impl Context {
-    pub(crate) fn new(session: SessionId, terms: Terms, outbox: Arc<Outbox>, ask_timeout: Duration) -> Self {
+    pub(crate) fn new(
+        session: SessionId,
+        terms: Terms,
+        outbox: Arc<Outbox>,
+        ask_timeout: Duration,
+        rounds: Option<Box<Rounds>>,
+    ) -> Self {
         let reached = Mutex::new(None);
         Self(Arc::new(Call {
             session,
             terms,
             outbox,
             ask_timeout,
+            rounds,
             cancelled: AtomicBool::new(false),
             wake: Notify::new(),
             reached,
@@ -64,7 +74,7 @@ impl Context {
         };
         let ticket = Ticket { number: 0, id: RequestId::from(0) };
         let terms = Terms { ticket, client: Arc::new(client), token: None, stateless: None };
-        Self::new(SessionId::DETACHED, terms, Outbox::closed(), Duration::ZERO)
+        Self::new(SessionId::DETACHED, terms, Outbox::closed(), Duration::ZERO, None)
     }
 
     /// The session that the request came from; [`SessionId::STATELESS`] when it belongs to none.
@@ -80,7 +90,8 @@ impl Context {
         self.0.terms.stateless.is_some()
     }
 
-    /// The id of the request, as the host chose it.
+    /// The id of the request, as the host chose it. A stateless request that asks the host something comes back under
+    /// another id; this is the first.
     #[must_use]
     pub fn request_id(&self) -> &RequestId {
         &self.0.terms.ticket.id
@@ -130,98 +141,88 @@ impl Context {
     /// Tells the host how far the call has come. What does not grow is dropped (MCP 2025-11-25,
     /// basic/utilities/progress), and so is everything after the answer.
     pub fn progress(&self, progress: &Progress) {
-        let Some(token) = &self.0.terms.token else { return };
-        let mut reached = self.0.reached.lock().unwrap_or_else(PoisonError::into_inner);
-        let grows = reached.is_none_or(|reached| progress.progress > reached);
-        if !grows || self.is_cancelled() {
-            tracing::debug!(request = %self.0.terms.ticket.id, ?progress, "progress does not grow: dropped");
-            return;
-        }
-        if let Some(notification) = progress.to_notification(token, self.0.terms.client.version) {
-            *reached = Some(progress.progress);
-            // Sent under the lock, so that two reporters cannot overtake each other.
-            self.0.outbox.progress(&self.0.terms.ticket, notification);
-        }
-    }
-
-    /// Asks the host something, within [`Limits::ask_timeout`](crate::Limits::ask_timeout): `sampling/createMessage`,
-    /// `roots/list`, `elicitation/create`, `ping`. The session of this call is asked, and no other. Dropping the future
-    /// takes the question back.
-    ///
-    /// ```
-    /// use protomcp_mcp::{AskError, Context};
-    /// use protomcp_types::{ListRoots, Root};
-    ///
-    /// async fn roots(context: &Context) -> Result<Vec<Root>, AskError> {
-    ///     match context.ask::<ListRoots>(&ListRoots::default()).await {
-    ///         Ok(result) => Ok(result.roots),
-    ///         Err(AskError::NotSupported(_)) => Ok(Vec::new()),
-    ///         Err(error) => Err(error),
-    ///     }
-    /// }
-    /// ```
-    ///
-    /// # Errors
-    /// At once when the host does not declare that it answers such questions or owes too many answers; when it refuses
-    /// or takes too long; and when the call is cancelled or its session ends.
-    ///
-    /// # Panics
-    /// When the parameters do not serialize as an object.
-    pub fn ask<M: HostMethod>(
-        &self,
-        params: &M::Params,
-    ) -> impl Future<Output = Result<M::Result, AskError>> + Send + use<M> {
-        self.ask_within::<M>(params, self.0.ask_timeout)
-    }
-
-    /// As [`Context::ask`], with another time limit.
-    ///
-    /// # Errors
-    /// As [`Context::ask`].
-    ///
-    /// # Panics
-    /// As [`Context::ask`].
-    pub fn ask_within<M: HostMethod>(
-        &self,
-        params: &M::Params,
-        timeout: Duration,
-    ) -> impl Future<Output = Result<M::Result, AskError>> + Send + use<M> {
-        let call = &self.0;
-        let answer = ask::<M>(&call.outbox, &call.terms.client, Some(call.terms.ticket.clone()), params, timeout);
-        let context = self.clone();
-        async move {
-            tokio::select! {
-                biased;
-                () = context.cancelled() => Err(AskError::Gone),
-                answer = answer => answer,
+        self.with_route(|outbox, terms| {
+            let Some(token) = &terms.token else { return };
+            let mut reached = self.0.reached.lock().unwrap_or_else(PoisonError::into_inner);
+            let grows = reached.is_none_or(|reached| progress.progress > reached);
+            if !grows || self.is_cancelled() {
+                tracing::debug!(request = %terms.ticket.id, ?progress, "progress does not grow: dropped");
+                return;
             }
-        }
+            if let Some(notification) = progress.to_notification(token, terms.client.version) {
+                *reached = Some(progress.progress);
+                // Sent under the lock, so that two reporters cannot overtake each other.
+                outbox.progress(&terms.ticket, notification);
+            }
+        });
     }
 
     /// Sends the host a log message, if it wants messages of this level: in its session, or about this request.
     pub fn log(&self, level: Level, logger: Option<&str>, data: &RawJson) {
-        match &self.0.terms.stateless {
-            None => self.0.outbox.log(Some(&self.0.terms.ticket), level, logger, data),
+        self.with_route(|outbox, terms| match terms.stateless.as_deref() {
+            None => outbox.log(Some(&terms.ticket), level, logger, data),
             Some(Stateless { log_level: Some(least), .. }) if level >= *least => {
-                self.0.outbox.log_during(&self.0.terms.ticket, level, logger, data);
+                outbox.log_during(&terms.ticket, level, logger, data);
             }
             Some(_) => {}
-        }
+        });
     }
 
     /// Says that this call will have nothing to report for a while. Over HTTP its stream is closed and the host comes
     /// back for the answer, which spares a connection (MCP 2025-11-25, basic/transports, Streamable HTTP); where that
     /// cannot be, nothing happens.
     pub fn close_stream(&self) {
-        self.0.outbox.pause(&self.0.terms.ticket);
+        self.with_route(|outbox, terms| outbox.pause(&terms.ticket));
     }
 
     pub(crate) fn ticket(&self) -> &Ticket {
         &self.0.terms.ticket
     }
 
-    pub(crate) fn outbox(&self) -> &Arc<Outbox> {
-        &self.0.outbox
+    pub(crate) fn rounds(&self) -> Option<&Rounds> {
+        self.0.rounds.as_deref()
+    }
+
+    /// Whether the call may have to leave its connection.
+    pub(crate) fn may_leave(&self) -> bool {
+        let can = &self.0.terms.client.capabilities;
+        self.0.rounds.is_some()
+            && ["elicitation", "sampling", "roots"].iter().any(|name| can.capability(name).is_some())
+    }
+
+    /// The call has ended: its outcome goes to the request that it belongs to now, if it belongs to one.
+    pub(crate) fn finish(&self, outcome: Outcome) {
+        match &self.0.rounds {
+            None => self.0.outbox.done(self.0.terms.ticket.clone(), outcome),
+            Some(rounds) => {
+                if let Some((Route { outbox, terms }, outcome)) = rounds.finish(outcome) {
+                    outbox.done(terms.ticket, outcome);
+                }
+            }
+        }
+    }
+
+    /// As [`Context::finish`], of a call that never leaves its connection.
+    pub(crate) fn conclude(&self, outcome: Outcome) -> Outcome {
+        match &self.0.rounds {
+            None => outcome,
+            Some(rounds) => rounds.finish(outcome).and_then(|(_, outcome)| outcome),
+        }
+    }
+
+    /// Waits until the call has been parked for too long, or is parked while the server stops.
+    pub(crate) async fn overstayed(&self, shutdown: &CancellationToken) {
+        match &self.0.rounds {
+            None => std::future::pending().await,
+            Some(rounds) => rounds.overstayed(shutdown).await,
+        }
+    }
+
+    fn with_route(&self, report: impl FnOnce(&Outbox, &Terms)) {
+        match &self.0.rounds {
+            None => report(&self.0.outbox, &self.0.terms),
+            Some(rounds) => rounds.with_route(|Route { outbox, terms }| report(outbox, terms)),
+        }
     }
 
     pub(crate) fn cancel(&self) {

@@ -100,6 +100,9 @@ pub struct Limits {
     /// How long a host may take to answer a question, which may mean that a person has to; see
     /// [`crate::Context::ask`].
     pub ask_timeout: Duration,
+    /// Stateless calls of all hosts together that wait for a host to come back with an answer, each for `ask_timeout` at
+    /// most. One more cannot ask.
+    pub max_parked: usize,
     /// How long calls may go on after the host has closed its end or the server was told to shut down.
     pub drain_timeout: Duration,
     /// How long a cancelled call may clean up before it is dropped. At the end of a session this is also how long it
@@ -118,6 +121,7 @@ impl Default for Limits {
             max_notices: 1024,
             max_questions: 64,
             ask_timeout: Duration::from_secs(300),
+            max_parked: 1024,
             drain_timeout: Duration::from_secs(5),
             cancel_grace: Duration::from_secs(1),
             announce_delay: Duration::from_millis(10),

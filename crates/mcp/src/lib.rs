@@ -48,10 +48,14 @@ mod info;
 pub mod layer;
 #[cfg(feature = "tracing-layer")]
 mod log_layer;
+mod lot;
 mod outbox;
 mod panics;
+mod question;
 mod request;
+mod rounds;
 mod router;
+mod seal;
 mod server;
 mod service;
 mod session;
@@ -63,8 +67,10 @@ pub use handler::Handler;
 pub use info::{CacheHints, Limits, ServerInfo};
 #[cfg(feature = "tracing-layer")]
 pub use log_layer::LogLayer;
+pub use question::{Answers, InputRequired, Questions};
 pub use request::{ServerRequest, ServerResult};
 pub use router::Router;
+pub use seal::StateKeys;
 pub use server::{Audience, ServeError, Server, Sessions};
 pub use service::{Layer, Service};
-pub use session::{CallId, Client, Inbound, IncomingCall, Session, SessionId, SessionView, Stateless, Ticket};
+pub use session::{CallId, Client, Inbound, IncomingCall, Inputs, Session, SessionId, SessionView, Stateless, Ticket};

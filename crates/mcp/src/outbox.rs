@@ -40,6 +40,8 @@ pub(crate) enum Event {
     },
     /// The host is to be asked.
     Ask(Box<Question>),
+    /// A stateless call waits for answers: its request is to be answered with the questions.
+    Asked(Ticket),
     /// Nobody waits for the answer to this question any more.
     Withdraw(u64),
     /// A resource has changed that the host had subscribed to.
@@ -165,6 +167,11 @@ impl Outbox {
         let (answer, receiver) = oneshot::channel();
         self.send(Event::Ask(Box::new(Question { number, during, method, params, answer, place })));
         Some((number, receiver))
+    }
+
+    /// A stateless call waits for answers.
+    pub(crate) fn asked(&self, ticket: Ticket) {
+        self.send(Event::Asked(ticket));
     }
 
     pub(crate) fn withdraw(&self, question: u64) {

@@ -13,6 +13,8 @@ use protomcp_types::{
     Unsubscribe,
 };
 
+use crate::question::InputRequired;
+
 /// A request that the session does not answer by itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ServerRequest {
@@ -54,7 +56,7 @@ pub enum ServerRequest {
 }
 
 /// The answer to a [`ServerRequest`]. It stays typed until it is written, because its shape depends on the revision.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub enum ServerResult {
     /// Answers `tools/list`.
     ListTools(ListToolsResult),
@@ -78,6 +80,9 @@ pub enum ServerResult {
     Task(Task),
     /// Answers `tasks/list`.
     ListTasks(ListTasksResult),
+    /// Asks the host first; only for stateless requests that may ask (see
+    /// [`Context::input_required`](crate::Context::input_required)).
+    InputRequired(InputRequired),
     /// `{}`
     Empty,
     /// Any other object.

@@ -81,9 +81,10 @@ impl<S: Service> Server<S> {
     /// # Errors
     /// When the connection breaks, or the host does not read the last answers.
     pub async fn serve(&self, transport: impl Transport) -> Result<(), ServeError> {
+        let principal = transport.principal();
         let (source, sink) = transport.split();
         // The work happens in a task of its own: in the future of `block_on`, I/O is twice as slow.
-        let mut task = AbortOnDrop(tokio::spawn(Driver::new(self, source, sink).run()));
+        let mut task = AbortOnDrop(tokio::spawn(Driver::new(self, principal, source, sink).run()));
         match (&mut task.0).await {
             Ok(outcome) => outcome,
             Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),

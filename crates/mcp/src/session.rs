@@ -40,7 +40,7 @@ use crate::session::subscriptions::Subscriptions;
 pub use crate::session::client::{Client, SessionId, SessionView};
 pub use crate::session::outgoing::CallId;
 pub use crate::session::pending::Ticket;
-pub use crate::session::stateless::Stateless;
+pub use crate::session::stateless::{Inputs, Stateless};
 
 /// One conversation with a host.
 #[derive(Debug)]
@@ -98,7 +98,7 @@ pub struct IncomingCall {
     /// Who asks: the host of the session, or whoever a stateless request says.
     pub client: Arc<Client>,
     /// What a request of the stateless revision says about itself.
-    pub stateless: Option<Stateless>,
+    pub stateless: Option<Box<Stateless>>,
 }
 
 impl Session {
@@ -153,13 +153,15 @@ impl Session {
     /// Answers a request. `None`: the host has cancelled it, or it was answered before.
     pub fn reply(&mut self, ticket: &Ticket, outcome: Result<ServerResult, ErrorObject>) -> Option<Message> {
         let Closed { then, era } = self.pending.close(ticket)?;
-        if era == Era::Stateless {
+        if era != Era::Stateful {
             self.stop_listening(ticket.number);
         }
         let outcome = outcome.and_then(|result| self.succeed(then, result));
         let shape = match era {
             Era::Stateful => Shape::Stateful,
-            Era::Stateless => Shape::Stateless { server: self.identity(), cache: &self.info.cache },
+            Era::Stateless { is_retried } => {
+                Shape::Stateless { server: self.identity(), cache: Some(&self.info.cache).filter(|_| !is_retried) }
+            }
         };
         let outcome = match outcome {
             Ok(result) => Ok(encode::result(result, shape)),

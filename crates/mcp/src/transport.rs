@@ -5,6 +5,7 @@
 
 use std::future::Future;
 use std::io;
+use std::sync::Arc;
 
 use protomcp_types::{Incoming, Malformed, Message, RequestId};
 
@@ -22,6 +23,11 @@ pub trait Transport: Send + 'static {
     type Source: Source;
     /// Where messages go.
     type Sink: Sink;
+
+    /// Who is at the other end, when the transport has made sure of it. What one has begun nobody else goes on with.
+    fn principal(&self) -> Option<Arc<str>> {
+        None
+    }
 
     /// Cuts it in two.
     fn split(self) -> (Self::Source, Self::Sink);

@@ -35,6 +35,15 @@ impl ClientCapabilities {
         self.0.iter().map(|(name, _)| name)
     }
 
+    /// These and those of `other`, whose values win.
+    #[must_use]
+    pub fn and(mut self, other: &Self) -> Self {
+        for (name, value) in other.0.iter() {
+            self.0.insert(name.to_owned(), value.clone());
+        }
+        self
+    }
+
     /// Whether there is none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -51,6 +60,13 @@ impl ClientCapabilities {
     #[must_use]
     pub fn has_sampling(&self) -> bool {
         self.capability("sampling").is_some()
+    }
+
+    /// Whether its model may be given tools.
+    #[must_use]
+    pub fn has_sampling_with_tools(&self) -> bool {
+        let modes = self.capability("sampling").and_then(|modes| Members::from_raw(modes).ok());
+        modes.is_some_and(|modes| modes.member("tools").is_some())
     }
 
     /// Whether the client shows forms. An `elicitation` without modes means forms (MCP 2025-11-25,

@@ -4,7 +4,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::capability::ClientCapabilities;
 use crate::list::array;
-use crate::members::Members;
 use crate::method::{HostMethod, Method};
 use crate::prompt::{PromptMessage, Role};
 use crate::raw::RawJson;
@@ -98,11 +97,8 @@ impl Method for CreateMessage {
 
 impl HostMethod for CreateMessage {
     fn is_answered_by(params: &Self, capabilities: &ClientCapabilities) -> bool {
-        let with_tools = || {
-            let modes = capabilities.capability("sampling").and_then(|modes| Members::from_raw(modes).ok());
-            modes.is_some_and(|modes| modes.member("tools").is_some())
-        };
-        capabilities.has_sampling() && (params.tools.is_none() && params.tool_choice.is_none() || with_tools())
+        let is_plain = params.tools.is_none() && params.tool_choice.is_none();
+        capabilities.has_sampling() && (is_plain || capabilities.has_sampling_with_tools())
     }
 }
 

@@ -5,14 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use protomcp_types::ErrorObject;
+use tokio_util::sync::CancellationToken;
 
 use crate::context::Context;
 use crate::panics::panic_as_value;
-use crate::request::{ServerRequest, ServerResult};
+use crate::request::ServerRequest;
+use crate::rounds::Outcome;
 use crate::service::Service;
-
-/// How a call ended; `None`: it was dropped after it had been cancelled.
-pub(super) type Outcome = Option<Result<ServerResult, ErrorObject>>;
 
 /// Runs one call. The future of the service is gone before this one ends.
 pub(super) async fn run<S: Service>(
@@ -20,6 +19,7 @@ pub(super) async fn run<S: Service>(
     request: ServerRequest,
     context: Context,
     grace: Duration,
+    shutdown: CancellationToken,
 ) -> (Context, Outcome) {
     let outcome = {
         let mut call = pin!(panic_as_value(|| service.call(request, context.clone())));
@@ -27,6 +27,11 @@ pub(super) async fn run<S: Service>(
             biased;
             outcome = &mut call => Some(outcome),
             () = context.cancelled() => tokio::time::timeout(grace, call).await.ok(),
+            () = context.overstayed(&shutdown) => {
+                tracing::debug!(request = %context.request_id(), "nobody has come back with the answers: cancelled");
+                context.cancel();
+                tokio::time::timeout(grace, call).await.ok()
+            }
         }
     };
     let outcome = outcome.map(|outcome| {

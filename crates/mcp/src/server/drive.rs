@@ -9,6 +9,7 @@ mod ending;
 mod inbound;
 mod listening;
 mod outbound;
+mod parking;
 
 use std::pin::{Pin, pin};
 use std::sync::Arc;
@@ -20,7 +21,7 @@ use tokio::sync::{OwnedSemaphorePermit, mpsc};
 
 use crate::context::Context;
 use crate::outbox::{Event, Outbox};
-use crate::server::call::Outcome;
+use crate::rounds::Outcome;
 use crate::server::drive::asking::OpenQuestion;
 use crate::server::drive::ending::Ending;
 use crate::server::{ServeError, Server, Sessions};
@@ -38,6 +39,8 @@ pub(super) struct Driver<S: Service, Q, K> {
     service: Arc<S>,
     sessions: Sessions,
     id: SessionId,
+    /// Who is at the other end, as far as the transport knows.
+    principal: Option<Arc<str>>,
     session: Session,
     source: Q,
     sink: K,
@@ -78,7 +81,7 @@ enum Step {
 }
 
 impl<S: Service, Q: Source, K: Sink> Driver<S, Q, K> {
-    pub(super) fn new(server: &Server<S>, source: Q, sink: K) -> Self {
+    pub(super) fn new(server: &Server<S>, principal: Option<Arc<str>>, source: Q, sink: K) -> Self {
         let sessions = server.sessions.clone();
         let limits = *sessions.limits();
         let session = Session::server(Arc::clone(sessions.info()), limits.max_pending);
@@ -88,6 +91,7 @@ impl<S: Service, Q: Source, K: Sink> Driver<S, Q, K> {
         Self {
             service: Arc::clone(&server.service),
             id: sessions.join(&outbox),
+            principal,
             session,
             sessions,
             source,

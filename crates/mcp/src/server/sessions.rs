@@ -12,7 +12,9 @@ use tokio_util::sync::CancellationToken;
 
 use crate::ask::{AskError, ask};
 use crate::info::{Limits, ServerInfo};
+use crate::lot::Lot;
 use crate::outbox::Outbox;
+use crate::seal::StateKeys;
 use crate::session::announce::List;
 use crate::session::{SessionId, SessionView};
 
@@ -28,6 +30,9 @@ struct Hub {
     open: Mutex<HashMap<SessionId, Arc<Outbox>>>,
     last: AtomicU64,
     shutdown: CancellationToken,
+    /// Stateless calls whose host has been asked something.
+    lot: Lot,
+    keys: StateKeys,
 }
 
 /// Who is told.
@@ -43,9 +48,18 @@ impl Sessions {
     /// None yet.
     #[must_use]
     pub fn new(info: ServerInfo, limits: Limits) -> Self {
+        Self::with_state_keys(info, limits, StateKeys::random())
+    }
+
+    /// None yet. States that hosts keep for handlers ([`Context::input_required`](crate::Context::input_required)) are
+    /// signed with these keys, which other processes may have as well.
+    #[must_use]
+    pub fn with_state_keys(info: ServerInfo, limits: Limits, keys: StateKeys) -> Self {
         Self(Arc::new(Hub {
             info: Arc::new(info),
             limits,
+            lot: Lot::new(limits.max_parked),
+            keys,
             open: Mutex::default(),
             last: AtomicU64::new(0),
             shutdown: CancellationToken::new(),
@@ -187,6 +201,14 @@ impl Sessions {
     #[must_use]
     pub fn is_shut_down(&self) -> bool {
         self.0.shutdown.is_cancelled()
+    }
+
+    pub(super) fn lot(&self) -> &Lot {
+        &self.0.lot
+    }
+
+    pub(super) fn keys(&self) -> &StateKeys {
+        &self.0.keys
     }
 
     fn changed(&self, audience: Audience, list: List) {

@@ -9,6 +9,7 @@ use protomcp_types::{
 };
 
 use crate::info::{CacheHints, ServerInfo};
+use crate::question::InputRequired;
 use crate::request::ServerResult;
 
 /// In whose shape something is written.
@@ -20,7 +21,8 @@ pub(super) enum Shape<'a> {
     Stateless {
         /// Who answers, as JSON.
         server: &'a RawJson,
-        cache: &'a CacheHints,
+        /// `None`: the answer depends on what this host has answered, and is not to be kept.
+        cache: Option<&'a CacheHints>,
     },
 }
 
@@ -28,7 +30,7 @@ pub(super) enum Shape<'a> {
 pub(super) fn result(result: ServerResult, shape: Shape<'_>) -> Body {
     let hint = |hint: fn(&CacheHints) -> CacheHint| match shape {
         Shape::Stateful => None,
-        Shape::Stateless { cache, .. } => Some(hint(cache)),
+        Shape::Stateless { cache, .. } => Some(cache.map_or(CacheHint::NONE, hint)),
     };
     match result {
         ServerResult::CallTool(result) => shape.call_tool(&result),
@@ -51,6 +53,7 @@ pub(super) fn result(result: ServerResult, shape: Shape<'_>) -> Body {
         ServerResult::CreateTask(result) => shape.create_task(&result),
         ServerResult::Task(task) => shape.body(task.to_raw().into()),
         ServerResult::ListTasks(page) => shape.list("tasks", &page.tasks, page.next_cursor, page.meta, None),
+        ServerResult::InputRequired(required) => shape.input_required(&required),
         ServerResult::Empty => shape.body(Body::empty_object()),
         ServerResult::Body(body) => shape.body(body),
     }
@@ -121,6 +124,17 @@ impl Shape<'_> {
         self.meta(self.begin().raw("task", &result.task.to_raw()), result.meta.as_ref()).finish()
     }
 
+    /// MCP 2026-07-28, basic/patterns/mrtr. The other revisions have nothing like it, and no request of theirs is answered
+    /// so.
+    fn input_required(self, required: &InputRequired) -> Body {
+        let object = Body::object().text("resultType", "input_required");
+        let object = match required.questions.is_empty() {
+            true => object,
+            false => object.body("inputRequests", &required.questions.to_body()),
+        };
+        self.meta(object.text_if("requestState", required.state.as_deref()), None).finish()
+    }
+
     /// An object that somebody else has put together: what it lacks is added, what it says stays.
     fn body(self, body: Body) -> Body {
         let Self::Stateless { server, .. } = self else { return body };
@@ -153,7 +167,7 @@ pub(super) fn initialize(info: &ServerInfo, offered: &ServerCapabilities, versio
 
 /// The answer to `server/discover` (MCP 2026-07-28, server/discover).
 pub(super) fn discover(info: &ServerInfo, offered: &ServerCapabilities, server: &RawJson) -> Body {
-    let shape = Shape::Stateless { server, cache: &info.cache };
+    let shape = Shape::Stateless { server, cache: Some(&info.cache) };
     let versions: Vec<_> = ProtocolVersion::ALL.iter().rev().map(|version| version.as_str()).collect();
     let object = shape
         .begin()

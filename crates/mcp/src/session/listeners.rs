@@ -50,8 +50,10 @@ impl Session {
             let why = format!("too many subscriptions: at most {} requests may listen", Self::MAX_LISTENERS);
             return Err((id, ErrorObject::internal(why)));
         }
-        let ticket =
-            self.pending.open(id, OnSuccess::Nothing, Era::Stateless).map_err(|id| (id, Self::overloaded()))?;
+        let ticket = self
+            .pending
+            .open(id, OnSuccess::Nothing, Era::Stateless { is_retried: false })
+            .map_err(|id| (id, Self::overloaded()))?;
         if !self.subscriptions.listen(ticket.number, &filter.resource_subscriptions) {
             self.pending.close(&ticket);
             return Err((ticket.id, super::too_many_subscriptions()));

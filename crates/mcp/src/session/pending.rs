@@ -31,7 +31,10 @@ pub(super) enum Era {
     /// As the revisions with a handshake want it.
     Stateful,
     /// As the one without wants it.
-    Stateless,
+    Stateless {
+        /// Whether it brings answers of its host.
+        is_retried: bool,
+    },
 }
 
 /// What is to be known about a request that is answered.

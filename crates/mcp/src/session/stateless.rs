@@ -4,12 +4,13 @@
 //! What is wrong with a request is found in this order: members of `_meta` that are missing, a revision that is not
 //! spoken, a method that does not exist, parameters that do not fit it.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use protomcp_types::{
-    Body, CallTool, Complete, Discover, ErrorObject, GetPrompt, Implementation, Level, ListPrompts,
-    ListResourceTemplates, ListResources, ListTools, Listen, Message, Method, Params, ReadResource, Request,
-    RequestMeta, Response, ServerCapabilities,
+    Body, CallTool, Complete, Discover, ErrorObject, GetPrompt, Implementation, Kind, Level, ListPrompts,
+    ListResourceTemplates, ListResources, ListTools, Listen, Members, Message, Method, Params, RawJson, ReadResource,
+    Request, RequestMeta, Response, ServerCapabilities,
 };
 
 use crate::request::ServerRequest;
@@ -22,6 +23,19 @@ use crate::session::{Inbound, IncomingCall, Session, encode};
 pub struct Stateless {
     /// From which level on the client wants log messages about this request; `None`: it wants none.
     pub log_level: Option<Level>,
+    /// What belongs to questions for the host; only of requests that may ask.
+    pub inputs: Option<Inputs>,
+}
+
+/// What a request that may ask the host brings along (MCP 2026-07-28, basic/patterns/mrtr).
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Inputs {
+    /// Answers to questions, by key; each is an object.
+    pub responses: BTreeMap<String, RawJson>,
+    /// What an earlier answer wanted to have back, as the host sends it.
+    pub state: Option<String>,
+    /// All parameters of the request: its repetition has the same.
+    pub params: Members,
 }
 
 impl Session {
@@ -45,13 +59,15 @@ impl Session {
             },
             Ok(Answer::Call(call)) => {
                 let (request, client, stateless) = *call;
-                return match self.pending.open(id, OnSuccess::Nothing, Era::Stateless) {
+                let brings = |inputs: &Inputs| inputs.state.is_some() || !inputs.responses.is_empty();
+                let is_retried = stateless.inputs.as_ref().is_some_and(brings);
+                return match self.pending.open(id, OnSuccess::Nothing, Era::Stateless { is_retried }) {
                     Ok(ticket) => Inbound::Call(IncomingCall {
                         ticket,
                         request,
                         progress_token: meta.progress_token(),
                         client: Arc::new(client),
-                        stateless: Some(stateless),
+                        stateless: Some(Box::new(stateless)),
                     }),
                     Err(id) => Inbound::Reply(Message::error(Some(id), Self::overloaded())),
                 };
@@ -61,7 +77,7 @@ impl Session {
         Inbound::Reply(Response { id: Some(id), outcome: answer }.into())
     }
 
-    fn call_stateless(&self, method: &str, params: Params, meta: &RequestMeta) -> Result<Answer, ErrorObject> {
+    fn call_stateless(&self, method: &str, mut params: Params, meta: &RequestMeta) -> Result<Answer, ErrorObject> {
         // MCP 2026-07-28, basic: both are required, whatever else may be wrong.
         meta.requested_version()?;
         let capabilities = meta.capabilities()?;
@@ -80,6 +96,10 @@ impl Session {
             return Err(ErrorObject::method_not_found(method));
         }
         let log_level = meta.log_level()?;
+        let inputs = match method {
+            CallTool::NAME | GetPrompt::NAME | ReadResource::NAME => Some(inputs(&mut params)?),
+            _ => None,
+        };
         let mut request = ServerRequest::read(method.to_owned().into(), params)?;
         if let ServerRequest::CallTool(call) = &mut request {
             // That was the wish of another revision.
@@ -87,8 +107,26 @@ impl Session {
         }
         let implementation = meta.client().unwrap_or_else(|| Implementation::new("", ""));
         let client = Client { version, implementation, capabilities };
-        Ok(Answer::Call(Box::new((request, client, Stateless { log_level }))))
+        Ok(Answer::Call(Box::new((request, client, Stateless { log_level, inputs }))))
     }
+}
+
+/// Takes out what belongs to questions.
+fn inputs(params: &mut Params) -> Result<Inputs, ErrorObject> {
+    let Params::Named(members) = params else { return Ok(Inputs::default()) };
+    let mut inputs = Inputs { params: members.clone(), ..Inputs::default() };
+    let invalid = |what: &str| ErrorObject::invalid_params(format!("invalid params: {what}"));
+    if let Some(state) = members.take("requestState") {
+        inputs.state = Some(state.to().map_err(|_| invalid("requestState must be a string"))?);
+    }
+    if let Some(responses) = members.take("inputResponses") {
+        let responses = Members::from_raw(&responses).map_err(|_| invalid("inputResponses must be an object"))?;
+        if let Some((key, _)) = responses.iter().find(|(_, response)| response.kind() != Kind::Object) {
+            return Err(invalid(&format!("inputResponses[{key:?}] must be an object")));
+        }
+        inputs.responses = responses.iter().map(|(key, response)| (key.to_owned(), response.clone())).collect();
+    }
+    Ok(inputs)
 }
 
 /// What becomes of a request without a fault.

@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, UNIX_EPOCH};
 
-use protomcp_mcp::{AskError, Audience, Context, Handler, ServerInfo, SessionId, SessionView, Sessions};
+use protomcp_mcp::{
+    AskError, Audience, Context, Handler, InputRequired, Questions, ServerInfo, SessionId, SessionView, Sessions,
+};
 use protomcp_types::{
     CallTool, CallToolResult, CancelTask, Complete, CompleteResult, Completion, ContentBlock, CreateMessage,
     CreateTaskResult, Elicit, ErrorObject, GetPrompt, GetPromptResult, GetTask, GetTaskPayload, Level, ListPrompts,
@@ -109,10 +111,69 @@ impl Handler for Tools {
                 let limit = Duration::from_millis(number() as u64);
                 return Ok(said(context.ask_within::<Ping>(&Ping {}, limit).await));
             }
+            // Asks under a key, so many times one after the other.
+            "name" => {
+                let mut names = Vec::new();
+                for _ in 0..number() {
+                    let form = Elicit::form("who?", RawJson::EMPTY_OBJECT);
+                    context.progress(&Progress::new(names.len() as i64 + 1));
+                    match context.ask_as::<Elicit>("user_name", &form).await {
+                        Ok(answer) => names.push(answer.content.map(|content| content.to_string()).unwrap_or_default()),
+                        error @ Err(_) => return Ok(said(error)),
+                    }
+                }
+                return Ok(CallToolResult::text(names.join("+")));
+            }
+            // Asks everything at once.
+            "ask-all" => {
+                let message = PromptMessage::new(Role::User, RawJson::text("hi"));
+                let questions = Questions::new()
+                    .with::<Elicit>("form", &Elicit::form("who?", RawJson::EMPTY_OBJECT))
+                    .with::<CreateMessage>("model", &CreateMessage::of([&message], 9))
+                    .with::<ListRoots>("roots", &ListRoots::default());
+                let answers = match context.ask_all(questions).await {
+                    Ok(answers) => answers,
+                    error @ Err(_) => return Ok(said(error)),
+                };
+                let form = answers.to::<Elicit>("form").unwrap().action;
+                let model = answers.to::<CreateMessage>("model").unwrap().model;
+                let roots = answers.to::<ListRoots>("roots").unwrap().roots.len();
+                return Ok(CallToolResult::text(format!("{form:?} {model} {roots}")));
+            }
+            // Waits for an answer no longer than a second.
+            "impatient" => {
+                let question = context.ask::<ListRoots>(&ListRoots::default());
+                let answer = tokio::time::timeout(Duration::from_secs(1), question).await;
+                return Ok(CallToolResult::text(if answer.is_ok() { "answered" } else { "not answered" }));
+            }
+            // Asks, then stays until it is told to stop.
+            "ask-and-stay" => {
+                if context.ask::<ListRoots>(&ListRoots::default()).await.is_err() {
+                    self.closed.fetch_add(1, Ordering::SeqCst);
+                }
+                context.cancelled().await;
+                self.closed.fetch_add(100, Ordering::SeqCst);
+            }
+            // Keeps its own state with the host: three rounds.
+            "own" => {
+                let round = context.state().map_or(0, |state| state.parse::<u32>().unwrap());
+                let answer = context.answers().to::<Elicit>("user_name");
+                if round < 2 || answer.is_err() {
+                    let form = Elicit::form("who?", RawJson::EMPTY_OBJECT);
+                    let questions = Questions::new().with::<Elicit>("user_name", &form);
+                    let state = Some((round + 1).to_string());
+                    return Err(context.input_required(InputRequired { questions, state }));
+                }
+                return Ok(CallToolResult::text(format!("state {round}")));
+            }
             // Asks after a moment.
             "late-ping" => {
                 sleep(Duration::from_millis(10)).await;
                 return Ok(said(context.ask::<Ping>(&Ping {}).await));
+            }
+            "late-form" => {
+                sleep(Duration::from_millis(10)).await;
+                return Ok(said(context.ask::<Elicit>(&Elicit::form("?", RawJson::EMPTY_OBJECT)).await));
             }
             // Asks, and answers without waiting.
             "ask-and-go" => {
@@ -159,8 +220,13 @@ impl Handler for Tools {
         Ok(ListResourceTemplatesResult::of(&[ResourceTemplate::new("file:///{path}", "files")]))
     }
 
-    async fn read_resource(&self, request: ReadResource, _: Context) -> Result<ReadResourceResult, ErrorObject> {
+    async fn read_resource(&self, request: ReadResource, context: Context) -> Result<ReadResourceResult, ErrorObject> {
         match request.uri.as_str() {
+            "file:///secret" => {
+                let form = Elicit::form("password?", RawJson::EMPTY_OBJECT);
+                let answer = context.ask::<Elicit>(&form).await?;
+                Ok(ReadResourceResult::of([ResourceContents::text("file:///secret", format!("{:?}", answer.action))]))
+            }
             KNOWN => Ok(ReadResourceResult::of([
                 ResourceContents::text(KNOWN, "a\nb").with_mime_type("text/plain"),
                 ResourceContents::blob(KNOWN, "AA=="),
@@ -182,7 +248,12 @@ impl Handler for Tools {
         Ok(ListPromptsResult::of(&[prompt]))
     }
 
-    async fn get_prompt(&self, request: GetPrompt, _: Context) -> Result<GetPromptResult, ErrorObject> {
+    async fn get_prompt(&self, request: GetPrompt, context: Context) -> Result<GetPromptResult, ErrorObject> {
+        if request.name == "ask" {
+            let answer = context.ask_as::<Elicit>("user_context", &Elicit::form("?", RawJson::EMPTY_OBJECT)).await?;
+            let content = ContentBlock::text(format!("{:?}", answer.action)).to_raw();
+            return Ok(GetPromptResult::of(&[PromptMessage::new(Role::User, content)]));
+        }
         if request.name != "greet" {
             return Err(ErrorObject::unknown_prompt(&request.name));
         }
@@ -192,7 +263,10 @@ impl Handler for Tools {
         Ok(GetPromptResult::of(&[PromptMessage::new(Role::User, content)]))
     }
 
-    async fn complete(&self, request: Complete, _: Context) -> Result<CompleteResult, ErrorObject> {
+    async fn complete(&self, request: Complete, context: Context) -> Result<CompleteResult, ErrorObject> {
+        if request.argument.value == "ask" {
+            context.ask::<ListRoots>(&ListRoots::default()).await?;
+        }
         let count = match request.reference {
             Reference::Prompt { name } => name.len(),
             Reference::Resource { uri } => uri.len(),

@@ -18,6 +18,7 @@ mod log_layer;
 mod logging;
 mod many;
 mod meta;
+mod mrtr;
 mod ping;
 mod progress;
 mod prompts;

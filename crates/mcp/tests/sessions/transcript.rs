@@ -20,6 +20,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use protomcp_mcp::transport::Transport;
 use protomcp_mcp::transport::lines::Lines;
 use protomcp_mcp::{Limits, Router, ServeError, Server, ServerInfo, Sessions};
 use protomcp_types::{RawJson, ServerCapabilities};
@@ -94,14 +95,42 @@ impl Stage {
 
     /// The host's pipe holds so many bytes that it has not read.
     pub(crate) fn connect_with(&self, pipe: usize) -> Host {
+        self.connect_over(pipe, None)
+    }
+
+    /// Somebody whom the transport knows.
+    pub(crate) fn connect_as(&self, who: &str) -> Host {
+        self.connect_over(1 << 20, Some(who.into()))
+    }
+
+    fn connect_over(&self, pipe: usize, principal: Option<Arc<str>>) -> Host {
         let (ours, theirs) = tokio::io::duplex(pipe);
         let (reader, writer) = tokio::io::split(theirs);
         let server = self.server.clone();
-        let transport = Lines::new(reader, writer).with_max_line(1000);
+        let transport = Known { principal, lines: Lines::new(reader, writer).with_max_line(1000) };
         let serving = tokio::spawn(async move { server.serve(transport).await });
         let (output, input) = tokio::io::split(ours);
         let lines = BufReader::new(output).lines();
         Host { lines, input: Some(input), serving: Some(serving), sessions: self.server.sessions().clone() }
+    }
+}
+
+/// A transport that may know who is at the other end.
+struct Known<T> {
+    principal: Option<Arc<str>>,
+    lines: T,
+}
+
+impl<T: Transport> Transport for Known<T> {
+    type Source = T::Source;
+    type Sink = T::Sink;
+
+    fn principal(&self) -> Option<Arc<str>> {
+        self.principal.clone()
+    }
+
+    fn split(self) -> (T::Source, T::Sink) {
+        self.lines.split()
     }
 }
 

@@ -8,6 +8,7 @@ use crate::context::{Context, Terms};
 use crate::server::call;
 use crate::server::drive::Driver;
 use crate::server::drive::ending::{Ending, shutting_down};
+use crate::server::drive::parking::Round;
 use crate::service::Service;
 use crate::session::{Inbound, IncomingCall, Session, SessionView};
 use crate::transport::{Received, Sink, TransportError};
@@ -62,7 +63,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
     }
 
     fn start(&mut self, call: IncomingCall) -> (Option<Message>, Option<u64>) {
-        let IncomingCall { ticket, request, progress_token: token, client, stateless } = call;
+        let IncomingCall { ticket, request, progress_token: token, client, mut stateless } = call;
         let refusal = match self.ending {
             Ending::Open if self.running.len() + self.kept() < self.sessions.limits().max_pending => None,
             Ending::Open => Some(Session::overloaded()),
@@ -74,17 +75,29 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
             return (self.session.reply(&ticket, Err(refusal)), None);
         }
         let number = ticket.number;
-        let ask_timeout = self.sessions.limits().ask_timeout;
+        let limits = *self.sessions.limits();
+        let inputs = stateless.as_mut().and_then(|stateless| stateless.inputs.take());
         let terms = Terms { ticket, client, token, stateless };
-        let context = Context::new(self.id, terms, Arc::clone(&self.outbox), ask_timeout);
+        let round = inputs.map(|inputs| self.round(request.method(), inputs, &terms)).transpose();
+        let rounds = match round {
+            Ok(None) => None,
+            Ok(Some(Round::First(rounds))) => Some(rounds),
+            Ok(Some(Round::Again(call, resumed))) => {
+                self.resume(terms.ticket, call, resumed);
+                return (None, Some(number));
+            }
+            Err(error) => return (self.session.reply(&terms.ticket, Err(error)), None),
+        };
+        let context = Context::new(self.id, terms, Arc::clone(&self.outbox), limits.ask_timeout, rounds);
         self.running.insert(number, context.clone());
-        let grace = self.sessions.limits().cancel_grace;
-        let call = call::run(Arc::clone(&self.service), request, context, grace);
+        let may_leave = context.may_leave();
+        let shutdown = self.sessions.shutdown_token();
+        let call = call::run(Arc::clone(&self.service), request, context, limits.cancel_grace, shutdown);
         match &mut self.in_place {
-            Some(calls) => calls.push(Box::pin(call)),
-            None => drop(tokio::spawn(async move {
+            Some(calls) if !may_leave => calls.push(Box::pin(call)),
+            Some(_) | None => drop(tokio::spawn(async move {
                 let (context, outcome) = call.await;
-                context.outbox().done(context.ticket().clone(), outcome);
+                context.finish(outcome);
             })),
         }
         (None, Some(number))

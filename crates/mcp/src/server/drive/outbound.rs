@@ -4,7 +4,8 @@ use protomcp_types::{Level, Message, Notification, RawJson, RequestId, Response}
 
 use crate::context::Context;
 use crate::outbox::{Event, log_message};
-use crate::server::call::Outcome;
+use crate::request::ServerResult;
+use crate::rounds::Outcome;
 use crate::server::drive::ending::{Ending, shutting_down};
 use crate::server::drive::{Driver, now};
 use crate::service::Service;
@@ -43,6 +44,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
                 Ok(())
             }
             Event::Ask(question) => self.ask(*question),
+            Event::Asked(ticket) => self.park(&ticket),
             Event::Withdraw(number) => self.withdraw(number),
             Event::Updated(uri) => self.updated(uri),
         }
@@ -53,14 +55,18 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         while let Ok(event) = self.events.try_recv() {
             self.event(event)?;
         }
-        self.done(context.ticket(), outcome)
+        self.done(context.ticket(), context.conclude(outcome))
     }
 
     fn done(&mut self, ticket: &Ticket, outcome: Outcome) -> Result<(), TransportError> {
-        self.running.remove(&ticket.number);
+        let call = self.running.remove(&ticket.number);
         self.withdraw_all_of(ticket.number)?;
         // A call that was dropped was cancelled: by the host, which wants no answer (the session knows), or by the end.
-        let reply = self.session.reply(ticket, outcome.unwrap_or_else(|| Err(shutting_down())));
+        let outcome = match outcome.unwrap_or_else(|| Err(shutting_down())) {
+            Ok(ServerResult::InputRequired(required)) => self.sealed(call.as_ref(), required),
+            outcome => outcome,
+        };
+        let reply = self.session.reply(ticket, outcome);
         self.answer(ticket, reply)
     }
 

@@ -1,0 +1,235 @@
+//! How a call asks its host, in every revision.
+//!
+//! With a session a question is a request of ours. Without one there are no such requests: the call is taken aside, its
+//! request is answered with the questions, and it goes on when the host sends the request again with the answers, over
+//! whatever connection (MCP 2026-07-28, basic/patterns/mrtr). Handlers see one await in both cases.
+
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::time::Duration;
+
+use futures_util::future::{Either, join_all};
+use protomcp_types::{ErrorObject, HostMethod, Need, RawJson};
+
+use crate::ask::{AskError, ask, ask_raw};
+use crate::context::Context;
+use crate::question::{Answers, Asked, InputRequired, Questions};
+use crate::rounds::{Rounds, Waiting};
+
+impl Context {
+    /// Asks the host something, within [`Limits::ask_timeout`](crate::Limits::ask_timeout): `sampling/createMessage`,
+    /// `roots/list`, `elicitation/create`, and, with a session, `ping`. The host of this call is asked, and no other.
+    /// Dropping the future takes the question back.
+    ///
+    /// ```
+    /// use protomcp_mcp::{AskError, Context};
+    /// use protomcp_types::{ListRoots, Root};
+    ///
+    /// async fn roots(context: &Context) -> Result<Vec<Root>, AskError> {
+    ///     match context.ask::<ListRoots>(&ListRoots::default()).await {
+    ///         Ok(result) => Ok(result.roots),
+    ///         Err(AskError::NotSupported(_)) => Ok(Vec::new()),
+    ///         Err(error) => Err(error),
+    ///     }
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    /// At once when the host does not declare that it answers such questions or owes too many answers; when it refuses
+    /// or takes too long; and when the call is cancelled or its session ends. A stateless call that then fails is
+    /// answered with what the host would have to declare.
+    ///
+    /// # Panics
+    /// When the parameters do not serialize as an object.
+    pub fn ask<M: HostMethod>(
+        &self,
+        params: &M::Params,
+    ) -> impl Future<Output = Result<M::Result, AskError>> + Send + use<M> {
+        self.ask_within::<M>(params, self.0.ask_timeout)
+    }
+
+    /// As [`Context::ask`], with another time limit.
+    ///
+    /// # Errors
+    /// As [`Context::ask`].
+    ///
+    /// # Panics
+    /// As [`Context::ask`].
+    pub fn ask_within<M: HostMethod>(
+        &self,
+        params: &M::Params,
+        timeout: Duration,
+    ) -> impl Future<Output = Result<M::Result, AskError>> + Send + use<M> {
+        self.ask_one::<M>(String::new(), params, timeout)
+    }
+
+    /// As [`Context::ask`], under a key by which the host of a stateless request can tell questions apart. Otherwise the
+    /// key follows from the kind of question and its place among those of its kind, such as `elicitation-1`.
+    ///
+    /// A host may send answers along before it is asked. They count when a question with their key comes.
+    ///
+    /// # Errors
+    /// As [`Context::ask`].
+    ///
+    /// # Panics
+    /// As [`Context::ask`].
+    pub fn ask_as<M: HostMethod>(
+        &self,
+        key: &str,
+        params: &M::Params,
+    ) -> impl Future<Output = Result<M::Result, AskError>> + Send + use<M> {
+        self.ask_one::<M>(key.to_owned(), params, self.0.ask_timeout)
+    }
+
+    fn ask_one<M: HostMethod>(
+        &self,
+        key: String,
+        params: &M::Params,
+        timeout: Duration,
+    ) -> impl Future<Output = Result<M::Result, AskError>> + Send + use<M> {
+        let call = &self.0;
+        let answer = if self.is_stateless() {
+            let answers = self.ask_in_rounds(vec![Asked::of::<M>(key, params)], timeout);
+            Either::Right(async move {
+                let raw = answers.await?.pop().ok_or(AskError::Gone)?;
+                raw.to().map_err(|error| AskError::Unreadable(error.to_string()))
+            })
+        } else {
+            let during = Some(call.terms.ticket.clone());
+            Either::Left(ask::<M>(&call.outbox, &call.terms.client, during, params, timeout))
+        };
+        unless_cancelled(self.clone(), answer)
+    }
+
+    /// Asks several things at once, within [`Limits::ask_timeout`](crate::Limits::ask_timeout). The host of a stateless
+    /// request is asked all of them in one answer.
+    ///
+    /// # Errors
+    /// As [`Context::ask`], when one question fails.
+    pub fn ask_all(&self, questions: Questions) -> impl Future<Output = Result<Answers, AskError>> + Send + use<> {
+        let keys: Vec<_> = questions.keys().map(str::to_owned).collect();
+        let timeout = self.0.ask_timeout;
+        let answers = if self.is_stateless() {
+            Either::Right(self.ask_in_rounds(questions.into_asked(), timeout))
+        } else {
+            let capabilities = &self.0.terms.client.capabilities;
+            let ask = |asked: Asked| match asked.need() {
+                Some(need) if !need.is_met_by(capabilities) => Err(AskError::NotSupported(asked.method)),
+                Some(_) | None => {
+                    let during = Some(self.0.terms.ticket.clone());
+                    Ok(ask_raw(&self.0.outbox, during, asked.method, asked.params.into(), timeout))
+                }
+            };
+            let asked: Result<Vec<_>, _> = questions.into_asked().into_iter().map(ask).collect();
+            Either::Left(async move { join_all(asked?).await.into_iter().collect() })
+        };
+        let answers = async move {
+            let answers: Vec<RawJson> = answers.await?;
+            Ok(Answers::of(keys.into_iter().zip(answers).collect::<BTreeMap<_, _>>()))
+        };
+        unless_cancelled(self.clone(), answers)
+    }
+
+    /// Says that the handler cannot answer yet: return the error, and the host of a stateless request is asked instead,
+    /// with the state to bring back. The handler is then called again, in this process or in another one with the same
+    /// [`StateKeys`](crate::StateKeys), and finds [`Context::state`] and [`Context::answers`].
+    ///
+    /// For servers of several processes; within one, [`Context::ask`] is simpler. Requests with a session cannot be
+    /// answered like this and fail with the error.
+    ///
+    /// ```
+    /// use protomcp_mcp::{Context, InputRequired, Questions};
+    /// use protomcp_types::{CallTool, CallToolResult, Elicit, ErrorObject, RawJson};
+    ///
+    /// async fn greet(_: CallTool, context: Context) -> Result<CallToolResult, ErrorObject> {
+    ///     match context.answers().to::<Elicit>("name") {
+    ///         Ok(answer) => Ok(CallToolResult::text(format!("Hello, {:?}!", answer.content))),
+    ///         Err(_) => {
+    ///             let schema = RawJson::parse(r#"{"type":"object","properties":{}}"#).expect("it is JSON");
+    ///             let questions = Questions::new().with::<Elicit>("name", &Elicit::form("Who are you?", schema));
+    ///             Err(context.input_required(InputRequired { questions, state: Some("asked".into()) }))
+    ///         }
+    ///     }
+    /// }
+    /// ```
+    pub fn input_required(&self, required: InputRequired) -> ErrorObject {
+        match &self.0.rounds {
+            Some(rounds) => {
+                rounds.require(required);
+                ErrorObject::internal("the host is asked first")
+            }
+            None => ErrorObject::internal("this request cannot be answered with questions"),
+        }
+    }
+
+    /// What [`Context::input_required`] had the host bring back; `None` for a request that begins anew.
+    #[must_use]
+    pub fn state(&self) -> Option<&str> {
+        self.0.rounds.as_deref().and_then(Rounds::state)
+    }
+
+    /// What the host has sent along with a stateless request, and no question of this call has used.
+    #[must_use]
+    pub fn answers(&self) -> Answers {
+        self.0.rounds.as_deref().map(Rounds::given).unwrap_or_default()
+    }
+
+    /// Whether the host declares what a question needs.
+    #[must_use]
+    pub fn can_ask(&self, need: Need) -> bool {
+        need.is_met_by(&self.0.terms.client.capabilities)
+    }
+
+    fn ask_in_rounds(
+        &self,
+        questions: Vec<Asked>,
+        timeout: Duration,
+    ) -> impl Future<Output = Result<Vec<RawJson>, AskError>> + Send + use<> {
+        let until = tokio::time::Instant::now() + timeout;
+        let waiting = match &self.0.rounds {
+            Some(rounds) => rounds.ask(questions, until.into_std()),
+            None => Err(AskError::OutOfPlace),
+        };
+        let waiting = waiting.map(|waiting| {
+            let pending = |waiting| Pending { context: self.clone(), waiting };
+            waiting.into_iter().map(pending).collect::<Vec<_>>()
+        });
+        async move {
+            let mut answers = Vec::new();
+            for mut pending in waiting? {
+                match tokio::time::timeout_at(until, &mut pending.waiting.answer).await {
+                    Ok(Ok(answer)) => answers.push(answer?),
+                    Ok(Err(_)) => return Err(AskError::Gone),
+                    Err(_) => return Err(AskError::TimedOut(timeout)),
+                }
+            }
+            Ok(answers)
+        }
+    }
+}
+
+async fn unless_cancelled<T>(
+    context: Context,
+    answer: impl Future<Output = Result<T, AskError>>,
+) -> Result<T, AskError> {
+    tokio::select! {
+        biased;
+        () = context.cancelled() => Err(AskError::Gone),
+        answer = answer => answer,
+    }
+}
+
+/// A question that was asked. Dropping it takes the question back.
+struct Pending {
+    context: Context,
+    waiting: Waiting,
+}
+
+impl Drop for Pending {
+    fn drop(&mut self) {
+        // Without effect when the answer is there.
+        if let Some(rounds) = &self.context.0.rounds {
+            rounds.withdraw(self.waiting.number);
+        }
+    }
+}

@@ -1,0 +1,304 @@
+//! One stateless call that may ask its host something: over how many connections it goes, and what it waits for
+//! (MCP 2026-07-28, basic/patterns/mrtr).
+//!
+//! ```text
+//!            asks; its request is answered with the questions
+//!   Held ──────────────────────────────────────────────────────▶ Parked
+//!    ▲   ◀──────────────────────────────────────────────────────   │
+//!    │       another request brings the answers                    │ it ends without them
+//!    ▼                                                             ▼
+//!  answered                                                      kept for the next request, until its time is up
+//! ```
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use protomcp_types::{ClientCapabilities, ErrorObject, RawJson};
+use tokio::sync::{oneshot, watch};
+use tokio_util::sync::CancellationToken;
+
+use crate::ask::AskError;
+use crate::context::Terms;
+use crate::outbox::Outbox;
+use crate::question::{Answers, Asked, InputRequired, Questions};
+use crate::request::ServerResult;
+use crate::seal::Bound;
+
+/// How a call has ended; `None`: it was dropped after it had been cancelled.
+pub(crate) type Outcome = Option<Result<ServerResult, ErrorObject>>;
+
+/// What a call needs to ask, beside its context.
+#[derive(Debug)]
+pub(crate) struct Rounds {
+    pub(crate) bound: Bound,
+    state: Option<String>,
+    max_questions: usize,
+    inner: Mutex<Inner>,
+    /// Until when it is parked; `None`: it is not.
+    parked: watch::Sender<Option<Instant>>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    /// The request that the call belongs to now, or belonged to last.
+    route: Route,
+    is_parked: bool,
+    /// Asked, and not answered.
+    open: Vec<Open>,
+    /// Came with the first request, and not used yet.
+    given: BTreeMap<String, RawJson>,
+    /// How many questions were asked, by kind.
+    counts: BTreeMap<&'static str, u32>,
+    last: u64,
+    /// What the client would have had to declare.
+    missing: Option<ClientCapabilities>,
+    own: Option<InputRequired>,
+    /// How it has ended while nobody was there.
+    outcome: Option<Outcome>,
+    has_ended: bool,
+}
+
+/// Where a call reports to.
+#[derive(Debug, Clone)]
+pub(crate) struct Route {
+    pub(crate) outbox: Arc<Outbox>,
+    pub(crate) terms: Terms,
+}
+
+#[derive(Debug)]
+struct Open {
+    number: u64,
+    asked: Asked,
+    until: Instant,
+    answer: oneshot::Sender<Result<RawJson, AskError>>,
+}
+
+/// A question that was asked.
+#[derive(Debug)]
+pub(crate) struct Waiting {
+    pub(crate) number: u64,
+    pub(crate) answer: oneshot::Receiver<Result<RawJson, AskError>>,
+}
+
+/// What becomes of a call whose host has come back.
+#[derive(Debug)]
+pub(crate) enum Resumed {
+    /// It goes on.
+    Running,
+    /// It goes on, and still waits for other answers, which are to be asked for again.
+    Asking,
+    /// It has ended meanwhile.
+    Ended(Outcome),
+}
+
+impl Rounds {
+    pub(crate) fn new(
+        bound: Bound,
+        route: Route,
+        state: Option<String>,
+        given: BTreeMap<String, RawJson>,
+        max_questions: usize,
+    ) -> Self {
+        let inner = Inner {
+            route,
+            is_parked: false,
+            open: Vec::new(),
+            given,
+            counts: BTreeMap::new(),
+            last: 0,
+            missing: None,
+            own: None,
+            outcome: None,
+            has_ended: false,
+        };
+        Self { bound, state, max_questions, inner: Mutex::new(inner), parked: watch::Sender::new(None) }
+    }
+
+    /// Reports something, if somebody is there.
+    pub(crate) fn with_route(&self, report: impl FnOnce(&Route)) {
+        let inner = self.inner();
+        if !inner.is_parked {
+            report(&inner.route);
+        }
+    }
+
+    /// What the handler wanted to know again.
+    pub(crate) fn state(&self) -> Option<&str> {
+        self.state.as_deref()
+    }
+
+    /// What came with the request, without what was used.
+    pub(crate) fn given(&self) -> Answers {
+        Answers::of(self.inner().given.clone())
+    }
+
+    /// Asks; all questions leave together. A key that is empty is chosen here, in the same way each time.
+    pub(crate) fn ask(&self, questions: Vec<Asked>, until: Instant) -> Result<Vec<Waiting>, AskError> {
+        let mut inner = self.inner();
+        if inner.has_ended {
+            return Err(AskError::Gone);
+        }
+        let Inner { route, is_parked, open, given, counts, last, missing, .. } = &mut *inner;
+        let capabilities = &route.terms.client.capabilities;
+        let mut all_met = Ok(());
+        for asked in &questions {
+            let need = asked.need().ok_or(AskError::NotSupported(asked.method))?;
+            if !need.is_met_by(capabilities) {
+                let required = missing.take().unwrap_or_default();
+                *missing = Some(required.and(&need.to_capabilities()));
+                all_met = Err(AskError::NotSupported(asked.method));
+            }
+        }
+        all_met?;
+        if open.len() + questions.len() > self.max_questions {
+            return Err(AskError::TooMany);
+        }
+        let mut waiting = Vec::with_capacity(questions.len());
+        let mut is_open = false;
+        for asked in questions {
+            let mut asked = asked.stateless();
+            if asked.key.is_empty() {
+                let kind = asked.need().map_or("question", |need| need.kind());
+                let count = counts.entry(kind).or_default();
+                *count += 1;
+                asked.key = format!("{kind}-{count}");
+            }
+            while open.iter().any(|other| other.asked.key == asked.key) {
+                asked.key.push('\'');
+            }
+            *last += 1;
+            let (answer, receiver) = oneshot::channel();
+            waiting.push(Waiting { number: *last, answer: receiver });
+            match given.remove(&asked.key).filter(|given| (asked.check)(given).is_ok()) {
+                Some(given) => drop(answer.send(Ok(given))),
+                None => {
+                    is_open = true;
+                    open.push(Open { number: *last, asked, until, answer });
+                }
+            }
+        }
+        if is_open && !*is_parked {
+            route.outbox.asked(route.terms.ticket.clone());
+        }
+        Ok(waiting)
+    }
+
+    /// Nobody waits for this answer any more.
+    pub(crate) fn withdraw(&self, number: u64) {
+        self.inner().open.retain(|open| open.number != number);
+    }
+
+    /// The call leaves its request, which is answered with these questions. `enter` takes it in until then, or says
+    /// that there is no room; then the questions fail. `None`: nothing is to be asked.
+    pub(crate) fn park<T>(&self, enter: impl FnOnce(Instant) -> Option<T>) -> Option<(Questions, Instant, T)> {
+        let mut inner = self.inner();
+        inner.open.retain(|open| !open.answer.is_closed());
+        let until = inner.open.iter().map(|open| open.until).max()?;
+        let Some(place) = enter(until) else {
+            for open in inner.open.drain(..) {
+                drop(open.answer.send(Err(AskError::TooMany)));
+            }
+            return None;
+        };
+        inner.is_parked = true;
+        self.parked.send_replace(Some(until));
+        let questions = Questions::of(inner.open.iter().map(|open| open.asked.clone()).collect());
+        Some((questions, until, place))
+    }
+
+    /// Fails what is open: nobody can come back for it.
+    pub(crate) fn give_up(&self) {
+        self.inner().open.clear();
+    }
+
+    /// Whether these answers can be read.
+    pub(crate) fn check(&self, answers: &BTreeMap<String, RawJson>) -> Result<(), ErrorObject> {
+        for open in &self.inner().open {
+            let Some(answer) = answers.get(&open.asked.key) else { continue };
+            (open.asked.check)(answer).map_err(|why| {
+                ErrorObject::invalid_params(format!("invalid params: inputResponses[{:?}]: {why}", open.asked.key))
+            })?;
+        }
+        Ok(())
+    }
+
+    /// The host has come back with these answers, in another request.
+    pub(crate) fn resume(&self, route: Route, mut answers: BTreeMap<String, RawJson>) -> Resumed {
+        let mut inner = self.inner();
+        inner.route = route;
+        inner.is_parked = false;
+        self.parked.send_replace(None);
+        if let Some(outcome) = inner.outcome.take() {
+            return Resumed::Ended(outcome);
+        }
+        for open in std::mem::take(&mut inner.open) {
+            match answers.remove(&open.asked.key) {
+                Some(answer) => drop(open.answer.send(Ok(answer))),
+                None => inner.open.push(open),
+            }
+        }
+        if inner.open.is_empty() { Resumed::Running } else { Resumed::Asking }
+    }
+
+    /// What the handler needs to know before it can answer.
+    pub(crate) fn require(&self, required: InputRequired) {
+        self.inner().own = Some(required);
+    }
+
+    /// The call has ended. Returns where its outcome is to go; `None`: it is kept for the host to come back.
+    pub(crate) fn finish(&self, outcome: Outcome) -> Option<(Route, Outcome)> {
+        let mut inner = self.inner();
+        let outcome = inner.conclude(outcome);
+        inner.has_ended = true;
+        inner.open.clear();
+        if inner.is_parked {
+            inner.outcome = Some(outcome);
+            return None;
+        }
+        Some((inner.route.clone(), outcome))
+    }
+
+    /// Waits until the call has been parked for too long, or is parked while the server stops.
+    pub(crate) async fn overstayed(&self, shutdown: &CancellationToken) {
+        let mut parked = self.parked.subscribe();
+        loop {
+            let until = *parked.borrow_and_update();
+            tokio::select! {
+                () = shutdown.cancelled(), if until.is_some() => return,
+                changed = parked.changed() => changed.expect("the sender lives as long as this"),
+                () = sleep_until(until) => return,
+            }
+        }
+    }
+
+    fn inner(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Inner {
+    fn conclude(&mut self, outcome: Outcome) -> Outcome {
+        let outcome = outcome?;
+        let failed = match &outcome {
+            Ok(ServerResult::CallTool(result)) => result.is_error,
+            Ok(_) => false,
+            Err(_) => true,
+        };
+        if failed && let Some(own) = self.own.take() {
+            return Some(Ok(ServerResult::InputRequired(own)));
+        }
+        // MCP 2026-07-28, basic: who cannot go on without asking says what the client would have to be able to do.
+        if failed && let Some(missing) = self.missing.take() {
+            return Some(Err(ErrorObject::missing_capability(&missing)));
+        }
+        Some(outcome)
+    }
+}
+
+async fn sleep_until(moment: Option<Instant>) {
+    match moment {
+        Some(moment) => tokio::time::sleep_until(moment.into()).await,
+        None => std::future::pending().await,
+    }
+}

@@ -1,0 +1,110 @@
+//! Stateless calls that ask their host: they leave the connection with their request's answer, and come back with
+//! another request (MCP 2026-07-28, basic/patterns/mrtr).
+
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use protomcp_types::{ErrorObject, Need};
+
+use crate::context::{Context, Terms};
+use crate::question::{Asked, InputRequired};
+use crate::request::ServerResult;
+use crate::rounds::{Resumed, Rounds, Route};
+use crate::seal::{Bound, State};
+use crate::server::drive::{Driver, now};
+use crate::service::Service;
+use crate::session::{Inputs, Ticket};
+use crate::transport::{Sink, TransportError};
+
+/// What a request that may ask is.
+pub(super) enum Round {
+    /// The first, or one that begins anew.
+    First(Box<Rounds>),
+    /// One that a call waits for.
+    Again(Context, Resumed),
+}
+
+impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
+    /// Finds out what a request that may ask is. What is wrong with it leaves a waiting call waiting.
+    pub(super) fn round(&self, method: &str, inputs: Inputs, terms: &Terms) -> Result<Round, ErrorObject> {
+        let Inputs { responses, state, params } = inputs;
+        let bound = Bound::of(method, &params, self.principal.as_deref());
+        let route = Route { outbox: Arc::clone(&self.outbox), terms: terms.clone() };
+        let invalid = |why| ErrorObject::invalid_params(format!("invalid params: requestState {why}"));
+        let state = match state {
+            None => None,
+            Some(token) => match self.sessions.keys().open(&token, &bound, SystemTime::now()) {
+                None => return Err(invalid("is not valid for this request")),
+                Some(State::Own(state)) => Some(state),
+                Some(State::Parked(number)) => {
+                    let gone = || invalid("is used up or too old");
+                    let call = self.sessions.lot().look(number, now()).ok_or_else(gone)?;
+                    call.rounds().map_or(Ok(()), |rounds| rounds.check(&responses))?;
+                    // Somebody else may have taken it in between.
+                    let call = self.sessions.lot().take(number, now()).ok_or_else(gone)?;
+                    let resumed = call.rounds().map(|rounds| rounds.resume(route, responses)).ok_or_else(gone)?;
+                    return Ok(Round::Again(call, resumed));
+                }
+            },
+        };
+        let rounds = Rounds::new(bound, route, state, responses, self.sessions.limits().max_questions);
+        Ok(Round::First(Box::new(rounds)))
+    }
+
+    /// A call has come to this connection.
+    pub(super) fn resume(&mut self, ticket: Ticket, call: Context, resumed: Resumed) {
+        self.running.insert(ticket.number, call);
+        match resumed {
+            Resumed::Running => {}
+            Resumed::Asking => self.outbox.asked(ticket),
+            Resumed::Ended(outcome) => self.outbox.done(ticket, outcome),
+        }
+    }
+
+    /// A call waits for answers: its request is answered with its questions, and it leaves.
+    pub(super) fn park(&mut self, ticket: &Ticket) -> Result<(), TransportError> {
+        if !self.session.is_pending(ticket) {
+            return Ok(());
+        }
+        let Some(call) = self.running.get(&ticket.number) else { return Ok(()) };
+        let Some(rounds) = call.rounds() else { return Ok(()) };
+        if self.sessions.is_shut_down() {
+            // Nobody could come back.
+            rounds.give_up();
+            return Ok(());
+        }
+        let now = now();
+        let parked = rounds.park(|until| self.sessions.lot().park(call.clone(), now, until));
+        let Some((questions, until, number)) = parked else { return Ok(()) };
+        let lifetime = until.saturating_duration_since(now);
+        let state = self.sessions.keys().seal(&State::Parked(number), &rounds.bound, SystemTime::now(), lifetime);
+        self.running.remove(&ticket.number);
+        let required = InputRequired { questions, state: Some(state) };
+        let reply = self.session.reply(ticket, Ok(ServerResult::InputRequired(required)));
+        self.answer(ticket, reply)
+    }
+
+    /// A handler's own questions and state, made fit to be sent.
+    pub(super) fn sealed(
+        &self,
+        call: Option<&Context>,
+        mut required: InputRequired,
+    ) -> Result<ServerResult, ErrorObject> {
+        let Some((call, rounds)) = call.and_then(|call| Some((call, call.rounds()?))) else {
+            return Err(ErrorObject::internal("this request cannot be answered with questions"));
+        };
+        if required.questions.is_empty() && required.state.is_none() {
+            return Err(ErrorObject::internal("the handler asks for nothing"));
+        }
+        let capabilities = call.capabilities();
+        let unmet = required.questions.asked().iter().filter_map(Asked::need);
+        let unmet = unmet.filter(|need| !need.is_met_by(capabilities)).map(Need::to_capabilities);
+        if let Some(missing) = unmet.reduce(|all, more| all.and(&more)) {
+            return Err(ErrorObject::missing_capability(&missing));
+        }
+        let lifetime = self.sessions.limits().ask_timeout;
+        let seal = |state| self.sessions.keys().seal(&State::Own(state), &rounds.bound, SystemTime::now(), lifetime);
+        required.state = required.state.map(seal);
+        Ok(ServerResult::InputRequired(required))
+    }
+}

@@ -1,0 +1,103 @@
+//! What a client must be able to do before it may be asked something.
+
+use crate::capability::ClientCapabilities;
+use crate::elicit::Elicit;
+use crate::members::Members;
+use crate::method::Method;
+use crate::raw::RawJson;
+use crate::roots::ListRoots;
+use crate::sampling::CreateMessage;
+
+/// The capability that a question needs. Only these three kinds of question can be asked without a session
+/// (MCP 2026-07-28, basic/patterns/mrtr).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Need {
+    /// `roots/list`
+    Roots,
+    /// `sampling/createMessage`
+    Sampling,
+    /// `sampling/createMessage` with tools for the model
+    SamplingWithTools,
+    /// `elicitation/create` with a form
+    Form,
+    /// `elicitation/create` with a web page
+    Url,
+}
+
+impl Need {
+    /// What this question needs; `None`: it is of another kind.
+    #[must_use]
+    pub fn of(method: &str, params: &Members) -> Option<Self> {
+        let has = |name: &str| params.member(name).is_some();
+        match method {
+            ListRoots::NAME => Some(Self::Roots),
+            CreateMessage::NAME if has("tools") || has("toolChoice") => Some(Self::SamplingWithTools),
+            CreateMessage::NAME => Some(Self::Sampling),
+            Elicit::NAME if params.member("mode").is_some_and(|mode| mode.as_str() == "\"url\"") => Some(Self::Url),
+            Elicit::NAME => Some(Self::Form),
+            _ => None,
+        }
+    }
+
+    /// Whether a client with these capabilities may be asked.
+    #[must_use]
+    pub fn is_met_by(self, capabilities: &ClientCapabilities) -> bool {
+        match self {
+            Self::Roots => capabilities.has_roots(),
+            Self::Sampling => capabilities.has_sampling(),
+            Self::SamplingWithTools => capabilities.has_sampling_with_tools(),
+            Self::Form => capabilities.has_form_elicitation(),
+            Self::Url => capabilities.has_url_elicitation(),
+        }
+    }
+
+    /// The capabilities of a client that meets it, and no more.
+    #[must_use]
+    pub fn to_capabilities(self) -> ClientCapabilities {
+        let with =
+            |name: &'static str, value: &'static str| ClientCapabilities::new().with(name, RawJson::trusted(value));
+        match self {
+            Self::Roots => with("roots", "{}"),
+            Self::Sampling => with("sampling", "{}"),
+            Self::SamplingWithTools => with("sampling", r#"{"tools":{}}"#),
+            Self::Form => with("elicitation", "{}"),
+            Self::Url => with("elicitation", r#"{"url":{}}"#),
+        }
+    }
+
+    /// A short name for the kind of question.
+    #[must_use]
+    pub fn kind(self) -> &'static str {
+        match self {
+            Self::Roots => "roots",
+            Self::Sampling | Self::SamplingWithTools => "sampling",
+            Self::Form | Self::Url => "elicitation",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_kind_of_question_is_met_by_what_it_says_it_needs() {
+        for (method, params, need) in [
+            ("roots/list", "{}", Some(Need::Roots)),
+            ("sampling/createMessage", "{}", Some(Need::Sampling)),
+            ("sampling/createMessage", r#"{"toolChoice":{}}"#, Some(Need::SamplingWithTools)),
+            ("elicitation/create", "{}", Some(Need::Form)),
+            ("elicitation/create", r#"{"mode":"form"}"#, Some(Need::Form)),
+            ("elicitation/create", r#"{"mode":"url"}"#, Some(Need::Url)),
+            ("ping", "{}", None),
+        ] {
+            let params = Members::from_raw(&RawJson::parse(params).unwrap()).unwrap();
+            assert_eq!(Need::of(method, &params), need, "{method}");
+            let Some(need) = need else { continue };
+            assert!(need.is_met_by(&need.to_capabilities()), "{method}");
+            assert!(!need.is_met_by(&ClientCapabilities::new()), "{method}");
+        }
+        assert!(!Need::SamplingWithTools.is_met_by(&Need::Sampling.to_capabilities()));
+        assert!(!Need::Form.is_met_by(&Need::Url.to_capabilities()));
+    }
+}
