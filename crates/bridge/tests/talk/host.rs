@@ -48,6 +48,17 @@ impl Host {
         self.request("tools/call", json!({"name": tool, "arguments": {}})).await
     }
 
+    /// Calls `a` with arguments in three parts, as they are: a large one is not to be escaped.
+    pub(crate) async fn call_with(&mut self, before: &str, large: &str, after: &str) -> u64 {
+        self.last += 1;
+        let id = self.last;
+        let head = r#""jsonrpc":"2.0","method":"tools/call","params":{"name":"a","arguments":"#;
+        for part in [&format!(r#"{{"id":{id},{head}{before}"#), large, after, "}}\n"] {
+            self.input.write_all(part.as_bytes()).await.unwrap();
+        }
+        id
+    }
+
     /// Answers a request of the server.
     pub(crate) async fn reply(&mut self, request: &Value, result: Value) {
         self.send(json!({"id": request["id"], "result": result})).await;
