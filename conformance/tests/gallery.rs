@@ -262,3 +262,10 @@ fn long_work_reports_progress_and_stops_when_asked() {
     assert_eq!(text(&visit.given[3]["result"]), "counted to 1", "both handlers have ended");
     assert!(visit.stderr.contains("tidied up"), "{}", visit.stderr);
 }
+
+/// Item 85.
+#[test]
+fn a_tool_asks_the_model_of_its_host() {
+    let visit = visit(Language::Python, "sampling.py", &json!([{"call": "title", "with": {"text": "tea and cake"}}]));
+    assert_eq!(text(&visit.given[0]), "a model's answer to A title for: tea and cake (says a-model)");
+}
