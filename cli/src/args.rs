@@ -13,6 +13,10 @@ use protomcp_bridge::{ArgumentPolicy, ReloadMode, SchemaPolicy, duration};
 
 use crate::exit::Failure;
 
+mod http;
+
+pub(crate) use http::HttpOptions;
+
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 const USAGE: &str = "usage: pmcp <dev|run> <file> [flags]\n\nTry 'pmcp help'.";
 
@@ -32,6 +36,7 @@ Examples:
   pmcp dev tools.py                     serve tools.py, and again each time it is saved
   pmcp run server.js --call-timeout 30s serve without watching; a call may take 30 seconds
   pmcp dev tools.py --hot-reload swap   let the new version start while the old one finishes
+  pmcp run tools.py --transport http    serve any number of hosts on http://localhost:8080/mcp
 
 A tool file is any program that uses a protomcp SDK:
 
@@ -63,6 +68,10 @@ enum Verb {
 pub(crate) enum Transport {
     /// One host, on standard input and output.
     Stdio,
+    /// Any number of hosts, over Streamable HTTP.
+    Http,
+    /// As `Http`, and over the transport of MCP 2024-11-05 as well.
+    Sse,
 }
 
 #[derive(Debug, Args)]
@@ -70,7 +79,7 @@ struct Serve {
     /// The tool file: .py, .ts, .js, .go, .rs, or an executable
     file: PathBuf,
 
-    /// Where the host is: stdio
+    /// Where hosts are: stdio; http for Streamable HTTP; sse for that and the older HTTP+SSE
     #[arg(long, value_name = "KIND", default_value = "stdio", value_parser = transport)]
     transport: Transport,
 
@@ -125,6 +134,9 @@ struct Serve {
     /// What is written to stderr; what the tool prints always is
     #[arg(long, value_name = "LEVEL", default_value = "info")]
     log_level: LogLevel,
+
+    #[command(flatten)]
+    http: http::Http,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -185,7 +197,7 @@ pub(crate) struct Options {
     pub(crate) file: PathBuf,
     pub(crate) watch: bool,
     pub(crate) poll: Option<Duration>,
-    pub(crate) transport: Transport,
+    pub(crate) door: Door,
     pub(crate) reload: ReloadMode,
     pub(crate) call_timeout: Duration,
     pub(crate) drain_timeout: Duration,
@@ -198,6 +210,16 @@ pub(crate) struct Options {
     pub(crate) runtime: Option<OsString>,
     pub(crate) socket: Option<PathBuf>,
     pub(crate) log_level: LogLevel,
+}
+
+/// Where hosts come in.
+#[derive(Debug)]
+pub(crate) enum Door {
+    Stdio {
+        /// Whether flags were given that only matter over HTTP.
+        has_idle_auth: bool,
+    },
+    Http(Box<HttpOptions>),
 }
 
 /// Reads the command line, the program's name included.
@@ -288,11 +310,16 @@ impl Serve {
         if self.file.is_dir() {
             return Err(Failure::usage(format!("{} is a directory; name the tool file in it", self.file.display())));
         }
+        let door = match self.transport {
+            Transport::Stdio => Door::Stdio { has_idle_auth: self.http.is_idle()? },
+            Transport::Http => Door::Http(Box::new(self.http.options(false, variable)?)),
+            Transport::Sse => Door::Http(Box::new(self.http.options(true, variable)?)),
+        };
         Ok(Parsed::Serve(Box::new(Options {
             file: self.file,
             watch,
             poll: self.poll,
-            transport: self.transport,
+            door,
             reload: match self.hot_reload {
                 HotReload::Graceful => ReloadMode::Graceful,
                 HotReload::Swap => ReloadMode::Swap,
@@ -324,9 +351,16 @@ impl Serve {
 fn transport(text: &str) -> Result<Transport, String> {
     match text {
         "stdio" => Ok(Transport::Stdio),
-        "http" | "sse" | "tcp" | "ws" | "grpc" => Err("it is not supported yet; use stdio".into()),
-        _ => Err("unknown transport; use stdio".into()),
+        "http" => Ok(Transport::Http),
+        "sse" => Ok(Transport::Sse),
+        "tcp" | "ws" | "grpc" => Err("it is not supported yet; use stdio, http or sse".into()),
+        _ => Err("unknown transport; use stdio, http or sse".into()),
     }
+}
+
+/// What the environment says; a value that is no text counts as none.
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok()
 }
 
 fn time(text: &str) -> Result<Duration, String> {

@@ -5,6 +5,7 @@
 //! - [`Host`] is the MCP client end. It starts `pmcp` in a [`Sandbox`] of its own, writes JSON lines and waits for
 //!   answers. When it is dropped it kills `pmcp` with SIGKILL and checks that nothing `pmcp` started is left alive, so
 //!   every test is a test of that promise too.
+//! - [`Web`] is a host over HTTP, request by request, and the `pmcp` that it speaks to.
 //! - [`Peer`] is the tool process end, scripted: the test reads and writes the envelopes itself. `pmcp` starts the tool
 //!   process, so a small program, `relay`, stands in and carries every byte to the test; [`Stage`] is where it reports.
 //! - The published SDKs and the official clients are installed by `scripts/setup`; [`peers`] says where.
@@ -23,6 +24,7 @@ mod sandbox;
 mod scene;
 mod stage;
 mod wait;
+mod web;
 
 pub use host::Host;
 pub use inbox::Message;
@@ -34,3 +36,4 @@ pub use sandbox::Sandbox;
 pub use scene::{Scene, rust_session, session};
 pub use stage::{Hello, Stage};
 pub use wait::{eventually, patience, tier};
+pub use web::{Reply, Web};

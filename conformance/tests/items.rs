@@ -103,6 +103,9 @@ const ITEMS: &[(u32, &str)] = &[
     (89, "a crash loop"),
     (90, "nothing is left behind"),
     (91, "mistakes on the command line"),
+    (95, "Streamable HTTP: sessions, streams, names and pages"),
+    (96, "secrets that hosts must show"),
+    (97, "transports that are not there"),
     (99, "the version of the build"),
     (100, "a third party's tool process"),
 ];

@@ -46,7 +46,8 @@ fn defaults_are_the_documented_ones() {
     assert_eq!((options.max_frame, options.max_result), (64 << 20, 256 << 20));
     assert_eq!((options.reload, options.output_schemas), (ReloadMode::Graceful, SchemaPolicy::Proven));
     assert_eq!(options.arguments, ArgumentPolicy::Warn);
-    assert_eq!((options.transport, options.max_concurrent_calls), (Transport::Stdio, None));
+    assert_eq!(options.max_concurrent_calls, None);
+    assert!(matches!(options.door, Door::Stdio { has_idle_auth: false }));
 }
 
 #[test]
@@ -64,8 +65,23 @@ fn mistakes_are_named() {
         ("dev FILE --call-timeout soon", "invalid --call-timeout \"soon\": expected a duration"),
         ("dev FILE --hot-reload warm", "invalid --hot-reload \"warm\": must be one of graceful, swap, immediate"),
         ("dev FILE --log-level loud", "must be one of debug, info, warn, error"),
-        ("dev FILE --transport http", "invalid --transport \"http\": it is not supported yet; use stdio"),
-        ("dev FILE --transport pigeon", "invalid --transport \"pigeon\": unknown transport; use stdio"),
+        ("dev FILE --transport grpc", "invalid --transport \"grpc\": it is not supported yet; use stdio, http or sse"),
+        ("dev FILE --transport pigeon", "invalid --transport \"pigeon\": unknown transport; use stdio, http or sse"),
+        (
+            "dev FILE --auth MY_TOKEN",
+            "invalid --auth format \"MY_TOKEN\": expected scheme:ENV_VAR (e.g. token:MY_TOKEN)",
+        ),
+        ("dev FILE --auth token:", "invalid --auth format \"token:\""),
+        ("dev FILE --auth basic:X", "unknown auth scheme \"basic\": must be 'token' or 'apikey'"),
+        (
+            "run FILE --transport http --auth token:NOBODY_SETS_THIS",
+            "environment variable \"NOBODY_SETS_THIS\" is not set (required by --auth token:NOBODY_SETS_THIS)",
+        ),
+        ("run FILE --transport http --auth token:PATH --no-auth", "--no-auth"),
+        ("run FILE --transport http --port 70000", "invalid --port \"70000\""),
+        ("run FILE --transport http --public-url tools.example.com", "invalid --public-url"),
+        ("run FILE --transport http --allow-origin https://a.example/x", "invalid --allow-origin"),
+        ("run FILE --transport http --allow-origin null", "invalid --allow-origin"),
         ("dev FILE --max-result 0", "expected a size"),
         ("dev FILE --max-concurrent-calls 0", "invalid --max-concurrent-calls \"0\""),
         ("serve FILE", "unknown command \"serve\""),
@@ -109,5 +125,58 @@ fn sizes_have_units() {
     }
     for text in ["", "K", "1X", "-1", "1.5M", "99999999999G"] {
         assert!(size(text).is_err(), "{text}");
+    }
+}
+
+fn http(line: &str) -> HttpOptions {
+    match options(line).door {
+        Door::Http(options) => *options,
+        Door::Stdio { .. } => panic!("{line}: stdio"),
+    }
+}
+
+#[test]
+fn http_is_for_this_machine_unless_something_else_is_said() {
+    let options = http("run FILE --transport http");
+    assert_eq!((options.host.as_str(), options.port, options.health), ("localhost", 8080, false));
+    let config = options.config;
+    assert_eq!((config.max_body, config.max_sessions), (64 << 20, 10_000));
+    assert_eq!((config.allowed_hosts.as_slice(), config.legacy_sse), (&["localhost".to_owned()][..], false));
+    assert!(config.credentials.is_empty() && config.allowed_origins.is_empty());
+    assert!(http("run FILE --transport sse").config.legacy_sse);
+    assert!(matches!(options_of_stdio("run FILE --auth token:WHATEVER"), Door::Stdio { has_idle_auth: true }));
+}
+
+fn options_of_stdio(line: &str) -> Door {
+    options(line).door
+}
+
+#[test]
+fn a_public_url_allows_its_name_and_its_pages() {
+    let config =
+        http("run FILE --transport http --public-url https://tools.example.com:8443/mcp --auth token:PATH").config;
+    assert!(config.allowed_hosts.contains(&"tools.example.com:8443".to_owned()));
+    assert_eq!(config.allowed_origins, ["https://tools.example.com:8443"]);
+    assert_eq!(config.credentials.len(), 1);
+    let everywhere = http("run FILE --transport http --host 0.0.0.0").config;
+    assert!(everywhere.allowed_hosts.is_empty());
+    let address = http("run FILE --transport http --host ::1").config;
+    assert_eq!(address.allowed_hosts, ["[::1]"]);
+}
+
+#[test]
+fn beyond_this_machine_it_takes_a_decision_who_may_come_and_who_may_listen_in() {
+    let permit = |flags: &str, address: &str| {
+        let options = http(&format!("run FILE --transport http {flags}"));
+        options.permit(&[address.parse().unwrap()]).map_err(|failure| failure.to_string())
+    };
+    assert_eq!(permit("", "127.0.0.1:1"), Ok(()));
+    assert_eq!(permit("", "[::1]:1"), Ok(()));
+    for address in ["0.0.0.0:1", "192.168.1.5:1", "[::]:1"] {
+        assert!(permit("", address).unwrap_err().contains("--auth token:ENV_VAR, or --no-auth"));
+        assert!(permit("--no-auth", address).unwrap_err().contains("--insecure-plaintext"));
+        assert!(permit("--insecure-plaintext", address).unwrap_err().contains("--auth"));
+        assert_eq!(permit("--insecure-plaintext --no-auth", address), Ok(()));
+        assert_eq!(permit("--insecure-plaintext --auth apikey:PATH", address), Ok(()));
     }
 }

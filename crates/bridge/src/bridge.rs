@@ -1,8 +1,12 @@
 //! The running bridge.
 
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
 use protomcp_mcp::transport::Transport;
-use protomcp_mcp::{Router, ServeError, Server};
+use protomcp_mcp::{Router, ServeError, Server, Service, SessionId};
 use protomcp_supervisor::Command;
+use protomcp_types::RawJson;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -11,6 +15,7 @@ use crate::backend::Backend;
 use crate::builder::Builder;
 use crate::core::Input;
 use crate::run::Sent;
+use crate::snapshot::Snapshot;
 use crate::tool_file::ToolFile;
 
 /// One tool process as one MCP server. Sessions outlive the process: reloads and crashes are invisible to hosts but for
@@ -20,6 +25,7 @@ use crate::tool_file::ToolFile;
 #[derive(Debug)]
 pub struct Bridge {
     server: Server<Router<Backend>>,
+    snapshot: Arc<ArcSwap<Snapshot>>,
     inputs: mpsc::Sender<Sent>,
     stop: CancellationToken,
     run: JoinHandle<()>,
@@ -39,12 +45,13 @@ impl Bridge {
 
     pub(crate) fn new(
         server: Server<Router<Backend>>,
+        snapshot: Arc<ArcSwap<Snapshot>>,
         inputs: mpsc::Sender<Sent>,
         stop: CancellationToken,
         run: JoinHandle<()>,
         watcher: Option<JoinHandle<()>>,
     ) -> Self {
-        Self { server, inputs, stop, run, watcher }
+        Self { server, snapshot, inputs, stop, run, watcher }
     }
 
     /// Serves one host until it leaves or [`drain`](Self::drain) is called. Any number of hosts at once.
@@ -53,6 +60,19 @@ impl Bridge {
     /// When the connection breaks.
     pub async fn serve(&self, transport: impl Transport) -> Result<(), ServeError> {
         self.server.serve(transport).await
+    }
+
+    /// What serves hosts, for transports that begin sessions themselves.
+    #[must_use]
+    pub fn server(&self) -> Server<impl Service + use<>> {
+        self.server.clone()
+    }
+
+    /// Looks up the definitions of tools that every host sees, as `tools/list` has them; what it finds changes with the
+    /// list.
+    pub fn tool_definitions(&self) -> impl Fn(&str) -> Option<RawJson> + Send + Sync + use<> {
+        let snapshot = Arc::clone(&self.snapshot);
+        move |name| Some(snapshot.load().view(SessionId::STATELESS).find(name)?.json().clone())
     }
 
     /// Takes up changed files now, as if one had been saved.

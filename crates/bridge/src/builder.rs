@@ -262,6 +262,7 @@ impl Builder {
         let server = Server::over(sessions.clone(), Router::new(backend)).in_place();
         let stop = CancellationToken::new();
         let (owner, outcome) = oneshot::channel();
+        let shown = Arc::clone(&snapshot);
         let run = Run {
             core,
             questions: Questions::new(Arc::clone(&gate), sessions.clone()),
@@ -280,7 +281,7 @@ impl Builder {
         };
         let task = tokio::spawn(run.run(effects));
         let watcher = self.watch.map(|watch| tokio::spawn(watch_files(watch.since(now), sender.clone())));
-        (Bridge::new(server, sender, stop, task, watcher), Starting(outcome))
+        (Bridge::new(server, shown, sender, stop, task, watcher), Starting(outcome))
     }
 }
 

@@ -27,12 +27,12 @@ fn named_by(method: &str) -> Option<&'static str> {
     }
 }
 
-/// Checks headers and `_meta`, in the order in which hosts look for faults; `schema` is the input schema of a tool.
+/// Checks headers and `_meta`, in the order in which hosts look for faults; `definition` looks up a tool.
 pub(crate) fn check(
     request: &Request,
     meta: &RequestMeta,
     headers: &HeaderMap,
-    schema: impl Fn(&str) -> Option<RawJson>,
+    definition: impl Fn(&str) -> Option<RawJson>,
 ) -> Result<(), ErrorObject> {
     let version = text(headers, &VERSION).ok_or_else(|| missing(&VERSION))?;
     let method = text(headers, &METHOD).ok_or_else(|| missing(&METHOD))?;
@@ -59,22 +59,24 @@ pub(crate) fn check(
             return Err(mismatch(&NAME, &given, &expected));
         }
         if request.method == "tools/call"
-            && let Some(schema) = schema(&given)
+            && let Some(tool) = definition(&given)
         {
-            return check_arguments(&schema, &request.params, headers);
+            return check_arguments(&tool, &request.params, headers);
         }
     }
     Ok(())
 }
 
 /// Checks the headers that repeat arguments.
-fn check_arguments(schema: &RawJson, params: &Params, headers: &HeaderMap) -> Result<(), ErrorObject> {
-    if memmem::find(schema.as_bytes(), ANNOTATION.as_bytes()).is_none() {
+fn check_arguments(tool: &RawJson, params: &Params, headers: &HeaderMap) -> Result<(), ErrorObject> {
+    // Hardly any tool has annotations, and the others need not be read.
+    if memmem::find(tool.as_bytes(), ANNOTATION.as_bytes()).is_none() {
         return Ok(());
     }
-    let Ok(schema) = schema.to::<Value>() else { return Ok(()) };
+    let Ok(tool) = tool.to::<Value>() else { return Ok(()) };
+    let Some(schema) = tool.get("inputSchema") else { return Ok(()) };
     let arguments = params.member("arguments").and_then(|raw| raw.to::<Value>().ok()).unwrap_or_default();
-    let mut pending = vec![(&schema, &arguments, 0)];
+    let mut pending = vec![(schema, &arguments, 0)];
     while let Some((schema, value, depth)) = pending.pop() {
         let properties = schema.get("properties").and_then(Value::as_object).filter(|_| depth < MAX_SCHEMA_DEPTH);
         for (name, property) in properties.into_iter().flatten() {

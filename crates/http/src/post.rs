@@ -83,7 +83,7 @@ async fn handshake(inner: &Arc<Inner>, parts: &Parts, request: Request) -> Respo
 
 /// Serves one request of the stateless revision.
 async fn single(inner: &Arc<Inner>, parts: &Parts, meta: &RequestMeta, request: Request) -> Response<Body> {
-    if let Err(error) = modern::check(&request, meta, &parts.headers, &inner.schemas) {
+    if let Err(error) = modern::check(&request, meta, &parts.headers, &inner.definitions) {
         return reply::refuse(modern::status(&error), Some(request.id), error);
     }
     let principal = parts.extensions.get::<Principal>().cloned();

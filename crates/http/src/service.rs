@@ -29,14 +29,14 @@ use crate::{auth, cors, delete, get, legacy, post};
 #[derive(Clone)]
 pub struct StreamableHttp(Arc<Inner>);
 
-/// Looks up the input schema of a tool.
-type Schemas = Box<dyn Fn(&str) -> Option<RawJson> + Send + Sync>;
+/// Looks up the definition of a tool.
+type Definitions = Box<dyn Fn(&str) -> Option<RawJson> + Send + Sync>;
 
 pub(crate) struct Inner {
     pub(crate) config: Config,
     pub(crate) table: Table,
     pub(crate) guard: Guard,
-    pub(crate) schemas: Schemas,
+    pub(crate) definitions: Definitions,
     server: Box<dyn Serve>,
     sessions: Sessions,
 }
@@ -56,20 +56,21 @@ impl<S: Service> Serve for Server<S> {
 impl StreamableHttp {
     /// Serves `server` over HTTP.
     pub fn new<S: Service>(server: Server<S>, config: Config) -> Self {
-        Self::with_tool_schemas(server, config, |_| None)
+        Self::with_tools(server, config, |_| None)
     }
 
-    /// As [`StreamableHttp::new`], with a way to look up the input schema of a tool: arguments that are annotated with
-    /// `x-mcp-header` are then compared with their headers (MCP 2026-07-28, basic/transports, custom headers).
-    pub fn with_tool_schemas<S: Service>(
+    /// As [`StreamableHttp::new`], with a way to look up the definition of a tool as `tools/list` has it: arguments that
+    /// its input schema annotates with `x-mcp-header` are then compared with their headers (MCP 2026-07-28,
+    /// basic/transports, custom headers).
+    pub fn with_tools<S: Service>(
         server: Server<S>,
         config: Config,
-        schemas: impl Fn(&str) -> Option<RawJson> + Send + Sync + 'static,
+        definitions: impl Fn(&str) -> Option<RawJson> + Send + Sync + 'static,
     ) -> Self {
         Self(Arc::new(Inner {
             table: Table::new(config.max_sessions),
             guard: Guard::new(&config.allowed_hosts, &config.allowed_origins),
-            schemas: Box::new(schemas),
+            definitions: Box::new(definitions),
             sessions: server.sessions().clone(),
             server: Box::new(server),
             config,

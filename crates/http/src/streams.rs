@@ -371,3 +371,6 @@ impl Stream {
         id != STANDALONE && self.waiting == 0
     }
 }
+
+#[cfg(test)]
+mod tests;

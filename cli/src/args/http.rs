@@ -1,0 +1,180 @@
+//! Flags about hosts that come over the network, and what is made of them.
+
+use std::net::IpAddr;
+
+use clap::Args;
+use protomcp_http::{Config, Credential};
+
+use super::{size, time};
+use crate::exit::Failure;
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Over HTTP")]
+pub(super) struct Http {
+    /// The name or address to listen on
+    #[arg(long, value_name = "HOST", default_value = "localhost")]
+    host: String,
+
+    /// The port to listen on; 0 takes any that is free
+    #[arg(long, value_name = "PORT", default_value = "8080")]
+    port: u16,
+
+    /// A secret that hosts must show: token:ENV_VAR for a Bearer token, apikey:ENV_VAR for X-API-Key; may be repeated
+    #[arg(long, value_name = "SCHEME:ENV_VAR")]
+    auth: Vec<String>,
+
+    /// Let anybody use the tools who can reach them
+    #[arg(long, conflicts_with = "auth")]
+    no_auth: bool,
+
+    /// Another name under which hosts may address the server, such as tools.example.com; may be repeated
+    #[arg(long, value_name = "NAME")]
+    allow_host: Vec<String>,
+
+    /// A web page that may use the server from a browser, as scheme://name:port; may be repeated
+    #[arg(long, value_name = "ORIGIN")]
+    allow_origin: Vec<String>,
+
+    /// Where hosts find the server from outside; allows its name and its pages
+    #[arg(long, value_name = "URL")]
+    public_url: Option<String>,
+
+    /// Listen beyond this machine although everybody on the way can read along
+    #[arg(long)]
+    insecure_plaintext: bool,
+
+    /// Longest body of a request, in bytes or with K, M, G
+    #[arg(long, value_name = "SIZE", default_value = "64M", value_parser = size)]
+    max_body: u64,
+
+    /// Sessions at a time
+    #[arg(long, value_name = "N", default_value = "10000", value_parser = clap::value_parser!(u32).range(1..))]
+    max_sessions: u32,
+
+    /// How long a session may be unused before it is closed
+    #[arg(long, value_name = "DURATION", default_value = "1h", value_parser = time)]
+    session_idle: std::time::Duration,
+
+    /// Answer /healthz and /readyz, whoever asks
+    #[arg(long)]
+    health: bool,
+}
+
+/// How to be reached over HTTP.
+#[derive(Debug)]
+pub(crate) struct HttpOptions {
+    pub(crate) host: String,
+    pub(crate) port: u16,
+    pub(crate) config: Config,
+    pub(crate) health: bool,
+    no_auth: bool,
+    insecure_plaintext: bool,
+}
+
+/// `token:MY_TOKEN`
+#[derive(Debug)]
+struct Secret<'a> {
+    spec: &'a str,
+    credential: fn(&str) -> Credential,
+    variable: &'a str,
+}
+
+impl Http {
+    /// Checks the flags. `env` looks up a variable.
+    pub(super) fn options(
+        self,
+        legacy_sse: bool,
+        env: impl Fn(&str) -> Option<String>,
+    ) -> Result<HttpOptions, Failure> {
+        let mut config = Config::default();
+        for secret in self.secrets()? {
+            let Secret { spec, credential, variable } = secret;
+            let value = env(variable).filter(|value| !value.is_empty()).ok_or_else(|| {
+                Failure::usage(format!("environment variable \"{variable}\" is not set (required by --auth {spec})"))
+            })?;
+            config = config.require(credential(&value));
+        }
+        if let Some(url) = &self.public_url {
+            let (origin, name) = origin_of(url).ok_or_else(|| {
+                Failure::usage(format!(
+                    "invalid --public-url \"{url}\": expected a URL such as https://tools.example.com"
+                ))
+            })?;
+            config = config.allow_host(name).allow_origin(origin);
+        }
+        for origin in &self.allow_origin {
+            if origin != "*" && origin_of(origin).is_none_or(|(whole, _)| whole != origin.trim_end_matches('/')) {
+                let why = "expected an origin such as https://app.example.com";
+                return Err(Failure::usage(format!("invalid --allow-origin \"{origin}\": {why}")));
+            }
+        }
+        config.allowed_hosts.extend(self.allow_host);
+        config.allowed_origins.extend(self.allow_origin);
+        // Whoever names an address to listen on means to be addressed by it.
+        if !self.host.parse::<IpAddr>().is_ok_and(|address| address.is_unspecified()) {
+            config =
+                config.allow_host(if self.host.contains(':') { format!("[{}]", self.host) } else { self.host.clone() });
+        }
+        config.max_body = usize::try_from(self.max_body).unwrap_or(usize::MAX);
+        config.max_sessions = usize::try_from(self.max_sessions).unwrap_or(usize::MAX);
+        config.session_idle = self.session_idle;
+        config.legacy_sse = legacy_sse;
+        Ok(HttpOptions {
+            host: self.host,
+            port: self.port,
+            config,
+            health: self.health,
+            no_auth: self.no_auth,
+            insecure_plaintext: self.insecure_plaintext,
+        })
+    }
+
+    /// Checks the flags as far as they matter without HTTP. Returns whether some are without effect.
+    pub(super) fn is_idle(&self) -> Result<bool, Failure> {
+        Ok(!self.secrets()?.is_empty())
+    }
+
+    fn secrets(&self) -> Result<Vec<Secret<'_>>, Failure> {
+        let read = |spec| match str::split_once(spec, ':') {
+            Some((scheme, variable)) if !variable.is_empty() => match scheme {
+                "token" => Ok(Secret { spec, credential: Credential::token, variable }),
+                "apikey" => Ok(Secret { spec, credential: Credential::api_key, variable }),
+                _ => Err(Failure::usage(format!("unknown auth scheme \"{scheme}\": must be 'token' or 'apikey'"))),
+            },
+            Some(_) | None => Err(Failure::usage(format!(
+                "invalid --auth format \"{spec}\": expected scheme:ENV_VAR (e.g. token:MY_TOKEN)"
+            ))),
+        };
+        self.auth.iter().map(String::as_str).map(read).collect()
+    }
+}
+
+impl HttpOptions {
+    /// Whether the addresses may be listened on. Beyond this machine it takes a decision who may listen in and who may
+    /// come.
+    pub(crate) fn permit(&self, addresses: &[std::net::SocketAddr]) -> Result<(), Failure> {
+        let Some(address) = addresses.iter().map(std::net::SocketAddr::ip).find(|address| !address.is_loopback())
+        else {
+            return Ok(());
+        };
+        let refuse = |what: &str| Err(Failure::usage(format!("{address} can be reached from other machines: {what}")));
+        if self.config.credentials.is_empty() && !self.no_auth {
+            return refuse("add --auth token:ENV_VAR, or --no-auth to let anybody use the tools");
+        }
+        if !self.insecure_plaintext {
+            return refuse(
+                "what is said would be readable on the way; put a proxy with TLS in front of localhost, or add \
+                 --insecure-plaintext",
+            );
+        }
+        Ok(())
+    }
+}
+
+/// The origin of a URL, and the name in it.
+fn origin_of(url: &str) -> Option<(&str, &str)> {
+    let (scheme, rest) = url.split_once("://")?;
+    let name = rest.split(['/', '?', '#']).next()?;
+    let is_good = matches!(scheme, "http" | "https") && !name.is_empty() && !name.contains(['@', ' ', '*']);
+    is_good.then(|| (&url[..scheme.len() + 3 + name.len()], name))
+}

@@ -1,0 +1,123 @@
+//! Any number of hosts over HTTP.
+
+use std::io;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use protomcp_http::{Listener, ListenerConfig, StreamableHttp};
+use tokio::net::TcpListener;
+use tokio::task::JoinSet;
+
+use crate::args::{Door, HttpOptions, Options};
+use crate::exit::Failure;
+use crate::log;
+use crate::serve::{Signals, Wish, launch, shut_down};
+
+/// How long connections may take to end after the calls have.
+const LEAVE: Duration = Duration::from_secs(5);
+
+/// Sockets that are listened on already.
+struct Doors {
+    sockets: Vec<TcpListener>,
+    address: SocketAddr,
+}
+
+/// Listens on all addresses of the host's name.
+async fn open(options: &HttpOptions) -> Result<Doors, Failure> {
+    let HttpOptions { host, port, .. } = options;
+    let found = tokio::net::lookup_host((host.as_str(), *port)).await;
+    let addresses: Vec<_> =
+        found.map_err(|error| Failure::usage(format!("no such host \"{host}\": {error}")))?.collect();
+    options.permit(&addresses)?;
+    let mut sockets: Vec<TcpListener> = Vec::new();
+    let mut port = *port;
+    let mut failure = None;
+    for mut address in addresses {
+        // All addresses have the same port, also when any will do.
+        address.set_port(port);
+        match TcpListener::bind(address).await {
+            Ok(socket) => {
+                port = socket.local_addr().map_or(port, |address| address.port());
+                sockets.push(socket);
+            }
+            Err(error) => drop(failure.get_or_insert((address, error))),
+        }
+    }
+    match (sockets.first().map(TcpListener::local_addr), failure) {
+        // A name that has two addresses may have one that this machine does not.
+        (Some(Ok(address)), None) => Ok(Doors { sockets, address }),
+        (Some(Ok(address)), Some((_, error))) if error.kind() != io::ErrorKind::AddrInUse => {
+            Ok(Doors { sockets, address })
+        }
+        (_, Some((address, error))) => Err(Failure::failed(format!("cannot listen on {address}: {error}"))),
+        (Some(Err(error)), None) => Err(Failure::failed(format!("cannot listen: {error}"))),
+        (None, None) => Err(Failure::usage(format!("no such host \"{host}\""))),
+    }
+}
+
+/// Serves until a signal ends it.
+pub(super) async fn serve(mut options: Options) -> Result<(), Failure> {
+    let Door::Http(http) = std::mem::replace(&mut options.door, Door::Stdio { has_idle_auth: false }) else {
+        unreachable!("this is the way of HTTP")
+    };
+    log::start(options.log_level);
+    let mut signals = Signals::new()?;
+    let Doors { sockets, address } = open(&http).await?;
+    let (bridge, starting) = launch(&options);
+    let service = StreamableHttp::with_tools(bridge.server(), http.config, bridge.tool_definitions());
+    let mut config = ListenerConfig::default();
+    config.health = http.health;
+    config.drain_timeout = options.drain_timeout + LEAVE;
+    let listener = Listener::new(service, config);
+    let mut serving = JoinSet::new();
+    for socket in sockets {
+        let listener = listener.clone();
+        serving.spawn(async move { listener.serve(socket).await });
+    }
+    let name = if http.host.contains(':') { format!("[{}]", http.host) } else { http.host };
+    tracing::info!("listening on http://{name}:{}/mcp", address.port());
+
+    let (mut started, mut ending, mut failed) = (false, false, None);
+    {
+        // Hosts are served from the start: one may time out sooner than a tool file compiles.
+        let starting = starting.wait();
+        tokio::pin!(starting);
+        loop {
+            tokio::select! {
+                outcome = serving.join_next() => match outcome {
+                    None => break,
+                    Some(Ok(Ok(()))) => {}
+                    Some(Ok(Err(error))) => drop(failed.get_or_insert(format!("cannot serve: {error}"))),
+                    Some(Err(error)) => drop(failed.get_or_insert(format!("the server failed: {error}"))),
+                },
+                outcome = &mut starting, if !started => {
+                    started = true;
+                    match outcome {
+                        Ok(()) => {
+                            listener.set_ready();
+                            tracing::info!("serving {} over HTTP", options.file.display());
+                        }
+                        Err(error) => {
+                            failed = Some(format!("failed to start tool process: {error}"));
+                            bridge.drain();
+                            listener.stop();
+                        }
+                    }
+                },
+                wish = signals.next() => match wish {
+                    Wish::Reload => bridge.reload().await,
+                    // The second one means it.
+                    Wish::End if ending => break,
+                    Wish::End => {
+                        ending = true;
+                        tracing::info!("draining: running calls may finish; once more to end at once");
+                        bridge.drain();
+                        listener.stop();
+                    }
+                },
+            }
+        }
+    }
+    shut_down(bridge, &mut signals, ending).await;
+    failed.map_or(Ok(()), |why| Err(Failure::failed(why)))
+}

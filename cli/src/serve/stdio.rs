@@ -1,0 +1,78 @@
+//! One host on standard input and output.
+
+use std::time::Duration;
+
+use protomcp_mcp::ServeError;
+use protomcp_mcp::transport::TransportError;
+use protomcp_mcp::transport::stdio::stdio;
+
+use crate::args::{Door, Options};
+use crate::exit::Failure;
+use crate::log;
+use crate::serve::{Signals, Wish, launch, shut_down};
+
+/// How long a tool process that is still starting when the host has left may take to fail.
+const LAST_WORD: Duration = Duration::from_secs(1);
+
+pub(super) async fn serve(options: Options) -> Result<(), Failure> {
+    // Before anything else can write to descriptor 1.
+    let host = stdio().map_err(|error| Failure::failed(format!("cannot use standard input and output: {error}")))?;
+    log::start(options.log_level);
+    if let Door::Stdio { has_idle_auth: true } = options.door {
+        tracing::warn!("--auth has no effect on stdio: whoever starts this program may use its tools");
+    }
+    let mut signals = Signals::new()?;
+    let file = options.file.display().to_string();
+    let (bridge, starting) = launch(&options);
+
+    let (mut ending, mut failed) = (false, None);
+    let outcome = {
+        // The host is served from the start: it may time out sooner than a tool file compiles.
+        let (serving, starting) = (bridge.serve(host), starting.wait());
+        tokio::pin!(serving, starting);
+        let mut started = false;
+        loop {
+            tokio::select! {
+                outcome = &mut serving => {
+                    // Nobody is there any more, but whoever looks at the exit status wants to know that the file is broken.
+                    if !started
+                        && !ending
+                        && let Ok(Err(error)) = tokio::time::timeout(LAST_WORD, &mut starting).await
+                    {
+                        failed = Some(error);
+                    }
+                    break outcome;
+                }
+                outcome = &mut starting, if !started => {
+                    started = true;
+                    match outcome {
+                        Ok(()) => tracing::info!("serving {file} on stdio"),
+                        Err(error) => {
+                            failed = Some(error);
+                            bridge.drain();
+                        }
+                    }
+                },
+                wish = signals.next() => match wish {
+                    Wish::Reload => bridge.reload().await,
+                    // The second one means it.
+                    Wish::End if ending => break Ok(()),
+                    Wish::End => {
+                        ending = true;
+                        tracing::info!("draining: running calls may finish; once more to end at once");
+                        bridge.drain();
+                    }
+                },
+            }
+        }
+    };
+    shut_down(bridge, &mut signals, ending).await;
+    if let Some(error) = failed {
+        return Err(Failure::failed(format!("failed to start tool process: {error}")));
+    }
+    match outcome {
+        // A host that was killed took both ends of the pipes with it.
+        Ok(()) | Err(ServeError::Transport(TransportError::Closed)) => Ok(()),
+        Err(error) => Err(Failure::failed(error.to_string())),
+    }
+}

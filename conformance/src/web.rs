@@ -1,0 +1,174 @@
+//! `pmcp` as a server that hosts reach over HTTP, and requests to it written by hand.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+
+use serde_json::{Value, json};
+
+use crate::host::Host;
+use crate::sandbox::Sandbox;
+use crate::wait::patience;
+
+/// A `pmcp` on a port of its own, and the headers that every request to it carries.
+#[derive(Debug)]
+pub struct Web {
+    host: Host,
+    port: u16,
+    headers: Vec<(String, String)>,
+    sandbox: Sandbox,
+}
+
+/// What a request was answered with.
+#[derive(Debug)]
+pub struct Reply {
+    /// The status code.
+    pub status: u16,
+    /// The headers, in lower case.
+    pub headers: Vec<(String, String)>,
+    /// The body, as far as it went.
+    pub body: String,
+}
+
+impl Web {
+    /// Starts `pmcp run` with a tool file of the fixtures on any free port, and waits until it serves.
+    ///
+    /// # Panics
+    ///
+    /// When it does not say where it listens.
+    pub fn start(fixture: &str, flags: &[&str]) -> Self {
+        Self::start_with(fixture, flags, &[])
+    }
+
+    /// As [`Web::start`], with variables in the environment.
+    ///
+    /// # Panics
+    ///
+    /// When it does not say where it listens.
+    pub fn start_with(fixture: &str, flags: &[&str], env: &[(&str, &str)]) -> Self {
+        let sandbox = Sandbox::new();
+        let file = sandbox.copy(fixture);
+        let name = file.file_name().expect("a fixture is a file").to_string_lossy().into_owned();
+        let launch = sandbox.pmcp(&[&["run", &name, "--port", "0"], flags].concat());
+        let host = env.iter().fold(launch, |launch, (name, value)| launch.env(*name, *value)).start();
+        let text = host.stderr_with("over HTTP");
+        let line = text.lines().find(|line| line.contains("listening on http://")).expect("it says where it listens");
+        let port = line.rsplit(':').next().and_then(|rest| rest.split('/').next()).and_then(|port| port.parse().ok());
+        let port = port.unwrap_or_else(|| panic!("no port in {line}"));
+        Self { host, port, headers: Vec::new(), sandbox }
+    }
+
+    /// The port that it listens on.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// The process.
+    pub fn process(&self) -> &Host {
+        &self.host
+    }
+
+    /// Where its tool file lies.
+    pub fn sandbox(&self) -> &Sandbox {
+        &self.sandbox
+    }
+
+    /// From here on every request has this header.
+    pub fn carry(&mut self, name: &str, value: &str) {
+        self.headers.push((name.to_owned(), value.to_owned()));
+    }
+
+    /// Sends a request and reads the whole answer.
+    ///
+    /// # Panics
+    ///
+    /// When the connection fails.
+    pub fn send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Reply {
+        let mut text = format!("{method} {path} HTTP/1.1\r\nconnection: close\r\n");
+        let own = self.headers.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+        let mut all: Vec<(&str, &str)> = own.chain(headers.iter().copied()).collect();
+        let address = format!("localhost:{}", self.port);
+        let length = body.len().to_string();
+        let usual = [
+            ("host", address.as_str()),
+            ("accept", "application/json, text/event-stream"),
+            ("content-type", "application/json"),
+            ("content-length", &length),
+        ];
+        for (name, value) in usual {
+            if !all.iter().any(|(known, _)| known.eq_ignore_ascii_case(name)) {
+                all.push((name, value));
+            }
+        }
+        for (name, value) in all {
+            text += &format!("{name}: {value}\r\n");
+        }
+        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).expect("pmcp listens");
+        stream.set_read_timeout(Some(patience())).expect("a socket has timeouts");
+        stream.write_all(format!("{text}\r\n{body}").as_bytes()).expect("pmcp reads");
+        Reply::read(BufReader::new(stream))
+    }
+
+    /// Posts a message.
+    pub fn post(&self, message: &Value) -> Reply {
+        self.send("POST", "/mcp", &[], &message.to_string())
+    }
+
+    /// Shakes hands and carries the id of the session from here on.
+    ///
+    /// # Panics
+    ///
+    /// When there is no session.
+    pub fn initialize(&mut self) -> Value {
+        let reply = self.post(&json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
+            "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "web", "version": "1"}
+        }}));
+        let session = reply.header("mcp-session-id").unwrap_or_else(|| panic!("no session: {reply:?}")).to_owned();
+        self.carry("mcp-session-id", &session);
+        let told = self.post(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+        assert_eq!((told.status, told.body.as_str()), (202, ""));
+        reply.json()["result"].take()
+    }
+
+    /// Calls a tool and returns the reply.
+    pub fn call(&self, name: &str, arguments: &Value) -> Reply {
+        let params = json!({"name": name, "arguments": arguments});
+        self.post(&json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}))
+    }
+}
+
+impl Reply {
+    fn read(mut stream: BufReader<TcpStream>) -> Self {
+        let mut lines = Vec::new();
+        loop {
+            let mut line = String::new();
+            stream.read_line(&mut line).expect("an answer");
+            let line = line.trim_end().to_owned();
+            if line.is_empty() {
+                break;
+            }
+            lines.push(line);
+        }
+        let status = lines.first().and_then(|line| line.split(' ').nth(1)).and_then(|status| status.parse().ok());
+        let header = |line: &String| line.split_once(": ").map(|(name, value)| (name.to_lowercase(), value.to_owned()));
+        let headers = lines.iter().filter_map(header).collect();
+        let mut body = Vec::new();
+        // The connection ends with the answer.
+        stream.read_to_end(&mut body).expect("a body");
+        let body = String::from_utf8_lossy(&body).into_owned();
+        Self { status: status.unwrap_or_else(|| panic!("no status in {lines:?}")), headers, body }
+    }
+
+    /// One header.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+
+    /// The body as JSON.
+    ///
+    /// # Panics
+    ///
+    /// When it is none.
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("no JSON ({error}): {self:?}"))
+    }
+}

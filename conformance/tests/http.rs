@@ -1,0 +1,168 @@
+//! `pmcp` over HTTP: `--transport`, `--auth` and what is refused (protomcp wire §4.11, §5.2, §5.5).
+
+use std::process::Command;
+
+use protomcp_conformance::{Sandbox, Web, eventually, pmcp};
+use rustix::process::Signal;
+use serde_json::json;
+
+/// Item 95.
+#[test]
+fn sessions_come_and_go_on_both_paths() {
+    let mut web = Web::start("py/basics.py", &["--transport", "http"]);
+    let result = web.initialize();
+    assert_eq!(result["serverInfo"]["name"], "protomcp");
+    for path in ["/", "/mcp"] {
+        let ping = json!({"jsonrpc": "2.0", "id": 1, "method": "ping"}).to_string();
+        assert_eq!(web.send("POST", path, &[], &ping).json()["result"], json!({}), "{path}");
+    }
+    let added = web.call("add", &json!({"a": 1, "b": 2}));
+    assert_eq!((added.status, added.header("content-type")), (200, Some("application/json")));
+    assert_eq!(added.json()["result"]["content"][0]["text"], "3");
+    // The tool reports before it answers: the answer is a stream.
+    let params = json!({"name": "count", "arguments": {"to": 3, "pause_ms": 1}, "_meta": {"progressToken": "p"}});
+    let counted = web.post(&json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": params}));
+    assert_eq!(counted.header("content-type"), Some("text/event-stream"));
+    assert_eq!(counted.body.matches("notifications/progress").count(), 3, "{}", counted.body);
+    assert!(counted.body.contains("\"result\""), "{}", counted.body);
+    assert_eq!(web.send("POST", "/mcp", &[("mcp-session-id", "unknown")], "{}").status, 400);
+    assert_eq!(web.send("DELETE", "/mcp", &[], "").status, 204);
+    assert_eq!(web.post(&json!({"jsonrpc": "2.0", "id": 3, "method": "ping"})).status, 404);
+}
+
+/// Item 95.
+#[test]
+fn strangers_are_told_which_flag_would_let_them_in() {
+    let web = Web::start("py/basics.py", &["--transport", "http", "--allow-host", "tools.example.com"]);
+    let ping = json!({"jsonrpc": "2.0", "id": 1, "method": "ping"}).to_string();
+    let local = format!("localhost:{}", web.port());
+    for (host, origin, status, flag) in [
+        ("evil.example.com", None, 403, "--allow-host evil.example.com"),
+        (local.as_str(), Some("http://evil.example.com"), 403, "--allow-origin http://evil.example.com"),
+        (local.as_str(), Some("null"), 403, "--allow-origin"),
+        (local.as_str(), Some("http://localhost:3000"), 400, "Mcp-Session-Id"),
+        ("tools.example.com", Some("https://tools.example.com"), 400, "Mcp-Session-Id"),
+    ] {
+        let mut headers = vec![("host", host)];
+        headers.extend(origin.map(|origin| ("origin", origin)));
+        for path in ["/", "/mcp"] {
+            let reply = web.send("POST", path, &headers, &ping);
+            assert_eq!(reply.status, status, "{host} {origin:?}");
+            assert!(reply.body.contains(flag), "{}", reply.body);
+        }
+    }
+}
+
+/// Item 96.
+#[test]
+fn secrets_are_asked_for_on_every_method() {
+    let flags = ["--transport", "http", "--auth", "token:MY_TOKEN", "--auth", "apikey:MY_KEY"];
+    let mut web = Web::start_with("py/basics.py", &flags, &[("MY_TOKEN", "s3cret"), ("MY_KEY", "k3y")]);
+    for method in ["POST", "GET", "DELETE"] {
+        let bare = web.send(method, "/mcp", &[], "{}");
+        assert_eq!(bare.status, 401);
+        assert!(bare.body.contains("unauthorized: invalid or missing Bearer token"), "{}", bare.body);
+        assert!(bare.header("www-authenticate").is_some_and(|challenge| challenge.starts_with("Bearer")));
+        let half = web.send(method, "/mcp", &[("authorization", "Bearer s3cret")], "{}");
+        assert_eq!(half.status, 401);
+        assert!(half.body.contains("unauthorized: invalid or missing API key"), "{}", half.body);
+    }
+    web.carry("authorization", "Bearer s3cret");
+    web.carry("x-api-key", "k3y");
+    web.initialize();
+    assert_eq!(web.call("add", &json!({"a": 1, "b": 2})).status, 200);
+    assert!(!web.process().stderr().contains("s3cret"));
+}
+
+/// Item 96.
+#[test]
+fn a_secret_that_is_not_there_is_a_mistake_and_under_stdio_a_warning() {
+    let sandbox = Sandbox::new();
+    sandbox.copy("py/basics.py");
+    let flags = ["run", "basics.py", "--transport", "http", "--auth", "token:NOT_SET"];
+    for launch in [sandbox.pmcp(&flags).without("NOT_SET"), sandbox.pmcp(&flags).env("NOT_SET", "")] {
+        let output = launch.command().output().expect("pmcp starts");
+        assert_eq!(output.status.code(), Some(2));
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        let wanted = "environment variable \"NOT_SET\" is not set (required by --auth token:NOT_SET)";
+        assert!(text.contains(wanted), "{text}");
+    }
+    let host = sandbox.pmcp(&["run", "basics.py", "--auth", "token:NOT_SET"]).start();
+    host.initialize();
+    host.stderr_with("--auth has no effect on stdio");
+    host.hang_up();
+    host.exit();
+}
+
+/// Item 97.
+#[test]
+fn a_transport_that_is_not_there_is_a_mistake() {
+    let sandbox = Sandbox::new();
+    sandbox.copy("py/basics.py");
+    for (transport, part) in [
+        ("grpc", "it is not supported yet; use stdio, http or sse"),
+        ("ws", "it is not supported yet; use stdio, http or sse"),
+        ("tcp", "it is not supported yet; use stdio, http or sse"),
+        ("pigeon", "unknown transport; use stdio, http or sse"),
+    ] {
+        let output = Command::new(pmcp())
+            .args(["run", "basics.py", "--transport", transport])
+            .current_dir(sandbox.path(""))
+            .output()
+            .expect("pmcp starts");
+        assert_eq!(output.status.code(), Some(2), "{transport}");
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(text.contains(&format!("invalid --transport \"{transport}\": {part}")), "{text}");
+    }
+}
+
+/// Item 95.
+#[test]
+fn beyond_this_machine_it_takes_two_decisions() {
+    let sandbox = Sandbox::new();
+    sandbox.copy("py/basics.py");
+    for (flags, part) in [(&[][..], "--no-auth"), (&["--no-auth"][..], "--insecure-plaintext")] {
+        let words = [&["run", "basics.py", "--transport", "http", "--host", "0.0.0.0", "--port", "0"], flags].concat();
+        let output = sandbox.pmcp(&words).command().output().expect("pmcp starts");
+        assert_eq!(output.status.code(), Some(2), "{flags:?}");
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(text.contains(part) && text.contains("0.0.0.0"), "{text}");
+    }
+}
+
+/// Item 90.
+#[test]
+fn the_end_lets_running_calls_finish_and_leaves_nothing() {
+    let mut web = Web::start("py/versioned.py", &["--transport", "http"]);
+    web.initialize();
+    std::thread::scope(|scope| {
+        let slow = scope.spawn(|| web.call("work", &json!({"id": 7, "ms": 300})));
+        let log = web.sandbox().path("work.log");
+        eventually("the call to run", || {
+            std::fs::read_to_string(&log).is_ok_and(|text| !text.is_empty()).then_some(())
+        });
+        web.process().signal(Signal::TERM);
+        let reply = slow.join().expect("an answer");
+        assert_eq!(reply.status, 200, "{reply:?}");
+        assert_eq!(reply.json()["result"]["content"][0]["text"], "7 v0");
+    });
+    assert_eq!(web.process().exit().code(), Some(0));
+    web.process().no_orphans();
+}
+
+/// Item 95.
+#[test]
+fn a_port_that_is_taken_is_named() {
+    let web = Web::start("py/basics.py", &["--transport", "http"]);
+    let sandbox = Sandbox::new();
+    sandbox.copy("py/basics.py");
+    let port = web.port().to_string();
+    let output = sandbox
+        .pmcp(&["run", "basics.py", "--transport", "http", "--port", &port])
+        .command()
+        .output()
+        .expect("pmcp starts");
+    assert_eq!(output.status.code(), Some(1));
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(text.contains("cannot listen on") && text.contains(&port), "{text}");
+}
