@@ -305,6 +305,10 @@ impl Transport for Served {
     type Source = ExchangeSource;
     type Sink = ExchangeSink;
 
+    fn principal(&self) -> Option<Arc<str>> {
+        self.0.principal.as_ref().map(|Principal(who)| Arc::clone(who))
+    }
+
     fn split(self) -> (ExchangeSource, ExchangeSink) {
         let expiry = Box::pin(tokio::time::sleep(self.0.idle));
         (ExchangeSource { exchange: Arc::clone(&self.0), expiry }, ExchangeSink(self.0))
@@ -345,6 +349,11 @@ impl Sink for ExchangeSink {
     fn send(&mut self, message: Message, during: Option<&RequestId>) -> Result<(), TransportError> {
         self.0.route(message, during);
         Ok(())
+    }
+
+    /// The end of a stream says that nothing more comes.
+    fn is_shared(&self) -> bool {
+        false
     }
 
     fn unanswered(&mut self, request: &RequestId) {

@@ -103,6 +103,9 @@ pub struct Limits {
     /// Stateless calls of all hosts together that wait for a host to come back with an answer, each for `ask_timeout` at
     /// most. One more cannot ask.
     pub max_parked: usize,
+    /// Stateless calls of all hosts together that go on as tasks, ended ones included until their time is up. One more
+    /// goes on without being one.
+    pub max_tasks: usize,
     /// How long calls may go on after the host has closed its end or the server was told to shut down.
     pub drain_timeout: Duration,
     /// How long a cancelled call may clean up before it is dropped. At the end of a session this is also how long it
@@ -122,6 +125,7 @@ impl Default for Limits {
             max_questions: 64,
             ask_timeout: Duration::from_secs(300),
             max_parked: 1024,
+            max_tasks: 1024,
             drain_timeout: Duration::from_secs(5),
             cancel_grace: Duration::from_secs(1),
             announce_delay: Duration::from_millis(10),

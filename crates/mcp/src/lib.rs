@@ -59,6 +59,7 @@ mod seal;
 mod server;
 mod service;
 mod session;
+mod task_store;
 pub mod transport;
 
 pub use ask::AskError;
@@ -74,3 +75,4 @@ pub use seal::StateKeys;
 pub use server::{Audience, ServeError, Server, Sessions};
 pub use service::{Layer, Service};
 pub use session::{CallId, Client, Inbound, IncomingCall, Inputs, Session, SessionId, SessionView, Stateless, Ticket};
+pub use task_store::TaskTerms;

@@ -18,6 +18,7 @@ use crate::request::ServerResult;
 use crate::session::announce::List;
 use crate::session::subscriptions::Subscriptions;
 use crate::session::{Client, Ticket};
+use crate::task_store::TaskTerms;
 
 /// What a session's task is told.
 #[derive(Debug)]
@@ -42,6 +43,8 @@ pub(crate) enum Event {
     Ask(Box<Question>),
     /// A stateless call waits for answers: its request is to be answered with the questions.
     Asked(Ticket),
+    /// A stateless call wants to go on as a task.
+    Detach(Ticket, TaskTerms),
     /// Nobody waits for the answer to this question any more.
     Withdraw(u64),
     /// A resource has changed that the host had subscribed to.
@@ -172,6 +175,11 @@ impl Outbox {
     /// A stateless call waits for answers.
     pub(crate) fn asked(&self, ticket: Ticket) {
         self.send(Event::Asked(ticket));
+    }
+
+    /// A stateless call wants to go on as a task.
+    pub(crate) fn detach(&self, ticket: Ticket, terms: TaskTerms) {
+        self.send(Event::Detach(ticket, terms));
     }
 
     pub(crate) fn withdraw(&self, question: u64) {

@@ -1,5 +1,5 @@
 //! One stateless call that may ask its host something: over how many connections it goes, and what it waits for
-//! (MCP 2026-07-28, basic/patterns/mrtr).
+//! (MCP 2026-07-28, basic/patterns/mrtr). It may also go on as a task (`rounds/task`).
 //!
 //! ```text
 //!            asks; its request is answered with the questions
@@ -10,9 +10,11 @@
 //!  answered                                                      kept for the next request, until its time is up
 //! ```
 
+mod task;
+
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Instant, SystemTime};
 
 use protomcp_types::{ClientCapabilities, ErrorObject, RawJson};
 use tokio::sync::{oneshot, watch};
@@ -23,7 +25,10 @@ use crate::context::Terms;
 use crate::outbox::Outbox;
 use crate::question::{Answers, Asked, InputRequired, Questions};
 use crate::request::ServerResult;
-use crate::seal::Bound;
+use crate::rounds::task::Detached;
+use crate::seal::Binding;
+
+pub(crate) use crate::rounds::task::{Detail, TaskView};
 
 /// How a call has ended; `None`: it was dropped after it had been cancelled.
 pub(crate) type Outcome = Option<Result<ServerResult, ErrorObject>>;
@@ -31,9 +36,11 @@ pub(crate) type Outcome = Option<Result<ServerResult, ErrorObject>>;
 /// What a call needs to ask, beside its context.
 #[derive(Debug)]
 pub(crate) struct Rounds {
-    pub(crate) bound: Bound,
+    pub(crate) binding: Binding,
     state: Option<String>,
     max_questions: usize,
+    /// Whether host and server know tasks, and the request may become one.
+    may_be_task: bool,
     inner: Mutex<Inner>,
     /// Until when it is parked; `None`: it is not.
     parked: watch::Sender<Option<Instant>>,
@@ -57,6 +64,10 @@ struct Inner {
     /// How it has ended while nobody was there.
     outcome: Option<Outcome>,
     has_ended: bool,
+    /// Whether it is about to go on as a task.
+    wants_task: bool,
+    /// What it has become, when it goes on as a task.
+    task: Option<Detached>,
 }
 
 /// Where a call reports to.
@@ -94,11 +105,12 @@ pub(crate) enum Resumed {
 
 impl Rounds {
     pub(crate) fn new(
-        bound: Bound,
+        binding: Binding,
         route: Route,
         state: Option<String>,
         given: BTreeMap<String, RawJson>,
         max_questions: usize,
+        may_be_task: bool,
     ) -> Self {
         let inner = Inner {
             route,
@@ -111,14 +123,16 @@ impl Rounds {
             own: None,
             outcome: None,
             has_ended: false,
+            wants_task: false,
+            task: None,
         };
-        Self { bound, state, max_questions, inner: Mutex::new(inner), parked: watch::Sender::new(None) }
+        Self { binding, state, max_questions, may_be_task, inner: Mutex::new(inner), parked: watch::Sender::new(None) }
     }
 
     /// Reports something, if somebody is there.
     pub(crate) fn with_route(&self, report: impl FnOnce(&Route)) {
         let inner = self.inner();
-        if !inner.is_parked {
+        if !inner.is_parked && !inner.wants_task && inner.task.is_none() {
             report(&inner.route);
         }
     }
@@ -139,7 +153,7 @@ impl Rounds {
         if inner.has_ended {
             return Err(AskError::Gone);
         }
-        let Inner { route, is_parked, open, given, counts, last, missing, .. } = &mut *inner;
+        let Inner { route, is_parked, open, given, counts, last, missing, wants_task, task, .. } = &mut *inner;
         let capabilities = &route.terms.client.capabilities;
         let mut all_met = Ok(());
         for asked in &questions {
@@ -164,8 +178,16 @@ impl Rounds {
                 *count += 1;
                 asked.key = format!("{kind}-{count}");
             }
-            while open.iter().any(|other| other.asked.key == asked.key) {
+            let is_used = |key: &str| {
+                let is_open = open.iter().any(|other| other.asked.key == key);
+                is_open || task.as_ref().is_some_and(|task| task.keys.contains(key))
+            };
+            while is_used(&asked.key) {
                 asked.key.push('\'');
+            }
+            if let Some(task) = task {
+                task.keys.insert(asked.key.clone());
+                task.updated = SystemTime::now();
             }
             *last += 1;
             let (answer, receiver) = oneshot::channel();
@@ -178,7 +200,7 @@ impl Rounds {
                 }
             }
         }
-        if is_open && !*is_parked {
+        if is_open && !*is_parked && !*wants_task && task.is_none() {
             route.outbox.asked(route.terms.ticket.clone());
         }
         Ok(waiting)
@@ -252,7 +274,10 @@ impl Rounds {
         let outcome = inner.conclude(outcome);
         inner.has_ended = true;
         inner.open.clear();
-        if inner.is_parked {
+        if let Some(task) = &mut inner.task {
+            task.updated = SystemTime::now();
+        }
+        if inner.is_parked || inner.wants_task || inner.task.is_some() {
             inner.outcome = Some(outcome);
             return None;
         }

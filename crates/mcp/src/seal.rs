@@ -10,6 +10,7 @@
 //! ```
 
 use std::fmt;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use base64::Engine;
@@ -34,6 +35,15 @@ pub(crate) enum State {
 /// What a state belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Bound([u8; 32]);
+
+/// A request to which states can be bound. Most never are, so it is digested only then.
+#[derive(Debug)]
+pub(crate) struct Binding {
+    method: String,
+    params: Members,
+    principal: Option<Arc<str>>,
+    bound: OnceLock<Bound>,
+}
 
 impl StateKeys {
     /// A key that nobody else has: states die with this process.
@@ -101,10 +111,20 @@ impl fmt::Debug for StateKeys {
     }
 }
 
+impl Binding {
+    pub(crate) fn new(method: &str, params: Members, principal: Option<Arc<str>>) -> Self {
+        Self { method: method.to_owned(), params, principal, bound: OnceLock::new() }
+    }
+
+    pub(crate) fn bound(&self) -> &Bound {
+        self.bound.get_or_init(|| Bound::of(&self.method, &self.params, self.principal.as_deref()))
+    }
+}
+
 impl Bound {
     /// A request, without what differs between a request and its repetition: `_meta`, answers and state. The same
     /// parameters written in another order or with other blanks are the same.
-    pub(crate) fn of(method: &str, params: &Members, principal: Option<&str>) -> Self {
+    fn of(method: &str, params: &Members, principal: Option<&str>) -> Self {
         let mut same: Vec<_> = params
             .iter()
             .filter(|(name, _)| !["_meta", "inputResponses", "requestState"].contains(name))

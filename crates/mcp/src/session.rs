@@ -25,11 +25,12 @@ use std::sync::{Arc, OnceLock};
 
 use protomcp_types::{
     Body, ErrorObject, Level, MAX_SUBSCRIBED_URI, Message, Notification, Params, ProgressToken, RawJson, Request,
-    RequestMeta, Response, ServerCapabilities,
+    RequestMeta, Response, ServerCapabilities, TaskRequest,
 };
 
 use crate::info::ServerInfo;
 use crate::request::{ServerRequest, ServerResult};
+use crate::rounds::TaskView;
 use crate::session::encode::Shape;
 use crate::session::lifecycle::Lifecycle;
 use crate::session::listeners::Listeners;
@@ -69,6 +70,8 @@ pub enum Inbound {
     Call(IncomingCall),
     /// This request wants to be told of changes; send the message first. [`Session::reply`] ends it early.
     Listen(Ticket, Message),
+    /// This is asked about a task that belongs to no session; answer it at once, with [`Session::reply`].
+    Task(Ticket, TaskRequest),
     /// The host does not want this answer any more; [`Session::reply`] knows.
     Cancel(Ticket),
     /// A request of ours was answered.
@@ -168,6 +171,13 @@ impl Session {
             Err(error) => Err(encode::error(error, shape)),
         };
         Some(Response { id: Some(ticket.id.clone()), outcome }.into())
+    }
+
+    /// Answers a request with a task: a new one, or one that was asked for.
+    pub(crate) fn reply_task(&mut self, ticket: &Ticket, task: TaskView, is_new: bool) -> Option<Message> {
+        self.pending.close(ticket)?;
+        let shape = Shape::Stateless { server: self.identity(), cache: None };
+        Some(Message::result(ticket.id.clone(), encode::task(task, is_new, shape)))
     }
 
     fn identity(&self) -> &RawJson {

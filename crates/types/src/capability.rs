@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::initialize::Empty;
 use crate::members::Members;
 use crate::raw::{Kind, RawJson};
+use crate::task_extension::extension;
 
 /// The `capabilities` of a client, as it sent them.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -48,6 +49,13 @@ impl ClientCapabilities {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+
+    /// Whether the client knows an extension; since 2026-07-28.
+    #[must_use]
+    pub fn has_extension(&self, name: &str) -> bool {
+        let extensions = self.capability("extensions").and_then(|extensions| Members::from_raw(extensions).ok());
+        extensions.is_some_and(|extensions| extensions.member(name).is_some_and(|value| value.kind() == Kind::Object))
     }
 
     /// Whether the client answers `roots/list`.
@@ -111,6 +119,9 @@ pub struct ServerCapabilities {
     /// Whatever else, by name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub experimental: Option<RawJson>,
+    /// Extensions of the protocol, by name; since 2026-07-28.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub extensions: Option<RawJson>,
 }
 
 /// What a server can do with a list.
@@ -171,6 +182,20 @@ impl TasksCapability {
 }
 
 impl ServerCapabilities {
+    /// Adds calls that go on as tasks without a session (2026-07-28, extension [`TASKS_EXTENSION`](crate::TASKS_EXTENSION)).
+    #[must_use]
+    pub fn with_task_extension(mut self) -> Self {
+        self.extensions = Some(extension());
+        self
+    }
+
+    /// Whether it has an extension.
+    #[must_use]
+    pub fn has_extension(&self, name: &str) -> bool {
+        let extensions = self.extensions.as_ref().and_then(|extensions| Members::from_raw(extensions).ok());
+        extensions.is_some_and(|extensions| extensions.member(name).is_some())
+    }
+
     /// Adds tool calls as tasks, which can be listed and cancelled.
     #[must_use]
     pub fn with_tasks(mut self) -> Self {

@@ -52,6 +52,7 @@ mod resource;
 mod roots;
 mod sampling;
 mod task;
+mod task_extension;
 mod tool;
 mod uri_template;
 mod version;
@@ -95,6 +96,7 @@ pub use resource::{
 pub use roots::{ListRoots, ListRootsResult, Root};
 pub use sampling::{CreateMessage, CreateMessageResult};
 pub use task::{CancelTask, CreateTaskResult, GetTask, GetTaskPayload, Task, TaskStatus, timestamp};
+pub use task_extension::{TASKS_EXTENSION, TaskRequest};
 pub use tool::{Tool, ToolAnnotations};
 pub use uri_template::{UriTemplate, UriTemplateError, UriVariables};
 pub use version::ProtocolVersion;

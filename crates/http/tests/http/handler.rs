@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use protomcp_http::{Config, Listener, ListenerConfig, StreamableHttp};
 use protomcp_mcp::{Context, Handler, Router, Server, ServerInfo, Sessions};
 use protomcp_types::{
-    CallTool, CallToolResult, ErrorObject, Level, ListTools, ListToolsResult, Ping, Progress, RawJson,
+    CallTool, CallToolResult, ErrorObject, Level, ListRoots, ListTools, ListToolsResult, Ping, Progress, RawJson,
     ServerCapabilities, Tool, ToolName,
 };
 use tokio::net::TcpListener;
@@ -25,6 +25,18 @@ pub(crate) struct Tools {
     /// Calls that were dropped before their end.
     pub(crate) dropped: AtomicUsize,
     pub(crate) has_dropped: Notify,
+}
+
+impl Tools {
+    /// Says to everyone that the tools have changed.
+    pub(crate) fn announce(&self) {
+        self.sessions.tools_changed(protomcp_mcp::Audience::Everyone);
+    }
+
+    /// Ends everything politely.
+    pub(crate) fn shut_down(&self) {
+        self.sessions.shutdown();
+    }
 }
 
 struct OnDrop(Arc<Tools>);
@@ -56,6 +68,10 @@ impl Handler for Shared {
             "big" => return Ok(CallToolResult::text("x".repeat(argument.parse().unwrap()))),
             "count" => (1..=argument.parse().unwrap()).for_each(|step: i64| context.progress(&Progress::new(step))),
             "log" => context.log(Level::Error, None, &RawJson::text(argument)),
+            "roots" => {
+                let roots = context.ask::<ListRoots>(&ListRoots::default()).await?.roots;
+                return Ok(CallToolResult::text(format!("{} roots", roots.len())));
+            }
             "ping" => return Ok(CallToolResult::text(format!("{:?}", context.ask::<Ping>(&Ping {}).await.is_ok()))),
             // Reports, waits for the test, reports again.
             "wait" | "report" | "leave" => {

@@ -9,12 +9,13 @@ use std::future::Future;
 use std::time::Duration;
 
 use futures_util::future::{Either, join_all};
-use protomcp_types::{ErrorObject, HostMethod, Need, RawJson};
+use protomcp_types::{ErrorObject, HostMethod, Need, RawJson, TaskRequest};
 
 use crate::ask::{AskError, ask, ask_raw};
 use crate::context::Context;
 use crate::question::{Answers, Asked, InputRequired, Questions};
 use crate::rounds::{Rounds, Waiting};
+use crate::task_store::TaskTerms;
 
 impl Context {
     /// Asks the host something, within [`Limits::ask_timeout`](crate::Limits::ask_timeout): `sampling/createMessage`,
@@ -172,6 +173,27 @@ impl Context {
     #[must_use]
     pub fn answers(&self) -> Answers {
         self.0.rounds.as_deref().map(Rounds::given).unwrap_or_default()
+    }
+
+    /// Lets a stateless call of a tool go on as a task, if host and server know the extension for it
+    /// ([`ServerCapabilities::with_task_extension`](protomcp_types::ServerCapabilities::with_task_extension)): the
+    /// request is answered with the task at once, and what the handler returns later is the task's result. Questions are
+    /// asked and answered through the task; progress and log messages go nowhere.
+    ///
+    /// `false`: the host waits for the result, as ever. A tool that takes too long for that refuses with
+    /// [`Context::tasks_missing`].
+    pub fn go_on_as_task(&self, terms: TaskTerms) -> bool {
+        let Some(rounds) = self.0.rounds.as_ref().filter(|rounds| rounds.may_be_task()) else { return false };
+        if let Some(route) = rounds.want_task() {
+            route.outbox.detach(route.terms.ticket, terms);
+        }
+        true
+    }
+
+    /// The refusal of a tool that has to go on as a task.
+    #[must_use]
+    pub fn tasks_missing(&self) -> ErrorObject {
+        ErrorObject::missing_capability(&TaskRequest::required())
     }
 
     /// Whether the host declares what a question needs.

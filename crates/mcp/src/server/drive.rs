@@ -10,6 +10,7 @@ mod inbound;
 mod listening;
 mod outbound;
 mod parking;
+mod tasks;
 
 use std::pin::{Pin, pin};
 use std::sync::Arc;

@@ -17,6 +17,7 @@ use crate::outbox::Outbox;
 use crate::seal::StateKeys;
 use crate::session::announce::List;
 use crate::session::{SessionId, SessionView};
+use crate::task_store::TaskStore;
 
 /// The open sessions of a server, and what can be told to them. Cloning is cheap.
 ///
@@ -32,6 +33,7 @@ struct Hub {
     shutdown: CancellationToken,
     /// Stateless calls whose host has been asked something.
     lot: Lot,
+    tasks: TaskStore,
     keys: StateKeys,
 }
 
@@ -59,6 +61,7 @@ impl Sessions {
             info: Arc::new(info),
             limits,
             lot: Lot::new(limits.max_parked),
+            tasks: TaskStore::new(limits.max_tasks),
             keys,
             open: Mutex::default(),
             last: AtomicU64::new(0),
@@ -205,6 +208,10 @@ impl Sessions {
 
     pub(super) fn lot(&self) -> &Lot {
         &self.0.lot
+    }
+
+    pub(super) fn task_store(&self) -> &TaskStore {
+        &self.0.tasks
     }
 
     pub(super) fn keys(&self) -> &StateKeys {

@@ -3,14 +3,17 @@
 //! All stateful revisions share one shape: what a revision does not know, its hosts ignore. The stateless one adds what
 //! kind of result it is, who has answered, and how long the answer may be kept.
 
+use std::time::Duration;
+
 use protomcp_types::{
     Body, CacheHint, CallToolResult, CompleteResult, CreateTaskResult, ErrorObject, GetPromptResult, Members,
-    ObjectWriter, ProtocolVersion, RawJson, ReadResourceResult, ServerCapabilities, code, meta,
+    ObjectWriter, ProtocolVersion, RawJson, ReadResourceResult, ServerCapabilities, code, meta, timestamp,
 };
 
 use crate::info::{CacheHints, ServerInfo};
 use crate::question::InputRequired;
 use crate::request::ServerResult;
+use crate::rounds::{Detail, TaskView};
 
 /// In whose shape something is written.
 #[derive(Debug, Clone, Copy)]
@@ -146,6 +149,28 @@ impl Shape<'_> {
         let meta = meta::with_member(members.member("_meta"), meta::SERVER_INFO, server);
         members.with("_meta", meta).to_body()
     }
+}
+
+/// A task as the answer to the call that began it, or to a request for it.
+pub(super) fn task(task: TaskView, is_new: bool, shape: Shape<'_>) -> Body {
+    let TaskView { id, terms, created, updated, detail } = task;
+    let millis = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+    let object = Body::object()
+        .text("resultType", if is_new { "task" } else { "complete" })
+        .text("taskId", &id)
+        .value("status", &detail.status())
+        .text("createdAt", &timestamp(created))
+        .text("lastUpdatedAt", &timestamp(updated))
+        .value("ttlMs", &millis(terms.ttl))
+        .value("pollIntervalMs", &millis(terms.poll_interval));
+    let object = match detail {
+        _ if is_new => object,
+        Detail::Working | Detail::Cancelled => object,
+        Detail::Asking(questions) => object.body("inputRequests", &questions.to_body()),
+        Detail::Completed(completed) => object.body("result", &result(completed, shape)),
+        Detail::Failed(failed) => object.value("error", &error(failed, shape)),
+    };
+    shape.meta(object, None).finish()
 }
 
 fn cached(object: ObjectWriter, hint: Option<CacheHint>) -> ObjectWriter {

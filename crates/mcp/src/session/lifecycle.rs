@@ -88,6 +88,7 @@ impl Session {
         let version = ProtocolVersion::negotiate(&protocol_version);
         let client = Arc::new(Client { version, implementation: client_info, capabilities });
         self.lifecycle = Lifecycle::Introduced(Arc::clone(&client));
+        self.offered.extensions = None;
         if !version.has_tasks() {
             self.offered.tasks = None;
         }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use protomcp_types::{
     Body, CallTool, Complete, Discover, ErrorObject, GetPrompt, Implementation, Kind, Level, ListPrompts,
     ListResourceTemplates, ListResources, ListTools, Listen, Members, Message, Method, Params, RawJson, ReadResource,
-    Request, RequestMeta, Response, ServerCapabilities,
+    Request, RequestMeta, Response, ServerCapabilities, TASKS_EXTENSION, TaskRequest,
 };
 
 use crate::request::ServerRequest;
@@ -57,6 +57,12 @@ impl Session {
                 Ok((ticket, acknowledged)) => return Inbound::Listen(ticket, acknowledged),
                 Err((id, error)) => return Inbound::Reply(Message::error(Some(id), error)),
             },
+            Ok(Answer::Task(request)) => {
+                return match self.pending.open(id, OnSuccess::Nothing, Era::Stateless { is_retried: false }) {
+                    Ok(ticket) => Inbound::Task(ticket, request),
+                    Err(id) => Inbound::Reply(Message::error(Some(id), Self::overloaded())),
+                };
+            }
             Ok(Answer::Call(call)) => {
                 let (request, client, stateless) = *call;
                 let brings = |inputs: &Inputs| inputs.state.is_some() || !inputs.responses.is_empty();
@@ -91,6 +97,13 @@ impl Session {
         }
         if method == Listen::NAME {
             return Ok(Answer::Listen(params));
+        }
+        if TaskRequest::is_method(method) && self.info.capabilities.has_extension(TASKS_EXTENSION) {
+            let request = TaskRequest::read(method, &params)?;
+            if !capabilities.has_extension(TASKS_EXTENSION) {
+                return Err(ErrorObject::missing_capability(&TaskRequest::required()));
+            }
+            return Ok(Answer::Task(request));
         }
         if !is_offered(method, &self.info.capabilities) {
             return Err(ErrorObject::method_not_found(method));
@@ -135,6 +148,8 @@ enum Answer {
     Discovered(Body),
     /// It goes on until somebody ends it.
     Listen(Params),
+    /// It is about a task.
+    Task(TaskRequest),
     /// The service answers.
     Call(Box<(ServerRequest, Client, Stateless)>),
 }

@@ -2,7 +2,7 @@
 
 use super::transcript::check;
 
-const CAPABILITIES: &str = r#""capabilities":{"logging":{},"completions":{},"prompts":{"listChanged":true},"resources":{"listChanged":true,"subscribe":true},"tools":{"listChanged":true}}"#;
+const CAPABILITIES: &str = r#""capabilities":{"logging":{},"completions":{},"prompts":{"listChanged":true},"resources":{"listChanged":true,"subscribe":true},"tools":{"listChanged":true},"extensions":{"io.modelcontextprotocol/tasks":{}}}"#;
 
 #[test]
 fn a_server_says_what_it_is_without_a_handshake() {

@@ -6,6 +6,7 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use protomcp_mcp::{
     AskError, Audience, Context, Handler, InputRequired, Questions, ServerInfo, SessionId, SessionView, Sessions,
+    TaskTerms,
 };
 use protomcp_types::{
     CallTool, CallToolResult, CancelTask, Complete, CompleteResult, Completion, ContentBlock, CreateMessage,
@@ -153,6 +154,24 @@ impl Handler for Tools {
                 }
                 context.cancelled().await;
                 self.closed.fetch_add(100, Ordering::SeqCst);
+            }
+            // Goes on as a task if it can: works for so many milliseconds, asks so many names, fails.
+            "task" | "task-names" | "task-required" | "task-fails" | "task-error" => {
+                let is_task = context.go_on_as_task(TaskTerms::default());
+                context.progress(&Progress::new(1));
+                match tool {
+                    "task-required" if !is_task => return Err(context.tasks_missing()),
+                    "task-names" => {
+                        let ask = |key| context.ask_as::<Elicit>(key, &Elicit::form("who?", RawJson::EMPTY_OBJECT));
+                        let (one, two) = futures_util::future::join(ask("one"), ask("two")).await;
+                        let again = ask("one").await;
+                        let names = [one, two, again].map(|answer| answer.map(|answer| answer.action));
+                        return Ok(CallToolResult::text(format!("{names:?}")));
+                    }
+                    "task-fails" => return Ok(CallToolResult::error("it did not work")),
+                    "task-error" => return Err(ErrorObject::internal("broken")),
+                    _ => sleep(Duration::from_millis(number() as u64)).await,
+                }
             }
             // Keeps its own state with the host: three rounds.
             "own" => {

@@ -25,6 +25,7 @@ mod prompts;
 mod resources;
 mod routes;
 mod shapes;
+mod task_extension;
 mod tasks;
 mod tools;
 mod torture;

@@ -75,7 +75,8 @@ impl Stage {
             .with_resources(true, true)
             .with_prompts()
             .with_completions()
-            .with_tasks();
+            .with_tasks()
+            .with_task_extension();
         let info = ServerInfo::new("stage", "1").with_instructions("Be brief.").with_capabilities(capabilities);
         let sessions = Sessions::new(info, limits);
         let tools = Arc::new(Tools {

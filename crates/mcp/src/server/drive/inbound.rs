@@ -51,6 +51,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
                 }
             }
             Inbound::Listen(ticket, acknowledged) => return Ok((self.listen(&ticket, acknowledged)?, None)),
+            Inbound::Task(ticket, request) => return Ok((self.task(&ticket, request), None)),
             Inbound::Ready => {}
             Inbound::Answer { call, outcome } => self.host_answered(call, outcome),
             // Such as changed roots: who needs them asks for them.

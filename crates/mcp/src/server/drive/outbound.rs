@@ -45,6 +45,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
             }
             Event::Ask(question) => self.ask(*question),
             Event::Asked(ticket) => self.park(&ticket),
+            Event::Detach(ticket, terms) => self.detach(&ticket, terms),
             Event::Withdraw(number) => self.withdraw(number),
             Event::Updated(uri) => self.updated(uri),
         }
@@ -58,7 +59,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         self.done(context.ticket(), context.conclude(outcome))
     }
 
-    fn done(&mut self, ticket: &Ticket, outcome: Outcome) -> Result<(), TransportError> {
+    pub(super) fn done(&mut self, ticket: &Ticket, outcome: Outcome) -> Result<(), TransportError> {
         let call = self.running.remove(&ticket.number);
         self.withdraw_all_of(ticket.number)?;
         // A call that was dropped was cancelled: by the host, which wants no answer (the session knows), or by the end.

@@ -4,13 +4,13 @@
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use protomcp_types::{ErrorObject, Need};
+use protomcp_types::{CallTool, ErrorObject, Method, Need, TASKS_EXTENSION};
 
 use crate::context::{Context, Terms};
 use crate::question::{Asked, InputRequired};
 use crate::request::ServerResult;
 use crate::rounds::{Resumed, Rounds, Route};
-use crate::seal::{Bound, State};
+use crate::seal::{Binding, State};
 use crate::server::drive::{Driver, now};
 use crate::service::Service;
 use crate::session::{Inputs, Ticket};
@@ -28,12 +28,12 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
     /// Finds out what a request that may ask is. What is wrong with it leaves a waiting call waiting.
     pub(super) fn round(&self, method: &str, inputs: Inputs, terms: &Terms) -> Result<Round, ErrorObject> {
         let Inputs { responses, state, params } = inputs;
-        let bound = Bound::of(method, &params, self.principal.as_deref());
+        let binding = Binding::new(method, params, self.principal.clone());
         let route = Route { outbox: Arc::clone(&self.outbox), terms: terms.clone() };
         let invalid = |why| ErrorObject::invalid_params(format!("invalid params: requestState {why}"));
         let state = match state {
             None => None,
-            Some(token) => match self.sessions.keys().open(&token, &bound, SystemTime::now()) {
+            Some(token) => match self.sessions.keys().open(&token, binding.bound(), SystemTime::now()) {
                 None => return Err(invalid("is not valid for this request")),
                 Some(State::Own(state)) => Some(state),
                 Some(State::Parked(number)) => {
@@ -47,7 +47,11 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
                 }
             },
         };
-        let rounds = Rounds::new(bound, route, state, responses, self.sessions.limits().max_questions);
+        let is_known = self.sessions.info().capabilities.has_extension(TASKS_EXTENSION)
+            && terms.client.capabilities.has_extension(TASKS_EXTENSION);
+        let may_be_task = is_known && method == CallTool::NAME;
+        let max_questions = self.sessions.limits().max_questions;
+        let rounds = Rounds::new(binding, route, state, responses, max_questions, may_be_task);
         Ok(Round::First(Box::new(rounds)))
     }
 
@@ -77,7 +81,8 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         let parked = rounds.park(|until| self.sessions.lot().park(call.clone(), now, until));
         let Some((questions, until, number)) = parked else { return Ok(()) };
         let lifetime = until.saturating_duration_since(now);
-        let state = self.sessions.keys().seal(&State::Parked(number), &rounds.bound, SystemTime::now(), lifetime);
+        let state =
+            self.sessions.keys().seal(&State::Parked(number), rounds.binding.bound(), SystemTime::now(), lifetime);
         self.running.remove(&ticket.number);
         let required = InputRequired { questions, state: Some(state) };
         let reply = self.session.reply(ticket, Ok(ServerResult::InputRequired(required)));
@@ -103,7 +108,8 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
             return Err(ErrorObject::missing_capability(&missing));
         }
         let lifetime = self.sessions.limits().ask_timeout;
-        let seal = |state| self.sessions.keys().seal(&State::Own(state), &rounds.bound, SystemTime::now(), lifetime);
+        let seal =
+            |state| self.sessions.keys().seal(&State::Own(state), rounds.binding.bound(), SystemTime::now(), lifetime);
         required.state = required.state.map(seal);
         Ok(ServerResult::InputRequired(required))
     }

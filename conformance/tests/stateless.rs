@@ -1,0 +1,109 @@
+//! Hosts of MCP 2026-07-28, which shake no hands: every request says everything about itself.
+
+use protomcp_conformance::{Host, Sandbox, living};
+use serde_json::{Value, json};
+
+fn start(mode: &str, file: &str) -> Host {
+    let sandbox = Sandbox::new();
+    sandbox.copy(&format!("py/{file}"));
+    sandbox.pmcp(&[mode, file]).start()
+}
+
+/// The parameters of a request of a host that can do this.
+fn with(capabilities: &Value, mut params: Value) -> Value {
+    params["_meta"] = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": capabilities,
+        "io.modelcontextprotocol/clientInfo": {"name": "conformance", "version": "1"},
+    });
+    params
+}
+
+#[test]
+fn a_host_discovers_lists_and_calls_without_a_handshake() {
+    let host = start("run", "basics.py");
+    let plain = |params| with(&json!({}), params);
+    let found = host.ask("server/discover", &plain(json!({})));
+    assert_eq!(found["supportedVersions"][0], "2026-07-28");
+    assert_eq!(found["_meta"]["io.modelcontextprotocol/serverInfo"]["name"], "protomcp");
+    assert_eq!(found["capabilities"]["tools"]["listChanged"], true);
+    for result in [&found, &host.ask("tools/list", &plain(json!({})))] {
+        assert_eq!(result["resultType"], "complete");
+        assert!(result["ttlMs"].is_u64() && result["cacheScope"].is_string(), "{result}");
+    }
+    let result = host.ask("tools/call", &plain(json!({"name": "echo", "arguments": {"text": "hello"}})));
+    assert_eq!((&result["resultType"], &result["content"][0]["text"]), (&json!("complete"), &json!("hello")));
+
+    // What a call shows or hides, no other request sees.
+    let names = |host: &Host| host.ask("tools/list", &plain(json!({})))["tools"].clone();
+    let before = names(&host);
+    host.ask("tools/call", &plain(json!({"name": "reveal"})));
+    assert_eq!(names(&host), before);
+
+    for (method, params, code) in [
+        ("tools/list", json!({"_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}}), -32602),
+        ("ping", plain(json!({})), -32601),
+        ("tools/call", plain(json!({"name": "no_such_tool"})), -32602),
+    ] {
+        assert_eq!(host.refused(method, &params)["code"], code, "{method}");
+    }
+    // And a session is opened beside it.
+    host.initialize();
+    assert_eq!(host.text("echo", &json!({"text": "still here"})), "still here");
+}
+
+#[test]
+fn a_host_that_listens_is_told_of_a_reload() {
+    let sandbox = Sandbox::new();
+    let file = |name: &str| {
+        format!(
+            "from protomcp import tool\nfrom protomcp.runner import run\n\n@tool(\"Says its name.\")\ndef {name}() -> str:\n    return \"{name}\"\n\nif __name__ == \"__main__\":\n    run()\n"
+        )
+    };
+    sandbox.write("tools.py", file("original"));
+    let host = sandbox.pmcp(&["dev", "tools.py"]).start();
+    let names = || host.ask("tools/list", &with(&json!({}), json!({})))["tools"].clone();
+    assert_eq!(names()[0]["name"], "original");
+    let place = host.now();
+    let listen = host.request(
+        "subscriptions/listen",
+        &with(&json!({}), json!({"notifications": {"toolsListChanged": true, "promptsListChanged": false}})),
+    );
+    let acknowledged = host.notified("notifications/subscriptions/acknowledged", place);
+    assert_eq!(acknowledged.value["params"]["notifications"], json!({"toolsListChanged": true}));
+    let place = host.now();
+    sandbox.write("tools.py", file("renamed"));
+    let changed = host.list_changed(place);
+    assert_eq!(changed.value["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"], listen);
+    assert_eq!(names()[0]["name"], "renamed");
+
+    host.hang_up();
+    let ended = host.answer(listen).value;
+    assert_eq!(ended["result"]["resultType"], "complete");
+    assert_eq!(ended["result"]["_meta"]["io.modelcontextprotocol/subscriptionId"], listen);
+    assert!(host.exit().success());
+    assert!(living(sandbox.marker()).is_empty());
+}
+
+#[test]
+fn a_tool_asks_the_model_in_the_answer_to_its_call() {
+    let host = start("run", "asks.py");
+    let call = json!({"name": "ask", "arguments": {"text": "hi, é"}});
+    let able = json!({"sampling": {}});
+    let first = host.ask("tools/call", &with(&able, call.clone()));
+    assert_eq!(first["resultType"], "input_required", "{first}");
+    let question = &first["inputRequests"]["sampling-1"];
+    assert_eq!(question["method"], "sampling/createMessage");
+    assert_eq!(question["params"]["messages"], json!([{"role": "user", "content": {"type": "text", "text": "hi, é"}}]));
+    let mut again = call.clone();
+    again["requestState"] = first["requestState"].clone();
+    again["inputResponses"] = json!({
+        "sampling-1": {"role": "assistant", "content": {"type": "text", "text": "hello"}, "model": "m-1"}
+    });
+    let result = host.ask("tools/call", &with(&able, again.clone()));
+    assert_eq!(result["resultType"], "complete", "{result}");
+    let told: Value = serde_json::from_str(result["content"][0]["text"].as_str().expect("a text")).expect("JSON");
+    assert_eq!((&told["content"], &told["model"]), (&json!("hello"), &json!("m-1")));
+    // A state is good for one answer.
+    assert_eq!(host.refused("tools/call", &with(&able, again))["code"], -32602);
+}

@@ -1,0 +1,143 @@
+//! A call that goes on as a task: nobody waits for it, and whoever asks is told how far it is.
+
+use std::collections::{BTreeMap, HashSet};
+use std::time::{Instant, SystemTime};
+
+use protomcp_types::{ErrorObject, RawJson, TaskStatus};
+
+use crate::question::Questions;
+use crate::request::ServerResult;
+use crate::rounds::{Inner, Outcome, Rounds, Route};
+use crate::task_store::TaskTerms;
+
+/// What a call becomes.
+#[derive(Debug)]
+pub(super) struct Detached {
+    id: String,
+    terms: TaskTerms,
+    created: SystemTime,
+    pub(super) updated: SystemTime,
+    is_cancelled: bool,
+    /// Those of all its questions; none is used twice.
+    pub(super) keys: HashSet<String>,
+}
+
+/// A task at one moment.
+#[derive(Debug)]
+pub(crate) struct TaskView {
+    pub(crate) id: String,
+    pub(crate) terms: TaskTerms,
+    pub(crate) created: SystemTime,
+    pub(crate) updated: SystemTime,
+    pub(crate) detail: Detail,
+}
+
+/// How far a task is, with what belongs to it.
+#[derive(Debug)]
+pub(crate) enum Detail {
+    Working,
+    Asking(Questions),
+    Completed(ServerResult),
+    Failed(ErrorObject),
+    Cancelled,
+}
+
+impl Detail {
+    pub(crate) fn status(&self) -> TaskStatus {
+        match self {
+            Self::Working => TaskStatus::Working,
+            Self::Asking(_) => TaskStatus::InputRequired,
+            Self::Completed(_) => TaskStatus::Completed,
+            Self::Failed(_) => TaskStatus::Failed,
+            Self::Cancelled => TaskStatus::Cancelled,
+        }
+    }
+}
+
+impl Rounds {
+    /// Whether the call may go on as a task.
+    pub(crate) fn may_be_task(&self) -> bool {
+        self.may_be_task
+    }
+
+    /// The call wants to go on as a task. Returns the request that is to be answered with it; `None`: it wants that
+    /// already, or nobody is there.
+    pub(crate) fn want_task(&self) -> Option<Route> {
+        let mut inner = self.inner();
+        if inner.has_ended || inner.is_parked || inner.task.is_some() || inner.wants_task {
+            return None;
+        }
+        inner.wants_task = true;
+        Some(inner.route.clone())
+    }
+
+    /// The call cannot go on as a task. Returns its outcome, when it has ended meanwhile.
+    pub(crate) fn stay(&self) -> Option<Outcome> {
+        let mut inner = self.inner();
+        inner.wants_task = false;
+        inner.outcome.take()
+    }
+
+    /// The call goes on as a task, or has ended as one. `None`: it does not want to.
+    pub(crate) fn detach(&self, id: String, terms: TaskTerms, now: SystemTime, until: Instant) -> Option<TaskView> {
+        let mut inner = self.inner();
+        if !std::mem::take(&mut inner.wants_task) {
+            return None;
+        }
+        let keys = inner.open.iter().map(|open| open.asked.key.clone()).collect();
+        inner.task = Some(Detached { id, terms, created: now, updated: now, is_cancelled: false, keys });
+        self.parked.send_replace(Some(until));
+        inner.view()
+    }
+
+    /// How far the task is; `None`: it is none.
+    pub(crate) fn view(&self) -> Option<TaskView> {
+        self.inner().view()
+    }
+
+    /// Answers to what the task has asked. The others stay open; what was not asked means nothing.
+    pub(crate) fn answer(&self, mut answers: BTreeMap<String, RawJson>) {
+        let mut inner = self.inner();
+        for open in std::mem::take(&mut inner.open) {
+            match answers.remove(&open.asked.key) {
+                Some(answer) => drop(open.answer.send(Ok(answer))),
+                None => inner.open.push(open),
+            }
+        }
+        if let Some(task) = &mut inner.task {
+            task.updated = SystemTime::now();
+        }
+    }
+
+    /// Ends the task unless it has ended. Whether the call is to be told.
+    pub(crate) fn cancel(&self) -> bool {
+        let mut inner = self.inner();
+        let is_running = !inner.has_ended;
+        if let Some(task) = inner.task.as_mut().filter(|task| is_running && !task.is_cancelled) {
+            task.is_cancelled = true;
+            task.updated = SystemTime::now();
+            return true;
+        }
+        false
+    }
+}
+
+impl Inner {
+    fn view(&self) -> Option<TaskView> {
+        let task = self.task.as_ref()?;
+        let asked = || self.open.iter().map(|open| open.asked.clone()).collect();
+        let detail = match &self.outcome {
+            _ if task.is_cancelled => Detail::Cancelled,
+            Some(None) => Detail::Cancelled,
+            Some(Some(Ok(ServerResult::InputRequired(_)))) => {
+                Detail::Failed(ErrorObject::internal("a task cannot be answered with questions"))
+            }
+            Some(Some(Ok(result))) => Detail::Completed(result.clone()),
+            Some(Some(Err(error))) => Detail::Failed(error.clone()),
+            None if self.open.is_empty() => Detail::Working,
+            None => Detail::Asking(Questions::of(asked())),
+        };
+        let Detached { id, terms, created, updated, .. } = task;
+        Some(TaskView { id: id.clone(), terms: *terms, created: *created, updated: *updated, detail })
+    }
+}
