@@ -226,7 +226,7 @@ impl Connection {
             return;
         }
         if let Some(outcome) = self.handshake.elapsed(now) {
-            self.settle(now, outcome);
+            self.settle(outcome);
         }
         while let Some((call, pending)) = self.pending.pop_expired(now) {
             self.assembler.abandon(call);

@@ -90,7 +90,7 @@ impl Connection {
             Msg::ReloadResponse(_) if !self.handshake.is_open() => self.late(id, "reload_response"),
             Msg::ReloadResponse(response) => {
                 if let Some(outcome) = self.handshake.reload_response(now, response) {
-                    self.settle(now, outcome);
+                    self.settle(outcome);
                 }
             }
             other => self.notice(Notice::Unexpected { kind: message_name(&other) }),
@@ -176,8 +176,8 @@ impl Connection {
         }
     }
 
-    /// A handshake has ended. What waited for that is written, or fails if the process is of no use.
-    pub(super) fn settle(&mut self, now: Instant, outcome: Outcome) {
+    /// A handshake has ended. What waited for that is released when this turn ends.
+    pub(super) fn settle(&mut self, outcome: Outcome) {
         let event = match outcome {
             Outcome::Ready(handshake) => Event::Ready(handshake),
             Outcome::Failed(error) => {
@@ -187,12 +187,9 @@ impl Connection {
             Outcome::ReloadFailed(error) => Event::ReloadFailed(error),
         };
         self.events.push_back(event);
-        if self.unfit.is_some() || !self.is_holding() {
-            self.release(now);
-        }
     }
 
-    /// Writes what had to wait.
+    /// Writes what had to wait, or fails it if the process is of no use.
     pub(super) fn release(&mut self, now: Instant) {
         self.outbox.release_deferred();
         while let Some(held) = self.held.pop() {
