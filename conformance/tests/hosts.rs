@@ -16,6 +16,19 @@ fn the_official_python_client_is_content() {
     }
 }
 
+#[test]
+fn the_official_python_client_is_asked_and_told_without_a_session() {
+    let sandbox = Sandbox::new();
+    sandbox.copy("py/asks.py");
+    let mut command = in_place_of(sandbox.pmcp(&[]), &[&path("mcp/bin/python"), &host("stateless.py"), "asks.py"]);
+    let seen = outcome(&sandbox, command.arg(pmcp()).args(["dev", "asks.py"]));
+    assert_eq!(seen["protocol"], "2026-07-28");
+    assert_eq!(seen["asked"], json!([["hi, é", 7]]));
+    assert_eq!((&seen["told"]["content"], &seen["told"]["model"]), (&json!("hello"), &json!("m-1")));
+    assert_eq!(seen["event"], "ToolsListChanged");
+    assert_eq!(seen["tools"], json!(["ask"]));
+}
+
 /// Items 28, 36, 43, 59.
 #[test]
 fn the_official_typescript_client_is_content() {
@@ -125,12 +138,17 @@ fn check(seen: &Value, who: &str) {
 fn visit(sandbox: &Sandbox, words: &[&str]) -> Value {
     sandbox.copy("py/basics.py");
     let mut command = in_place_of(sandbox.pmcp(&[]), words);
-    let output = command.arg(pmcp()).args(["run", "basics.py"]).output().expect("the host starts");
+    outcome(sandbox, command.arg(pmcp()).args(["run", "basics.py"]))
+}
+
+/// What a host prints that must succeed and leave nothing behind.
+fn outcome(sandbox: &Sandbox, command: &mut Command) -> Value {
+    let output = command.output().expect("the host starts");
     let (stdout, stderr) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    assert!(output.status.success(), "{words:?} failed\n{stdout}\n{stderr}");
+    assert!(output.status.success(), "{command:?} failed\n{stdout}\n{stderr}");
     protomcp_conformance::eventually("everything to be gone", || living(sandbox.marker()).is_empty().then_some(()));
     serde_json::from_str(&stdout)
-        .unwrap_or_else(|error| panic!("{words:?} printed no JSON ({error}): {stdout}\n{stderr}"))
+        .unwrap_or_else(|error| panic!("{command:?} printed no JSON ({error}): {stdout}\n{stderr}"))
 }
 
 /// Runs a host beside `pmcp run basics.py`, and returns what it prints.
