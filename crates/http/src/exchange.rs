@@ -366,6 +366,10 @@ impl Sink for ExchangeSink {
         waker.into_iter().for_each(Waker::wake);
     }
 
+    fn is_shared(&self) -> bool {
+        self.0.kind != Kind::Single
+    }
+
     /// Each stream has a bound of its own, so that one that is not read does not hold up the others.
     async fn flush(&mut self) -> Result<(), TransportError> {
         Ok(())

@@ -3,7 +3,10 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use super::client::{Host, PATIENCE, call, full, initialize};
+use protomcp_mcp::Audience;
+use protomcp_types::RawJson;
+
+use super::client::{Answer, Host, PATIENCE, call, full, initialize};
 use super::handler::Stage;
 
 /// A host of the stateless revision that says the same in headers and body.
@@ -209,4 +212,74 @@ async fn ids_of_different_requests_have_nothing_to_do_with_each_other() {
     assert_eq!(waiting.await.unwrap().0, 200);
     let session = stage.host.hello("2025-11-25").await;
     assert_eq!(session.say(&call(1, "echo x")).await.0, 200);
+}
+
+const LISTEN: &str = r#""notifications":{"toolsListChanged":true}"#;
+
+async fn listen(stage: &Stage, id: &str) -> Answer {
+    let body = request("subscriptions/listen", LISTEN).replace("\"id\":1", &format!("\"id\":{id}"));
+    let mut answer = modern(stage, "subscriptions/listen", None).post(&body).await;
+    assert_eq!((answer.status, answer.kind()), (200, "text/event-stream"));
+    let first = answer.event().await.unwrap().data;
+    assert!(first.contains("notifications/subscriptions/acknowledged"), "{first}");
+    assert!(first.contains(&format!("\"io.modelcontextprotocol/subscriptionId\":{id}")), "{first}");
+    answer
+}
+
+#[tokio::test]
+async fn who_listens_is_told_of_changes_until_the_end() {
+    let stage = Stage::local().await;
+    let (mut one, mut other) = (listen(&stage, "7").await, listen(&stage, "\"x\"").await);
+    stage.sessions.tools_changed(Audience::Everyone);
+    for (answer, id) in [(&mut one, "7"), (&mut other, "\"x\"")] {
+        let changed = answer.event().await.unwrap().data;
+        assert!(changed.contains("notifications/tools/list_changed") && changed.contains(id), "{changed}");
+    }
+    // Who does not listen any more is forgotten.
+    assert_eq!(stage.sessions.count(), 2);
+    drop(one);
+    while stage.sessions.count() > 1 {
+        tokio::task::yield_now().await;
+    }
+    stage.sessions.shutdown();
+    let rest = other.events().await;
+    assert_eq!(rest.len(), 1, "{rest:?}");
+    assert!(rest[0].data.contains("\"resultType\":\"complete\"") && rest[0].data.contains("\"id\":\"x\""));
+}
+
+const ANNOTATED: &str = r#"{"name":"echo hi","inputSchema":{"type":"object","properties":{
+    "region":{"type":"string","x-mcp-header":"Region"},
+    "deep":{"type":"object","properties":{"level":{"type":"integer","x-mcp-header":"Level"}}},
+    "plain":{"type":"string"}}}}"#;
+
+#[tokio::test]
+async fn annotated_arguments_are_repeated_in_headers() {
+    let define = |name: &str| (name == "echo hi").then(|| RawJson::parse(ANNOTATED).unwrap());
+    let stage = Stage::with_tools(define).await;
+    for (arguments, headers, expected) in [
+        (r#"{"region":"eu"}"#, &[("mcp-param-region", "eu")][..], 200),
+        (r#"{"region":"eu"}"#, &[("MCP-PARAM-REGION", " eu ")], 200),
+        (r#"{"region":"Z\u00fcrich"}"#, &[("mcp-param-region", "=?base64?WsO8cmljaA==?=")], 200),
+        (r#"{"region":"=?base64?x"}"#, &[("mcp-param-region", "=?base64?x")], 200),
+        (r#"{"region":"SGVsbG8"}"#, &[("mcp-param-region", "=?base64?U0dWc2JHOA?=")], 400),
+        (r#"{"region":"eu"}"#, &[("mcp-param-region", "=?base64?ZX!=?=")], 400),
+        (r#"{"region":"eu"}"#, &[("mcp-param-region", "us")], 400),
+        (r#"{"region":"eu"}"#, &[("mcp-param-region", "EU")], 400),
+        (r#"{"region":"eu"}"#, &[], 400),
+        (r#"{"region":""}"#, &[("mcp-param-region", " ")], 200),
+        (r#"{"deep":{"level":7}}"#, &[("mcp-param-level", "7")], 200),
+        (r#"{"deep":{"level":7}}"#, &[("mcp-param-level", "07")], 200),
+        (r#"{"deep":{"level":7}}"#, &[("mcp-param-level", "8")], 400),
+        (r#"{"deep":{"level":7}}"#, &[], 400),
+        (r#"{"region":null,"plain":"x"}"#, &[], 200),
+        (r#"{"plain":"x"}"#, &[("mcp-param-region", "eu")], 400),
+        ("{}", &[], 200),
+    ] {
+        let host = modern(&stage, "tools/call", Some("echo hi"));
+        let host = headers.iter().fold(host, |host, (name, value)| host.with(name, value));
+        let body = tool("echo hi", "").replace("\"name\"", &format!("\"arguments\":{arguments},\"name\""));
+        let said = host.say(&body).await;
+        assert_eq!(said.0, expected, "{arguments} {headers:?}: {}", said.1);
+        assert_eq!(verdict(said).1, if expected == 200 { 0 } else { -32020 });
+    }
 }

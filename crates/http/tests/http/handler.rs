@@ -111,7 +111,20 @@ impl Stage {
         Self::with(config, ListenerConfig::default()).await
     }
 
+    /// A server whose tools are defined elsewhere.
+    pub(crate) async fn with_tools(tools: impl Fn(&str) -> Option<RawJson> + Send + Sync + 'static) -> Self {
+        Self::build(Config::default(), ListenerConfig::default(), tools).await
+    }
+
     pub(crate) async fn with(config: Config, listener: ListenerConfig) -> Self {
+        Self::build(config, listener, |_| None).await
+    }
+
+    async fn build(
+        config: Config,
+        listener: ListenerConfig,
+        define: impl Fn(&str) -> Option<RawJson> + Send + Sync + 'static,
+    ) -> Self {
         let capabilities = ServerCapabilities::default().with_tools().with_logging();
         let info = ServerInfo::new("stage", "1").with_capabilities(capabilities);
         let sessions = Sessions::new(info, protomcp_mcp::Limits::default());
@@ -123,7 +136,7 @@ impl Stage {
             has_dropped: Notify::new(),
         });
         let server = Server::over(sessions.clone(), Router::new(Shared(Arc::clone(&tools))));
-        let service = StreamableHttp::new(server, config);
+        let service = StreamableHttp::with_tools(server, config, define);
         let listener = Listener::new(service.clone(), listener);
         let socket = TcpListener::bind(SocketAddr::from(([127, 0, 0, 1], 0))).await.unwrap();
         let host = Host::new(socket.local_addr().unwrap());
