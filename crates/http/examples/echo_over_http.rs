@@ -1,0 +1,47 @@
+//! An MCP server on `http://localhost:8080/mcp`, with a tool that repeats what it is told.
+//!
+//! `cargo run -p protomcp-http --example echo_over_http -- 8080`
+
+use protomcp_http::{Config, Listener, ListenerConfig, StreamableHttp};
+use protomcp_mcp::{Context, Handler, Server, ServerInfo};
+use protomcp_types::{CallTool, CallToolResult, ErrorObject, ListTools, ListToolsResult, Tool, ToolName};
+use tokio::net::TcpListener;
+
+struct Echo;
+
+impl Handler for Echo {
+    fn info(&self) -> ServerInfo {
+        ServerInfo::new("echo", "1.0")
+    }
+
+    async fn list_tools(&self, _: ListTools, _: Context) -> Result<ListToolsResult, ErrorObject> {
+        let name = ToolName::new("echo").map_err(|error| ErrorObject::internal(error.to_string()))?;
+        Ok(ListToolsResult::of(&[Tool::new(name)]))
+    }
+
+    async fn call_tool(&self, call: CallTool, _: Context) -> Result<CallToolResult, ErrorObject> {
+        match call.name.as_str() {
+            "echo" => Ok(CallToolResult::text(call.arguments_or_empty().as_str())),
+            name => Err(ErrorObject::unknown_tool(name)),
+        }
+    }
+}
+
+#[tokio::main]
+async fn main() -> std::io::Result<()> {
+    let port = std::env::args().nth(1).and_then(|port| port.parse().ok()).unwrap_or(8080);
+    let socket = TcpListener::bind(("127.0.0.1", port)).await?;
+    let server = Server::of(Echo).in_place();
+    let sessions = server.sessions().clone();
+    let listener = Listener::new(StreamableHttp::new(server, Config::default()), ListenerConfig::default());
+    tokio::spawn({
+        let listener = listener.clone();
+        async move {
+            if tokio::signal::ctrl_c().await.is_ok() {
+                sessions.shutdown();
+                listener.stop();
+            }
+        }
+    });
+    listener.serve(socket).await
+}
