@@ -247,7 +247,9 @@ impl Exchange {
     }
 
     fn route(&self, message: Message, during: Option<&RequestId>) {
+        // Only the first answers of a session are looked into, until one is that of the handshake.
         if let (Message::Response(response), None) = (&message, self.version.get())
+            && self.kind != Kind::Single
             && let Some(version) = negotiated(response)
         {
             self.version.get_or_init(|| version);

@@ -88,7 +88,7 @@ async fn single(inner: &Arc<Inner>, parts: &Parts, meta: &RequestMeta, request: 
     }
     let principal = parts.extensions.get::<Principal>().cloned();
     let exchange = Exchange::new(Kind::Single, Box::default(), principal, Duration::ZERO, None, 1);
-    inner.spawn(&exchange, |_| ());
+    inner.spawn(&exchange);
     ask(inner, exchange, request, Some(inner.config.keep_alive)).await
 }
 

@@ -11,7 +11,7 @@ use bytes::{Buf, Bytes, BytesMut};
 use http::header::{ALLOW, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::request::Parts;
 use http::{HeaderValue, Method, Request, Response, StatusCode};
-use protomcp_mcp::{ServeError, Server, Service, Sessions};
+use protomcp_mcp::{Server, Service, Sessions};
 use protomcp_types::RawJson;
 use tower_service::Service as TowerService;
 
@@ -43,13 +43,31 @@ pub(crate) struct Inner {
 
 /// A server of whatever service.
 trait Serve: Send + Sync {
-    fn serve(&self, transport: Served) -> Pin<Box<dyn Future<Output = Result<(), ServeError>> + Send>>;
+    /// Starts the task of an exchange.
+    fn spawn(&self, exchange: Arc<Exchange>, place: Option<TablePlace>);
 }
 
 impl<S: Service> Serve for Server<S> {
-    fn serve(&self, transport: Served) -> Pin<Box<dyn Future<Output = Result<(), ServeError>> + Send>> {
-        let server = self.clone();
-        Box::pin(async move { Self::serve(&server, transport).await })
+    fn spawn(&self, exchange: Arc<Exchange>, place: Option<TablePlace>) {
+        let serving = self.serve_here(Served(exchange));
+        tokio::spawn(async move {
+            if let Err(error) = serving.await {
+                tracing::debug!("a session ended early: {error}");
+            }
+            drop(place);
+        });
+    }
+}
+
+/// A session's place in the table, which it loses when its task ends, however that is.
+struct TablePlace {
+    inner: Arc<Inner>,
+    exchange: Arc<Exchange>,
+}
+
+impl Drop for TablePlace {
+    fn drop(&mut self) {
+        self.inner.table.remove(self.exchange.key());
     }
 }
 
@@ -179,21 +197,14 @@ impl Inner {
             tracing::warn!("a session was refused: there are {} already", self.table.len());
             return Err(Box::new(unavailable("there are too many sessions")));
         }
-        let inner = Arc::clone(self);
-        self.spawn(&exchange, move |exchange| drop(inner.table.remove(exchange.key())));
+        let place = TablePlace { inner: Arc::clone(self), exchange: Arc::clone(&exchange) };
+        self.server.spawn(Arc::clone(&exchange), Some(place));
         Ok(exchange)
     }
 
-    /// Serves an exchange.
-    pub(crate) fn spawn(&self, exchange: &Arc<Exchange>, end: impl FnOnce(&Exchange) + Send + 'static) {
-        let serving = self.server.serve(Served(Arc::clone(exchange)));
-        let exchange = Arc::clone(exchange);
-        tokio::spawn(async move {
-            if let Err(error) = serving.await {
-                tracing::debug!("a session ended early: {error}");
-            }
-            end(&exchange);
-        });
+    /// Serves an exchange that is in no table.
+    pub(crate) fn spawn(&self, exchange: &Arc<Exchange>) {
+        self.server.spawn(Arc::clone(exchange), None);
     }
 }
 

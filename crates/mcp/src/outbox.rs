@@ -4,7 +4,8 @@
 //! front of its answer. The channel itself has no bound; what goes into it has: answers by the number of pending
 //! requests, notices by a count that only goes down when the host has read them, change notices by a flag for each list,
 //! updates of resources by the number of subscriptions, and questions by a count that goes down when they are answered or
-//! their end is written.
+//! their end is written. Events are boxed, since a channel keeps room for dozens of them even when it is empty, which is
+//! most of what a session that does nothing weighs.
 
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -53,7 +54,7 @@ pub(crate) enum Event {
 
 #[derive(Debug)]
 pub(crate) struct Outbox {
-    events: mpsc::UnboundedSender<Event>,
+    events: mpsc::UnboundedSender<Box<Event>>,
     /// The least serious level that the host wants.
     level: AtomicU8,
     /// Notices that are queued or not written yet.
@@ -79,7 +80,7 @@ impl Outbox {
         logging: bool,
         level: Level,
         subscriptions: Arc<Subscriptions>,
-    ) -> (Arc<Self>, mpsc::UnboundedReceiver<Event>) {
+    ) -> (Arc<Self>, mpsc::UnboundedReceiver<Box<Event>>) {
         let (events, receiver) = mpsc::unbounded_channel();
         let outbox = Self {
             events,
@@ -223,7 +224,7 @@ impl Outbox {
 
     fn send(&self, event: Event) {
         // The session is over when nobody listens, and with it everything that could be told.
-        drop(self.events.send(event));
+        drop(self.events.send(Box::new(event)));
     }
 }
 

@@ -81,16 +81,30 @@ impl<S: Service> Server<S> {
     /// # Errors
     /// When the connection breaks, or the host does not read the last answers.
     pub async fn serve(&self, transport: impl Transport) -> Result<(), ServeError> {
-        let principal = transport.principal();
-        let (source, sink) = transport.split();
         // The work happens in a task of its own: in the future of `block_on`, I/O is twice as slow.
-        let mut task = AbortOnDrop(tokio::spawn(Driver::new(self, principal, source, sink).run()));
+        let mut task = AbortOnDrop(tokio::spawn(self.serve_here(transport)));
         match (&mut task.0).await {
             Ok(outcome) => outcome,
             Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
             // The runtime is shutting down.
             Err(_) => Err(ServeError::Transport(TransportError::Closed)),
         }
+    }
+}
+
+impl<S: Service> Server<S> {
+    /// As [`Server::serve`], but in the task of the caller, which is then as big as the session; for callers that start
+    /// a task for each session anyway.
+    ///
+    /// # Errors
+    /// As [`Server::serve`].
+    pub fn serve_here<T: Transport>(
+        &self,
+        transport: T,
+    ) -> impl Future<Output = Result<(), ServeError>> + Send + use<S, T> {
+        let principal = transport.principal();
+        let (source, sink) = transport.split();
+        Driver::new(self, principal, source, sink).run()
     }
 }
 

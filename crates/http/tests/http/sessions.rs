@@ -136,3 +136,20 @@ async fn a_session_that_is_not_used_is_closed() {
     assert_eq!(idle.post(r#"{"id":1,"method":"ping"}"#).await.status, 404);
     assert_eq!(listening.post(r#"{"id":1,"method":"ping"}"#).await.status, 200);
 }
+
+#[tokio::test]
+async fn it_can_be_mounted_in_an_application_that_has_other_pages() {
+    let stage = Stage::local().await;
+    let app = axum::Router::new()
+        .route("/", axum::routing::get(|| async { "front page" }))
+        .nest_service("/api/tools", stage.service.clone());
+    let socket = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let host = super::client::Host::new(socket.local_addr().unwrap());
+    let serving = tokio::spawn(async move { axum::serve(socket, app).await });
+    assert_eq!(host.at("/").send("GET", "").await.text().await, "front page");
+    let session = host.at("/api/tools").hello("2025-11-25").await;
+    assert_eq!(session.say(&call(1, "echo mounted")).await, (200, done(1, "mounted")));
+    let events = session.post(&call(2, "log x")).await.events().await;
+    assert_eq!(events.last().unwrap().data, done(2, "done"));
+    serving.abort();
+}

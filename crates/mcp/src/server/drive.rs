@@ -46,7 +46,7 @@ pub(super) struct Driver<S: Service, Q, K> {
     source: Q,
     sink: K,
     outbox: Arc<Outbox>,
-    events: mpsc::UnboundedReceiver<Event>,
+    events: mpsc::UnboundedReceiver<Box<Event>>,
     /// Calls that have not ended, by ticket number; cancelled ones included.
     running: ByNumber<Context>,
     /// Those that run in this task; `None` when each has a task of its own.
@@ -72,7 +72,7 @@ type Calls = FuturesUnordered<Pin<Box<dyn Future<Output = (Context, Outcome)> + 
 
 /// What happened.
 enum Step {
-    Event(Option<Event>),
+    Event(Option<Box<Event>>),
     /// A call of this task has ended.
     Ended(Context, Outcome),
     Received(Result<Option<Received>, TransportError>),
@@ -169,7 +169,7 @@ impl<S: Service, Q: Source, K: Sink> Driver<S, Q, K> {
 
     fn take(&mut self, step: Step) -> Result<(), ServeError> {
         let done = match step {
-            Step::Event(Some(event)) => self.event(event).map_err(ServeError::from),
+            Step::Event(Some(event)) => self.event(*event).map_err(ServeError::from),
             Step::Event(None) => unreachable!("the driver holds a sender itself"),
             Step::Ended(context, outcome) => self.ended(&context, outcome).map_err(ServeError::from),
             Step::Received(Ok(Some(received))) => self.received(received).map_err(ServeError::from),

@@ -54,7 +54,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
     /// A call of this task has ended. What it reported goes first.
     pub(super) fn ended(&mut self, context: &Context, outcome: Outcome) -> Result<(), TransportError> {
         while let Ok(event) = self.events.try_recv() {
-            self.event(event)?;
+            self.event(*event)?;
         }
         self.done(context.ticket(), context.conclude(outcome))
     }
