@@ -171,6 +171,8 @@ impl Exchange {
                 state.writers.push(waker.clone());
                 return Poll::Pending;
             }
+            // Hosts hardly ever say two things at once, and a session that does nothing keeps this room.
+            state.inbox.reserve_exact(1);
             state.inbox.extend(received.take());
             state.reader.take()
         };

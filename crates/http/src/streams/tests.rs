@@ -2,6 +2,7 @@
 
 use std::task::Waker;
 
+use proptest::prelude::*;
 use protomcp_types::{Body, Params, RequestId};
 
 use super::*;
@@ -224,4 +225,91 @@ fn everything_leaves_by_one_way_where_there_is_only_one() {
     legacy.say(notice("a"), Some(1));
     legacy.say(answer(1), Some(1));
     assert_eq!(legacy.rest(place), "1:a 2:=1 …");
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Step {
+    /// The call reports something.
+    Say,
+    /// The connection takes an event out.
+    Take,
+    /// What was taken arrives.
+    Arrive,
+    /// The connection breaks, what was taken is lost, and the host comes back.
+    Cut,
+}
+
+/// A host that comes back however often, and the store that helps it.
+struct Traveller {
+    game: Game,
+    place: Option<Place>,
+    stream: StreamId,
+    store: Vec<(u64, Message)>,
+    wire: Vec<(u64, Message)>,
+    read: Vec<Message>,
+    last: u64,
+}
+
+impl Traveller {
+    fn take(&mut self) -> bool {
+        let next = self.place.map(|place| self.game.0.next(place, Waker::noop()));
+        let Some(Next::Event(number, message)) = next else { return false };
+        self.store.push((number, message.clone()));
+        self.wire.push((number, message));
+        true
+    }
+
+    fn arrive(&mut self) {
+        for (number, message) in self.wire.drain(..) {
+            assert_eq!(number, self.last + 1);
+            self.last = number;
+            self.read.push(message);
+        }
+    }
+
+    fn cut(&mut self) {
+        self.wire.clear();
+        if let Some(place) = self.place {
+            self.game.0.detach(place, true);
+        }
+        self.place = self.game.0.attach(self.stream);
+        let end = self.place.map_or(u64::MAX, |_| self.game.0.next_number(self.stream).unwrap());
+        let missed = self.store.iter().filter(|(number, _)| *number > self.last && *number < end);
+        self.wire.extend(missed.cloned());
+    }
+}
+
+proptest! {
+    /// Whenever the connection breaks, the host reads everything once and in order.
+    #[test]
+    fn nothing_is_lost_and_nothing_comes_twice(
+        steps in prop::collection::vec(prop::sample::select(vec![Step::Say, Step::Take, Step::Arrive, Step::Cut]), 0..100),
+    ) {
+        let mut game = Game::new();
+        let place = game.open(&[1]).unwrap();
+        game.0.stream(place);
+        let (store, wire, read) = (Vec::new(), Vec::new(), Vec::new());
+        let mut host = Traveller { game, place: Some(place), stream: place.stream, store, wire, read, last: 0 };
+        let mut said = Vec::new();
+        for step in steps {
+            match step {
+                Step::Say => {
+                    let text = format!("n{}", said.len());
+                    let message = Message::notification(text, Params::Absent);
+                    said.push(message.clone());
+                    host.game.say(message, Some(1));
+                }
+                Step::Take => drop(host.take()),
+                Step::Arrive => host.arrive(),
+                Step::Cut => host.cut(),
+            }
+        }
+        said.push(answer(1));
+        host.game.say(answer(1), Some(1));
+        while host.take() {}
+        host.cut();
+        while host.take() {}
+        host.arrive();
+        prop_assert_eq!(host.read, said);
+    }
 }
