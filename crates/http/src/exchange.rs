@@ -389,3 +389,16 @@ impl Drop for ExchangeSink {
         self.0.close();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn the_server_knows_who_asks() {
+        let of = |principal| Exchange::new(Kind::Single, "".into(), principal, Duration::ZERO, None, 1);
+        let ann: Arc<str> = "ann".into();
+        assert_eq!(Served(of(Some(Principal(Arc::clone(&ann))))).principal(), Some(ann));
+        assert_eq!(Served(of(None)).principal(), None);
+    }
+}
