@@ -168,7 +168,9 @@ impl Exchange {
                 return Poll::Ready(false);
             }
             if state.inbox.len() >= MAX_INBOX {
-                state.writers.push(waker.clone());
+                if !state.writers.iter().any(|writer| writer.will_wake(waker)) {
+                    state.writers.push(waker.clone());
+                }
                 return Poll::Pending;
             }
             // Hosts hardly ever say two things at once, and a session that does nothing keeps this room.
@@ -368,10 +370,6 @@ impl Sink for ExchangeSink {
     fn pause(&mut self, request: &RequestId) {
         let waker = self.0.state().streams.pause(request);
         waker.into_iter().for_each(Waker::wake);
-    }
-
-    fn is_shared(&self) -> bool {
-        self.0.kind != Kind::Single
     }
 
     /// Each stream has a bound of its own, so that one that is not read does not hold up the others.

@@ -28,7 +28,7 @@ fn request(method: &str, params: &str) -> String {
     format!(r#"{{"id":1,"method":"{method}","params":{{{params}}}}}"#)
 }
 
-fn tool(name: &str, more: &str) -> String {
+pub(crate) fn tool(name: &str, more: &str) -> String {
     let meta = meta("2026-07-28", more);
     format!(r#"{{"id":1,"method":"tools/call","params":{{"name":"{name}",{meta}}}}}"#)
 }

@@ -7,6 +7,7 @@ mod batch;
 mod client;
 mod eras;
 mod handler;
+mod http2;
 mod legacy;
 mod limits;
 mod listening;

@@ -1,0 +1,67 @@
+//! HTTP/2: many requests on one connection.
+
+use axum::body::{Body, to_bytes};
+use http::Request;
+use hyper::client::conn::http2::{SendRequest, handshake};
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use tokio::net::TcpStream;
+
+use super::client::{PATIENCE, call, done, full};
+use super::eras::tool;
+use super::handler::Stage;
+
+async fn connect(stage: &Stage) -> SendRequest<Body> {
+    let stream = TcpStream::connect(stage.host.address).await.unwrap();
+    let (sender, connection) = handshake(TokioExecutor::new(), TokioIo::new(stream)).await.unwrap();
+    tokio::spawn(connection);
+    sender
+}
+
+fn post(stage: &Stage, headers: &[(&str, &str)], body: &str) -> Request<Body> {
+    let request = Request::post(format!("http://{}/mcp", stage.host.address))
+        .header("content-type", "application/json")
+        .header("accept", "application/json, text/event-stream");
+    let request = headers.iter().fold(request, |request, (name, value)| request.header(*name, *value));
+    request.body(Body::from(full(body))).unwrap()
+}
+
+#[tokio::test]
+async fn requests_at_once_on_one_connection_are_answered_independently() {
+    let stage = Stage::local().await;
+    let session = stage.host.hello("2025-11-25").await.headers[0].1.clone();
+    let headers = [("mcp-session-id", session.as_str())];
+    let mut sender = connect(&stage).await;
+    let slow = sender.send_request(post(&stage, &headers, &call(1, "wait")));
+    let slow = tokio::spawn(slow);
+    stage.tools.waiting.notified().await;
+    for id in 2..20 {
+        let answer = sender.send_request(post(&stage, &headers, &call(id, "echo quick"))).await.unwrap();
+        assert_eq!(answer.status(), 200);
+        assert_eq!(to_bytes(Body::new(answer.into_body()), 10_000).await.unwrap(), done(id, "quick"));
+    }
+    stage.tools.go.notify_one();
+    let answer = slow.await.unwrap().unwrap();
+    assert_eq!(to_bytes(Body::new(answer.into_body()), 10_000).await.unwrap(), done(1, "done"));
+}
+
+#[tokio::test]
+async fn a_stream_that_is_reset_cancels_its_request_and_no_other() {
+    let stage = Stage::local().await;
+    let headers = [("mcp-protocol-version", "2026-07-28"), ("mcp-method", "tools/call"), ("mcp-name", "wait")];
+    let mut sender = connect(&stage).await;
+    let gone = tokio::spawn(sender.send_request(post(&stage, &headers, &tool("wait", ""))));
+    stage.tools.waiting.notified().await;
+    gone.abort();
+    tokio::time::timeout(PATIENCE, stage.tools.has_dropped.notified()).await.expect("the call goes on");
+    stage.tools.go.notify_one();
+    let answer = sender.send_request(post(&stage, &headers, &tool("wait", ""))).await.unwrap();
+    assert_eq!(answer.status(), 200);
+}
+
+#[tokio::test]
+async fn the_name_in_the_request_line_counts() {
+    let stage = Stage::local().await;
+    let mut sender = connect(&stage).await;
+    let request = Request::post("http://evil.example.com/mcp").body(Body::from("{}")).unwrap();
+    assert_eq!(sender.send_request(request).await.unwrap().status(), 403);
+}
