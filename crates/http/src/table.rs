@@ -74,3 +74,37 @@ pub(crate) fn new_key() -> Result<Box<str>, getrandom::Error> {
     getrandom::fill(&mut bits)?;
     Ok(URL_SAFE_NO_PAD.encode(bits).into())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::exchange::Kind;
+
+    fn session(key: &str) -> Arc<Exchange> {
+        Exchange::new(Kind::Session, key.into(), None, Duration::from_secs(3600), None, 8)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_full_table_gives_the_place_of_whom_nobody_needs() {
+        let table = Table::new(2);
+        let (busy, idle) = (session("busy"), session("idle"));
+        assert!(table.insert(&busy) && table.insert(&idle));
+        let (place, _) = busy.listen().unwrap();
+        tokio::time::advance(REPLACEABLE - Duration::from_secs(1)).await;
+        assert!(!table.insert(&session("early")), "both may be needed");
+        tokio::time::advance(Duration::from_secs(1)).await;
+        assert!(table.insert(&session("new")));
+        assert!(table.find("idle").is_none() && idle.is_over());
+        assert!(table.find("busy").is_some() && !busy.is_over());
+        assert_eq!(table.len(), 2);
+        busy.detach(place);
+        assert!(!table.insert(&session("other")), "one was used just now, the other is new");
+    }
+
+    #[test]
+    fn keys_are_long_and_never_the_same() {
+        let keys: std::collections::HashSet<_> = (0..1000).map(|_| new_key().unwrap()).collect();
+        assert_eq!(keys.len(), 1000);
+        assert!(keys.iter().all(|key| key.len() == 32 && key.bytes().all(|byte| byte.is_ascii_graphic())));
+    }
+}

@@ -125,3 +125,18 @@ async fn hundreds_of_requests_at_once_are_all_answered() {
     }
     assert!(full("").is_empty());
 }
+
+#[tokio::test]
+async fn a_body_that_does_not_come_is_not_waited_for() {
+    let mut config = Config::default();
+    config.body_timeout = std::time::Duration::from_millis(20);
+    let stage = Stage::new(config).await;
+    let mut stream = TcpStream::connect(stage.host.address).await.unwrap();
+    let head = "POST /mcp HTTP/1.1\r\nhost: localhost\r\naccept: */*\r\ncontent-type: application/json\r\n\
+                content-length: 100\r\n\r\n{";
+    stream.write_all(head.as_bytes()).await.unwrap();
+    let mut answer = vec![0; 12];
+    let read = tokio::time::timeout(super::client::PATIENCE, stream.read_exact(&mut answer)).await;
+    read.expect("the server waits").unwrap();
+    assert_eq!(answer, b"HTTP/1.1 408");
+}
