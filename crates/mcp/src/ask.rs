@@ -5,11 +5,12 @@
 //! wait any more has dropped the future, and the host is told so. The session's task keeps the open questions
 //! (`server/drive/asking`).
 
+use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use protomcp_types::{Body, ErrorObject, HostMethod, Params, RawJson};
+use protomcp_types::{Body, ErrorObject, HostMethod, Params, Progress, RawJson};
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
 use crate::outbox::Outbox;
@@ -31,6 +32,10 @@ pub enum AskError {
     /// The session is over, or the call that asks is answered or cancelled.
     #[error("nobody is there to be asked any more")]
     Gone,
+    /// The host has opened no session, because its revision has none: it can be asked while one of its requests is
+    /// answered, and not otherwise.
+    #[error("the host has no session: it can be asked only while it waits for an answer")]
+    NoSession,
     /// The host took too long, and was told that nobody waits any more.
     #[error("the host did not answer within {0:?}")]
     TimedOut(Duration),
@@ -62,6 +67,28 @@ pub(crate) struct Question {
     pub(crate) answer: oneshot::Sender<Result<Body, ErrorObject>>,
     /// Open questions are counted by these.
     pub(crate) place: OwnedSemaphorePermit,
+    /// Who wants to know how far the host is.
+    pub(crate) report: Option<Report>,
+}
+
+/// Told how far a host is with a question.
+#[derive(Clone)]
+pub(crate) struct Report(Arc<dyn Fn(Progress) + Send + Sync>);
+
+impl Report {
+    pub(crate) fn new(report: impl Fn(Progress) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(report))
+    }
+
+    pub(crate) fn progress(&self, progress: Progress) {
+        (self.0)(progress);
+    }
+}
+
+impl fmt::Debug for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Report").finish_non_exhaustive()
+    }
 }
 
 /// A question that was asked. Dropping it takes the question back.
@@ -88,10 +115,11 @@ pub(crate) fn ask<M: HostMethod>(
     during: Option<Ticket>,
     params: &M::Params,
     timeout: Duration,
+    report: Option<Report>,
 ) -> impl Future<Output = Result<M::Result, AskError>> + Send + use<M> {
     let answer = if M::is_answered_by(params, &client.capabilities) {
         let params = Params::of(params).expect("the parameters of a method are an object");
-        Ok(ask_raw(outbox, during, M::NAME, params, timeout))
+        Ok(ask_raw(outbox, during, M::NAME, params, timeout, report))
     } else {
         Err(AskError::NotSupported(M::NAME))
     };
@@ -105,8 +133,9 @@ pub(crate) fn ask_raw(
     method: &'static str,
     params: Params,
     timeout: Duration,
+    report: Option<Report>,
 ) -> impl Future<Output = Result<RawJson, AskError>> + Send + use<> {
-    let asked = outbox.ask(during, method, params);
+    let asked = outbox.ask(during, method, params, report);
     let asked = asked.map(|(number, answer)| Asked { number, answer, outbox: Arc::clone(outbox) });
     async move {
         let mut asked = asked.ok_or(AskError::TooMany)?;

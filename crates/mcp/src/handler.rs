@@ -7,7 +7,7 @@ use protomcp_types::{
     CallTool, CallToolResult, CancelTask, Complete, CompleteResult, CreateTaskResult, ErrorObject, GetPrompt,
     GetPromptResult, GetTask, GetTaskPayload, ListPrompts, ListPromptsResult, ListResourceTemplates,
     ListResourceTemplatesResult, ListResources, ListResourcesResult, ListTasks, ListTasksResult, ListTools,
-    ListToolsResult, Method, ReadResource, ReadResourceResult, Subscribe, Task, Unsubscribe,
+    ListToolsResult, Method, Notification, ReadResource, ReadResourceResult, Subscribe, Task, Unsubscribe,
 };
 
 use crate::context::Context;
@@ -180,6 +180,11 @@ pub trait Handler: Send + Sync + 'static {
     fn session_closed(&self, session: SessionId) {
         let _ = session;
     }
+
+    /// See [`crate::Service::told`].
+    fn told(&self, session: SessionId, notification: &Notification) {
+        let _ = (session, notification);
+    }
 }
 
 /// Passes requests on to what is inside.
@@ -225,5 +230,9 @@ impl<H: Handler> Handler for Arc<H> {
 
     fn session_closed(&self, session: SessionId) {
         H::session_closed(self, session);
+    }
+
+    fn told(&self, session: SessionId, notification: &Notification) {
+        H::told(self, session, notification);
     }
 }

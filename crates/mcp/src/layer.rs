@@ -2,4 +2,6 @@
 
 pub mod limit;
 pub mod timeout;
+#[cfg(feature = "tower")]
+pub mod tower;
 pub mod trace;

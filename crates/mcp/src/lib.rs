@@ -13,7 +13,8 @@
 //! what concerns other sessions goes through [`Sessions`]. Questions for the host ([`Context::ask`]) take the same way, and
 //! their answers come back through the session.
 //!
-//! With the feature `tracing-layer`, `LogLayer` shows the program's own log to hosts.
+//! With the feature `tracing-layer`, `LogLayer` shows the program's own log to hosts; with `tower`, layers of that
+//! ecosystem are layers of a server.
 //!
 //! ```
 //! use protomcp_mcp::{Context, Handler, Server, ServerInfo, transport::memory};
@@ -56,6 +57,7 @@ mod request;
 mod rounds;
 mod router;
 mod seal;
+mod send_layer;
 mod server;
 mod service;
 mod session;
@@ -72,7 +74,8 @@ pub use question::{Answers, InputRequired, Questions};
 pub use request::{ServerRequest, ServerResult};
 pub use router::Router;
 pub use seal::StateKeys;
-pub use server::{Audience, ServeError, Server, Sessions};
+pub use send_layer::SendLayer;
+pub use server::{Audience, Connected, Reason, ServeError, Server, Sessions};
 pub use service::{Layer, Service};
 pub use session::{CallId, Client, Inbound, IncomingCall, Inputs, Session, SessionId, SessionView, Stateless, Ticket};
 pub use task_store::TaskTerms;

@@ -12,7 +12,8 @@
 //! });
 //! ```
 //!
-//! Each host gets what it asked for: `TRACE` and `DEBUG` count as `debug`, the other three as their namesakes. The
+//! Each host gets what it asked for: `TRACE` and `DEBUG` count as `debug`, the other three as their namesakes. The levels
+//! that tracing does not have are a field: `tracing::info!(level = Level::Notice.as_str(), "…")`. The
 //! name of the logger is the field `logger`, or else the target; the data is an object of the message and all other
 //! fields. Spans are not shown.
 //!
@@ -54,12 +55,16 @@ impl LogLayer {
 impl<S: Subscriber> Layer<S> for LogLayer {
     fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
         let metadata = event.metadata();
-        let level = level(*metadata.level());
-        if metadata.target().starts_with(Self::OWN) || !self.sessions.wants(level) {
+        let mut level = level(*metadata.level());
+        let names_level = metadata.fields().field("level").is_some();
+        if metadata.target().starts_with(Self::OWN) || !names_level && !self.sessions.wants(level) {
             return;
         }
         let mut fields = Fields::default();
         event.record(&mut fields);
+        if let Some(named) = fields.level {
+            level = named;
+        }
         let logger = fields.logger.as_deref().unwrap_or(metadata.target());
         self.sessions.log(Audience::Everyone, level, Some(logger), &fields.data.to_body().into_raw());
     }
@@ -78,6 +83,7 @@ fn level(level: tracing::Level) -> Level {
 #[derive(Default)]
 struct Fields {
     logger: Option<String>,
+    level: Option<Level>,
     data: Members,
 }
 
@@ -96,10 +102,10 @@ impl Visit for Fields {
         let mut text = Short::default();
         // An error means that it was cut.
         let _ = text.write_str(value);
-        if field.name() == "logger" {
-            self.logger = Some(text.finish());
-        } else {
-            self.insert_text(field, &text.finish());
+        match (field.name(), Level::parse(value)) {
+            ("logger", _) => self.logger = Some(text.finish()),
+            ("level", Some(level)) => self.level = Some(level),
+            _ => self.insert_text(field, &text.finish()),
         }
     }
 

@@ -13,7 +13,7 @@ use std::sync::{Arc, OnceLock};
 use protomcp_types::{Body, ErrorObject, Level, Members, Notification, Params, RawJson, method};
 use tokio::sync::{Semaphore, mpsc, oneshot};
 
-use crate::ask::Question;
+use crate::ask::{Question, Report};
 use crate::info::Limits;
 use crate::request::ServerResult;
 use crate::session::announce::List;
@@ -165,11 +165,12 @@ impl Outbox {
         during: Option<Ticket>,
         method: &'static str,
         params: Params,
+        report: Option<Report>,
     ) -> Option<(u64, oneshot::Receiver<Result<Body, ErrorObject>>)> {
         let place = Arc::clone(&self.questions).try_acquire_owned().ok()?;
         let number = self.last_question.fetch_add(1, Ordering::Relaxed) + 1;
         let (answer, receiver) = oneshot::channel();
-        self.send(Event::Ask(Box::new(Question { number, during, method, params, answer, place })));
+        self.send(Event::Ask(Box::new(Question { number, during, method, params, answer, place, report })));
         Some((number, receiver))
     }
 

@@ -1,6 +1,6 @@
 //! The single match from a request to the handler's method.
 
-use protomcp_types::{CallToolResult, ErrorObject, meta};
+use protomcp_types::{CallToolResult, ErrorObject, Notification, meta};
 
 use crate::context::Context;
 use crate::handler::Handler;
@@ -75,5 +75,9 @@ impl<H: Handler> Service for Router<H> {
 
     fn session_closed(&self, session: SessionId) {
         self.0.session_closed(session);
+    }
+
+    fn told(&self, session: SessionId, notification: &Notification) {
+        self.0.told(session, notification);
     }
 }

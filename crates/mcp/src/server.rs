@@ -6,6 +6,7 @@
 //! one of them.
 
 mod call;
+mod connected;
 mod drive;
 mod sessions;
 
@@ -15,16 +16,20 @@ use std::sync::Arc;
 use crate::handler::Handler;
 use crate::info::{Limits, ServerInfo};
 use crate::router::Router;
+use crate::send_layer::SendLayer;
 use crate::server::drive::Driver;
 use crate::service::{Layer, Service};
 use crate::transport::{Transport, TransportError};
 
+pub use crate::server::connected::{Connected, Reason};
 pub use crate::server::sessions::{Audience, Sessions};
 
 /// Serves a [`Service`]. Cloning is cheap; all clones serve the same sessions.
 pub struct Server<S> {
     sessions: Sessions,
     service: Arc<S>,
+    /// Those that see first what is sent first.
+    sending: Vec<Arc<dyn SendLayer>>,
     in_place: bool,
 }
 
@@ -48,13 +53,22 @@ impl<S: Service> Server<S> {
 
     /// Serves `service` to sessions that are already known elsewhere.
     pub fn over(sessions: Sessions, service: S) -> Self {
-        Self { sessions, service: Arc::new(service), in_place: false }
+        Self { sessions, service: Arc::new(service), sending: Vec::new(), in_place: false }
     }
 
     /// Wraps the service. What was layered last sees a request first.
     #[must_use]
     pub fn layer<L: Layer<Arc<S>>>(self, layer: L) -> Server<L::Service> {
-        Server { sessions: self.sessions, service: Arc::new(layer.layer(self.service)), in_place: self.in_place }
+        let Self { sessions, service, sending, in_place } = self;
+        Server { sessions, service: Arc::new(layer.layer(service)), sending, in_place }
+    }
+
+    /// Adds a layer for what is sent without being asked. What was added last sees a message first, and an answer to
+    /// a question last.
+    #[must_use]
+    pub fn layer_sending(mut self, layer: impl SendLayer) -> Self {
+        self.sending.insert(0, Arc::new(layer));
+        self
     }
 
     /// Runs calls in the task of their session instead of a task each. That halves the cost of a short call, but one
@@ -104,7 +118,7 @@ impl<S: Service> Server<S> {
     ) -> impl Future<Output = Result<(), ServeError>> + Send + use<S, T> {
         let principal = transport.principal();
         let (source, sink) = transport.split();
-        Driver::new(self, principal, source, sink).run()
+        Driver::new(self, principal, source, sink, self.sessions.shutdown_token()).run()
     }
 }
 
@@ -117,7 +131,12 @@ impl<H: Handler> Server<Router<H>> {
 
 impl<S> Clone for Server<S> {
     fn clone(&self) -> Self {
-        Self { sessions: self.sessions.clone(), service: Arc::clone(&self.service), in_place: self.in_place }
+        Self {
+            sessions: self.sessions.clone(),
+            service: Arc::clone(&self.service),
+            sending: self.sending.clone(),
+            in_place: self.in_place,
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::sync::Arc;
 
-use protomcp_types::ErrorObject;
+use protomcp_types::{ErrorObject, Notification};
 
 use crate::context::Context;
 use crate::request::{ServerRequest, ServerResult};
@@ -31,6 +31,12 @@ pub trait Service: Send + Sync + 'static {
     fn session_closed(&self, session: SessionId) {
         let _ = session;
     }
+
+    /// The host has told something that the session does not deal with by itself, such as
+    /// `notifications/roots/list_changed`. Called in the order of the host's messages; must not block.
+    fn told(&self, session: SessionId, notification: &Notification) {
+        let _ = (session, notification);
+    }
 }
 
 /// Wraps a service.
@@ -57,5 +63,9 @@ impl<S: Service> Service for Arc<S> {
 
     fn session_closed(&self, session: SessionId) {
         S::session_closed(self, session);
+    }
+
+    fn told(&self, session: SessionId, notification: &Notification) {
+        S::told(self, session, notification);
     }
 }

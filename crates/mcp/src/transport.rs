@@ -9,9 +9,9 @@ use std::sync::Arc;
 
 use protomcp_types::{Incoming, Malformed, Message, RequestId};
 
+pub mod boxed;
 pub mod lines;
 pub mod memory;
-
 pub mod stdio;
 
 /// What came in: messages, or text that is none together with the answer to it.

@@ -1,6 +1,8 @@
 //! Puts a registry together, and finds what is wrong with it before a host does.
 
-use protomcp_mcp::{Audience, Limits, ServerInfo, Sessions};
+use std::fmt;
+
+use protomcp_mcp::{Audience, Limits, ServerInfo, SessionId, Sessions};
 use protomcp_types::ServerCapabilities;
 
 use crate::collection::{Announce, Collection, define_all};
@@ -22,6 +24,16 @@ pub struct Builder {
     resources: Vec<Resource>,
     templates: Vec<Template>,
     later: Vec<Offer>,
+    roots_changed: Option<OnRoots>,
+}
+
+/// Told that the roots of a host have changed.
+pub(crate) struct OnRoots(pub(crate) Box<dyn Fn(SessionId) + Send + Sync>);
+
+impl fmt::Debug for OnRoots {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OnRoots").finish_non_exhaustive()
+    }
 }
 
 /// What a server can offer.
@@ -49,6 +61,7 @@ impl Builder {
             resources: Vec::new(),
             templates: Vec::new(),
             later: Vec::new(),
+            roots_changed: None,
         }
     }
 
@@ -85,6 +98,14 @@ impl Builder {
     #[must_use]
     pub fn serve_later(mut self, offer: Offer) -> Self {
         self.later.push(offer);
+        self
+    }
+
+    /// Calls a function when a host says that its roots have changed; [`Sessions::ask`] tells what they are now. It
+    /// must not block. Only stateful revisions have such a message.
+    #[must_use]
+    pub fn on_roots_changed(mut self, changed: impl Fn(SessionId) + Send + Sync + 'static) -> Self {
+        self.roots_changed = Some(OnRoots(Box::new(changed)));
         self
     }
 
@@ -144,6 +165,7 @@ impl Builder {
             resources: Collection::new(resources, self.page, announce(Offer::Resources)),
             templates: Collection::new(templates, self.page, announce(Offer::Resources)),
             sessions,
+            roots_changed: self.roots_changed,
         }))
     }
 }

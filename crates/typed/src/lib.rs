@@ -39,6 +39,9 @@
 //! # }).unwrap();
 //! ```
 //!
+//! `derive(JsonSchema)` needs the crate `schemars`, version 1, among your own dependencies, or `use protomcp_typed::schemars`
+//! in sight.
+//!
 //! [`Prompt`], [`Resource`] and [`Template`] are made in the same way; the arguments of prompts and the variables of URI
 //! templates are completed from their types, from the listed resources, or by a function.
 //!

@@ -5,16 +5,16 @@ use std::sync::Arc;
 
 use protomcp_mcp::transport::Transport;
 use protomcp_mcp::{
-    Context, Handler, Router, ServeError, Server, ServerInfo, ServerRequest, ServerResult, Service, SessionId,
-    SessionView, Sessions,
+    Connected, Context, Handler, Router, ServeError, Server, ServerInfo, ServerRequest, ServerResult, Service,
+    SessionId, SessionView, Sessions,
 };
 use protomcp_types::{
     CallTool, CallToolResult, Complete, CompleteResult, ErrorObject, GetPrompt, GetPromptResult, ListPrompts,
     ListPromptsResult, ListResourceTemplates, ListResourceTemplatesResult, ListResources, ListResourcesResult,
-    ListTools, ListToolsResult, ReadResource, ReadResourceResult, Reference, Subscribe,
+    ListTools, ListToolsResult, Notification, RawJson, ReadResource, ReadResourceResult, Reference, Subscribe, method,
 };
 
-use crate::builder::Builder;
+use crate::builder::{Builder, OnRoots};
 use crate::collection::Collection;
 use crate::prompt::Prompt;
 use crate::resource::Resource;
@@ -46,6 +46,7 @@ pub(crate) struct Inner {
     pub(crate) prompts: Collection<Prompt>,
     pub(crate) resources: Collection<Resource>,
     pub(crate) templates: Collection<Template>,
+    pub(crate) roots_changed: Option<OnRoots>,
 }
 
 impl Registry {
@@ -62,6 +63,12 @@ impl Registry {
     #[must_use]
     pub fn tools(&self) -> &Collection<Tool> {
         &self.0.tools
+    }
+
+    /// The schema of a tool's arguments, for what has to know it beside the tool.
+    #[must_use]
+    pub fn input_schema(&self, tool: &str) -> Option<RawJson> {
+        self.0.tools.snapshot().find(tool).map(|tool| tool.input_schema.clone())
     }
 
     /// The prompts, which can change at any time.
@@ -99,6 +106,11 @@ impl Registry {
         Server::over(self.0.sessions.clone(), Router::new(self.clone()))
     }
 
+    /// Serves one host in the background; see [`Server::connect`].
+    pub fn connect(&self, transport: impl Transport) -> Connected {
+        self.server().connect(transport)
+    }
+
     /// Serves one host; see [`Server::serve`].
     ///
     /// # Errors
@@ -128,7 +140,7 @@ impl Handler for Registry {
         let Some(tool) = tools.find(&call.name) else {
             return Err(with_hint(ErrorObject::unknown_tool(&call.name), &call.name, tools.keys()));
         };
-        match tool.call(ServerRequest::CallTool(call), context).await? {
+        match tool.service.call(ServerRequest::CallTool(call), context).await? {
             ServerResult::CallTool(result) => Ok(result),
             other => {
                 tracing::error!(?other, "a layer of a tool answers with something else");
@@ -204,11 +216,20 @@ impl Handler for Registry {
     }
 
     fn session_opened(&self, session: &SessionView) {
-        self.0.tools.snapshot().contents().for_each(|tool| tool.session_opened(session));
+        self.0.tools.snapshot().contents().for_each(|tool| tool.service.session_opened(session));
     }
 
     fn session_closed(&self, session: SessionId) {
-        self.0.tools.snapshot().contents().for_each(|tool| tool.session_closed(session));
+        self.0.tools.snapshot().contents().for_each(|tool| tool.service.session_closed(session));
+    }
+
+    fn told(&self, session: SessionId, notification: &Notification) {
+        if let Some(OnRoots(changed)) =
+            self.0.roots_changed.as_ref().filter(|_| notification.method == method::ROOTS_CHANGED)
+        {
+            changed(session);
+        }
+        self.0.tools.snapshot().contents().for_each(|tool| tool.service.told(session, notification));
     }
 }
 

@@ -8,6 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::body::{Body, ObjectWriter};
 use crate::members::Members;
 use crate::raw::RawJson;
+use crate::resource::{Resource, ResourceContents};
 
 /// One block of content (MCP 2025-11-25, schema, `ContentBlock`).
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -69,6 +70,21 @@ impl ContentBlock {
         Self::Audio { data: data.into(), mime_type: mime_type.into(), extra: Extra::default() }
     }
 
+    /// A resource together with its contents.
+    #[must_use]
+    pub fn resource(contents: &ResourceContents) -> Self {
+        Self::Other(Body::object().text("type", "resource").body("resource", &contents.to_body()).finish().into_raw())
+    }
+
+    /// A resource that the host can read; since 2025-06-18.
+    #[must_use]
+    pub fn link(resource: &Resource) -> Self {
+        let members = Members::from_raw(&resource.to_raw()).expect("a resource is an object");
+        let object = Body::object().text("type", "resource_link");
+        let object = members.iter().fold(object, |object, (name, value)| object.raw(name, value));
+        Self::Other(object.finish().into_raw())
+    }
+
     /// Understands `raw` as far as nothing is lost, and keeps it as it is otherwise.
     #[must_use]
     pub fn from_raw(raw: RawJson) -> Self {
@@ -128,6 +144,17 @@ impl<'de> Deserialize<'de> for ContentBlock {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn resources_are_embedded_or_linked() {
+        let embedded = ContentBlock::resource(&ResourceContents::text("t:a", "x").with_mime_type("text/plain"));
+        assert_eq!(
+            embedded.to_raw().as_str(),
+            r#"{"type":"resource","resource":{"uri":"t:a","mimeType":"text/plain","text":"x"}}"#
+        );
+        let link = ContentBlock::link(&Resource::new("t:a", "a"));
+        assert_eq!(link.to_raw().as_str(), r#"{"type":"resource_link","uri":"t:a","name":"a"}"#);
+    }
 
     #[test]
     fn a_block_is_understood_or_kept_as_it_is() {

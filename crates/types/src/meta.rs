@@ -3,6 +3,7 @@
 use crate::body::Body;
 use crate::id::ProgressToken;
 use crate::members::Members;
+use crate::params::Params;
 use crate::raw::RawJson;
 
 /// Under which name a request of the stateless revision says which revision it is (MCP 2026-07-28, basic).
@@ -40,6 +41,20 @@ pub fn with_member(meta: Option<&RawJson>, name: &'static str, value: &RawJson) 
 #[must_use]
 pub fn progress_token(meta: &RawJson) -> Option<ProgressToken> {
     Members::from_raw(meta).ok()?.member("progressToken").and_then(ProgressToken::from_raw)
+}
+
+/// Parameters that ask for progress under this token.
+#[must_use]
+pub fn with_progress_token(params: Params, token: &ProgressToken) -> Params {
+    let mut members = match params {
+        Params::Named(members) => members,
+        Params::Absent => Members::new(),
+        // No method of MCP has any.
+        Params::Positional(list) => return Params::Positional(list),
+    };
+    let meta = members.take("_meta").and_then(|meta| Members::from_raw(&meta).ok()).unwrap_or_default();
+    members.insert("_meta", meta.with("progressToken", token.to_raw()).to_body().into_raw());
+    members.into()
 }
 
 /// Under which name a message says to which task it belongs (MCP 2025-11-25, basic/utilities/tasks).

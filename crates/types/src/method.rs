@@ -37,6 +37,9 @@ pub const TOOLS_CHANGED: &str = "notifications/tools/list_changed";
 /// The list of resources or of their templates is not what it was.
 pub const RESOURCES_CHANGED: &str = "notifications/resources/list_changed";
 
+/// The client's roots are not what they were.
+pub const ROOTS_CHANGED: &str = "notifications/roots/list_changed";
+
 /// The list of prompts is not what it was.
 pub const PROMPTS_CHANGED: &str = "notifications/prompts/list_changed";
 

@@ -50,6 +50,19 @@ impl Progress {
         self
     }
 
+    /// Reads a notification: to which token it belongs, and how far the sender is.
+    #[must_use]
+    pub fn from_notification(notification: &Notification) -> Option<(ProgressToken, Self)> {
+        let params = &notification.params;
+        let amount = |name| params.member(name).and_then(Amount::from_raw);
+        let progress = Self {
+            progress: amount("progress")?,
+            total: amount("total"),
+            message: params.member("message").and_then(|raw| raw.to().ok()),
+        };
+        Some((ProgressToken::from_raw(params.member("progressToken")?)?, progress))
+    }
+
     /// The notification for the host; `None` when the progress is no finite number.
     #[must_use]
     pub fn to_notification(&self, token: &ProgressToken, version: ProtocolVersion) -> Option<Notification> {
@@ -65,6 +78,12 @@ impl Progress {
 }
 
 impl Amount {
+    /// Reads a JSON number, as an integer if it is one.
+    #[must_use]
+    pub fn from_raw(raw: &RawJson) -> Option<Self> {
+        raw.to().map(Self::Integer).ok().or_else(|| raw.to().map(Self::Real).ok())
+    }
+
     /// The JSON text; `None` for infinities and NaN.
     #[must_use]
     pub fn to_raw(self) -> Option<RawJson> {

@@ -97,7 +97,7 @@ impl Context {
             })
         } else {
             let during = Some(call.terms.ticket.clone());
-            Either::Left(ask::<M>(&call.outbox, &call.terms.client, during, params, timeout))
+            Either::Left(ask::<M>(&call.outbox, &call.terms.client, during, params, timeout, None))
         };
         unless_cancelled(self.clone(), answer)
     }
@@ -118,7 +118,7 @@ impl Context {
                 Some(need) if !need.is_met_by(capabilities) => Err(AskError::NotSupported(asked.method)),
                 Some(_) | None => {
                     let during = Some(self.0.terms.ticket.clone());
-                    Ok(ask_raw(&self.0.outbox, during, asked.method, asked.params.into(), timeout))
+                    Ok(ask_raw(&self.0.outbox, during, asked.method, asked.params.into(), timeout, None))
                 }
             };
             let asked: Result<Vec<_>, _> = questions.into_asked().into_iter().map(ask).collect();

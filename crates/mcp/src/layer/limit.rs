@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use protomcp_types::ErrorObject;
+use protomcp_types::{ErrorObject, Notification};
 use tokio::sync::Semaphore;
 
 use crate::context::Context;
@@ -52,5 +52,9 @@ impl<S: Service> Service for Limit<S> {
 
     fn session_closed(&self, session: SessionId) {
         self.inner.session_closed(session);
+    }
+
+    fn told(&self, session: SessionId, notification: &Notification) {
+        self.inner.told(session, notification);
     }
 }

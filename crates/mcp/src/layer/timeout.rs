@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use protomcp_types::{CallToolResult, ErrorObject};
+use protomcp_types::{CallToolResult, ErrorObject, Notification};
 
 use crate::context::Context;
 use crate::request::{ServerRequest, ServerResult};
@@ -64,5 +64,9 @@ impl<S: Service> Service for Timeout<S> {
 
     fn session_closed(&self, session: SessionId) {
         self.inner.session_closed(session);
+    }
+
+    fn told(&self, session: SessionId, notification: &Notification) {
+        self.inner.told(session, notification);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use protomcp_types::ErrorObject;
+use protomcp_types::{ErrorObject, Notification};
 
 use crate::context::Context;
 use crate::request::{ServerRequest, ServerResult};
@@ -61,5 +61,9 @@ impl<S: Service> Service for Trace<S> {
     fn session_closed(&self, session: SessionId) {
         tracing::debug!(%session, "session closed");
         self.0.session_closed(session);
+    }
+
+    fn told(&self, session: SessionId, notification: &Notification) {
+        self.0.told(session, notification);
     }
 }

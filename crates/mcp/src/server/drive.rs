@@ -19,10 +19,12 @@ use std::time::Instant;
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
+use tokio_util::sync::CancellationToken;
 
 use crate::context::Context;
 use crate::outbox::{Event, Outbox};
 use crate::rounds::Outcome;
+use crate::send_layer::SendLayer;
 use crate::server::drive::asking::OpenQuestion;
 use crate::server::drive::ending::Ending;
 use crate::server::{ServeError, Server, Sessions};
@@ -38,7 +40,9 @@ const BATCH: usize = 64;
 
 pub(super) struct Driver<S: Service, Q, K> {
     service: Arc<S>,
+    sending: Vec<Arc<dyn SendLayer>>,
     sessions: Sessions,
+    stop: CancellationToken,
     id: SessionId,
     /// Who is at the other end, as far as the transport knows.
     principal: Option<Arc<str>>,
@@ -82,7 +86,14 @@ enum Step {
 }
 
 impl<S: Service, Q: Source, K: Sink> Driver<S, Q, K> {
-    pub(super) fn new(server: &Server<S>, principal: Option<Arc<str>>, source: Q, sink: K) -> Self {
+    /// Ends politely when `stop` is cancelled.
+    pub(super) fn new(
+        server: &Server<S>,
+        principal: Option<Arc<str>>,
+        source: Q,
+        sink: K,
+        stop: CancellationToken,
+    ) -> Self {
         let sessions = server.sessions.clone();
         let limits = *sessions.limits();
         let session = Session::server(Arc::clone(sessions.info()), limits.max_pending);
@@ -91,6 +102,8 @@ impl<S: Service, Q: Source, K: Sink> Driver<S, Q, K> {
             Outbox::new(&limits, sessions.info().capabilities.logging.is_some(), Session::INITIAL_LEVEL, subscriptions);
         Self {
             service: Arc::clone(&server.service),
+            sending: server.sending.clone(),
+            stop,
             id: sessions.join(&outbox),
             principal,
             session,
@@ -115,8 +128,12 @@ impl<S: Service, Q: Source, K: Sink> Driver<S, Q, K> {
         }
     }
 
+    pub(super) fn id(&self) -> SessionId {
+        self.id
+    }
+
     pub(super) async fn run(mut self) -> Result<(), ServeError> {
-        let shutdown = self.sessions.shutdown_token();
+        let shutdown = self.stop.clone();
         let mut shutdown = pin!(shutdown.cancelled());
         let mut failure = None;
         let mut steps = 0;
@@ -158,7 +175,7 @@ impl<S: Service, Q: Source, K: Sink> Driver<S, Q, K> {
                 self.take(Step::Flushed(flushed))?;
             }
         }
-        if self.ending == Ending::Open && self.sessions.is_shut_down() {
+        if self.ending == Ending::Open && self.stop.is_cancelled() {
             self.take(Step::Shutdown)?;
         }
         if self.deadline().is_some_and(|deadline| deadline <= now()) {

@@ -10,7 +10,7 @@ use std::time::Duration;
 use protomcp_types::{HostMethod, Level, Members, Notification, Progress, ProgressToken, RawJson, Task, method};
 use tokio_util::sync::CancellationToken;
 
-use crate::ask::{AskError, ask};
+use crate::ask::{AskError, Report, ask};
 use crate::info::{Limits, ServerInfo};
 use crate::lot::Lot;
 use crate::outbox::Outbox;
@@ -165,17 +165,46 @@ impl Sessions {
         params: &M::Params,
         timeout: Duration,
     ) -> impl Future<Output = Result<M::Result, AskError>> + Send + use<M> {
-        let outbox = self.open().get(&session).cloned();
+        self.ask_and_hear::<M>(session, params, timeout, None)
+    }
+
+    /// As [`Sessions::ask`]; `report` is told how far the host has come, if the host tells.
+    ///
+    /// # Errors
+    /// As [`Sessions::ask`].
+    ///
+    /// # Panics
+    /// As [`Sessions::ask`].
+    pub fn ask_with_progress<M: HostMethod, F: Fn(Progress) + Send + Sync + 'static>(
+        &self,
+        session: SessionId,
+        params: &M::Params,
+        timeout: Duration,
+        report: F,
+    ) -> impl Future<Output = Result<M::Result, AskError>> + Send + use<M, F> {
+        self.ask_and_hear::<M>(session, params, timeout, Some(Report::new(report)))
+    }
+
+    fn ask_and_hear<M: HostMethod>(
+        &self,
+        session: SessionId,
+        params: &M::Params,
+        timeout: Duration,
+        report: Option<Report>,
+    ) -> impl Future<Output = Result<M::Result, AskError>> + Send + use<M> {
+        let outbox = self.open().get(&session).cloned().ok_or(AskError::Gone);
         let answer = outbox.and_then(|outbox| {
-            let client = Arc::clone(outbox.client()?);
-            Some(ask::<M>(&outbox, &client, None, params, timeout))
+            let client = outbox.client().cloned().ok_or(AskError::NoSession)?;
+            Ok(ask::<M>(&outbox, &client, None, params, timeout, report))
         });
-        async move {
-            match answer {
-                Some(answer) => answer.await,
-                None => Err(AskError::Gone),
-            }
-        }
+        async move { answer?.await }
+    }
+
+    /// One of [`Sessions::views`].
+    #[must_use]
+    pub fn view(&self, session: SessionId) -> Option<SessionView> {
+        let client = self.open().get(&session)?.client().cloned()?;
+        Some(SessionView { id: session, client })
     }
 
     /// Sends hosts a log message, if they want messages of this level.

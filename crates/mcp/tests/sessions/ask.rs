@@ -278,7 +278,7 @@ fn a_session_can_be_asked_without_a_call() {
         let ask = |id| sessions.ask::<ListRoots>(id, &ListRoots::default(), soon);
 
         assert_eq!(ask(SessionId::new(99)).await, Err(AskError::Gone));
-        assert_eq!(ask(fresh_id).await, Err(AskError::Gone));
+        assert_eq!(ask(fresh_id).await, Err(AskError::NoSession));
         assert_eq!(ask(plain_id).await, Err(AskError::NotSupported("roots/list")));
         let answer = tokio::spawn(ask(knows_id));
         knows.steps(&[r#"← {"id":1,"method":"roots/list","params":{}}"#, r#"→ {"id":1,"result":{"roots":[]}}"#]).await;

@@ -6,7 +6,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use protomcp_mcp::{Context, ServerRequest, ServerResult, Service, SessionId, SessionView};
-use protomcp_types::{CallTool, CallToolResult, ErrorObject, RawJson};
+use protomcp_types::{CallTool, CallToolResult, ErrorObject, Notification, RawJson};
 use serde_json::Value;
 
 use crate::function::{HandlerFn, Running};
@@ -20,12 +20,21 @@ use crate::tool::output::IntoToolResult;
 #[derive(Clone)]
 pub struct ToolService(Arc<dyn AnyService>);
 
+/// What answers when the tool is called.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct ToolContent {
+    pub(crate) service: ToolService,
+    pub(crate) input_schema: RawJson,
+}
+
 type Answer<'a> = Pin<Box<dyn Future<Output = Result<ServerResult, ErrorObject>> + Send + 'a>>;
 
 trait AnyService: Send + Sync {
     fn call(&self, request: ServerRequest, context: Context) -> Answer<'_>;
     fn session_opened(&self, session: &SessionView);
     fn session_closed(&self, session: SessionId);
+    fn told(&self, session: SessionId, notification: &Notification);
 }
 
 impl<S: Service> AnyService for S {
@@ -39,6 +48,10 @@ impl<S: Service> AnyService for S {
 
     fn session_closed(&self, session: SessionId) {
         Service::session_closed(self, session);
+    }
+
+    fn told(&self, session: SessionId, notification: &Notification) {
+        Service::told(self, session, notification);
     }
 }
 
@@ -59,6 +72,10 @@ impl Service for ToolService {
 
     fn session_closed(&self, session: SessionId) {
         self.0.session_closed(session);
+    }
+
+    fn told(&self, session: SessionId, notification: &Notification) {
+        self.0.told(session, notification);
     }
 }
 

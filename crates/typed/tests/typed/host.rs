@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use protomcp_mcp::transport::memory::{self, MemorySink, MemorySource};
+use protomcp_mcp::transport::memory::{self, Memory, MemorySink, MemorySource};
 use protomcp_mcp::transport::{Sink, Source, Transport};
 use protomcp_mcp::{ServeError, Server, Service};
 use protomcp_typed::Registry;
@@ -13,9 +13,9 @@ use tokio::task::JoinHandle;
 /// One host of a server.
 pub(crate) struct Host {
     source: MemorySource,
-    sink: MemorySink,
+    sink: Option<MemorySink>,
     last: u64,
-    serving: JoinHandle<Result<(), ServeError>>,
+    serving: Option<JoinHandle<Result<(), ServeError>>>,
     /// What the server has said without being asked.
     pub(crate) told: Vec<Value>,
 }
@@ -42,9 +42,16 @@ impl Host {
         let (ours, theirs) = memory::pair();
         let server = server.clone();
         let serving = tokio::spawn(async move { server.serve(theirs).await });
+        let mut host = Self::over(ours, "2025-11-25", capabilities).await;
+        host.serving = Some(serving);
+        host
+    }
+
+    /// Shakes hands over a connection.
+    pub(crate) async fn over(ours: Memory, version: &str, capabilities: Value) -> Self {
         let (source, sink) = ours.split();
-        let mut host = Self { source, sink, last: 0, serving, told: Vec::new() };
-        let hello = json!({"protocolVersion": "2025-11-25", "capabilities": capabilities, "clientInfo": {"name": "host", "version": "1"}});
+        let mut host = Self { source, sink: Some(sink), last: 0, serving: None, told: Vec::new() };
+        let hello = json!({"protocolVersion": version, "capabilities": capabilities, "clientInfo": {"name": "host", "version": "1"}});
         host.ask("initialize", hello).await.unwrap();
         host.tell("notifications/initialized", json!({})).await;
         // Answered when the handshake is complete.
@@ -110,9 +117,14 @@ impl Host {
     }
 
     /// Closes the connection, and waits for what serving came to.
-    pub(crate) async fn end(self) -> Result<(), ServeError> {
-        drop(self.sink);
-        self.serving.await.unwrap()
+    pub(crate) async fn end(mut self) -> Result<(), ServeError> {
+        self.leave();
+        self.serving.expect("served by us").await.unwrap()
+    }
+
+    /// Closes its end.
+    pub(crate) fn leave(&mut self) {
+        self.sink = None;
     }
 
     pub(crate) async fn message(&mut self, message: Value) {
@@ -122,7 +134,8 @@ impl Host {
     }
 
     async fn send_message(&mut self, message: Message) {
-        self.sink.send(message, None).unwrap();
-        self.sink.flush().await.unwrap();
+        let sink = self.sink.as_mut().expect("not closed");
+        sink.send(message, None).unwrap();
+        sink.flush().await.unwrap();
     }
 }

@@ -1,9 +1,9 @@
 //! What the host was asked and has not answered.
 
-use protomcp_types::{Body, ErrorObject, Method, Ping};
+use protomcp_types::{Body, ErrorObject, Method, Notification, Ping, Progress, ProgressToken, meta};
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
-use crate::ask::Question;
+use crate::ask::{Question, Report};
 use crate::server::drive::Driver;
 use crate::server::drive::ending::Ending;
 use crate::service::Service;
@@ -23,17 +23,41 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         if !may_ask || !is_heard || question.answer.is_closed() {
             return Ok(());
         }
-        let Question { number, during, method, params, answer, place } = question;
+        let Question { number, during, method, mut params, answer, place, report } = question;
+        for layer in &self.sending {
+            params = match layer.question(self.id, method, params) {
+                Ok(params) => params,
+                Err(error) => {
+                    drop(answer.send(Err(error)));
+                    return Ok(());
+                }
+            };
+        }
+        if report.is_some() {
+            params = meta::with_progress_token(params, &ProgressToken::from(number));
+        }
         let (call, message) = self.session.call(method, params);
         let asker = during.as_ref().map(|ticket| ticket.id.clone());
-        self.open_questions.push(OpenQuestion { call, number, during, answer, place });
+        self.open_questions.push(OpenQuestion { call, number, method, during, answer, place, report });
         self.send(message, asker.as_ref())
     }
 
     pub(super) fn host_answered(&mut self, call: CallId, outcome: Result<Body, ErrorObject>) {
         if let Some(index) = self.open_questions.iter().position(|open| open.call == call) {
+            let open = self.open_questions.swap_remove(index);
+            let layers = self.sending.iter().rev();
+            let outcome = layers.fold(outcome, |outcome, layer| layer.answered(self.id, open.method, outcome));
             // Who asked may have gone this very moment.
-            drop(self.open_questions.swap_remove(index).answer.send(outcome));
+            drop(open.answer.send(outcome));
+        }
+    }
+
+    /// The host says how far it is with a question.
+    pub(super) fn host_reports(&self, notification: &Notification) {
+        let Some((token, progress)) = Progress::from_notification(notification) else { return };
+        let asked = |open: &&OpenQuestion| ProgressToken::from(open.number) == token;
+        if let Some(report) = self.open_questions.iter().find(asked).and_then(|open| open.report.as_ref()) {
+            report.progress(progress);
         }
     }
 
@@ -73,8 +97,10 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
 pub(super) struct OpenQuestion {
     call: CallId,
     number: u64,
+    method: &'static str,
     /// The request that asks.
     during: Option<Ticket>,
     answer: oneshot::Sender<Result<Body, ErrorObject>>,
     place: OwnedSemaphorePermit,
+    report: Option<Report>,
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use protomcp_types::{Incoming, Malformed, Message};
+use protomcp_types::{Incoming, Malformed, Message, method};
 
 use crate::context::{Context, Terms};
 use crate::server::call;
@@ -54,10 +54,8 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
             Inbound::Task(ticket, request) => return Ok((self.task(&ticket, request), None)),
             Inbound::Ready => {}
             Inbound::Answer { call, outcome } => self.host_answered(call, outcome),
-            // Such as changed roots: who needs them asks for them.
-            Inbound::Told(notification) => {
-                tracing::debug!(session = %self.id, method = %notification.method, "notification ignored");
-            }
+            Inbound::Told(notification) if notification.method == method::PROGRESS => self.host_reports(&notification),
+            Inbound::Told(notification) => self.service.told(self.id, &notification),
             Inbound::Ignored(why) => tracing::debug!(session = %self.id, why, "message ignored"),
         }
         Ok((None, None))

@@ -35,12 +35,12 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
     pub(super) fn list_changed(&mut self, list: List, everyone: bool) -> Result<(), TransportError> {
         if self.session.is_ready() {
             self.unsent_changes = true;
-            self.send(Message::notification(list.changed(), Params::Absent), None)?;
+            self.tell(Message::notification(list.changed(), Params::Absent), None)?;
         }
         if everyone {
             for (id, notice) in self.session.list_notices(list) {
                 self.unsent_changes = true;
-                self.send(notice, Some(&id))?;
+                self.tell(notice, Some(&id))?;
             }
         }
         Ok(())
@@ -51,10 +51,10 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         let Some(wanted) = self.session.subscriptions().sending(&uri) else { return Ok(()) };
         if wanted.session {
             let params = Members::new().with("uri", RawJson::text(&uri));
-            self.send(Message::notification(method::RESOURCE_UPDATED, params.into()), None)?;
+            self.tell(Message::notification(method::RESOURCE_UPDATED, params.into()), None)?;
         }
         for (id, notice) in self.session.update_notices(&uri, &wanted.listeners) {
-            self.send(notice, Some(&id))?;
+            self.tell(notice, Some(&id))?;
         }
         self.unsent_updates.push(uri);
         Ok(())

@@ -89,8 +89,30 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
     }
 
     fn notice(&mut self, notification: Notification, during: Option<&RequestId>) -> Result<(), TransportError> {
+        // What a layer withholds has made room when the rest is written.
         self.unsent_notices += 1;
-        self.send(notification.into(), during)
+        self.tell(notification, during)
+    }
+
+    /// Sends a message that nobody has asked for, if no layer withholds it.
+    pub(super) fn tell(
+        &mut self,
+        message: impl Into<Message>,
+        during: Option<&RequestId>,
+    ) -> Result<(), TransportError> {
+        let notification = match message.into() {
+            Message::Notification(notification) => notification,
+            other @ (Message::Request(_) | Message::Response(_)) => return self.send(other, during),
+        };
+        let id = self.id;
+        match self.sending.iter().try_fold(notification, |told, layer| layer.notification(id, told)) {
+            Some(notification) => self.send(notification.into(), during),
+            // Flushed with nothing to write, so that what was counted is counted back.
+            None => {
+                self.unsent += 1;
+                Ok(())
+            }
+        }
     }
 
     /// Sends the answer to a message that was answered at once.
@@ -137,7 +159,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         }
         let text =
             RawJson::text(&format!("{dropped} notifications were dropped: they came faster than they were read"));
-        self.send(log_message(Level::Warning, Some("protomcp"), &text).into(), None)
+        self.tell(log_message(Level::Warning, Some("protomcp"), &text), None)
     }
 
     /// Messages that are kept for the host: not written yet, or held back until their batch is complete.

@@ -1,0 +1,24 @@
+//! A server inside of an axum application, beside its other routes.
+
+use axum::Router;
+use axum::routing::get;
+use protomcp_http::{Config, StreamableHttp};
+use protomcp_typed::{Registry, Tool};
+use tokio::net::TcpListener;
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let registry =
+        Registry::builder("greeter", "1.0").tool(Tool::new("greet", "Say hi").handler(async || "hi")).build()?;
+    let mcp = StreamableHttp::new(registry.server(), Config::default());
+    let app = Router::new().route("/", get(async || "hello from the application")).route_service("/mcp", mcp);
+    let socket = TcpListener::bind("127.0.0.1:0").await?;
+    print(&format!("http://{}", socket.local_addr()?));
+    axum::serve(socket, app).await?;
+    Ok(())
+}
+
+#[expect(clippy::print_stdout, reason = "an example may talk to its user")]
+fn print(text: &str) {
+    println!("{text}");
+}

@@ -1,0 +1,62 @@
+//! Middleware over stdio: a layer of our own around all requests, one around what is sent, and one around one tool.
+
+use std::time::{Duration, Instant};
+
+use protomcp_mcp::layer::timeout::TimeoutLayer;
+use protomcp_mcp::transport::stdio::stdio;
+use protomcp_mcp::{Context, Layer, SendLayer, ServerRequest, ServerResult, Service, SessionId};
+use protomcp_typed::{Registry, Tool};
+use protomcp_types::{ErrorObject, Level, Notification, RawJson};
+
+/// Writes down every request and how long it took.
+struct Clock;
+
+struct Clocked<S>(S);
+
+impl<S: Service> Layer<S> for Clock {
+    type Service = Clocked<S>;
+
+    fn layer(self, inner: S) -> Clocked<S> {
+        Clocked(inner)
+    }
+}
+
+impl<S: Service> Service for Clocked<S> {
+    async fn call(&self, request: ServerRequest, context: Context) -> Result<ServerResult, ErrorObject> {
+        let (method, start) = (request.method().to_owned(), Instant::now());
+        let outcome = self.0.call(request, context).await;
+        note(&format!("{method}: {} after {:?}", if outcome.is_ok() { "ok" } else { "error" }, start.elapsed()));
+        outcome
+    }
+}
+
+/// Writes down every notification.
+struct Sent;
+
+impl SendLayer for Sent {
+    fn notification(&self, _: SessionId, notification: Notification) -> Option<Notification> {
+        note(&format!("sent {}", notification.method));
+        Some(notification)
+    }
+}
+
+/// Standard output belongs to the conversation.
+#[expect(clippy::print_stderr, reason = "an example may talk to its user")]
+fn note(text: &str) {
+    eprintln!("{text}");
+}
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let greet = async |context: Context| {
+        context.log(Level::Info, Some("greeter"), &RawJson::text("somebody is here"));
+        "hi"
+    };
+    let never = async || std::future::pending::<()>().await;
+    let registry = Registry::builder("layered", "1.0")
+        .tool(Tool::new("greet", "Say hi").handler(greet))
+        .tool(Tool::new("never", "Never ends").handler(never).layer(TimeoutLayer::new(Duration::from_millis(100))))
+        .build()?;
+    registry.server().layer(Clock).layer_sending(Sent).serve(stdio()?).await?;
+    Ok(())
+}

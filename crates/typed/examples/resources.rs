@@ -1,0 +1,50 @@
+//! Resources over stdio: one that does not change, one that does and tells its subscribers, and a template.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use protomcp_mcp::transport::stdio::stdio;
+use protomcp_typed::{Json, JsonSchema, Offer, Registry, Resource, Template, Tool};
+use serde::{Deserialize, Serialize};
+
+#[derive(Deserialize, JsonSchema)]
+struct Square {
+    number: u32,
+}
+
+#[derive(Serialize)]
+struct Squared {
+    number: u32,
+    square: u64,
+}
+
+async fn square(args: Square) -> Json<Squared> {
+    Json(Squared { number: args.number, square: u64::from(args.number).pow(2) })
+}
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let visits = Arc::new(AtomicU64::new(0));
+    let read = {
+        let visits = Arc::clone(&visits);
+        move || {
+            let visits = visits.load(Ordering::Relaxed);
+            async move { format!("{visits} visits") }
+        }
+    };
+    let registry = Registry::builder("library", "1.0")
+        .resource(Resource::new("motto://today", "motto").text("Simplicity is a prerequisite for reliability."))
+        .resource(Resource::new("visits://all", "visits").handler(read).describe("How often somebody came"))
+        .template(Template::new("square://{number}", "square").handler(square))
+        .serve_later(Offer::Tools)
+        .build()?;
+    // The tool changes a resource, and whoever has subscribed to it is told.
+    let changed = registry.clone();
+    registry.tools().insert(Tool::new("visit", "Come by").handler(move || {
+        visits.fetch_add(1, Ordering::Relaxed);
+        changed.resource_updated("visits://all");
+        async { "welcome" }
+    }))?;
+    registry.serve(stdio()?).await?;
+    Ok(())
+}

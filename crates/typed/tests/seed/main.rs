@@ -1,0 +1,17 @@
+//! The design that this library follows, sample by sample: what it says about servers, as tests.
+//!
+//! The names in the comments are those of the design; conformance/SEED.md says which test shows which row of it.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+#[path = "../typed/host.rs"]
+#[allow(dead_code, reason = "shared with another test")]
+mod host;
+
+mod logging;
+mod middleware;
+mod prompts;
+mod resources;
+mod sessions;
+mod tools;
+mod transports;

@@ -1,0 +1,187 @@
+//! One seam for requests, one for what a server sends, and both for whoever comes from tower.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use protomcp_mcp::layer::timeout::TimeoutLayer;
+use protomcp_mcp::layer::tower::{McpRequest, TowerLayer, TowerService};
+use protomcp_mcp::{Audience, Context, Layer, SendLayer, ServerRequest, ServerResult, Service, SessionId};
+use protomcp_typed::{Registry, Tool};
+use protomcp_types::{Body, CallTool, CreateMessage, ErrorObject, Level, Notification, Params, RawJson};
+use serde_json::json;
+use tower::ServiceExt as _;
+use tower::limit::ConcurrencyLimitLayer;
+
+use crate::host::{Host, play};
+
+type Lines = Arc<Mutex<Vec<String>>>;
+
+#[derive(Clone)]
+struct WithLogging(&'static str, Lines);
+
+struct Logging<S>(WithLogging, S);
+
+impl<S: Service> Layer<S> for WithLogging {
+    type Service = Logging<S>;
+
+    fn layer(self, inner: S) -> Logging<S> {
+        Logging(self, inner)
+    }
+}
+
+impl<S: Service> Service for Logging<S> {
+    async fn call(&self, request: ServerRequest, context: Context) -> Result<ServerResult, ErrorObject> {
+        let WithLogging(name, lines) = &self.0;
+        lines.lock().unwrap().push(format!("{name} request: {}", request.method()));
+        let response = self.1.call(request, context).await;
+        lines.lock().unwrap().push(format!("{name} response: {}", response.is_ok()));
+        response
+    }
+}
+
+fn registry() -> Registry {
+    let ask = async |context: Context| {
+        context.log(Level::Info, None, &RawJson::text("asking"));
+        let question = CreateMessage::new(RawJson::EMPTY_ARRAY, 9);
+        context.ask::<CreateMessage>(&question).await.map(|answer| answer.model)
+    };
+    Registry::builder("t", "1")
+        .tool(Tool::new("greet", "d").handler(async || "hi"))
+        .tool(Tool::new("slow", "d").handler(async || std::future::pending::<()>().await))
+        .tool(Tool::new("ask", "d").handler(ask))
+        .build()
+        .unwrap()
+}
+
+/// `withLogging`, `AddMiddleware`: the design's logging middleware, and the order of two.
+#[test]
+fn middleware_sees_every_request_and_its_response_in_order() {
+    let lines = Lines::default();
+    let server = registry()
+        .server()
+        .layer(WithLogging("inner", Arc::clone(&lines)))
+        .layer(WithLogging("outer", Arc::clone(&lines)));
+    play(|| async {
+        let mut host = Host::connect(&server).await;
+        host.text("greet", json!({})).await;
+        host.ask("tools/call", json!({"name": "nothing"})).await.unwrap_err();
+        let expected = |ok: bool| {
+            let line = |who: &str, what: &str| format!("{who} {what}");
+            let (call, answer) = ("request: tools/call", format!("response: {ok}"));
+            [line("outer", call), line("inner", call), line("inner", &answer), line("outer", &answer)]
+        };
+        assert_eq!(*lines.lock().unwrap(), [expected(true), expected(false)].concat());
+    });
+}
+
+/// A layer for what is sent: writes down, withholds, changes and answers.
+struct Sending(&'static str, Lines);
+
+impl SendLayer for Sending {
+    fn notification(&self, _: SessionId, notification: Notification) -> Option<Notification> {
+        self.1.lock().unwrap().push(format!("{} {}", self.0, notification.method));
+        (self.0 != "withhold").then_some(notification)
+    }
+
+    fn question(&self, _: SessionId, method: &'static str, params: Params) -> Result<Params, ErrorObject> {
+        self.1.lock().unwrap().push(format!("{} {method}", self.0));
+        if self.0 == "refuse" { Err(ErrorObject::new(-1, "not today")) } else { Ok(params) }
+    }
+
+    fn answered(
+        &self,
+        _: SessionId,
+        method: &'static str,
+        outcome: Result<Body, ErrorObject>,
+    ) -> Result<Body, ErrorObject> {
+        self.1.lock().unwrap().push(format!("{} {method} {}", self.0, outcome.is_ok()));
+        outcome
+    }
+}
+
+#[test]
+fn what_a_server_sends_passes_its_layers_in_order() {
+    let lines = Lines::default();
+    let layer = |name| Sending(name, Arc::clone(&lines));
+    play(|| async {
+        let server = registry().server().layer_sending(layer("inner")).layer_sending(layer("outer"));
+        let mut host = Host::connect_with(&server, json!({"sampling": {}})).await;
+        let id = host.send("tools/call", json!({"name": "ask"})).await;
+        assert_eq!(host.next().await.unwrap()["method"], "notifications/message");
+        let asked = host.next().await.unwrap();
+        let result = json!({"role": "assistant", "content": {"type": "text", "text": "4"}, "model": "m"});
+        host.message(json!({"jsonrpc": "2.0", "id": asked["id"], "result": result})).await;
+        let answer = host.next().await.unwrap();
+        assert_eq!((&answer["id"], &answer["result"]["content"][0]["text"]), (&json!(id), &json!("m")));
+        let sampling = "sampling/createMessage";
+        let expected = [
+            "outer notifications/message".to_owned(),
+            "inner notifications/message".to_owned(),
+            format!("outer {sampling}"),
+            format!("inner {sampling}"),
+            format!("inner {sampling} true"),
+            format!("outer {sampling} true"),
+        ];
+        assert_eq!(std::mem::take(&mut *lines.lock().unwrap()), expected);
+
+        let server = registry().server().layer_sending(layer("withhold")).layer_sending(layer("refuse"));
+        let mut host = Host::connect_with(&server, json!({"sampling": {}})).await;
+        server.sessions().tools_changed(Audience::Everyone);
+        assert!(host.is_left_alone(Duration::from_secs(60)).await, "withheld");
+        assert_eq!(host.text("ask", json!({})).await, "the host refused: not today (-1)");
+        assert_eq!(host.told.len(), 0);
+    });
+}
+
+/// A `tower::Layer` as ours: its limit holds, its errors are answered.
+#[test]
+fn layers_of_tower_are_layers_of_a_server() {
+    let limit = TowerLayer::new(ConcurrencyLimitLayer::new(1));
+    let timeout = TowerLayer::new(tower::timeout::TimeoutLayer::new(Duration::from_secs(3)));
+    let server = registry().server().layer(limit).layer(timeout);
+    play(|| async {
+        let mut host = Host::connect(&server).await;
+        assert_eq!(host.text("greet", json!({})).await, "hi");
+        host.send("tools/call", json!({"name": "slow"})).await;
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        let start = tokio::time::Instant::now();
+        // The slow call holds the only place until it runs into tower's timeout.
+        assert_eq!(host.text("greet", json!({})).await, "hi");
+        assert!(start.elapsed() >= Duration::from_millis(1900), "{:?}", start.elapsed());
+        assert_eq!(host.told[0]["error"], json!({"code": -32603, "message": "request timed out"}));
+    });
+}
+
+/// And the other way round: our layers and services, for tower.
+#[test]
+fn services_of_ours_are_services_of_tower() {
+    let ours = TimeoutLayer::new(Duration::from_secs(1)).layer(protomcp_mcp::Router::new(registry()));
+    let service = tower::ServiceBuilder::new().concurrency_limit(1).service(TowerService::new(ours));
+    play(|| async {
+        for (tool, text) in [("greet", "hi"), ("slow", "timed out")] {
+            let request =
+                McpRequest { request: ServerRequest::CallTool(CallTool::new(tool)), context: Context::detached() };
+            let Ok(ServerResult::CallTool(result)) = service.clone().oneshot(request).await else { panic!("{tool}") };
+            assert!(result.content.as_str().contains(text), "{result:?}");
+        }
+    });
+}
+
+/// The same layers around one tool.
+#[test]
+fn a_layer_of_tower_can_stand_around_one_tool() {
+    let timeout = || TowerLayer::new(tower::timeout::TimeoutLayer::new(Duration::from_secs(1)));
+    let registry = Registry::builder("t", "1")
+        .tool(Tool::new("slow", "d").handler(async || std::future::pending::<()>().await).layer(timeout()))
+        .tool(Tool::new("greet", "d").handler(async || {
+            tokio::time::sleep(Duration::from_secs(2)).await;
+            "hi"
+        }))
+        .build()
+        .unwrap();
+    play(|| async {
+        let mut host = Host::connect(&registry.server()).await;
+        assert_eq!(host.ask("tools/call", json!({"name": "slow"})).await.unwrap_err()["message"], "request timed out");
+        assert_eq!(host.text("greet", json!({})).await, "hi");
+    });
+}
