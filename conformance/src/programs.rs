@@ -34,6 +34,11 @@ pub fn relay() -> PathBuf {
     build_folder().join("relay")
 }
 
+/// The server for the official suite, which cargo builds together with this package's tests.
+pub fn everything_server() -> PathBuf {
+    build_folder().join("everything_server")
+}
+
 /// The folder that `scripts/setup` fills.
 ///
 /// # Panics

@@ -21,7 +21,7 @@ const HOUSE: &[(&str, usize, &[&str])] = &[
     ("http", 3, &["mcp", "types"]),
     ("bridge", 4, &["link", "mcp", "toollist", "supervisor", "watch", "proto", "types"]),
     ("cli", 5, &["bridge", "http", "mcp"]),
-    ("conformance", 5, &["proto"]),
+    ("conformance", 5, &["http", "mcp", "proto", "typed", "types"]),
     ("benches", 5, &["bridge", "codec", "link", "mcp", "proto", "supervisor", "toollist", "types", "watch"]),
 ];
 

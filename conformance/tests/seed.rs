@@ -21,6 +21,25 @@ const ROWS: &[(&str, &[(&str, &str)])] = &[
         "a server over stdio, whose output nobody can spoil",
         &[("crates/mcp/tests/stdio.rs", "pipes_work_and_stay_blocking_for_others")],
     ),
+    (
+        "SSEHandler: the transport of 2024-11-05, and its end",
+        &[
+            ("crates/http/tests/http/legacy.rs", "everything_that_the_server_says_comes_by_one_connection"),
+            ("crates/http/tests/http/legacy.rs", "the_session_ends_with_its_connection"),
+        ],
+    ),
+    (
+        "StreamableHandler: mounted in any HTTP server, sessions, and its end",
+        &[
+            ("crates/typed/tests/examples.rs", "axum_app"),
+            ("crates/http/tests/http/sessions.rs", "a_handshake_mints_a_session_in_each_revision"),
+            ("crates/http/tests/http/listening.rs", "the_end_of_the_server_ends_the_streams"),
+        ],
+    ),
+    (
+        "a client that reconnects is served where it left",
+        &[("crates/http/tests/http/resume.rs", "a_host_that_comes_back_gets_what_it_has_missed_and_the_rest")],
+    ),
     ("a pair of transports in memory", &[("crates/typed/tests/seed/tools.rs", "a_server_with_a_single_tool")]),
     (
         "one server, many sessions, told apart",

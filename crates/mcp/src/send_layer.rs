@@ -1,7 +1,8 @@
 //! The seam for what a server sends without being asked: notifications, and questions for the host.
 //!
 //! Requests of the host and their answers pass the layers of a [`crate::Service`]; this is the other direction. It stands
-//! in the task of the session, at the point where the order of messages is decided: it must not wait.
+//! in the task of the session, at the point where the order of messages is decided: it must not wait. The questions of
+//! 2026-07-28 are results of the host's own requests, and no messages of this kind.
 
 use protomcp_types::{Body, ErrorObject, Notification, Params};
 

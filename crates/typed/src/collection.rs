@@ -175,6 +175,10 @@ impl<C> Snapshot<C> {
         self.entries.get(key).map(|entry| &entry.content)
     }
 
+    pub(crate) fn definition(&self, key: &str) -> Option<&RawJson> {
+        self.entries.get(key).map(|entry| &entry.definition)
+    }
+
     pub(crate) fn keys(&self) -> impl Iterator<Item = &str> {
         self.entries.keys().map(|key| &**key)
     }

@@ -65,10 +65,10 @@ impl Registry {
         &self.0.tools
     }
 
-    /// The schema of a tool's arguments, for what has to know it beside the tool.
+    /// The definition of a tool as hosts read it, for what has to know it beside the tool, such as a transport.
     #[must_use]
-    pub fn input_schema(&self, tool: &str) -> Option<RawJson> {
-        self.0.tools.snapshot().find(tool).map(|tool| tool.input_schema.clone())
+    pub fn tool_definition(&self, tool: &str) -> Option<RawJson> {
+        self.0.tools.snapshot().definition(tool).cloned()
     }
 
     /// The prompts, which can change at any time.
@@ -140,7 +140,7 @@ impl Handler for Registry {
         let Some(tool) = tools.find(&call.name) else {
             return Err(with_hint(ErrorObject::unknown_tool(&call.name), &call.name, tools.keys()));
         };
-        match tool.service.call(ServerRequest::CallTool(call), context).await? {
+        match tool.call(ServerRequest::CallTool(call), context).await? {
             ServerResult::CallTool(result) => Ok(result),
             other => {
                 tracing::error!(?other, "a layer of a tool answers with something else");
@@ -216,11 +216,11 @@ impl Handler for Registry {
     }
 
     fn session_opened(&self, session: &SessionView) {
-        self.0.tools.snapshot().contents().for_each(|tool| tool.service.session_opened(session));
+        self.0.tools.snapshot().contents().for_each(|tool| tool.session_opened(session));
     }
 
     fn session_closed(&self, session: SessionId) {
-        self.0.tools.snapshot().contents().for_each(|tool| tool.service.session_closed(session));
+        self.0.tools.snapshot().contents().for_each(|tool| tool.session_closed(session));
     }
 
     fn told(&self, session: SessionId, notification: &Notification) {
@@ -229,7 +229,7 @@ impl Handler for Registry {
         {
             changed(session);
         }
-        self.0.tools.snapshot().contents().for_each(|tool| tool.service.told(session, notification));
+        self.0.tools.snapshot().contents().for_each(|tool| tool.told(session, notification));
     }
 }
 

@@ -23,7 +23,7 @@ use crate::schema::edit::Edit;
 use crate::schema::{Direction, infer};
 use crate::tool::output::IntoToolResult;
 use crate::tool::schemas::{Finished, Input, Output, Schemas};
-use crate::tool::service::{AnyHandler, Core, ToolContent, ToolService, erase};
+use crate::tool::service::{AnyHandler, Core, ToolService, erase};
 
 /// A tool that can be added to a [`crate::Registry`].
 ///
@@ -234,9 +234,9 @@ impl ToolDraft {
 }
 
 impl Define for Tool {
-    type Content = ToolContent;
+    type Content = ToolService;
 
-    fn define(self) -> Result<Defined<ToolContent>, DefinitionError> {
+    fn define(self) -> Result<Defined<ToolService>, DefinitionError> {
         let name = ToolName::new(self.definition.name.as_str()).map_err(|_| DefinitionError::NoName)?;
         if !name.is_conventional() {
             tracing::warn!(tool = %name, "some hosts refuse tools with such a name: use letters, digits, _ and -");
@@ -254,8 +254,7 @@ impl Define for Tool {
         definition.input_schema = input.text;
         definition.output_schema = output.map(|output| output.text);
         let service = self.layers.into_iter().fold(ToolService::new(core), |service, layer| layer(service));
-        let content = ToolContent { service, input_schema: definition.input_schema.clone() };
-        Ok(Defined { key: name.as_str().into(), definition: definition.to_raw(), content })
+        Ok(Defined { key: name.as_str().into(), definition: definition.to_raw(), content: service })
     }
 }
 

@@ -20,14 +20,6 @@ use crate::tool::output::IntoToolResult;
 #[derive(Clone)]
 pub struct ToolService(Arc<dyn AnyService>);
 
-/// What answers when the tool is called.
-#[doc(hidden)]
-#[derive(Debug)]
-pub struct ToolContent {
-    pub(crate) service: ToolService,
-    pub(crate) input_schema: RawJson,
-}
-
 type Answer<'a> = Pin<Box<dyn Future<Output = Result<ServerResult, ErrorObject>> + Send + 'a>>;
 
 trait AnyService: Send + Sync {
