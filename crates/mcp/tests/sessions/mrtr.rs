@@ -84,7 +84,8 @@ fn a_question_is_the_answer_and_the_answer_comes_with_the_next_request() {
                 "sample",
                 "sampling-1",
                 "sampling/createMessage",
-                json!({"role": "assistant", "content": {"type": "text", "text": "yo"}, "model": "m"}),
+                // In the order of the alphabet, which is the same whether or not maps keep the order of their members.
+                json!({"role": "assistant", "content": {"text": "yo", "type": "text"}, "model": "m"}),
                 r#"CreateMessageResult { role: Assistant, content: {"text":"yo","type":"text"}, model: "m", stop_reason: None, meta: None }"#,
             ),
             ("roots", "roots-1", "roots/list", json!({"roots": []}), "ListRootsResult { roots: [], meta: None }"),
