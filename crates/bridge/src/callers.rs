@@ -4,7 +4,7 @@
 //! extension of the envelope names the call. Published SDKs do not, so the bridge goes by what is running: a single call,
 //! or several of a single session, leave no doubt.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 
 use protomcp_link::CallId;
 use protomcp_mcp::{Context, SessionId};
@@ -40,27 +40,38 @@ pub(crate) enum Meant {
     Anyone,
 }
 
+/// Ended calls whose session is still known. What a process says right before a result is often read right after it.
+const REMEMBERED: usize = 64;
+
 /// The callers of all calls that are running.
 #[derive(Debug, Default)]
-pub(crate) struct Callers(HashMap<(Generation, CallId), Caller>);
+pub(crate) struct Callers {
+    running: HashMap<(Generation, CallId), Caller>,
+    /// The last that have ended, oldest first.
+    ended: VecDeque<(Generation, CallId, SessionId)>,
+}
 
 impl Callers {
     pub(crate) fn begin(&mut self, generation: Generation, call: CallId, caller: Caller) {
-        self.0.insert((generation, call), caller);
+        self.running.insert((generation, call), caller);
     }
 
     pub(crate) fn end(&mut self, generation: Generation, call: CallId) {
-        self.0.remove(&(generation, call));
+        let Some(caller) = self.running.remove(&(generation, call)) else { return };
+        if self.ended.len() == REMEMBERED {
+            self.ended.pop_front();
+        }
+        self.ended.push_back((generation, call, caller.session()));
     }
 
     /// Whom a process means that names this call, or none.
     pub(crate) fn meant(&self, generation: Generation, for_call: &str) -> Meant {
         if !for_call.is_empty() {
             let call = CallId::from_wire(for_call);
-            let named = call.and_then(|call| self.0.get(&(generation, call)));
+            let named = call.and_then(|call| self.running.get(&(generation, call)));
             return named.map_or(Meant::Over, |caller| Meant::One(caller.clone()));
         }
-        let mut running = self.0.iter().filter(|((of, _), _)| *of == generation).map(|(_, caller)| caller);
+        let mut running = self.running.iter().filter(|((of, _), _)| *of == generation).map(|(_, caller)| caller);
         match (running.next(), running.next()) {
             (None, _) => Meant::Anyone,
             (Some(only), None) => Meant::One(only.clone()),
@@ -77,12 +88,39 @@ impl Callers {
         }
     }
 
+    /// Whose tool list a process changes that names this call, or none; `None`: everyone's.
+    /// [`SessionId::STATELESS`], which has no list of its own, when the call is over or when whatever is running belongs
+    /// to no session: then nobody's list changes (MCP 2026-07-28, server/tools).
+    pub(crate) fn list_meant(&self, generation: Generation, for_call: &str) -> Option<SessionId> {
+        match self.meant(generation, for_call) {
+            Meant::One(caller) => Some(caller.session()),
+            Meant::Over => Some(SessionId::STATELESS),
+            Meant::Anyone => {
+                let mut sessions = self.sessions(generation).peekable();
+                sessions.peek()?;
+                sessions.all(|session| session == SessionId::STATELESS).then_some(SessionId::STATELESS)
+            }
+        }
+    }
+
+    /// The session of a call that has ended a short while ago.
+    pub(crate) fn session_of_ended(&self, generation: Generation, call: &str) -> Option<SessionId> {
+        let call = CallId::from_wire(call)?;
+        let mut ended = self.ended.iter().rev();
+        ended.find(|(of, ended, _)| (*of, *ended) == (generation, call)).map(|(_, _, session)| *session)
+    }
+
+    fn sessions(&self, generation: Generation) -> impl Iterator<Item = SessionId> {
+        let running = self.running.iter().filter(move |((of, _), _)| *of == generation);
+        running.map(|(_, caller)| caller.session())
+    }
+
     /// Whether a call of this session is running: this one, or any.
     pub(crate) fn is_served(&self, generation: Generation, session: SessionId, for_call: &str) -> bool {
         if !for_call.is_empty() {
-            return CallId::from_wire(for_call).is_some_and(|call| self.0.contains_key(&(generation, call)));
+            return CallId::from_wire(for_call).is_some_and(|call| self.running.contains_key(&(generation, call)));
         }
-        self.0.iter().any(|((of, _), caller)| *of == generation && caller.session() == session)
+        self.running.iter().any(|((of, _), caller)| *of == generation && caller.session() == session)
     }
 }
 
@@ -148,5 +186,48 @@ mod tests {
         assert!(!callers.is_served(first, SessionId::new(2), ""));
         callers.end(first, calls[1]);
         assert!(!callers.is_served(first, one, ""));
+    }
+
+    #[test]
+    fn nobodys_list_is_meant_by_a_call_that_is_over_and_by_calls_without_a_session() {
+        let none = SessionId::STATELESS.to_string();
+        for (calls, for_call, whose) in [
+            (&[][..], "", "everyone"),
+            (&[Some(1)], "", "1"),
+            (&[Some(1), Some(2)], "", "everyone"),
+            (&[None], "", &none),
+            (&[None, None], "", &none),
+            (&[None, None, None], "", &none),
+            (&[None, Some(1)], "", "everyone"),
+            (&[Some(1), Some(2)], "req-2", "2"),
+            (&[Some(1)], "req-9", &none),
+            (&[], "req-9", &none),
+        ] {
+            let (ids, first, mut callers) = (CallIds::default(), Generation::FIRST, Callers::default());
+            ids.next();
+            for session in calls {
+                let session = session.map_or(SessionId::STATELESS, SessionId::new);
+                callers.begin(first, ids.next(), Caller::Session(session));
+            }
+            let meant = callers.list_meant(first, for_call);
+            assert_eq!(meant.map_or("everyone".into(), |session| session.to_string()), whose, "{calls:?} {for_call:?}");
+        }
+    }
+
+    #[test]
+    fn the_session_of_an_ended_call_is_known_for_a_while() {
+        let (ids, first, mut callers) = (CallIds::default(), Generation::FIRST, Callers::default());
+        let known = |callers: &Callers| callers.session_of_ended(first, "req-0");
+        let call = ids.next();
+        callers.begin(first, call, Caller::Session(SessionId::new(1)));
+        assert_eq!(known(&callers), None);
+        callers.end(first, call);
+        assert_eq!(known(&callers), Some(SessionId::new(1)));
+        for _ in 0..REMEMBERED {
+            let call = ids.next();
+            callers.begin(first, call, Caller::Session(SessionId::new(2)));
+            callers.end(first, call);
+        }
+        assert_eq!(known(&callers), None);
     }
 }

@@ -184,17 +184,14 @@ impl Gate {
         }
     }
 
-    /// The session that is meant by a process that names this call, or none. A call that is over is as good as none.
-    pub(crate) fn session_meant(&self, generation: Generation, for_call: &str) -> Option<SessionId> {
-        let state = self.lock();
-        let meant = match state.callers.meant(generation, for_call) {
-            Meant::Over => state.callers.meant(generation, ""),
-            meant => meant,
-        };
-        match meant {
-            Meant::One(caller) => Some(caller.session()),
-            Meant::Over | Meant::Anyone => None,
-        }
+    /// Whose tool list is meant by a process that names this call, or none; see [`Callers::list_meant`].
+    pub(crate) fn list_meant(&self, generation: Generation, for_call: &str) -> Option<SessionId> {
+        self.lock().callers.list_meant(generation, for_call)
+    }
+
+    /// The session of a call that has ended a short while ago.
+    pub(crate) fn session_of_ended(&self, generation: Generation, call: &str) -> Option<SessionId> {
+        self.lock().callers.session_of_ended(generation, call)
     }
 
     /// Who is meant by a process that names this call, or none.

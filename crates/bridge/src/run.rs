@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use arc_swap::ArcSwap;
 use protomcp_link::{Event, Phase};
-use protomcp_mcp::{Audience, Sessions};
+use protomcp_mcp::{Audience, SessionId, Sessions};
 use protomcp_proto::{ActiveToolsResponse, LogMessage, Msg};
 use protomcp_types::{Level, RawJson};
 use tokio::sync::{SetOnce, mpsc, oneshot};
@@ -178,7 +178,7 @@ impl Run {
                     None
                 }
                 Err(message) => {
-                    let session = self.gate.session_meant(generation, &for_call);
+                    let session = self.gate.list_meant(generation, &for_call);
                     control::command(message).map(|command| Input::Control {
                         generation,
                         session,
@@ -351,7 +351,12 @@ impl Run {
             Meant::One(Caller::Session(session)) if named => {
                 self.sessions.log(Audience::Session(session), level, logger, &data);
             }
-            Meant::One(_) | Meant::Over | Meant::Anyone => {
+            // It may have been said right before the result. Nobody else hears it.
+            Meant::Over => match self.gate.session_of_ended(generation, for_call) {
+                Some(SessionId::STATELESS) | None => tracing::debug!(for_call, "a message of no running call"),
+                Some(session) => self.sessions.log(Audience::Session(session), level, logger, &data),
+            },
+            Meant::One(_) | Meant::Anyone => {
                 self.sessions.log(Audience::Everyone, level, logger, &data);
             }
         }

@@ -36,7 +36,9 @@ impl Snapshot {
 
     /// Whether every session sees the same tools in both.
     pub(crate) fn looks_like(&self, other: &Self) -> bool {
-        self.overlays.is_empty() && other.overlays.is_empty() && self.base.active().eq(other.base.active())
+        let same = |one: &View, other: &View| one.active().eq(other.active());
+        let mut own = self.overlays.keys().chain(other.overlays.keys());
+        same(&self.base, &other.base) && own.all(|session| same(self.view(*session), other.view(*session)))
     }
 
     #[cfg(test)]

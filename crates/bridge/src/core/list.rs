@@ -117,7 +117,7 @@ impl List {
         let applied = command.and_then(|command| match session {
             // MCP 2026-07-28, server/tools: no request changes what another one sees, so there is nothing to select.
             Some(SessionId::STATELESS) => {
-                tracing::debug!(?command, "a stateless call wants to enable or disable tools: not applied");
+                tracing::debug!(?command, "a stateless or ended call wants to enable or disable tools: not applied");
                 Ok(())
             }
             Some(session) => self.control_one(session, &command, fx),
@@ -186,8 +186,7 @@ impl List {
         session.and_then(|session| self.overlays.get(&session)).unwrap_or(&self.base)
     }
 
-    /// Shows the list as it is now. Says whether a session without a selection of its own sees a difference, or one has
-    /// lost its selection.
+    /// Shows the list as it is now. Says whether any session sees a difference.
     fn publish(&mut self, fx: &mut Vec<Effect>) -> bool {
         let view = |selection: &Selection<ToolName>| Arc::new(View::new(Arc::clone(&self.tools), selection.clone()));
         let overlays = self.overlays.iter().map(|(session, selection)| (*session, view(selection))).collect();

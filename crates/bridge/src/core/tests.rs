@@ -411,6 +411,15 @@ fn an_unasked_list_is_taken_and_told_when_it_differs() {
 }
 
 #[test]
+fn the_same_list_again_is_no_news_for_a_session_with_a_selection_of_its_own_either() {
+    let mut rig = Rig::new(ReloadMode::Graceful);
+    rig.check(control(Some(session(1)), Command::disable(names(&["a"]))), "list a,b,c; changed one");
+    rig.check(Input::Listed(generation(1), definitions(&NAMES)), "list a,b,c");
+    rig.check(control(Some(session(1)), Command::set_allowed(names(&["a", "b"]))), "list a,b,c; changed one");
+    rig.check(Input::Listed(generation(1), definitions(&["a", "b"])), "list a,b; changed everyone");
+}
+
+#[test]
 fn a_proven_output_schema_is_told_once() {
     let mut rig = Rig::new(ReloadMode::Swap);
     rig.tools[0].output_schema_json = r#"{"type":"object"}"#.into();

@@ -159,3 +159,27 @@ async fn a_change_of_the_list_belongs_to_the_session_of_the_call_that_is_named()
         assert_eq!(host.answer(id).await["result"]["tools"].as_array().unwrap().len(), tools);
     }
 }
+
+#[tokio::test]
+async fn a_change_that_names_a_call_that_is_over_changes_nobodys_list_and_is_answered() {
+    let (stage, mut tool) = Stage::new(&["a", "b"]).await;
+    let (mut one, mut two) = (stage.host("{}").await, stage.host("{}").await);
+    let first = one.call("a").await;
+    let (over, _) = tool.call().await;
+    tool.result(&over, "done").await;
+    one.until(first).await;
+    // With nothing running, and while somebody else's call is.
+    let mut other = None;
+    for _ in 0..2 {
+        tool.send_for(&over, "", DisableToolsRequest { tool_names: vec!["b".into()] }).await;
+        assert_eq!(tool.answer::<ActiveToolsResponse>("").await.tool_names, ["a", "b"]);
+        for host in [&mut one, &mut two] {
+            let id = host.request("tools/list", json!({})).await;
+            assert_eq!(host.answer(id).await["result"]["tools"].as_array().unwrap().len(), 2);
+        }
+        if other.is_none() {
+            other = Some(two.call("a").await);
+            tool.call().await;
+        }
+    }
+}

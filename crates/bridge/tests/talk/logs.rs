@@ -102,3 +102,24 @@ async fn a_request_without_a_session_hears_what_is_logged_while_it_runs_alone_or
     tool.result(&other, "two").await;
     assert_eq!(host.text(second).await, "two");
 }
+
+#[tokio::test]
+async fn a_message_that_names_a_call_that_is_over_is_heard_by_no_other_session() {
+    let (stage, mut tool) = Stage::new(&["a"]).await;
+    let (mut one, mut two) = (stage.host("{}").await, stage.host("{}").await);
+    for host in [&mut one, &mut two] {
+        let id = host.request("logging/setLevel", json!({"level": "debug"})).await;
+        host.answer(id).await;
+    }
+    let id = one.call("a").await;
+    let (over, _) = tool.call().await;
+    tool.result(&over, "done").await;
+    one.until(id).await;
+    tool.send_for(&over, "", log("info", "", "1")).await;
+    tool.send_for("req-999", "", log("info", "", "2")).await;
+    tool.send("", log("info", "", "3")).await;
+    let data = |message: Value| message["params"]["data"].as_i64().unwrap();
+    assert_eq!(data(one.expect("notifications/message").await), 1);
+    assert_eq!(data(one.expect("notifications/message").await), 3);
+    assert_eq!(data(two.expect("notifications/message").await), 3);
+}
