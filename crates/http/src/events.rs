@@ -65,7 +65,13 @@ impl Events {
                     let event = match exchange.store() {
                         Some(store) => {
                             let event = sse::event(Some(&event_id(place.stream, number)), &message);
-                            store.keep(EventKey { session: exchange.key(), stream: place.stream, number }, &event);
+                            // Once the session is over nobody comes back, and nobody forgets what is kept then.
+                            if !exchange.is_over() {
+                                store.keep(EventKey { session: exchange.key(), stream: place.stream, number }, &event);
+                                if exchange.is_over() {
+                                    store.forget(exchange.key());
+                                }
+                            }
                             event
                         }
                         None => sse::event(None, &message),

@@ -185,8 +185,7 @@ impl Exchange {
     }
 
     pub(crate) fn first(&self, place: Place, waker: &Waker) -> First {
-        let resumable = self.can_open_empty();
-        self.state().streams.first(place, resumable, waker)
+        self.state().streams.first(place, waker)
     }
 
     pub(crate) fn stream(&self, place: Place) {
@@ -194,7 +193,21 @@ impl Exchange {
     }
 
     pub(crate) fn next(&self, place: Place, waker: &Waker) -> Next {
-        self.state().streams.next(place, waker)
+        let (next, reader) = {
+            let mut state = self.state();
+            let was_full = state.streams.is_full();
+            let next = state.streams.next(place, waker);
+            let has_room = was_full && !state.streams.is_full();
+            (next, if has_room { state.reader.take() } else { None })
+        };
+        reader.into_iter().for_each(Waker::wake);
+        next
+    }
+
+    /// A request will have no answer.
+    pub(crate) fn unanswered(&self, request: &RequestId) {
+        let waker = self.state().streams.unanswered(request);
+        waker.into_iter().for_each(Waker::wake);
     }
 
     /// A connection is gone.
@@ -230,6 +243,11 @@ impl Exchange {
     fn poll_received(&self, waker: &Waker) -> Poll<Option<Received>> {
         let (received, writers) = {
             let mut state = self.state();
+            // Whoever does not read its answers is not served until it does.
+            if !state.ended && state.streams.is_full() {
+                state.reader = Some(waker.clone());
+                return Poll::Pending;
+            }
             let Some(received) = state.inbox.pop_front() else {
                 if state.ended || self.kind == Kind::Single && !state.streams.is_waiting() {
                     return Poll::Ready(self.last_words(&mut state));
@@ -363,11 +381,14 @@ impl Sink for ExchangeSink {
     }
 
     fn unanswered(&mut self, request: &RequestId) {
-        let waker = self.0.state().streams.unanswered(request);
-        waker.into_iter().for_each(Waker::wake);
+        self.0.unanswered(request);
     }
 
     fn pause(&mut self, request: &RequestId) {
+        // A host that cannot come back would lose the answer.
+        if !self.0.can_open_empty() {
+            return;
+        }
         let waker = self.0.state().streams.pause(request);
         waker.into_iter().for_each(Waker::wake);
     }

@@ -31,6 +31,7 @@ mod auth;
 mod config;
 mod cors;
 mod delete;
+mod delivery;
 mod era;
 mod events;
 mod exchange;

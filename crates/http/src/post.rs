@@ -14,6 +14,7 @@ use protomcp_types::{
     Response as Answer,
 };
 
+use crate::delivery::Delivery;
 use crate::era::{self, Era};
 use crate::events::{Events, Seat, event_id};
 use crate::exchange::{Exchange, Kind, Principal};
@@ -55,7 +56,10 @@ async fn request_of(inner: &Arc<Inner>, parts: &Parts, request: Request) -> Resp
         // Somebody who has a session does not get another one under its name.
         Era::Handshake if session(inner, parts).is_err() => handshake(inner, parts, request).await,
         Era::Handshake | Era::Session => match session(inner, parts) {
-            Ok(exchange) => ask(inner, exchange, request, Some(inner.config.stream_after)).await,
+            Ok(exchange) => match ask(exchange, request).await {
+                Ok(seat) => respond(inner, seat, Some(inner.config.stream_after), false).await,
+                Err(refusal) => *refusal,
+            },
             Err(refusal) => *refusal,
         },
     }
@@ -67,7 +71,10 @@ async fn handshake(inner: &Arc<Inner>, parts: &Parts, request: Request) -> Respo
         Ok(exchange) => exchange,
         Err(refusal) => return *refusal,
     };
-    let mut response = ask(inner, Arc::clone(&exchange), request, None).await;
+    let mut response = match ask(Arc::clone(&exchange), request).await {
+        Ok(seat) => respond(inner, seat, None, false).await,
+        Err(refusal) => *refusal,
+    };
     match exchange.version() {
         Some(_) => {
             let key = HeaderValue::from_str(exchange.key()).expect("a key is visible ASCII");
@@ -88,21 +95,25 @@ async fn single(inner: &Arc<Inner>, parts: &Parts, meta: &RequestMeta, request: 
     }
     let principal = parts.extensions.get::<Principal>().cloned();
     let exchange = Exchange::new(Kind::Single, Box::default(), principal, Duration::ZERO, None, 1);
-    inner.spawn(&exchange);
-    ask(inner, exchange, request, Some(inner.config.keep_alive)).await
+    match ask(exchange, request).await {
+        Ok(seat) => {
+            // A task that finds no request has nothing to wait for, and ends.
+            inner.spawn(&seat.exchange);
+            respond(inner, seat, Some(inner.config.keep_alive), false).await
+        }
+        Err(refusal) => *refusal,
+    }
 }
 
-/// Hands a request to its session and waits for the answer.
-async fn ask(inner: &Inner, exchange: Arc<Exchange>, request: Request, patience: Option<Duration>) -> Response<Body> {
-    let place = match exchange.open(&[&request.id], Vec::new()) {
-        Ok(place) => place,
-        Err(refused) => return refuse(refused),
-    };
+/// Hands a request to its session, and returns where the answer will be.
+async fn ask(exchange: Arc<Exchange>, request: Request) -> Result<Seat, Refusal> {
+    let place = exchange.open(&[&request.id], Vec::new()).map_err(|refused| Box::new(refuse(refused)))?;
     let seat = Seat { exchange, place };
-    if !seat.exchange.deliver(Ok(Incoming::One(request.into()))).await {
-        return over();
+    let requests = [request.id.clone()];
+    if !Delivery::new(&seat.exchange, &requests).hand_over(request.into()).await {
+        return Err(Box::new(over()));
     }
-    respond(inner, seat, patience, false).await
+    Ok(seat)
 }
 
 /// Takes what needs no answer.
@@ -156,11 +167,13 @@ async fn batch(inner: &Inner, parts: &Parts, messages: Vec<Result<Message, Malfo
             Err(refused) => return refuse(refused),
         }
     };
+    let mut delivery = Delivery::new(&exchange, &requests);
     for message in good {
-        if !exchange.deliver(Ok(Incoming::One(message))).await {
+        if !delivery.hand_over(message).await {
             return over();
         }
     }
+    drop(delivery);
     match seat {
         Some(seat) => respond(inner, seat, Some(inner.config.stream_after), true).await,
         None => reply::empty(StatusCode::ACCEPTED),

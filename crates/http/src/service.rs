@@ -274,3 +274,6 @@ impl fmt::Debug for StreamableHttp {
         f.debug_struct("StreamableHttp").field("sessions", &self.sessions()).finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -29,7 +29,8 @@ pub(crate) const STANDALONE: StreamId = 0;
 pub(crate) const FIRST: StreamId = 1;
 
 /// Messages that wait in one stream. Beyond it, notifications for a POST are dropped, and the standalone stream loses
-/// its oldest.
+/// its oldest notification. Answers and questions are never dropped; what bounds them is that their requests are not
+/// taken any more where they all wait for one connection ([`Streams::is_full`]).
 const MAX_QUEUED: usize = 256;
 
 /// Streams whose answer waits for a host that is not there.
@@ -193,6 +194,15 @@ impl Streams {
         !self.owners.is_empty()
     }
 
+    /// Whether the connection that everything leaves by has as much to take as may wait, and none of it may be dropped.
+    pub(crate) fn is_full(&self) -> bool {
+        self.only == Some(STANDALONE)
+            && self
+                .open
+                .get(&STANDALONE)
+                .is_some_and(|stream| stream.queue.len() >= MAX_QUEUED && !stream.queue.iter().any(is_notification))
+    }
+
     /// A request that has no answer, and is not waited for any more.
     pub(crate) fn forget_waiting(&mut self) -> Option<RequestId> {
         let request = self.owners.keys().next().cloned()?;
@@ -249,11 +259,11 @@ impl Streams {
     }
 
     /// What a connection that waits for answers finds; it is woken when there is more.
-    pub(crate) fn first(&mut self, place: Place, resumable: bool, waker: &Waker) -> First {
+    pub(crate) fn first(&mut self, place: Place, waker: &Waker) -> First {
         let closed = self.closed;
         let Some(stream) = self.at(place) else { return First::Answers(Vec::new()) };
         let only_answers = stream.queue.iter().all(|message| matches!(message, Message::Response(_)));
-        if !only_answers || stream.paused && resumable {
+        if !only_answers || stream.paused {
             return First::Events;
         }
         if stream.waiting > 0 && !closed {
@@ -354,10 +364,11 @@ impl Stream {
             Phase::Lost => tracing::debug!("nobody is there to be told: dropped"),
             Phase::Waiting | Phase::Streaming => {
                 if self.queue.len() >= MAX_QUEUED {
-                    if standalone {
-                        self.queue.pop_front();
+                    let oldest = if standalone { self.queue.iter().position(is_notification) } else { None };
+                    if let Some(oldest) = oldest {
+                        self.queue.remove(oldest);
                         self.dropped += 1;
-                    } else if matches!(message, Message::Notification(_)) {
+                    } else if is_notification(&message) {
                         self.dropped += 1;
                         return;
                     }
@@ -370,6 +381,10 @@ impl Stream {
     fn is_complete(&self, id: StreamId) -> bool {
         id != STANDALONE && self.waiting == 0
     }
+}
+
+fn is_notification(message: &Message) -> bool {
+    matches!(message, Message::Notification(_))
 }
 
 #[cfg(test)]

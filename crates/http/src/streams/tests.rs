@@ -38,7 +38,7 @@ impl Game {
     }
 
     fn first(&mut self, place: Place) -> First {
-        self.0.first(place, true, Waker::noop())
+        self.0.first(place, Waker::noop())
     }
 
     /// What the stream holds for this connection: methods and ids, then how it goes on.
@@ -143,7 +143,6 @@ fn a_pause_ends_the_connection_and_not_the_stream() {
     let mut game = Game::new();
     let place = game.open(&[1]).unwrap();
     drop(game.0.pause(&id(1)));
-    assert_eq!(game.0.first(place, false, Waker::noop()), First::Pending);
     assert_eq!(game.first(place), First::Events);
     game.0.stream(place);
     assert_eq!(game.rest(place), "end");
@@ -225,6 +224,25 @@ fn everything_leaves_by_one_way_where_there_is_only_one() {
     legacy.say(notice("a"), Some(1));
     legacy.say(answer(1), Some(1));
     assert_eq!(legacy.rest(place), "1:a 2:=1 …");
+}
+
+#[test]
+fn where_everything_leaves_by_one_connection_only_notifications_are_dropped() {
+    let mut legacy = Game(Streams::new(1, Some(STANDALONE)));
+    let place = legacy.0.attach(STANDALONE).unwrap();
+    legacy.say(notice("a"), None);
+    for number in 0..MAX_QUEUED as u64 - 1 {
+        legacy.say(answer(number), Some(number));
+    }
+    assert!(!legacy.0.is_full());
+    for number in 1000..1003 {
+        legacy.say(answer(number), Some(number));
+        legacy.say(notice("b"), None);
+        assert!(legacy.0.is_full());
+    }
+    let rest = legacy.rest(place);
+    assert!(rest.starts_with("1:=0 2:=1 ") && rest.ends_with("=1000 257:=1001 258:=1002 …"), "{rest}");
+    assert!(!rest.contains('a') && !rest.contains('b') && !legacy.0.is_full());
 }
 
 #[derive(Debug, Clone, Copy)]

@@ -3,6 +3,7 @@
 use protomcp_http::Config;
 
 use super::client::{Answer, Event, Host, call, call_with_progress, done};
+use super::eras::tool;
 use super::handler::Stage;
 
 async fn back(host: &Host, last: &Event) -> Answer {
@@ -74,18 +75,38 @@ async fn a_handler_may_send_the_host_away_until_it_is_done() {
     assert_eq!(events.iter().map(|event| event.data.clone()).collect::<Vec<_>>(), [done(1, "done")]);
 }
 
+/// The handler sends the host away while the response is a stream already.
+async fn stays(stage: &Stage, host: &Host, body: &str) {
+    let mut answer = host.post(body).await;
+    assert_eq!(answer.kind(), "text/event-stream");
+    stage.tools.waiting.notified().await;
+    let early = tokio::time::timeout(std::time::Duration::from_millis(50), answer.event()).await;
+    assert!(early.is_err(), "the host was sent away: {early:?}");
+    stage.tools.go.notify_one();
+    let event = answer.event().await.expect("the answer is lost");
+    assert!(event.data.contains(r#""text":"done""#), "{event:?}");
+    assert_eq!(stage.tools.dropped.load(std::sync::atomic::Ordering::SeqCst), 0);
+}
+
 #[tokio::test]
 async fn hosts_that_cannot_come_back_are_not_sent_away() {
-    let stage = Stage::local().await;
-    let host = stage.host.hello("2025-06-18").await;
-    stage.tools.go.notify_one();
-    assert_eq!(host.say(&call(1, "leave")).await, (200, done(1, "done")));
-    let mut config = Config::default();
+    let config = || {
+        let mut config = Config::default();
+        config.stream_after = std::time::Duration::from_millis(1);
+        config.keep_alive = std::time::Duration::from_millis(1);
+        config
+    };
+    let stage = Stage::new(config()).await;
+    for version in ["2025-03-26", "2025-06-18"] {
+        stays(&stage, &stage.host.hello(version).await, &call(1, "leave")).await;
+    }
+    let host = stage.host.with("mcp-protocol-version", "2026-07-28").with("mcp-method", "tools/call");
+    stays(&stage, &host.with("mcp-name", "leave"), &tool("leave", "")).await;
+    let mut config = config();
     config.event_store = None;
     let stage = Stage::new(config).await;
     let host = stage.host.hello("2025-11-25").await;
-    stage.tools.go.notify_one();
-    assert_eq!(host.say(&call(1, "leave")).await, (200, done(1, "done")));
+    stays(&stage, &host, &call(1, "leave")).await;
     let events = host.post(&call_with_progress(2, "count 1")).await.events().await;
     assert!(events.iter().all(|event| event.id.is_none()) && events.len() == 2, "{events:?}");
     assert_eq!(host.with("last-event-id", "2-0").get().await.status, 400);

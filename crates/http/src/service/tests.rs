@@ -1,0 +1,166 @@
+//! Requests whose session does not take them at once.
+
+use std::sync::Mutex;
+use std::time::Duration;
+
+use protomcp_mcp::transport::{Sink, Source, Transport};
+use protomcp_mcp::{Limits, ServerInfo};
+use protomcp_types::{Body as Payload, Message, Params, RequestId};
+
+use super::*;
+use crate::exchange::{ExchangeSink, ExchangeSource};
+use crate::store::MemoryStore;
+
+/// Sessions whose tasks do nothing.
+#[derive(Default)]
+struct Still(Mutex<Vec<Held>>);
+
+struct Held {
+    source: ExchangeSource,
+    sink: ExchangeSink,
+    _place: Option<TablePlace>,
+    /// Whether a message was there when the task began.
+    has_begun_with: bool,
+}
+
+impl Serve for Arc<Still> {
+    fn spawn(&self, exchange: Arc<Exchange>, place: Option<TablePlace>) {
+        let (mut source, sink) = Served(exchange).split();
+        let has_begun_with = place.is_none() && {
+            let mut next = pin!(source.next());
+            let mut cx = Context::from_waker(std::task::Waker::noop());
+            matches!(next.as_mut().poll(&mut cx), Poll::Ready(Ok(Some(_))))
+        };
+        self.0.lock().unwrap().push(Held { source, sink, _place: place, has_begun_with });
+    }
+}
+
+fn still() -> (StreamableHttp, Arc<Still>) {
+    let still = Arc::new(Still::default());
+    let config = Config::default();
+    let inner = Inner {
+        table: Table::new(config.max_sessions),
+        guard: Guard::new(&[], &[]),
+        definitions: Box::new(|_| None),
+        sessions: Sessions::new(ServerInfo::new("still", "1"), Limits::default()),
+        server: Box::new(Arc::clone(&still)),
+        config,
+    };
+    (StreamableHttp(Arc::new(inner)), still)
+}
+
+fn post(headers: &[(&str, &str)], body: &str) -> Request<String> {
+    let request = Request::post("/mcp")
+        .header("host", "localhost")
+        .header("content-type", "application/json")
+        .header("accept", "*/*");
+    let request = headers.iter().fold(request, |request, (name, value)| request.header(*name, *value));
+    request.body(body.to_owned()).unwrap()
+}
+
+/// Begins a session of 2025-03-26, and fills its inbox up to `room` places.
+fn begin(http: &StreamableHttp, still: &Still, room: usize) -> Arc<Exchange> {
+    let parts = Request::new(()).into_parts().0;
+    let exchange = http.0.begin(Kind::Session, &parts).unwrap();
+    let agreed = RawJson::parse(r#"{"protocolVersion":"2025-03-26"}"#.to_owned()).unwrap();
+    let answer = Message::result(RequestId::from(0), Payload::from(agreed));
+    still.0.lock().unwrap()[0].sink.send(answer, None).unwrap();
+    let mut cx = Context::from_waker(std::task::Waker::noop());
+    for _ in 0..64 - room {
+        let notice = protomcp_types::Incoming::One(Message::notification("n", Params::Absent));
+        assert!(pin!(exchange.deliver(Ok(notice))).poll(&mut cx).is_ready());
+    }
+    exchange
+}
+
+#[tokio::test]
+async fn a_request_that_never_reached_its_session_is_not_waited_for() {
+    let ping = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+    let other = ping.replace(":1,", ":2,");
+    for (room, body, undelivered) in [
+        (0, ping.to_owned(), vec![1, 2]),
+        (0, format!("[{ping},{other}]"), vec![1, 2]),
+        (1, format!("[{ping},{other}]"), vec![2]),
+    ] {
+        for is_over in [false, true] {
+            let (http, still) = still();
+            let exchange = begin(&http, &still, room);
+            let mut asking = Box::pin(http.handle(post(&[("mcp-session-id", exchange.key())], &body)));
+            let mut cx = Context::from_waker(std::task::Waker::noop());
+            assert!(asking.as_mut().poll(&mut cx).is_pending(), "{body}");
+            if is_over {
+                exchange.end();
+                assert_eq!(asking.await.status(), StatusCode::NOT_FOUND);
+            } else {
+                drop(asking);
+            }
+            for id in undelivered.clone() {
+                let open = exchange.open(&[&RequestId::from(id)], Vec::new());
+                assert!(open.is_ok(), "{id} of {body} is in use");
+                exchange.unanswered(&RequestId::from(id));
+            }
+            if room > 0 {
+                let open = exchange.open(&[&RequestId::from(1)], Vec::new());
+                assert!(open.is_err(), "what was handed over is waited for");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_task_of_the_stateless_revision_begins_with_its_request() {
+    let (http, still) = still();
+    let headers = [("mcp-protocol-version", "2026-07-28"), ("mcp-method", "tools/list")];
+    let body = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}"#;
+    let mut asking = Box::pin(http.handle(post(&headers, body)));
+    let mut cx = Context::from_waker(std::task::Waker::noop());
+    assert!(asking.as_mut().poll(&mut cx).is_pending());
+    let held = still.0.lock().unwrap();
+    assert!(held[0].has_begun_with);
+}
+
+#[tokio::test]
+async fn a_host_of_the_old_transport_that_does_not_read_is_not_served_until_it_does() {
+    let (http, still) = still();
+    let parts = Request::new(()).into_parts().0;
+    let exchange = http.0.begin(Kind::Legacy, &parts).unwrap();
+    let (place, _) = exchange.listen().unwrap();
+    let mut held = still.0.lock().unwrap().pop().unwrap();
+    for id in 0..256 {
+        let answer = Message::result(RequestId::from(id), Payload::empty_object());
+        held.sink.send(answer, Some(&RequestId::from(id))).unwrap();
+    }
+    let notice = protomcp_types::Incoming::One(Message::notification("n", Params::Absent));
+    assert!(exchange.deliver(Ok(notice)).await);
+    let mut next = Box::pin(held.source.next());
+    let is_taken = tokio::time::timeout(Duration::from_millis(1), next.as_mut()).await.is_ok();
+    assert!(!is_taken, "a message was taken of a host that does not read");
+    // The host reads, and that wakes the task.
+    let reading = async {
+        tokio::task::yield_now().await;
+        exchange.next(place, std::task::Waker::noop())
+    };
+    let both = async { tokio::join!(next, reading) };
+    let (taken, _) = tokio::time::timeout(Duration::from_secs(20), both).await.expect("the task is not woken");
+    assert!(matches!(taken, Ok(Some(_))));
+}
+
+#[tokio::test]
+async fn nothing_is_kept_of_a_session_that_is_over() {
+    let store = Arc::new(MemoryStore::default());
+    let keeps: Arc<dyn crate::store::EventStore> = Arc::clone(&store) as _;
+    let exchange = Exchange::new(Kind::Session, "s".into(), None, Duration::MAX, Some(keeps), 4);
+    let (place, _) = exchange.listen().unwrap();
+    let (_source, mut sink) = Served(Arc::clone(&exchange)).split();
+    for _ in 0..2 {
+        sink.send(Message::notification("n", Params::Absent), None).unwrap();
+    }
+    let seat = crate::events::Seat { exchange, place };
+    let mut events = crate::events::Events::new(seat, Duration::from_secs(20));
+    let mut cx = Context::from_waker(std::task::Waker::noop());
+    assert!(events.poll(&mut cx).is_ready());
+    assert!(store.bytes() > 0);
+    drop(sink);
+    while let Poll::Ready(Some(_)) = events.poll(&mut cx) {}
+    assert_eq!(store.bytes(), 0);
+}
