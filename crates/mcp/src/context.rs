@@ -186,8 +186,8 @@ impl Context {
     /// Whether the call may have to leave its connection.
     pub(crate) fn may_leave(&self) -> bool {
         let can = &self.0.terms.client.capabilities;
-        self.0.rounds.is_some()
-            && ["elicitation", "sampling", "roots"].iter().any(|name| can.capability(name).is_some())
+        let may_ask = || ["elicitation", "sampling", "roots"].iter().any(|name| can.capability(name).is_some());
+        self.0.rounds.as_ref().is_some_and(|rounds| rounds.may_be_task() || may_ask())
     }
 
     /// The call has ended: its outcome goes to the request that it belongs to now, if it belongs to one.

@@ -43,6 +43,7 @@
 //! ```
 
 mod ask;
+mod canonical;
 mod context;
 mod handler;
 mod info;

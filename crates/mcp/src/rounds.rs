@@ -12,11 +12,11 @@
 
 mod task;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Instant, SystemTime};
 
-use protomcp_types::{ClientCapabilities, ErrorObject, RawJson};
+use protomcp_types::{CallToolResult, ClientCapabilities, ErrorObject, RawJson};
 use tokio::sync::{oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
@@ -58,8 +58,8 @@ struct Inner {
     /// How many questions were asked, by kind.
     counts: BTreeMap<&'static str, u32>,
     last: u64,
-    /// What the client would have had to declare.
-    missing: Option<ClientCapabilities>,
+    /// What the client would have had to declare, and the questions that were refused for the lack of it.
+    missing: Option<(ClientCapabilities, BTreeSet<&'static str>)>,
     own: Option<InputRequired>,
     /// How it has ended while nobody was there.
     outcome: Option<Outcome>,
@@ -159,8 +159,9 @@ impl Rounds {
         for asked in &questions {
             let need = asked.need().ok_or(AskError::NotSupported(asked.method))?;
             if !need.is_met_by(capabilities) {
-                let required = missing.take().unwrap_or_default();
-                *missing = Some(required.and(&need.to_capabilities()));
+                let (required, mut refused) = missing.take().unwrap_or_default();
+                refused.insert(asked.method);
+                *missing = Some((required.and(&need.to_capabilities()), refused));
                 all_met = Err(AskError::NotSupported(asked.method));
             }
         }
@@ -313,9 +314,19 @@ impl Inner {
         if failed && let Some(own) = self.own.take() {
             return Some(Ok(ServerResult::InputRequired(own)));
         }
-        // MCP 2026-07-28, basic: who cannot go on without asking says what the client would have to be able to do.
-        if failed && let Some(missing) = self.missing.take() {
-            return Some(Err(ErrorObject::missing_capability(&missing)));
+        // MCP 2026-07-28, basic: who cannot go on without asking says what the client would have to be able to do. A tool
+        // that could, and failed for another reason, does not say that it was refused.
+        if failed && let Some((missing, refused)) = self.missing.take() {
+            let says = |result: &CallToolResult, method| {
+                result.content.as_str().contains(&AskError::NotSupported(method).to_string())
+            };
+            let is_why = match &outcome {
+                Ok(ServerResult::CallTool(result)) => refused.iter().any(|method| says(result, method)),
+                Ok(_) | Err(_) => true,
+            };
+            if is_why {
+                return Some(Err(ErrorObject::missing_capability(&missing)));
+            }
         }
         Some(outcome)
     }

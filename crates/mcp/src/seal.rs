@@ -19,6 +19,8 @@ use hmac::{Hmac, KeyInit, Mac};
 use protomcp_types::Members;
 use sha2::{Digest, Sha256};
 
+use crate::canonical::digest;
+
 /// The keys that sign states. The first signs, all of them verify, so that keys can be exchanged one after the other.
 #[derive(Clone)]
 pub struct StateKeys(Vec<[u8; 32]>);
@@ -123,31 +125,27 @@ impl Binding {
 
 impl Bound {
     /// A request, without what differs between a request and its repetition: `_meta`, answers and state. The same
-    /// parameters written in another order or with other blanks are the same.
+    /// parameters written in another order or with other blanks are the same; see [`canonical`](crate::canonical).
     fn of(method: &str, params: &Members, principal: Option<&str>) -> Self {
         let mut same: Vec<_> = params
             .iter()
             .filter(|(name, _)| !["_meta", "inputResponses", "requestState"].contains(name))
-            .map(|(name, value)| {
-                let mut value: serde_json::Value = value.to().unwrap_or_default();
-                value.sort_all_objects();
-                (name, value.to_string())
-            })
+            .map(|(name, value)| (name, digest(value)))
             .collect();
         same.sort_unstable();
-        let mut digest = Sha256::new();
-        let mut part = |text: &str| {
-            digest.update((text.len() as u64).to_be_bytes());
-            digest.update(text);
+        let mut all = Sha256::new();
+        let mut part = |bytes: &[u8]| {
+            all.update((bytes.len() as u64).to_be_bytes());
+            all.update(bytes);
         };
-        part(method);
-        part(if principal.is_some() { "principal" } else { "" });
-        part(principal.unwrap_or_default());
+        part(method.as_bytes());
+        part(if principal.is_some() { b"principal" } else { b"" });
+        part(principal.unwrap_or_default().as_bytes());
         for (name, value) in &same {
-            part(name);
+            part(name.as_bytes());
             part(value);
         }
-        Self(digest.finalize().into())
+        Self(all.finalize().into())
     }
 }
 
@@ -238,6 +236,11 @@ mod tests {
             assert_ne!(other, request);
         }
         assert_ne!(of("m", "{}", None), of("m", "{}", Some("")));
+        let amounts = ["1e400", "1e999", "null", "18446744073709551616", "18446744073709551617", r#"1,"x":2"#, "2"];
+        let amounts = amounts.map(|x| bound(&format!(r#"{{"arguments":{{"x":{x}}}}}"#)));
+        for (index, one) in amounts.iter().enumerate() {
+            assert!(!amounts[..index].contains(one), "{index}");
+        }
     }
 
     #[test]

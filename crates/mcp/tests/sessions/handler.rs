@@ -107,6 +107,12 @@ impl Handler for Tools {
             }
             "roots" => return Ok(said(context.ask::<ListRoots>(&ListRoots::default()).await)),
             "form" => return Ok(said(context.ask::<Elicit>(&Elicit::form("?", RawJson::EMPTY_OBJECT)).await)),
+            // Can do without an answer, and then fails for another reason.
+            "cope" => {
+                let message = PromptMessage::new(Role::User, RawJson::text("hi"));
+                let _no_matter = context.ask::<CreateMessage>(&CreateMessage::of([&message], 9)).await;
+                return Ok(CallToolResult::error("the disk is full"));
+            }
             "page" => return Ok(said(context.ask::<Elicit>(&Elicit::url("?", "u", "7")).await)),
             "ping" => {
                 let limit = Duration::from_millis(number() as u64);

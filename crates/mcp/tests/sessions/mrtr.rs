@@ -234,6 +234,16 @@ fn what_the_client_does_not_declare_is_named() {
 }
 
 #[test]
+fn a_failure_that_has_nothing_to_do_with_a_refused_question_is_passed_on() {
+    with_host(async |_, host| {
+        send(host, 1, "tools/call", "«2026»", &json!({"name": "cope"})).await;
+        let answer = answer(host, 1).await;
+        assert_eq!(answer["result"]["content"][0]["text"], "the disk is full", "{answer}");
+        assert_eq!(answer["result"]["isError"], true);
+    });
+}
+
+#[test]
 fn only_three_methods_may_ask_and_a_ping_is_no_question() {
     with_host(async |_, host| {
         let argument = json!({"ref": {"type": "ref/prompt", "name": "a"}, "argument": {"name": "a", "value": "ask"}});

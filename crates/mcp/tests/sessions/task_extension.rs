@@ -181,6 +181,21 @@ fn a_task_belongs_to_who_began_it_and_to_no_connection() {
 }
 
 #[test]
+fn a_task_of_a_host_that_answers_no_questions_outlives_its_connection_too() {
+    const KNOWN: &str = r#"«2026 {"extensions":{"io.modelcontextprotocol/tasks":{}}}»"#;
+    play(Limits::default(), async |stage| {
+        let mut host = stage.connect();
+        let answer = ask_with(&mut host, KNOWN, "tools/call", &json!({"name": "task 100"})).await;
+        let id = answer["result"]["taskId"].clone();
+        assert_eq!(answer["result"]["resultType"], "task", "{answer}");
+        host.steps(&["→ end", "← end"]).await;
+        later(100).await;
+        let answer = ask_with(&mut stage.connect(), KNOWN, "tasks/get", &json!({"taskId": id})).await;
+        assert_eq!(answer["result"]["status"], "completed", "{answer}");
+    });
+}
+
+#[test]
 fn when_there_are_too_many_a_call_is_answered_as_ever() {
     play(Limits { max_tasks: 1, ..Limits::default() }, async |stage| {
         let mut host = stage.connect();

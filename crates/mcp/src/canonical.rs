@@ -1,0 +1,191 @@
+//! What a JSON text says, digested: equal for two texts that say the same, and for no others.
+//!
+//! The order of an object's members and blanks do not matter, nor how a string is escaped. Everything else does: numbers
+//! count as they are written, because no type of ours holds all of them; members of the same name stay, in their order; a
+//! string that stands for no text (a lone surrogate) counts as it is written. Nothing is ever taken for something else.
+
+use protomcp_types::RawJson;
+use sha2::{Digest, Sha256};
+
+/// The digest of a value.
+pub(crate) fn digest(value: &RawJson) -> Hash {
+    Walk { text: value.as_str(), at: 0 }.value()
+}
+
+type Hash = [u8; 32];
+
+/// Goes over a text that is known to be JSON, no deeper than messages may be nested.
+struct Walk<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+impl<'a> Walk<'a> {
+    fn value(&mut self) -> Hash {
+        match self.next() {
+            Some(b'{') => self.object(),
+            Some(b'[') => self.array(),
+            Some(b'"') => {
+                let (kind, text) = self.string();
+                hash(kind, text.as_bytes())
+            }
+            Some(_) | None => hash(b'w', self.word().as_bytes()),
+        }
+    }
+
+    fn object(&mut self) -> Hash {
+        self.at += 1;
+        let mut members = Vec::new();
+        while self.next() == Some(b'"') {
+            let name = self.string();
+            self.step_over(b':');
+            members.push((name, self.value()));
+            self.step_over(b',');
+        }
+        self.step_over(b'}');
+        // Stable: members of the same name stay in their order.
+        members.sort_by(|(one, _), (other, _)| one.cmp(other));
+        let mut all = Vec::with_capacity(members.len() * 2 * size_of::<Hash>());
+        for ((kind, name), value) in members {
+            all.extend(hash(kind, name.as_bytes()));
+            all.extend(value);
+        }
+        hash(b'{', &all)
+    }
+
+    fn array(&mut self) -> Hash {
+        self.at += 1;
+        let mut all = Vec::new();
+        while self.next().is_some_and(|byte| byte != b']') {
+            all.extend(self.value());
+            self.step_over(b',');
+        }
+        self.step_over(b']');
+        hash(b'[', &all)
+    }
+
+    /// A string, and whether it could be decoded.
+    fn string(&mut self) -> (u8, String) {
+        let start = self.at;
+        self.at += 1;
+        let bytes = self.text.as_bytes();
+        while let Some(byte) = bytes.get(self.at) {
+            self.at += if *byte == b'\\' { 2 } else { 1 };
+            if *byte == b'"' {
+                break;
+            }
+        }
+        let written = self.text.get(start..self.at).unwrap_or_default();
+        match serde_json::from_str(written) {
+            Ok(text) => (b's', text),
+            Err(_) => (b'u', written.to_owned()),
+        }
+    }
+
+    /// A number, `true`, `false` or `null`.
+    fn word(&mut self) -> &'a str {
+        let rest = self.text.get(self.at..).unwrap_or_default();
+        let end = rest.find(|sign: char| ",]}".contains(sign) || is_blank(sign as u32)).unwrap_or(rest.len());
+        self.at += end;
+        &rest[..end]
+    }
+
+    /// The next byte that is no blank; it is not passed.
+    fn next(&mut self) -> Option<u8> {
+        let bytes = self.text.as_bytes();
+        while bytes.get(self.at).is_some_and(|byte| is_blank(u32::from(*byte))) {
+            self.at += 1;
+        }
+        bytes.get(self.at).copied()
+    }
+
+    fn step_over(&mut self, byte: u8) {
+        if self.next() == Some(byte) {
+            self.at += 1;
+        }
+    }
+}
+
+fn is_blank(sign: u32) -> bool {
+    matches!(char::from_u32(sign), Some(' ' | '\t' | '\n' | '\r'))
+}
+
+fn hash(kind: u8, contents: &[u8]) -> Hash {
+    Sha256::new().chain_update([kind]).chain_update(contents).finalize().into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(text: &str) -> Hash {
+        digest(&RawJson::parse(text.to_owned()).unwrap())
+    }
+
+    #[test]
+    fn texts_that_say_the_same_are_equal() {
+        for (one, other) in [
+            (r#"{"a":1,"b":[true,null]}"#, " { \"b\" : [ true ,\n null ] , \"a\":\t1 } "),
+            (r#""é\/""#, r#""\u00e9/""#),
+            (r#"{"\u0061":{"y":2,"x":1}}"#, r#"{"a":{"x":1,"y":2}}"#),
+            (r#"["a\"]",{}]"#, r#"["\u0061\u0022]" , { }]"#),
+            (r#"{"b":1,"a":2,"b":3}"#, r#"{"a":2,"b":1,"b":3}"#),
+            (r#""\ud800""#, r#" "\ud800""#),
+        ] {
+            assert_eq!(of(one), of(other), "{one} {other}");
+        }
+    }
+
+    #[test]
+    fn no_two_of_these_are_equal() {
+        let texts = [
+            "null",
+            "0",
+            "1",
+            "1.0",
+            "-1",
+            "1e400",
+            "1e401",
+            "-1e400",
+            "true",
+            "false",
+            "{}",
+            "[]",
+            "[[]]",
+            "[[],[]]",
+            "18446744073709551616",
+            "18446744073709551617",
+            "9007199254740993",
+            "9007199254740993.0",
+            "0.1",
+            "0.10000000000000000001",
+            r#""null""#,
+            r#""""#,
+            r#""1""#,
+            r#""\ud800""#,
+            r#""\ud801""#,
+            r#""\\ud800""#,
+            r#"{"a":1}"#,
+            r#"{"a":"1"}"#,
+            r#"{"a":1,"a":2}"#,
+            r#"{"a":2,"a":1}"#,
+            r#"{"a":2}"#,
+            r#"{"\ud800":1}"#,
+            r#"{"\ud801":1}"#,
+            r#"["a",1]"#,
+            r#"[1,"a"]"#,
+            "[1,[2,3]]",
+            "[[1,2],3]",
+            "[1,2,3]",
+            r#"{"a":{"b":1}}"#,
+            r#"{"a":{},"b":1}"#,
+            "[null]",
+            "[1e400]",
+        ];
+        for (index, one) in texts.iter().enumerate() {
+            for other in &texts[..index] {
+                assert_ne!(of(one), of(other), "{one} {other}");
+            }
+        }
+    }
+}
