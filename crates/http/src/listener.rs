@@ -3,6 +3,8 @@
 //! The server answers on `/` and `/mcp`, and on `/sse` when the old transport is on. Each connection has a task; all of
 //! them end politely when the listener is told to stop.
 
+mod activity;
+
 use std::convert::Infallible;
 use std::io;
 use std::pin::pin;
@@ -16,9 +18,11 @@ use hyper_util::server::conn::auto::Builder;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use self::activity::{Activity, Use};
 use crate::reply::{self, Body, TRANSPORT_ERROR};
 use crate::service::StreamableHttp;
 
@@ -34,11 +38,12 @@ const MAX_HEADERS: usize = 64 * 1024;
 pub struct ListenerConfig {
     /// Connections at a time. More wait to be accepted.
     pub max_connections: usize,
-    /// How long a connection may be open without a request.
+    /// How long a connection may be open without a request: until the headers of the first are there, and then between
+    /// two.
     pub header_timeout: Duration,
     /// Requests that one HTTP/2 connection may have open.
     pub max_concurrent_requests: u32,
-    /// How long connections may take to end when the listener stops.
+    /// How long connections may take to end when the listener stops. Those that take longer are cut.
     pub drain_timeout: Duration,
     /// Whether `/healthz` and `/readyz` answer, without any check of who asks.
     pub health: bool,
@@ -66,13 +71,16 @@ struct Inner {
     config: ListenerConfig,
     ready: CancellationToken,
     stop: CancellationToken,
+    /// Connections end at once.
+    cut: CancellationToken,
 }
 
 impl Listener {
     /// Serves this.
     #[must_use]
     pub fn new(service: StreamableHttp, config: ListenerConfig) -> Self {
-        Self(Arc::new(Inner { service, config, ready: CancellationToken::new(), stop: CancellationToken::new() }))
+        let (ready, stop, cut) = (CancellationToken::new(), CancellationToken::new(), CancellationToken::new());
+        Self(Arc::new(Inner { service, config, ready, stop, cut }))
     }
 
     /// From here on `/readyz` says that the server is ready.
@@ -85,7 +93,7 @@ impl Listener {
         self.0.stop.cancel();
     }
 
-    /// Accepts connections until [`Listener::stop`], then waits for their end, but not longer than
+    /// Accepts connections until [`Listener::stop`], then waits for their end, and cuts those that are left after
     /// [`ListenerConfig::drain_timeout`].
     ///
     /// # Errors
@@ -101,6 +109,8 @@ impl Listener {
         connections.close();
         if tokio::time::timeout(self.0.config.drain_timeout, connections.wait()).await.is_err() {
             tracing::warn!(connections = connections.len(), "connections do not end: cut");
+            self.0.cut.cancel();
+            connections.wait().await;
         }
         outcome
     }
@@ -126,19 +136,21 @@ impl Listener {
     }
 
     async fn connection(self, stream: TcpStream, place: OwnedSemaphorePermit) {
+        let deadline = Instant::now() + self.0.config.header_timeout;
         let mut byte = [0];
-        let first_byte = tokio::time::timeout(self.0.config.header_timeout, stream.peek(&mut byte));
+        let first_byte = tokio::time::timeout_at(deadline, stream.peek(&mut byte));
         tokio::select! {
             heard = first_byte => if !matches!(heard, Ok(Ok(1..))) {
                 return;
             },
             () = self.0.stop.cancelled() => return,
         }
-        self.speak(stream).await;
+        self.speak(stream, deadline).await;
         drop(place);
     }
 
-    async fn speak(&self, io: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) {
+    /// Serves one connection, whose first request must be there at `deadline`.
+    async fn speak(&self, io: impl AsyncRead + AsyncWrite + Unpin + Send + 'static, deadline: Instant) {
         let mut builder = Builder::new(TokioExecutor::new());
         let mut http1 = builder.http1();
         http1.timer(TokioTimer::new()).header_read_timeout(self.0.config.header_timeout).max_buf_size(MAX_HEADERS);
@@ -148,16 +160,40 @@ impl Listener {
             .max_header_list_size(u32::try_from(MAX_HEADERS).unwrap_or(u32::MAX))
             .max_concurrent_streams(self.0.config.max_concurrent_requests)
             .keep_alive_interval(Duration::from_secs(30));
-        let answer = |request| {
+        let activity = Arc::new(Activity::default());
+        let answer = |request: Request<hyper::body::Incoming>| {
             let listener = self.clone();
-            async move { Ok::<_, Infallible>(listener.answer(request).await) }
+            let open = activity.open(request.version());
+            async move { Ok::<_, Infallible>(listener.answer(request).await.map(|body| open.hold(body))) }
         };
         let mut connection = pin!(builder.serve_connection(TokioIo::new(io), service_fn(answer)));
-        let outcome = tokio::select! {
-            outcome = connection.as_mut() => outcome,
-            () = self.0.stop.cancelled() => {
-                connection.as_mut().graceful_shutdown();
-                connection.await
+        let patience = self.0.config.header_timeout;
+        let mut look = pin!(tokio::time::sleep_until(deadline));
+        let (mut stops, mut leaves) = (false, false);
+        let outcome = loop {
+            tokio::select! {
+                outcome = connection.as_mut() => break outcome,
+                () = self.0.cut.cancelled() => return,
+                () = self.0.stop.cancelled(), if !stops => {
+                    connection.as_mut().graceful_shutdown();
+                    stops = true;
+                }
+                () = look.as_mut() => {
+                    let now = Instant::now();
+                    let next = match activity.look() {
+                        Use::Silent => return,
+                        Use::Busy => now + patience,
+                        Use::Idle(since) if since + patience > now => since + patience,
+                        // Whoever was told and does not go is left.
+                        Use::Idle(_) if leaves => return,
+                        Use::Idle(_) => {
+                            connection.as_mut().graceful_shutdown();
+                            leaves = true;
+                            now + patience
+                        }
+                    };
+                    look.as_mut().reset(next);
+                }
             }
         };
         if let Err(error) = outcome {

@@ -4,17 +4,22 @@ use axum::body::{Body, to_bytes};
 use http::Request;
 use hyper::client::conn::http2::{SendRequest, handshake};
 use hyper_util::rt::{TokioExecutor, TokioIo};
+use protomcp_http::{Config, ListenerConfig};
 use tokio::net::TcpStream;
 
 use super::client::{PATIENCE, call, done, full};
 use super::eras::tool;
 use super::handler::Stage;
 
-async fn connect(stage: &Stage) -> SendRequest<Body> {
+/// A connection, and what becomes of it.
+async fn watched(stage: &Stage) -> (SendRequest<Body>, tokio::task::JoinHandle<hyper::Result<()>>) {
     let stream = TcpStream::connect(stage.host.address).await.unwrap();
     let (sender, connection) = handshake(TokioExecutor::new(), TokioIo::new(stream)).await.unwrap();
-    tokio::spawn(connection);
-    sender
+    (sender, tokio::spawn(connection))
+}
+
+async fn connect(stage: &Stage) -> SendRequest<Body> {
+    watched(stage).await.0
 }
 
 fn post(stage: &Stage, headers: &[(&str, &str)], body: &str) -> Request<Body> {
@@ -64,4 +69,24 @@ async fn the_name_in_the_request_line_counts() {
     let mut sender = connect(&stage).await;
     let request = Request::post("http://evil.example.com/mcp").body(Body::from("{}")).unwrap();
     assert_eq!(sender.send_request(request).await.unwrap().status(), 403);
+}
+
+#[tokio::test]
+async fn a_connection_ends_when_nothing_is_open_on_it_for_long_and_not_before() {
+    let mut listener = ListenerConfig::default();
+    listener.header_timeout = std::time::Duration::from_millis(100);
+    let stage = Stage::with(Config::default(), listener).await;
+    let session = stage.host.hello("2025-11-25").await.headers[0].1.clone();
+    let (mut sender, connection) = watched(&stage).await;
+    let headers = [("mcp-session-id", session.as_str())];
+    let slow = tokio::spawn(sender.send_request(post(&stage, &headers, &call(1, "wait"))));
+    stage.tools.waiting.notified().await;
+    tokio::time::sleep(std::time::Duration::from_millis(400)).await;
+    assert!(!connection.is_finished(), "a connection ended under a request");
+    stage.tools.go.notify_one();
+    let answer = slow.await.unwrap().unwrap();
+    assert_eq!(to_bytes(Body::new(answer.into_body()), 10_000).await.unwrap(), done(1, "done"));
+    let end = tokio::time::timeout(PATIENCE, connection).await.expect("the connection stays open");
+    assert!(end.unwrap().is_ok(), "it ends politely");
+    drop(sender);
 }

@@ -101,7 +101,10 @@ async fn a_connection_that_says_nothing_is_closed() {
     let mut listener = ListenerConfig::default();
     listener.header_timeout = std::time::Duration::from_millis(20);
     let stage = Stage::with(Config::default(), listener).await;
-    for start in ["", "POST /mcp HTT"] {
+    let preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+    // Also after the preface and empty settings, which is all that a host of HTTP/2 must say.
+    let settings = format!("{preface}\0\0\0\u{4}\0\0\0\0\0");
+    for start in ["", "POST /mcp HTT", "P", "PRI * HTTP/2.0", preface, &settings] {
         let mut stream = TcpStream::connect(stage.host.address).await.unwrap();
         stream.write_all(start.as_bytes()).await.unwrap();
         let mut end = Vec::new();
@@ -139,4 +142,19 @@ async fn a_body_that_does_not_come_is_not_waited_for() {
     let read = tokio::time::timeout(super::client::PATIENCE, stream.read_exact(&mut answer)).await;
     read.expect("the server waits").unwrap();
     assert_eq!(answer, b"HTTP/1.1 408");
+}
+
+#[tokio::test]
+async fn a_connection_that_does_not_end_with_its_listener_is_cut() {
+    let mut listener = ListenerConfig::default();
+    listener.drain_timeout = std::time::Duration::from_millis(20);
+    let stage = Stage::with(Config::default(), listener).await;
+    let host = stage.host.hello("2025-11-25").await;
+    let mut stream = host.get().await;
+    assert!(stream.event().await.is_some());
+    stage.listener.stop();
+    let serving = tokio::time::timeout(super::client::PATIENCE, stage.serving).await;
+    serving.expect("the listener waits").unwrap().unwrap();
+    assert_eq!(stream.event().await, None);
+    assert_eq!(stage.service.sessions(), 1);
 }
