@@ -6,6 +6,8 @@ use http::header::AUTHORIZATION;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use subtle::ConstantTimeEq;
 
+use crate::headers::single;
+
 /// The header of [`Credential::api_key`].
 const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 
@@ -38,8 +40,8 @@ impl Credential {
     /// Whether a request carries it.
     fn is_in(&self, headers: &HeaderMap) -> bool {
         let given = match self.kind {
-            Kind::Token => headers.get(AUTHORIZATION).and_then(bearer),
-            Kind::ApiKey => headers.get(API_KEY).map(HeaderValue::as_bytes),
+            Kind::Token => single(headers, &AUTHORIZATION).and_then(bearer),
+            Kind::ApiKey => single(headers, &API_KEY).map(HeaderValue::as_bytes),
         };
         given.is_some_and(|given| given.ct_eq(&self.secret).into())
     }
@@ -113,6 +115,23 @@ mod tests {
     #[test]
     fn without_credentials_everybody_may_come() {
         assert_eq!(check(&[], &headers(&[])), Ok(()));
+    }
+
+    #[test]
+    fn a_credential_that_is_shown_twice_does_not_count() {
+        for (credential, name, good) in [
+            (Credential::token("t0ken"), "authorization", "Bearer t0ken"),
+            (Credential::api_key("k3y"), "x-api-key", "k3y"),
+        ] {
+            let credentials = [credential];
+            for others in [&[][..], &[good][..], &["other"][..]] {
+                let mut headers = HeaderMap::new();
+                for value in [good].iter().chain(others) {
+                    headers.append(name, HeaderValue::from_static(value));
+                }
+                assert_eq!(check(&credentials, &headers).is_ok(), others.is_empty(), "{name} {others:?}");
+            }
+        }
     }
 
     #[test]

@@ -15,6 +15,8 @@ pub(crate) const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-ver
 pub(crate) const METHOD: HeaderName = HeaderName::from_static("mcp-method");
 /// What the request names, likewise.
 pub(crate) const NAME: HeaderName = HeaderName::from_static("mcp-name");
+/// What the names of headers begin with that repeat an argument (MCP 2026-07-28).
+pub(crate) const PARAM: &str = "mcp-param-";
 /// The last event that a host has read.
 pub(crate) const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
 
@@ -48,6 +50,23 @@ pub(crate) fn accepts(headers: &HeaderMap, wanted: &[&str]) -> bool {
 /// The text of a header, without blanks around it.
 pub(crate) fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
     headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim)
+}
+
+/// The value of a header that is there once. Who repeats one may mean to show different values to different readers.
+pub(crate) fn single<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a HeaderValue> {
+    let mut values = headers.get_all(name).iter();
+    values.next().filter(|_| values.next().is_none())
+}
+
+/// A header of MCP that is there more than once.
+pub(crate) fn repeated(headers: &HeaderMap) -> Option<&HeaderName> {
+    // Most requests repeat nothing at all.
+    if headers.len() == headers.keys_len() {
+        return None;
+    }
+    let is_ours =
+        |name: &&HeaderName| [SESSION, VERSION, METHOD, NAME].contains(name) || name.as_str().starts_with(PARAM);
+    headers.keys().filter(is_ours).find(|name| single(headers, name).is_none())
 }
 
 /// The value of a header that may be wrapped in base64: what cannot stand in a header as it is comes as

@@ -9,7 +9,7 @@ use memchr::memmem;
 use protomcp_types::{ErrorObject, Params, RawJson, Request, RequestMeta, code};
 use serde_json::Value;
 
-use crate::headers::{METHOD, NAME, VERSION, decode, text};
+use crate::headers::{METHOD, NAME, PARAM, VERSION, decode, repeated, text};
 
 /// What a property of an input schema carries to be mirrored in a header.
 const ANNOTATION: &str = "x-mcp-header";
@@ -34,6 +34,9 @@ pub(crate) fn check(
     headers: &HeaderMap,
     definition: impl Fn(&str) -> Option<RawJson>,
 ) -> Result<(), ErrorObject> {
+    if let Some(header) = repeated(headers) {
+        return Err(ErrorObject::new(code::HEADER_MISMATCH, format!("there are several headers {header}")));
+    }
     let version = text(headers, &VERSION).ok_or_else(|| missing(&VERSION))?;
     let method = text(headers, &METHOD).ok_or_else(|| missing(&METHOD))?;
     let name = headers.get(NAME);
@@ -92,7 +95,7 @@ fn check_arguments(tool: &RawJson, params: &Params, headers: &HeaderMap) -> Resu
 
 fn check_argument(suffix: &str, value: &Value, headers: &HeaderMap) -> Result<(), ErrorObject> {
     // An annotation that cannot be a header is no rule for anybody.
-    let Ok(header) = HeaderName::try_from(format!("mcp-param-{}", suffix.to_ascii_lowercase())) else { return Ok(()) };
+    let Ok(header) = HeaderName::try_from(format!("{PARAM}{}", suffix.to_ascii_lowercase())) else { return Ok(()) };
     let expected = match value {
         Value::String(text) => Cow::Borrowed(text.as_str()),
         Value::Number(number) => Cow::Owned(number.to_string()),

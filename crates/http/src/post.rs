@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::request::Parts;
-use http::{HeaderValue, Response, StatusCode};
+use http::{HeaderName, HeaderValue, Response, StatusCode};
 use protomcp_types::{
-    ErrorObject, Incoming, Initialize, Malformed, Message, Method, ProtocolVersion, Request, RequestMeta,
+    ErrorObject, Incoming, Initialize, Malformed, Message, Method, ProtocolVersion, Request, RequestId, RequestMeta,
     Response as Answer,
 };
 
@@ -18,7 +18,7 @@ use crate::delivery::Delivery;
 use crate::era::{self, Era};
 use crate::events::{Events, Seat, event_id};
 use crate::exchange::{Exchange, Kind, Principal};
-use crate::headers::{SESSION, VERSION, text};
+use crate::headers::{SESSION, VERSION, repeated, text};
 use crate::modern;
 use crate::reply::{self, Body, NO_SESSION, Refusal};
 use crate::service::{Inner, unavailable};
@@ -26,16 +26,27 @@ use crate::sse;
 use crate::streams::{First, Refused};
 
 pub(crate) async fn post(inner: &Arc<Inner>, parts: &Parts, body: Bytes) -> Response<Body> {
+    let is_ambiguous = repeated(&parts.headers).is_some();
     match Incoming::parse(&body) {
         Ok(Incoming::One(Message::Request(request))) => request_of(inner, parts, request).await,
+        Ok(_) if is_ambiguous => ambiguous(parts, None),
         Ok(Incoming::One(message)) => told(inner, parts, message).await,
         Ok(Incoming::Batch(messages)) => batch(inner, parts, messages).await,
         Err(malformed) => reply::refuse(StatusCode::BAD_REQUEST, malformed.id, malformed.error),
     }
 }
 
+/// Which of several values of a header counts is nobody's guess.
+fn ambiguous(parts: &Parts, id: Option<RequestId>) -> Response<Body> {
+    let name = repeated(&parts.headers).map_or("", HeaderName::as_str);
+    reply::bad_request(id, format!("there are several headers {name}"))
+}
+
 /// The session that a request belongs to.
 pub(crate) fn session(inner: &Inner, parts: &Parts) -> Result<Arc<Exchange>, Refusal> {
+    if repeated(&parts.headers).is_some() {
+        return Err(Box::new(ambiguous(parts, None)));
+    }
     let Some(key) = parts.headers.get(SESSION) else {
         return Err(Box::new(reply::bad_request(None, "header Mcp-Session-Id is missing: initialize first")));
     };
@@ -53,6 +64,7 @@ async fn request_of(inner: &Arc<Inner>, parts: &Parts, request: Request) -> Resp
     let meta = RequestMeta::of(&request.params);
     match era::of(&request.method, &meta, text(&parts.headers, &VERSION)) {
         Era::Modern => single(inner, parts, &meta, request).await,
+        Era::Handshake | Era::Session if repeated(&parts.headers).is_some() => ambiguous(parts, Some(request.id)),
         // Somebody who has a session does not get another one under its name.
         Era::Handshake if session(inner, parts).is_err() => handshake(inner, parts, request).await,
         Era::Handshake | Era::Session => match session(inner, parts) {

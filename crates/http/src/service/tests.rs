@@ -164,3 +164,43 @@ async fn nothing_is_kept_of_a_session_that_is_over() {
     while let Poll::Ready(Some(_)) = events.poll(&mut cx) {}
     assert_eq!(store.bytes(), 0);
 }
+
+#[tokio::test]
+async fn a_header_of_ours_that_comes_twice_is_refused() {
+    let (http, still) = still();
+    let exchange = begin(&http, &still, 64);
+    let ping = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+    let hello = ping.replace("ping", "initialize");
+    let notice = r#"{"jsonrpc":"2.0","method":"notifications/x"}"#;
+    let modern = r#"{"jsonrpc":"2.0","id":1,"method":"ping","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}"#;
+    let (session, version) = (("mcp-session-id", exchange.key()), ("mcp-protocol-version", "2025-03-26"));
+    let now = ("mcp-protocol-version", "2026-07-28");
+    let method = ("mcp-method", "ping");
+    for (method, headers, body, code) in [
+        ("POST", vec![session, session], ping, "-32600"),
+        ("POST", vec![session, version, version], ping, "-32600"),
+        ("POST", vec![version, version], hello.as_str(), "-32600"),
+        ("POST", vec![session, session], notice, "-32600"),
+        ("POST", vec![now, now], notice, "-32600"),
+        ("POST", vec![session, session], "[]", ""),
+        ("POST", vec![now, now, method], modern, "-32020"),
+        ("POST", vec![now, method, method], modern, "-32020"),
+        ("POST", vec![now, method, ("mcp-name", "a"), ("mcp-name", "b")], modern, "-32020"),
+        ("POST", vec![now, method, ("mcp-param-x", "a"), ("mcp-param-x", "a")], modern, "-32020"),
+        ("GET", vec![session, session], "", "-32600"),
+        ("DELETE", vec![session, version, version], "", "-32600"),
+    ] {
+        let mut request = post(&headers, body);
+        *request.method_mut() = Method::from_bytes(method.as_bytes()).unwrap();
+        let answer = tokio::time::timeout(Duration::from_secs(5), http.handle(request)).await;
+        let answer = answer.unwrap_or_else(|_| panic!("{method} {headers:?} is served"));
+        assert_eq!(answer.status(), StatusCode::BAD_REQUEST, "{method} {headers:?}");
+        let mut text = pin!(answer.into_body());
+        let frame = poll_fn(|cx| http_body::Body::poll_frame(text.as_mut(), cx)).await;
+        let piece = String::from_utf8(frame.unwrap().unwrap().into_data().unwrap().to_vec()).unwrap();
+        assert!(piece.contains(code), "{method} {headers:?}: {piece}");
+    }
+    // Others may come as often as they like.
+    let twice = [session, ("accept", "text/event-stream"), ("x-forwarded-for", "a"), ("x-forwarded-for", "b")];
+    assert_eq!(http.handle(post(&twice, notice)).await.status(), StatusCode::ACCEPTED);
+}
