@@ -13,7 +13,7 @@ use crate::post::session;
 use crate::reply::{self, Body, TRANSPORT_ERROR};
 use crate::service::{Inner, not_allowed};
 use crate::sse;
-use crate::store::EventKey;
+use crate::store::{EventKey, StoredEvent};
 use crate::streams::STANDALONE;
 
 pub(crate) async fn get(inner: &Inner, parts: &Parts) -> Response<Body> {
@@ -67,7 +67,17 @@ async fn resume(inner: &Inner, exchange: Arc<Exchange>, last: &str) -> Response<
     let seat = attached.map(|(place, _)| Seat { exchange: Arc::clone(&exchange), place });
     let missed = store.replay(EventKey { session: &key, stream, number }, end).await;
     match (seat, missed) {
-        (None, None) => reply::bad_request(None, format!("unknown event id {last:?}")),
+        (None, None) => {
+            reply::bad_request(None, format!("unknown event id {last:?}, or its events are not kept any more"))
+        }
+        // The host would take what is left for all.
+        (Some(_), missed) if is_short(missed.as_deref(), number, end) => {
+            let why = format!(
+                "some events after {last:?} are not kept any more: listen without Last-Event-ID, and ask again for what \
+                 is missing"
+            );
+            reply::bad_request(None, why)
+        }
         (seat, missed) => {
             let missed = missed.unwrap_or_default();
             match seat {
@@ -79,4 +89,10 @@ async fn resume(inner: &Inner, exchange: Arc<Exchange>, last: &str) -> Response<
             }
         }
     }
+}
+
+/// Whether events between this number and `end` are missing.
+fn is_short(missed: Option<&[StoredEvent]>, number: u64, end: u64) -> bool {
+    let expected = end.saturating_sub(1).saturating_sub(number);
+    (missed.map_or(0, <[_]>::len) as u64) < expected
 }

@@ -35,7 +35,7 @@ pub trait EventStore: fmt::Debug + Send + Sync + 'static {
     fn keep(&self, key: EventKey<'_>, event: &StoredEvent);
 
     /// The events of a stream from number `key.number + 1` up to, without, `end`, oldest first. `None`: nothing is
-    /// known of this stream.
+    /// known of this stream, or the first of them is not kept any more; a host must not take what is left for all.
     fn replay<'a>(&'a self, key: EventKey<'a>, end: u64) -> Replay<'a>;
 
     /// A session is over, and its events are of no use any more.
@@ -123,9 +123,13 @@ impl EventStore for MemoryStore {
         let events: Option<Vec<&Entry>> =
             kept.sessions.get(key.session).map(|ages| ages.iter().filter_map(of_stream).collect());
         let missed = events.filter(|events| !events.is_empty()).map(|events| {
-            let is_missed = |entry: &&&Entry| entry.number > key.number && entry.number < end;
-            events.iter().filter(is_missed).map(|entry| entry.event.clone()).collect()
+            let is_missed = |entry: &&Entry| entry.number > key.number && entry.number < end;
+            events.into_iter().filter(is_missed).collect::<Vec<_>>()
         });
+        // Events go by age, so a gap is always before what is left.
+        let is_whole = |missed: &Vec<&Entry>| missed.first().is_none_or(|first| first.number == key.number + 1);
+        let missed =
+            missed.filter(is_whole).map(|missed| missed.into_iter().map(|entry| entry.event.clone()).collect());
         Box::pin(ready(missed))
     }
 
@@ -187,6 +191,17 @@ mod tests {
     }
 
     #[test]
+    fn what_is_left_after_a_gap_does_not_come_again() {
+        let store = MemoryStore::new(2, 100);
+        for (number, text) in [(1, "a"), (2, "b"), (3, "c"), (4, "d")] {
+            keep(&store, "s", 1, number, text);
+        }
+        for (after, expected) in [(0, None), (1, None), (2, Some("cd")), (3, Some("d")), (4, Some(""))] {
+            assert_eq!(replay(&store, "s", 1, after, u64::MAX).as_deref(), expected, "{after}");
+        }
+    }
+
+    #[test]
     fn memory_is_bounded_per_session_and_in_all_and_given_back() {
         let store = MemoryStore::new(2, 10);
         for number in 1..=5 {
@@ -194,9 +209,9 @@ mod tests {
         }
         assert_eq!(store.bytes(), 2);
         keep(&store, "t", 1, 1, "123456789");
-        assert_eq!((store.bytes(), replay(&store, "s", 1, 0, 9).as_deref()), (10, Some("1")));
+        assert_eq!((store.bytes(), replay(&store, "s", 1, 4, 9).as_deref()), (10, Some("1")));
         keep(&store, "t", 1, 2, "12345678901234567890");
-        assert_eq!((store.bytes(), replay(&store, "s", 1, 0, 9)), (20, None));
+        assert_eq!((store.bytes(), replay(&store, "s", 1, 4, 9)), (20, None));
         store.forget("t");
         store.forget("t");
         assert_eq!(store.bytes(), 0);

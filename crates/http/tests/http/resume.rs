@@ -140,3 +140,32 @@ async fn an_unknown_event_is_an_error_of_the_host() {
     stage.tools.go.notify_one();
     assert_eq!(waiting.await.unwrap(), (200, done(1, "done")));
 }
+
+#[tokio::test]
+async fn a_host_that_comes_back_too_late_is_told_so() {
+    let mut config = Config::default();
+    config.event_store = Some(std::sync::Arc::new(protomcp_http::MemoryStore::new(3, 100_000)));
+    let stage = Stage::new(config).await;
+    let host = stage.host.hello("2025-11-25").await;
+    let events = host.post(&call_with_progress(1, "count 5")).await.events().await;
+    assert_eq!(events.len(), 7);
+    for (index, event) in events.iter().enumerate() {
+        // Of six events with a message the last three are kept; each is named by the one before.
+        let answer = back(&host, event).await;
+        assert_eq!(answer.status, if index < 3 { 400 } else { 200 }, "{event:?}");
+        if index < 3 {
+            assert!(answer.text().await.contains("not kept any more"));
+        }
+    }
+    // The stream of a session goes on, but not as if nothing had been lost.
+    let mut listening = host.get().await;
+    let opening = listening.event().await.unwrap();
+    for id in 2..7 {
+        host.say(&call(id, "change")).await;
+        listening.event().await.unwrap();
+    }
+    drop(listening);
+    let answer = back(&host, &opening).await;
+    assert_eq!(answer.status, 400);
+    assert!(answer.text().await.contains("without Last-Event-ID"));
+}
