@@ -52,7 +52,7 @@ pub(super) struct Http {
     max_sessions: u32,
 
     /// How long a session may be unused before it is closed
-    #[arg(long, value_name = "DURATION", default_value = "1h", value_parser = time)]
+    #[arg(long, value_name = "DURATION", default_value = "1h", value_parser = idle)]
     session_idle: std::time::Duration,
 
     /// Answer /healthz and /readyz, whoever asks
@@ -77,6 +77,16 @@ struct Secret<'a> {
     spec: &'a str,
     credential: fn(&str) -> Credential,
     variable: &'a str,
+}
+
+/// A session must live between two requests.
+fn idle(text: &str) -> Result<std::time::Duration, String> {
+    match time(text)? {
+        std::time::Duration::ZERO => {
+            Err("every session would end at once; give the time that hosts may be silent, such as 1h".into())
+        }
+        time => Ok(time),
+    }
 }
 
 impl Http {

@@ -82,6 +82,7 @@ fn mistakes_are_named() {
         ("run FILE --transport http --public-url tools.example.com", "invalid --public-url"),
         ("run FILE --transport http --allow-origin https://a.example/x", "invalid --allow-origin"),
         ("run FILE --transport http --allow-origin null", "invalid --allow-origin"),
+        ("run FILE --transport http --session-idle 0s", "give the time that hosts may be silent, such as 1h"),
         ("dev FILE --max-result 0", "expected a size"),
         ("dev FILE --max-concurrent-calls 0", "invalid --max-concurrent-calls \"0\""),
         ("serve FILE", "unknown command \"serve\""),
