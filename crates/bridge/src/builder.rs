@@ -238,7 +238,7 @@ impl Builder {
             usual_concurrency: self.launch.concurrency,
             python: self.launch.python,
         });
-        let (core, effects) = Core::new(self.mode, self.schemas);
+        let (core, effects) = Core::new(self.mode, self.schemas, self.call_timeout);
         let (gate, idle) = Gate::new(MAX_WAITING);
         let snapshot = Arc::new(ArcSwap::default());
         let started = Arc::new(SetOnce::new());

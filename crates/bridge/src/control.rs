@@ -9,6 +9,7 @@ use protomcp_toollist::{Batch, Command, Rejected, ToolList};
 use protomcp_types::ToolName;
 
 use crate::catalog::Kind;
+use crate::convert::log::LogLine;
 use crate::questions::Asked;
 use crate::sdk::{self, Sdk};
 
@@ -58,6 +59,8 @@ pub(crate) struct Draft {
     pub(crate) sdk: Sdk,
     /// Its other lists that have changed since.
     pub(crate) renewed: Vec<Kind>,
+    /// The tools it has sent last since the handshake, if it has.
+    pub(crate) relisted: Option<Vec<ToolDefinition>>,
     list: ToolList<ToolName, ()>,
     commands: Vec<Command<ToolName>>,
 }
@@ -65,9 +68,14 @@ pub(crate) struct Draft {
 impl Draft {
     pub(crate) fn of(sdk: Sdk, tools: &[ToolDefinition]) -> Self {
         let mut draft = Self { sdk, ..Self::default() };
-        let names = tools.iter().filter_map(|tool| ToolName::new(tool.name.as_str()).ok());
-        draft.list.register(names.map(|name| (name, ())).collect());
+        draft.register(tools);
         draft
+    }
+
+    /// What was hidden before stays hidden.
+    fn register(&mut self, tools: &[ToolDefinition]) {
+        let names = tools.iter().filter_map(|tool| ToolName::new(tool.name.as_str()).ok());
+        self.list.register(names.map(|name| (name, ())).collect());
     }
 
     pub(crate) fn into_commands(self) -> Vec<Command<ToolName>> {
@@ -99,6 +107,11 @@ pub(crate) fn answer_early(link: &Link, event: Event, draft: &mut Draft) {
             tracing::info!(sdk = info.name, version = info.version, language = info.language, "the tool process");
             draft.sdk = Sdk::of(&info);
             link.reply("", sdk::bridge_info());
+        }
+        Event::Told { message: Msg::Log(message), .. } => LogLine::of(&message).write_down(),
+        Event::Listed(tools) => {
+            draft.register(&tools);
+            draft.relisted = Some(tools);
         }
         Event::Told { message, .. } => {
             let kinds = renewed(&message).iter().filter(|kind| !draft.renewed.contains(kind));

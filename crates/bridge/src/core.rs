@@ -6,7 +6,7 @@
 //!              change (graceful)        idle            not reloaded in place
 //!   Settled ───────────────────▶ Draining ──▶ Asking ──────────────────────────▶ Starting
 //!      │  ▲                                     │ reloaded in place                │ │ started: publish, release,
-//!      │  └─────────────────────────────────────┘                                  │ │ retire the old one
+//!      │  └─────────────────────────────────────┘      (also: not idle in time)    │ │ retire the old one
 //!      │  ▲                                                        failed: the old │ │
 //!      │  └────────────────────────────────────────────────────── one serves on ───┴─┘
 //!      └──────────── change (swap, immediate), restart after a crash ──────────────▶
@@ -147,14 +147,18 @@ pub(crate) struct Core {
     /// A change came while a reload was under way.
     again: bool,
     hold_until: Option<Instant>,
+    /// How long a reload may wait for the calls in flight.
+    drain_limit: Duration,
+    drain_until: Option<Instant>,
     restart: Restart,
     list: List,
     catalogs: Catalogs,
 }
 
 impl Core {
-    /// The state before the first process has started; the effects start it.
-    pub(crate) fn new(mode: ReloadMode, policy: SchemaPolicy) -> (Self, Vec<Effect>) {
+    /// The state before the first process has started; the effects start it. `drain_limit`: how long a graceful reload
+    /// waits for the calls in flight before it goes on like a swap.
+    pub(crate) fn new(mode: ReloadMode, policy: SchemaPolicy, drain_limit: Duration) -> (Self, Vec<Effect>) {
         let first = Generation::FIRST;
         let core = Self {
             mode,
@@ -164,6 +168,8 @@ impl Core {
             newest: first,
             again: false,
             hold_until: None,
+            drain_limit,
+            drain_until: None,
             restart: Restart::default(),
             list: List::new(policy),
             catalogs: Catalogs::default(),
@@ -174,10 +180,7 @@ impl Core {
     /// When `Elapsed` is due.
     pub(crate) fn deadline(&self) -> Option<Instant> {
         let restart = if self.current.is_none() && self.step == Step::Settled { self.restart.deadline() } else { None };
-        match (restart, self.hold_until) {
-            (Some(a), Some(b)) => Some(a.min(b)),
-            (a, b) => a.or(b),
-        }
+        [restart, self.hold_until, self.drain_until].into_iter().flatten().min()
     }
 
     /// Takes one input and says what to do about it.
@@ -249,6 +252,8 @@ impl Core {
         match self.mode {
             ReloadMode::Graceful => {
                 self.step = Step::Draining;
+                // A limit that no clock reaches is none.
+                self.drain_until = now.checked_add(self.drain_limit);
                 fx.push(Effect::Hold);
                 fx.push(Effect::AwaitIdle(current));
             }
@@ -265,6 +270,7 @@ impl Core {
     fn idle(&mut self, generation: Generation, fx: &mut Vec<Effect>) {
         if self.step == Step::Draining && self.current == Some(generation) {
             self.step = Step::Asking;
+            self.drain_until = None;
             fx.push(Effect::AskReload(generation));
         } else if self.retiring == Some(generation) {
             fx.push(Effect::Stop(generation));
@@ -382,6 +388,7 @@ impl Core {
         }
         self.current = None;
         self.hold_until = None;
+        self.drain_until = None;
         fx.push(Effect::Hold);
         let (uptime, why) = (exit.uptime, exit.to_string());
         fx.push(Effect::Report(Report::Crashed { exit }));
@@ -410,6 +417,15 @@ impl Core {
             if let Some(current) = self.current {
                 fx.push(Effect::ReleaseTo(current));
             }
+        }
+        if self.drain_until.is_some_and(|at| at <= now) {
+            // As a swap: something never ends, and nobody else is to wait for it.
+            self.drain_until = None;
+            fx.push(Effect::Report(Report::NotDrained { after: self.drain_limit }));
+            if let Some(current) = self.current {
+                fx.push(Effect::ReleaseTo(current));
+            }
+            self.start_next(fx);
         }
         let due = self.current.is_none() && self.step == Step::Settled && self.restart.poll(now);
         if due {

@@ -27,6 +27,11 @@ pub(crate) enum Report {
     },
     /// A change has to wait for the end of the reload before it.
     ReloadWaits,
+    /// Calls did not end in time for a graceful reload, which goes on beside them.
+    NotDrained {
+        /// How long it has waited.
+        after: Duration,
+    },
     /// The process ended by itself.
     Crashed {
         /// How, and its last words.
@@ -68,7 +73,9 @@ impl Report {
     pub(crate) fn level(&self) -> Level {
         match self {
             Self::Reloaded { .. } | Self::Restarted { .. } | Self::RestartIn { .. } | Self::ReloadWaits => Level::Info,
-            Self::ControlRejected { .. } | Self::Definition(_) | Self::Catalog(_) => Level::Warning,
+            Self::NotDrained { .. } | Self::ControlRejected { .. } | Self::Definition(_) | Self::Catalog(_) => {
+                Level::Warning
+            }
             Self::ReloadFailed { .. } | Self::Crashed { .. } | Self::RestartFailed { .. } | Self::GaveUp { .. } => {
                 Level::Error
             }
@@ -83,6 +90,10 @@ impl fmt::Display for Report {
             Self::Reloaded { generation, in_place: false } => write!(f, "reloaded ({generation})"),
             Self::ReloadFailed { why } => write!(f, "reload failed, the tools from before stay: {why}"),
             Self::ReloadWaits => f.write_str("the files changed again; the reload waits for the one under way"),
+            Self::NotDrained { after } => write!(
+                f,
+                "calls are still running {after:?} after the files changed; the new version starts beside them"
+            ),
             Self::Crashed { exit, .. } => write!(f, "the tool process {}", Told::new(exit, "")),
             Self::RestartIn { pause } => write!(f, "restarting the tool process in {pause:?}"),
             Self::Restarted { generation } => write!(f, "the tool process is back ({generation})"),

@@ -34,9 +34,6 @@ use crate::starter::{Open, StartError, Started, Starter};
 /// than it is understood.
 pub(crate) const INPUTS: usize = 256;
 
-/// Where in our log the log messages of the tool process stand.
-const TOOL_LOG: &str = "tool::log";
-
 /// What reaches the loop.
 #[derive(Debug)]
 pub(crate) enum Sent {
@@ -330,16 +327,9 @@ impl Run {
 
     /// A log message of the tool process: to the log and to the hosts it is for.
     fn log(&self, generation: Generation, message: &LogMessage, for_call: &str) {
-        let LogLine { level, logger, data } = LogLine::of(message);
-        let name = level.as_str();
-        match level {
-            Level::Debug => tracing::debug!(target: TOOL_LOG, level = name, logger, "{data}"),
-            Level::Info | Level::Notice => tracing::info!(target: TOOL_LOG, level = name, logger, "{data}"),
-            Level::Warning => tracing::warn!(target: TOOL_LOG, level = name, logger, "{data}"),
-            Level::Error | Level::Critical | Level::Alert | Level::Emergency => {
-                tracing::error!(target: TOOL_LOG, level = name, logger, "{data}");
-            }
-        }
+        let line = LogLine::of(message);
+        line.write_down();
+        let LogLine { level, logger, data } = line;
         let named = !for_call.is_empty();
         match self.gate.meant(generation, for_call) {
             Meant::One(Caller::Request(context)) if named || context.is_stateless() => {

@@ -253,6 +253,7 @@ async fn register(
     while let Ok(event) = events.try_recv() {
         control::answer_early(link, event, &mut draft);
     }
+    let tools = draft.relisted.take().or(tools);
     let (sdk, renewed) = (draft.sdk, std::mem::take(&mut draft.renewed));
     let early = draft.into_commands();
     let structured = sdk.structured;

@@ -3,6 +3,9 @@
 use protomcp_proto::LogMessage;
 use protomcp_types::{Level, RawJson};
 
+/// Where in our log the log messages of the tool process stand.
+const TOOL_LOG: &str = "tool::log";
+
 /// What is told to hosts.
 #[derive(Debug, PartialEq)]
 pub(crate) struct LogLine<'a> {
@@ -21,5 +24,18 @@ impl<'a> LogLine<'a> {
         let data = RawJson::parse(message.data_json.clone())
             .unwrap_or_else(|_| RawJson::text(&String::from_utf8_lossy(&message.data_json)));
         Self { level, logger: Some(message.logger.as_str()).filter(|logger| !logger.is_empty()), data }
+    }
+    /// Writes it to our log, at its level.
+    pub(crate) fn write_down(&self) {
+        let Self { level, logger, data } = self;
+        let name = level.as_str();
+        match level {
+            Level::Debug => tracing::debug!(target: TOOL_LOG, level = name, logger, "{data}"),
+            Level::Info | Level::Notice => tracing::info!(target: TOOL_LOG, level = name, logger, "{data}"),
+            Level::Warning => tracing::warn!(target: TOOL_LOG, level = name, logger, "{data}"),
+            Level::Error | Level::Critical | Level::Alert | Level::Emergency => {
+                tracing::error!(target: TOOL_LOG, level = name, logger, "{data}");
+            }
+        }
     }
 }

@@ -4,6 +4,7 @@
 //! the names that a session without changes of its own sees.
 
 mod catalog;
+mod draining;
 
 use std::fmt::Write;
 
@@ -11,6 +12,7 @@ use protomcp_supervisor::Status;
 
 use super::*;
 
+const DRAIN: Duration = Duration::from_secs(300);
 const NAMES: [&str; 3] = ["a", "b", "c"];
 
 struct Rig {
@@ -43,7 +45,7 @@ fn session(number: u64) -> SessionId {
 impl Rig {
     fn new(mode: ReloadMode) -> Self {
         let tools = definitions(&NAMES);
-        let (core, effects) = Core::new(mode, SchemaPolicy::Proven);
+        let (core, effects) = Core::new(mode, SchemaPolicy::Proven, DRAIN);
         assert_eq!(describe(&effects), "start 1");
         let now = Instant::now();
         let mut rig = Self { core, start: now, now, tools };
@@ -119,6 +121,7 @@ fn kind(report: &Report) -> String {
         Report::Reloaded { .. } => "reloaded".into(),
         Report::ReloadFailed { why } => format!("failed: {why}"),
         Report::ReloadWaits => "waits".into(),
+        Report::NotDrained { after } => format!("not drained in {after:?}"),
         Report::Crashed { .. } => "crash".into(),
         Report::RestartIn { pause } => format!("restart in {pause:?}"),
         Report::Restarted { .. } => "back".into(),
@@ -382,7 +385,7 @@ fn control_is_answered_with_the_active_tools_of_whoever_was_meant() {
 #[test]
 fn hidden_tools_are_hidden_before_the_first_list_and_a_new_process_starts_open() {
     let hidden = Registered { early: vec![Command::disable(names(&["b"]))], ..registered(&definitions(&NAMES)) };
-    let (mut core, _) = Core::new(ReloadMode::Swap, SchemaPolicy::Proven);
+    let (mut core, _) = Core::new(ReloadMode::Swap, SchemaPolicy::Proven, DRAIN);
     let now = Instant::now();
     let effects = core.handle(now, Input::Started(generation(1), hidden));
     assert!(describe(&effects).starts_with("list a,c; release 1"), "{}", describe(&effects));

@@ -7,6 +7,7 @@
 mod announced;
 mod arguments;
 mod catalog;
+mod early;
 mod host;
 mod hostile;
 mod logs;

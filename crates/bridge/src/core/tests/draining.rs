@@ -1,0 +1,36 @@
+//! How long a graceful reload waits for the calls in flight.
+
+use super::*;
+
+#[test]
+fn a_reload_waits_for_calls_no_longer_than_a_call_may_take_and_then_starts_beside_them() {
+    let mut rig = Rig::new(ReloadMode::Graceful);
+    rig.check(Input::Changed, "hold; await 1");
+    rig.elapse(300_000, "report not drained in 300s; release 1; start 2");
+    assert_eq!(rig.core.deadline(), None);
+    // The calls end while the next process starts, and another one has begun.
+    rig.check(Input::Idle(generation(1)), "");
+    rig.started(2, "list a,b,c; release 2; changed everyone; report reloaded; await 1");
+    rig.check(Input::Idle(generation(1)), "stop 1");
+    rig.exited(1, 9, "");
+}
+
+#[test]
+fn a_reload_beside_calls_that_fails_leaves_the_old_process_in_service() {
+    let mut rig = Rig::new(ReloadMode::Graceful);
+    rig.check(Input::Changed, "hold; await 1");
+    rig.elapse(300_000, "report not drained in 300s; release 1; start 2");
+    rig.check(Input::StartFailed(generation(2), "syntax".into()), "report failed: syntax; release 1");
+}
+
+#[test]
+fn nothing_is_due_once_the_calls_have_ended_or_the_process_has() {
+    let mut rig = Rig::new(ReloadMode::Graceful);
+    rig.check(Input::Changed, "hold; await 1");
+    rig.check(Input::Idle(generation(1)), "ask 1");
+    assert_eq!(rig.core.deadline(), None);
+    let mut rig = Rig::new(ReloadMode::Graceful);
+    rig.check(Input::Changed, "hold; await 1");
+    rig.exited(1, 1, "hold; report crash; start 2");
+    assert_eq!(rig.core.deadline(), None);
+}
