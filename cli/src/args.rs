@@ -14,10 +14,8 @@ use protomcp_bridge::{ArgumentPolicy, ReloadMode, SchemaPolicy, duration};
 use crate::exit::Failure;
 
 mod http;
-mod tls;
 
 pub(crate) use http::HttpOptions;
-pub(crate) use tls::TlsFiles;
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 const USAGE: &str = "usage: pmcp <dev|run> <file> [flags]\n\nTry 'pmcp help'.";
@@ -93,7 +91,11 @@ struct Serve {
     #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = time)]
     call_timeout: Duration,
 
-    /// How long calls may go on after the host has left
+    /// How long a call may wait for its turn, or for a process that is reloading or restarting
+    #[arg(long, value_name = "DURATION", default_value = "15m", value_parser = time)]
+    queue_timeout: Duration,
+
+    /// How long calls may go on after the host has left, and keep a second reload waiting
     #[arg(long, value_name = "DURATION", default_value = "5s", value_parser = time)]
     drain_timeout: Duration,
 
@@ -202,6 +204,7 @@ pub(crate) struct Options {
     pub(crate) door: Door,
     pub(crate) reload: ReloadMode,
     pub(crate) call_timeout: Duration,
+    pub(crate) queue_timeout: Duration,
     pub(crate) drain_timeout: Duration,
     pub(crate) connect_timeout: Option<Duration>,
     pub(crate) max_concurrent_calls: Option<usize>,
@@ -328,6 +331,7 @@ impl Serve {
                 HotReload::Immediate => ReloadMode::Immediate,
             },
             call_timeout: if self.call_timeout.is_zero() { Duration::from_secs(300) } else { self.call_timeout },
+            queue_timeout: self.queue_timeout,
             drain_timeout: self.drain_timeout,
             connect_timeout: self.connect_timeout,
             max_concurrent_calls: self.max_concurrent_calls.map(|calls| usize::try_from(calls).unwrap_or(usize::MAX)),

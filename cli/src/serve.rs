@@ -49,6 +49,7 @@ fn launch(options: &Options) -> (Bridge, Starting) {
     let mut builder = Bridge::tool_file(&file)
         .reload_mode(options.reload)
         .call_timeout(options.call_timeout)
+        .queue_timeout(options.queue_timeout)
         .drain_timeout(options.drain_timeout)
         .validate_arguments(options.arguments)
         .output_schemas(options.output_schemas)

@@ -96,13 +96,6 @@ fn a_reload_replaces_it() {
     );
 }
 
-fn scripted() -> Scene {
-    let mut scene = Scene::open(&["--call-timeout", "2s"], &["echo"]);
-    scene.peer.send("", RegisterMiddlewareRequest { name: "too late".into(), priority: 0 });
-    assert_eq!(scene.peer.request().name(), "register_middleware_response");
-    scene
-}
-
 fn intercept(scene: &mut Scene) -> (String, MiddlewareInterceptRequest) {
     let envelope = scene.peer.request();
     match envelope.msg {
@@ -113,12 +106,27 @@ fn intercept(scene: &mut Scene) -> (String, MiddlewareInterceptRequest) {
 
 /// Item 77.
 #[test]
-fn one_that_registers_after_the_handshake_is_not_in_force() {
-    let mut scene = scripted();
+fn one_that_registers_after_the_handshake_runs_from_the_next_call_on() {
+    let mut scene = Scene::open(&[], &["echo"]);
+    let running = scene.host.start_call("echo", &json!({}));
+    let (before, _) = scene.peer.call();
+    scene.peer.send("", RegisterMiddlewareRequest { name: "late".into(), priority: 0 });
+    assert_eq!(scene.peer.request().name(), "register_middleware_response");
     let id = scene.host.start_call("echo", &json!({}));
-    let (call, _) = scene.peer.call();
-    scene.peer.result(&call, r#""plain""#);
-    assert_eq!(scene.host.answer(id).value["result"]["content"][0]["text"], "plain");
+    let (step, request) = intercept(&mut scene);
+    assert_eq!((request.middleware_name.as_str(), request.phase.as_str()), ("late", "before"));
+    let arguments_json = r#"{"rewritten":true}"#.into();
+    scene.peer.send(&step, MiddlewareInterceptResponse { arguments_json, ..Default::default() });
+    let (call, request) = scene.peer.call();
+    assert_eq!(request.arguments_json, r#"{"rewritten":true}"#);
+    // The call that was running before keeps what it began with.
+    scene.peer.result(&before, r#""plain""#);
+    assert_eq!(scene.host.answer(running).value["result"]["content"][0]["text"], "plain");
+    scene.peer.result(&call, r#""signed""#);
+    let (step, request) = intercept(&mut scene);
+    assert_eq!((request.middleware_name.as_str(), request.phase.as_str()), ("late", "after"));
+    scene.peer.send(&step, MiddlewareInterceptResponse::default());
+    assert_eq!(scene.host.answer(id).value["result"]["content"][0]["text"], "signed");
 }
 
 /// A scene in which the process registered one middleware in its handshake.

@@ -13,14 +13,12 @@ use protomcp_types::{
     ListResourceTemplatesResult, ListResources, ListResourcesResult, ListTasks, ListTasksResult, ListTools,
     ListToolsResult, Progress, ReadResource, ReadResourceResult, Subscribe, Task, Unsubscribe,
 };
-use tokio::sync::SetOnce;
+use tokio::sync::{SetOnce, mpsc};
 
 use crate::callers::Caller;
 use crate::calls::{Calls, Report};
 use crate::catalog::Kind;
-use crate::core::Input;
 use crate::failure::Failure;
-use crate::run::Sent;
 use crate::snapshot::Snapshot;
 use crate::tasks::Tasks;
 use crate::tool::Tool;
@@ -34,6 +32,8 @@ pub(crate) struct Backend {
     pub(crate) tasks: Arc<Tasks>,
     /// Set when the first start has ended: hosts are served from the beginning, and wait here for the tools.
     pub(crate) started: Arc<SetOnce<Result<(), String>>>,
+    /// Is told of each session that has ended.
+    pub(crate) ended: mpsc::UnboundedSender<SessionId>,
 }
 
 impl Handler for Backend {
@@ -137,10 +137,8 @@ impl Handler for Backend {
 
     fn session_closed(&self, session: SessionId) {
         self.tasks.close(session);
-        // Without an overlay there is nothing to forget; a full queue only keeps one until the next reload.
-        if let Err(error) = self.calls.inputs.try_send(Sent::Input(Input::SessionClosed(session))) {
-            tracing::debug!("the end of a session was not noted: {error}");
-        }
+        // A bridge that has ended remembers nothing of it.
+        let _ended = self.ended.send(session);
     }
 }
 

@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::backend::Backend;
 use crate::builder::Builder;
-use crate::core::Input;
+use crate::core::signal::Input;
 use crate::run::Sent;
 use crate::snapshot::Snapshot;
 use crate::tool_file::ToolFile;

@@ -21,8 +21,10 @@ use crate::arguments::ArgumentPolicy;
 use crate::backend::Backend;
 use crate::bridge::Bridge;
 use crate::calls::Calls;
-use crate::core::{Core, ReloadMode};
-use crate::gate::Gate;
+use crate::core::signal::ReloadMode;
+use crate::core::{Core, Patience};
+use crate::ear::Ear;
+use crate::gate::{Gate, Waits};
 use crate::questions::Questions;
 use crate::run::{First, INPUTS, Run};
 use crate::starter::{StartError, Starter};
@@ -33,6 +35,8 @@ use crate::watching::watch_files;
 
 /// Calls that may wait for the tool process, of all sessions together.
 const MAX_WAITING: usize = 4096;
+/// How long each may wait for its turn: three calls of the usual length.
+const QUEUE_TIMEOUT: Duration = Duration::from_secs(15 * 60);
 /// Calls at once for a command about which nothing is known.
 const CONCURRENCY: usize = 256;
 
@@ -46,6 +50,7 @@ pub struct Builder {
     schemas: SchemaPolicy,
     arguments: ArgumentPolicy,
     call_timeout: Duration,
+    queue_timeout: Duration,
     drain_timeout: Duration,
     concurrency: Option<usize>,
     connect_timeout: Option<Duration>,
@@ -79,6 +84,7 @@ impl Builder {
             schemas: SchemaPolicy::default(),
             arguments: ArgumentPolicy::default(),
             call_timeout: Duration::from_secs(300),
+            queue_timeout: QUEUE_TIMEOUT,
             drain_timeout: Duration::from_secs(5),
             concurrency: None,
             connect_timeout: None,
@@ -118,15 +124,27 @@ impl Builder {
         self
     }
 
-    /// How long one call may take once it has been written to the process; waiting for its turn does not count.
-    /// Default 5 minutes.
+    /// How long one call may take from its turn on, with the middleware around it and the task it may become; waiting for
+    /// its turn does not count. Default 5 minutes.
+    ///
+    /// A process that runs one handler at a time may go on with one that nobody waits for any more; it is given as much
+    /// time again before the next call is sent.
     #[must_use]
     pub fn call_timeout(mut self, timeout: Duration) -> Self {
         self.call_timeout = timeout;
         self
     }
 
-    /// How long calls may go on after a host has left or the bridge is shut down. Default 5 s.
+    /// How long a call may wait for its turn, and for a process that is reloading or restarting. Then it fails, as
+    /// retryable. Default 15 minutes.
+    #[must_use]
+    pub fn queue_timeout(mut self, timeout: Duration) -> Self {
+        self.queue_timeout = timeout;
+        self
+    }
+
+    /// How long calls may go on after a host has left or the bridge is shut down, and how long those of the version before
+    /// may keep another reload waiting. Default 5 s.
     #[must_use]
     pub fn drain_timeout(mut self, timeout: Duration) -> Self {
         self.drain_timeout = timeout;
@@ -225,6 +243,13 @@ impl Builder {
             Some(guardian) => command.guardian(guardian.clone()),
             None => command,
         };
+        let (core, effects) =
+            Core::new(self.mode, self.schemas, Patience { draining: self.call_timeout, retiring: self.drain_timeout });
+        let (gate, idle) =
+            Gate::new(Waits { capacity: MAX_WAITING, turn: self.queue_timeout, handler: self.call_timeout });
+        let limits = Limits { drain_timeout: self.drain_timeout, ..Limits::default() };
+        let info = self.info.with_capabilities(capabilities());
+        let sessions = Sessions::new(info.clone(), limits);
         let starter = Arc::new(Starter {
             name: self.name,
             command: guarded(self.launch.command.clone()),
@@ -237,15 +262,13 @@ impl Builder {
             concurrency: self.concurrency,
             usual_concurrency: self.launch.concurrency,
             python: self.launch.python,
+            ear: Ear::new(Arc::clone(&gate), sessions.clone()),
         });
-        let (core, effects) = Core::new(self.mode, self.schemas, self.call_timeout);
-        let (gate, idle) = Gate::new(MAX_WAITING);
         let snapshot = Arc::new(ArcSwap::default());
         let started = Arc::new(SetOnce::new());
         let (sender, inputs) = mpsc::channel(INPUTS);
-        let limits = Limits { drain_timeout: self.drain_timeout, ..Limits::default() };
-        let info = self.info.with_capabilities(capabilities());
-        let sessions = Sessions::new(info.clone(), limits);
+        // A session ends once, and nobody can wait where it does.
+        let (ended, closed) = mpsc::unbounded_channel();
         let backend = Backend {
             info,
             snapshot: Arc::clone(&snapshot),
@@ -257,6 +280,7 @@ impl Builder {
             }),
             tasks: Arc::new(Tasks::new(sessions.clone())),
             started: Arc::clone(&started),
+            ended,
         };
         // A call of ours only waits for the tool process, so it needs no task of its own.
         let server = Server::over(sessions.clone(), Router::new(backend)).in_place();
@@ -273,6 +297,7 @@ impl Builder {
             sender: sender.clone(),
             inputs,
             idle,
+            closed,
             stop: stop.clone(),
             living: HashMap::new(),
             tasks: JoinSet::new(),

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
 use protomcp_link::{CallError, Link, Options, Progress};
 use protomcp_mcp::SessionId;
 use protomcp_proto::{CallAnswer, CallToolRequest, CallToolResponse};
@@ -10,14 +11,17 @@ use protomcp_types::{CallTool, CallToolResult, Members, RawJson};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::arguments::ArgumentPolicy;
+use crate::budget::Budget;
 use crate::callers::Caller;
 use crate::control;
 use crate::convert::result;
-use crate::core::Input;
+use crate::core::signal::Input;
 use crate::failure::Failure;
 use crate::follow::follow;
-use crate::gate::{Gate, Permit};
+use crate::gate::Gate;
+use crate::intercept::Chain;
 use crate::live::Live;
+use crate::permit::Permit;
 use crate::report::Told;
 use crate::run::Sent;
 use crate::tool::Tool;
@@ -40,50 +44,79 @@ pub(crate) struct Calls {
 impl Calls {
     /// Makes a call. Dropping the future takes it out of the queue, or has the process told to give it up.
     ///
+    /// What runs before the call, the call and what runs after it share one time, which begins when its turn has come.
     /// `background`: how long it may take once the process has made a task of it, for a host that asked for a task.
     /// Without it a task is followed within the time of the call, as if it were the call.
     pub(crate) async fn call(
         &self,
         tool: &Tool,
-        call: CallTool,
+        mut call: CallTool,
         caller: Caller,
         report: Option<Report>,
         background: Option<Duration>,
     ) -> Result<CallToolResult, Failure> {
         let (name, session) = (tool.name().as_str(), caller.session());
-        let arguments = call.arguments.unwrap_or(RawJson::EMPTY_OBJECT);
+        let arguments = call.arguments.take().unwrap_or(RawJson::EMPTY_OBJECT);
         tool.input().check(self.arguments, name, &arguments)?;
-        let permit = self.gate.enter(caller, name).await?;
-        let link = permit.live().link();
-        let chain = permit.live().chain();
-        let metadata_json =
-            self.metadata(call.meta.as_ref(), permit.live()).map(RawJson::into_bytes).unwrap_or_default();
         let mut arguments_json = arguments.into_bytes();
-        if !chain.is_empty() {
-            arguments_json = chain.before(link, name, arguments_json, self.timeout).await?;
+        let mut permit = self.gate.enter(caller, name).await?;
+        let live = Arc::clone(permit.live());
+        let (link, chain) = (live.link(), live.chain());
+        let mut time = Budget::new(self.timeout);
+        permit.asks();
+        let turn = Turn { permit: &permit, chain: &chain, time: &time };
+        let mut answer = self.ask(turn, call, &mut arguments_json, report.clone()).await;
+        if !answer.as_ref().is_err_and(Failure::leaves_busy) {
+            permit.is_answered();
         }
+        if let Ok(CallAnswer::Task(task)) = answer {
+            permit.step_aside();
+            if let Some(background) = background {
+                time = Budget::new(background);
+            }
+            answer = match self.follow(link, name, task.task_id, report, &time).await {
+                Ok(response) => Ok(CallAnswer::Result(response)),
+                Err(Ended::Link(error)) => Err(failure(name, error, &live).await),
+                Err(Ended::Task(failure)) => Err(failure),
+            };
+        }
+        let mut response = match answer? {
+            CallAnswer::Result(response) => response,
+            CallAnswer::Task(_) => unreachable!("it has been followed to its result"),
+        };
+        chain.after(link, name, &arguments_json, &mut response, &time).await;
+        Ok(self.finish(tool, response, &permit, session).await)
+    }
+
+    /// What runs before the call, and the call.
+    async fn ask(
+        &self,
+        turn: Turn<'_>,
+        call: CallTool,
+        arguments_json: &mut Bytes,
+        report: Option<Report>,
+    ) -> Result<CallAnswer, Failure> {
+        let Turn { permit, chain, time } = turn;
+        let (live, link, mut left) = (permit.live(), permit.live().link(), time.total());
+        if !chain.is_empty() {
+            *arguments_json = chain.before(link, &call.name, arguments_json.clone(), time).await?;
+            left = time.left();
+        }
+        let metadata_json = self.metadata(call.meta.as_ref(), live, left).map(RawJson::into_bytes).unwrap_or_default();
         let request = CallToolRequest {
             arguments_json: arguments_json.clone(),
-            name: call.name,
+            name: call.name.clone(),
             metadata_json,
             ..Default::default()
         };
         let mut options = Options::default().named(permit.call());
-        if let Some(report) = report.clone() {
+        if let Some(report) = report {
             options = options.on_progress(move |progress| report(progress));
         }
-        let response = match link.call_tool(request, self.timeout, options).await {
-            Ok(CallAnswer::Result(response)) => Ok(response),
-            Ok(CallAnswer::Task(task)) => self.follow(link, name, task.task_id, report, background).await,
-            Err(error) => Err(Ended::Link(error)),
-        };
-        match response {
-            Ok(mut response) => {
-                chain.after(link, name, &arguments_json, &mut response, self.timeout).await;
-                Ok(self.finish(tool, response, &permit, session).await)
-            }
-            Err(Ended::Link(error)) => Err(failure(name, error, permit.live()).await),
-            Err(Ended::Task(failure)) => Err(failure),
+        match link.call_tool(request, left, options).await {
+            Ok(answer) => Ok(answer),
+            Err(CallError::TimedOut(_)) => Err(Failure::TimedOut { tool: call.name, after: time.total() }),
+            Err(error) => Err(failure(&call.name, error, live).await),
         }
     }
 
@@ -94,24 +127,23 @@ impl Calls {
         tool: &str,
         task_id: String,
         report: Option<Report>,
-        background: Option<Duration>,
+        time: &Budget,
     ) -> Result<CallToolResponse, Ended> {
-        let patience = background.unwrap_or(self.timeout);
-        match tokio::time::timeout(patience, follow(link, tool, task_id, report, self.timeout)).await {
+        match tokio::time::timeout(time.left(), follow(link, tool, task_id, report, time.total())).await {
             Ok(outcome) => outcome,
-            Err(_) => Err(Ended::Link(CallError::TimedOut(patience))),
+            Err(_) => Err(Ended::Link(CallError::TimedOut(time.total()))),
         }
     }
 
     /// The `_meta` of the call for the process: the host's, without the progress token, which has a place of its own.
-    fn metadata(&self, meta: Option<&RawJson>, live: &Live) -> Option<RawJson> {
+    fn metadata(&self, meta: Option<&RawJson>, live: &Live, left: Duration) -> Option<RawJson> {
         if meta.is_none() && !live.sdk().announced {
             return None;
         }
         let mut members = meta.and_then(|meta| Members::from_raw(meta).ok()).unwrap_or_default();
         members.take("progressToken");
         if live.sdk().announced {
-            let millis = RawJson::of(&self.timeout.as_millis()).expect("a number is JSON");
+            let millis = RawJson::of(&left.as_millis()).expect("a number is JSON");
             members.insert(TIMEOUT_META, millis);
         }
         (!members.is_empty()).then(|| members.to_body().into_raw())
@@ -149,6 +181,14 @@ impl Calls {
     }
 }
 
+/// A call whose turn has come.
+#[derive(Clone, Copy)]
+struct Turn<'a> {
+    permit: &'a Permit,
+    chain: &'a Chain,
+    time: &'a Budget,
+}
+
 /// How a call ended without a result of its tool.
 #[derive(Debug)]
 pub(crate) enum Ended {
@@ -168,6 +208,7 @@ async fn failure(tool: &str, error: CallError, live: &Live) -> Failure {
     let tool = tool.to_owned();
     match error {
         CallError::TimedOut(after) => Failure::TimedOut { tool, after },
+        CallError::Closed(_) if live.was_cut_short() => Failure::Interrupted { tool },
         CallError::Interrupted => Failure::Interrupted { tool },
         CallError::Closed(closed) => {
             let how = match live.exit().await {

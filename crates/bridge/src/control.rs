@@ -1,6 +1,6 @@
 //! Tool list control as the tool process sends it, before and while it is in service.
 
-use protomcp_link::{Event, Link};
+use protomcp_link::{Event, Link, Middleware};
 use protomcp_proto::{
     ActiveToolsResponse, BatchUpdateRequest, DisableToolsRequest, EnableToolsRequest, Msg, SetAllowedRequest,
     SetBlockedRequest, ToolDefinition,
@@ -61,6 +61,8 @@ pub(crate) struct Draft {
     pub(crate) renewed: Vec<Kind>,
     /// The tools it has sent last since the handshake, if it has.
     pub(crate) relisted: Option<Vec<ToolDefinition>>,
+    /// Middleware that it has registered since the handshake.
+    pub(crate) late: Vec<Middleware>,
     list: ToolList<ToolName, ()>,
     commands: Vec<Command<ToolName>>,
 }
@@ -117,6 +119,7 @@ pub(crate) fn answer_early(link: &Link, event: Event, draft: &mut Draft) {
             let kinds = renewed(&message).iter().filter(|kind| !draft.renewed.contains(kind));
             draft.renewed.extend(kinds.copied().collect::<Vec<_>>());
         }
+        Event::LateMiddleware(middleware) => draft.late.push(middleware),
         Event::Noticed(notice) => tracing::debug!("{notice:?} while starting"),
         _ => {}
     }

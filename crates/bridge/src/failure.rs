@@ -37,6 +37,11 @@ pub(crate) enum Failure {
         tool: String,
         waiting: usize,
     },
+    /// Its turn did not come.
+    Waited {
+        tool: String,
+        after: Duration,
+    },
     TooLarge {
         tool: String,
         why: String,
@@ -87,6 +92,7 @@ impl Failure {
             Self::Interrupted { .. } => "RELOADED",
             Self::Down { .. } => "TOOL_PROCESS_DOWN",
             Self::Overloaded { .. } => "OVERLOADED",
+            Self::Waited { .. } => "QUEUE_TIMEOUT",
             Self::TooLarge { .. } => "RESULT_TOO_LARGE",
             Self::Unusable { .. } => "INVALID_RESPONSE",
             Self::InvalidArguments { .. } => "INVALID_ARGUMENTS",
@@ -107,7 +113,7 @@ impl Failure {
             Self::Crashed { .. } => "the tool process is being restarted; look at its last lines, then try again",
             Self::Interrupted { .. } => "try again: the new code is starting",
             Self::Down { .. } => "fix the tool file and save it, or restart pmcp",
-            Self::Overloaded { .. } => "try again later",
+            Self::Overloaded { .. } | Self::Waited { .. } => "try again later",
             Self::TooLarge { .. } => "return less, or raise --max-result",
             Self::Unusable { .. } => {
                 "the tool's SDK and pmcp do not understand each other; report it with the text above"
@@ -129,6 +135,7 @@ impl Failure {
             Self::Crashed { .. }
             | Self::Interrupted { .. }
             | Self::Overloaded { .. }
+            | Self::Waited { .. }
             | Self::Down { .. }
             | Self::TaskCancelled { .. }
             | Self::ShuttingDown => true,
@@ -142,6 +149,11 @@ impl Failure {
             | Self::TaskFailed { .. }
             | Self::BrokenPromise { .. } => false,
         }
+    }
+
+    /// Whether the process may still be at work on the call.
+    pub(crate) fn leaves_busy(&self) -> bool {
+        matches!(self, Self::TimedOut { .. } | Self::Interrupted { .. })
     }
 
     /// The result for the host.
@@ -167,6 +179,9 @@ impl fmt::Display for Failure {
             Self::Down { why } => write!(f, "the tool process is not running: it {why}"),
             Self::Overloaded { tool, waiting } => {
                 write!(f, "call tool \"{tool}\": the tool process is overloaded, {waiting} calls are waiting")
+            }
+            Self::Waited { tool, after } => {
+                write!(f, "call tool \"{tool}\" waited {} for its turn in vain", duration::Go(*after))
             }
             Self::TooLarge { tool, why } | Self::Unusable { tool, why } => write!(f, "call tool \"{tool}\": {why}"),
             Self::InvalidArguments { tool, why } => {

@@ -4,17 +4,20 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use protomcp_link::CallId;
+use protomcp_link::{CallId, Middleware};
 use protomcp_mcp::SessionId;
+use tokio::runtime::Handle;
 use tokio::sync::{Notify, mpsc, oneshot, watch};
 
 use crate::callers::{Caller, Callers, Meant};
 use crate::failure::Failure;
 use crate::generation::Generation;
-use crate::lane::{Entry, Lane, Ticket};
+use crate::lane::{Entry, Lane, Place, Ticket};
+use crate::linger::until_free;
 use crate::live::Live;
+use crate::permit::Permit;
 
 /// A call that waits, and who is told when it may go.
 type Waiter = (Caller, oneshot::Sender<Result<Permit, String>>);
@@ -23,11 +26,23 @@ type Waiter = (Caller, oneshot::Sender<Result<Permit, String>>);
 #[derive(Debug)]
 pub(crate) struct Gate {
     state: Mutex<State>,
+    waits: Waits,
     /// Rings whenever a call has ended.
     left: Notify,
     idle: mpsc::UnboundedSender<Generation>,
     /// Changed only with the state locked.
     serving: watch::Sender<Serving>,
+}
+
+/// How long is waited at the gate.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Waits {
+    /// Calls that wait at once, of all sessions together.
+    pub(crate) capacity: usize,
+    /// A call, for its turn.
+    pub(crate) turn: Duration,
+    /// For a handler whose call was given up, when it keeps others from running.
+    pub(crate) handler: Duration,
 }
 
 /// Who answers what is no call of a tool. It goes on while calls are held.
@@ -47,41 +62,28 @@ struct State {
     callers: Callers,
     /// Generations whose owner wants to know when they are idle; at most the two that live.
     awaited: Vec<Generation>,
-}
-
-/// The right to have one call in flight; dropping it lets the next one go.
-#[derive(Debug)]
-pub(crate) struct Permit {
-    gate: Arc<Gate>,
-    session: SessionId,
-    live: Arc<Live>,
-    call: CallId,
-}
-
-impl Permit {
-    /// The name under which the call is to be made.
-    pub(crate) fn call(&self) -> CallId {
-        self.call
-    }
-
-    /// The process the call goes to.
-    pub(crate) fn live(&self) -> &Live {
-        &self.live
-    }
+    /// Calls that were given up and still have a place, and who is told when one is answered after all; at most one for
+    /// each process that lives.
+    given_up: HashMap<(Generation, CallId), oneshot::Sender<()>>,
 }
 
 impl Gate {
-    /// A closed gate before which at most `capacity` calls wait, and the generations that became idle after
-    /// [`await_idle`](Self::await_idle).
-    pub(crate) fn new(capacity: usize) -> (Arc<Self>, mpsc::UnboundedReceiver<Generation>) {
+    /// A closed gate, and the generations that became idle after [`await_idle`](Self::await_idle).
+    pub(crate) fn new(waits: Waits) -> (Arc<Self>, mpsc::UnboundedReceiver<Generation>) {
         let (idle, receiver) = mpsc::unbounded_channel();
-        let lane = Lane::new(capacity);
-        let state = State { lane, live: HashMap::new(), callers: Callers::default(), awaited: Vec::new() };
+        let lane = Lane::new(waits.capacity);
+        let state = State {
+            lane,
+            live: HashMap::new(),
+            callers: Callers::default(),
+            awaited: Vec::new(),
+            given_up: HashMap::new(),
+        };
         let serving = watch::Sender::new(Serving::Soon);
-        (Arc::new(Self { state: Mutex::new(state), left: Notify::new(), idle, serving }), receiver)
+        (Arc::new(Self { state: Mutex::new(state), waits, left: Notify::new(), idle, serving }), receiver)
     }
 
-    /// Waits for the turn of a call. Dropping the future gives the turn up.
+    /// Waits for the turn of a call, no longer than [`Waits::turn`]. Dropping the future gives the turn up.
     pub(crate) async fn enter(self: &Arc<Self>, caller: Caller, tool: &str) -> Result<Permit, Failure> {
         let session = caller.session();
         let (waiter, mut turn) = oneshot::channel();
@@ -99,9 +101,12 @@ impl Gate {
             Entry::Go(..) => unreachable!("returned above"),
         };
         let since = Instant::now();
-        let _place = Place { gate: self, session, ticket };
-        let outcome = (&mut turn).await;
+        let _queued = Queued { gate: self, session, ticket };
+        let outcome = tokio::time::timeout(self.waits.turn, &mut turn).await;
         tracing::debug!(tool, waited_ms = since.elapsed().as_millis(), "a call waited for its turn");
+        let Ok(outcome) = outcome else {
+            return Err(Failure::Waited { tool: tool.into(), after: self.waits.turn });
+        };
         match outcome {
             Ok(Ok(permit)) => Ok(permit),
             Ok(Err(why)) => Err(Failure::Down { why }),
@@ -136,6 +141,11 @@ impl Gate {
     /// Makes a process known; calls do not go there yet.
     pub(crate) fn add(&self, live: Arc<Live>) {
         self.lock().live.insert(live.generation(), live);
+    }
+
+    /// Whether calls go to this process, or will.
+    pub(crate) fn knows(&self, generation: Generation) -> bool {
+        self.lock().live.contains_key(&generation)
     }
 
     /// Forgets a process that has ended.
@@ -194,6 +204,13 @@ impl Gate {
         self.lock().callers.session_of_ended(generation, call)
     }
 
+    /// Calls whose turn comes from now on pass this middleware, too.
+    pub(crate) fn intercept(&self, generation: Generation, middleware: &Middleware) {
+        if let Some(live) = self.lock().live.get(&generation) {
+            live.intercept(middleware);
+        }
+    }
+
     /// Who is meant by a process that names this call, or none.
     pub(crate) fn meant(&self, generation: Generation, for_call: &str) -> Meant {
         self.lock().callers.meant(generation, for_call)
@@ -211,27 +228,65 @@ impl Gate {
         }
     }
 
-    /// Calls in flight on this process.
-    pub(crate) fn in_flight(&self, generation: Generation) -> usize {
-        self.lock().lane.in_flight(generation)
+    /// Whether a handler of this process may be running.
+    pub(crate) fn is_busy(&self, generation: Generation) -> bool {
+        self.lock().lane.is_busy(generation)
     }
 
-    fn leave(self: &Arc<Self>, generation: Generation, session: SessionId, call: CallId) {
+    /// A call on this process that was given up has been answered after all.
+    pub(crate) fn answered_late(&self, generation: Generation, call: &str) {
+        let Some(call) = CallId::from_wire(call) else { return };
+        if let Some(waiting) = self.lock().given_up.remove(&(generation, call)) {
+            // Who waits may have learnt it by other means.
+            let _known = waiting.send(());
+        }
+    }
+
+    /// A call on this process goes on as a task. Says what it is from now on.
+    pub(crate) fn step_aside(self: &Arc<Self>, live: &Live) -> Place {
+        let mut state = self.lock();
+        let place = state.lane.step_aside(live.generation());
+        self.grant(state);
+        place
+    }
+
+    /// A call has ended, or nobody waits for it any more.
+    pub(crate) fn leave(self: &Arc<Self>, permit: &Permit) {
+        let (generation, call) = (permit.live().generation(), permit.call());
+        let handler = permit.leaves_busy().then(|| Handle::try_current().ok()).flatten();
         let mut state = self.lock();
         state.callers.end(generation, call);
-        if state.lane.leave(generation, session) && state.awaited.contains(&generation) {
+        let idle = match handler {
+            Some(_) => state.lane.give_up(generation),
+            None => state.lane.leave(generation, permit.place()),
+        };
+        if idle && state.awaited.contains(&generation) {
             state.awaited.retain(|awaited| *awaited != generation);
             self.say_idle(generation);
         }
+        if let Some(runtime) = handler {
+            let (answered, late) = oneshot::channel();
+            state.given_up.insert((generation, call), answered);
+            runtime.spawn(Arc::clone(self).linger(Arc::clone(permit.live()), call, late));
+        }
         self.grant(state);
         self.left.notify_waiters();
+    }
+
+    /// Keeps the place of a call that was given up until its handler has ended.
+    async fn linger(self: Arc<Self>, live: Arc<Live>, call: CallId, late: oneshot::Receiver<()>) {
+        until_free(&live, late, self.waits.handler).await;
+        let mut state = self.lock();
+        state.given_up.remove(&(live.generation(), call));
+        state.lane.free(live.generation());
+        self.grant(state);
     }
 
     /// Wakes the calls whose turn it is. A permit that nobody takes any more comes back through its drop, which must
     /// not find the lock taken, so the waiters are woken after it is released.
     fn grant(self: &Arc<Self>, mut state: MutexGuard<'_, State>) {
         let mut woken = Vec::new();
-        while let Some((generation, _, (caller, waiter))) = state.lane.grant() {
+        while let Some((generation, (caller, waiter))) = state.lane.grant() {
             let permit = self.permit(&mut state, generation, caller);
             woken.push((waiter, permit));
         }
@@ -243,9 +298,9 @@ impl Gate {
 
     fn permit(self: &Arc<Self>, state: &mut State, generation: Generation, caller: Caller) -> Permit {
         let live = Arc::clone(state.live.get(&generation).expect("an open lane leads to a known process"));
-        let (session, call) = (caller.session(), live.link().new_call());
+        let call = live.link().new_call();
         state.callers.begin(generation, call, caller);
-        Permit { gate: Arc::clone(self), session, live, call }
+        Permit::new(Arc::clone(self), live, call)
     }
 
     fn say_idle(&self, generation: Generation) {
@@ -259,20 +314,14 @@ impl Gate {
     }
 }
 
-impl Drop for Permit {
-    fn drop(&mut self) {
-        self.gate.leave(self.live.generation(), self.session, self.call);
-    }
-}
-
-/// A place in the queue, given up when its call is.
-struct Place<'a> {
+/// A turn that is waited for, given up when its call is.
+struct Queued<'a> {
     gate: &'a Arc<Gate>,
     session: SessionId,
     ticket: Ticket,
 }
 
-impl Drop for Place<'_> {
+impl Drop for Queued<'_> {
     fn drop(&mut self) {
         self.gate.lock().lane.abandon(self.session, self.ticket);
     }

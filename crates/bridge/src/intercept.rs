@@ -6,13 +6,14 @@
 //! logged, because the tool has run.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use bytes::Bytes;
-use protomcp_link::{Link, Middleware};
+use protomcp_link::{CallError, Link, Middleware};
 use protomcp_proto::{CallToolResponse, MiddlewareInterceptRequest, MiddlewareInterceptResponse};
 use protomcp_types::{Kind, RawJson};
 
+use crate::budget::Budget;
+use crate::duration;
 use crate::failure::Failure;
 
 /// Middleware in the order in which it runs before a call.
@@ -35,6 +36,12 @@ impl Chain {
         Self(middleware.into())
     }
 
+    /// The same with one more, in the place of the one of this name if there is one.
+    pub(crate) fn with(&self, middleware: &Middleware) -> Self {
+        let others = self.0.iter().filter(|known| known.name != middleware.name);
+        Self::new(others.chain([middleware]).cloned().collect())
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -45,7 +52,7 @@ impl Chain {
         link: &Link,
         tool: &str,
         mut arguments: Bytes,
-        patience: Duration,
+        time: &Budget,
     ) -> Result<Bytes, Failure> {
         for Middleware { name, .. } in &*self.0 {
             let request = MiddlewareInterceptRequest {
@@ -56,9 +63,9 @@ impl Chain {
                 ..Default::default()
             };
             let answer = link
-                .call(request, patience)
+                .call(request, time.left())
                 .await
-                .map_err(|error| Failure::Middleware { middleware: name.clone(), why: error.to_string() })?;
+                .map_err(|error| Failure::Middleware { middleware: name.clone(), why: why(&error, time) })?;
             match read_before(answer, &arguments) {
                 Before::Arguments(rewritten) => arguments = rewritten,
                 Before::Nonsense => {
@@ -79,9 +86,13 @@ impl Chain {
         tool: &str,
         arguments: &Bytes,
         response: &mut CallToolResponse,
-        patience: Duration,
+        time: &Budget,
     ) {
         for Middleware { name, .. } in self.0.iter().rev() {
+            if time.left().is_zero() {
+                tracing::warn!("middleware \"{name}\" does not run after \"{tool}\": the time of the call is over");
+                continue;
+            }
             let request = MiddlewareInterceptRequest {
                 middleware_name: name.clone(),
                 phase: "after".into(),
@@ -90,16 +101,24 @@ impl Chain {
                 result_json: response.result_json.clone(),
                 is_error: response.is_error,
             };
-            match link.call(request, patience).await {
+            match link.call(request, time.left()).await {
                 // Published SDKs say "reject" when the middleware itself has failed.
                 Ok(answer) if answer.reject => {
                     tracing::warn!("middleware \"{name}\" failed after \"{tool}\": {}", answer.reject_reason);
                 }
                 Ok(answer) if answer.result_json.is_empty() => {}
                 Ok(answer) => response.result_json = answer.result_json,
-                Err(error) => tracing::warn!("middleware \"{name}\" after \"{tool}\": {error}"),
+                Err(error) => tracing::warn!("middleware \"{name}\" after \"{tool}\": {}", why(&error, time)),
             }
         }
+    }
+}
+
+/// Middleware has the time of the whole call, or what is left of it; that is what has passed.
+fn why(error: &CallError, time: &Budget) -> String {
+    match error {
+        CallError::TimedOut(_) => format!("the time of the call, {}, is over", duration::Go(time.total())),
+        other => other.to_string(),
     }
 }
 
@@ -127,6 +146,9 @@ mod tests {
         let chain = Chain::new(vec![middleware("c", 5), middleware("a", -1), middleware("d", 5), middleware("b", 0)]);
         let names: Vec<_> = chain.0.iter().map(|middleware| middleware.name.as_str()).collect();
         assert_eq!(names, ["a", "b", "c", "d"]);
+        let more = chain.with(&middleware("late", 5)).with(&middleware("a", 1)).with(&middleware("a", 1));
+        let names: Vec<_> = more.0.iter().map(|middleware| middleware.name.as_str()).collect();
+        assert_eq!(names, ["b", "a", "c", "d", "late"], "one that registers again changes its place");
     }
 
     #[test]

@@ -3,6 +3,10 @@
 //! Published Python and TypeScript SDKs run one handler at a time, and a second call written meanwhile can be lost
 //! inside them (wire contract, rule R4), so calls wait here, where they are safe. Sessions take turns, however many calls
 //! each has waiting. While a reload holds the lane everything waits, and goes to the new process afterwards.
+//!
+//! A call has one of the process's places from its turn to its end. Two things come apart from that: a call that the
+//! process has made a task of is in flight and has no place, since its handler has answered; one that was given up while
+//! its handler goes on is in flight no more and still has its place.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -25,6 +29,33 @@ enum Target {
     Down(String),
 }
 
+/// What a call in flight, or one that was given up, is to its process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// It has a place.
+    Taken,
+    /// It goes on as a task and needs none.
+    Beside,
+}
+
+/// What a process is busy with.
+#[derive(Debug, Clone, Copy, Default)]
+struct Load {
+    taken: usize,
+    beside: usize,
+    /// Calls that nobody waits for any more, and whose handlers may still run.
+    given_up: usize,
+}
+
+impl Load {
+    fn in_flight(self) -> usize {
+        self.taken + self.beside
+    }
+}
+
+/// Tasks of one process that have no place. One more keeps its place, so that a process cannot collect any number.
+const BESIDE_MAX: usize = 1024;
+
 /// What became of a call that wants to go.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Entry<W> {
@@ -39,7 +70,7 @@ pub(crate) enum Entry<W> {
 }
 
 /// A waiting call that may go now.
-pub(crate) type Grant<W> = (Generation, SessionId, W);
+pub(crate) type Grant<W> = (Generation, W);
 
 /// The lane. `W` is what the driver needs to wake a waiting call.
 #[derive(Debug)]
@@ -50,7 +81,7 @@ pub(crate) struct Lane<W> {
     turns: VecDeque<SessionId>,
     count: usize,
     capacity: usize,
-    running: HashMap<Generation, HashMap<SessionId, usize>>,
+    loads: HashMap<Generation, Load>,
     next_ticket: u64,
 }
 
@@ -63,7 +94,7 @@ impl<W> Lane<W> {
             turns: VecDeque::new(),
             count: 0,
             capacity,
-            running: HashMap::new(),
+            loads: HashMap::new(),
             next_ticket: 0,
         }
     }
@@ -72,9 +103,9 @@ impl<W> Lane<W> {
     pub(crate) fn enter(&mut self, session: SessionId, waiter: W) -> Entry<W> {
         match &self.target {
             Target::Down(why) => Entry::Down(waiter, why.clone()),
-            Target::Open(generation, limit) if self.count == 0 && self.in_flight(*generation) < *limit => {
+            Target::Open(generation, limit) if self.count == 0 && self.occupied(*generation) < *limit => {
                 let generation = *generation;
-                self.begin(generation, session);
+                self.begin(generation);
                 Entry::Go(generation, waiter)
             }
             Target::Open(..) | Target::Held if self.count >= self.capacity => Entry::Full(waiter, self.count),
@@ -105,25 +136,40 @@ impl<W> Lane<W> {
     }
 
     /// A call on this process has ended. Says whether it was the last one there.
-    pub(crate) fn leave(&mut self, generation: Generation, session: SessionId) -> bool {
-        let Some(sessions) = self.running.get_mut(&generation) else { return false };
-        if let Some(count) = sessions.get_mut(&session) {
-            *count -= 1;
-            if *count == 0 {
-                sessions.remove(&session);
+    pub(crate) fn leave(&mut self, generation: Generation, place: Place) -> bool {
+        self.end(generation, place, false)
+    }
+
+    /// Nobody waits for a call any more, but its handler may go on: it is not in flight and keeps its place until
+    /// [`free`](Self::free). Says whether it was the last one in flight.
+    pub(crate) fn give_up(&mut self, generation: Generation) -> bool {
+        self.end(generation, Place::Taken, true)
+    }
+
+    /// The handler of a call that was given up has ended, or has had time enough.
+    pub(crate) fn free(&mut self, generation: Generation) {
+        if let Some(load) = self.loads.get_mut(&generation) {
+            load.given_up = load.given_up.saturating_sub(1);
+        }
+        self.tidy(generation);
+    }
+
+    /// A call on this process goes on as a task. Says what it is from now on.
+    pub(crate) fn step_aside(&mut self, generation: Generation) -> Place {
+        match self.loads.get_mut(&generation) {
+            Some(load) if load.taken > 0 && load.beside < BESIDE_MAX => {
+                load.taken -= 1;
+                load.beside += 1;
+                Place::Beside
             }
+            Some(_) | None => Place::Taken,
         }
-        let idle = sessions.is_empty();
-        if idle {
-            self.running.remove(&generation);
-        }
-        idle
     }
 
     /// Waiting calls that may go now, in turn. Call it after each change.
     pub(crate) fn grant(&mut self) -> Option<Grant<W>> {
         let Target::Open(generation, limit) = self.target else { return None };
-        if self.in_flight(generation) >= limit {
+        if self.occupied(generation) >= limit {
             return None;
         }
         let session = self.turns.pop_front()?;
@@ -135,8 +181,8 @@ impl<W> Lane<W> {
         } else {
             self.turns.push_back(session);
         }
-        self.begin(generation, session);
-        Some((generation, session, waiter))
+        self.begin(generation);
+        Some((generation, waiter))
     }
 
     /// Lets every call wait.
@@ -159,7 +205,13 @@ impl<W> Lane<W> {
 
     /// Calls in flight on this process.
     pub(crate) fn in_flight(&self, generation: Generation) -> usize {
-        self.running.get(&generation).map_or(0, |sessions| sessions.values().sum())
+        self.load(generation).in_flight()
+    }
+
+    /// Whether a handler of this process may be running.
+    pub(crate) fn is_busy(&self, generation: Generation) -> bool {
+        let load = self.load(generation);
+        load.in_flight() + load.given_up > 0
     }
 
     /// Calls that wait.
@@ -168,8 +220,38 @@ impl<W> Lane<W> {
         self.count
     }
 
-    fn begin(&mut self, generation: Generation, session: SessionId) {
-        *self.running.entry(generation).or_default().entry(session).or_default() += 1;
+    fn begin(&mut self, generation: Generation) {
+        self.loads.entry(generation).or_default().taken += 1;
+    }
+
+    fn end(&mut self, generation: Generation, place: Place, given_up: bool) -> bool {
+        let Some(load) = self.loads.get_mut(&generation) else { return false };
+        let count = match place {
+            Place::Taken => &mut load.taken,
+            Place::Beside => &mut load.beside,
+        };
+        *count = count.saturating_sub(1);
+        load.given_up += usize::from(given_up);
+        let idle = load.in_flight() == 0;
+        self.tidy(generation);
+        idle
+    }
+
+    fn tidy(&mut self, generation: Generation) {
+        let load = self.load(generation);
+        if load.in_flight() + load.given_up == 0 {
+            self.loads.remove(&generation);
+        }
+    }
+
+    fn load(&self, generation: Generation) -> Load {
+        self.loads.get(&generation).copied().unwrap_or_default()
+    }
+
+    /// Places that are not free.
+    fn occupied(&self, generation: Generation) -> usize {
+        let load = self.load(generation);
+        load.taken + load.given_up
     }
 }
 

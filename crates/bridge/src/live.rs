@@ -1,10 +1,11 @@
 //! A tool process that has registered: what calls need of it.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
-use protomcp_link::Link;
+use protomcp_link::{Link, Middleware};
 use protomcp_supervisor::{Exit, Process};
 use tokio::sync::watch;
 
@@ -26,6 +27,8 @@ pub(crate) struct Live {
     concurrency: usize,
     readers: Readers,
     sdk: Sdk,
+    /// It was ended while it was at work, for the sake of a reload.
+    cut_short: AtomicBool,
     /// Replaced as a whole when the process registers anew.
     chain: ArcSwap<Chain>,
 }
@@ -42,7 +45,8 @@ impl Live {
         sdk: Sdk,
         chain: Chain,
     ) -> Self {
-        Self { generation, link, process, exit, concurrency, readers, sdk, chain: ArcSwap::from_pointee(chain) }
+        let (cut_short, chain) = (AtomicBool::new(false), ArcSwap::from_pointee(chain));
+        Self { generation, link, process, exit, concurrency, readers, sdk, cut_short, chain }
     }
 
     pub(crate) fn generation(&self) -> Generation {
@@ -73,6 +77,11 @@ impl Live {
         self.chain.load().as_ref().clone()
     }
 
+    /// It has registered one more. Twice is the same as once.
+    pub(crate) fn intercept(&self, middleware: &Middleware) {
+        self.chain.rcu(|chain| chain.with(middleware));
+    }
+
     /// It has registered other middleware.
     pub(crate) fn set_chain(&self, chain: Chain) {
         self.chain.store(Arc::new(chain));
@@ -82,6 +91,18 @@ impl Live {
     pub(crate) fn stop(&self) {
         self.link.close();
         self.process.stop();
+    }
+
+    /// The same while it is at work: what it has not done fails.
+    pub(crate) fn cut_short(&self) {
+        self.cut_short.store(true, Ordering::Relaxed);
+        self.link.interrupt();
+        self.stop();
+    }
+
+    /// Whether it was ended while it was at work, for the sake of a reload.
+    pub(crate) fn was_cut_short(&self) -> bool {
+        self.cut_short.load(Ordering::Relaxed)
     }
 
     /// How it ended, if that is known, or becomes known very soon.

@@ -32,6 +32,11 @@ pub(crate) enum Report {
         /// How long it has waited.
         after: Duration,
     },
+    /// Calls of the process before kept another reload waiting, and have been ended.
+    CutShort {
+        /// How long it has waited.
+        after: Duration,
+    },
     /// The process ended by itself.
     Crashed {
         /// How, and its last words.
@@ -73,9 +78,11 @@ impl Report {
     pub(crate) fn level(&self) -> Level {
         match self {
             Self::Reloaded { .. } | Self::Restarted { .. } | Self::RestartIn { .. } | Self::ReloadWaits => Level::Info,
-            Self::NotDrained { .. } | Self::ControlRejected { .. } | Self::Definition(_) | Self::Catalog(_) => {
-                Level::Warning
-            }
+            Self::NotDrained { .. }
+            | Self::CutShort { .. }
+            | Self::ControlRejected { .. }
+            | Self::Definition(_)
+            | Self::Catalog(_) => Level::Warning,
             Self::ReloadFailed { .. } | Self::Crashed { .. } | Self::RestartFailed { .. } | Self::GaveUp { .. } => {
                 Level::Error
             }
@@ -93,6 +100,11 @@ impl fmt::Display for Report {
             Self::NotDrained { after } => write!(
                 f,
                 "calls are still running {after:?} after the files changed; the new version starts beside them"
+            ),
+            Self::CutShort { after } => write!(
+                f,
+                "calls of the version before are still running {after:?} after the files changed again; they fail, and the \
+                 reload goes on"
             ),
             Self::Crashed { exit, .. } => write!(f, "the tool process {}", Told::new(exit, "")),
             Self::RestartIn { pause } => write!(f, "restarting the tool process in {pause:?}"),

@@ -5,20 +5,19 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use arc_swap::ArcSwap;
-use protomcp_link::{Event, Phase};
+use protomcp_link::{Event, Notice, Phase};
 use protomcp_mcp::{Audience, SessionId, Sessions};
-use protomcp_proto::{ActiveToolsResponse, LogMessage, Msg};
+use protomcp_proto::{ActiveToolsResponse, Msg};
 use protomcp_types::{Level, RawJson};
 use tokio::sync::{SetOnce, mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use crate::callers::{Caller, Meant};
 use crate::catalog::Kind;
 use crate::catalog::ask::{RENEWAL_PATIENCE, ask};
 use crate::control;
-use crate::convert::log::LogLine;
-use crate::core::{Core, Effect, Input};
+use crate::core::Core;
+use crate::core::signal::{Effect, Input};
 use crate::gate::Gate;
 use crate::generation::Generation;
 use crate::intercept::Chain;
@@ -57,6 +56,7 @@ pub(crate) struct Run {
     pub(crate) sender: mpsc::Sender<Sent>,
     pub(crate) inputs: mpsc::Receiver<Sent>,
     pub(crate) idle: mpsc::UnboundedReceiver<Generation>,
+    pub(crate) closed: mpsc::UnboundedReceiver<SessionId>,
     pub(crate) stop: CancellationToken,
     pub(crate) living: HashMap<Generation, Arc<Live>>,
     /// Starts, link readers and waits for ends; aborted when the loop ends, which kills what was starting.
@@ -128,6 +128,7 @@ impl Run {
             biased;
             () = self.stop.cancelled() => None,
             Some(generation) = self.idle.recv() => Some(Sent::Input(Input::Idle(generation))),
+            Some(session) = self.closed.recv() => Some(Sent::Input(Input::SessionClosed(session))),
             sent = self.inputs.recv() => sent,
             Some(_) = self.tasks.join_next() => Some(Sent::Input(Input::Elapsed)),
             () = sleep_until(deadline) => Some(Sent::Input(Input::Elapsed)),
@@ -184,13 +185,26 @@ impl Run {
                     })
                 }
             },
+            // Said before it was in service, and understood after it.
             Event::Told { message: Msg::Log(message), for_call } => {
-                self.log(generation, &message, &for_call);
+                self.starter.ear.log(generation, &message, &for_call);
                 None
+            }
+            Event::LateMiddleware(middleware) => {
+                // It may have been read before the process was known to the gate.
+                live.intercept(&middleware);
+                Some(Input::Intercepts(generation, middleware))
             }
             Event::Told { message: Msg::SdkInfo(_), .. } => {
                 tracing::debug!(%generation, "the process announces itself too late for it to count");
                 live.link().reply("", sdk::bridge_info());
+                None
+            }
+            Event::Noticed(Notice::LateAnswer { id, kind }) => {
+                if kind != "progress" {
+                    self.gate.answered_late(generation, &id);
+                }
+                tracing::debug!(%generation, id, kind, "an answer came too late");
                 None
             }
             Event::Told { message: Msg::ResourceChanged(changed), .. } => {
@@ -224,6 +238,7 @@ impl Run {
                 Effect::Refuse(why) => self.gate.refuse(&why),
                 Effect::Interrupt(generation) => self.with(generation, |live| live.link().interrupt()),
                 Effect::Stop(generation) => self.with(generation, Live::stop),
+                Effect::CutShort(generation) => self.with(generation, Live::cut_short),
                 Effect::Publish(snapshot) => self.snapshot.store(snapshot),
                 Effect::ToolsChanged(audience) => self.sessions.tools_changed(audience),
                 Effect::ResourcesChanged(audience) => self.sessions.resources_changed(audience),
@@ -237,7 +252,7 @@ impl Run {
 
     fn answer_control(&mut self, generation: Generation, id: String, active: Vec<String>) {
         let Some(live) = self.living.get(&generation) else { return };
-        if self.gate.in_flight(generation) > 0 && live.readers().are_two() {
+        if self.gate.is_busy(generation) && live.readers().are_two() {
             live.link().hush();
             if !std::mem::replace(&mut self.told_of_readers, true) {
                 tracing::warn!(
@@ -322,33 +337,6 @@ impl Run {
     fn ask(&mut self, live: Arc<Live>, question: Question) {
         if let Some(place) = self.questions.admit(&live, &question) {
             self.tasks.spawn(self.questions.clone().ask(live, question, place));
-        }
-    }
-
-    /// A log message of the tool process: to the log and to the hosts it is for.
-    fn log(&self, generation: Generation, message: &LogMessage, for_call: &str) {
-        let line = LogLine::of(message);
-        line.write_down();
-        let LogLine { level, logger, data } = line;
-        let named = !for_call.is_empty();
-        match self.gate.meant(generation, for_call) {
-            Meant::One(Caller::Request(context)) if named || context.is_stateless() => {
-                context.log(level, logger, &data);
-                if !named {
-                    self.sessions.log(Audience::Everyone, level, logger, &data);
-                }
-            }
-            Meant::One(Caller::Session(session)) if named => {
-                self.sessions.log(Audience::Session(session), level, logger, &data);
-            }
-            // It may have been said right before the result. Nobody else hears it.
-            Meant::Over => match self.gate.session_of_ended(generation, for_call) {
-                Some(SessionId::STATELESS) | None => tracing::debug!(for_call, "a message of no running call"),
-                Some(session) => self.sessions.log(Audience::Session(session), level, logger, &data),
-            },
-            Meant::One(_) | Meant::Anyone => {
-                self.sessions.log(Audience::Everyone, level, logger, &data);
-            }
         }
     }
 

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use protomcp_link::{
-    CallError, Closed, Config, Endpoint, EndpointError, Event, Handshake, HandshakeError, Link, drive,
+    CallError, Closed, Config, Endpoint, EndpointError, Event, Handshake, HandshakeError, Link, drive_through,
 };
 use protomcp_supervisor::{Command, Exit, Process, SpawnError, StopPolicy, Stream};
 use tokio::sync::{mpsc, watch};
@@ -16,6 +16,7 @@ use tokio::task::JoinSet;
 use crate::catalog::ask::{START_PATIENCE, ask};
 use crate::catalog::{Kind, Listed};
 use crate::control::{self, Draft};
+use crate::ear::Ear;
 use crate::generation::Generation;
 use crate::intercept::Chain;
 use crate::live::Live;
@@ -50,6 +51,7 @@ pub(crate) struct Starter {
     /// And otherwise, unless the process announces something else.
     pub(crate) usual_concurrency: usize,
     pub(crate) python: bool,
+    pub(crate) ear: Ear,
 }
 
 /// A process that takes calls.
@@ -144,7 +146,8 @@ impl Starter {
             }
         };
         let readers = if self.python { Readers::PerhapsTwo(stream.peer_process()) } else { Readers::One };
-        let (link, mut events) = drive(stream, self.link.clone());
+        let ear = self.ear.clone();
+        let (link, mut events) = drive_through(stream, self.link.clone(), move |event| ear.hear(generation, event));
         let mut open = Open::new();
         let (registered, sdk) = match register(&link, &mut events, &mut open).await {
             Ok(registered) => registered,
@@ -219,7 +222,7 @@ async fn register(
             Some(event) => control::answer_early(link, event, &mut early),
         }
     };
-    let Handshake { tools, middleware, .. } = handshake;
+    let Handshake { tools, mut middleware, .. } = handshake;
     let mut draft = Draft::of(early.sdk, tools.as_deref().unwrap_or_default());
     let mut catalog = Vec::new();
     for kind in Kind::ALL {
@@ -254,6 +257,7 @@ async fn register(
         control::answer_early(link, event, &mut draft);
     }
     let tools = draft.relisted.take().or(tools);
+    middleware.append(&mut draft.late);
     let (sdk, renewed) = (draft.sdk, std::mem::take(&mut draft.renewed));
     let early = draft.into_commands();
     let structured = sdk.structured;

@@ -3,7 +3,7 @@
 use protomcp_watch::{Backend, Watch, Watcher};
 use tokio::sync::mpsc;
 
-use crate::core::Input;
+use crate::core::signal::Input;
 use crate::run::Sent;
 
 /// Watches until the bridge has ended. The first look at the files may take a while in a large folder, so it happens on a

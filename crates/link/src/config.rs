@@ -30,7 +30,7 @@ pub struct Config {
     pub max_unwritten: usize,
     /// Bytes that answers may hold together while they are incomplete.
     pub max_assembling: usize,
-    /// Middleware that one handshake may register. More is refused in its acknowledgement.
+    /// Middleware that a process may register from one handshake to the next. More is refused in its acknowledgement.
     pub max_middleware: usize,
     /// How long the tool process may take to answer the first request for its list, and again how long it may go on
     /// registering after that.

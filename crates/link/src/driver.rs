@@ -51,6 +51,25 @@ pub fn drive<IO>(io: IO, config: Config) -> (Link, mpsc::Receiver<Event>)
 where
     IO: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
+    drive_through(io, config, Some)
+}
+
+/// As [`drive`], with someone who sees each event first: before any answer that followed it on the wire is handed out, and
+/// before anything is written in return. What `sieve` gives back goes to the owner.
+///
+/// It runs on the link's own task: it hands on what it keeps and returns, without waiting or panicking. Answers and progress
+/// do not pass it, since they have receivers of their own.
+///
+/// # Panics
+/// As [`drive`].
+pub fn drive_through<IO>(
+    io: IO,
+    config: Config,
+    sieve: impl FnMut(Event) -> Option<Event> + Send + 'static,
+) -> (Link, mpsc::Receiver<Event>)
+where
+    IO: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
     let ids = CallIds::default();
     let ended = Arc::new(OnceLock::new());
     let (link, commands) = Link::new(&config, ids.clone(), Arc::clone(&ended));
@@ -62,6 +81,7 @@ where
         connection,
         commands,
         batch: Vec::with_capacity(COMMANDS_PER_TURN),
+        sieve: Box::new(sieve),
         outlet,
         waiting: HashMap::new(),
         input: Input::new(),
@@ -83,11 +103,14 @@ struct Waiting {
     on_progress: Option<OnProgress>,
 }
 
+type Sieve = Box<dyn FnMut(Event) -> Option<Event> + Send>;
+
 struct Driver<IO> {
     io: IO,
     connection: Connection,
     commands: mpsc::UnboundedReceiver<Command>,
     batch: Vec<Command>,
+    sieve: Sieve,
     outlet: Outlet,
     waiting: HashMap<CallId, Waiting>,
     input: Input,
@@ -266,7 +289,11 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Driver<IO> {
                         listener(progress);
                     }
                 }
-                event => self.outlet.push(event),
+                event => {
+                    if let Some(event) = (self.sieve)(event) {
+                        self.outlet.push(event);
+                    }
+                }
             }
         }
     }

@@ -46,7 +46,8 @@ pub enum Event {
         /// The call to which that belongs, as in [`Event::Asked`].
         for_call: String,
     },
-    /// The process registered middleware after its handshake. It has been acknowledged; it is not in force.
+    /// The process registered middleware after its handshake. It has been acknowledged, and joins what that handshake has
+    /// registered.
     LateMiddleware(Middleware),
     /// The process sent a new tool list unasked.
     Listed(Vec<ToolDefinition>),

@@ -27,7 +27,7 @@ use crate::event::{Handshake, Middleware, Phase};
 pub(crate) enum Registration {
     /// It is part of the handshake.
     Noted,
-    /// No handshake is open: it is too late to be in force.
+    /// No handshake is open: it joins those of the last one.
     Late(Middleware),
     /// There are too many, or its name is too long.
     Refused,
@@ -58,6 +58,8 @@ pub(crate) struct Handshaker {
     phase: Phase,
     tools: Option<Vec<ToolDefinition>>,
     middleware: Vec<Middleware>,
+    /// How many are registered since the last handshake began, late ones included.
+    registered: usize,
     deadline: Option<Instant>,
     /// When registering ends even if it goes on; set by the first list. `None`: never.
     registering_until: Option<Instant>,
@@ -74,6 +76,7 @@ impl Handshaker {
             phase: Phase::Start,
             tools: None,
             middleware: Vec::new(),
+            registered: 0,
             deadline: None,
             registering_until: None,
             max_middleware: config.max_middleware,
@@ -98,6 +101,7 @@ impl Handshaker {
         self.phase = phase;
         self.tools = None;
         self.middleware.clear();
+        self.registered = 0;
         let patience = match phase {
             Phase::Start => self.patience,
             Phase::Reload => self.reload_timeout,
@@ -121,10 +125,11 @@ impl Handshaker {
 
     /// A registration arrived.
     pub(crate) fn register(&mut self, now: Instant, middleware: Middleware) -> Registration {
-        let room = self.middleware.len() < self.max_middleware && middleware.name.len() <= MIDDLEWARE_NAME_MAX;
+        let room = self.registered < self.max_middleware && middleware.name.len() <= MIDDLEWARE_NAME_MAX;
         if self.stage == Stage::Registering {
             self.wait_for_more(now);
         }
+        self.registered += usize::from(room);
         match (self.stage, room) {
             (_, false) => Registration::Refused,
             (Stage::Settled, true) => Registration::Late(middleware),

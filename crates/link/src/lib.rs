@@ -86,7 +86,7 @@ pub use event::{Event, Handshake, Middleware, Notice, Phase, Progress};
 pub use id::{CallId, CallIds};
 
 #[cfg(feature = "driver")]
-pub use driver::drive;
+pub use driver::{drive, drive_through};
 #[cfg(feature = "driver")]
 pub use endpoint::{Endpoint, EndpointError, default_socket_path};
 #[cfg(feature = "driver")]

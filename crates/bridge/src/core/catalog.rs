@@ -5,7 +5,7 @@ use std::sync::Arc;
 use protomcp_mcp::Audience;
 
 use crate::catalog::{Catalog, Kind, Listed};
-use crate::core::Effect;
+use crate::core::signal::Effect;
 use crate::generation::Generation;
 use crate::report::Report;
 

@@ -6,13 +6,14 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use protomcp_link::Middleware;
 use protomcp_mcp::{Audience, SessionId};
 use protomcp_proto::ToolDefinition;
 use protomcp_toollist::{Command, Rejected, Selection, ToolList};
 use protomcp_types::ToolName;
 
 use crate::catalog::Catalog;
-use crate::core::Effect;
+use crate::core::signal::Effect;
 use crate::registered::Registered;
 use crate::report::Report;
 use crate::snapshot::{Snapshot, View};
@@ -93,6 +94,13 @@ impl List {
         if self.register(registered, Keep::Selection, fx) {
             fx.push(Effect::ToolsChanged(Audience::Everyone));
         }
+    }
+
+    /// The process registered one more middleware: a reload that brings the same is no change.
+    pub(crate) fn intercepts(&mut self, middleware: Middleware) {
+        let known = &mut self.definitions.middleware;
+        known.retain(|known| known.name != middleware.name);
+        known.push(middleware);
     }
 
     /// A tool sent what its output schema promises: from now on hosts see the schema.

@@ -16,7 +16,7 @@ fn enter(lane: &mut Lane<u32>, from: u64, call: u32) -> Entry<u32> {
 
 /// The calls that may go now.
 fn grants(lane: &mut Lane<u32>) -> Vec<u32> {
-    std::iter::from_fn(|| lane.grant()).map(|(_, _, call)| call).collect()
+    std::iter::from_fn(|| lane.grant()).map(|(_, call)| call).collect()
 }
 
 #[test]
@@ -27,7 +27,7 @@ fn one_at_a_time_in_order() {
     assert!(matches!(enter(&mut lane, 1, 2), Entry::Wait(_)));
     assert!(matches!(enter(&mut lane, 1, 3), Entry::Wait(_)));
     assert_eq!(grants(&mut lane), [] as [u32; 0]);
-    assert!(lane.leave(generation(1), session(1)));
+    assert!(lane.leave(generation(1), Place::Taken));
     assert_eq!(grants(&mut lane), [2]);
     assert_eq!((lane.waiting(), lane.in_flight(generation(1))), (1, 1));
 }
@@ -58,10 +58,10 @@ fn waiting_calls_go_to_the_new_process() {
     assert_eq!(enter(&mut lane, 1, 1), Entry::Go(generation(1), 1));
     assert!(matches!(enter(&mut lane, 1, 2), Entry::Wait(_)));
     lane.hold();
-    assert!(lane.leave(generation(1), session(1)));
+    assert!(lane.leave(generation(1), Place::Taken));
     assert_eq!(grants(&mut lane), [] as [u32; 0]);
     lane.open(generation(2), 1);
-    assert_eq!(lane.grant(), Some((generation(2), session(1), 2)));
+    assert_eq!(lane.grant(), Some((generation(2), 2)));
 }
 
 #[test]
@@ -71,9 +71,9 @@ fn a_swap_does_not_wait_for_the_old_process() {
     enter(&mut lane, 1, 1);
     lane.open(generation(2), 1);
     assert_eq!(enter(&mut lane, 1, 2), Entry::Go(generation(2), 2));
-    assert!(lane.leave(generation(1), session(1)), "the old one is idle");
+    assert!(lane.leave(generation(1), Place::Taken), "the old one is idle");
     assert_eq!((lane.in_flight(generation(1)), lane.in_flight(generation(2))), (0, 1));
-    assert!(!lane.leave(generation(1), session(1)), "and is so only once");
+    assert!(!lane.leave(generation(1), Place::Taken), "and is so only once");
 }
 
 #[test]
@@ -109,4 +109,50 @@ fn a_refused_lane_gives_back_who_waits_and_takes_nobody() {
     assert_eq!(enter(&mut lane, 1, 3), Entry::Down(3, "gone".into()));
     lane.open(generation(2), 1);
     assert_eq!(enter(&mut lane, 1, 4), Entry::Go(generation(2), 4));
+}
+
+#[test]
+fn a_call_that_was_given_up_keeps_its_place_and_nobody_waits_for_its_end() {
+    let mut lane = Lane::new(5);
+    lane.open(generation(1), 1);
+    enter(&mut lane, 1, 1);
+    enter(&mut lane, 1, 2);
+    assert!(lane.give_up(generation(1)), "nothing is in flight");
+    assert_eq!((grants(&mut lane), lane.is_busy(generation(1))), (vec![], true));
+    lane.free(generation(1));
+    assert_eq!(grants(&mut lane), [2]);
+    assert!(lane.leave(generation(1), Place::Taken));
+    lane.free(generation(1));
+    assert!(!lane.is_busy(generation(1)));
+    enter(&mut lane, 1, 3);
+    assert!(lane.give_up(generation(1)));
+    lane.open(generation(2), 1);
+    assert_eq!(enter(&mut lane, 1, 4), Entry::Go(generation(2), 4), "another process is not busy with it");
+}
+
+#[test]
+fn a_task_is_in_flight_and_has_no_place() {
+    let mut lane = Lane::new(5);
+    lane.open(generation(1), 1);
+    enter(&mut lane, 1, 1);
+    enter(&mut lane, 1, 2);
+    assert_eq!(lane.step_aside(generation(1)), Place::Beside);
+    assert_eq!(grants(&mut lane), [2]);
+    assert_eq!(lane.in_flight(generation(1)), 2);
+    assert!(!lane.leave(generation(1), Place::Taken), "the task goes on");
+    assert!(lane.leave(generation(1), Place::Beside));
+    assert_eq!(lane.step_aside(generation(1)), Place::Taken, "there is nothing to step aside");
+}
+
+#[test]
+fn no_more_than_so_many_tasks_are_without_a_place() {
+    let mut lane = Lane::new(5);
+    lane.open(generation(1), 1);
+    for call in 0..1024 {
+        assert_eq!(enter(&mut lane, 1, call), Entry::Go(generation(1), call));
+        assert_eq!(lane.step_aside(generation(1)), Place::Beside);
+    }
+    enter(&mut lane, 1, 2000);
+    assert_eq!(lane.step_aside(generation(1)), Place::Taken);
+    assert!(matches!(enter(&mut lane, 1, 2001), Entry::Wait(_)));
 }

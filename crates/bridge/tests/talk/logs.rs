@@ -1,6 +1,7 @@
 //! Log messages of the tool process: what each host hears.
 
-use protomcp_proto::LogMessage;
+use protomcp_codec::{Encoder, Limits};
+use protomcp_proto::{CallToolResponse, Envelope, LogMessage};
 use serde_json::{Value, json};
 
 use crate::stage::Stage;
@@ -122,4 +123,32 @@ async fn a_message_that_names_a_call_that_is_over_is_heard_by_no_other_session()
     assert_eq!(data(one.expect("notifications/message").await), 1);
     assert_eq!(data(one.expect("notifications/message").await), 3);
     assert_eq!(data(two.expect("notifications/message").await), 3);
+}
+
+#[tokio::test]
+async fn what_is_logged_right_before_the_answer_of_a_request_without_a_session_comes_before_it() {
+    let (stage, mut tool) = Stage::new(&["a"]).await;
+    let mut host = stage.stranger();
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": {"name": "h", "version": "1"},
+        "io.modelcontextprotocol/clientCapabilities": {},
+        "io.modelcontextprotocol/logLevel": "warning",
+    });
+    let params = json!({"name": "a", "arguments": {}, "_meta": meta});
+    for round in 0..100 {
+        let id = host.request("tools/call", params.clone()).await;
+        let (call, _) = tool.call().await;
+        // In one piece, as a process writes that does not wait in between: both are read at once.
+        let mut bytes = Vec::new();
+        let named = if round % 2 == 0 { String::new() } else { call.clone() };
+        let said = Envelope { for_call: named, ..Envelope::new("", log("error", "", &round.to_string())) };
+        let result = CallToolResponse { result_json: r#""done""#.into(), ..CallToolResponse::default() };
+        for envelope in [said, Envelope::new(call, result)] {
+            Encoder::new(Limits::default()).encode_envelope(&envelope, &mut bytes).unwrap();
+        }
+        tool.bytes(&bytes).await;
+        assert_eq!(host.expect("notifications/message").await["params"]["data"], round);
+        assert_eq!(host.text(id).await, "done");
+    }
 }

@@ -15,3 +15,4 @@ mod questions;
 mod stage;
 mod tasks;
 mod tool;
+mod turns;

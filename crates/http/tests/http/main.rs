@@ -15,5 +15,3 @@ mod requests;
 mod resume;
 mod safety;
 mod sessions;
-#[cfg(feature = "tls")]
-mod tls;

@@ -122,8 +122,15 @@ fn too_many_or_too_long_named_middleware_is_refused() {
     assert_eq!(handshake.register(now, named("b")), Registration::Noted);
     assert_eq!(handshake.register(now, named("c")), Registration::Refused);
 
+    handshake.reload_response(now, ReloadResponse { success: true, error: String::new() });
+    assert_eq!(handshake.register(now, named("late")), Registration::Refused, "late ones count");
+
     handshake.begin(now, Phase::Reload);
     assert_eq!(handshake.register(now, named("c")), Registration::Noted, "a new handshake begins with none");
+    handshake.tool_list(now, Vec::new());
+    handshake.reload_response(now, ReloadResponse { success: true, error: String::new() });
+    assert_eq!(handshake.register(now, named("late")), Registration::Late(named("late")));
+    assert_eq!(handshake.register(now, named("later")), Registration::Refused);
 }
 
 #[test]

@@ -1,0 +1,111 @@
+//! Processes that come into service and leave it.
+
+use std::mem;
+use std::time::{Duration, Instant};
+
+use protomcp_mcp::Audience;
+use protomcp_supervisor::{Exit, Next};
+
+use crate::core::list::Keep;
+use crate::core::signal::{Effect, ReloadMode};
+use crate::core::{Core, Retiring, Step};
+use crate::generation::Generation;
+use crate::registered::Registered;
+use crate::report::Report;
+
+impl Core {
+    pub(super) fn start_next(&mut self, fx: &mut Vec<Effect>) {
+        self.newest = self.newest.next();
+        self.step = Step::Starting(self.newest);
+        fx.push(Effect::Start(self.newest));
+    }
+
+    pub(super) fn started(&mut self, generation: Generation, registered: Registered, fx: &mut Vec<Effect>) {
+        if self.step != Step::Starting(generation) {
+            // Nobody waits for it any more.
+            fx.push(Effect::Stop(generation));
+            return;
+        }
+        self.take_over(generation, registered, fx);
+    }
+
+    pub(super) fn take_over(&mut self, generation: Generation, mut registered: Registered, fx: &mut Vec<Effect>) {
+        self.step = Step::Settled;
+        self.hold_until = None;
+        let old = self.current.replace(generation);
+        let listed = mem::take(&mut registered.catalog);
+        let changed = self.catalogs.take_over(generation, listed, &registered.renewed, fx);
+        self.list.set_catalog(self.catalogs.current());
+        let differs = self.list.register(registered, Keep::Nothing, fx);
+        fx.push(Effect::ReleaseTo(generation));
+        // A first start is no news: no host has seen a list before.
+        let first = generation == Generation::FIRST;
+        if old.is_some() || (differs && !first) {
+            fx.push(Effect::ToolsChanged(Audience::Everyone));
+        }
+        if !first {
+            changed.announce(fx);
+        }
+        if old.is_some() {
+            fx.push(Effect::Report(Report::Reloaded { generation, in_place: false }));
+        } else if !first {
+            fx.push(Effect::Report(Report::Restarted { generation }));
+        }
+        if let Some(old) = old {
+            let leaves = self.mode == ReloadMode::Immediate;
+            self.retiring = Some(Retiring { generation: old, leaves, until: None });
+            fx.push(if leaves { Effect::Stop(old) } else { Effect::AwaitIdle(old) });
+        }
+    }
+
+    pub(super) fn start_failed(&mut self, now: Instant, generation: Generation, why: String, fx: &mut Vec<Effect>) {
+        if self.step != Step::Starting(generation) {
+            return;
+        }
+        self.step = Step::Settled;
+        self.hold_until = None;
+        match self.current {
+            Some(current) => {
+                fx.push(Effect::Report(Report::ReloadFailed { why }));
+                fx.push(Effect::ReleaseTo(current));
+            }
+            None => {
+                fx.push(Effect::Report(Report::RestartFailed { why: why.clone() }));
+                self.schedule_restart(now, Duration::ZERO, &why, fx);
+            }
+        }
+    }
+
+    pub(super) fn exited(&mut self, now: Instant, generation: Generation, exit: Exit, fx: &mut Vec<Effect>) {
+        if self.retiring.as_ref().is_some_and(|retiring| retiring.generation == generation) {
+            self.retiring = None;
+            return;
+        }
+        if self.current != Some(generation) {
+            return;
+        }
+        self.current = None;
+        self.hold_until = None;
+        self.drain_until = None;
+        fx.push(Effect::Hold);
+        let (uptime, why) = (exit.uptime, exit.to_string());
+        fx.push(Effect::Report(Report::Crashed { exit }));
+        match self.step {
+            // The next process is on its way already.
+            Step::Starting(_) => {}
+            // The change that waited is in the file that the next process reads.
+            Step::Draining | Step::Asking => self.start_next(fx),
+            Step::Settled => self.schedule_restart(now, uptime, &why, fx),
+        }
+    }
+
+    pub(super) fn schedule_restart(&mut self, now: Instant, uptime: Duration, why: &str, fx: &mut Vec<Effect>) {
+        match self.restart.failed(now, uptime) {
+            Next::After(pause) => fx.push(Effect::Report(Report::RestartIn { pause })),
+            Next::GiveUp => {
+                fx.push(Effect::Refuse(why.to_owned()));
+                fx.push(Effect::Report(Report::GaveUp { failures: self.restart.failures() }));
+            }
+        }
+    }
+}

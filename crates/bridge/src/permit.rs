@@ -1,0 +1,68 @@
+//! The right to have one call in flight.
+
+use std::sync::Arc;
+
+use protomcp_link::CallId;
+
+use crate::gate::Gate;
+use crate::lane::Place;
+use crate::live::Live;
+
+/// One call's place in a process; dropping it lets the next call go.
+#[derive(Debug)]
+pub(crate) struct Permit {
+    gate: Arc<Gate>,
+    live: Arc<Live>,
+    call: CallId,
+    place: Place,
+    /// The process was asked something and has not answered.
+    busy: bool,
+}
+
+impl Permit {
+    pub(crate) fn new(gate: Arc<Gate>, live: Arc<Live>, call: CallId) -> Self {
+        Self { gate, live, call, place: Place::Taken, busy: false }
+    }
+
+    /// The name under which the call is to be made.
+    pub(crate) fn call(&self) -> CallId {
+        self.call
+    }
+
+    /// The process the call goes to.
+    pub(crate) fn live(&self) -> &Arc<Live> {
+        &self.live
+    }
+
+    pub(crate) fn place(&self) -> Place {
+        self.place
+    }
+
+    /// The process is about to be asked something. Until [`is_answered`](Self::is_answered), dropping the permit leaves a
+    /// handler that goes on.
+    pub(crate) fn asks(&mut self) {
+        self.busy = true;
+    }
+
+    /// The process has nothing more to do for the call.
+    pub(crate) fn is_answered(&mut self) {
+        self.busy = false;
+    }
+
+    /// The process goes on with the call as a task: others need not wait for it.
+    pub(crate) fn step_aside(&mut self) {
+        self.place = self.gate.step_aside(&self.live);
+    }
+
+    /// Whether whatever the process does for the call keeps it from doing anything else. One that takes several calls
+    /// takes the next one all the same.
+    pub(crate) fn leaves_busy(&self) -> bool {
+        self.busy && self.place == Place::Taken && self.live.concurrency() == 1 && !self.live.link().is_closed()
+    }
+}
+
+impl Drop for Permit {
+    fn drop(&mut self) {
+        Arc::clone(&self.gate).leave(self);
+    }
+}
