@@ -18,11 +18,12 @@ use std::mem;
 
 use bytes::{Buf, Bytes, BytesMut};
 use prost::Message;
-use protomcp_proto::{CallToolRequest, CallToolResponse, Envelope, Msg, RawHeader};
+use protomcp_proto::{Envelope, Msg, RawHeader};
 
 use crate::{
     error::DecodeError,
     frame::{Frame, Raw, TooLarge, TooLargeKind},
+    hot,
     limits::Limits,
     walk::Walk,
 };
@@ -131,10 +132,11 @@ impl Decoder {
     }
 
     fn merge(&mut self, envelope: &mut Envelope, src: &mut BytesMut, size: usize) -> Result<(), DecodeError> {
-        envelope.msg = announced(src[0]);
         if size < COPIED_BELOW {
             // From the buffer into fields of their own, without a copy of the whole in between.
-            let merged = envelope.merge(&src[..size]).map_err(|source| self.malformed(&src[..size], source));
+            let frame = &src[..size];
+            let merged = if hot::fill(envelope, frame) { Ok(()) } else { envelope.merge(frame) };
+            let merged = merged.map_err(|source| self.malformed(&src[..size], source));
             src.advance(size);
             merged
         } else {
@@ -218,16 +220,6 @@ impl Decoder {
     }
 }
 
-/// The message whose field an envelope begins with, still empty, if it is one of those that come by the thousand. What is
-/// in place already is filled in; otherwise it would be made elsewhere and moved here.
-fn announced(first: u8) -> Option<Msg> {
-    match first {
-        CALL_TOOL => Some(Msg::CallTool(CallToolRequest::default())),
-        CALL_RESULT => Some(Msg::CallResult(CallToolResponse::default())),
-        _ => None,
-    }
-}
-
 /// The first bytes of the buffer. A slice of it costs nothing, but keeps all of it alive and makes the next read allocate a
 /// new one; that is too much for a few bytes.
 fn take(src: &mut BytesMut, size: usize) -> Bytes {
@@ -246,12 +238,6 @@ fn clamp(left: u64, most: usize) -> usize {
 
 /// Bytes of the length prefix.
 const PREFIX: usize = 4;
-
-/// The first byte of field 3, a message.
-const CALL_TOOL: u8 = 3 << 3 | 2;
-
-/// The first byte of field 6, a message.
-const CALL_RESULT: u8 = 6 << 3 | 2;
 
 /// Frames below this size are copied out of the read buffer.
 const COPIED_BELOW: usize = 1024;

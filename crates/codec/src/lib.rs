@@ -57,6 +57,7 @@ mod error;
 mod frame;
 #[cfg(feature = "tokio")]
 mod framed;
+mod hot;
 mod limits;
 mod result;
 mod walk;

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 use bytes::{Bytes, BytesMut};
+use prost::Message;
 use proptest::{collection::vec, prelude::*};
 use protomcp_codec::{DecodeError, Decoder, Encoder, Field, Frame, Limits, Raw};
 use protomcp_proto::{CallToolRequest, CallToolResponse, Envelope, ListToolsRequest, LogMessage, Msg, StreamChunk};
@@ -46,6 +47,53 @@ proptest! {
         before.push(Ok(frame));
         prop_assert_eq!(decode(&bytes, &[]), before);
     }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2_000))]
+
+    #[test]
+    fn calls_and_results_are_read_as_the_generic_decoder_reads_them(body in almost_hot()) {
+        let mut bytes = u32::try_from(body.len()).unwrap().to_be_bytes().to_vec();
+        bytes.extend_from_slice(&body);
+        match Envelope::decode(&body[..]) {
+            Ok(envelope) => prop_assert_eq!(decode(&bytes, &[]), [Ok(Frame::Envelope(envelope))]),
+            Err(_) => {
+                let decoded = decode(&bytes, &[]);
+                let malformed = matches!(&decoded[..], [Err(DecodeError::Malformed { .. })]);
+                prop_assert!(malformed, "{decoded:?}");
+            }
+        }
+    }
+}
+
+/// Envelopes that begin with a call or a result, with fields in any order and number, some of them wrong, some cut off.
+/// None has a raw header (its key is above 0xf0), which would be a frame of another kind.
+fn almost_hot() -> impl Strategy<Value = Vec<u8>> {
+    let value = prop_oneof![4 => vec(b'a'..b'z', 0..20), 1 => vec(b'a'..b'z', 100..300), 1 => vec(any::<u8>(), 0..6)];
+    let key = prop_oneof![6 => prop::sample::select(&[0x0a, 0x12, 0x1a, 0x32][..]), 1 => any::<u8>()];
+    let field = prop_oneof![
+        6 => (key, value).prop_map(|(key, value)| sized(key, &value)),
+        1 => (0_u8..3).prop_map(|flag| vec![0x08, flag]),
+        1 => Just(vec![0x08, 0x81, 0x00]),
+    ];
+    let message = (prop::sample::select(&[0x1a, 0x32][..]), vec(field, 0..4))
+        .prop_map(|(key, fields)| sized(key, &fields.concat()));
+    let id = "[a-z0-9-]{0,12}".prop_map(|id| sized(0x72, id.as_bytes()));
+    let rest = prop_oneof![8 => id, 1 => message.clone(), 1 => vec(0..0xf0_u8, 1..4)];
+    (message, vec(rest, 0..3), 0..40_usize).prop_map(|(message, rest, cut)| {
+        let mut body = [message, rest.concat()].concat();
+        body.truncate(if cut < 4 { body.len() - cut.min(body.len() - 1) } else { body.len() });
+        body
+    })
+}
+
+/// A field with a length.
+fn sized(key: u8, value: &[u8]) -> Vec<u8> {
+    let mut field = vec![key];
+    prost::encoding::encode_varint(value.len() as u64, &mut field);
+    field.extend_from_slice(value);
+    field
 }
 
 /// Everything the bytes decode to when they arrive cut at these places, up to a fatal error.
