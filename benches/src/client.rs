@@ -94,6 +94,38 @@ impl Client {
         Ok(start.elapsed())
     }
 
+    /// Asks for the list of tools, page after page; returns how many tools there are.
+    ///
+    /// # Errors
+    ///
+    /// When the server hangs up.
+    pub fn list(&mut self) -> io::Result<usize> {
+        let (mut tools, mut params) = (0, String::new());
+        loop {
+            let line = format!(r#"{{"jsonrpc":"2.0","id":"p","method":"tools/list","params":{{{params}}}}}"#);
+            self.stdin.write_all(format!("{line}\n").as_bytes())?;
+            let page = self.line()?;
+            tools += page.matches(r#""inputSchema""#).count();
+            let Some((_, rest)) = page.split_once(r#""nextCursor":""#) else { return Ok(tools) };
+            let cursor = rest.split('"').next().unwrap_or_default();
+            params = format!(r#""cursor":"{cursor}""#);
+        }
+    }
+
+    /// Sends this many calls of `large` and waits for nothing.
+    ///
+    /// # Errors
+    ///
+    /// When the server hangs up.
+    pub fn send_calls(&mut self, calls: usize) -> io::Result<()> {
+        let line = |id| {
+            format!(
+                r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"large","arguments":{{}}}}}}"#
+            ) + "\n"
+        };
+        self.stdin.write_all((0..calls).map(line).collect::<String>().as_bytes())
+    }
+
     /// Asks for a result of `size` bytes; returns how long it took and how many bytes came.
     ///
     /// # Errors
@@ -134,6 +166,19 @@ impl Client {
                 return Ok(());
             }
         }
+    }
+
+    /// Reads one line, the only one that is owed.
+    fn line(&mut self) -> io::Result<String> {
+        let mut seen = Vec::new();
+        while seen.last() != Some(&b'\n') {
+            let count = self.stdout.read(&mut self.buffer)?;
+            if count == 0 {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+            seen.extend_from_slice(&self.buffer[..count]);
+        }
+        String::from_utf8(seen).map_err(io::Error::other)
     }
 
     fn push_call(&mut self, lines: &mut String) {

@@ -2,6 +2,8 @@
 //!
 //! What is left of the time of a large call is then the bridge's, and the kernel's. `LARGE_SIZE` is the size of the text
 //! in bytes, `LARGE_ZSTD` says that it travels compressed. Everything else a bridge asks is answered with nothing.
+//!
+//! `MANY_TOOLS` is how many tools there are beside it, and with `NO_ANSWER` calls are never answered.
 
 use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
@@ -17,7 +19,8 @@ fn main() -> io::Result<()> {
     let path = std::env::var_os("PROTOMCP_SOCKET").ok_or_else(|| io::Error::other("PROTOMCP_SOCKET is not set"))?;
     let mut socket = UnixStream::connect(path)?;
     let (mut decoder, mut encoder) = (Decoder::new(Limits::default()), Encoder::new(Limits::default()));
-    let result = result();
+    let (result, tools) = (result(), tools());
+    let answered = std::env::var_os("NO_ANSWER").is_none();
     let (mut input, mut output, mut room) = (BytesMut::new(), Vec::new(), vec![0; 64 << 10]);
     loop {
         let count = socket.read(&mut room)?;
@@ -29,11 +32,11 @@ fn main() -> io::Result<()> {
             let Frame::Envelope(Envelope { request_id, msg: Some(message), .. }) = frame else { continue };
             // The signal that ends the handshake answers nothing; at the end of a reload it answers that.
             let start = matches!(message, Msg::ListTools(_));
-            for answer in answers(&message) {
+            for answer in answers(&message, &tools) {
                 let id = if start && matches!(answer, Msg::ReloadResponse(_)) { "" } else { &request_id };
                 encoder.encode_envelope(&Envelope::new(id, answer), &mut output).map_err(io::Error::other)?;
             }
-            if matches!(message, Msg::CallTool(_)) {
+            if answered && matches!(message, Msg::CallTool(_)) {
                 let mut raw = result.clone();
                 raw.header.request_id = request_id;
                 encoder.encode_raw_header(&raw, &mut output).map_err(io::Error::other)?;
@@ -47,12 +50,10 @@ fn main() -> io::Result<()> {
     }
 }
 
-fn answers(message: &Msg) -> Vec<Msg> {
-    let tool =
-        || ToolDefinition { name: "large".to_owned(), description: "Large.".to_owned(), ..ToolDefinition::default() };
+fn answers(message: &Msg, tools: &[ToolDefinition]) -> Vec<Msg> {
     match message {
         Msg::ListTools(_) | Msg::Reload(_) => vec![
-            ToolListResponse { tools: vec![tool()] }.into(),
+            ToolListResponse { tools: tools.to_vec() }.into(),
             ReloadResponse { success: true, error: String::new() }.into(),
         ],
         Msg::ListResourcesRequest(_) => vec![ResourceListResponse::default().into()],
@@ -62,8 +63,25 @@ fn answers(message: &Msg) -> Vec<Msg> {
     }
 }
 
+/// Each with a description and a schema of the size that tools of real servers have.
+fn tools() -> Vec<ToolDefinition> {
+    let large =
+        ToolDefinition { name: "large".to_owned(), description: "Large.".to_owned(), ..ToolDefinition::default() };
+    let others = (0..number("MANY_TOOLS").unwrap_or(0)).map(|number| ToolDefinition {
+        name: format!("tool-{number:05}"),
+        description: "Looks up what is known about one item of the catalogue, by its number.".to_owned(),
+        input_schema_json: r#"{"type":"object","properties":{"item":{"type":"integer","minimum":1},"verbose":{"type":"boolean"}},"required":["item"]}"#.into(),
+        ..ToolDefinition::default()
+    });
+    others.chain([large]).collect()
+}
+
+fn number(name: &str) -> Option<usize> {
+    std::env::var(name).ok()?.parse().ok()
+}
+
 fn result() -> Raw {
-    let size = std::env::var("LARGE_SIZE").ok().and_then(|size| size.parse().ok()).unwrap_or(100_000_000);
+    let size = number("LARGE_SIZE").unwrap_or(100_000_000);
     let mut text = br#"[{"type":"text","text":""#.to_vec();
     text.resize(text.len() + size, b'x');
     text.extend_from_slice(br#""}]"#);

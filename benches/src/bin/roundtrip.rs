@@ -23,6 +23,8 @@ type Environment<'a> = &'a [(&'a str, &'a str)];
 
 /// Calls under way at once in the burst.
 const WIDTH: usize = 64;
+/// Calls that wait for a tool process while lists are asked for.
+const QUEUED: usize = 1_000;
 /// Size of the large result.
 const LARGE: usize = 100_000_000;
 
@@ -53,6 +55,7 @@ fn main() -> Outcome<()> {
     calls(&mut plan, &programs, "on one processor")?;
     sched_setaffinity(None, &all)?;
     large(&mut plan, &programs)?;
+    lists(&mut plan, &programs)?;
     beside(&mut plan, &programs)
 }
 
@@ -159,6 +162,53 @@ fn large(plan: &mut Plan, programs: &Programs) -> Outcome<()> {
         )?;
     }
     writeln!(plan.out)?;
+    Ok(())
+}
+
+/// Many tools: what the start and the whole list cost, beside a tenth of them; and a list while calls are queued.
+fn lists(plan: &mut Plan, programs: &Programs) -> Outcome<()> {
+    let mut rows: BTreeMap<usize, [Measured; 2]> = BTreeMap::new();
+    for _ in 0..plan.rounds {
+        for count in [1_000, 10_000] {
+            let many = count.to_string();
+            let env = [("LARGE_SIZE", "1000"), ("MANY_TOOLS", many.as_str())];
+            let [start, list] = rows.entry(count).or_default();
+            let mut client = Subject::PmcpLarge.start(programs, &env)?;
+            start.push(client.handshake()?);
+            let began = Instant::now();
+            let seen = client.list()?;
+            list.push(began.elapsed());
+            if seen != count + 1 {
+                return Err(format!("{seen} tools were listed of {}", count + 1).into());
+            }
+        }
+    }
+    writeln!(plan.out, "| tools | start to first page, ms | the whole list, page after page, ms |")?;
+    writeln!(plan.out, "| --- | ---: | ---: |")?;
+    for (count, [start, list]) in &rows {
+        writeln!(plan.out, "| {count} | {} | {} |", millis(start.median()), millis(list.median()))?;
+    }
+
+    let env = [("LARGE_SIZE", "1000"), ("NO_ANSWER", "1")];
+    let mut client = Subject::PmcpLarge.start(programs, &env)?;
+    client.handshake()?;
+    client.send_calls(QUEUED)?;
+    let mut samples = Vec::new();
+    for _ in 0..1_000 {
+        let began = Instant::now();
+        client.list()?;
+        samples.push(began.elapsed());
+    }
+    samples.sort_unstable();
+    let mut queued = Figures::default();
+    queued.p50.push_share(&samples, 0.5);
+    queued.p99.push_share(&samples, 0.99);
+    writeln!(
+        plan.out,
+        "\ntools/list while {QUEUED} calls wait, p50 / p99: {} / {} µs\n",
+        micros(queued.p50.median()),
+        micros(queued.p99.median())
+    )?;
     Ok(())
 }
 

@@ -3,8 +3,8 @@
 #![allow(clippy::unwrap_used)]
 
 use bytes::{Bytes, BytesMut};
-use prost::Message;
 use proptest::{collection::vec, prelude::*};
+use prost::Message;
 use protomcp_codec::{DecodeError, Decoder, Encoder, Field, Frame, Limits, Raw};
 use protomcp_proto::{CallToolRequest, CallToolResponse, Envelope, ListToolsRequest, LogMessage, Msg, StreamChunk};
 
@@ -70,7 +70,7 @@ proptest! {
 /// Envelopes that begin with a call or a result, with fields in any order and number, some of them wrong, some cut off.
 /// None has a raw header (its key is above 0xf0), which would be a frame of another kind.
 fn almost_hot() -> impl Strategy<Value = Vec<u8>> {
-    let value = prop_oneof![4 => vec(b'a'..b'z', 0..20), 1 => vec(b'a'..b'z', 100..300), 1 => vec(any::<u8>(), 0..6)];
+    let value = prop_oneof![4 => vec(b'a'..=b'z', 0..20), 1 => vec(b'a'..=b'z', 100..300), 1 => vec(any::<u8>(), 0..6)];
     let key = prop_oneof![6 => prop::sample::select(&[0x0a, 0x12, 0x1a, 0x32][..]), 1 => any::<u8>()];
     let field = prop_oneof![
         6 => (key, value).prop_map(|(key, value)| sized(key, &value)),
