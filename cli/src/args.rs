@@ -14,8 +14,10 @@ use protomcp_bridge::{ArgumentPolicy, ReloadMode, SchemaPolicy, duration};
 use crate::exit::Failure;
 
 mod http;
+mod tls;
 
 pub(crate) use http::HttpOptions;
+pub(crate) use tls::TlsFiles;
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 const USAGE: &str = "usage: pmcp <dev|run> <file> [flags]\n\nTry 'pmcp help'.";

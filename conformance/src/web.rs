@@ -51,7 +51,7 @@ impl Web {
         let launch = sandbox.pmcp(&[&["run", &name, "--port", "0"], flags].concat());
         let host = env.iter().fold(launch, |launch, (name, value)| launch.env(*name, *value)).start();
         let text = host.stderr_with("over HTTP");
-        let line = text.lines().find(|line| line.contains("listening on http://")).expect("it says where it listens");
+        let line = text.lines().find(|line| line.contains("listening on http")).expect("it says where it listens");
         let port = line.rsplit(':').next().and_then(|rest| rest.split('/').next()).and_then(|port| port.parse().ok());
         let port = port.unwrap_or_else(|| panic!("no port in {line}"));
         Self { host, port, headers: Vec::new(), sandbox }

@@ -9,6 +9,7 @@ use serde_json::Value;
 
 /// The floors of the house, lowest first: a package depends on lower floors only, and there only on those named.
 const HOUSE: &[(&str, usize, &[&str])] = &[
+    ("auth", 1, &[]),
     ("proto", 1, &[]),
     ("types", 1, &[]),
     ("supervisor", 1, &[]),
@@ -18,16 +19,22 @@ const HOUSE: &[(&str, usize, &[&str])] = &[
     ("toollist", 2, &["types"]),
     ("link", 3, &["codec", "proto"]),
     ("typed", 3, &["mcp", "types"]),
-    ("http", 3, &["mcp", "types"]),
+    ("http", 3, &["auth", "mcp", "types"]),
     ("bridge", 4, &["link", "mcp", "toollist", "supervisor", "watch", "proto", "types"]),
-    ("cli", 5, &["bridge", "http", "mcp"]),
+    ("cli", 5, &["auth", "bridge", "http", "mcp"]),
     ("conformance", 5, &["http", "mcp", "proto", "typed", "types"]),
     ("benches", 5, &["bridge", "codec", "link", "mcp", "proto", "supervisor", "toollist", "types", "watch"]),
 ];
 
 /// Packages without I/O, and the features with which they are so.
-const PURE: &[(&str, &[&str])] =
-    &[("types", &[]), ("proto", &[]), ("toollist", &[]), ("codec", &[]), ("link", &["--no-default-features"])];
+const PURE: &[(&str, &[&str])] = &[
+    ("types", &[]),
+    ("proto", &[]),
+    ("toollist", &[]),
+    ("codec", &[]),
+    ("link", &["--no-default-features"]),
+    ("auth", &["--no-default-features", "--features", "jwt"]),
+];
 
 /// What a package without I/O has no use for.
 const IMPURE: &[&str] = &["tokio", "mio", "notify", "hyper"];

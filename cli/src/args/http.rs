@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use clap::Args;
 use protomcp_http::{Config, Credential};
 
+use super::tls::{TlsFiles, TlsFlags};
 use super::{size, time};
 use crate::exit::Failure;
 
@@ -39,7 +40,10 @@ pub(super) struct Http {
     #[arg(long, value_name = "URL")]
     public_url: Option<String>,
 
-    /// Listen beyond this machine although everybody on the way can read along
+    #[command(flatten)]
+    tls: TlsFlags,
+
+    /// Listen beyond this machine without HTTPS, although everybody on the way can read along
     #[arg(long)]
     insecure_plaintext: bool,
 
@@ -67,6 +71,7 @@ pub(crate) struct HttpOptions {
     pub(crate) port: u16,
     pub(crate) config: Config,
     pub(crate) health: bool,
+    pub(crate) tls: Option<TlsFiles>,
     no_auth: bool,
     insecure_plaintext: bool,
 }
@@ -134,6 +139,7 @@ impl Http {
             port: self.port,
             config,
             health: self.health,
+            tls: self.tls.files()?,
             no_auth: self.no_auth,
             insecure_plaintext: self.insecure_plaintext,
         })
@@ -171,10 +177,10 @@ impl HttpOptions {
         if self.config.credentials.is_empty() && !self.no_auth {
             return refuse("add --auth token:ENV_VAR, or --no-auth to let anybody use the tools");
         }
-        if !self.insecure_plaintext {
+        if self.tls.is_none() && !self.insecure_plaintext {
             return refuse(
-                "what is said would be readable on the way; put a proxy with TLS in front of localhost, or add \
-                 --insecure-plaintext",
+                "what is said would be readable on the way; add --tls-cert and --tls-key, put a proxy with TLS in front \
+                 of localhost, or add --insecure-plaintext",
             );
         }
         Ok(())

@@ -79,6 +79,8 @@ fn mistakes_are_named() {
             "environment variable \"NOBODY_SETS_THIS\" is not set (required by --auth token:NOBODY_SETS_THIS)",
         ),
         ("run FILE --transport http --auth token:PATH --no-auth", "--no-auth"),
+        ("run FILE --transport http --tls-cert a.pem", "--tls-cert needs --tls-key"),
+        ("run FILE --transport http --tls-key a.pem", "--tls-key needs --tls-cert"),
         ("run FILE --transport http --port 70000", "invalid --port \"70000\""),
         ("run FILE --transport http --public-url tools.example.com", "invalid --public-url"),
         ("run FILE --transport http --allow-origin https://a.example/x", "invalid --allow-origin"),
@@ -180,5 +182,7 @@ fn beyond_this_machine_it_takes_a_decision_who_may_come_and_who_may_listen_in() 
         assert!(permit("--insecure-plaintext", address).unwrap_err().contains("--auth"));
         assert_eq!(permit("--insecure-plaintext --no-auth", address), Ok(()));
         assert_eq!(permit("--insecure-plaintext --auth apikey:PATH", address), Ok(()));
+        assert!(permit("--tls-cert a.pem --tls-key b.pem", address).unwrap_err().contains("--auth"));
+        assert_eq!(permit("--tls-cert a.pem --tls-key b.pem --no-auth", address), Ok(()));
     }
 }

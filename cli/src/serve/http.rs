@@ -8,7 +8,7 @@ use protomcp_http::{Listener, ListenerConfig, StreamableHttp};
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
-use crate::args::{Door, HttpOptions, Options};
+use crate::args::{Door, HttpOptions, Options, TlsFiles};
 use crate::exit::Failure;
 use crate::log;
 use crate::serve::{Signals, Wish, launch, shut_down};
@@ -62,11 +62,14 @@ pub(super) async fn serve(mut options: Options) -> Result<(), Failure> {
     };
     log::start(options.log_level);
     let mut signals = Signals::new()?;
+    let tls = http.tls.as_ref().map(TlsFiles::read).transpose()?;
+    let scheme = if tls.is_some() { "https" } else { "http" };
     let Doors { sockets, address } = open(&http).await?;
     let (bridge, starting) = launch(&options);
     let service = StreamableHttp::with_tools(bridge.server(), http.config, bridge.tool_definitions());
     let mut config = ListenerConfig::default();
     config.health = http.health;
+    config.tls = tls;
     config.drain_timeout = options.drain_timeout + LEAVE;
     let listener = Listener::new(service, config);
     let mut serving = JoinSet::new();
@@ -75,7 +78,7 @@ pub(super) async fn serve(mut options: Options) -> Result<(), Failure> {
         serving.spawn(async move { listener.serve(socket).await });
     }
     let name = if http.host.contains(':') { format!("[{}]", http.host) } else { http.host };
-    tracing::info!("listening on http://{name}:{}/mcp", address.port());
+    tracing::info!("listening on {scheme}://{name}:{}/mcp", address.port());
 
     let (mut started, mut ending, mut failed) = (false, false, None);
     {

@@ -49,6 +49,8 @@ mod sse;
 mod store;
 mod streams;
 mod table;
+#[cfg(feature = "tls")]
+mod tls;
 
 pub use auth::Credential;
 pub use config::Config;
@@ -58,3 +60,5 @@ pub use listener::{Listener, ListenerConfig};
 pub use reply::Body;
 pub use service::StreamableHttp;
 pub use store::{EventKey, EventStore, MemoryStore, Replay, StoredEvent};
+#[cfg(feature = "tls")]
+pub use tls::{Tls, TlsError};

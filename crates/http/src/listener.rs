@@ -1,9 +1,12 @@
-//! A listener of our own, for programs that have no HTTP server yet: HTTP/1.1 and HTTP/2 over TCP.
+//! A listener of our own, for programs that have no HTTP server yet: HTTP/1.1 and HTTP/2 over TCP, with TLS or
+//! without.
 //!
 //! The server answers on `/` and `/mcp`, and on `/sse` when the old transport is on. Each connection has a task; all of
 //! them end politely when the listener is told to stop.
 
 mod activity;
+#[cfg(feature = "tls")]
+mod handshake;
 
 use std::convert::Infallible;
 use std::io;
@@ -45,6 +48,16 @@ pub struct ListenerConfig {
     pub max_concurrent_requests: u32,
     /// How long connections may take to end when the listener stops. Those that take longer are cut.
     pub drain_timeout: Duration,
+    /// How long a connection may take to shake hands, from its first byte on, where there is TLS.
+    #[cfg(feature = "tls")]
+    pub handshake_timeout: Duration,
+    /// How many connections may shake hands at a time, which costs more than most requests. More wait, within their
+    /// time.
+    #[cfg(feature = "tls")]
+    pub max_handshakes: usize,
+    /// What makes HTTPS of it; `None` is plain HTTP.
+    #[cfg(feature = "tls")]
+    pub tls: Option<crate::tls::Tls>,
     /// Whether `/healthz` and `/readyz` answer, without any check of who asks.
     pub health: bool,
 }
@@ -56,8 +69,25 @@ impl Default for ListenerConfig {
             header_timeout: Duration::from_secs(75),
             max_concurrent_requests: 256,
             drain_timeout: Duration::from_secs(10),
+            #[cfg(feature = "tls")]
+            handshake_timeout: Duration::from_secs(10),
+            #[cfg(feature = "tls")]
+            max_handshakes: 256,
+            #[cfg(feature = "tls")]
+            tls: None,
             health: false,
         }
+    }
+}
+
+impl ListenerConfig {
+    /// Keeps what TLS shows up to date. Never ends.
+    async fn follow(&self) {
+        #[cfg(feature = "tls")]
+        if let Some(tls) = &self.tls {
+            tls.follow().await;
+        }
+        std::future::pending::<()>().await;
     }
 }
 
@@ -73,6 +103,8 @@ struct Inner {
     stop: CancellationToken,
     /// Connections end at once.
     cut: CancellationToken,
+    #[cfg(feature = "tls")]
+    handshakes: Semaphore,
 }
 
 impl Listener {
@@ -80,7 +112,17 @@ impl Listener {
     #[must_use]
     pub fn new(service: StreamableHttp, config: ListenerConfig) -> Self {
         let (ready, stop, cut) = (CancellationToken::new(), CancellationToken::new(), CancellationToken::new());
-        Self(Arc::new(Inner { service, config, ready, stop, cut }))
+        #[cfg(feature = "tls")]
+        let handshakes = Semaphore::new(config.max_handshakes);
+        Self(Arc::new(Inner {
+            service,
+            config,
+            ready,
+            stop,
+            cut,
+            #[cfg(feature = "tls")]
+            handshakes,
+        }))
     }
 
     /// From here on `/readyz` says that the server is ready.
@@ -104,6 +146,7 @@ impl Listener {
         let outcome = tokio::select! {
             outcome = self.accept(&socket, &places, &connections) => outcome,
             () = self.0.stop.cancelled() => Ok(()),
+            () = self.0.config.follow() => unreachable!("files may change until the end"),
         };
         drop(socket);
         connections.close();
@@ -136,6 +179,18 @@ impl Listener {
     }
 
     async fn connection(self, stream: TcpStream, place: OwnedSemaphorePermit) {
+        #[cfg(feature = "tls")]
+        if let Some(tls) = &self.0.config.tls {
+            let deadline = Instant::now() + self.0.config.handshake_timeout;
+            let secured = tokio::select! {
+                secured = handshake::shake(tls, &self.0.handshakes, stream, deadline) => secured,
+                () = self.0.stop.cancelled() => return,
+            };
+            if let Some(secured) = secured {
+                self.speak(secured, Instant::now() + self.0.config.header_timeout).await;
+            }
+            return drop(place);
+        }
         let deadline = Instant::now() + self.0.config.header_timeout;
         let mut byte = [0];
         let first_byte = tokio::time::timeout_at(deadline, stream.peek(&mut byte));

@@ -15,3 +15,5 @@ mod requests;
 mod resume;
 mod safety;
 mod sessions;
+#[cfg(feature = "tls")]
+mod tls;

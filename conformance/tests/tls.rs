@@ -1,0 +1,196 @@
+//! `pmcp` over HTTPS: hosts that we did not write, certificates that are renewed, and mistakes.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use protomcp_conformance::{Sandbox, Web, eventually, peers};
+use rcgen::{
+    BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa, KeyPair, date_time_ymd,
+};
+use serde_json::Value;
+
+const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"curl","version":"7"}}}"#;
+
+/// An authority that vouches for this machine.
+struct Authority {
+    root: PathBuf,
+    certificate: String,
+    key: String,
+}
+
+/// A folder with the files that `pmcp` is told of.
+struct Folder(tempfile::TempDir);
+
+impl Folder {
+    fn new() -> Self {
+        Self(tempfile::tempdir().expect("a folder"))
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn flags(&self) -> Vec<String> {
+        let path = |name| self.path(name).to_string_lossy().into_owned();
+        ["--transport", "http", "--tls-cert", &path("cert.pem"), "--tls-key", &path("key.pem")]
+            .map(str::to_owned)
+            .into()
+    }
+
+    /// An authority whose certificate lies in a file of this name.
+    fn authority(&self, name: &str, valid_until: i32) -> Authority {
+        let pem = |what: &str, der: &[u8]| {
+            format!("-----BEGIN {what}-----\n{}\n-----END {what}-----\n", STANDARD.encode(der))
+        };
+        let mut params = CertificateParams::default();
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        params.distinguished_name.push(DnType::CommonName, name);
+        let issuer = CertifiedIssuer::self_signed(params, KeyPair::generate().expect("a key")).expect("an authority");
+        let root = self.path(name);
+        fs::write(&root, pem("CERTIFICATE", issuer.der())).expect("the folder can be written");
+        let mut params = CertificateParams::new(["localhost".to_owned()]).expect("a name");
+        params.extended_key_usages.push(ExtendedKeyUsagePurpose::ServerAuth);
+        params.not_after = date_time_ymd(valid_until, 1, 1);
+        let key = KeyPair::generate().expect("a key");
+        let certificate = params.signed_by(&key, &issuer).expect("a certificate");
+        Authority {
+            root,
+            certificate: pem("CERTIFICATE", certificate.der()),
+            key: pem("PRIVATE KEY", &key.serialize_der()),
+        }
+    }
+
+    fn put(&self, certificate: &str, key: &str) {
+        fs::write(self.path("cert.pem"), certificate).expect("the folder can be written");
+        fs::write(self.path("key.pem"), key).expect("the folder can be written");
+    }
+
+    fn serve(&self, more: &[&str]) -> Web {
+        let flags = self.flags();
+        let flags: Vec<&str> = flags.iter().map(String::as_str).chain(more.iter().copied()).collect();
+        Web::start("py/basics.py", &flags)
+    }
+}
+
+/// Says hello with curl, which believes in this authority only.
+fn curl(web: &Web, root: &Path, more: &[&str]) -> Output {
+    Command::new("curl")
+        .args([
+            "--silent",
+            "--show-error",
+            "--noproxy",
+            "*",
+            "--max-time",
+            "20",
+            "--write-out",
+            "\n%{http_version} %{http_code}",
+        ])
+        .args(["-H", "content-type: application/json", "-H", "accept: application/json, text/event-stream"])
+        .arg("--cacert")
+        .arg(root)
+        .args(more)
+        .args(["--data", INITIALIZE, &format!("https://localhost:{}/mcp", web.port())])
+        .output()
+        .expect("curl is installed by scripts/setup")
+}
+
+/// Item 95.
+#[test]
+fn curl_speaks_either_protocol_and_either_version_of_tls() {
+    let folder = Folder::new();
+    let authority = folder.authority("root.pem", 2100);
+    folder.put(&authority.certificate, &authority.key);
+    let web = folder.serve(&[]);
+    for (flags, version) in [
+        (&["--http2"][..], "2 200"),
+        (&["--http1.1"], "1.1 200"),
+        (&["--tls-max", "1.2"], "2 200"),
+        (&["--tlsv1.3"], "2 200"),
+    ] {
+        let output = curl(&web, &authority.root, flags);
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert!(text.ends_with(version) && text.contains("\"serverInfo\""), "{flags:?}: {text} {output:?}");
+    }
+    let output = curl(&web, &authority.root, &["--tls-max", "1.1"]);
+    assert!(!output.status.success(), "{output:?}");
+}
+
+/// Item 95.
+#[test]
+fn the_official_python_client_is_content_over_https() {
+    let folder = Folder::new();
+    let authority = folder.authority("root.pem", 2100);
+    folder.put(&authority.certificate, &authority.key);
+    let web = folder.serve(&[]);
+    for (mode, revision) in [("legacy", "2025-11-25"), ("auto", "2026-07-28")] {
+        let output = Command::new(peers().join("mcp/bin/python"))
+            .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("hosts/client.py"))
+            .args([mode, &format!("https://localhost:{}/mcp", web.port())])
+            .env("SSL_CERT_FILE", &authority.root)
+            .output()
+            .expect("the host starts");
+        assert!(output.status.success(), "{mode}: {output:?}");
+        let seen: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        assert_eq!((&seen["protocol"], &seen["calls"]["add"]["text"][0]), (&revision.into(), &"3".into()), "{seen}");
+    }
+}
+
+/// Item 95.
+#[test]
+fn a_certificate_is_renewed_while_hosts_are_served() {
+    let folder = Folder::new();
+    let (first, second) = (folder.authority("first.pem", 2100), folder.authority("second.pem", 2100));
+    folder.put(&first.certificate, &first.key);
+    let web = folder.serve(&[]);
+    assert!(curl(&web, &first.root, &[]).status.success());
+    assert!(!curl(&web, &second.root, &[]).status.success());
+    folder.put(&second.certificate, &first.key);
+    web.process().stderr_with("does not match");
+    web.process().stderr_with("the one before stays");
+    assert!(curl(&web, &first.root, &[]).status.success());
+    folder.put(&second.certificate, &second.key);
+    eventually("the new certificate", || curl(&web, &second.root, &[]).status.success().then_some(()));
+    web.process().stderr_with("it is shown from now on");
+}
+
+/// Item 95.
+#[test]
+fn what_is_wrong_with_a_certificate_is_said() {
+    let folder = Folder::new();
+    let (authority, other) = (folder.authority("root.pem", 2100), folder.authority("other.pem", 2100));
+    let sandbox = Sandbox::new();
+    sandbox.copy("py/basics.py");
+    let flags = folder.flags();
+    let words: Vec<&str> =
+        ["run", "basics.py", "--port", "0"].into_iter().chain(flags.iter().map(String::as_str)).collect();
+    let refused = |text: &str| {
+        let output = sandbox.pmcp(&words).command().output().expect("pmcp starts");
+        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.code() == Some(2) && stderr.contains(text), "{output:?}");
+    };
+    refused("cert.pem cannot be read");
+    folder.put("", &authority.key);
+    refused("holds no certificate in PEM form");
+    folder.put(&authority.certificate, &authority.certificate);
+    refused("holds no private key in PEM form");
+    folder.put(&authority.certificate, &other.key);
+    refused("does not match");
+    let late = folder.authority("late.pem", 2020);
+    folder.put(&late.certificate, &late.key);
+    let web = folder.serve(&[]);
+    web.process().stderr_with("the certificate has expired");
+}
+
+/// Item 95.
+#[test]
+fn beyond_this_machine_https_needs_no_other_consent() {
+    let folder = Folder::new();
+    let authority = folder.authority("root.pem", 2100);
+    folder.put(&authority.certificate, &authority.key);
+    let web = folder.serve(&["--host", "0.0.0.0", "--no-auth"]);
+    let output = curl(&web, &authority.root, &[]);
+    assert!(output.status.success(), "{output:?}");
+}

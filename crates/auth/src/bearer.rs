@@ -1,0 +1,79 @@
+//! Where a token may stand: in one `Authorization` header (RFC 6750, section 2.1), and nowhere else.
+
+use http::HeaderMap;
+use http::header::AUTHORIZATION;
+
+/// The longest token that is looked at, in bytes.
+pub const MAX_TOKEN: usize = 16 * 1024;
+
+/// What a request shows.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Shown<'a> {
+    /// No token.
+    Nothing,
+    Token(&'a str),
+    /// Something that can be no token, and why.
+    Malformed(&'static str),
+}
+
+pub(crate) fn shown(headers: &HeaderMap) -> Shown<'_> {
+    let mut values = headers.get_all(AUTHORIZATION).iter();
+    let Some(value) = values.next() else { return Shown::Nothing };
+    if values.next().is_some() {
+        return Shown::Malformed("there are several Authorization headers");
+    }
+    let bytes = value.as_bytes();
+    let (scheme, rest) = bytes.split_at(bytes.iter().position(|byte| *byte == b' ').unwrap_or(bytes.len()));
+    // Another scheme is none of ours: its sender is told which one is.
+    if !scheme.eq_ignore_ascii_case(b"bearer") {
+        return Shown::Nothing;
+    }
+    let token = rest.trim_ascii();
+    if token.len() > MAX_TOKEN {
+        return Shown::Malformed("the token is too long");
+    }
+    match std::str::from_utf8(token) {
+        Ok(token) if is_token(token) => Shown::Token(token),
+        _ => Shown::Malformed("the Authorization header holds no Bearer token"),
+    }
+}
+
+/// RFC 6750, section 2.1, `b64token`.
+fn is_token(text: &str) -> bool {
+    let bare = text.trim_end_matches('=');
+    !bare.is_empty() && bare.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._~+/".contains(&byte))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(values: &[&str], expected: &Shown<'_>) {
+        let headers: HeaderMap = values.iter().map(|value| (AUTHORIZATION, value.parse().unwrap())).fold(
+            HeaderMap::new(),
+            |mut headers, (name, value)| {
+                headers.append(name, value);
+                headers
+            },
+        );
+        assert_eq!(&shown(&headers), expected, "{values:?}");
+    }
+
+    #[test]
+    fn a_token_stands_alone_behind_its_scheme() {
+        check(&[], &Shown::Nothing);
+        check(&["Bearer a.b-c_d~e+f/g=="], &Shown::Token("a.b-c_d~e+f/g=="));
+        check(&["bEARER   a"], &Shown::Token("a"));
+        check(&["Basic YTpi"], &Shown::Nothing);
+        check(&["Bearerish a"], &Shown::Nothing);
+        check(&["DPoP a"], &Shown::Nothing);
+        let none = Shown::Malformed("the Authorization header holds no Bearer token");
+        for bad in ["Bearer", "Bearer ", "Bearer a b", "Bearer a,b", "Bearer =", "Bearer a=b", "Bearer \"a\""] {
+            check(&[bad], &none);
+        }
+        check(&["Bearer a", "Bearer a"], &Shown::Malformed("there are several Authorization headers"));
+        check(&[&format!("Bearer {}", "a".repeat(MAX_TOKEN))], &Shown::Token(&"a".repeat(MAX_TOKEN)));
+        check(&[&format!("Bearer {}", "a".repeat(MAX_TOKEN + 1))], &Shown::Malformed("the token is too long"));
+    }
+}

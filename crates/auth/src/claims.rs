@@ -1,0 +1,254 @@
+//! What a token must say to count here: issued by whom, for whom, until when (RFC 9068, section 4).
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use serde_json::{Map, Value};
+
+use crate::identity::Identity;
+use crate::verifier::TokenError;
+
+/// More than this is no difference between clocks but a longer life for every token.
+pub const MAX_LEEWAY: Duration = Duration::from_secs(300);
+
+/// How far clocks may be apart unless said otherwise.
+const LEEWAY: Duration = Duration::from_secs(30);
+
+/// What tokens must say.
+#[derive(Debug, Clone)]
+pub struct Expected {
+    issuer: Box<str>,
+    audiences: Vec<Box<str>>,
+    leeway: Duration,
+}
+
+/// Where claims come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// A signed token, which must name its issuer and its end.
+    Jwt,
+    /// The answer of the issuer itself, which may leave out both (RFC 7662, section 2.2).
+    Introspection,
+}
+
+impl Expected {
+    /// Tokens of this issuer for this resource.
+    #[must_use]
+    pub fn new(issuer: &str, resource: &str) -> Self {
+        Self { issuer: issuer.into(), audiences: vec![resource.into()], leeway: LEEWAY }
+    }
+
+    /// Takes tokens for this audience as well, for issuers that do not know resources by their URLs.
+    #[must_use]
+    pub fn or_audience(mut self, audience: &str) -> Self {
+        self.audiences.push(audience.into());
+        self
+    }
+
+    /// How far clocks may be apart; at most [`MAX_LEEWAY`]. 30 seconds unless said otherwise.
+    #[must_use]
+    pub fn leeway(mut self, leeway: Duration) -> Self {
+        self.leeway = leeway.min(MAX_LEEWAY);
+        self
+    }
+
+    /// Who is expected to have issued a token.
+    #[must_use]
+    pub fn issuer(&self) -> &str {
+        &self.issuer
+    }
+
+    /// Checks claims whose origin is beyond doubt.
+    ///
+    /// # Errors
+    /// [`TokenError::Invalid`] with what is wrong.
+    pub fn check(&self, kind: Kind, claims: Map<String, Value>, now: SystemTime) -> Result<Identity, TokenError> {
+        match claims.get("iss") {
+            // RFC 9068, section 4: exactly.
+            Some(Value::String(issuer)) if **issuer == *self.issuer => {}
+            None if kind == Kind::Introspection => {}
+            _ => return Err(TokenError::Invalid("the token is from another issuer")),
+        }
+        let fits = match claims.get("aud") {
+            Some(Value::String(audience)) => self.is_meant(audience),
+            Some(Value::Array(audiences)) => {
+                audiences.iter().filter_map(Value::as_str).any(|audience| self.is_meant(audience))
+            }
+            _ => false,
+        };
+        if !fits {
+            // MCP 2025-11-25, basic/authorization, token handling.
+            return Err(TokenError::Invalid("the token is for another audience"));
+        }
+        let expires = time(&claims, "exp")?;
+        match expires {
+            Some(expires) if now >= expires + self.leeway => {
+                return Err(TokenError::Invalid("the token has expired"));
+            }
+            None if kind == Kind::Jwt => return Err(TokenError::Invalid("the token never expires")),
+            Some(_) | None => {}
+        }
+        if time(&claims, "nbf")?.is_some_and(|start| now + self.leeway < start) {
+            return Err(TokenError::Invalid("the token is not valid yet"));
+        }
+        Identity::of(claims, Some(&self.issuer), expires).ok_or(TokenError::Invalid("the token names nobody"))
+    }
+
+    /// A slash at the end makes no difference: some clients put one there.
+    fn is_meant(&self, audience: &str) -> bool {
+        let bare = |text: &'_ str| text.strip_suffix('/').map_or(text.len(), str::len);
+        self.audiences.iter().any(|known| known[..bare(known)] == audience[..bare(audience)])
+    }
+}
+
+/// A time in seconds, with or without a fraction (RFC 7519, section 2).
+fn time(claims: &Map<String, Value>, name: &str) -> Result<Option<SystemTime>, TokenError> {
+    let Some(value) = claims.get(name) else { return Ok(None) };
+    let time = value
+        .as_f64()
+        .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
+        // Beyond this, sums would overflow.
+        .filter(|time| time.as_secs() < 1 << 40)
+        .and_then(|time| UNIX_EPOCH.checked_add(time));
+    time.map(Some).ok_or(TokenError::Invalid("a time in the token cannot be read"))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    const NOW: u64 = 1_900_000_000;
+
+    /// Checks good claims with some of them replaced; `null` takes one away.
+    #[track_caller]
+    fn check(kind: Kind, changes: &Value, expected: Result<(), &'static str>) {
+        let mut claims = json!({
+            "iss": "https://as", "aud": "https://rs/mcp", "exp": NOW + 60, "sub": "ann", "client_id": "app",
+            "scope": "read write"
+        });
+        let members = claims.as_object_mut().unwrap();
+        for (name, value) in changes.as_object().unwrap() {
+            members.insert(name.clone(), value.clone());
+        }
+        members.retain(|_, value| !value.is_null());
+        let rules = Expected::new("https://as", "https://rs/mcp").or_audience("api://tools");
+        let now = UNIX_EPOCH + Duration::from_secs(NOW);
+        let outcome = rules.check(kind, claims.as_object().unwrap().clone(), now);
+        let outcome = outcome.map(drop).map_err(|error| match error {
+            TokenError::Invalid(why) => why,
+            TokenError::Unavailable(why) => panic!("{why}"),
+        });
+        assert_eq!(outcome, expected, "{kind:?} {changes}");
+    }
+
+    #[test]
+    fn the_issuer_is_compared_letter_by_letter() {
+        let other = Err("the token is from another issuer");
+        for iss in [json!("https://as/"), json!("https://AS"), json!("https://evil"), json!(["https://as"]), json!(7)] {
+            check(Kind::Jwt, &json!({"iss": iss}), other);
+            check(Kind::Introspection, &json!({"iss": iss}), other);
+        }
+        check(Kind::Jwt, &json!({"iss": null}), other);
+        check(Kind::Introspection, &json!({"iss": null}), Ok(()));
+    }
+
+    #[test]
+    fn a_token_must_be_meant_for_this_server() {
+        for aud in [
+            json!("https://rs/mcp"),
+            json!("https://rs/mcp/"),
+            json!("api://tools"),
+            json!(["https://other", "https://rs/mcp"]),
+        ] {
+            check(Kind::Jwt, &json!({"aud": aud}), Ok(()));
+        }
+        for aud in [
+            json!(null),
+            json!("https://rs"),
+            json!("https://rs/mcp2"),
+            json!("https://rs/mcp//"),
+            json!("https://rs/mcp?x"),
+            json!([]),
+            json!(""),
+            json!({"https://rs/mcp": 1}),
+            json!([["https://rs/mcp"]]),
+        ] {
+            for kind in [Kind::Jwt, Kind::Introspection] {
+                check(kind, &json!({"aud": aud}), Err("the token is for another audience"));
+            }
+        }
+    }
+
+    #[test]
+    fn a_token_has_its_time() {
+        let (expired, early, odd) = (
+            Err("the token has expired"),
+            Err("the token is not valid yet"),
+            Err("a time in the token cannot be read"),
+        );
+        for (changes, expected) in [
+            (json!({"exp": NOW - 29}), Ok(())),
+            (json!({"exp": NOW - 30}), expired),
+            (json!({"exp": NOW as f64 - 29.5}), Ok(())),
+            (json!({"exp": 0}), expired),
+            (json!({"exp": -1}), odd),
+            (json!({"exp": 1e300}), odd),
+            (json!({"exp": "tomorrow"}), odd),
+            (json!({"nbf": NOW + 30}), Ok(())),
+            (json!({"nbf": NOW + 31}), early),
+            (json!({"nbf": true}), odd),
+            (json!({"iat": NOW + 1000}), Ok(())),
+        ] {
+            check(Kind::Jwt, &changes, expected);
+            check(Kind::Introspection, &changes, expected);
+        }
+        check(Kind::Jwt, &json!({"exp": null}), Err("the token never expires"));
+        check(Kind::Introspection, &json!({"exp": null}), Ok(()));
+    }
+
+    #[test]
+    fn leeway_is_for_clocks_and_no_longer_life() {
+        let rules = Expected::new("https://as", "https://rs").leeway(Duration::from_secs(86_400));
+        let claims = json!({"iss": "https://as", "aud": "https://rs", "sub": "ann", "exp": NOW});
+        let at = |seconds| {
+            rules.check(Kind::Jwt, claims.as_object().unwrap().clone(), UNIX_EPOCH + Duration::from_secs(seconds))
+        };
+        assert!(at(NOW + 299).is_ok() && at(NOW + 300).is_err());
+    }
+
+    #[test]
+    fn a_token_names_somebody() {
+        check(Kind::Jwt, &json!({"sub": null}), Ok(()));
+        check(Kind::Jwt, &json!({"client_id": null}), Ok(()));
+        check(Kind::Jwt, &json!({"sub": "", "client_id": null}), Err("the token names nobody"));
+        check(Kind::Jwt, &json!({"sub": 7, "client_id": null}), Err("the token names nobody"));
+    }
+
+    #[test]
+    fn scopes_come_as_text_or_list_under_either_name() {
+        for (name, value) in [("scope", json!("b a")), ("scp", json!("a b")), ("scp", json!(["b", "a", 7]))] {
+            let mut claims = json!({"sub": "ann"}).as_object().unwrap().clone();
+            claims.insert(name.to_owned(), value);
+            assert_eq!(Identity::of(claims, None, None).unwrap().scopes().to_string(), "a b", "{name}");
+        }
+    }
+
+    #[test]
+    fn no_two_identities_share_a_principal() {
+        let of = |issuer, sub: Value, client: Value| {
+            let claims = json!({"sub": sub, "client_id": client});
+            Identity::of(claims.as_object().unwrap().clone(), Some(issuer), None).unwrap().principal()
+        };
+        let all = [
+            of("i", json!("a"), json!("b")),
+            of("i", json!("a"), json!(null)),
+            of("i", json!(null), json!("a")),
+            of("j", json!("a"), json!("b")),
+            of("i", json!("a\",\"b"), json!(null)),
+        ];
+        let distinct: std::collections::BTreeSet<_> = all.iter().collect();
+        assert_eq!(distinct.len(), all.len());
+        assert_eq!(of("i", json!("a"), json!("b")), all[0]);
+    }
+}

@@ -1,0 +1,236 @@
+//! One request to an authorization server, with a bound on everything: time, size, where it may go.
+//!
+//! Each request has a connection of its own, because there are few: what they bring is kept. Redirects are not followed,
+//! since an issuer that is named in a configuration has no reason to send us elsewhere.
+
+use std::future::poll_fn;
+use std::io;
+use std::pin::pin;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use bytes::{Buf, Bytes};
+use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HOST, USER_AGENT};
+use http::{HeaderValue, Method, Request, StatusCode};
+use http_body::Body;
+use hyper::client::conn::http1;
+use hyper_util::rt::TokioIo;
+use rustls::pki_types::ServerName;
+use rustls::{ClientConfig, RootCertStore};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
+
+use crate::url::Url;
+
+/// How long one request may take, all in all.
+const TIMEOUT: Duration = Duration::from_secs(10);
+
+/// The longest answer that is read, in bytes.
+const MAX_BODY: usize = 1024 * 1024;
+
+/// Asks authorization servers. Certificates are checked against those that the system trusts, or against those in the
+/// file that `SSL_CERT_FILE` names. Cloning is cheap.
+#[derive(Debug, Clone)]
+pub struct HttpClient {
+    timeout: Duration,
+    tls: Arc<OnceLock<Arc<ClientConfig>>>,
+}
+
+/// Why there is no answer.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum FetchError {
+    /// Nobody is there, or not whom the certificate names.
+    #[error("{url} cannot be reached: {source}")]
+    Unreachable {
+        /// Where.
+        url: String,
+        /// Why.
+        source: io::Error,
+    },
+    /// The connection broke, or what came was no HTTP.
+    #[error("{url} does not answer properly: {source}")]
+    Broken {
+        /// Where.
+        url: String,
+        /// Why.
+        source: hyper::Error,
+    },
+    /// Another status than 200.
+    #[error("{url} answers with {status}")]
+    Status {
+        /// Where.
+        url: String,
+        /// Which.
+        status: StatusCode,
+    },
+    /// More than 1 MiB.
+    #[error("{url} sends more than {MAX_BODY} bytes")]
+    TooLong {
+        /// Where.
+        url: String,
+    },
+    /// No answer in time.
+    #[error("{url} does not answer within {timeout:?}")]
+    TimedOut {
+        /// Where.
+        url: String,
+        /// What it had.
+        timeout: Duration,
+    },
+}
+
+/// What is sent.
+#[derive(Debug, Default)]
+pub(crate) struct Outgoing {
+    /// A form, which makes it a POST.
+    pub(crate) form: Option<String>,
+    pub(crate) authorization: Option<HeaderValue>,
+}
+
+impl Default for HttpClient {
+    fn default() -> Self {
+        Self { timeout: TIMEOUT, tls: Arc::default() }
+    }
+}
+
+impl HttpClient {
+    /// How long one request may take; 10 seconds unless said otherwise.
+    #[must_use]
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = timeout;
+        self
+    }
+
+    /// Gets JSON.
+    pub(crate) async fn get(&self, url: &Url) -> Result<Bytes, FetchError> {
+        self.send(url, Outgoing::default()).await
+    }
+
+    pub(crate) async fn send(&self, url: &Url, outgoing: Outgoing) -> Result<Bytes, FetchError> {
+        tokio::time::timeout(self.timeout, self.exchange(url, outgoing))
+            .await
+            .unwrap_or_else(|_| Err(FetchError::TimedOut { url: url.to_string(), timeout: self.timeout }))
+    }
+
+    async fn exchange(&self, url: &Url, outgoing: Outgoing) -> Result<Bytes, FetchError> {
+        let unreachable = |source| FetchError::Unreachable { url: url.to_string(), source };
+        let is_secure = url.uri().scheme_str() == Some("https");
+        let host = url.uri().host().unwrap_or_default();
+        let bare = host.trim_start_matches('[').trim_end_matches(']');
+        let port = url.uri().port_u16().unwrap_or(if is_secure { 443 } else { 80 });
+        let stream = TcpStream::connect((bare, port)).await.map_err(unreachable)?;
+        if !is_secure {
+            return speak(stream, url, outgoing).await;
+        }
+        let name = ServerName::try_from(bare.to_owned())
+            .map_err(|error| unreachable(io::Error::new(io::ErrorKind::InvalidInput, error)))?;
+        let tls = self.tls().await.map_err(unreachable)?;
+        let stream = TlsConnector::from(tls).connect(name, stream).await.map_err(unreachable)?;
+        speak(stream, url, outgoing).await
+    }
+
+    async fn tls(&self) -> io::Result<Arc<ClientConfig>> {
+        if let Some(known) = self.tls.get() {
+            return Ok(Arc::clone(known));
+        }
+        // Reads a long file.
+        let config = tokio::task::spawn_blocking(trusting_the_system).await.map_err(io::Error::other)??;
+        Ok(Arc::clone(self.tls.get_or_init(|| config)))
+    }
+}
+
+fn trusting_the_system() -> io::Result<Arc<ClientConfig>> {
+    let found = rustls_native_certs::load_native_certs();
+    let mut roots = RootCertStore::empty();
+    let (taken, _) = roots.add_parsable_certificates(found.certs);
+    if taken == 0 {
+        let why = found.errors.first().map_or_else(String::new, |error| format!(": {error}"));
+        return Err(io::Error::other(format!("this system trusts no certificates{why}")));
+    }
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(io::Error::other)?
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    Ok(Arc::new(config))
+}
+
+async fn speak(
+    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    url: &Url,
+    outgoing: Outgoing,
+) -> Result<Bytes, FetchError> {
+    let broken = |source| FetchError::Broken { url: url.to_string(), source };
+    let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await.map_err(broken)?;
+    let mut connection = pin!(connection);
+    let exchange = async {
+        let response = sender.send_request(request(url, outgoing)).await.map_err(broken)?;
+        if response.status() != StatusCode::OK {
+            return Err(FetchError::Status { url: url.to_string(), status: response.status() });
+        }
+        let mut body = pin!(response.into_body());
+        let mut whole = Vec::new();
+        while let Some(frame) = poll_fn(|cx| body.as_mut().poll_frame(cx)).await {
+            let Ok(mut data) = frame.map_err(broken)?.into_data() else { continue };
+            if whole.len() + data.remaining() > MAX_BODY {
+                return Err(FetchError::TooLong { url: url.to_string() });
+            }
+            whole.extend_from_slice(&data.copy_to_bytes(data.remaining()));
+        }
+        Ok(whole.into())
+    };
+    let mut exchange = pin!(exchange);
+    // The connection moves only while it is polled; what is left of it is dropped with the answer.
+    tokio::select! {
+        outcome = exchange.as_mut() => outcome,
+        ended = connection.as_mut() => {
+            ended.map_err(broken)?;
+            exchange.await
+        }
+    }
+}
+
+fn request(url: &Url, outgoing: Outgoing) -> Request<Form> {
+    let target = url.uri().path_and_query().map_or("/", |target| target.as_str());
+    let Outgoing { form, authorization } = outgoing;
+    let mut request = Request::new(Form(form.clone().map(Bytes::from)));
+    *request.method_mut() = if form.is_some() { Method::POST } else { Method::GET };
+    *request.uri_mut() = target.parse().unwrap_or_default();
+    let headers = request.headers_mut();
+    if let Ok(host) = url.uri().authority().map_or("", |authority| authority.as_str()).parse() {
+        headers.insert(HOST, host);
+    }
+    headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
+    headers.insert(USER_AGENT, HeaderValue::from_static("protomcp"));
+    if form.is_some() {
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/x-www-form-urlencoded"));
+    }
+    headers.extend(authorization.map(|value| (AUTHORIZATION, value)));
+    request
+}
+
+/// A body in one piece, or none.
+struct Form(Option<Bytes>);
+
+impl Body for Form {
+    type Data = Bytes;
+    type Error = std::convert::Infallible;
+
+    fn poll_frame(
+        mut self: std::pin::Pin<&mut Self>,
+        _: &mut std::task::Context<'_>,
+    ) -> std::task::Poll<Option<Result<http_body::Frame<Bytes>, Self::Error>>> {
+        std::task::Poll::Ready(self.0.take().map(|piece| Ok(http_body::Frame::data(piece))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.0.is_none()
+    }
+
+    fn size_hint(&self) -> http_body::SizeHint {
+        http_body::SizeHint::with_exact(self.0.as_ref().map_or(0, |piece| piece.len() as u64))
+    }
+}

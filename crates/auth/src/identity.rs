@@ -1,0 +1,104 @@
+//! Who asks, as far as an issuer vouches for it.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use serde_json::{Map, Value};
+
+use crate::scopes::Scopes;
+
+/// What a token that was found good says about whoever shows it. Cloning is cheap.
+///
+/// Over HTTP it lies in the extensions of the request. The token itself is not kept, so that it cannot be passed on.
+#[derive(Clone)]
+pub struct Identity(Arc<Inner>);
+
+struct Inner {
+    issuer: Option<Box<str>>,
+    subject: Option<Box<str>>,
+    client: Option<Box<str>>,
+    scopes: Scopes,
+    expires: Option<SystemTime>,
+    claims: Map<String, Value>,
+    principal: Arc<str>,
+}
+
+impl Identity {
+    /// Reads the claims of a token that was found good.
+    pub(crate) fn of(claims: Map<String, Value>, issuer: Option<&str>, expires: Option<SystemTime>) -> Option<Self> {
+        let text = |names: &[&str]| {
+            let mut found = names.iter().filter_map(|name| claims.get(*name)?.as_str()).filter(|text| !text.is_empty());
+            found.next().map(Box::<str>::from)
+        };
+        let subject = text(&["sub"]);
+        // `azp` and `cid` are what issuers say that are older than RFC 9068.
+        let client = text(&["client_id", "azp", "cid"]);
+        if subject.is_none() && client.is_none() {
+            return None;
+        }
+        let scopes = match claims.get("scope").or_else(|| claims.get("scp")) {
+            Some(Value::String(text)) => Scopes::lenient([text.as_str()]),
+            Some(Value::Array(list)) => Scopes::lenient(list.iter().filter_map(Value::as_str)),
+            _ => Scopes::default(),
+        };
+        // As JSON, so that no part can be taken for another.
+        let principal = Value::from(vec![issuer, subject.as_deref(), client.as_deref()]).to_string().into();
+        let issuer = issuer.map(Box::from);
+        Some(Self(Arc::new(Inner { issuer, subject, client, scopes, expires, claims, principal })))
+    }
+
+    /// Who issued the token.
+    #[must_use]
+    pub fn issuer(&self) -> Option<&str> {
+        self.0.issuer.as_deref()
+    }
+
+    /// Whom the token is about: a user, or the client itself. Unique for one issuer only.
+    #[must_use]
+    pub fn subject(&self) -> Option<&str> {
+        self.0.subject.as_deref()
+    }
+
+    /// The client that the token was issued to.
+    #[must_use]
+    pub fn client(&self) -> Option<&str> {
+        self.0.client.as_deref()
+    }
+
+    /// What the token allows.
+    #[must_use]
+    pub fn scopes(&self) -> &Scopes {
+        &self.0.scopes
+    }
+
+    /// When the token expires.
+    #[must_use]
+    pub fn expires(&self) -> Option<SystemTime> {
+        self.0.expires
+    }
+
+    /// Everything that the issuer says.
+    #[must_use]
+    pub fn claims(&self) -> &Map<String, Value> {
+        &self.0.claims
+    }
+
+    /// One text for issuer, subject and client together: what sessions are bound to. A new token of the same user and
+    /// client has the same one.
+    #[must_use]
+    pub fn principal(&self) -> Arc<str> {
+        Arc::clone(&self.0.principal)
+    }
+}
+
+impl fmt::Debug for Identity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Identity")
+            .field("issuer", &self.0.issuer)
+            .field("subject", &self.0.subject)
+            .field("client", &self.0.client)
+            .field("scopes", &self.0.scopes.to_string())
+            .finish_non_exhaustive()
+    }
+}

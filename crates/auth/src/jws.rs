@@ -1,0 +1,174 @@
+//! A signed token in its three parts (RFC 7515, compact form; RFC 7519).
+//!
+//! The header of a token is read before anything of it is trusted. It chooses among what is allowed here and decides
+//! nothing else: keys that it carries or points to (`jwk`, `jku`, `x5u`) are not looked at.
+
+use std::time::SystemTime;
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use ring::signature::{
+    ECDSA_P256_SHA256_FIXED, ECDSA_P384_SHA384_FIXED, EcdsaVerificationAlgorithm, RSA_PKCS1_2048_8192_SHA256,
+    RSA_PKCS1_2048_8192_SHA384, RSA_PKCS1_2048_8192_SHA512, RSA_PSS_2048_8192_SHA256, RSA_PSS_2048_8192_SHA384,
+    RSA_PSS_2048_8192_SHA512, RsaParameters,
+};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use crate::claims::{Expected, Kind};
+use crate::identity::Identity;
+use crate::key_set::KeySet;
+use crate::verifier::TokenError;
+
+/// Ways to sign a token that are taken. Those with a shared secret are not, and `none` is no way at all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+#[expect(missing_docs, reason = "the names are those of RFC 7518")]
+pub enum Algorithm {
+    Rs256,
+    Rs384,
+    Rs512,
+    Ps256,
+    Ps384,
+    Ps512,
+    Es256,
+    Es384,
+    /// Ed25519 (RFC 8037), under this name or its own (RFC 9864).
+    EdDsa,
+}
+
+/// What a signature is checked with.
+pub(crate) enum Shape {
+    Rsa(&'static RsaParameters),
+    Ec(&'static EcdsaVerificationAlgorithm),
+    Ed25519,
+}
+
+impl KeySet {
+    /// Checks a token by these keys alone: what a verifier does once it has them.
+    ///
+    /// # Errors
+    /// [`TokenError::Invalid`] with what is wrong.
+    pub fn check(
+        &self,
+        token: &str,
+        allowed: &[Algorithm],
+        expected: &Expected,
+        now: SystemTime,
+    ) -> Result<Identity, TokenError> {
+        Unverified::parse(token, allowed)?.verify(self, expected, now)
+    }
+}
+
+impl Algorithm {
+    /// All of them.
+    pub const ALL: [Self; 9] = [
+        Self::Rs256,
+        Self::Rs384,
+        Self::Rs512,
+        Self::Ps256,
+        Self::Ps384,
+        Self::Ps512,
+        Self::Es256,
+        Self::Es384,
+        Self::EdDsa,
+    ];
+
+    /// By its name in a token.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        Some(match name {
+            "RS256" => Self::Rs256,
+            "RS384" => Self::Rs384,
+            "RS512" => Self::Rs512,
+            "PS256" => Self::Ps256,
+            "PS384" => Self::Ps384,
+            "PS512" => Self::Ps512,
+            "ES256" => Self::Es256,
+            "ES384" => Self::Es384,
+            "EdDSA" | "Ed25519" => Self::EdDsa,
+            _ => return None,
+        })
+    }
+
+    pub(crate) fn shape(self) -> Shape {
+        match self {
+            Self::Rs256 => Shape::Rsa(&RSA_PKCS1_2048_8192_SHA256),
+            Self::Rs384 => Shape::Rsa(&RSA_PKCS1_2048_8192_SHA384),
+            Self::Rs512 => Shape::Rsa(&RSA_PKCS1_2048_8192_SHA512),
+            Self::Ps256 => Shape::Rsa(&RSA_PSS_2048_8192_SHA256),
+            Self::Ps384 => Shape::Rsa(&RSA_PSS_2048_8192_SHA384),
+            Self::Ps512 => Shape::Rsa(&RSA_PSS_2048_8192_SHA512),
+            Self::Es256 => Shape::Ec(&ECDSA_P256_SHA256_FIXED),
+            Self::Es384 => Shape::Ec(&ECDSA_P384_SHA384_FIXED),
+            Self::EdDsa => Shape::Ed25519,
+        }
+    }
+}
+
+/// A token whose header makes sense. Nothing of it is trusted yet.
+#[derive(Debug)]
+pub(crate) struct Unverified<'a> {
+    pub(crate) algorithm: Algorithm,
+    pub(crate) key: Option<Box<str>>,
+    /// What is signed: header and claims as they were written.
+    message: &'a str,
+    claims: &'a str,
+    signature: Vec<u8>,
+}
+
+#[derive(Deserialize)]
+struct Header {
+    alg: String,
+    kid: Option<String>,
+    typ: Option<String>,
+    crit: Option<Value>,
+}
+
+impl<'a> Unverified<'a> {
+    /// Reads a token that is signed in one of these ways.
+    pub(crate) fn parse(token: &'a str, allowed: &[Algorithm]) -> Result<Self, TokenError> {
+        let malformed = TokenError::Invalid("the token is no JSON Web Token");
+        let mut parts = token.split('.');
+        let (Some(header), Some(claims), Some(signature), None) =
+            (parts.next(), parts.next(), parts.next(), parts.next())
+        else {
+            return Err(malformed);
+        };
+        let message = &token[..header.len() + 1 + claims.len()];
+        let header = URL_SAFE_NO_PAD.decode(header).ok();
+        let Some(header) = header.and_then(|header| serde_json::from_slice::<Header>(&header).ok()) else {
+            return Err(malformed);
+        };
+        let Ok(signature) = URL_SAFE_NO_PAD.decode(signature) else { return Err(malformed) };
+        // RFC 7515, section 4.1.11: an extension that must be understood, and is not.
+        if header.crit.is_some() {
+            return Err(TokenError::Invalid("the token has an extension that is not known"));
+        }
+        // RFC 9068, section 2.1, says at+jwt; many issuers are older. A token of another kind says so.
+        let kind = header.typ.as_deref().unwrap_or("JWT").to_ascii_lowercase();
+        if !matches!(kind.strip_prefix("application/").unwrap_or(&kind), "at+jwt" | "jwt") {
+            return Err(TokenError::Invalid("the token is of another type"));
+        }
+        let algorithm = Algorithm::parse(&header.alg).filter(|algorithm| allowed.contains(algorithm));
+        let algorithm = algorithm.ok_or(TokenError::Invalid("the token is signed in a way that is not allowed"))?;
+        Ok(Self { algorithm, key: header.kid.map(Box::from), message, claims, signature })
+    }
+
+    /// Checks the signature, then the claims.
+    pub(crate) fn verify(&self, keys: &KeySet, expected: &Expected, now: SystemTime) -> Result<Identity, TokenError> {
+        if !keys.knows(self.algorithm, self.key.as_deref()) {
+            return Err(TokenError::Invalid("the token is signed with a key that is not known"));
+        }
+        if !keys.verify(self.algorithm, self.key.as_deref(), self.message.as_bytes(), &self.signature) {
+            return Err(TokenError::Invalid("the signature of the token is wrong"));
+        }
+        let claims = URL_SAFE_NO_PAD.decode(self.claims).ok();
+        let claims = claims.and_then(|claims| serde_json::from_slice::<Map<String, Value>>(&claims).ok());
+        let claims = claims.ok_or(TokenError::Invalid("the token is no JSON Web Token"))?;
+        expected.check(Kind::Jwt, claims, now)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,177 @@
+//! The public keys of an issuer (RFC 7517), as far as they can check signatures.
+//!
+//! Keys for other purposes, and kinds of keys that are not known here, are passed over. Symmetric keys are among those:
+//! who can check such a signature can also make one.
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use ring::signature::{ED25519, RsaPublicKeyComponents, UnparsedPublicKey};
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::jws::{Algorithm, Shape};
+
+/// Keys of one issuer that are kept. More than this no issuer needs; the rest is passed over.
+const MAX_KEYS: usize = 64;
+
+/// Keys that are tried when a token names none.
+const MAX_TRIES: usize = 4;
+
+/// Keys by which signatures are checked.
+#[derive(Debug, Clone, Default)]
+pub struct KeySet(Vec<Key>);
+
+/// A document that is no key set.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum KeySetError {
+    /// It is not JSON of the right shape.
+    #[error("not a JSON Web Key Set: {0}")]
+    Malformed(String),
+    /// None of its keys can check a signature.
+    #[error("none of its keys can check a signature (RSA of 2048 bits and more, P-256, P-384 and Ed25519 can)")]
+    NoKeys,
+}
+
+#[derive(Debug, Clone)]
+struct Key {
+    id: Option<Box<str>>,
+    /// What the key says it is for.
+    only: Option<Algorithm>,
+    material: Material,
+}
+
+#[derive(Debug, Clone)]
+enum Material {
+    Rsa {
+        modulus: Vec<u8>,
+        exponent: Vec<u8>,
+    },
+    /// An uncompressed point.
+    P256(Vec<u8>),
+    P384(Vec<u8>),
+    Ed25519(Vec<u8>),
+}
+
+#[derive(Deserialize)]
+struct Document {
+    keys: Vec<Value>,
+}
+
+#[derive(Deserialize)]
+struct Jwk {
+    kty: String,
+    kid: Option<String>,
+    alg: Option<String>,
+    #[serde(rename = "use")]
+    usage: Option<String>,
+    key_ops: Option<Vec<String>>,
+    crv: Option<String>,
+    n: Option<String>,
+    e: Option<String>,
+    x: Option<String>,
+    y: Option<String>,
+}
+
+impl KeySet {
+    /// Reads a JSON Web Key Set.
+    ///
+    /// # Errors
+    /// When it is none, or holds no key that can check a signature.
+    pub fn parse(document: &[u8]) -> Result<Self, KeySetError> {
+        let document: Document =
+            serde_json::from_slice(document).map_err(|error| KeySetError::Malformed(error.to_string()))?;
+        let known = document.keys.into_iter().filter_map(|key| Key::of(&serde_json::from_value(key).ok()?));
+        match known.take(MAX_KEYS).collect::<Vec<_>>() {
+            keys if keys.is_empty() => Err(KeySetError::NoKeys),
+            keys => Ok(Self(keys)),
+        }
+    }
+
+    /// Whether there is a key that a token could mean.
+    pub(crate) fn knows(&self, algorithm: Algorithm, id: Option<&str>) -> bool {
+        self.candidates(algorithm, id).next().is_some()
+    }
+
+    /// Whether one of the keys that are meant has made this signature.
+    pub(crate) fn verify(&self, algorithm: Algorithm, id: Option<&str>, message: &[u8], signature: &[u8]) -> bool {
+        self.candidates(algorithm, id).take(MAX_TRIES).any(|key| key.material.verify(algorithm, message, signature))
+    }
+
+    fn candidates<'a>(&'a self, algorithm: Algorithm, id: Option<&'a str>) -> impl Iterator<Item = &'a Key> {
+        self.0.iter().filter(move |key| {
+            key.fits(algorithm)
+                // A key without an id may be the one that a token means.
+                && id.is_none_or(|id| key.id.as_deref().is_none_or(|known| known == id))
+        })
+    }
+}
+
+impl Key {
+    fn of(jwk: &Jwk) -> Option<Self> {
+        let signs = jwk.usage.as_deref().is_none_or(|usage| usage == "sig")
+            && jwk.key_ops.as_ref().is_none_or(|ops| ops.iter().any(|op| op == "verify"));
+        // An algorithm that is not known here is none that the key may be used with.
+        let only = match &jwk.alg {
+            Some(name) => Some(Algorithm::parse(name)?),
+            None => None,
+        };
+        let point = |length: usize| {
+            let (x, y) = (decode(jwk.x.as_ref()?)?, decode(jwk.y.as_ref()?)?);
+            (x.len() == length && y.len() == length).then(|| [&[4][..], &x, &y].concat())
+        };
+        let material = match (jwk.kty.as_str(), jwk.crv.as_deref()) {
+            ("RSA", _) => {
+                // The library that checks signatures takes no smaller keys than this, nor larger ones.
+                let modulus = decode(jwk.n.as_ref()?)?;
+                let start = modulus.iter().position(|byte| *byte != 0)?;
+                let modulus = modulus[start..].to_vec();
+                (256..=1024).contains(&modulus.len()).then_some(())?;
+                Material::Rsa { modulus, exponent: decode(jwk.e.as_ref()?)? }
+            }
+            ("EC", Some("P-256")) => Material::P256(point(32)?),
+            ("EC", Some("P-384")) => Material::P384(point(48)?),
+            ("OKP", Some("Ed25519")) => Material::Ed25519(decode(jwk.x.as_ref()?).filter(|point| point.len() == 32)?),
+            _ => return None,
+        };
+        signs.then(|| Self { id: jwk.kid.as_deref().map(Box::from), only, material })
+    }
+
+    fn fits(&self, algorithm: Algorithm) -> bool {
+        let fits = match (&self.material, algorithm.shape()) {
+            (Material::Rsa { .. }, Shape::Rsa(_)) | (Material::Ed25519(_), Shape::Ed25519) => true,
+            (Material::P256(_), Shape::Ec(_)) => algorithm == Algorithm::Es256,
+            (Material::P384(_), Shape::Ec(_)) => algorithm == Algorithm::Es384,
+            (
+                Material::Rsa { .. } | Material::P256(_) | Material::P384(_) | Material::Ed25519(_),
+                Shape::Rsa(_) | Shape::Ec(_) | Shape::Ed25519,
+            ) => false,
+        };
+        fits && self.only.is_none_or(|only| only == algorithm)
+    }
+}
+
+impl Material {
+    fn verify(&self, algorithm: Algorithm, message: &[u8], signature: &[u8]) -> bool {
+        match (self, algorithm.shape()) {
+            (Self::Rsa { modulus, exponent }, Shape::Rsa(parameters)) => {
+                RsaPublicKeyComponents { n: modulus, e: exponent }.verify(parameters, message, signature).is_ok()
+            }
+            (Self::P256(point) | Self::P384(point), Shape::Ec(curve)) => {
+                UnparsedPublicKey::new(curve, point).verify(message, signature).is_ok()
+            }
+            (Self::Ed25519(point), Shape::Ed25519) => {
+                UnparsedPublicKey::new(&ED25519, point).verify(message, signature).is_ok()
+            }
+            // `Key::fits` has seen to it.
+            (
+                Self::Rsa { .. } | Self::P256(_) | Self::P384(_) | Self::Ed25519(_),
+                Shape::Rsa(_) | Shape::Ec(_) | Shape::Ed25519,
+            ) => false,
+        }
+    }
+}
+
+fn decode(text: &String) -> Option<Vec<u8>> {
+    URL_SAFE_NO_PAD.decode(text).ok()
+}

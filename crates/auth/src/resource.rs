@@ -1,0 +1,198 @@
+//! The server as a protected resource: it says where tokens come from, and asks for one on every request.
+
+use std::fmt;
+use std::sync::Arc;
+
+use http::HeaderMap;
+use http::request::Parts;
+use serde_json::{Value, json};
+
+use crate::bearer::{Shown, shown};
+use crate::denial::{Denial, Fault};
+use crate::identity::Identity;
+use crate::scopes::Scopes;
+use crate::url::{Url, UrlError};
+use crate::verifier::{AnyVerifier, TokenError, Verifier};
+
+/// RFC 9728, section 3.
+const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";
+
+/// What somebody wants to do.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub struct Operation<'a> {
+    /// The method of MCP, such as `tools/call`.
+    pub method: &'a str,
+    /// What it is about: the name of a tool or a prompt, the URI of a resource, the id of a task.
+    pub name: Option<&'a str>,
+    /// The HTTP request.
+    pub parts: &'a Parts,
+}
+
+impl<'a> Operation<'a> {
+    /// A request.
+    #[must_use]
+    pub fn new(method: &'a str, name: Option<&'a str>, parts: &'a Parts) -> Self {
+        Self { method, name, parts }
+    }
+}
+
+type Policy = dyn Fn(&Operation<'_>) -> Scopes + Send + Sync;
+
+/// Decides who may use a server. Cloning is cheap.
+#[derive(Clone)]
+pub struct ResourceServer {
+    resource: Url,
+    issuers: Vec<Url>,
+    verifier: Arc<dyn AnyVerifier>,
+    required: Scopes,
+    supported: Scopes,
+    name: Option<Box<str>>,
+    policy: Option<Arc<Policy>>,
+}
+
+impl ResourceServer {
+    /// The server at `resource`, the URL under which hosts reach it, takes tokens of `issuer` that `verifier` finds good.
+    ///
+    /// # Errors
+    /// When one of the URLs is none.
+    pub fn new(resource: &str, issuer: &str, verifier: impl Verifier) -> Result<Self, UrlError> {
+        Ok(Self {
+            resource: Url::parse(resource)?,
+            issuers: vec![Url::parse(issuer)?],
+            verifier: Arc::new(verifier),
+            required: Scopes::default(),
+            supported: Scopes::default(),
+            name: None,
+            policy: None,
+        })
+    }
+
+    /// Names one more issuer to clients. The verifier must know its tokens.
+    ///
+    /// # Errors
+    /// When the URL is none.
+    pub fn or_issuer(mut self, issuer: &str) -> Result<Self, UrlError> {
+        self.issuers.push(Url::parse(issuer)?);
+        Ok(self)
+    }
+
+    /// Scopes that every request needs.
+    #[must_use]
+    pub fn require(mut self, scopes: &Scopes) -> Self {
+        self.required.add(scopes);
+        self.supported(scopes)
+    }
+
+    /// Scopes that exist, besides those that are required, so that clients can ask for them. Leave out
+    /// `offline_access`, which is between a client and the issuer.
+    #[must_use]
+    pub fn supported(mut self, scopes: &Scopes) -> Self {
+        self.supported.add(scopes);
+        self
+    }
+
+    /// What people are shown when they are asked whether a client may use this server.
+    #[must_use]
+    pub fn name(mut self, name: &str) -> Self {
+        self.name = Some(name.into());
+        self
+    }
+
+    /// Which scopes a request needs besides the required ones. Whoever lacks one is told all of them, and can come back
+    /// with a better token. Name them in [`ResourceServer::supported`], too.
+    #[must_use]
+    pub fn scopes_for(mut self, policy: impl Fn(&Operation<'_>) -> Scopes + Send + Sync + 'static) -> Self {
+        self.policy = Some(Arc::new(policy));
+        self
+    }
+
+    /// Whether a request carries a good token that allows what every request needs.
+    ///
+    /// # Errors
+    /// What its sender is told otherwise.
+    pub async fn admit(&self, headers: &HeaderMap) -> Result<Identity, Denial> {
+        let token = match shown(headers) {
+            Shown::Nothing => return Err(self.deny(Fault::NoToken)),
+            Shown::Malformed(why) => return Err(self.deny(Fault::Malformed(why))),
+            Shown::Token(token) => token,
+        };
+        match self.verifier.verify(token).await {
+            Ok(identity) if identity.scopes().include(&self.required) => Ok(identity),
+            Ok(_) => Err(self.deny(Fault::InsufficientScope(&self.required))),
+            Err(TokenError::Invalid(why)) => Err(self.deny(Fault::InvalidToken(why))),
+            Err(TokenError::Unavailable(why)) => {
+                tracing::error!("a request is refused, because tokens cannot be checked: {why}");
+                Err(Denial::unavailable())
+            }
+        }
+    }
+
+    /// Whether requests may need more than [`ResourceServer::admit`] asks for.
+    #[must_use]
+    pub fn has_policy(&self) -> bool {
+        self.policy.is_some()
+    }
+
+    /// Whether somebody who was admitted may do this.
+    ///
+    /// # Errors
+    /// What they are told otherwise: all scopes that it takes.
+    pub fn permit(&self, identity: &Identity, operation: &Operation<'_>) -> Result<(), Denial> {
+        let Some(policy) = &self.policy else { return Ok(()) };
+        let mut needed = policy(operation);
+        if identity.scopes().include(&needed) {
+            return Ok(());
+        }
+        needed.add(&self.required);
+        Err(self.deny(Fault::InsufficientScope(&needed)))
+    }
+
+    /// The URL of the server.
+    #[must_use]
+    pub fn resource(&self) -> &str {
+        self.resource.as_str()
+    }
+
+    /// Where the server describes itself, on its own origin.
+    #[must_use]
+    pub fn metadata_path(&self) -> String {
+        format!("{WELL_KNOWN}{}", self.resource.path())
+    }
+
+    /// The server's description (RFC 9728, section 2), if this path asks for it: its own, or the root's, where clients
+    /// look that do not know better (MCP 2025-11-25, basic/authorization, server discovery).
+    #[must_use]
+    pub fn metadata(&self, path: &str) -> Option<Value> {
+        let suffix = path.strip_prefix(WELL_KNOWN)?;
+        if !suffix.is_empty() && suffix.trim_end_matches('/') != self.resource.path() {
+            return None;
+        }
+        let mut document = json!({
+            "resource": self.resource.as_str(),
+            "authorization_servers": self.issuers.iter().map(Url::as_str).collect::<Vec<_>>(),
+            "bearer_methods_supported": ["header"],
+        });
+        if !self.supported.is_empty() {
+            document["scopes_supported"] = self.supported.iter().collect();
+        }
+        if let Some(name) = &self.name {
+            document["resource_name"] = Value::from(&**name);
+        }
+        Some(document)
+    }
+
+    fn deny(&self, fault: Fault<'_>) -> Denial {
+        let metadata = format!("{}{}", self.resource.origin(), self.metadata_path());
+        Denial::new(fault, &metadata, &self.required)
+    }
+}
+
+impl fmt::Debug for ResourceServer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ResourceServer")
+            .field("resource", &self.resource.as_str())
+            .field("required", &self.required.to_string())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,97 @@
+//! What a token allows, in words that its issuer has chosen.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::str::FromStr;
+
+/// A set of scopes, written with blanks between them (RFC 6749, section 3.3).
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Scopes(BTreeSet<Box<str>>);
+
+/// A text that is no scope.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is no scope: it is empty or holds a quote, a backslash or a character beyond ASCII")]
+pub struct BadScope(pub String);
+
+impl Scopes {
+    /// What a claim says. Words that can be no scope are left out, because nobody can have asked for them.
+    pub(crate) fn lenient<'a>(words: impl IntoIterator<Item = &'a str>) -> Self {
+        let words = words.into_iter().flat_map(|words| words.split(' '));
+        Self(words.filter(|word| is_scope(word)).map(Box::from).collect())
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Whether this one is among them.
+    #[must_use]
+    pub fn contains(&self, scope: &str) -> bool {
+        self.0.contains(scope)
+    }
+
+    /// Whether all of `others` are among them.
+    #[must_use]
+    pub fn include(&self, others: &Self) -> bool {
+        others.0.is_subset(&self.0)
+    }
+
+    /// Adds others.
+    pub fn add(&mut self, others: &Self) {
+        self.0.extend(others.0.iter().cloned());
+    }
+
+    /// In alphabetical order.
+    pub fn iter(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(|scope| &**scope)
+    }
+}
+
+impl FromStr for Scopes {
+    type Err = BadScope;
+
+    fn from_str(text: &str) -> Result<Self, BadScope> {
+        text.split(' ')
+            .map(|word| if is_scope(word) { Ok(word.into()) } else { Err(BadScope(word.to_owned())) })
+            .collect::<Result<_, _>>()
+            .map(Self)
+    }
+}
+
+impl fmt::Display for Scopes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (number, scope) in self.iter().enumerate() {
+            f.write_str(if number == 0 { "" } else { " " })?;
+            f.write_str(scope)?;
+        }
+        Ok(())
+    }
+}
+
+/// RFC 6749, section 3.3: visible ASCII without quote and backslash.
+fn is_scope(word: &str) -> bool {
+    !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_graphic() && !matches!(byte, b'"' | b'\\'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scopes_are_a_set_of_words() {
+        let scopes: Scopes = "write read read".parse().unwrap();
+        assert_eq!(scopes.to_string(), "read write");
+        assert!(scopes.include(&"read".parse().unwrap()) && !scopes.include(&"read admin".parse().unwrap()));
+        assert!(scopes.include(&Scopes::default()));
+    }
+
+    #[test]
+    fn what_could_break_out_of_a_header_is_no_scope() {
+        for bad in ["", "a  b", "a\"b", "a\\b", "a\tb", "ü", "a\r\nb", " a"] {
+            assert!(bad.parse::<Scopes>().is_err(), "{bad:?}");
+        }
+        assert_eq!(Scopes::lenient(["a\"b read", "  write"]).to_string(), "read write");
+    }
+}

@@ -1,0 +1,113 @@
+//! The few kinds of URL that OAuth is made of: absolute, `https`, without fragment.
+
+use std::fmt;
+
+use http::Uri;
+
+/// The URL of a resource, an issuer or an endpoint: `https`, or `http` on this machine. Kept as it was written, because
+/// OAuth compares URLs as texts (RFC 8414, section 3.3).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Url {
+    text: Box<str>,
+    uri: Uri,
+}
+
+/// Why a text cannot be such a URL.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum UrlError {
+    /// Not of the form `https://name/path`.
+    #[error("{0:?} is no URL such as https://login.example.com")]
+    Malformed(String),
+    /// It would go over the network for everybody to read.
+    #[error("{0:?} is not https, which only a URL on this machine may be")]
+    Plain(String),
+}
+
+impl Url {
+    /// Reads a URL.
+    ///
+    /// # Errors
+    /// When it is none, or one that everybody on the way could read.
+    pub fn parse(text: &str) -> Result<Self, UrlError> {
+        let malformed = || UrlError::Malformed(text.to_owned());
+        // A URI in the sense of HTTP has no fragment: the parser drops it in silence.
+        if text.contains(['#', '"', '\\']) {
+            return Err(malformed());
+        }
+        let uri: Uri = text.parse().map_err(|_| malformed())?;
+        let (scheme, authority) = (uri.scheme_str(), uri.authority());
+        let is_named =
+            authority.is_some_and(|authority| !authority.host().is_empty() && !authority.as_str().contains('@'));
+        match scheme {
+            _ if !is_named => Err(malformed()),
+            Some("https") => Ok(Self { text: text.into(), uri }),
+            Some("http") if is_local(uri.host().unwrap_or_default()) => Ok(Self { text: text.into(), uri }),
+            Some("http") => Err(UrlError::Plain(text.to_owned())),
+            _ => Err(malformed()),
+        }
+    }
+
+    /// As it was written.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// Scheme, name and port.
+    pub(crate) fn origin(&self) -> &str {
+        let start = self.text.find("://").map_or(0, |at| at + 3);
+        let end = self.text[start..].find(['/', '?']).map_or(self.text.len(), |at| start + at);
+        &self.text[..end]
+    }
+
+    /// The path, empty when there is none.
+    pub(crate) fn path(&self) -> &str {
+        self.uri.path().trim_end_matches('/')
+    }
+
+    #[cfg(feature = "client")]
+    pub(crate) fn uri(&self) -> &Uri {
+        &self.uri
+    }
+}
+
+impl fmt::Display for Url {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+/// Whether a name is one of this machine.
+fn is_local(host: &str) -> bool {
+    let bare = host.trim_start_matches('[').trim_end_matches(']');
+    host.eq_ignore_ascii_case("localhost")
+        || bare.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_url_is_https_or_on_this_machine() {
+        for (text, origin, path) in [
+            ("https://login.example.com", "https://login.example.com", ""),
+            ("https://login.example.com/", "https://login.example.com", ""),
+            ("https://login.example.com:8443/a/b", "https://login.example.com:8443", "/a/b"),
+            ("http://localhost:9000/x?y=z", "http://localhost:9000", "/x"),
+            ("http://127.0.0.1:9000", "http://127.0.0.1:9000", ""),
+            ("http://[::1]:9000/mcp/", "http://[::1]:9000", "/mcp"),
+        ] {
+            let url = Url::parse(text).unwrap();
+            assert_eq!((url.as_str(), url.origin(), url.path()), (text, origin, path));
+        }
+        for text in ["http://login.example.com", "http://10.0.0.1/", "http://localhost.evil.com/"] {
+            assert!(matches!(Url::parse(text), Err(UrlError::Plain(_))), "{text}");
+        }
+        for text in
+            ["", "login.example.com", "ftp://a/", "https://", "https://a/#b", "https://u@a/", "/mcp", "https://a/\"b"]
+        {
+            assert!(matches!(Url::parse(text), Err(UrlError::Malformed(_))), "{text}");
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! An authorization server that does as it is told.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use axum::Router;
+use axum::extract::State;
+use axum::response::IntoResponse;
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use http::{Request, StatusCode};
+use ring::rand::SystemRandom;
+use ring::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair};
+use serde_json::{Value, json};
+
+/// The server that tokens are for.
+pub(crate) const RESOURCE: &str = "https://tools.example.com/mcp";
+
+type Answer = Box<dyn Fn(&str, &Request<axum::body::Body>) -> Reply + Send + Sync>;
+
+/// What is answered to a request.
+pub(crate) enum Reply {
+    Json(Value),
+    Status(u16),
+    Text(String),
+    /// Nothing, ever.
+    Silence,
+}
+
+struct Inner {
+    answer: Mutex<Arc<Answer>>,
+    requests: AtomicUsize,
+}
+
+/// A server on this machine.
+pub(crate) struct Issuer {
+    pub(crate) url: String,
+    inner: Arc<Inner>,
+}
+
+impl Issuer {
+    pub(crate) async fn start() -> Self {
+        let socket = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", socket.local_addr().unwrap());
+        let answer: Answer = Box::new(|_, _| Reply::Status(404));
+        let inner = Arc::new(Inner { answer: Mutex::new(Arc::new(answer)), requests: AtomicUsize::new(0) });
+        let app = Router::new().fallback(serve).with_state(Arc::clone(&inner));
+        tokio::spawn(async move { axum::serve(socket, app).await });
+        Self { url, inner }
+    }
+
+    /// From here on requests are answered so.
+    pub(crate) fn answers(&self, answer: impl Fn(&str, &Request<axum::body::Body>) -> Reply + Send + Sync + 'static) {
+        *self.inner.answer.lock().unwrap() = Arc::new(Box::new(answer));
+    }
+
+    /// From here on it describes itself and shows these keys.
+    pub(crate) fn shows(&self, keys: &[&Key]) {
+        let (issuer, keys) = (self.url.clone(), keys.iter().map(|key| key.jwk()).collect::<Vec<_>>());
+        self.answers(move |path, _| match path {
+            "/.well-known/oauth-authorization-server" => {
+                Reply::Json(json!({"issuer": issuer, "jwks_uri": format!("{issuer}/keys")}))
+            }
+            "/keys" => Reply::Json(json!({"keys": keys})),
+            _ => Reply::Status(404),
+        });
+    }
+
+    /// How many requests there were.
+    pub(crate) fn requests(&self) -> usize {
+        self.inner.requests.load(Ordering::SeqCst)
+    }
+}
+
+async fn serve(State(inner): State<Arc<Inner>>, request: Request<axum::body::Body>) -> axum::response::Response {
+    inner.requests.fetch_add(1, Ordering::SeqCst);
+    let answer = Arc::clone(&inner.answer.lock().unwrap());
+    let path = request.uri().path().to_owned();
+    match answer(&path, &request) {
+        Reply::Json(value) => value.to_string().into_response(),
+        Reply::Status(status) => StatusCode::from_u16(status).unwrap().into_response(),
+        Reply::Text(text) => text.into_response(),
+        Reply::Silence => std::future::pending().await,
+    }
+}
+
+/// A key that signs tokens.
+pub(crate) struct Key {
+    id: &'static str,
+    pair: EcdsaKeyPair,
+}
+
+impl Key {
+    pub(crate) fn new(id: &'static str) -> Self {
+        let (random, algorithm) = (SystemRandom::new(), &ECDSA_P256_SHA256_FIXED_SIGNING);
+        let document = EcdsaKeyPair::generate_pkcs8(algorithm, &random).unwrap();
+        Self { id, pair: EcdsaKeyPair::from_pkcs8(algorithm, document.as_ref(), &random).unwrap() }
+    }
+
+    pub(crate) fn jwk(&self) -> Value {
+        let (x, y) = self.pair.public_key().as_ref()[1..].split_at(32);
+        let (x, y) = (URL_SAFE_NO_PAD.encode(x), URL_SAFE_NO_PAD.encode(y));
+        json!({"kty": "EC", "crv": "P-256", "kid": self.id, "x": x, "y": y})
+    }
+
+    /// A good token of this user, for a minute.
+    pub(crate) fn token(&self, issuer: &str, user: &str, scope: &str) -> String {
+        let end = SystemTime::now().duration_since(UNIX_EPOCH).unwrap() + Duration::from_secs(60);
+        let header = json!({"alg": "ES256", "typ": "at+jwt", "kid": self.id});
+        let claims = json!({
+            "iss": issuer, "aud": RESOURCE, "sub": user, "client_id": "app", "scope": scope, "exp": end.as_secs()
+        });
+        let part = |value: &Value| URL_SAFE_NO_PAD.encode(value.to_string());
+        let message = format!("{}.{}", part(&header), part(&claims));
+        let signature = self.pair.sign(&SystemRandom::new(), message.as_bytes()).unwrap();
+        format!("{message}.{}", URL_SAFE_NO_PAD.encode(signature.as_ref()))
+    }
+}

@@ -1,0 +1,148 @@
+//! Keys are found, kept, and fetched again when that helps.
+
+use std::time::Duration;
+
+use protomcp_auth::{Expected, HttpClient, JwtVerifier, KeySource, TokenError, Url, Verifier};
+use serde_json::json;
+
+use crate::issuer::{Issuer, Key, RESOURCE, Reply};
+
+fn verifier(issuer: &Issuer) -> JwtVerifier {
+    let source = KeySource::Issuer(Url::parse(&issuer.url).unwrap());
+    JwtVerifier::new(Expected::new(&issuer.url, RESOURCE), source, HttpClient::default())
+}
+
+/// Made-up time goes by, which real sockets do not notice.
+async fn later(seconds: u64) {
+    tokio::time::pause();
+    tokio::time::advance(Duration::from_secs(seconds)).await;
+    tokio::time::resume();
+}
+
+#[tokio::test]
+async fn keys_are_found_by_the_issuers_own_description_and_kept() {
+    let (issuer, key) = (Issuer::start().await, Key::new("1"));
+    issuer.shows(&[&key]);
+    let verifier = verifier(&issuer);
+    verifier.prepare().await.unwrap();
+    for user in ["ann", "bob"] {
+        let identity = verifier.verify(&key.token(&issuer.url, user, "use")).await.unwrap();
+        assert_eq!((identity.subject(), identity.client()), (Some(user), Some("app")));
+        assert_eq!(identity.issuer(), Some(issuer.url.as_str()));
+    }
+    assert_eq!(issuer.requests(), 2, "the description and the keys, once");
+}
+
+#[tokio::test]
+async fn a_new_key_is_fetched_but_made_up_ones_do_not_make_us_ask_all_the_time() {
+    let (issuer, old, new) = (Issuer::start().await, Key::new("old"), Key::new("new"));
+    issuer.shows(&[&old]);
+    let verifier = verifier(&issuer);
+    verifier.verify(&old.token(&issuer.url, "ann", "")).await.unwrap();
+    issuer.shows(&[&old, &new]);
+    let unknown = TokenError::Invalid("the token is signed with a key that is not known");
+    for name in ["x", "y", "z"] {
+        let outcome = verifier.verify(&Key::new(name).token(&issuer.url, "eve", "")).await;
+        assert_eq!(outcome.unwrap_err(), unknown);
+    }
+    assert_eq!(issuer.requests(), 2, "it was asked a moment ago");
+    later(10).await;
+    verifier.verify(&new.token(&issuer.url, "ann", "")).await.unwrap();
+    assert_eq!(issuer.requests(), 4);
+}
+
+#[tokio::test]
+async fn known_keys_outlast_an_issuer_that_is_away() {
+    let (issuer, key) = (Issuer::start().await, Key::new("1"));
+    issuer.shows(&[&key]);
+    let verifier = verifier(&issuer);
+    verifier.prepare().await.unwrap();
+    issuer.answers(|_, _| Reply::Silence);
+    later(700).await;
+    // Nobody waits for the answer that does not come.
+    let identity = verifier.verify(&key.token(&issuer.url, "ann", "")).await.unwrap();
+    assert_eq!(identity.subject(), Some("ann"));
+    later(25 * 3600).await;
+    issuer.answers(|_, _| Reply::Status(500));
+    let outcome = verifier.verify(&key.token(&issuer.url, "bob", "")).await;
+    assert!(matches!(outcome, Err(TokenError::Unavailable(_))), "{outcome:?}");
+}
+
+#[tokio::test]
+async fn an_old_key_set_is_renewed_while_it_serves() {
+    let (issuer, key) = (Issuer::start().await, Key::new("1"));
+    issuer.shows(&[&key]);
+    let verifier = verifier(&issuer);
+    verifier.prepare().await.unwrap();
+    later(700).await;
+    verifier.verify(&key.token(&issuer.url, "ann", "")).await.unwrap();
+    let renewed = async {
+        while issuer.requests() < 4 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(20), renewed).await.expect("the keys are fetched again");
+}
+
+#[tokio::test]
+async fn whoever_cannot_be_asked_lets_nobody_in() {
+    let key = Key::new("1");
+    for (number, part) in [
+        "answers with 500",
+        "is no description of an authorization server",
+        "describes the issuer \"https://evil.example.com\"",
+        "names no key set (jwks_uri)",
+        "is not https",
+        "not a JSON Web Key Set",
+        "none of its keys can check a signature",
+        "sends more than 1048576 bytes",
+        "does not answer within",
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let issuer = Issuer::start().await;
+        let url = issuer.url.clone();
+        issuer.answers(move |path, _| match (number, path) {
+            (0, _) => Reply::Status(500),
+            (1, _) => Reply::Text("<html>".to_owned()),
+            (2, "/.well-known/oauth-authorization-server") => {
+                Reply::Json(json!({"issuer": "https://evil.example.com", "jwks_uri": format!("{url}/keys")}))
+            }
+            (3, _) => Reply::Json(json!({"issuer": url})),
+            (4, _) => Reply::Json(json!({"issuer": url, "jwks_uri": "http://evil.example.com/keys"})),
+            (_, "/.well-known/oauth-authorization-server") => {
+                Reply::Json(json!({"issuer": url, "jwks_uri": format!("{url}/keys")}))
+            }
+            (5, _) => Reply::Text("[]".to_owned()),
+            (6, _) => Reply::Json(json!({"keys": [{"kty": "oct", "k": "AAAA"}]})),
+            (7, _) => Reply::Text("x".repeat(2 << 20)),
+            _ => Reply::Silence,
+        });
+        let source = KeySource::Issuer(Url::parse(&issuer.url).unwrap());
+        let client =
+            if number == 8 { HttpClient::default().timeout(Duration::from_millis(50)) } else { HttpClient::default() };
+        let verifier = JwtVerifier::new(Expected::new(&issuer.url, RESOURCE), source, client);
+        match verifier.verify(&key.token(&issuer.url, "ann", "")).await {
+            Err(TokenError::Unavailable(why)) => assert!(why.contains(part), "{part}: {why}"),
+            outcome => panic!("{part}: {outcome:?}"),
+        }
+    }
+}
+
+#[tokio::test]
+async fn keys_may_lie_in_a_file_which_is_read_again() {
+    let (old, new) = (Key::new("old"), Key::new("new"));
+    let path = std::env::temp_dir().join(format!("protomcp-auth-{}.json", std::process::id()));
+    std::fs::write(&path, json!({"keys": [old.jwk()]}).to_string()).unwrap();
+    let (issuer, source) = ("https://login.example.com", KeySource::File(path.clone()));
+    let verifier = JwtVerifier::new(Expected::new(issuer, RESOURCE), source, HttpClient::default());
+    verifier.verify(&old.token(issuer, "ann", "")).await.unwrap();
+    std::fs::write(&path, json!({"keys": [new.jwk()]}).to_string()).unwrap();
+    later(10).await;
+    verifier.verify(&new.token(issuer, "ann", "")).await.unwrap();
+    assert!(verifier.verify(&old.token(issuer, "bob", "")).await.is_err());
+    std::fs::remove_file(&path).unwrap();
+    later(10).await;
+    assert!(verifier.verify(&new.token(issuer, "bob", "")).await.is_ok());
+}

@@ -1,0 +1,125 @@
+//! HTTPS: which certificate the listener shows, also when another one has taken its place on disk.
+//!
+//! TLS 1.2 and 1.3, HTTP/2 and HTTP/1.1 by ALPN (RFC 7301). A certificate that is renewed is shown to whoever connects
+//! from then on; connections that are open go on. What does not work is reported and changes nothing.
+
+mod error;
+mod files;
+mod freshness;
+mod pair;
+mod validity;
+
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+
+use rustls::ServerConfig;
+use rustls::crypto::ring;
+use rustls::server::{ClientHello, ResolvesServerCert};
+use rustls::sign::CertifiedKey;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::server::TlsStream;
+
+pub use self::error::TlsError;
+use self::files::Files;
+
+/// How often the files are looked at.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// A certificate with its key, for [`ListenerConfig::tls`](crate::ListenerConfig::tls). Cloning is cheap.
+///
+/// For anything else that TLS offers, such as certificates of clients or one certificate for each name, make a
+/// [`ServerConfig`] of your own and turn it into this; the protocols `h2` and `http/1.1` belong into its ALPN then.
+#[derive(Clone)]
+pub struct Tls {
+    acceptor: TlsAcceptor,
+    files: Option<Arc<Files>>,
+}
+
+/// What is shown to whoever connects.
+#[derive(Debug)]
+struct Shown(RwLock<Arc<CertifiedKey>>);
+
+impl Tls {
+    /// A certificate, with those that vouch for it behind it, and its private key, from two files in PEM form. A
+    /// listener looks at the files each second; when they have changed, and then not again for a second, it reads them
+    /// anew.
+    ///
+    /// # Errors
+    /// When the files cannot be read, or hold no pair. A certificate out of its time is shown, with a warning in the
+    /// log.
+    pub fn from_files(certificate: impl Into<PathBuf>, key: impl Into<PathBuf>) -> Result<Self, TlsError> {
+        let files = Arc::new(Files::open(certificate.into(), key.into())?);
+        Ok(Self { acceptor: acceptor(Arc::clone(files.shown())), files: Some(files) })
+    }
+
+    /// As [`Tls::from_files`], with what is in the files. It stays as it is.
+    ///
+    /// # Errors
+    /// When they are no pair.
+    pub fn from_pem(certificate: &[u8], key: &[u8]) -> Result<Self, TlsError> {
+        let pair = pair::read(certificate, key, "the certificate", "the key")?;
+        Ok(Self { acceptor: acceptor(Arc::new(Shown::new(pair))), files: None })
+    }
+
+    /// Reads the files again whenever they change. Never ends.
+    pub(crate) async fn follow(&self) {
+        let Some(files) = &self.files else { return std::future::pending().await };
+        loop {
+            tokio::time::sleep(LOOK).await;
+            let files = Arc::clone(files);
+            // A disk may be slow.
+            if let Err(error) = tokio::task::spawn_blocking(move || files.look()).await {
+                tracing::error!("the certificate cannot be looked at: {error}");
+            }
+        }
+    }
+
+    /// Shakes hands.
+    pub(crate) async fn accept<IO>(&self, io: IO) -> std::io::Result<TlsStream<IO>>
+    where
+        IO: AsyncRead + AsyncWrite + Unpin,
+    {
+        self.acceptor.accept(io).await
+    }
+}
+
+impl From<Arc<ServerConfig>> for Tls {
+    fn from(config: Arc<ServerConfig>) -> Self {
+        Self { acceptor: config.into(), files: None }
+    }
+}
+
+impl fmt::Debug for Tls {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Tls").field("files", &self.files).finish_non_exhaustive()
+    }
+}
+
+impl Shown {
+    fn new(pair: CertifiedKey) -> Self {
+        Self(RwLock::new(Arc::new(pair)))
+    }
+
+    fn replace(&self, pair: CertifiedKey) {
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(pair);
+    }
+}
+
+impl ResolvesServerCert for Shown {
+    fn resolve(&self, _: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
+        Some(Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner)))
+    }
+}
+
+fn acceptor(shown: Arc<Shown>) -> TlsAcceptor {
+    let mut config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .expect("ring has what TLS 1.2 and 1.3 need")
+        .with_no_client_auth()
+        .with_cert_resolver(shown);
+    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    Arc::new(config).into()
+}

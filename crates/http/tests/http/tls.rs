@@ -1,0 +1,263 @@
+//! HTTPS: what is negotiated, what is shown after a renewal, and who is left waiting.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::{Body, to_bytes};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use http::Request;
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use protomcp_http::{Config, ListenerConfig, Tls, TlsError};
+use rcgen::{CertificateParams, CertifiedIssuer, ExtendedKeyUsagePurpose, IsCa, KeyPair};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
+use rustls::{ClientConfig, RootCertStore, ServerConfig, SupportedProtocolVersion, version};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+use tokio_rustls::client::TlsStream;
+
+use super::client::{PATIENCE, call, done, full, initialize};
+use super::handler::Stage;
+
+/// An authority, the certificates it gives out, and the files they are in.
+struct Certificates {
+    authority: CertifiedIssuer<'static, KeyPair>,
+    folder: tempfile::TempDir,
+}
+
+/// One certificate and its key, as PEM and as the bytes in it.
+struct Pair {
+    certificate: String,
+    key: String,
+    der: Vec<u8>,
+    key_der: Vec<u8>,
+}
+
+impl Certificates {
+    fn new() -> Self {
+        let mut params = CertificateParams::default();
+        params.is_ca = IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
+        let authority = CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap();
+        Self { authority, folder: tempfile::tempdir().unwrap() }
+    }
+
+    fn pair(&self) -> Pair {
+        let mut params = CertificateParams::new(["localhost".to_owned()]).unwrap();
+        params.extended_key_usages.push(ExtendedKeyUsagePurpose::ServerAuth);
+        let key = KeyPair::generate().unwrap();
+        let der = params.signed_by(&key, &self.authority).unwrap().der().to_vec();
+        let key_der = key.serialize_der();
+        Pair { certificate: pem("CERTIFICATE", &der), key: pem("PRIVATE KEY", &key_der), der, key_der }
+    }
+
+    fn files(&self) -> (PathBuf, PathBuf) {
+        (self.folder.path().join("cert.pem"), self.folder.path().join("key.pem"))
+    }
+
+    /// Puts a pair into the files.
+    fn put(&self, certificate: &str, key: &str) {
+        let (certificate_file, key_file) = self.files();
+        std::fs::write(certificate_file, certificate).unwrap();
+        std::fs::write(key_file, key).unwrap();
+    }
+
+    fn tls(&self) -> Tls {
+        let (certificate, key) = self.files();
+        Tls::from_files(certificate, key).unwrap()
+    }
+
+    /// What a client believes in.
+    fn client(&self, versions: &[&'static SupportedProtocolVersion], alpn: &[&str]) -> ClientConfig {
+        let mut roots = RootCertStore::empty();
+        roots.add(self.authority.der().clone()).unwrap();
+        let mut config = ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+            .with_protocol_versions(versions)
+            .unwrap()
+            .with_root_certificates(roots)
+            .with_no_client_auth();
+        config.alpn_protocols = alpn.iter().map(|name| name.as_bytes().to_vec()).collect();
+        config
+    }
+}
+
+fn pem(what: &str, der: &[u8]) -> String {
+    let text = STANDARD.encode(der);
+    let lines: Vec<_> = text.as_bytes().chunks(64).map(|line| std::str::from_utf8(line).unwrap()).collect();
+    format!("-----BEGIN {what}-----\n{}\n-----END {what}-----\n", lines.join("\n"))
+}
+
+async fn stage(tls: Tls, change: impl FnOnce(&mut ListenerConfig)) -> Stage {
+    let mut listener = ListenerConfig::default();
+    listener.tls = Some(tls);
+    change(&mut listener);
+    Stage::with(Config::default(), listener).await
+}
+
+async fn connect(stage: &Stage, config: ClientConfig) -> TlsStream<TcpStream> {
+    let stream = TcpStream::connect(stage.host.address).await.unwrap();
+    let name = ServerName::try_from("localhost").unwrap();
+    let connector = tokio_rustls::TlsConnector::from(Arc::new(config));
+    timeout(PATIENCE, connector.connect(name, stream)).await.expect("no handshake").unwrap()
+}
+
+/// The certificate that a new connection sees.
+async fn shown(stage: &Stage, certificates: &Certificates) -> Vec<u8> {
+    let stream = connect(stage, certificates.client(rustls::ALL_VERSIONS, &[])).await;
+    stream.get_ref().1.peer_certificates().unwrap()[0].to_vec()
+}
+
+fn post(stage: &Stage, session: Option<&str>, body: &str) -> Request<Body> {
+    let request = Request::post(format!("https://localhost:{}/mcp", stage.host.address.port()))
+        .header("host", format!("localhost:{}", stage.host.address.port()))
+        .header("content-type", "application/json")
+        .header("accept", "application/json, text/event-stream");
+    let request = session.into_iter().fold(request, |request, key| request.header("mcp-session-id", key));
+    request.body(Body::from(full(body))).unwrap()
+}
+
+#[tokio::test]
+async fn hosts_choose_the_protocol_and_the_version_of_tls() {
+    let certificates = Certificates::new();
+    let pair = certificates.pair();
+    let stage = stage(Tls::from_pem(pair.certificate.as_bytes(), pair.key.as_bytes()).unwrap(), |_| ()).await;
+    for versions in [&[&version::TLS12], &[&version::TLS13]] {
+        for (offers, agreed) in [(&["h2", "http/1.1"][..], Some("h2")), (&["http/1.1"], Some("http/1.1")), (&[], None)]
+        {
+            let stream = connect(&stage, certificates.client(versions, offers)).await;
+            let state = stream.get_ref().1;
+            assert_eq!(state.protocol_version(), Some(versions[0].version));
+            assert_eq!(state.alpn_protocol(), agreed.map(str::as_bytes), "{offers:?}");
+            let request = post(&stage, None, &initialize("2025-11-25", "{}"));
+            let io = TokioIo::new(stream);
+            let answer = if agreed == Some("h2") {
+                let (mut sender, connection) =
+                    hyper::client::conn::http2::handshake(TokioExecutor::new(), io).await.unwrap();
+                tokio::spawn(connection);
+                sender.send_request(request).await.unwrap()
+            } else {
+                let (mut sender, connection) = hyper::client::conn::http1::handshake(io).await.unwrap();
+                tokio::spawn(connection);
+                sender.send_request(request).await.unwrap()
+            };
+            assert_eq!(answer.status(), 200, "{offers:?}");
+            assert!(answer.headers().contains_key("mcp-session-id"));
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_certificate_that_is_renewed_is_shown_and_open_connections_go_on() {
+    let certificates = Certificates::new();
+    let (first, second, third) = (certificates.pair(), certificates.pair(), certificates.pair());
+    certificates.put(&first.certificate, &first.key);
+    let stage = stage(certificates.tls(), |_| ()).await;
+    assert_eq!(shown(&stage, &certificates).await, first.der);
+    let io = TokioIo::new(connect(&stage, certificates.client(rustls::ALL_VERSIONS, &["http/1.1"])).await);
+    let (mut sender, connection) = hyper::client::conn::http1::handshake(io).await.unwrap();
+    tokio::spawn(connection);
+    let answer = sender.send_request(post(&stage, None, &initialize("2025-11-25", "{}"))).await.unwrap();
+    let session = answer.headers()["mcp-session-id"].to_str().unwrap().to_owned();
+    to_bytes(Body::new(answer.into_body()), 10_000).await.unwrap();
+
+    // What is no pair changes nothing, and what is one later does.
+    certificates.put(&second.certificate, &third.key);
+    for _ in 0..5 {
+        assert_eq!(shown(&stage, &certificates).await, first.der);
+        tokio::time::sleep(Duration::from_millis(500)).await;
+    }
+    certificates.put(&second.certificate, &second.key);
+    let renewed = async {
+        while shown(&stage, &certificates).await != second.der {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    };
+    timeout(PATIENCE, renewed).await.expect("the new certificate is not shown");
+    let answer = sender.send_request(post(&stage, Some(&session), &call(1, "echo on"))).await.unwrap();
+    assert_eq!(to_bytes(Body::new(answer.into_body()), 10_000).await.unwrap(), done(1, "on"));
+}
+
+#[tokio::test]
+async fn whoever_does_not_shake_hands_is_left_and_does_not_keep_others_out() {
+    let certificates = Certificates::new();
+    let pair = certificates.pair();
+    let tls = Tls::from_pem(pair.certificate.as_bytes(), pair.key.as_bytes()).unwrap();
+    let stage = stage(tls, |listener| {
+        listener.handshake_timeout = Duration::from_millis(300);
+        listener.max_handshakes = 1;
+    })
+    .await;
+    // Nothing at all, and the first bytes of a record that does not go on.
+    for start in [&b""[..], b"\x16\x03\x01\x02"] {
+        let mut silent = Vec::new();
+        for _ in 0..3 {
+            let mut stream = TcpStream::connect(stage.host.address).await.unwrap();
+            stream.write_all(start).await.unwrap();
+            silent.push(stream);
+        }
+        for mut stream in silent {
+            let mut rest = Vec::new();
+            // However it ends, it ends.
+            let end = timeout(PATIENCE, stream.read_to_end(&mut rest)).await.expect("the connection stays open");
+            assert!(end.is_err() || rest.is_empty(), "{rest:?}");
+        }
+    }
+    assert_eq!(shown(&stage, &certificates).await, pair.der);
+}
+
+#[tokio::test]
+async fn whoever_speaks_plain_http_is_told_so() {
+    let certificates = Certificates::new();
+    let pair = certificates.pair();
+    let stage = stage(Tls::from_pem(pair.certificate.as_bytes(), pair.key.as_bytes()).unwrap(), |_| ()).await;
+    let mut stream = TcpStream::connect(stage.host.address).await.unwrap();
+    stream.write_all(b"GET /mcp HTTP/1.1\r\nhost: localhost\r\n\r\n").await.unwrap();
+    let mut text = String::new();
+    timeout(PATIENCE, stream.read_to_string(&mut text)).await.expect("no answer").unwrap();
+    assert!(text.starts_with("HTTP/1.1 400") && text.contains("the server speaks HTTPS here"), "{text}");
+}
+
+#[tokio::test]
+async fn a_configuration_of_ones_own_is_used() {
+    let certificates = Certificates::new();
+    let pair = certificates.pair();
+    let chain = vec![CertificateDer::from(pair.der.clone())];
+    let config = ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+        .with_protocol_versions(&[&version::TLS13])
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(chain, PrivateKeyDer::try_from(pair.key_der).unwrap())
+        .unwrap();
+    let stage = stage(Tls::from(Arc::new(config)), |_| ()).await;
+    assert_eq!(shown(&stage, &certificates).await, pair.der);
+}
+
+#[test]
+fn what_is_no_pair_is_refused_with_its_place() {
+    let certificates = Certificates::new();
+    let (pair, other) = (certificates.pair(), certificates.pair());
+    let (certificate, key) = certificates.files();
+    let check = |cert: &str, private: &str, place: &Path, text: &str| {
+        certificates.put(cert, private);
+        let error = Tls::from_files(&certificate, &key).unwrap_err().to_string();
+        assert!(error.contains(text) && error.contains(&place.display().to_string()), "{error}");
+    };
+    check("", &pair.key, &certificate, "holds no certificate");
+    check(&pair.key, &pair.key, &certificate, "holds no certificate");
+    check("-----BEGIN CERTIFICATE-----\nAAAA\n", &pair.key, &certificate, "is no PEM");
+    check(&pem("CERTIFICATE", b"what?"), &pair.key, &certificate, "cannot be used");
+    check(&pair.certificate, "", &key, "holds no private key");
+    check(&pair.certificate, &pair.certificate, &key, "holds no private key");
+    check(&pair.certificate, &pem("ENCRYPTED PRIVATE KEY", b"secret"), &key, "is encrypted");
+    check(&pair.certificate, &pem("PRIVATE KEY", b"what?"), &key, "cannot be used");
+    check(&pair.certificate, &other.key, &key, "does not match");
+    check(&pair.certificate, &other.key, &certificate, "the certificate is for another key");
+    std::fs::remove_file(&key).unwrap();
+    let error = Tls::from_files(&certificate, &key).unwrap_err();
+    assert!(matches!(&error, TlsError::Unreadable { file, .. } if *file == key), "{error}");
+    // Both in one file, as some authorities hand them out.
+    let both = format!("{}{}", pair.key, pair.certificate);
+    std::fs::write(&certificate, both).unwrap();
+    assert!(Tls::from_files(&certificate, &certificate).is_ok());
+}
