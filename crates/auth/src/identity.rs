@@ -25,8 +25,10 @@ struct Inner {
 }
 
 impl Identity {
-    /// Reads the claims of a token that was found good.
-    pub(crate) fn of(claims: Map<String, Value>, issuer: Option<&str>, expires: Option<SystemTime>) -> Option<Self> {
+    /// Reads the claims of a token that was found good, under the names of RFC 9068 and RFC 7662. `None` when they name
+    /// neither a subject nor a client: sessions could not be told apart.
+    #[must_use]
+    pub fn of(claims: Map<String, Value>, issuer: Option<&str>, expires: Option<SystemTime>) -> Option<Self> {
         let text = |names: &[&str]| {
             let mut found = names.iter().filter_map(|name| claims.get(*name)?.as_str()).filter(|text| !text.is_empty());
             found.next().map(Box::<str>::from)

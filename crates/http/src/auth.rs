@@ -1,12 +1,19 @@
-//! Who may use the server: secrets that each request must carry.
+//! Who may use the server: secrets that each request must carry, or tokens of an issuer.
 
 use std::fmt;
 
-use http::header::AUTHORIZATION;
-use http::{HeaderMap, HeaderName, HeaderValue};
+use http::header::{AUTHORIZATION, RETRY_AFTER, WWW_AUTHENTICATE};
+use http::request::Parts;
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode};
+use protomcp_auth::{Denial, Identity, Operation, ResourceServer};
+use protomcp_types::{ErrorObject, Request, RequestId};
 use subtle::ConstantTimeEq;
 
+use crate::config::Config;
+use crate::exchange::Principal;
 use crate::headers::single;
+use crate::modern;
+use crate::reply::{self, Body, Refusal, TRANSPORT_ERROR};
 
 /// The header of [`Credential::api_key`].
 const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
@@ -55,14 +62,73 @@ impl fmt::Debug for Credential {
 
 /// What a request is told that lacks a credential.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Unauthorized {
-    pub(crate) why: &'static str,
+struct Unauthorized {
+    why: &'static str,
     /// The value of `WWW-Authenticate`.
-    pub(crate) challenge: &'static str,
+    challenge: &'static str,
 }
 
-/// Checks a request.
-pub(crate) fn check(credentials: &[Credential], headers: &HeaderMap) -> Result<(), Unauthorized> {
+/// Lets a request in, and notes whose it is.
+pub(crate) async fn admit(config: &Config, parts: &mut Parts) -> Result<(), Refusal> {
+    let shown = check(&config.credentials, &parts.headers);
+    match (&config.oauth, shown) {
+        // Without credentials everybody has shown all of them, which is worth nothing beside tokens.
+        (Some(_), Ok(())) if !config.credentials.is_empty() => Ok(()),
+        (Some(oauth), _) => match oauth.admit(&parts.headers).await {
+            Ok(identity) => {
+                parts.extensions.insert(Principal(identity.principal()));
+                parts.extensions.insert(identity);
+                Ok(())
+            }
+            Err(denial) => Err(Box::new(deny(denial, None))),
+        },
+        (None, Ok(())) => Ok(()),
+        (None, Err(Unauthorized { why, challenge })) => {
+            let mut response = reply::error(StatusCode::UNAUTHORIZED, TRANSPORT_ERROR, why);
+            response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static(challenge));
+            Err(Box::new(response))
+        }
+    }
+}
+
+/// Whether the bearer of a token may make this request.
+pub(crate) fn permit(config: &Config, parts: &Parts, request: &Request) -> Result<(), Refusal> {
+    let Some(oauth) = config.oauth.as_ref().filter(|oauth| oauth.has_policy()) else { return Ok(()) };
+    // Whoever came in by another way has no scopes that could be too few.
+    let Some(identity) = parts.extensions.get::<Identity>() else { return Ok(()) };
+    // A name that is missing or no text is an error of the request, whoever makes it.
+    let name = modern::named_by(&request.method).and_then(|member| request.params.required::<String>(member).ok());
+    let operation = Operation::new(&request.method, name.as_deref(), parts);
+    oauth.permit(identity, &operation).map_err(|denial| Box::new(deny(denial, Some(request.id.clone()))))
+}
+
+/// What the server says about itself to those who look for its issuer, if that is what this request is for.
+pub(crate) fn metadata(config: &Config, parts: &Parts) -> Option<Response<Body>> {
+    let document = config.oauth.as_ref()?.metadata(parts.uri.path())?;
+    match parts.method {
+        Method::GET => Some(reply::json(StatusCode::OK, vec![document.to_string().into()])),
+        Method::OPTIONS => None,
+        _ => Some(reply::not_allowed("GET")),
+    }
+}
+
+/// Whether a path is one of [`metadata`].
+pub(crate) fn is_metadata(oauth: Option<&ResourceServer>, path: &str) -> bool {
+    oauth.is_some_and(|oauth| oauth.metadata(path).is_some())
+}
+
+fn deny(denial: Denial, id: Option<RequestId>) -> Response<Body> {
+    let mut response = reply::refuse(denial.status, id, ErrorObject::new(TRANSPORT_ERROR, denial.why));
+    let headers = response.headers_mut();
+    headers.extend(denial.challenge.map(|challenge| (WWW_AUTHENTICATE, challenge)));
+    if denial.status == StatusCode::SERVICE_UNAVAILABLE {
+        headers.insert(RETRY_AFTER, HeaderValue::from_static("5"));
+    }
+    response
+}
+
+/// Checks the credentials of a request.
+fn check(credentials: &[Credential], headers: &HeaderMap) -> Result<(), Unauthorized> {
     // All are looked at, so that time does not tell which one was wrong.
     let missing = credentials.iter().filter(|credential| !credential.is_in(headers));
     match missing.map(|credential| credential.kind).fold(None, |first, kind| first.or(Some(kind))) {

@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use protomcp_auth::ResourceServer;
+
 use crate::auth::Credential;
 use crate::store::{EventStore, MemoryStore};
 
@@ -19,6 +21,9 @@ pub struct Config {
     pub allowed_origins: Vec<String>,
     /// What each request must carry: all of these.
     pub credentials: Vec<Credential>,
+    /// Who issues tokens, and what they must allow. Beside `credentials` either is enough: whoever carries all of those
+    /// needs no token, and is asked for no scopes.
+    pub oauth: Option<ResourceServer>,
     /// The longest body, in bytes. A longer one is refused with 413.
     pub max_body: usize,
     /// How long a host may take to send a body.
@@ -49,6 +54,7 @@ impl Default for Config {
             allowed_hosts: Vec::new(),
             allowed_origins: Vec::new(),
             credentials: Vec::new(),
+            oauth: None,
             max_body: 64 * 1024 * 1024,
             body_timeout: Duration::from_secs(60),
             max_sessions: 10_000,
@@ -82,6 +88,14 @@ impl Config {
     #[must_use]
     pub fn require(mut self, credential: Credential) -> Self {
         self.credentials.push(credential);
+        self
+    }
+
+    /// Asks for a token in each request (OAuth 2.1). What it says about its bearer is in the extensions of the request
+    /// from then on, as an [`Identity`](protomcp_auth::Identity), and sessions are bound to it.
+    #[must_use]
+    pub fn protect(mut self, server: ResourceServer) -> Self {
+        self.oauth = Some(server);
         self
     }
 

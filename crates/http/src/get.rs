@@ -11,7 +11,7 @@ use crate::exchange::Exchange;
 use crate::headers::{EVENTS, LAST_EVENT, SESSION, VERSION, accepts, text};
 use crate::post::session;
 use crate::reply::{self, Body, TRANSPORT_ERROR};
-use crate::service::{Inner, not_allowed};
+use crate::service::Inner;
 use crate::sse;
 use crate::store::{EventKey, StoredEvent};
 use crate::streams::STANDALONE;
@@ -21,7 +21,7 @@ pub(crate) async fn get(inner: &Inner, parts: &Parts) -> Response<Body> {
     if !parts.headers.contains_key(SESSION)
         && text(&parts.headers, &VERSION).is_some_and(|version| !era::is_stateful(version))
     {
-        return not_allowed();
+        return reply::not_allowed("GET, POST, DELETE");
     }
     if !accepts(&parts.headers, &[EVENTS]) {
         let why = "not acceptable: Accept must allow text/event-stream";

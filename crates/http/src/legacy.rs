@@ -8,8 +8,9 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::request::Parts;
 use http::{Method, Response, StatusCode};
-use protomcp_types::Incoming;
+use protomcp_types::{Incoming, Message};
 
+use crate::auth;
 use crate::events::{Events, Seat};
 use crate::exchange::{Exchange, Kind, Principal};
 use crate::headers::{EVENTS, SESSION, accepts};
@@ -53,11 +54,19 @@ pub(crate) async fn post(inner: &Inner, parts: &Parts, body: Bytes) -> Response<
     };
     match Incoming::parse(&body) {
         Ok(Incoming::Batch(_)) => reply::bad_request(None, "batches are for MCP 2025-03-26 only"),
-        Ok(incoming) => match exchange.deliver(Ok(incoming)).await {
-            true => reply::text(StatusCode::ACCEPTED, "Accepted"),
-            false => gone(),
+        Ok(Incoming::One(Message::Request(request))) => match auth::permit(&inner.config, parts, &request) {
+            Ok(()) => deliver(&exchange, request.into()).await,
+            Err(refusal) => *refusal,
         },
+        Ok(Incoming::One(message)) => deliver(&exchange, message).await,
         Err(malformed) => reply::refuse(StatusCode::BAD_REQUEST, malformed.id, malformed.error),
+    }
+}
+
+async fn deliver(exchange: &Exchange, message: Message) -> Response<Body> {
+    match exchange.deliver(Ok(Incoming::One(message))).await {
+        true => reply::text(StatusCode::ACCEPTED, "Accepted"),
+        false => gone(),
     }
 }
 

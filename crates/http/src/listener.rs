@@ -1,7 +1,8 @@
 //! A listener of our own, for programs that have no HTTP server yet: HTTP/1.1 and HTTP/2 over TCP, with TLS or
 //! without.
 //!
-//! The server answers on `/` and `/mcp`, and on `/sse` when the old transport is on. Each connection has a task; all of
+//! The server answers on `/` and `/mcp`, on `/sse` when the old transport is on, and where it describes itself when it
+//! asks for tokens. Each connection has a task; all of
 //! them end politely when the listener is told to stop.
 
 mod activity;
@@ -260,6 +261,7 @@ impl Listener {
         match request.uri().path() {
             "/" | "/mcp" => self.0.service.handle(request).await,
             "/sse" if self.0.service.has_legacy_sse() => self.0.service.handle(request).await,
+            path if self.0.service.is_metadata(path) => self.0.service.handle(request).await,
             "/healthz" if self.0.config.health => reply::text(StatusCode::OK, "ok\n"),
             "/readyz" if self.0.config.health => {
                 if self.0.ready.is_cancelled() && !self.0.stop.is_cancelled() {

@@ -18,7 +18,7 @@ const ANNOTATION: &str = "x-mcp-header";
 const MAX_SCHEMA_DEPTH: usize = 32;
 
 /// The member of the parameters that `Mcp-Name` repeats.
-fn named_by(method: &str) -> Option<&'static str> {
+pub(crate) fn named_by(method: &str) -> Option<&'static str> {
     match method {
         "tools/call" | "prompts/get" => Some("name"),
         "resources/read" => Some("uri"),

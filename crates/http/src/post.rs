@@ -14,6 +14,7 @@ use protomcp_types::{
     Response as Answer,
 };
 
+use crate::auth;
 use crate::delivery::Delivery;
 use crate::era::{self, Era};
 use crate::events::{Events, Seat, event_id};
@@ -28,7 +29,10 @@ use crate::streams::{First, Refused};
 pub(crate) async fn post(inner: &Arc<Inner>, parts: &Parts, body: Bytes) -> Response<Body> {
     let is_ambiguous = repeated(&parts.headers).is_some();
     match Incoming::parse(&body) {
-        Ok(Incoming::One(Message::Request(request))) => request_of(inner, parts, request).await,
+        Ok(Incoming::One(Message::Request(request))) => match auth::permit(&inner.config, parts, &request) {
+            Ok(()) => request_of(inner, parts, request).await,
+            Err(refusal) => *refusal,
+        },
         Ok(_) if is_ambiguous => ambiguous(parts, None),
         Ok(Incoming::One(message)) => told(inner, parts, message).await,
         Ok(Incoming::Batch(messages)) => batch(inner, parts, messages).await,
@@ -154,6 +158,13 @@ async fn batch(inner: &Inner, parts: &Parts, messages: Vec<Result<Message, Malfo
     };
     if !exchange.version().is_some_and(ProtocolVersion::allows_batches) {
         return reply::bad_request(None, "batches are for MCP 2025-03-26 only");
+    }
+    for message in &messages {
+        if let Ok(Message::Request(request)) = message
+            && let Err(refusal) = auth::permit(&inner.config, parts, request)
+        {
+            return *refusal;
+        }
     }
     let (mut answers, mut good) = (Vec::new(), Vec::new());
     for message in messages {

@@ -6,7 +6,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE};
 use http::{HeaderName, HeaderValue, Response, StatusCode};
 use http_body::{Frame, SizeHint};
 use protomcp_types::{ErrorObject, Message, RequestId, code};
@@ -93,6 +93,13 @@ pub(crate) fn message(status: StatusCode, message: &Message) -> Response<Body> {
 /// An error that is ours: the request did not get as far as a session.
 pub(crate) fn error(status: StatusCode, code: i64, why: impl Into<String>) -> Response<Body> {
     refuse(status, None, ErrorObject::new(code, why.into()))
+}
+
+/// 405, with what is allowed.
+pub(crate) fn not_allowed(methods: &'static str) -> Response<Body> {
+    let mut response = error(StatusCode::METHOD_NOT_ALLOWED, TRANSPORT_ERROR, "method not allowed");
+    response.headers_mut().insert(ALLOW, HeaderValue::from_static(methods));
+    response
 }
 
 /// −32600 with 400.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::{Buf, Bytes, BytesMut};
-use http::header::{ALLOW, RETRY_AFTER, WWW_AUTHENTICATE};
+use http::header::RETRY_AFTER;
 use http::request::Parts;
 use http::{HeaderValue, Method, Request, Response, StatusCode};
 use protomcp_mcp::{Server, Service, Sessions};
@@ -25,7 +25,8 @@ use crate::{auth, cors, delete, get, legacy, post};
 
 /// An MCP server over HTTP, as a [`tower_service::Service`] for any server that speaks [`http`]. Cloning is cheap.
 ///
-/// It looks at no path but that of the old transport, so it can be mounted anywhere.
+/// It looks at no path but that of the old transport and, with OAuth, those where the server describes itself
+/// ([`ResourceServer::metadata_path`](protomcp_auth::ResourceServer::metadata_path)), so it can be mounted anywhere.
 #[derive(Clone)]
 pub struct StreamableHttp(Arc<Inner>);
 
@@ -101,6 +102,12 @@ impl StreamableHttp {
         self.0.table.len()
     }
 
+    /// Whether a path is one where the server describes itself to those who look for its issuer.
+    #[cfg(feature = "listener")]
+    pub(crate) fn is_metadata(&self, path: &str) -> bool {
+        auth::is_metadata(self.0.config.oauth.as_ref(), path)
+    }
+
     /// Whether the old transport is served as well.
     #[cfg(feature = "listener")]
     pub(crate) fn has_legacy_sse(&self) -> bool {
@@ -112,7 +119,7 @@ impl StreamableHttp {
     where
         B: http_body::Body,
     {
-        let (parts, body) = request.into_parts();
+        let (mut parts, body) = request.into_parts();
         let inner = &self.0;
         let page = match inner.guard.check(&parts.uri, &parts.headers) {
             Ok(page) => page,
@@ -121,7 +128,10 @@ impl StreamableHttp {
                 return reply::error(StatusCode::FORBIDDEN, TRANSPORT_ERROR, why);
             }
         };
-        let mut response = inner.route(&parts, &page, body).await;
+        let mut response = match auth::metadata(&inner.config, &parts) {
+            Some(metadata) => metadata,
+            None => inner.route(&mut parts, &page, body).await,
+        };
         if let Page::Named(origin) = page {
             cors::expose(&mut response, origin);
         }
@@ -130,11 +140,11 @@ impl StreamableHttp {
 }
 
 impl Inner {
-    async fn route<B: http_body::Body>(self: &Arc<Self>, parts: &Parts, page: &Page, body: B) -> Response<Body> {
+    async fn route<B: http_body::Body>(self: &Arc<Self>, parts: &mut Parts, page: &Page, body: B) -> Response<Body> {
         match parts.method {
             Method::POST => {}
             Method::GET | Method::DELETE => {
-                return match self.admit(parts) {
+                return match self.admit(parts).await {
                     Ok(()) if parts.method == Method::DELETE => delete::delete(self, parts),
                     Ok(()) if legacy::is_meant(self, parts) => legacy::get(self, parts),
                     Ok(()) => get::get(self, parts).await,
@@ -142,7 +152,7 @@ impl Inner {
                 };
             }
             Method::OPTIONS if *page != Page::Unnamed => return cors::preflight(&parts.headers),
-            _ => return not_allowed(),
+            _ => return reply::not_allowed("GET, POST, DELETE"),
         }
         if !legacy::is_meant(self, parts) && !accepts(&parts.headers, &[JSON, EVENTS]) {
             let why = "not acceptable: Accept must allow application/json and text/event-stream";
@@ -152,9 +162,10 @@ impl Inner {
             let why = "unsupported media type: Content-Type must be application/json";
             return reply::error(StatusCode::UNSUPPORTED_MEDIA_TYPE, TRANSPORT_ERROR, why);
         }
-        if let Err(refusal) = self.admit(parts) {
+        if let Err(refusal) = self.admit(parts).await {
             return *refusal;
         }
+        let parts = &*parts;
         match tokio::time::timeout(self.config.body_timeout, read(body, self.config.max_body)).await {
             Ok(Ok(body)) if legacy::is_meant(self, parts) => legacy::post(self, parts, body).await,
             Ok(Ok(body)) => post::post(self, parts, body).await,
@@ -172,12 +183,8 @@ impl Inner {
     }
 
     /// Whether this request may be served at all.
-    fn admit(&self, parts: &Parts) -> Result<(), Refusal> {
-        if let Err(refusal) = auth::check(&self.config.credentials, &parts.headers) {
-            let mut response = reply::error(StatusCode::UNAUTHORIZED, TRANSPORT_ERROR, refusal.why);
-            response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static(refusal.challenge));
-            return Err(Box::new(response));
-        }
+    async fn admit(&self, parts: &mut Parts) -> Result<(), Refusal> {
+        auth::admit(&self.config, parts).await?;
         if self.sessions.is_shut_down() {
             return Err(Box::new(unavailable("the server is shutting down")));
         }
@@ -239,13 +246,6 @@ async fn read<B: http_body::Body>(body: B, limit: usize) -> Result<Bytes, Status
 pub(crate) fn unavailable(why: &str) -> Response<Body> {
     let mut response = reply::error(StatusCode::SERVICE_UNAVAILABLE, TRANSPORT_ERROR, why);
     response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("5"));
-    response
-}
-
-/// 405, with what is allowed.
-pub(crate) fn not_allowed() -> Response<Body> {
-    let mut response = reply::error(StatusCode::METHOD_NOT_ALLOWED, TRANSPORT_ERROR, "method not allowed");
-    response.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, POST, DELETE"));
     response
 }
 

@@ -11,6 +11,7 @@ mod http2;
 mod legacy;
 mod limits;
 mod listening;
+mod oauth;
 mod requests;
 mod resume;
 mod safety;
