@@ -14,6 +14,7 @@ use protomcp_bridge::{ArgumentPolicy, ReloadMode, SchemaPolicy, duration};
 use crate::exit::Failure;
 
 mod http;
+mod oauth;
 mod tls;
 
 pub(crate) use http::HttpOptions;
@@ -223,8 +224,8 @@ pub(crate) struct Options {
 #[derive(Debug)]
 pub(crate) enum Door {
     Stdio {
-        /// Whether flags were given that only matter over HTTP.
-        has_idle_auth: bool,
+        /// A flag that was given and only matters over HTTP.
+        idle: Option<&'static str>,
     },
     Http(Box<HttpOptions>),
 }
@@ -318,7 +319,7 @@ impl Serve {
             return Err(Failure::usage(format!("{} is a directory; name the tool file in it", self.file.display())));
         }
         let door = match self.transport {
-            Transport::Stdio => Door::Stdio { has_idle_auth: self.http.is_idle()? },
+            Transport::Stdio => Door::Stdio { idle: self.http.idle()? },
             Transport::Http => Door::Http(Box::new(self.http.options(false, variable)?)),
             Transport::Sse => Door::Http(Box::new(self.http.options(true, variable)?)),
         };

@@ -16,6 +16,7 @@
 
 mod host;
 mod inbox;
+mod issuer;
 mod launch;
 mod orphans;
 mod peer;
@@ -28,6 +29,7 @@ mod web;
 
 pub use host::Host;
 pub use inbox::Message;
+pub use issuer::Issuer;
 pub use launch::Launch;
 pub use orphans::{Orphan, living};
 pub use peer::{Peer, frame, tool};

@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use clap::Args;
 use protomcp_http::{Config, Credential};
 
+use super::oauth::{OAuthFlags, OAuthOptions};
 use super::tls::{TlsFiles, TlsFlags};
 use super::{size, time};
 use crate::exit::Failure;
@@ -25,7 +26,7 @@ pub(super) struct Http {
     auth: Vec<String>,
 
     /// Let anybody use the tools who can reach them
-    #[arg(long, conflicts_with = "auth")]
+    #[arg(long, conflicts_with_all = ["auth", "oauth_issuer"])]
     no_auth: bool,
 
     /// Another name under which hosts may address the server, such as tools.example.com; may be repeated
@@ -62,6 +63,9 @@ pub(super) struct Http {
     /// Answer /healthz and /readyz, whoever asks
     #[arg(long)]
     health: bool,
+
+    #[command(flatten)]
+    oauth: OAuthFlags,
 }
 
 /// How to be reached over HTTP.
@@ -72,6 +76,8 @@ pub(crate) struct HttpOptions {
     pub(crate) config: Config,
     pub(crate) health: bool,
     pub(crate) tls: Option<TlsFiles>,
+    pub(crate) oauth: Option<OAuthOptions>,
+    pub(crate) public_url: Option<String>,
     no_auth: bool,
     insecure_plaintext: bool,
 }
@@ -117,6 +123,12 @@ impl Http {
             })?;
             config = config.allow_host(name).allow_origin(origin);
         }
+        let oauth = self.oauth.options(&env)?;
+        let is_anywhere = self.host.parse::<IpAddr>().is_ok_and(|address| address.is_unspecified());
+        if oauth.is_some() && is_anywhere && self.public_url.is_none() {
+            let why = "tokens are for one URL, and this server could be reached under several";
+            return Err(Failure::usage(format!("--oauth-issuer with --host {} needs --public-url: {why}", self.host)));
+        }
         for origin in &self.allow_origin {
             if origin != "*" && origin_of(origin).is_none_or(|(whole, _)| whole != origin.trim_end_matches('/')) {
                 let why = "expected an origin such as https://app.example.com";
@@ -126,7 +138,7 @@ impl Http {
         config.allowed_hosts.extend(self.allow_host);
         config.allowed_origins.extend(self.allow_origin);
         // Whoever names an address to listen on means to be addressed by it.
-        if !self.host.parse::<IpAddr>().is_ok_and(|address| address.is_unspecified()) {
+        if !is_anywhere {
             config =
                 config.allow_host(if self.host.contains(':') { format!("[{}]", self.host) } else { self.host.clone() });
         }
@@ -140,14 +152,20 @@ impl Http {
             config,
             health: self.health,
             tls: self.tls.files()?,
+            oauth,
+            public_url: self.public_url,
             no_auth: self.no_auth,
             insecure_plaintext: self.insecure_plaintext,
         })
     }
 
-    /// Checks the flags as far as they matter without HTTP. Returns whether some are without effect.
-    pub(super) fn is_idle(&self) -> Result<bool, Failure> {
-        Ok(!self.secrets()?.is_empty())
+    /// Checks the flags as far as they matter without HTTP. Returns one that is without effect.
+    pub(super) fn idle(&self) -> Result<Option<&'static str>, Failure> {
+        match self.secrets()?.is_empty() {
+            false => Ok(Some("--auth")),
+            true if self.oauth.is_on() => Ok(Some("--oauth-issuer")),
+            true => Ok(None),
+        }
     }
 
     fn secrets(&self) -> Result<Vec<Secret<'_>>, Failure> {
@@ -174,8 +192,10 @@ impl HttpOptions {
             return Ok(());
         };
         let refuse = |what: &str| Err(Failure::usage(format!("{address} can be reached from other machines: {what}")));
-        if self.config.credentials.is_empty() && !self.no_auth {
-            return refuse("add --auth token:ENV_VAR, or --no-auth to let anybody use the tools");
+        if self.config.credentials.is_empty() && self.oauth.is_none() && !self.no_auth {
+            return refuse(
+                "add --auth token:ENV_VAR, or --no-auth to let anybody use the tools; --oauth-issuer is for many users",
+            );
         }
         if self.tls.is_none() && !self.insecure_plaintext {
             return refuse(

@@ -48,7 +48,7 @@ fn defaults_are_the_documented_ones() {
     assert_eq!((options.reload, options.output_schemas), (ReloadMode::Graceful, SchemaPolicy::Proven));
     assert_eq!(options.arguments, ArgumentPolicy::Warn);
     assert_eq!(options.max_concurrent_calls, None);
-    assert!(matches!(options.door, Door::Stdio { has_idle_auth: false }));
+    assert!(matches!(options.door, Door::Stdio { idle: None }));
 }
 
 #[test]
@@ -81,6 +81,35 @@ fn mistakes_are_named() {
         ("run FILE --transport http --auth token:PATH --no-auth", "--no-auth"),
         ("run FILE --transport http --tls-cert a.pem", "--tls-cert needs --tls-key"),
         ("run FILE --transport http --tls-key a.pem", "--tls-key needs --tls-cert"),
+        ("run FILE --transport http --no-auth --oauth-issuer https://as", "--no-auth"),
+        ("run FILE --transport http --oauth-scope use", "--oauth-scope needs --oauth-issuer"),
+        (
+            "run FILE --transport http --oauth-issuer as.example.com",
+            "invalid --oauth-issuer: \"as.example.com\" is no URL",
+        ),
+        ("run FILE --transport http --oauth-issuer http://as.example.com", "is not https"),
+        ("run FILE --transport http --oauth-issuer https://as --oauth-jwks nothing.json", "invalid --oauth-jwks"),
+        ("run FILE --transport http --oauth-issuer https://as --oauth-jwks FILE", "not a JSON Web Key Set"),
+        ("run FILE --transport http --oauth-issuer https://as --oauth-jwks http://as.example.com/k", "is not https"),
+        (
+            "run FILE --transport http --oauth-issuer https://as --oauth-introspect https://as/i",
+            "needs --oauth-client-id and --oauth-client-secret-env",
+        ),
+        ("run FILE --transport http --oauth-issuer https://as --oauth-client-id x", "need --oauth-introspect"),
+        (
+            "run FILE --transport http --oauth-issuer https://as --oauth-introspect https://as/i --oauth-client-id x \
+             --oauth-client-secret-env NOBODY_SETS_THIS",
+            "environment variable \"NOBODY_SETS_THIS\" is not set (required by --oauth-client-secret-env)",
+        ),
+        (
+            "run FILE --transport http --oauth-issuer https://as --oauth-introspect https://as/i --oauth-jwks FILE",
+            "give one",
+        ),
+        ("run FILE --transport http --oauth-issuer https://as --oauth-scope \"", "invalid --oauth-scope"),
+        ("run FILE --transport http --oauth-issuer https://as --oauth-tool-scope deploy", "expected TOOL=SCOPE"),
+        ("run FILE --transport http --oauth-issuer https://as --oauth-tool-scope =x", "expected TOOL=SCOPE"),
+        ("run FILE --transport http --oauth-issuer https://as --oauth-tool-scope a=", "invalid --oauth-tool-scope"),
+        ("run FILE --transport http --oauth-issuer https://as --host 0.0.0.0", "needs --public-url"),
         ("run FILE --transport http --port 70000", "invalid --port \"70000\""),
         ("run FILE --transport http --public-url tools.example.com", "invalid --public-url"),
         ("run FILE --transport http --allow-origin https://a.example/x", "invalid --allow-origin"),
@@ -148,7 +177,7 @@ fn http_is_for_this_machine_unless_something_else_is_said() {
     assert_eq!((config.allowed_hosts.as_slice(), config.legacy_sse), (&["localhost".to_owned()][..], false));
     assert!(config.credentials.is_empty() && config.allowed_origins.is_empty());
     assert!(http("run FILE --transport sse").config.legacy_sse);
-    assert!(matches!(options_of_stdio("run FILE --auth token:WHATEVER"), Door::Stdio { has_idle_auth: true }));
+    assert!(matches!(options_of_stdio("run FILE --auth token:WHATEVER"), Door::Stdio { idle: Some("--auth") }));
 }
 
 fn options_of_stdio(line: &str) -> Door {
@@ -182,6 +211,8 @@ fn beyond_this_machine_it_takes_a_decision_who_may_come_and_who_may_listen_in() 
         assert!(permit("--insecure-plaintext", address).unwrap_err().contains("--auth"));
         assert_eq!(permit("--insecure-plaintext --no-auth", address), Ok(()));
         assert_eq!(permit("--insecure-plaintext --auth apikey:PATH", address), Ok(()));
+        let oauth = "--insecure-plaintext --public-url https://x.example.com --oauth-issuer https://as";
+        assert_eq!(permit(oauth, address), Ok(()));
         assert!(permit("--tls-cert a.pem --tls-key b.pem", address).unwrap_err().contains("--auth"));
         assert_eq!(permit("--tls-cert a.pem --tls-key b.pem --no-auth", address), Ok(()));
     }

@@ -57,7 +57,7 @@ async fn open(options: &HttpOptions) -> Result<Doors, Failure> {
 
 /// Serves until a signal ends it.
 pub(super) async fn serve(mut options: Options) -> Result<(), Failure> {
-    let Door::Http(http) = std::mem::replace(&mut options.door, Door::Stdio { has_idle_auth: false }) else {
+    let Door::Http(mut http) = std::mem::replace(&mut options.door, Door::Stdio { idle: None }) else {
         unreachable!("this is the way of HTTP")
     };
     log::start(options.log_level);
@@ -65,6 +65,12 @@ pub(super) async fn serve(mut options: Options) -> Result<(), Failure> {
     let tls = http.tls.as_ref().map(TlsFiles::read).transpose()?;
     let scheme = if tls.is_some() { "https" } else { "http" };
     let Doors { sockets, address } = open(&http).await?;
+    let name = if http.host.contains(':') { format!("[{}]", http.host) } else { http.host.clone() };
+    let url = format!("{scheme}://{name}:{}/mcp", address.port());
+    if let Some(oauth) = http.oauth.take() {
+        tracing::info!("asking hosts for a token of {}", oauth.issuer());
+        http.config = http.config.protect(oauth.server(http.public_url.as_deref().unwrap_or(&url))?);
+    }
     let (bridge, starting) = launch(&options);
     let service = StreamableHttp::with_tools(bridge.server(), http.config, bridge.tool_definitions());
     let mut config = ListenerConfig::default();
@@ -77,8 +83,7 @@ pub(super) async fn serve(mut options: Options) -> Result<(), Failure> {
         let listener = listener.clone();
         serving.spawn(async move { listener.serve(socket).await });
     }
-    let name = if http.host.contains(':') { format!("[{}]", http.host) } else { http.host };
-    tracing::info!("listening on {scheme}://{name}:{}/mcp", address.port());
+    tracing::info!("listening on {url}");
 
     let (mut started, mut ending, mut failed) = (false, false, None);
     {

@@ -18,8 +18,8 @@ pub(super) async fn serve(options: Options) -> Result<(), Failure> {
     // Before anything else can write to descriptor 1.
     let host = stdio().map_err(|error| Failure::failed(format!("cannot use standard input and output: {error}")))?;
     log::start(options.log_level);
-    if let Door::Stdio { has_idle_auth: true } = options.door {
-        tracing::warn!("--auth has no effect on stdio: whoever starts this program may use its tools");
+    if let Door::Stdio { idle: Some(flag) } = options.door {
+        tracing::warn!("{flag} has no effect on stdio: whoever starts this program may use its tools");
     }
     let mut signals = Signals::new()?;
     let file = options.file.display().to_string();

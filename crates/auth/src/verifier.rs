@@ -2,6 +2,7 @@
 
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 
 use crate::identity::Identity;
 
@@ -10,6 +11,12 @@ pub trait Verifier: Send + Sync + 'static {
     /// Whether this token is good, and what it says. It must be for this resource: whoever implements this checks the
     /// audience.
     fn verify(&self, token: &str) -> impl Future<Output = Result<Identity, TokenError>> + Send;
+}
+
+impl<V: Verifier> Verifier for Arc<V> {
+    fn verify(&self, token: &str) -> impl Future<Output = Result<Identity, TokenError>> + Send {
+        V::verify(self, token)
+    }
 }
 
 /// Why a token is not taken.

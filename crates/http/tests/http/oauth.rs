@@ -49,7 +49,6 @@ fn challenge(answer: &Answer) -> &str {
     answer.headers.get("www-authenticate").map_or("", String::as_str)
 }
 
-/// Item A26.
 #[tokio::test]
 async fn every_request_needs_a_token() {
     let stage = stage().await;
@@ -78,7 +77,6 @@ async fn every_request_needs_a_token() {
     assert_eq!(again.post(&call(2, "echo x")).await.status, 401, "the session alone opens nothing");
 }
 
-/// Item A26.
 #[tokio::test]
 async fn a_token_in_the_query_is_none() {
     let stage = stage().await;
@@ -89,7 +87,6 @@ async fn a_token_in_the_query_is_none() {
     }
 }
 
-/// Item A26.
 #[tokio::test]
 async fn everybody_may_read_where_tokens_come_from() {
     let stage = Stage::new(config().allow_origin("https://app.example.com")).await;

@@ -1,0 +1,205 @@
+//! Flags about tokens: who issues them, and what they must allow.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use clap::Args;
+use protomcp_auth::{
+    ClientCredentials, Expected, HttpClient, Introspection, JwtVerifier, KeySet, KeySource, ResourceServer, Scopes, Url,
+};
+
+use crate::exit::Failure;
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "OAuth, over HTTP")]
+pub(super) struct OAuthFlags {
+    /// Ask hosts for a token of this authorization server (OAuth 2.1), as its description spells its name
+    #[arg(long, value_name = "URL")]
+    oauth_issuer: Option<String>,
+
+    /// Where the keys are that tokens are signed with [default: where the issuer says]
+    #[arg(long, value_name = "URL|FILE")]
+    oauth_jwks: Option<String>,
+
+    /// Ask the issuer here what each token means instead of checking signatures; needs a client id and secret
+    #[arg(long, value_name = "URL")]
+    oauth_introspect: Option<String>,
+
+    /// As whom to ask
+    #[arg(long, value_name = "ID")]
+    oauth_client_id: Option<String>,
+
+    /// The environment variable that holds the client's secret
+    #[arg(long, value_name = "ENV_VAR")]
+    oauth_client_secret_env: Option<String>,
+
+    /// Take tokens for this audience, too, not only those for the URL of this server; may be repeated
+    #[arg(long, value_name = "AUDIENCE")]
+    oauth_audience: Vec<String>,
+
+    /// A scope that every token must have; may be repeated
+    #[arg(long, value_name = "SCOPE")]
+    oauth_scope: Vec<String>,
+
+    /// A scope that calling this tool takes besides; may be repeated
+    #[arg(long, value_name = "TOOL=SCOPE")]
+    oauth_tool_scope: Vec<String>,
+}
+
+/// Whose tokens to take, and what they must allow.
+#[derive(Debug)]
+pub(crate) struct OAuthOptions {
+    issuer: Url,
+    check: Check,
+    audiences: Vec<String>,
+    scopes: Scopes,
+    tool_scopes: HashMap<String, Scopes>,
+}
+
+/// How to tell whether a token is good.
+#[derive(Debug)]
+enum Check {
+    Signature(KeySource),
+    Question(Url, ClientCredentials),
+}
+
+impl OAuthFlags {
+    /// Whether tokens are asked for.
+    pub(super) fn is_on(&self) -> bool {
+        self.oauth_issuer.is_some()
+    }
+
+    /// Checks the flags. `env` looks up a variable.
+    pub(super) fn options(self, env: impl Fn(&str) -> Option<String>) -> Result<Option<OAuthOptions>, Failure> {
+        let given = self.first_given();
+        let Some(issuer) = &self.oauth_issuer else {
+            return match given {
+                Some(flag) => {
+                    Err(Failure::usage(format!("{flag} needs --oauth-issuer: the URL of the authorization server")))
+                }
+                None => Ok(None),
+            };
+        };
+        let issuer = url("--oauth-issuer", issuer)?;
+        let check = self.check(&issuer, env)?;
+        let (mut scopes, mut tool_scopes) = (Scopes::default(), HashMap::<String, Scopes>::new());
+        for text in &self.oauth_scope {
+            scopes.add(&scope("--oauth-scope", text, text)?);
+        }
+        for text in &self.oauth_tool_scope {
+            // Names of tools may hold the sign, scopes rarely do.
+            let Some((tool, words)) = text.rsplit_once('=').filter(|(tool, _)| !tool.is_empty()) else {
+                let why = "expected TOOL=SCOPE, such as deploy=tools:deploy";
+                return Err(Failure::usage(format!("invalid --oauth-tool-scope \"{text}\": {why}")));
+            };
+            tool_scopes.entry(tool.to_owned()).or_default().add(&scope("--oauth-tool-scope", text, words)?);
+        }
+        Ok(Some(OAuthOptions { issuer, check, audiences: self.oauth_audience, scopes, tool_scopes }))
+    }
+
+    /// A flag that says nothing without an issuer.
+    fn first_given(&self) -> Option<&'static str> {
+        let given = [
+            ("--oauth-jwks", self.oauth_jwks.is_some()),
+            ("--oauth-introspect", self.oauth_introspect.is_some()),
+            ("--oauth-client-id", self.oauth_client_id.is_some()),
+            ("--oauth-client-secret-env", self.oauth_client_secret_env.is_some()),
+            ("--oauth-audience", !self.oauth_audience.is_empty()),
+            ("--oauth-scope", !self.oauth_scope.is_empty()),
+            ("--oauth-tool-scope", !self.oauth_tool_scope.is_empty()),
+        ];
+        given.into_iter().find_map(|(flag, is_given)| is_given.then_some(flag))
+    }
+
+    fn check(&self, issuer: &Url, env: impl Fn(&str) -> Option<String>) -> Result<Check, Failure> {
+        let Self { oauth_jwks: keys, oauth_introspect: endpoint, oauth_client_id: id, oauth_client_secret_env, .. } =
+            self;
+        match (endpoint, keys) {
+            (Some(_), Some(_)) => {
+                let why = "--oauth-introspect asks the issuer, --oauth-jwks checks signatures without asking: give one";
+                Err(Failure::usage(why))
+            }
+            (Some(endpoint), None) => {
+                let endpoint = url("--oauth-introspect", endpoint)?;
+                let (Some(id), Some(variable)) = (id, oauth_client_secret_env) else {
+                    let why = "the issuer answers only clients that it knows";
+                    return Err(Failure::usage(format!(
+                        "--oauth-introspect needs --oauth-client-id and --oauth-client-secret-env: {why}"
+                    )));
+                };
+                let secret = env(variable).filter(|secret| !secret.is_empty()).ok_or_else(|| {
+                    let by = "required by --oauth-client-secret-env";
+                    Failure::usage(format!("environment variable \"{variable}\" is not set ({by})"))
+                })?;
+                Ok(Check::Question(endpoint, ClientCredentials::new(id, &secret)))
+            }
+            (None, _) if id.is_some() || oauth_client_secret_env.is_some() => {
+                let why = "without it nobody is asked who would want to know a client";
+                Err(Failure::usage(format!(
+                    "--oauth-client-id and --oauth-client-secret-env need --oauth-introspect: {why}"
+                )))
+            }
+            (None, None) => Ok(Check::Signature(KeySource::Issuer(issuer.clone()))),
+            (None, Some(place)) if place.contains("://") => {
+                Ok(Check::Signature(KeySource::Url(url("--oauth-jwks", place)?)))
+            }
+            (None, Some(place)) => {
+                let wrong =
+                    |why: &dyn std::fmt::Display| Failure::usage(format!("invalid --oauth-jwks \"{place}\": {why}"));
+                let keys = std::fs::read(place).map_err(|error| wrong(&error))?;
+                KeySet::parse(&keys).map_err(|error| wrong(&error))?;
+                Ok(Check::Signature(KeySource::File(PathBuf::from(place))))
+            }
+        }
+    }
+}
+
+impl OAuthOptions {
+    /// The server at this URL. Keys are fetched in the background, so that whoever starts it reads soon what is wrong.
+    pub(crate) fn server(self, resource: &str) -> Result<ResourceServer, Failure> {
+        let Self { issuer, check, audiences, scopes, tool_scopes } = self;
+        let expected = Expected::new(issuer.as_str(), resource);
+        let expected = audiences.iter().fold(expected, |expected, audience| expected.or_audience(audience));
+        let client = HttpClient::default();
+        let server = match check {
+            Check::Signature(keys) => {
+                let verifier = Arc::new(JwtVerifier::new(expected, keys, client));
+                let prepared = Arc::clone(&verifier);
+                // What goes wrong is in the log.
+                tokio::spawn(async move { prepared.prepare().await });
+                ResourceServer::new(resource, issuer.as_str(), verifier)
+            }
+            Check::Question(endpoint, credentials) => {
+                let verifier = Introspection::new(endpoint, credentials, expected, client);
+                ResourceServer::new(resource, issuer.as_str(), verifier)
+            }
+        };
+        let server = server.map_err(|error| {
+            Failure::usage(format!(
+                "tokens are for the URL of this server, but {error}; --public-url names another one"
+            ))
+        })?;
+        let server = tool_scopes.values().fold(server.require(&scopes), ResourceServer::supported);
+        if tool_scopes.is_empty() {
+            return Ok(server);
+        }
+        Ok(server.scopes_for(move |operation| match (operation.method, operation.name) {
+            ("tools/call", Some(tool)) => tool_scopes.get(tool).cloned().unwrap_or_default(),
+            _ => Scopes::default(),
+        }))
+    }
+
+    /// Whose tokens.
+    pub(crate) fn issuer(&self) -> &str {
+        self.issuer.as_str()
+    }
+}
+
+fn url(flag: &str, text: &str) -> Result<Url, Failure> {
+    Url::parse(text).map_err(|error| Failure::usage(format!("invalid {flag}: {error}")))
+}
+
+fn scope(flag: &str, text: &str, words: &str) -> Result<Scopes, Failure> {
+    words.parse().map_err(|error| Failure::usage(format!("invalid {flag} \"{text}\": {error}")))
+}

@@ -1,0 +1,100 @@
+//! An authorization server that we did not write, as far as its endpoints go: those of the official Python SDK.
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::PathBuf;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::programs::peers;
+
+/// An authorization server in a process of its own, which ends with this value.
+#[derive(Debug)]
+pub struct Issuer {
+    process: Child,
+    stdin: Option<ChildStdin>,
+    stdout: BufReader<ChildStdout>,
+    folder: TempDir,
+    url: String,
+}
+
+impl Issuer {
+    /// Starts one on any free port.
+    ///
+    /// # Panics
+    ///
+    /// When it does not start.
+    pub fn start() -> Self {
+        Self::with(&[])
+    }
+
+    /// Starts one that speaks HTTPS, with a certificate by [`Issuer::authority`].
+    ///
+    /// # Panics
+    ///
+    /// When it does not start.
+    pub fn start_with_tls() -> Self {
+        Self::with(&["tls"])
+    }
+
+    fn with(flags: &[&str]) -> Self {
+        let folder = TempDir::new().expect("a temporary folder");
+        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/hosts/issuer.py");
+        let mut process = Command::new(peers().join("mcp/bin/python"))
+            .arg(script)
+            .arg(folder.path())
+            .args(flags)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("the issuer starts");
+        let stdin = process.stdin.take();
+        let stdout = BufReader::new(process.stdout.take().expect("a pipe"));
+        let mut issuer = Self { process, stdin, stdout, folder, url: String::new() };
+        issuer.url = issuer.line();
+        issuer
+    }
+
+    /// The name of the issuer.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Its keys, as a file.
+    pub fn keys(&self) -> PathBuf {
+        self.folder.path().join("keys.json")
+    }
+
+    /// The certificate that vouches for it.
+    pub fn authority(&self) -> PathBuf {
+        self.folder.path().join("ca.pem")
+    }
+
+    /// A token with these claims; `alg` says how it is signed, here and from here on.
+    ///
+    /// # Panics
+    ///
+    /// When the issuer is gone.
+    pub fn token(&mut self, claims: &Value) -> String {
+        let stdin = self.stdin.as_mut().expect("it is open until the end");
+        writeln!(stdin, "{claims}").expect("the issuer reads");
+        self.line()
+    }
+
+    fn line(&mut self) -> String {
+        let mut line = String::new();
+        self.stdout.read_line(&mut line).expect("the issuer writes");
+        assert!(line.ends_with('\n'), "the issuer has ended");
+        line.trim_end().to_owned()
+    }
+}
+
+impl Drop for Issuer {
+    fn drop(&mut self) {
+        // It ends with its input; a test that failed need not wait for it.
+        self.stdin = None;
+        let _gone = self.process.kill();
+        let _reaped = self.process.wait();
+    }
+}

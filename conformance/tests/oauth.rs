@@ -1,0 +1,147 @@
+//! `pmcp` behind an authorization server (MCP 2025-11-25, basic/authorization).
+
+use std::process::Command;
+
+use protomcp_conformance::{Issuer, Reply, Sandbox, Web, peers};
+use serde_json::{Value, json};
+
+/// A server that asks for tokens of this issuer, with a port that is known before it starts.
+fn start(issuer: &Issuer, flags: &[&str], env: &[(&str, &str)]) -> Web {
+    let all = [&["--transport", "http", "--oauth-issuer", issuer.url()], flags].concat();
+    Web::start_with("py/basics.py", &all, env)
+}
+
+fn resource(web: &Web) -> String {
+    format!("http://localhost:{}/mcp", web.port())
+}
+
+fn show(web: &Web, token: &str) -> Reply {
+    let hello = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
+        "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "web", "version": "1"}
+    }});
+    web.send("POST", "/mcp", &[("authorization", &format!("Bearer {token}"))], &hello.to_string())
+}
+
+#[test]
+fn the_official_python_client_finds_its_way_to_a_token_and_to_a_better_one() {
+    for (alg, mode, revision) in [("RS256", "legacy", "2025-11-25"), ("opaque", "auto", "2026-07-28")] {
+        let mut issuer = Issuer::start();
+        issuer.token(&json!({"alg": alg}));
+        let introspect = format!("{}/introspect", issuer.url());
+        let mut flags = vec!["--oauth-scope", "use", "--oauth-tool-scope", "add=deploy"];
+        if alg == "opaque" {
+            flags.extend(["--oauth-introspect", &introspect, "--oauth-client-id", "tools"]);
+            flags.extend(["--oauth-client-secret-env", "TOOLS_SECRET"]);
+        }
+        let web = start(&issuer, &flags, &[("TOOLS_SECRET", "s3cret")]);
+        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/hosts/oauth.py");
+        let mut host = Command::new(peers().join("mcp/bin/python"));
+        let output = host.args([script, &resource(&web), mode]).output().expect("the host starts");
+        let (stdout, stderr) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        assert!(output.status.success(), "{alg} failed\n{stdout}\n{stderr}\n{}", web.process().stderr());
+        let seen: Value = serde_json::from_str(&stdout).expect("one JSON object");
+        assert_eq!(seen["protocol"], revision, "{alg}");
+        assert_eq!((&seen["echo"], &seen["add"]), (&json!("hello"), &json!("3")), "{alg}");
+        let asked = seen["authorizations"].as_array().expect("a list");
+        assert_eq!(asked.len(), 2, "{alg}: {asked:?}");
+        assert!(asked.iter().all(|one| one["resource"] == resource(&web)), "{alg}: {asked:?}");
+        assert_eq!(asked[0]["scope"], "use", "{alg}");
+        let better: Vec<_> = asked[1]["scope"].as_str().expect("a text").split(' ').collect();
+        assert!(better.contains(&"use") && better.contains(&"deploy"), "{alg}: {better:?}");
+        assert!(!web.process().stderr().contains("s3cret"));
+    }
+}
+
+#[test]
+fn tokens_count_if_the_issuer_has_signed_them_for_this_server() {
+    let mut issuer = Issuer::start();
+    let keys = issuer.keys().to_string_lossy().into_owned();
+    let places: [&[&str]; 2] = [&[], &["--oauth-jwks", &keys]];
+    for place in places {
+        let web = start(&issuer, &[place, &["--oauth-audience", "api://tools"]].concat(), &[]);
+        let resource = resource(&web);
+        for alg in ["RS256", "RS512", "PS256", "ES256", "ES384", "EdDSA"] {
+            let reply = show(&web, &issuer.token(&json!({"alg": alg, "aud": resource})));
+            assert_eq!(reply.status, 200, "{alg}: {reply:?}");
+        }
+        let lists = json!({"alg": "ES256", "aud": ["https://other.example.com", "api://tools"]});
+        assert_eq!(show(&web, &issuer.token(&lists)).status, 200);
+        for (claims, why) in [
+            (json!({"alg": "none", "aud": resource}), "the token is signed in a way that is not allowed"),
+            (json!({"alg": "HS256", "aud": resource}), "the token is signed in a way that is not allowed"),
+            (json!({"alg": "opaque", "aud": resource}), "the token is no JSON Web Token"),
+            (json!({"alg": "ES256", "aud": "https://other.example.com"}), "the token is for another audience"),
+            (json!({"alg": "ES256"}), "the token is for another audience"),
+            (json!({"alg": "ES256", "aud": resource, "iss": "https://evil"}), "the token is from another issuer"),
+            (json!({"alg": "ES256", "aud": resource, "exp": 1}), "the token has expired"),
+            (json!({"alg": "ES256", "aud": resource, "nbf": 4_000_000_000_u32}), "the token is not valid yet"),
+        ] {
+            let reply = show(&web, &issuer.token(&claims));
+            let challenge = reply.header("www-authenticate").unwrap_or_default();
+            assert_eq!(reply.status, 401, "{claims}");
+            assert!(challenge.contains("error=\"invalid_token\"") && challenge.contains(why), "{claims}: {challenge}");
+        }
+        let token = issuer.token(&json!({"alg": "ES256", "aud": resource}));
+        let ping = json!({"jsonrpc": "2.0", "id": 1, "method": "ping"}).to_string();
+        assert_eq!(web.send("POST", &format!("/mcp?access_token={token}"), &[], &ping).status, 401);
+    }
+}
+
+#[test]
+fn the_server_says_where_tokens_come_from() {
+    let issuer = Issuer::start();
+    let flags = ["--public-url", "https://tools.example.com/mcp", "--oauth-scope", "use"];
+    let web = start(&issuer, &flags, &[]);
+    for path in ["/.well-known/oauth-protected-resource", "/.well-known/oauth-protected-resource/mcp"] {
+        let document = web.send("GET", path, &[], "").json();
+        assert_eq!(document["resource"], "https://tools.example.com/mcp", "{path}");
+        assert_eq!(document["authorization_servers"], json!([issuer.url()]), "{path}");
+        assert_eq!(document["scopes_supported"], json!(["use"]), "{path}");
+    }
+    let reply = web.send("GET", "/mcp", &[], "");
+    assert_eq!(reply.status, 401);
+    assert_eq!(
+        reply.header("www-authenticate"),
+        Some(
+            "Bearer scope=\"use\", \
+             resource_metadata=\"https://tools.example.com/.well-known/oauth-protected-resource/mcp\""
+        )
+    );
+}
+
+#[test]
+fn an_issuer_with_a_certificate_is_asked_if_this_system_trusts_it() {
+    let mut issuer = Issuer::start_with_tls();
+    let authority = issuer.authority().to_string_lossy().into_owned();
+    let trusting = start(&issuer, &[], &[("SSL_CERT_FILE", &authority)]);
+    let token = issuer.token(&json!({"alg": "ES256", "aud": resource(&trusting)}));
+    assert_eq!(show(&trusting, &token).status, 200);
+    let other = Issuer::start_with_tls();
+    let stranger = other.authority().to_string_lossy().into_owned();
+    let doubting = start(&issuer, &[], &[("SSL_CERT_FILE", &stranger)]);
+    let token = issuer.token(&json!({"alg": "ES256", "aud": resource(&doubting)}));
+    let reply = show(&doubting, &token);
+    assert_eq!((reply.status, reply.header("www-authenticate")), (503, None), "{reply:?}");
+    doubting.process().stderr_with("invalid peer certificate");
+}
+
+#[test]
+fn keys_that_are_not_there_are_told_at_once_and_let_nobody_in() {
+    let mut issuer = Issuer::start();
+    let flags = ["--oauth-jwks", &format!("{}/nothing", issuer.url())];
+    let web = start(&issuer, &flags, &[]);
+    web.process().stderr_with("/nothing answers with 404");
+    let token = issuer.token(&json!({"alg": "ES256", "aud": resource(&web)}));
+    assert_eq!(show(&web, &token).status, 503);
+}
+
+#[test]
+fn on_stdio_nobody_asks_for_tokens() {
+    let sandbox = Sandbox::new();
+    sandbox.copy("py/basics.py");
+    let host = sandbox.pmcp(&["run", "basics.py", "--oauth-issuer", "https://as.example.com"]).start();
+    host.initialize();
+    host.stderr_with("--oauth-issuer has no effect on stdio");
+    host.hang_up();
+    host.exit();
+}
