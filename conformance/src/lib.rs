@@ -8,6 +8,7 @@
 //! - [`Web`] is a host over HTTP, request by request, and the `pmcp` that it speaks to.
 //! - [`Peer`] is the tool process end, scripted: the test reads and writes the envelopes itself. `pmcp` starts the tool
 //!   process, so a small program, `relay`, stands in and carries every byte to the test; [`Stage`] is where it reports.
+//! - [`suite`] runs the official conformance suite against a server.
 //! - The published SDKs and the official clients are installed by `scripts/setup`; [`peers`] says where.
 //!
 //! Frames are read and written here by hand, length and all, so a fault in the product's own codec cannot hide itself.
@@ -24,6 +25,7 @@ mod programs;
 mod sandbox;
 mod scene;
 mod stage;
+pub mod suite;
 mod wait;
 mod web;
 

@@ -5,22 +5,19 @@ mod catalog;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
-use protomcp_link::Progress as LinkProgress;
-use protomcp_mcp::{Context, Handler, ServerInfo, SessionId};
+use protomcp_mcp::{Context, Handler, ServerInfo, SessionId, Tasks};
 use protomcp_types::{
-    Amount, CallTool, CallToolResult, CancelTask, Complete, CompleteResult, CreateTaskResult, ErrorObject, GetPrompt,
+    CallTool, CallToolResult, CancelTask, Complete, CompleteResult, CreateTaskResult, ErrorObject, GetPrompt,
     GetPromptResult, GetTask, GetTaskPayload, ListPrompts, ListPromptsResult, ListResourceTemplates,
     ListResourceTemplatesResult, ListResources, ListResourcesResult, ListTasks, ListTasksResult, ListTools,
-    ListToolsResult, Progress, ReadResource, ReadResourceResult, Subscribe, Task, Unsubscribe,
+    ListToolsResult, ReadResource, ReadResourceResult, Subscribe, Task, Unsubscribe,
 };
 use tokio::sync::{SetOnce, mpsc};
 
-use crate::callers::Caller;
-use crate::calls::{Calls, Report};
+use crate::calls::{Calls, TASK_TERMS};
 use crate::catalog::Kind;
 use crate::failure::Failure;
 use crate::snapshot::Snapshot;
-use crate::tasks::Tasks;
 use crate::tool::Tool;
 
 /// What every request needs.
@@ -29,7 +26,7 @@ pub(crate) struct Backend {
     pub(crate) info: ServerInfo,
     pub(crate) snapshot: Arc<ArcSwap<Snapshot>>,
     pub(crate) calls: Arc<Calls>,
-    pub(crate) tasks: Arc<Tasks>,
+    pub(crate) tasks: Tasks,
     /// Set when the first start has ended: hosts are served from the beginning, and wait here for the tools.
     pub(crate) started: Arc<SetOnce<Result<(), String>>>,
     /// Is told of each session that has ended.
@@ -51,13 +48,7 @@ impl Handler for Backend {
     async fn call_tool(&self, call: CallTool, context: Context) -> Result<CallToolResult, ErrorObject> {
         self.started().await?;
         let tool = self.find(&call.name, context.session())?;
-        let outcome = tokio::select! {
-            biased;
-            // Dropping the call takes it out of the queue, or sends a cancel to the process.
-            () = context.cancelled() => Err(Failure::ShuttingDown),
-            outcome = self.calls.call(&tool, call, Caller::Request(context.clone()), report_to(&context), None) => outcome,
-        };
-        Ok(outcome.unwrap_or_else(Failure::into_result))
+        Ok(call_tool(&self.calls, &tool, call, &context).await)
     }
 
     async fn call_tool_as_task(&self, call: CallTool, context: Context) -> Result<CreateTaskResult, ErrorObject> {
@@ -66,33 +57,26 @@ impl Handler for Backend {
         if !tool.can_be_task() {
             return Err(ErrorObject::method_not_found(&format!("tools/call of \"{}\" as a task", call.name)));
         }
-        let begun = self.tasks.begin(context.session(), call.task_ttl())?;
-        let created = begun.task.clone().into();
-        let token = context.progress_token().cloned();
-        let (tasks, calls) = (Arc::clone(&self.tasks), Arc::clone(&self.calls));
-        tokio::spawn(tasks.run(calls, tool, call, context.session(), token, begun));
-        Ok(created)
+        let calls = Arc::clone(&self.calls);
+        self.tasks.begin(&context, call.task_ttl(), TASK_TERMS, async move |context: Context| {
+            Ok(call_tool(&calls, &tool, call, &context).await)
+        })
     }
 
     async fn get_task(&self, request: GetTask, context: Context) -> Result<Task, ErrorObject> {
-        self.tasks.find(context.session(), &request.task_id).map(|(task, _)| task)
+        self.tasks.find(&request, &context)
     }
 
     async fn task_result(&self, request: GetTaskPayload, context: Context) -> Result<CallToolResult, ErrorObject> {
-        let (_, outcome) = self.tasks.find(context.session(), &request.task_id)?;
-        Ok(outcome.wait().await.clone())
+        self.tasks.result(&request, &context).await
     }
 
     async fn list_tasks(&self, request: ListTasks, context: Context) -> Result<ListTasksResult, ErrorObject> {
-        // There is one page.
-        match request.cursor.as_deref() {
-            None | Some("") => Ok(ListTasksResult::of(&self.tasks.of(context.session()))),
-            Some(cursor) => Err(ErrorObject::invalid_params(format!("invalid cursor \"{cursor}\""))),
-        }
+        self.tasks.list(&request, &context)
     }
 
     async fn cancel_task(&self, request: CancelTask, context: Context) -> Result<Task, ErrorObject> {
-        self.tasks.cancel(context.session(), &request.task_id)
+        self.tasks.cancel(&request, &context)
     }
 
     async fn list_resources(&self, request: ListResources, _: Context) -> Result<ListResourcesResult, ErrorObject> {
@@ -136,7 +120,7 @@ impl Handler for Backend {
     }
 
     fn session_closed(&self, session: SessionId) {
-        self.tasks.close(session);
+        self.tasks.session_closed(session);
         // A bridge that has ended remembers nothing of it.
         let _ended = self.ended.send(session);
     }
@@ -159,35 +143,13 @@ impl Backend {
     }
 }
 
-/// Someone listens to progress only if the host gave a token.
-fn report_to(context: &Context) -> Option<Report> {
-    context.progress_token()?;
-    let context = context.clone();
-    Some(Arc::new(move |progress| context.progress(&convert(progress))))
-}
-
-/// A total of 0 or less and an empty message mean that there is none (wire contract §4.4).
-pub(crate) fn convert(progress: LinkProgress) -> Progress {
-    let LinkProgress { progress, total, message } = progress;
-    Progress {
-        progress: Amount::from(progress),
-        total: (total > 0).then(|| Amount::from(total)),
-        message: (!message.is_empty()).then_some(message),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn progress_says_what_is_known_and_no_more() {
-        for (total, message, told) in [
-            (0, "", Progress::new(3)),
-            (-1, "", Progress::new(3)),
-            (9, "a third", Progress::new(3).of(9).with_message("a third")),
-        ] {
-            assert_eq!(convert(LinkProgress { progress: 3, total, message: message.into() }), told);
-        }
-    }
+/// Makes a call, unless nobody wants its result any more.
+async fn call_tool(calls: &Calls, tool: &Tool, call: CallTool, context: &Context) -> CallToolResult {
+    let outcome = tokio::select! {
+        biased;
+        // Dropping the call takes it out of the queue, or sends a cancel to the process.
+        () = context.cancelled() => Err(Failure::ShuttingDown),
+        outcome = calls.call(tool, call, context) => outcome,
+    };
+    outcome.unwrap_or_else(Failure::into_result)
 }

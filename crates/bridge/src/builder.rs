@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 
 use arc_swap::ArcSwap;
 use protomcp_link::Config;
-use protomcp_mcp::{Limits, Router, Server, ServerInfo, Sessions};
+use protomcp_mcp::{Limits, Router, Server, ServerInfo, Sessions, Tasks};
 use protomcp_supervisor::{Command, Guardian, StopPolicy};
 use protomcp_types::ServerCapabilities;
 use protomcp_watch::Watch;
@@ -20,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 use crate::arguments::ArgumentPolicy;
 use crate::backend::Backend;
 use crate::bridge::Bridge;
-use crate::calls::Calls;
+use crate::calls::{Calls, LONGEST_TASK};
 use crate::core::signal::ReloadMode;
 use crate::core::{Core, Patience};
 use crate::ear::Ear;
@@ -28,7 +28,6 @@ use crate::gate::{Gate, Waits};
 use crate::questions::Questions;
 use crate::run::{First, INPUTS, Run};
 use crate::starter::{StartError, Starter};
-use crate::tasks::Tasks;
 use crate::tool::SchemaPolicy;
 use crate::tool_file::{Launch, ToolFile};
 use crate::watching::watch_files;
@@ -247,7 +246,7 @@ impl Builder {
             Core::new(self.mode, self.schemas, Patience { draining: self.call_timeout, retiring: self.drain_timeout });
         let (gate, idle) =
             Gate::new(Waits { capacity: MAX_WAITING, turn: self.queue_timeout, handler: self.call_timeout });
-        let limits = Limits { drain_timeout: self.drain_timeout, ..Limits::default() };
+        let limits = Limits { drain_timeout: self.drain_timeout, max_task_ttl: LONGEST_TASK, ..Limits::default() };
         let info = self.info.with_capabilities(capabilities());
         let sessions = Sessions::new(info.clone(), limits);
         let starter = Arc::new(Starter {
@@ -278,7 +277,7 @@ impl Builder {
                 timeout: self.call_timeout,
                 arguments: self.arguments,
             }),
-            tasks: Arc::new(Tasks::new(sessions.clone())),
+            tasks: Tasks::new(sessions.clone()),
             started: Arc::clone(&started),
             ended,
         };
@@ -313,8 +312,8 @@ impl Builder {
 /// Everything a tool file may turn out to have: capabilities are told once, and the next reload may bring what they are
 /// for.
 fn capabilities() -> ServerCapabilities {
-    let capabilities = ServerCapabilities::default().with_tools().with_tasks().with_resources(true, true);
-    capabilities.with_prompts().with_completions().with_logging()
+    let capabilities = ServerCapabilities::default().with_tools().with_resources(true, true);
+    capabilities.with_tasks().with_task_extension().with_prompts().with_completions().with_logging()
 }
 
 /// The first start of a tool process, under way.

@@ -14,9 +14,9 @@ use crate::generation::Generation;
 /// On whose behalf a call is made.
 #[derive(Debug, Clone)]
 pub(crate) enum Caller {
-    /// A request that is waiting for the answer.
+    /// A request that is waiting for the answer, or was answered with a task.
     Request(Context),
-    /// A session: its task goes on after the request was answered.
+    /// A session, of which several calls are running.
     Session(SessionId),
 }
 

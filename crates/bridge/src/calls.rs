@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use protomcp_link::{CallError, Link, Options, Progress};
-use protomcp_mcp::SessionId;
+use protomcp_mcp::{Context, SessionId, TaskTerms};
 use protomcp_proto::{CallAnswer, CallToolRequest, CallToolResponse};
 use protomcp_types::{CallTool, CallToolResult, Members, RawJson};
 use tokio::sync::{mpsc, oneshot};
@@ -22,12 +22,19 @@ use crate::gate::Gate;
 use crate::intercept::Chain;
 use crate::live::Live;
 use crate::permit::Permit;
+use crate::progress::report_to;
 use crate::report::Told;
 use crate::run::Sent;
 use crate::tool::Tool;
 
 /// Where in a call's `_meta` a process that knows our extensions finds how many milliseconds it has.
 const TIMEOUT_META: &str = "protomcp/timeoutMs";
+
+/// On which terms tasks are kept, unless hosts wish otherwise.
+pub(crate) const TASK_TERMS: TaskTerms =
+    TaskTerms { ttl: Duration::from_secs(60 * 60), poll_interval: Duration::from_millis(500) };
+/// No task takes longer.
+pub(crate) const LONGEST_TASK: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Is told of each report of progress.
 pub(crate) type Report = Arc<dyn Fn(Progress) + Send + Sync>;
@@ -45,21 +52,20 @@ impl Calls {
     /// Makes a call. Dropping the future takes it out of the queue, or has the process told to give it up.
     ///
     /// What runs before the call, the call and what runs after it share one time, which begins when its turn has come.
-    /// `background`: how long it may take once the process has made a task of it, for a host that asked for a task.
-    /// Without it a task is followed within the time of the call, as if it were the call.
+    /// Once the process has made a task of it, it is one for hosts that know tasks, too. For others it is followed within
+    /// that time, as if it were the call.
     pub(crate) async fn call(
         &self,
         tool: &Tool,
         mut call: CallTool,
-        caller: Caller,
-        report: Option<Report>,
-        background: Option<Duration>,
+        context: &Context,
     ) -> Result<CallToolResult, Failure> {
-        let (name, session) = (tool.name().as_str(), caller.session());
+        let (name, session) = (tool.name().as_str(), context.session());
+        let report = report_to(context);
         let arguments = call.arguments.take().unwrap_or(RawJson::EMPTY_OBJECT);
         tool.input().check(self.arguments, name, &arguments)?;
         let mut arguments_json = arguments.into_bytes();
-        let mut permit = self.gate.enter(caller, name).await?;
+        let mut permit = self.gate.enter(Caller::Request(context.clone()), name).await?;
         let live = Arc::clone(permit.live());
         let (link, chain) = (live.link(), live.chain());
         let mut time = Budget::new(self.timeout);
@@ -71,8 +77,9 @@ impl Calls {
         }
         if let Ok(CallAnswer::Task(task)) = answer {
             permit.step_aside();
-            if let Some(background) = background {
-                time = Budget::new(background);
+            // Tasks have a time of their own, and are cancelled when it is up.
+            if context.go_on_as_task(TASK_TERMS) {
+                time = Budget::new(LONGEST_TASK);
             }
             answer = match self.follow(link, name, task.task_id, report, &time).await {
                 Ok(response) => Ok(CallAnswer::Result(response)),
@@ -129,7 +136,7 @@ impl Calls {
         report: Option<Report>,
         time: &Budget,
     ) -> Result<CallToolResponse, Ended> {
-        match tokio::time::timeout(time.left(), follow(link, tool, task_id, report, time.total())).await {
+        match tokio::time::timeout(time.left(), follow(link, tool, task_id, report, self.timeout)).await {
             Ok(outcome) => outcome,
             Err(_) => Err(Ended::Link(CallError::TimedOut(time.total()))),
         }

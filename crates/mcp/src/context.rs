@@ -16,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 use crate::outbox::Outbox;
 use crate::rounds::{Outcome, Rounds, Route};
 use crate::session::{Client, SessionId, Stateless, Ticket};
+use crate::tasks::Running;
 
 /// The surroundings of one call. Cloning is cheap.
 #[derive(Clone)]
@@ -28,10 +29,14 @@ struct Call {
     ask_timeout: Duration,
     /// Only of stateless requests that may ask.
     rounds: Option<Box<Rounds>>,
+    /// Only of calls that were answered with a task of their session.
+    task: Option<Arc<Running>>,
     cancelled: AtomicBool,
     wake: Notify,
     /// The last progress that was sent.
     reached: Mutex<Option<Amount>>,
+    /// To be done when the answer is on its way.
+    afterwards: Mutex<Option<Box<dyn FnOnce() + Send>>>,
 }
 
 /// What a request says about itself and its sender.
@@ -51,16 +56,39 @@ impl Context {
         ask_timeout: Duration,
         rounds: Option<Box<Rounds>>,
     ) -> Self {
-        let reached = Mutex::new(None);
         Self(Arc::new(Call {
             session,
             terms,
             outbox,
             ask_timeout,
             rounds,
+            task: None,
             cancelled: AtomicBool::new(false),
             wake: Notify::new(),
-            reached,
+            reached: Mutex::new(None),
+            afterwards: Mutex::new(None),
+        }))
+    }
+
+    /// One for the task with which this request is answered.
+    pub(crate) fn of_task(&self, task: Arc<Running>) -> Self {
+        self.anew(Some(task))
+    }
+
+    /// One for something else on behalf of the same host.
+    pub(crate) fn anew(&self, task: Option<Arc<Running>>) -> Self {
+        let call = &self.0;
+        Self(Arc::new(Call {
+            session: call.session,
+            terms: call.terms.clone(),
+            outbox: Arc::clone(&call.outbox),
+            ask_timeout: call.ask_timeout,
+            rounds: None,
+            task,
+            cancelled: AtomicBool::new(false),
+            wake: Notify::new(),
+            reached: Mutex::new(None),
+            afterwards: Mutex::new(None),
         }))
     }
 
@@ -139,8 +167,11 @@ impl Context {
     }
 
     /// Tells the host how far the call has come. What does not grow is dropped (MCP 2025-11-25,
-    /// basic/utilities/progress), and so is everything after the answer.
+    /// basic/utilities/progress), and so is everything after the answer. A message says what a task is doing, too.
     pub fn progress(&self, progress: &Progress) {
+        if let Some(message) = &progress.message {
+            self.say(message);
+        }
         self.with_route(|outbox, terms| {
             let Some(token) = &terms.token else { return };
             let mut reached = self.0.reached.lock().unwrap_or_else(PoisonError::into_inner);
@@ -152,9 +183,23 @@ impl Context {
             if let Some(notification) = progress.to_notification(token, terms.client.version) {
                 *reached = Some(progress.progress);
                 // Sent under the lock, so that two reporters cannot overtake each other.
-                outbox.progress(&terms.ticket, notification);
+                match &self.0.task {
+                    None => outbox.progress(&terms.ticket, notification),
+                    Some(task) if task.goes_on() => outbox.notice(task.notice(notification)),
+                    Some(_) => {}
+                }
             }
         });
+    }
+
+    /// Says what a task is doing, for people who look after it: the first 4096 bytes. Of a call that is no task this
+    /// means nothing.
+    pub fn say(&self, message: &str) {
+        match (&self.0.task, &self.0.rounds) {
+            (Some(task), _) => task.say(message),
+            (None, Some(rounds)) => rounds.say(message),
+            (None, None) => {}
+        }
     }
 
     /// Sends the host a log message, if it wants messages of this level: in its session, or about this request.
@@ -200,13 +245,27 @@ impl Context {
                 }
             }
         }
+        self.answered();
     }
 
     /// As [`Context::finish`], of a call that never leaves its connection.
     pub(crate) fn conclude(&self, outcome: Outcome) -> Outcome {
+        self.answered();
         match &self.0.rounds {
             None => outcome,
             Some(rounds) => rounds.finish(outcome).and_then(|(_, outcome)| outcome),
+        }
+    }
+
+    /// Has something done when the answer to the request is on its way: what it sends comes after the answer.
+    pub(crate) fn afterwards(&self, then: impl FnOnce() + Send + 'static) {
+        *self.0.afterwards.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(then));
+    }
+
+    fn answered(&self) {
+        let then = self.0.afterwards.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(then) = then {
+            then();
         }
     }
 

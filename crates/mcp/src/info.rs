@@ -106,6 +106,13 @@ pub struct Limits {
     /// Stateless calls of all hosts together that go on as tasks, ended ones included until their time is up. One more
     /// goes on without being one.
     pub max_tasks: usize,
+    /// Tasks of one session, ended ones included until their time is up. One more is refused; see [`crate::Tasks`].
+    pub max_session_tasks: usize,
+    /// Bytes that are kept of the results of tasks: of those of one session together, and of all stateless ones
+    /// together. The oldest ended tasks are forgotten to make room for a new result, however big that is.
+    pub max_task_bytes: usize,
+    /// For how long a task may be kept, whatever handlers and hosts wish.
+    pub max_task_ttl: Duration,
     /// How long calls may go on after the host has closed its end or the server was told to shut down.
     pub drain_timeout: Duration,
     /// How long a cancelled call may clean up before it is dropped. At the end of a session this is also how long it
@@ -126,6 +133,9 @@ impl Default for Limits {
             ask_timeout: Duration::from_secs(300),
             max_parked: 1024,
             max_tasks: 1024,
+            max_session_tasks: 256,
+            max_task_bytes: 256 << 20,
+            max_task_ttl: Duration::from_secs(24 * 60 * 60),
             drain_timeout: Duration::from_secs(5),
             cancel_grace: Duration::from_secs(1),
             announce_delay: Duration::from_millis(10),

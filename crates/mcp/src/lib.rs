@@ -63,6 +63,7 @@ mod server;
 mod service;
 mod session;
 mod task_store;
+mod tasks;
 pub mod transport;
 
 pub use ask::AskError;
@@ -80,3 +81,4 @@ pub use server::{Audience, Connected, Reason, ServeError, Server, Sessions};
 pub use service::{Layer, Service};
 pub use session::{CallId, Client, Inbound, IncomingCall, Inputs, Session, SessionId, SessionView, Stateless, Ticket};
 pub use task_store::TaskTerms;
+pub use tasks::Tasks;

@@ -10,14 +10,15 @@
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use protomcp_types::{Body, ErrorObject, Level, Members, Notification, Params, RawJson, method};
+use protomcp_types::{Body, ErrorObject, Level, Members, Notification, Params, RawJson, SubscriptionFilter, method};
 use tokio::sync::{Semaphore, mpsc, oneshot};
 
 use crate::ask::{Question, Report};
 use crate::info::Limits;
 use crate::request::ServerResult;
+use crate::server::Watch;
 use crate::session::announce::List;
-use crate::session::subscriptions::Subscriptions;
+use crate::session::subscriptions::{Subscriptions, Topic};
 use crate::session::{Client, Ticket};
 use crate::task_store::TaskTerms;
 
@@ -48,8 +49,10 @@ pub(crate) enum Event {
     Detach(Ticket, TaskTerms),
     /// Nobody waits for the answer to this question any more.
     Withdraw(u64),
-    /// A resource has changed that the host had subscribed to.
-    Updated(Arc<str>),
+    /// A resource has changed that the host had subscribed to, or a task that it listens for.
+    Updated(Topic, Arc<str>),
+    /// This is what a request may listen to, while it holds the watch.
+    Listening(Ticket, Box<SubscriptionFilter>, Watch),
 }
 
 #[derive(Debug)]
@@ -153,9 +156,9 @@ impl Outbox {
         self.changed[list as usize][usize::from(everyone)].store(false, Ordering::Release);
     }
 
-    pub(crate) fn updated(&self, uri: &str) {
-        if let Some(uri) = self.subscriptions.changed(uri) {
-            self.send(Event::Updated(uri));
+    pub(crate) fn updated(&self, topic: Topic, name: &str) {
+        if let Some(name) = self.subscriptions.changed(topic, name) {
+            self.send(Event::Updated(topic, name));
         }
     }
 
@@ -182,6 +185,11 @@ impl Outbox {
     /// A stateless call wants to go on as a task.
     pub(crate) fn detach(&self, ticket: Ticket, terms: TaskTerms) {
         self.send(Event::Detach(ticket, terms));
+    }
+
+    /// A request may listen to this.
+    pub(crate) fn listening(&self, ticket: Ticket, filter: Box<SubscriptionFilter>, watch: Watch) {
+        self.send(Event::Listening(ticket, filter, watch));
     }
 
     pub(crate) fn withdraw(&self, question: u64) {

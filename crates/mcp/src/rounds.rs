@@ -25,7 +25,7 @@ use crate::context::Terms;
 use crate::outbox::Outbox;
 use crate::question::{Answers, Asked, InputRequired, Questions};
 use crate::request::ServerResult;
-use crate::rounds::task::Detached;
+use crate::rounds::task::{Detached, told};
 use crate::seal::Binding;
 
 pub(crate) use crate::rounds::task::{Detail, TaskView};
@@ -66,6 +66,8 @@ struct Inner {
     has_ended: bool,
     /// Whether it is about to go on as a task.
     wants_task: bool,
+    /// What it said in the meantime.
+    said: Option<String>,
     /// What it has become, when it goes on as a task.
     task: Option<Detached>,
 }
@@ -124,6 +126,7 @@ impl Rounds {
             outcome: None,
             has_ended: false,
             wants_task: false,
+            said: None,
             task: None,
         };
         Self { binding, state, max_questions, may_be_task, inner: Mutex::new(inner), parked: watch::Sender::new(None) }
@@ -204,12 +207,18 @@ impl Rounds {
         if is_open && !*is_parked && !*wants_task && task.is_none() {
             route.outbox.asked(route.terms.ticket.clone());
         }
+        told(inner);
         Ok(waiting)
     }
 
     /// Nobody waits for this answer any more.
     pub(crate) fn withdraw(&self, number: u64) {
-        self.inner().open.retain(|open| open.number != number);
+        let mut inner = self.inner();
+        let before = inner.open.len();
+        inner.open.retain(|open| open.number != number);
+        if inner.open.len() < before {
+            told(inner);
+        }
     }
 
     /// The call leaves its request, which is answered with these questions. `enter` takes it in until then, or says
@@ -277,8 +286,13 @@ impl Rounds {
         inner.open.clear();
         if let Some(task) = &mut inner.task {
             task.updated = SystemTime::now();
+            let (id, news, size) = (task.id.clone(), task.news.clone(), task::size(&outcome));
+            inner.outcome = Some(outcome);
+            drop(inner);
+            news.ended(&id, size);
+            return None;
         }
-        if inner.is_parked || inner.wants_task || inner.task.is_some() {
+        if inner.is_parked || inner.wants_task {
             inner.outcome = Some(outcome);
             return None;
         }

@@ -8,6 +8,7 @@
 mod call;
 mod connected;
 mod drive;
+mod interest;
 mod sessions;
 
 use std::fmt;
@@ -22,6 +23,8 @@ use crate::service::{Layer, Service};
 use crate::transport::{Transport, TransportError};
 
 pub use crate::server::connected::{Connected, Reason};
+pub(crate) use crate::server::interest::Watch;
+pub(crate) use crate::server::sessions::TaskNews;
 pub use crate::server::sessions::{Audience, Sessions};
 
 /// Serves a [`Service`]. Cloning is cheap; all clones serve the same sessions.

@@ -25,7 +25,7 @@ use std::sync::{Arc, OnceLock};
 
 use protomcp_types::{
     Body, ErrorObject, Level, MAX_SUBSCRIBED_URI, Message, Notification, Params, ProgressToken, RawJson, Request,
-    RequestMeta, Response, ServerCapabilities, TaskRequest,
+    RequestMeta, Response, ServerCapabilities, SubscriptionFilter, TaskRequest,
 };
 
 use crate::info::ServerInfo;
@@ -68,8 +68,9 @@ pub enum Inbound {
     Ready,
     /// Answer this, then hand the answer to [`Session::reply`].
     Call(IncomingCall),
-    /// This request wants to be told of changes; send the message first. [`Session::reply`] ends it early.
-    Listen(Ticket, Message),
+    /// This request wants to be told of changes: find out which of them it may hear of, and go on with
+    /// [`Session::begin_listening`]. [`Session::reply`] ends it early.
+    Listen(Ticket, Arc<Client>, Box<SubscriptionFilter>),
     /// This is asked about a task that belongs to no session; answer it at once, with [`Session::reply`].
     Task(Ticket, TaskRequest),
     /// The host does not want this answer any more; [`Session::reply`] knows.
@@ -174,7 +175,7 @@ impl Session {
     }
 
     /// Answers a request with a task: a new one, or one that was asked for.
-    pub(crate) fn reply_task(&mut self, ticket: &Ticket, task: TaskView, is_new: bool) -> Option<Message> {
+    pub(crate) fn reply_task(&mut self, ticket: &Ticket, task: &TaskView, is_new: bool) -> Option<Message> {
         self.pending.close(ticket)?;
         let shape = Shape::Stateless { server: self.identity(), cache: None };
         Some(Message::result(ticket.id.clone(), encode::task(task, is_new, shape)))

@@ -2,16 +2,17 @@
 
 use std::fmt;
 
-use protomcp_mcp::{Audience, Limits, ServerInfo, SessionId, Sessions};
-use protomcp_types::ServerCapabilities;
+use protomcp_mcp::{Audience, Limits, ServerInfo, SessionId, Sessions, Tasks};
+use protomcp_types::{ServerCapabilities, TaskSupport};
 
-use crate::collection::{Announce, Collection, define_all};
+use crate::collection::{Announce, Collection, Entries, define_all};
 use crate::definition::DefinitionError;
 use crate::prompt::Prompt;
 use crate::registry::{Inner, Registry};
 use crate::resource::Resource;
 use crate::template::Template;
 use crate::tool::Tool;
+use crate::tool::entry::Entry;
 
 /// Puts a [`Registry`] together.
 #[derive(Debug)]
@@ -41,6 +42,8 @@ impl fmt::Debug for OnRoots {
 pub enum Offer {
     /// Tools.
     Tools,
+    /// Tools whose calls can be tasks.
+    Tasks,
     /// Prompts, and completion of their arguments.
     Prompts,
     /// Resources and templates, and completion of their variables.
@@ -148,8 +151,12 @@ impl Builder {
         let templates = define_all(self.templates)?;
         let later = |offer| self.later.contains(&offer);
         let mut capabilities = ServerCapabilities::default().with_logging();
-        if !tools.is_empty() || later(Offer::Tools) {
+        let with_tasks = have_tasks(&tools) || later(Offer::Tasks);
+        if !tools.is_empty() || with_tasks || later(Offer::Tools) {
             capabilities = capabilities.with_tools();
+        }
+        if with_tasks {
+            capabilities = capabilities.with_tasks().with_task_extension();
         }
         if !prompts.is_empty() || later(Offer::Prompts) {
             capabilities = capabilities.with_prompts().with_completions();
@@ -158,12 +165,12 @@ impl Builder {
             capabilities = capabilities.with_resources(true, true).with_completions();
         }
         let sessions = Sessions::new(self.info.with_capabilities(capabilities), self.limits);
-        let announce = |offer| announce(sessions.clone(), offer);
         Ok(Registry::new(Inner {
-            tools: Collection::new(tools, self.page, announce(Offer::Tools)),
-            prompts: Collection::new(prompts, self.page, announce(Offer::Prompts)),
-            resources: Collection::new(resources, self.page, announce(Offer::Resources)),
-            templates: Collection::new(templates, self.page, announce(Offer::Resources)),
+            tools: Collection::new(tools, self.page, announce_tools(sessions.clone())),
+            prompts: Collection::new(prompts, self.page, announce(sessions.clone(), Offer::Prompts)),
+            resources: Collection::new(resources, self.page, announce(sessions.clone(), Offer::Resources)),
+            templates: Collection::new(templates, self.page, announce(sessions.clone(), Offer::Resources)),
+            tasks: Tasks::new(sessions.clone()),
             sessions,
             roots_changed: self.roots_changed,
         }))
@@ -171,22 +178,38 @@ impl Builder {
 }
 
 /// Tells all hosts that a list has changed, unless they were told that there is no such list.
-fn announce(sessions: Sessions, offer: Offer) -> Announce {
-    Box::new(move || {
-        let capabilities = &sessions.info().capabilities;
-        let (offered, what) = match offer {
-            Offer::Tools => (capabilities.tools, "tools"),
-            Offer::Prompts => (capabilities.prompts, "prompts"),
-            Offer::Resources => (capabilities.resources, "resources"),
-        };
-        if offered.is_none() {
-            return Err(DefinitionError::NotServed(what));
+fn announce<C: 'static>(sessions: Sessions, offer: Offer) -> Announce<C> {
+    Box::new(move |_| tell(&sessions, offer))
+}
+
+/// As [`announce`], also when the new tools can do what hosts were told that none can.
+fn announce_tools(sessions: Sessions) -> Announce<Entry> {
+    Box::new(move |tools| {
+        if have_tasks(tools) && sessions.info().capabilities.tasks.is_none() {
+            return Err(DefinitionError::NotServed("tasks"));
         }
-        match offer {
-            Offer::Tools => sessions.tools_changed(Audience::Everyone),
-            Offer::Prompts => sessions.prompts_changed(Audience::Everyone),
-            Offer::Resources => sessions.resources_changed(Audience::Everyone),
-        }
-        Ok(())
+        tell(&sessions, Offer::Tools)
     })
+}
+
+fn tell(sessions: &Sessions, offer: Offer) -> Result<(), DefinitionError> {
+    let capabilities = &sessions.info().capabilities;
+    let (offered, what) = match offer {
+        Offer::Tools | Offer::Tasks => (capabilities.tools, "tools"),
+        Offer::Prompts => (capabilities.prompts, "prompts"),
+        Offer::Resources => (capabilities.resources, "resources"),
+    };
+    if offered.is_none() {
+        return Err(DefinitionError::NotServed(what));
+    }
+    match offer {
+        Offer::Tools | Offer::Tasks => sessions.tools_changed(Audience::Everyone),
+        Offer::Prompts => sessions.prompts_changed(Audience::Everyone),
+        Offer::Resources => sessions.resources_changed(Audience::Everyone),
+    }
+    Ok(())
+}
+
+fn have_tasks(tools: &Entries<Entry>) -> bool {
+    tools.values().any(|tool| tool.content.tasks.support != TaskSupport::Forbidden)
 }

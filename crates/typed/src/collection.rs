@@ -44,14 +44,14 @@ pub struct Collection<D: Define> {
     /// Held while a new snapshot is made from the old one.
     writing: Mutex<()>,
     page: usize,
-    announce: Announce,
+    announce: Announce<D::Content>,
 }
 
 /// Sorted by key.
 pub(crate) type Entries<C> = BTreeMap<Arc<str>, Arc<Defined<C>>>;
 
-/// Tells the hosts; an error when they were told that there is nothing of this kind.
-pub(crate) type Announce = Box<dyn Fn() -> Result<(), DefinitionError> + Send + Sync>;
+/// Tells the hosts of new entries; an error when they were told that there is nothing of this kind.
+pub(crate) type Announce<C> = Box<dyn Fn(&Entries<C>) -> Result<(), DefinitionError> + Send + Sync>;
 
 /// The list at one moment, sorted.
 pub(crate) struct Snapshot<C> {
@@ -69,7 +69,7 @@ pub(crate) struct Page {
 }
 
 impl<D: Define> Collection<D> {
-    pub(crate) fn new(entries: Entries<D::Content>, page: usize, announce: Announce) -> Self {
+    pub(crate) fn new(entries: Entries<D::Content>, page: usize, announce: Announce<D::Content>) -> Self {
         let current = ArcSwap::from_pointee(Snapshot { entries, pages: OnceLock::new() });
         Self { current, writing: Mutex::new(()), page: page.max(1), announce }
     }
@@ -145,7 +145,7 @@ impl<D: Define> Collection<D> {
         let visible = !definitions(&old.entries).eq(definitions(&entries));
         if visible {
             // First, because it refuses what hosts could never see.
-            (self.announce)()?;
+            (self.announce)(&entries)?;
         }
         self.current.store(Arc::new(Snapshot { entries, pages: OnceLock::new() }));
         Ok(outcome)

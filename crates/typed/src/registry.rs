@@ -5,22 +5,24 @@ use std::sync::Arc;
 
 use protomcp_mcp::transport::Transport;
 use protomcp_mcp::{
-    Connected, Context, Handler, Router, ServeError, Server, ServerInfo, ServerRequest, ServerResult, Service,
-    SessionId, SessionView, Sessions,
+    Connected, Context, Handler, Router, ServeError, Server, ServerInfo, Service, SessionId, SessionView, Sessions,
+    Tasks,
 };
 use protomcp_types::{
-    CallTool, CallToolResult, Complete, CompleteResult, ErrorObject, GetPrompt, GetPromptResult, ListPrompts,
-    ListPromptsResult, ListResourceTemplates, ListResourceTemplatesResult, ListResources, ListResourcesResult,
-    ListTools, ListToolsResult, Notification, RawJson, ReadResource, ReadResourceResult, Reference, Subscribe, method,
+    CallTool, CallToolResult, CancelTask, Complete, CompleteResult, CreateTaskResult, ErrorObject, GetPrompt,
+    GetPromptResult, GetTask, GetTaskPayload, ListPrompts, ListPromptsResult, ListResourceTemplates,
+    ListResourceTemplatesResult, ListResources, ListResourcesResult, ListTasks, ListTasksResult, ListTools,
+    ListToolsResult, Notification, RawJson, ReadResource, ReadResourceResult, Reference, Subscribe, Task, method,
 };
 
 use crate::builder::{Builder, OnRoots};
-use crate::collection::Collection;
+use crate::collection::{Collection, Snapshot};
 use crate::prompt::Prompt;
 use crate::resource::Resource;
 use crate::schema::nearest::hint;
 use crate::template::{Template, TemplateContent};
 use crate::tool::Tool;
+use crate::tool::entry::Entry;
 
 /// The tools, prompts, resources and templates of a server. Cloning is cheap, and all clones are one.
 ///
@@ -42,6 +44,7 @@ pub struct Registry(Arc<Inner>);
 
 pub(crate) struct Inner {
     pub(crate) sessions: Sessions,
+    pub(crate) tasks: Tasks,
     pub(crate) tools: Collection<Tool>,
     pub(crate) prompts: Collection<Prompt>,
     pub(crate) resources: Collection<Resource>,
@@ -137,16 +140,28 @@ impl Handler for Registry {
 
     async fn call_tool(&self, call: CallTool, context: Context) -> Result<CallToolResult, ErrorObject> {
         let tools = self.0.tools.snapshot();
-        let Some(tool) = tools.find(&call.name) else {
-            return Err(with_hint(ErrorObject::unknown_tool(&call.name), &call.name, tools.keys()));
-        };
-        match tool.call(ServerRequest::CallTool(call), context).await? {
-            ServerResult::CallTool(result) => Ok(result),
-            other => {
-                tracing::error!(?other, "a layer of a tool answers with something else");
-                Err(ErrorObject::internal("the tool has answered with something else"))
-            }
-        }
+        find(&tools, &call.name)?.call(call, context).await
+    }
+
+    async fn call_tool_as_task(&self, call: CallTool, context: Context) -> Result<CreateTaskResult, ErrorObject> {
+        let tools = self.0.tools.snapshot();
+        find(&tools, &call.name)?.begin(&self.0.tasks, call, &context)
+    }
+
+    async fn get_task(&self, request: GetTask, context: Context) -> Result<Task, ErrorObject> {
+        self.0.tasks.find(&request, &context)
+    }
+
+    async fn task_result(&self, request: GetTaskPayload, context: Context) -> Result<CallToolResult, ErrorObject> {
+        self.0.tasks.result(&request, &context).await
+    }
+
+    async fn list_tasks(&self, request: ListTasks, context: Context) -> Result<ListTasksResult, ErrorObject> {
+        self.0.tasks.list(&request, &context)
+    }
+
+    async fn cancel_task(&self, request: CancelTask, context: Context) -> Result<Task, ErrorObject> {
+        self.0.tasks.cancel(&request, &context)
     }
 
     async fn list_resources(&self, request: ListResources, _: Context) -> Result<ListResourcesResult, ErrorObject> {
@@ -216,11 +231,12 @@ impl Handler for Registry {
     }
 
     fn session_opened(&self, session: &SessionView) {
-        self.0.tools.snapshot().contents().for_each(|tool| tool.session_opened(session));
+        self.0.tools.snapshot().contents().for_each(|tool| tool.service.session_opened(session));
     }
 
     fn session_closed(&self, session: SessionId) {
-        self.0.tools.snapshot().contents().for_each(|tool| tool.session_closed(session));
+        self.0.tasks.session_closed(session);
+        self.0.tools.snapshot().contents().for_each(|tool| tool.service.session_closed(session));
     }
 
     fn told(&self, session: SessionId, notification: &Notification) {
@@ -229,7 +245,7 @@ impl Handler for Registry {
         {
             changed(session);
         }
-        self.0.tools.snapshot().contents().for_each(|tool| tool.told(session, notification));
+        self.0.tools.snapshot().contents().for_each(|tool| tool.service.told(session, notification));
     }
 }
 
@@ -245,6 +261,10 @@ impl Registry {
         values.dedup();
         values
     }
+}
+
+fn find<'a>(tools: &'a Snapshot<Entry>, name: &str) -> Result<&'a Entry, ErrorObject> {
+    tools.find(name).ok_or_else(|| with_hint(ErrorObject::unknown_tool(name), name, tools.keys()))
 }
 
 fn with_hint<'a>(mut error: ErrorObject, wrong: &str, names: impl IntoIterator<Item = &'a str>) -> ErrorObject {

@@ -3,6 +3,7 @@
 //! Schemas are inferred from what the function takes and returns, changed where the types cannot say enough, compiled
 //! when the tool is added to a registry, and kept by every call.
 
+pub(crate) mod entry;
 pub(crate) mod error;
 pub(crate) mod output;
 mod schemas;
@@ -11,16 +12,17 @@ pub(crate) mod service;
 use std::fmt;
 use std::time::Duration;
 
-use protomcp_mcp::Layer;
 use protomcp_mcp::layer::limit::LimitLayer;
 use protomcp_mcp::layer::timeout::TimeoutLayer;
-use protomcp_types::{RawJson, Tool as Definition, ToolAnnotations, ToolName};
+use protomcp_mcp::{Layer, TaskTerms};
+use protomcp_types::{RawJson, TaskSupport, Tool as Definition, ToolAnnotations, ToolName};
 
 use crate::collection::{Define, Defined};
 use crate::definition::DefinitionError;
 use crate::function::HandlerFn;
 use crate::schema::edit::Edit;
 use crate::schema::{Direction, infer};
+use crate::tool::entry::{AsTask, Entry};
 use crate::tool::output::IntoToolResult;
 use crate::tool::schemas::{Finished, Input, Output, Schemas};
 use crate::tool::service::{AnyHandler, Core, ToolService, erase};
@@ -51,6 +53,7 @@ pub struct Tool {
     handler: AnyHandler,
     schemas: Schemas,
     layers: Vec<Wrap>,
+    tasks: AsTask,
 }
 
 type Wrap = Box<dyn FnOnce(ToolService) -> ToolService + Send>;
@@ -190,6 +193,51 @@ impl Tool {
         self
     }
 
+    /// Says whether calls can be tasks: answered at once, and asked about until they have ended. The handler stays one
+    /// straight function: what it asks, reports and returns goes to the task, and [`Context::say`] says what it is doing.
+    ///
+    /// A host of 2025-11-25 decides itself which call is a task. In 2026-07-28 the server does: each call is one whose
+    /// host knows the extension for it, unless [`Tool::task_on_demand`] says otherwise. A tool that requires tasks refuses
+    /// every other call; one that does not simply lets such hosts wait.
+    ///
+    /// ```
+    /// use protomcp_mcp::Context;
+    /// use protomcp_typed::Tool;
+    /// use protomcp_types::TaskSupport;
+    ///
+    /// let tool = Tool::new("brew", "Make coffee").handler(async |context: Context| {
+    ///     context.say("grinding");
+    ///     "coffee"
+    /// });
+    /// let tool = tool.task(TaskSupport::Optional);
+    /// ```
+    ///
+    /// [`Context::say`]: protomcp_mcp::Context::say
+    #[must_use]
+    pub fn task(mut self, support: TaskSupport) -> Self {
+        let definition = &mut self.definition.definition;
+        definition.execution = Some(support.put(definition.execution.as_ref()));
+        self.tasks.support = support;
+        self
+    }
+
+    /// Says for how long its tasks are kept, and how often hosts should ask. A host with a session may wish for another
+    /// time; [`Limits::max_task_ttl`](protomcp_mcp::Limits::max_task_ttl) bounds both.
+    #[must_use]
+    pub fn task_terms(mut self, terms: TaskTerms) -> Self {
+        self.tasks.terms = terms;
+        self
+    }
+
+    /// A call of 2026-07-28 becomes a task when the handler says so, with
+    /// [`Context::go_on_as_task`](protomcp_mcp::Context::go_on_as_task), and not before: it may answer short calls
+    /// at once, or ask something first.
+    #[must_use]
+    pub fn task_on_demand(mut self) -> Self {
+        self.tasks.on_demand = true;
+        self
+    }
+
     /// Gives each call so long. A call that takes longer is dropped, and its result says so.
     #[must_use]
     pub fn timeout(self, after: Duration) -> Self {
@@ -229,14 +277,21 @@ impl ToolDraft {
         };
         let inferred = || Input::Inferred(H::HAS_ARGUMENTS.then(|| infer::<H::Arguments>(Direction::In)));
         let input = input.map_or_else(inferred, Input::Given);
-        Tool { definition: blank, handler: erase(handler), schemas: Schemas::new(input, output), layers: Vec::new() }
+        let support = TaskSupport::of(blank.definition.execution.as_ref());
+        Tool {
+            definition: blank,
+            handler: erase(handler),
+            schemas: Schemas::new(input, output),
+            layers: Vec::new(),
+            tasks: AsTask { support, ..AsTask::default() },
+        }
     }
 }
 
 impl Define for Tool {
-    type Content = ToolService;
+    type Content = Entry;
 
-    fn define(self) -> Result<Defined<ToolService>, DefinitionError> {
+    fn define(self) -> Result<Defined<Entry>, DefinitionError> {
         let name = ToolName::new(self.definition.name.as_str()).map_err(|_| DefinitionError::NoName)?;
         if !name.is_conventional() {
             tracing::warn!(tool = %name, "some hosts refuse tools with such a name: use letters, digits, _ and -");
@@ -254,7 +309,11 @@ impl Define for Tool {
         definition.input_schema = input.text;
         definition.output_schema = output.map(|output| output.text);
         let service = self.layers.into_iter().fold(ToolService::new(core), |service, layer| layer(service));
-        Ok(Defined { key: name.as_str().into(), definition: definition.to_raw(), content: service })
+        Ok(Defined {
+            key: name.as_str().into(),
+            definition: definition.to_raw(),
+            content: Entry { service, tasks: self.tasks },
+        })
     }
 }
 

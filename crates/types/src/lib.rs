@@ -95,7 +95,7 @@ pub use resource::{
 };
 pub use roots::{ListRoots, ListRootsResult, Root};
 pub use sampling::{CreateMessage, CreateMessageResult};
-pub use task::{CancelTask, CreateTaskResult, GetTask, GetTaskPayload, Task, TaskStatus, timestamp};
+pub use task::{CancelTask, CreateTaskResult, GetTask, GetTaskPayload, Task, TaskStatus, TaskSupport, timestamp};
 pub use task_extension::{TASKS_EXTENSION, TaskRequest};
 pub use tool::{Tool, ToolAnnotations};
 pub use uri_template::{UriTemplate, UriTemplateError, UriVariables};

@@ -30,6 +30,9 @@ pub struct SubscriptionFilter {
     /// Whether these resources change, by URI.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub resource_subscriptions: Vec<String>,
+    /// Whether these tasks change, by id (extension `io.modelcontextprotocol/tasks`).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub task_ids: Vec<String>,
 }
 
 impl TryFrom<Params> for Listen {
@@ -56,6 +59,7 @@ mod tests {
             r#"{"notifications":{}}"#,
             r#"{"notifications":{"toolsListChanged":true,"resourceSubscriptions":["a"]}}"#,
             r#"{"notifications":{"promptsListChanged":true,"resourcesListChanged":true}}"#,
+            r#"{"notifications":{"taskIds":["t"]}}"#,
         ] {
             let listen: Listen = serde_json::from_str(text).unwrap();
             assert_eq!(serde_json::to_string(&listen).unwrap(), text);

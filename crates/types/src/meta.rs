@@ -46,14 +46,27 @@ pub fn progress_token(meta: &RawJson) -> Option<ProgressToken> {
 /// Parameters that ask for progress under this token.
 #[must_use]
 pub fn with_progress_token(params: Params, token: &ProgressToken) -> Params {
+    with_meta(params, |meta| {
+        let meta = meta.and_then(|meta| Members::from_raw(meta).ok()).unwrap_or_default();
+        meta.with("progressToken", token.to_raw()).to_body().into_raw()
+    })
+}
+
+/// Parameters of a message that belongs to a task.
+#[must_use]
+pub fn of_task(params: Params, task_id: &str) -> Params {
+    with_meta(params, |meta| with_related_task(meta, task_id))
+}
+
+fn with_meta(params: Params, change: impl FnOnce(Option<&RawJson>) -> RawJson) -> Params {
     let mut members = match params {
         Params::Named(members) => members,
         Params::Absent => Members::new(),
         // No method of MCP has any.
         Params::Positional(list) => return Params::Positional(list),
     };
-    let meta = members.take("_meta").and_then(|meta| Members::from_raw(&meta).ok()).unwrap_or_default();
-    members.insert("_meta", meta.with("progressToken", token.to_raw()).to_body().into_raw());
+    let meta = members.take("_meta");
+    members.insert("_meta", change(meta.as_ref()));
     members.into()
 }
 

@@ -55,6 +55,9 @@ pub const ELICITATION_COMPLETE: &str = "notifications/elicitation/complete";
 /// A task is not what it was.
 pub const TASK_STATUS: &str = "notifications/tasks/status";
 
+/// As [`TASK_STATUS`], for those who listen for a task without a session.
+pub const TASK_CHANGED: &str = "notifications/tasks";
+
 /// Gives the names of the hot path without an allocation.
 pub(crate) fn intern(name: Cow<'_, str>) -> Cow<'static, str> {
     const KNOWN: [&str; 9] =

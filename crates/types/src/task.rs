@@ -51,6 +51,19 @@ pub enum TaskStatus {
     Cancelled,
 }
 
+/// Whether calls of a tool can be tasks (MCP 2025-11-25, schema, `ToolExecution`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TaskSupport {
+    /// They cannot.
+    #[default]
+    Forbidden,
+    /// They can, as the host wishes.
+    Optional,
+    /// They cannot be anything else.
+    Required,
+}
+
 /// The answer to a [`CallTool`] that asks for a task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CreateTaskResult {
@@ -104,6 +117,23 @@ impl TaskStatus {
             Self::Working | Self::InputRequired => false,
             Self::Completed | Self::Failed | Self::Cancelled => true,
         }
+    }
+}
+
+impl TaskSupport {
+    /// What a tool says in [`Tool::execution`](crate::Tool::execution); nothing and nonsense mean that it forbids tasks.
+    #[must_use]
+    pub fn of(execution: Option<&RawJson>) -> Self {
+        let members = execution.and_then(|execution| Members::from_raw(execution).ok());
+        members.and_then(|members| members.member("taskSupport")?.to().ok()).unwrap_or_default()
+    }
+
+    /// `execution` with this in it.
+    #[must_use]
+    pub fn put(self, execution: Option<&RawJson>) -> RawJson {
+        let mut members = execution.and_then(|execution| Members::from_raw(execution).ok()).unwrap_or_default();
+        members.insert("taskSupport", RawJson::of(&self).expect("a name is JSON"));
+        members.to_body().into_raw()
     }
 }
 
@@ -228,6 +258,23 @@ mod tests {
         assert_eq!(task.last_updated_at, "1970-01-01T00:00:01.000Z");
         assert_eq!(task.to_members().member("status").unwrap().as_str(), r#""input_required""#);
         assert_eq!(serde_json::from_str::<Task>(task.to_raw().as_str()).unwrap(), task);
+    }
+
+    #[test]
+    fn a_tool_says_whether_it_can_be_a_task() {
+        for (execution, support) in [
+            ("{}", TaskSupport::Forbidden),
+            ("5", TaskSupport::Forbidden),
+            (r#"{"taskSupport":"sometimes"}"#, TaskSupport::Forbidden),
+            (r#"{"taskSupport":"optional"}"#, TaskSupport::Optional),
+            (r#"{"x":1,"taskSupport":"required"}"#, TaskSupport::Required),
+        ] {
+            assert_eq!(TaskSupport::of(Some(&RawJson::parse(execution).unwrap())), support, "{execution}");
+        }
+        assert_eq!(TaskSupport::of(None), TaskSupport::Forbidden);
+        let old = RawJson::parse(r#"{"x":1,"taskSupport":"required"}"#).unwrap();
+        assert_eq!(TaskSupport::Optional.put(Some(&old)).as_str(), r#"{"x":1,"taskSupport":"optional"}"#);
+        assert_eq!(TaskSupport::Required.put(None).as_str(), r#"{"taskSupport":"required"}"#);
     }
 
     #[test]

@@ -9,6 +9,7 @@ mod plain;
 mod prompts;
 mod resources;
 mod rounds;
+mod tasks;
 
 use std::process::ExitCode;
 
@@ -49,7 +50,7 @@ async fn run() -> Result<(), Box<dyn std::error::Error>> {
 
 fn everything() -> Result<Registry, DefinitionError> {
     let builder = Registry::builder("everything", env!("CARGO_PKG_VERSION"));
-    let builder = rounds::add(prompts::add(resources::add(asking::add(plain::add(builder)))));
+    let builder = tasks::add(rounds::add(prompts::add(resources::add(asking::add(plain::add(builder))))));
     let registry = builder.build()?;
     plain::add_triggers(&registry)?;
     Ok(registry)

@@ -14,5 +14,6 @@ mod logs;
 mod questions;
 mod stage;
 mod tasks;
+mod tasks_without_session;
 mod tool;
 mod turns;

@@ -12,7 +12,7 @@ use crate::host::Host;
 use crate::stage::Stage;
 use crate::tool::Tool;
 
-async fn stage(change: impl FnOnce(protomcp_bridge::Builder) -> protomcp_bridge::Builder) -> (Stage, Tool) {
+pub(crate) async fn stage(change: impl FnOnce(protomcp_bridge::Builder) -> protomcp_bridge::Builder) -> (Stage, Tool) {
     let slow = ToolDefinition { task_support: true, ..Tool::definition("slow") };
     Stage::with(vec![slow, Tool::definition("quick")], change).await
 }
@@ -34,7 +34,7 @@ async fn about(host: &mut Host, method: &str, task: &str) -> Value {
 }
 
 /// The process says how its task is, the next time it is asked. Returns the message that asked otherwise.
-async fn says(tool: &mut Tool, state: &str, progress: i64, message: &str) {
+pub(crate) async fn says(tool: &mut Tool, state: &str, progress: i64, message: &str) {
     let envelope = tool.request().await;
     let Some(Msg::TaskStatus(status)) = &envelope.msg else { panic!("{envelope:?}") };
     let status = TaskStatusResponse {
@@ -47,13 +47,13 @@ async fn says(tool: &mut Tool, state: &str, progress: i64, message: &str) {
     tool.send(&envelope.request_id, status).await;
 }
 
-async fn fetches(tool: &mut Tool, text: &str) {
+pub(crate) async fn fetches(tool: &mut Tool, text: &str) {
     let envelope = tool.request().await;
     assert!(matches!(&envelope.msg, Some(Msg::TaskResult(result)) if result.task_id == "t-1"), "{envelope:?}");
     tool.result(&envelope.request_id, text).await;
 }
 
-fn created() -> CreateTaskResponse {
+pub(crate) fn created() -> CreateTaskResponse {
     CreateTaskResponse { task_id: "t-1".into() }
 }
 
@@ -88,7 +88,9 @@ async fn a_host_that_asks_for_a_task_gets_one_and_later_its_result() {
         (&told[0]["params"]["statusMessage"], &told[0]["params"]["status"]),
         (&json!("a third"), &json!("working"))
     );
-    assert_eq!(told[2]["params"], json!({"progressToken": "p", "progress": 3, "total": 10, "message": "a third"}));
+    let related = json!({"io.modelcontextprotocol/related-task": {"taskId": task}});
+    let progress = json!({"progressToken": "p", "progress": 3, "total": 10, "message": "a third", "_meta": related});
+    assert_eq!(told[2]["params"], progress);
     assert_eq!(about(&mut host, "tasks/get", &task).await["result"]["status"], "working");
     assert_eq!(about(&mut other, "tasks/get", &task).await["error"]["code"], -32602);
     let waiting = host.request("tasks/result", json!({"taskId": task})).await;
@@ -250,9 +252,13 @@ async fn a_task_may_ask_its_host_after_the_call_was_answered() {
     tool.send("", report).await;
     let messages_json = r#"[{"role":"user","content":"?"}]"#.into();
     tool.send_for(&call, "q", SamplingRequest { messages_json, ..SamplingRequest::default() }).await;
+    let status = host.expect("notifications/tasks/status").await;
+    assert_eq!(status["params"]["status"], "input_required");
     let question = host.expect("sampling/createMessage").await;
+    assert!(question["params"]["_meta"]["io.modelcontextprotocol/related-task"].is_object(), "{question}");
     let said = json!({"role": "assistant", "content": {"type": "text", "text": "!"}, "model": "m"});
     host.reply(&question, said).await;
     assert_eq!(tool.answer::<SamplingResponse>("q").await.error, "");
+    assert_eq!(host.expect("notifications/tasks/status").await["params"]["status"], "working");
     other.hears_nothing().await;
 }

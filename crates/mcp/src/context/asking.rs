@@ -9,9 +9,9 @@ use std::future::Future;
 use std::time::Duration;
 
 use futures_util::future::{Either, join_all};
-use protomcp_types::{ErrorObject, HostMethod, Need, RawJson, TaskRequest};
+use protomcp_types::{ErrorObject, HostMethod, Need, Params, RawJson, TaskRequest};
 
-use crate::ask::{AskError, ask, ask_raw};
+use crate::ask::{AskError, ask_raw};
 use crate::context::Context;
 use crate::question::{Answers, Asked, InputRequired, Questions};
 use crate::rounds::{Rounds, Waiting};
@@ -88,18 +88,20 @@ impl Context {
         params: &M::Params,
         timeout: Duration,
     ) -> impl Future<Output = Result<M::Result, AskError>> + Send + use<M> {
-        let call = &self.0;
         let answer = if self.is_stateless() {
             let answers = self.ask_in_rounds(vec![Asked::of::<M>(key, params)], timeout);
-            Either::Right(async move {
-                let raw = answers.await?.pop().ok_or(AskError::Gone)?;
-                raw.to().map_err(|error| AskError::Unreadable(error.to_string()))
-            })
+            Either::Right(async move { answers.await?.pop().ok_or(AskError::Gone) })
         } else {
-            let during = Some(call.terms.ticket.clone());
-            Either::Left(ask::<M>(&call.outbox, &call.terms.client, during, params, timeout, None))
+            let answer = if M::is_answered_by(params, &self.0.terms.client.capabilities) {
+                let params = Params::of(params).expect("the parameters of a method are an object");
+                Ok(self.ask_in_session(M::NAME, params, timeout))
+            } else {
+                Err(AskError::NotSupported(M::NAME))
+            };
+            Either::Left(async move { answer?.await })
         };
-        unless_cancelled(self.clone(), answer)
+        let answer = unless_cancelled(self.clone(), answer);
+        async move { answer.await?.to().map_err(|error| AskError::Unreadable(error.to_string())) }
     }
 
     /// Asks several things at once, within [`Limits::ask_timeout`](crate::Limits::ask_timeout). The host of a stateless
@@ -116,10 +118,7 @@ impl Context {
             let capabilities = &self.0.terms.client.capabilities;
             let ask = |asked: Asked| match asked.need() {
                 Some(need) if !need.is_met_by(capabilities) => Err(AskError::NotSupported(asked.method)),
-                Some(_) | None => {
-                    let during = Some(self.0.terms.ticket.clone());
-                    Ok(ask_raw(&self.0.outbox, during, asked.method, asked.params.into(), timeout, None))
-                }
+                Some(_) | None => Ok(self.ask_in_session(asked.method, asked.params.into(), timeout)),
             };
             let asked: Result<Vec<_>, _> = questions.into_asked().into_iter().map(ask).collect();
             Either::Left(async move { join_all(asked?).await.into_iter().collect() })
@@ -175,14 +174,30 @@ impl Context {
         self.0.rounds.as_deref().map(Rounds::given).unwrap_or_default()
     }
 
+    /// Whether the call is a task or can become one, by [`Context::go_on_as_task`].
+    #[must_use]
+    pub fn can_be_task(&self) -> bool {
+        self.0.task.is_some() || self.0.rounds.as_ref().is_some_and(|rounds| rounds.may_be_task())
+    }
+
+    /// Whether the call was answered with a task of its session.
+    #[must_use]
+    pub fn is_session_task(&self) -> bool {
+        self.0.task.is_some()
+    }
+
     /// Lets a stateless call of a tool go on as a task, if host and server know the extension for it
     /// ([`ServerCapabilities::with_task_extension`](protomcp_types::ServerCapabilities::with_task_extension)): the
     /// request is answered with the task at once, and what the handler returns later is the task's result. Questions are
-    /// asked and answered through the task; progress and log messages go nowhere.
+    /// asked and answered through the task; progress and log messages go nowhere, but for what [`Context::say`] says.
+    /// A call that is a task already stays one, on the terms that it has.
     ///
     /// `false`: the host waits for the result, as ever. A tool that takes too long for that refuses with
     /// [`Context::tasks_missing`].
     pub fn go_on_as_task(&self, terms: TaskTerms) -> bool {
+        if self.0.task.is_some() {
+            return true;
+        }
         let Some(rounds) = self.0.rounds.as_ref().filter(|rounds| rounds.may_be_task()) else { return false };
         if let Some(route) = rounds.want_task() {
             route.outbox.detach(route.terms.ticket, terms);
@@ -200,6 +215,37 @@ impl Context {
     #[must_use]
     pub fn can_ask(&self, need: Need) -> bool {
         need.is_met_by(&self.0.terms.client.capabilities)
+    }
+
+    /// A request of ours: together with the one of the call, or with whatever waits for its task.
+    fn ask_in_session(
+        &self,
+        method: &'static str,
+        params: Params,
+        timeout: Duration,
+    ) -> impl Future<Output = Result<RawJson, AskError>> + Send + use<> {
+        let call = &self.0;
+        let ask = |during, params| ask_raw(&call.outbox, during, method, params, timeout, None);
+        let asked = match &call.task {
+            None => Ok((None, ask(Some(call.terms.ticket.clone()), params))),
+            Some(task) => match task.asks() {
+                Some(asking) => {
+                    let answer = ask(asking.during.clone(), task.mark(params));
+                    Ok((Some(asking), answer))
+                }
+                None => Err(AskError::Gone),
+            },
+        };
+        async move {
+            let (asking, answer) = asked?;
+            let Some(asking) = asking else { return answer.await };
+            tokio::select! {
+                biased;
+                // Nobody needs it any more.
+                () = asking.task.ended() => Err(AskError::Gone),
+                answer = answer => answer,
+            }
+        }
     }
 
     fn ask_in_rounds(

@@ -1,6 +1,7 @@
 //! A call that goes on as a task: nobody waits for it, and whoever asks is told how far it is.
 
 use std::collections::{BTreeMap, HashSet};
+use std::sync::MutexGuard;
 use std::time::{Instant, SystemTime};
 
 use protomcp_types::{ErrorObject, RawJson, TaskStatus};
@@ -8,16 +9,22 @@ use protomcp_types::{ErrorObject, RawJson, TaskStatus};
 use crate::question::Questions;
 use crate::request::ServerResult;
 use crate::rounds::{Inner, Outcome, Rounds, Route};
+use crate::server::TaskNews;
 use crate::task_store::TaskTerms;
+use crate::tasks;
 
 /// What a call becomes.
 #[derive(Debug)]
 pub(super) struct Detached {
-    id: String,
+    pub(super) id: String,
     terms: TaskTerms,
     created: SystemTime,
     pub(super) updated: SystemTime,
+    /// What it is doing, for people.
+    message: Option<String>,
     is_cancelled: bool,
+    /// Told of each change.
+    pub(super) news: TaskNews,
     /// Those of all its questions; none is used twice.
     pub(super) keys: HashSet<String>,
 }
@@ -29,6 +36,7 @@ pub(crate) struct TaskView {
     pub(crate) terms: TaskTerms,
     pub(crate) created: SystemTime,
     pub(crate) updated: SystemTime,
+    pub(crate) message: Option<String>,
     pub(crate) detail: Detail,
 }
 
@@ -79,15 +87,39 @@ impl Rounds {
     }
 
     /// The call goes on as a task, or has ended as one. `None`: it does not want to.
-    pub(crate) fn detach(&self, id: String, terms: TaskTerms, now: SystemTime, until: Instant) -> Option<TaskView> {
+    pub(crate) fn detach(&self, id: String, terms: TaskTerms, until: Instant, news: TaskNews) -> Option<TaskView> {
         let mut inner = self.inner();
         if !std::mem::take(&mut inner.wants_task) {
             return None;
         }
         let keys = inner.open.iter().map(|open| open.asked.key.clone()).collect();
-        inner.task = Some(Detached { id, terms, created: now, updated: now, is_cancelled: false, keys });
+        let now = SystemTime::now();
+        let message = inner.said.take();
+        inner.task = Some(Detached { id, terms, created: now, updated: now, message, is_cancelled: false, news, keys });
         self.parked.send_replace(Some(until));
-        inner.view()
+        let view = inner.view();
+        if let Some(Detached { id, news, .. }) = inner.task.as_ref().filter(|_| inner.has_ended) {
+            // In between.
+            let (id, news, size) = (id.clone(), news.clone(), inner.outcome.as_ref().map_or(0, size));
+            drop(inner);
+            news.ended(&id, size);
+        }
+        view
+    }
+
+    /// What the task is doing, for people.
+    pub(crate) fn say(&self, message: &str) {
+        let mut inner = self.inner();
+        let Inner { has_ended, wants_task, said, task, .. } = &mut *inner;
+        match task {
+            Some(task) if !*has_ended && !task.is_cancelled && task.message.as_deref() != Some(message) => {
+                task.message = Some(tasks::cut(message));
+                task.updated = SystemTime::now();
+                told(inner);
+            }
+            None if *wants_task => *said = Some(tasks::cut(message)),
+            Some(_) | None => {}
+        }
     }
 
     /// How far the task is; `None`: it is none.
@@ -107,6 +139,7 @@ impl Rounds {
         if let Some(task) = &mut inner.task {
             task.updated = SystemTime::now();
         }
+        told(inner);
     }
 
     /// Ends the task unless it has ended. Whether the call is to be told.
@@ -115,7 +148,9 @@ impl Rounds {
         let is_running = !inner.has_ended;
         if let Some(task) = inner.task.as_mut().filter(|task| is_running && !task.is_cancelled) {
             task.is_cancelled = true;
+            task.message = Some("the task was cancelled by the host".to_owned());
             task.updated = SystemTime::now();
+            told(inner);
             return true;
         }
         false
@@ -137,7 +172,28 @@ impl Inner {
             None if self.open.is_empty() => Detail::Working,
             None => Detail::Asking(Questions::of(asked())),
         };
-        let Detached { id, terms, created, updated, .. } = task;
-        Some(TaskView { id: id.clone(), terms: *terms, created: *created, updated: *updated, detail })
+        let Detached { id, terms, created, updated, message, .. } = task;
+        // MCP 2026-07-28, extension tasks: one that has failed says why.
+        let message = match &detail {
+            Detail::Failed(error) => Some(error.message.to_string()),
+            Detail::Working | Detail::Asking(_) | Detail::Completed(_) | Detail::Cancelled => message.clone(),
+        };
+        Some(TaskView { id: id.clone(), terms: *terms, created: *created, updated: *updated, message, detail })
+    }
+}
+
+/// Lets go of the lock, and says that the task has changed, if it is one.
+pub(super) fn told(inner: MutexGuard<'_, Inner>) {
+    let Some((id, news)) = inner.task.as_ref().map(|task| (task.id.clone(), task.news.clone())) else { return };
+    drop(inner);
+    news.changed(&id);
+}
+
+/// Bytes that are kept of an outcome.
+pub(super) fn size(outcome: &Outcome) -> usize {
+    match outcome {
+        Some(Ok(ServerResult::CallTool(result))) => tasks::size(Ok(result)),
+        Some(Err(error)) => tasks::size(Err(error)),
+        Some(Ok(_)) | None => 0,
     }
 }

@@ -27,11 +27,12 @@ use crate::rounds::Outcome;
 use crate::send_layer::SendLayer;
 use crate::server::drive::asking::OpenQuestion;
 use crate::server::drive::ending::Ending;
-use crate::server::{ServeError, Server, Sessions};
+use crate::server::{ServeError, Server, Sessions, Watch};
 use crate::service::Service;
 use crate::session::announce::Announcements;
 use crate::session::batch::Batches;
 use crate::session::numbers::ByNumber;
+use crate::session::subscriptions::Topic;
 use crate::session::{Session, SessionId};
 use crate::transport::{Received, Sink, Source, TransportError};
 
@@ -62,11 +63,13 @@ pub(super) struct Driver<S: Service, Q, K> {
     unsent_notices: usize,
     /// Whether one of these messages says that a list has changed.
     unsent_changes: bool,
-    /// Resources of which the host was told in these messages.
-    unsent_updates: Vec<Arc<str>>,
+    /// Resources and tasks of which the host was told in these messages.
+    unsent_updates: Vec<(Topic, Arc<str>)>,
     /// Places of questions that were taken back in these messages.
     unsent_places: Vec<OwnedSemaphorePermit>,
     open_questions: Vec<OpenQuestion>,
+    /// What requests listen to, by ticket number.
+    watches: ByNumber<Watch>,
     reading: bool,
     opened: bool,
     ending: Ending,
@@ -122,6 +125,7 @@ impl<S: Service, Q: Source, K: Sink> Driver<S, Q, K> {
             unsent_updates: Vec::new(),
             unsent_places: Vec::new(),
             open_questions: Vec::new(),
+            watches: ByNumber::default(),
             reading: true,
             opened: false,
             ending: Ending::Open,

@@ -4,20 +4,23 @@ use std::collections::HashMap;
 use std::fmt;
 use std::future::Future;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::{Duration, Instant};
 
 use protomcp_types::{HostMethod, Level, Members, Notification, Progress, ProgressToken, RawJson, Task, method};
 use tokio_util::sync::CancellationToken;
 
 use crate::ask::{AskError, Report, ask};
+use crate::context::Context;
 use crate::info::{Limits, ServerInfo};
 use crate::lot::Lot;
 use crate::outbox::Outbox;
 use crate::seal::StateKeys;
+use crate::server::interest::Interest;
 use crate::session::announce::List;
+use crate::session::subscriptions::Topic;
 use crate::session::{SessionId, SessionView};
-use crate::task_store::TaskStore;
+use crate::task_store::{Room, TaskStore};
 
 /// The open sessions of a server, and what can be told to them. Cloning is cheap.
 ///
@@ -33,9 +36,18 @@ struct Hub {
     shutdown: CancellationToken,
     /// Stateless calls whose host has been asked something.
     lot: Lot,
-    tasks: TaskStore,
+    tasks: StatelessTasks,
+    /// Resources that requests listen to.
+    interest: Interest,
     keys: StateKeys,
 }
+
+/// Stateless calls that go on as tasks, by who began them.
+pub(super) type StatelessTasks = TaskStore<Option<Arc<str>>, Context>;
+
+/// The way from a stateless task to those who listen for it.
+#[derive(Clone)]
+pub(crate) struct TaskNews(Weak<Hub>);
 
 /// Who is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,7 +73,8 @@ impl Sessions {
             info: Arc::new(info),
             limits,
             lot: Lot::new(limits.max_parked),
-            tasks: TaskStore::new(limits.max_tasks),
+            tasks: TaskStore::new(Room { tasks: limits.max_tasks, bytes: limits.max_task_bytes, each: false }),
+            interest: Interest::default(),
             keys,
             open: Mutex::default(),
             last: AtomicU64::new(0),
@@ -108,7 +121,7 @@ impl Sessions {
     /// Tells the hosts that have subscribed to a resource, or listen for it, that it has changed. Those of one in quick
     /// succession are told together when a host does not keep up.
     pub fn resource_updated(&self, uri: &str) {
-        self.each(Audience::Everyone, |outbox| outbox.updated(uri));
+        self.each(Audience::Everyone, |outbox| outbox.updated(Topic::Resource, uri));
     }
 
     /// Tells the host that began a task how far it is. Nothing relies on this: a host asks (MCP 2025-11-25,
@@ -239,8 +252,16 @@ impl Sessions {
         &self.0.lot
     }
 
-    pub(super) fn task_store(&self) -> &TaskStore {
+    pub(super) fn task_store(&self) -> &StatelessTasks {
         &self.0.tasks
+    }
+
+    pub(super) fn interest(&self) -> &Interest {
+        &self.0.interest
+    }
+
+    pub(super) fn task_news(&self) -> TaskNews {
+        TaskNews(Arc::downgrade(&self.0))
     }
 
     pub(super) fn keys(&self) -> &StateKeys {
@@ -275,6 +296,40 @@ impl Sessions {
 
     fn open(&self) -> MutexGuard<'_, HashMap<SessionId, Arc<Outbox>>> {
         self.0.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl TaskNews {
+    /// A task has changed.
+    pub(crate) fn changed(&self, id: &str) {
+        if let Some(hub) = self.0.upgrade() {
+            Sessions(hub).each(Audience::Everyone, |outbox| outbox.updated(Topic::Task, id));
+        }
+    }
+
+    /// Forgets a task when its time is up.
+    pub(super) async fn forget(self, id: String, until: Instant) {
+        tokio::time::sleep_until(until.into()).await;
+        if let Some(hub) = self.0.upgrade() {
+            hub.tasks.forget(&id);
+        }
+    }
+
+    /// A task has ended, with a result of so many bytes.
+    pub(crate) fn ended(&self, id: &str, size: usize) {
+        self.changed(id);
+        if let Some(hub) = self.0.upgrade() {
+            let forgotten = hub.tasks.ended(id, size).len();
+            if forgotten > 0 {
+                tracing::debug!(forgotten, "results of tasks are forgotten to make room");
+            }
+        }
+    }
+}
+
+impl fmt::Debug for TaskNews {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TaskNews").finish_non_exhaustive()
     }
 }
 

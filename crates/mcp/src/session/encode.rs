@@ -152,25 +152,40 @@ impl Shape<'_> {
 }
 
 /// A task as the answer to the call that began it, or to a request for it.
-pub(super) fn task(task: TaskView, is_new: bool, shape: Shape<'_>) -> Body {
-    let TaskView { id, terms, created, updated, detail } = task;
+pub(super) fn task(task: &TaskView, is_new: bool, shape: Shape<'_>) -> Body {
+    let object = Body::object().text("resultType", if is_new { "task" } else { "complete" });
+    let object = seed(object, task);
+    shape.meta(if is_new { object } else { detail(object, &task.detail, shape) }, None).finish()
+}
+
+/// The parameters of the notice that a task has changed: what `tasks/get` would be answered.
+pub(super) fn task_notice(task: &TaskView, server: &RawJson) -> Members {
+    let shape = Shape::Stateless { server, cache: None };
+    let body = detail(seed(Body::object(), task), &task.detail, shape).finish();
+    Members::from_raw(&body.into_raw()).expect("a task is an object")
+}
+
+/// What every task says.
+fn seed(object: ObjectWriter, task: &TaskView) -> ObjectWriter {
     let millis = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
-    let object = Body::object()
-        .text("resultType", if is_new { "task" } else { "complete" })
-        .text("taskId", &id)
-        .value("status", &detail.status())
-        .text("createdAt", &timestamp(created))
-        .text("lastUpdatedAt", &timestamp(updated))
-        .value("ttlMs", &millis(terms.ttl))
-        .value("pollIntervalMs", &millis(terms.poll_interval));
-    let object = match detail {
-        _ if is_new => object,
+    object
+        .text("taskId", &task.id)
+        .value("status", &task.detail.status())
+        .text_if("statusMessage", task.message.as_deref())
+        .text("createdAt", &timestamp(task.created))
+        .text("lastUpdatedAt", &timestamp(task.updated))
+        .value("ttlMs", &millis(task.terms.ttl))
+        .value("pollIntervalMs", &millis(task.terms.poll_interval))
+}
+
+/// What belongs to how far it is.
+fn detail(object: ObjectWriter, detail: &Detail, shape: Shape<'_>) -> ObjectWriter {
+    match detail {
         Detail::Working | Detail::Cancelled => object,
         Detail::Asking(questions) => object.body("inputRequests", &questions.to_body()),
-        Detail::Completed(completed) => object.body("result", &result(completed, shape)),
-        Detail::Failed(failed) => object.value("error", &error(failed, shape)),
-    };
-    shape.meta(object, None).finish()
+        Detail::Completed(completed) => object.body("result", &result(completed.clone(), shape)),
+        Detail::Failed(failed) => object.value("error", &error(failed.clone(), shape)),
+    }
 }
 
 fn cached(object: ObjectWriter, hint: Option<CacheHint>) -> ObjectWriter {

@@ -10,11 +10,12 @@ use std::sync::Arc;
 use protomcp_types::{
     Body, CallTool, Complete, Discover, ErrorObject, GetPrompt, Implementation, Kind, Level, ListPrompts,
     ListResourceTemplates, ListResources, ListTools, Listen, Members, Message, Method, Params, RawJson, ReadResource,
-    Request, RequestMeta, Response, ServerCapabilities, TASKS_EXTENSION, TaskRequest,
+    Request, RequestMeta, Response, ServerCapabilities, SubscriptionFilter, TASKS_EXTENSION, TaskRequest,
 };
 
 use crate::request::ServerRequest;
 use crate::session::client::Client;
+use crate::session::listeners::filter;
 use crate::session::pending::{Era, OnSuccess};
 use crate::session::{Inbound, IncomingCall, Session, encode};
 
@@ -53,8 +54,8 @@ impl Session {
     pub(super) fn stateless(&mut self, Request { id, method, params }: Request, meta: &RequestMeta) -> Inbound {
         let answer = match self.call_stateless(&method, params, meta) {
             Ok(Answer::Discovered(result)) => Ok(result),
-            Ok(Answer::Listen(params)) => match self.listen(id, params) {
-                Ok((ticket, acknowledged)) => return Inbound::Listen(ticket, acknowledged),
+            Ok(Answer::Listen(client, filter)) => match self.hear(id, &filter) {
+                Ok(ticket) => return Inbound::Listen(ticket, client, filter),
                 Err((id, error)) => return Inbound::Reply(Message::error(Some(id), error)),
             },
             Ok(Answer::Task(request)) => {
@@ -95,8 +96,13 @@ impl Session {
                 self.identity(),
             )));
         }
+        let client = |capabilities| {
+            let implementation = meta.client().unwrap_or_else(|| Implementation::new("", ""));
+            Client { version, implementation, capabilities }
+        };
         if method == Listen::NAME {
-            return Ok(Answer::Listen(params));
+            let filter = filter(params, &capabilities, &self.info.capabilities)?;
+            return Ok(Answer::Listen(Arc::new(client(capabilities)), Box::new(filter)));
         }
         if TaskRequest::is_method(method) && self.info.capabilities.has_extension(TASKS_EXTENSION) {
             let request = TaskRequest::read(method, &params)?;
@@ -118,9 +124,7 @@ impl Session {
             // That was the wish of another revision.
             call.task = None;
         }
-        let implementation = meta.client().unwrap_or_else(|| Implementation::new("", ""));
-        let client = Client { version, implementation, capabilities };
-        Ok(Answer::Call(Box::new((request, client, Stateless { log_level, inputs }))))
+        Ok(Answer::Call(Box::new((request, client(capabilities), Stateless { log_level, inputs }))))
     }
 }
 
@@ -147,7 +151,7 @@ enum Answer {
     /// The answer is there already.
     Discovered(Body),
     /// It goes on until somebody ends it.
-    Listen(Params),
+    Listen(Arc<Client>, Box<SubscriptionFilter>),
     /// It is about a task.
     Task(TaskRequest),
     /// The service answers.

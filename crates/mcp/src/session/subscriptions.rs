@@ -1,8 +1,9 @@
-//! Which resources a host wants to hear of, in its session or in requests that listen, and which changes it has not heard of yet.
+//! Which resources and tasks a host wants to hear of, in its session or in requests that listen, and which changes it has
+//! not heard of yet.
 //!
-//! However often a resource changes, at most one notice about it is on its way: a host that does not read makes nothing
-//! grow. A change that comes while a notice is on its way is told afterwards, since the host may have read the
-//! resource in between.
+//! However often one changes, at most one notice about it is on its way: a host that does not read makes nothing
+//! grow. A change that comes while a notice is on its way is told afterwards, since the host may have read it in
+//! between.
 //!
 //! ```text
 //!          changed            sending            flushed
@@ -23,14 +24,24 @@ pub(crate) struct Subscriptions {
     open: Mutex<Open>,
 }
 
+/// What a host can hear of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Topic {
+    /// By URI.
+    Resource,
+    /// By id. Only requests listen for tasks.
+    Task,
+}
+
 #[derive(Debug, Default)]
 struct Open {
-    by_uri: HashMap<Arc<str>, Interest>,
-    /// How many there are, counting a resource once for each that wants it.
+    /// By topic, then by name.
+    interests: [HashMap<Arc<str>, Interest>; 2],
+    /// How many there are, counting a name once for each that wants it.
     count: usize,
 }
 
-/// Who wants to hear of a resource.
+/// Who wants to hear of something.
 #[derive(Debug)]
 struct Interest {
     update: Update,
@@ -73,7 +84,7 @@ impl Subscriptions {
     pub(crate) fn subscribe(&self, uri: &str) -> bool {
         let mut open = self.open();
         let room = open.count < self.max || open.has_session(uri);
-        if room && !std::mem::replace(&mut open.interest(uri).wanted.session, true) {
+        if room && !std::mem::replace(&mut open.interest(Topic::Resource, uri).wanted.session, true) {
             open.count += 1;
         }
         room
@@ -81,22 +92,23 @@ impl Subscriptions {
 
     pub(crate) fn unsubscribe(&self, uri: &str) {
         let mut open = self.open();
-        let Some(interest) = open.by_uri.get_mut(uri) else { return };
+        let interests = &mut open.interests[Topic::Resource as usize];
+        let Some(interest) = interests.get_mut(uri) else { return };
         let had = std::mem::take(&mut interest.wanted.session);
         if !interest.is_wanted() {
-            open.by_uri.remove(uri);
+            interests.remove(uri);
         }
         open.count -= usize::from(had);
     }
 
-    /// A request listens to these resources. Whether there was room for all of them.
-    pub(crate) fn listen(&self, listener: u64, uris: &[String]) -> bool {
+    /// A request listens to these. Whether there was room for all of them.
+    pub(crate) fn listen(&self, listener: u64, topic: Topic, names: &[String]) -> bool {
         let mut open = self.open();
-        if open.count + uris.len() > self.max {
+        if open.count + names.len() > self.max {
             return false;
         }
-        for uri in uris {
-            let listeners = &mut open.interest(uri).wanted.listeners;
+        for name in names {
+            let listeners = &mut open.interest(topic, name).wanted.listeners;
             if !listeners.contains(&listener) {
                 listeners.push(listener);
                 open.count += 1;
@@ -109,13 +121,15 @@ impl Subscriptions {
     pub(crate) fn forget(&self, listener: u64) {
         let mut open = self.open();
         let mut gone = 0;
-        open.by_uri.retain(|_, interest| {
-            let listeners = &mut interest.wanted.listeners;
-            let before = listeners.len();
-            listeners.retain(|number| *number != listener);
-            gone += before - listeners.len();
-            interest.is_wanted()
-        });
+        for interests in &mut open.interests {
+            interests.retain(|_, interest| {
+                let listeners = &mut interest.wanted.listeners;
+                let before = listeners.len();
+                listeners.retain(|number| *number != listener);
+                gone += before - listeners.len();
+                interest.is_wanted()
+            });
+        }
         open.count -= gone;
     }
 
@@ -124,11 +138,12 @@ impl Subscriptions {
         self.open().has_session(uri)
     }
 
-    /// A resource has changed. Returns its URI if a notice is to be queued.
-    pub(crate) fn changed(&self, uri: &str) -> Option<Arc<str>> {
+    /// Something has changed. Returns its name if a notice is to be queued.
+    pub(crate) fn changed(&self, topic: Topic, name: &str) -> Option<Arc<str>> {
         let mut open = self.open();
-        let known = open.by_uri.get_key_value(uri)?.0.clone();
-        let update = &mut open.by_uri.get_mut(uri)?.update;
+        let interests = &mut open.interests[topic as usize];
+        let known = interests.get_key_value(name)?.0.clone();
+        let update = &mut interests.get_mut(name)?.update;
         match update {
             Update::Quiet => {
                 *update = Update::Queued;
@@ -141,17 +156,18 @@ impl Subscriptions {
     }
 
     /// A queued notice is about to be sent to these. `None`: everybody has lost interest.
-    pub(crate) fn sending(&self, uri: &str) -> Option<Wanted> {
+    pub(crate) fn sending(&self, topic: Topic, name: &str) -> Option<Wanted> {
         let mut open = self.open();
-        let interest = open.by_uri.get_mut(uri).filter(|interest| interest.update == Update::Queued)?;
+        let interest = open.interests[topic as usize].get_mut(name);
+        let interest = interest.filter(|interest| interest.update == Update::Queued)?;
         interest.update = Update::Sent;
         Some(interest.wanted.clone())
     }
 
     /// A notice was written. Whether the next one is to be queued.
-    pub(crate) fn flushed(&self, uri: &str) -> bool {
+    pub(crate) fn flushed(&self, topic: Topic, name: &str) -> bool {
         let mut open = self.open();
-        let Some(Interest { update, .. }) = open.by_uri.get_mut(uri) else { return false };
+        let Some(Interest { update, .. }) = open.interests[topic as usize].get_mut(name) else { return false };
         let (next, again) = match *update {
             Update::Sent => (Update::Quiet, false),
             Update::Stale => (Update::Queued, true),
@@ -168,12 +184,12 @@ impl Subscriptions {
 
 impl Open {
     fn has_session(&self, uri: &str) -> bool {
-        self.by_uri.get(uri).is_some_and(|interest| interest.wanted.session)
+        self.interests[Topic::Resource as usize].get(uri).is_some_and(|interest| interest.wanted.session)
     }
 
-    fn interest(&mut self, uri: &str) -> &mut Interest {
+    fn interest(&mut self, topic: Topic, name: &str) -> &mut Interest {
         let new = || Interest { update: Update::Quiet, wanted: Wanted::default() };
-        self.by_uri.entry(uri.into()).or_insert_with(new)
+        self.interests[topic as usize].entry(name.into()).or_insert_with(new)
     }
 }
 
@@ -192,20 +208,24 @@ mod tests {
     #[test]
     fn at_most_one_notice_is_on_its_way_and_none_is_lost() {
         let wanted = Subscriptions::new(1);
-        assert_eq!(wanted.changed("a"), None);
+        assert_eq!(wanted.changed(Topic::Resource, "a"), None);
         assert!(wanted.subscribe("a"));
-        assert!(wanted.changed("a").is_some());
-        assert!(wanted.changed("a").is_none());
-        assert!(wanted.sending("a").is_some());
-        assert!(wanted.sending("a").is_none());
-        assert!(wanted.changed("a").is_none());
-        assert!(wanted.changed("a").is_none());
-        assert!(wanted.flushed("a"), "it changed after the notice was sent");
-        assert!(wanted.sending("a").is_some());
-        assert!(!wanted.flushed("a"));
-        assert!(wanted.changed("a").is_some());
+        assert!(wanted.changed(Topic::Resource, "a").is_some());
+        assert!(wanted.changed(Topic::Resource, "a").is_none());
+        assert!(wanted.sending(Topic::Resource, "a").is_some());
+        assert!(wanted.sending(Topic::Resource, "a").is_none());
+        assert!(wanted.changed(Topic::Resource, "a").is_none());
+        assert!(wanted.changed(Topic::Resource, "a").is_none());
+        assert!(wanted.flushed(Topic::Resource, "a"), "it changed after the notice was sent");
+        assert!(wanted.sending(Topic::Resource, "a").is_some());
+        assert!(!wanted.flushed(Topic::Resource, "a"));
+        assert!(wanted.changed(Topic::Resource, "a").is_some());
         wanted.unsubscribe("a");
-        assert!(wanted.sending("a").is_none() && !wanted.flushed("a") && !wanted.contains("a"));
+        assert!(
+            wanted.sending(Topic::Resource, "a").is_none()
+                && !wanted.flushed(Topic::Resource, "a")
+                && !wanted.contains("a")
+        );
     }
 
     #[test]
@@ -221,14 +241,14 @@ mod tests {
     fn a_notice_is_for_all_that_want_it() {
         let subscriptions = Subscriptions::new(4);
         let uris = ["a".to_owned(), "b".to_owned(), "a".to_owned()];
-        assert!(subscriptions.listen(7, &uris) && subscriptions.subscribe("a"));
-        assert!(!subscriptions.listen(8, &uris), "there is room for one more only");
-        assert!(subscriptions.listen(8, &uris[..1]) && !subscriptions.has_room("c"));
+        assert!(subscriptions.listen(7, Topic::Resource, &uris) && subscriptions.subscribe("a"));
+        assert!(!subscriptions.listen(8, Topic::Resource, &uris), "there is room for one more only");
+        assert!(subscriptions.listen(8, Topic::Resource, &uris[..1]) && !subscriptions.has_room("c"));
         assert!(!subscriptions.contains("b"), "the session has not asked for it");
         let told = |uri| {
-            subscriptions.changed(uri)?;
-            let wanted = subscriptions.sending(uri);
-            subscriptions.flushed(uri);
+            subscriptions.changed(Topic::Resource, uri)?;
+            let wanted = subscriptions.sending(Topic::Resource, uri);
+            subscriptions.flushed(Topic::Resource, uri);
             wanted.map(|wanted| (wanted.session, wanted.listeners.to_vec()))
         };
         assert_eq!(told("a"), Some((true, vec![7, 8])));
@@ -239,7 +259,20 @@ mod tests {
         assert_eq!(told("a"), Some((false, vec![8])));
         subscriptions.forget(8);
         assert_eq!(told("a"), None);
-        assert!(subscriptions.listen(9, &["a", "b", "c", "d"].map(String::from)), "all room is back");
+        assert!(subscriptions.listen(9, Topic::Resource, &["a", "b", "c", "d"].map(String::from)), "all room is back");
+    }
+
+    #[test]
+    fn a_task_is_no_resource_although_it_takes_the_same_room() {
+        let subscriptions = Subscriptions::new(2);
+        let name = ["a".to_owned()];
+        assert!(subscriptions.listen(1, Topic::Task, &name) && subscriptions.changed(Topic::Resource, "a").is_none());
+        assert!(subscriptions.changed(Topic::Task, "a").is_some());
+        let wanted = subscriptions.sending(Topic::Task, "a").unwrap();
+        assert_eq!((wanted.session, wanted.listeners.to_vec()), (false, vec![1]));
+        assert!(subscriptions.listen(1, Topic::Resource, &name) && !subscriptions.has_room("b"));
+        subscriptions.forget(1);
+        assert!(subscriptions.changed(Topic::Task, "a").is_none() && subscriptions.has_room("b"));
     }
 
     #[derive(Debug, Clone, Copy)]
@@ -265,17 +298,17 @@ mod tests {
                 match step {
                     Step::Change => {
                         version += 1;
-                        queued += usize::from(wanted.changed("a").is_some());
+                        queued += usize::from(wanted.changed(Topic::Resource, "a").is_some());
                     }
                     Step::Send if queued > 0 => {
                         queued -= 1;
-                        prop_assert!(wanted.sending("a").is_some());
+                        prop_assert!(wanted.sending(Topic::Resource, "a").is_some());
                         told = version;
                         sent += 1;
                     }
                     Step::Flush if sent > 0 => {
                         sent -= 1;
-                        queued += usize::from(wanted.flushed("a"));
+                        queued += usize::from(wanted.flushed(Topic::Resource, "a"));
                     }
                     Step::Send | Step::Flush => {}
                 }

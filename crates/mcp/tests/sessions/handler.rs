@@ -1,7 +1,7 @@
 //! The server at the other end of the transcripts: it has what the tests ask for.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, UNIX_EPOCH};
 
 use protomcp_mcp::{
@@ -14,7 +14,7 @@ use protomcp_types::{
     ListPromptsResult, ListResourceTemplates, ListResourceTemplatesResult, ListResources, ListResourcesResult,
     ListRoots, ListTasks, ListTasksResult, ListTools, ListToolsResult, Ping, Progress, Prompt, PromptArgument,
     PromptMessage, RawJson, ReadResource, ReadResourceResult, Reference, Resource, ResourceContents, ResourceTemplate,
-    Role, Subscribe, Task, TaskStatus, Tool, ToolName,
+    Role, Subscribe, Task, TaskStatus, Tool, ToolName, Unsubscribe,
 };
 use tokio::sync::watch;
 use tokio::time::sleep;
@@ -31,6 +31,8 @@ pub(crate) struct Tools {
     pub(crate) dropped: AtomicUsize,
     /// What questions came to that were asked after the answer.
     pub(crate) late: Arc<watch::Sender<Option<AskError>>>,
+    /// What was subscribed to (`+`) and is not any more (`-`), in this order.
+    pub(crate) watched: Mutex<Vec<String>>,
 }
 
 impl Handler for Tools {
@@ -261,10 +263,16 @@ impl Handler for Tools {
     }
 
     async fn subscribe(&self, request: Subscribe, _: Context) -> Result<(), ErrorObject> {
+        self.watched.lock().unwrap().push(format!("+{}", request.uri));
         if request.uri.ends_with("slow") {
             sleep(Duration::from_millis(10)).await;
         }
         if request.uri.starts_with("file:///") { Ok(()) } else { Err(ErrorObject::resource_not_found(&request.uri)) }
+    }
+
+    async fn unsubscribe(&self, request: Unsubscribe, _: Context) -> Result<(), ErrorObject> {
+        self.watched.lock().unwrap().push(format!("-{}", request.uri));
+        Ok(())
     }
 
     async fn list_prompts(&self, _: ListPrompts, _: Context) -> Result<ListPromptsResult, ErrorObject> {

@@ -30,3 +30,4 @@ mod tasks;
 mod tools;
 mod torture;
 mod transcript;
+mod watching;

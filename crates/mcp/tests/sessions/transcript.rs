@@ -85,6 +85,7 @@ impl Stage {
             closed: 0.into(),
             dropped: 0.into(),
             late: Arc::new(watch::Sender::new(None)),
+            watched: Vec::new().into(),
         });
         let server = Server::over(sessions, Router::new(Arc::clone(&tools)));
         Self { server: if in_place { server.in_place() } else { server }, tools }

@@ -47,10 +47,14 @@ impl Host {
         host
     }
 
+    /// Says nothing yet.
+    pub(crate) fn silent((source, sink): (MemorySource, MemorySink)) -> Self {
+        Self { source, sink: Some(sink), last: 0, serving: None, told: Vec::new() }
+    }
+
     /// Shakes hands over a connection.
     pub(crate) async fn over(ours: Memory, version: &str, capabilities: Value) -> Self {
-        let (source, sink) = ours.split();
-        let mut host = Self { source, sink: Some(sink), last: 0, serving: None, told: Vec::new() };
+        let mut host = Self::silent(ours.split());
         let hello = json!({"protocolVersion": version, "capabilities": capabilities, "clientInfo": {"name": "host", "version": "1"}});
         host.ask("initialize", hello).await.unwrap();
         host.tell("notifications/initialized", json!({})).await;

@@ -9,4 +9,6 @@ mod outputs;
 mod prompts;
 mod resources;
 mod signatures;
+mod tasks;
+mod tasks_without_session;
 mod validation;

@@ -45,12 +45,13 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
                 if let Some(context) = self.running.get(&ticket.number) {
                     context.cancel();
                 }
+                self.watches.remove(&ticket.number);
                 self.sink.unanswered(&ticket.id);
                 if let Some(answers) = self.batches.ended(ticket.number, None) {
                     self.send_batch(answers)?;
                 }
             }
-            Inbound::Listen(ticket, acknowledged) => return Ok((self.listen(&ticket, acknowledged)?, None)),
+            Inbound::Listen(ticket, client, filter) => return Ok((self.listen(ticket, client, filter)?, None)),
             Inbound::Task(ticket, request) => return Ok((self.task(&ticket, request), None)),
             Inbound::Ready => {}
             Inbound::Answer { call, outcome } => self.host_answered(call, outcome),

@@ -2,24 +2,72 @@
 
 use std::sync::Arc;
 
-use protomcp_types::{Members, Message, Params, RawJson, method};
+use protomcp_types::{Members, Message, Params, RawJson, SubscriptionFilter, method};
 
+use crate::context::{Context, Terms};
+use crate::server::Watch;
 use crate::server::drive::ending::{Ending, shutting_down};
 use crate::server::drive::{Driver, now};
 use crate::service::Service;
-use crate::session::Ticket;
 use crate::session::announce::List;
+use crate::session::subscriptions::Topic;
+use crate::session::{Client, Stateless, Ticket};
 use crate::transport::{Sink, TransportError};
 
 impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
     /// A request wants to be told of changes. Returns the answer if it cannot be.
-    pub(super) fn listen(&mut self, ticket: &Ticket, acknowledged: Message) -> Result<Option<Message>, TransportError> {
+    pub(super) fn listen(
+        &mut self,
+        ticket: Ticket,
+        client: Arc<Client>,
+        mut filter: Box<SubscriptionFilter>,
+    ) -> Result<Option<Message>, TransportError> {
         if self.ending != Ending::Open {
-            return Ok(self.session.reply(ticket, Err(shutting_down())));
+            return Ok(self.session.reply(&ticket, Err(shutting_down())));
         }
-        // MCP 2026-07-28, basic/utilities/subscriptions: nothing is told before the acknowledgement.
-        self.send(acknowledged, Some(&ticket.id))?;
+        self.known_tasks(&mut filter.task_ids);
+        if filter.resource_subscriptions.is_empty() {
+            self.begin_listening(&ticket, &filter, None)?;
+            return Ok(None);
+        }
+        // Whether there is such a resource, the service knows.
+        let stateless = Some(Box::new(Stateless { log_level: None, inputs: None }));
+        let terms = Terms { ticket: ticket.clone(), client, token: None, stateless };
+        let outbox = Arc::clone(&self.outbox);
+        let context = Context::new(self.id, terms, Arc::clone(&outbox), self.sessions.limits().ask_timeout, None);
+        self.running.insert(ticket.number, context.clone());
+        let (sessions, service) = (self.sessions.clone(), Arc::clone(&self.service));
+        tokio::spawn(async move {
+            let uris = std::mem::take(&mut filter.resource_subscriptions);
+            let watch = Watch::open(sessions, service, uris, context).await;
+            filter.resource_subscriptions = watch.uris();
+            outbox.listening(ticket, filter, watch);
+        });
         Ok(None)
+    }
+
+    /// It is known what a request may listen to.
+    pub(super) fn begin_listening(
+        &mut self,
+        ticket: &Ticket,
+        filter: &SubscriptionFilter,
+        watch: Option<Watch>,
+    ) -> Result<(), TransportError> {
+        self.running.remove(&ticket.number);
+        if !self.session.is_pending(ticket) {
+            return Ok(());
+        }
+        match self.session.begin_listening(ticket, filter) {
+            // MCP 2026-07-28, basic/utilities/subscriptions: nothing is told before the acknowledgement.
+            Ok(acknowledged) => {
+                self.watches.extend(watch.map(|watch| (ticket.number, watch)));
+                self.send(acknowledged, Some(&ticket.id))
+            }
+            Err(error) => {
+                let reply = self.session.reply(ticket, Err(error));
+                self.answer(ticket, reply)
+            }
+        }
     }
 
     /// A list has changed; whoever wants to know is told in a moment.
@@ -48,7 +96,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
 
     /// A resource has changed; the host has it still to hear.
     pub(super) fn updated(&mut self, uri: Arc<str>) -> Result<(), TransportError> {
-        let Some(wanted) = self.session.subscriptions().sending(&uri) else { return Ok(()) };
+        let Some(wanted) = self.session.subscriptions().sending(Topic::Resource, &uri) else { return Ok(()) };
         if wanted.session {
             let params = Members::new().with("uri", RawJson::text(&uri));
             self.tell(Message::notification(method::RESOURCE_UPDATED, params.into()), None)?;
@@ -56,12 +104,13 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         for (id, notice) in self.session.update_notices(&uri, &wanted.listeners) {
             self.tell(notice, Some(&id))?;
         }
-        self.unsent_updates.push(uri);
+        self.unsent_updates.push((Topic::Resource, uri));
         Ok(())
     }
 
     /// Nothing more will be told: the requests that listen are answered.
     pub(super) fn end_listening(&mut self) -> Result<(), TransportError> {
+        self.watches.clear();
         for (id, message) in self.session.end_listening(self.sink.is_shared()) {
             self.send(message, Some(&id))?;
         }

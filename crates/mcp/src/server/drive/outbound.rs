@@ -10,6 +10,7 @@ use crate::server::drive::ending::{Ending, shutting_down};
 use crate::server::drive::{Driver, now};
 use crate::service::Service;
 use crate::session::Ticket;
+use crate::session::subscriptions::Topic;
 use crate::transport::{Sink, TransportError};
 
 impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
@@ -47,7 +48,9 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
             Event::Asked(ticket) => self.park(&ticket),
             Event::Detach(ticket, terms) => self.detach(&ticket, terms),
             Event::Withdraw(number) => self.withdraw(number),
-            Event::Updated(uri) => self.updated(uri),
+            Event::Updated(Topic::Resource, uri) => self.updated(uri),
+            Event::Updated(Topic::Task, id) => self.task_changed(id),
+            Event::Listening(ticket, filter, watch) => self.begin_listening(&ticket, &filter, Some(watch)),
         }
     }
 
@@ -142,11 +145,13 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         self.unsent_changes = false;
         self.unsent_places.clear();
         self.outbox.make_room(std::mem::take(&mut self.unsent_notices));
-        for uri in std::mem::take(&mut self.unsent_updates) {
-            let again = self.session.subscriptions().flushed(&uri);
+        for (topic, name) in std::mem::take(&mut self.unsent_updates) {
+            let again = self.session.subscriptions().flushed(topic, &name);
             // What changes for ever must not put off the end for ever.
-            if again && !matches!(self.ending, Ending::Flushing { .. }) {
-                self.updated(uri)?;
+            match topic {
+                _ if !again || matches!(self.ending, Ending::Flushing { .. }) => {}
+                Topic::Resource => self.updated(name)?,
+                Topic::Task => self.task_changed(name)?,
             }
         }
         let dropped = self.outbox.take_dropped();

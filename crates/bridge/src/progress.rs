@@ -1,0 +1,42 @@
+//! How far a call or a task of the process is, for its host.
+
+use protomcp_link::Progress as LinkProgress;
+use protomcp_mcp::Context;
+use protomcp_types::{Amount, Progress};
+
+use crate::calls::Report;
+
+/// Someone listens to progress only if the host gave a token, or looks after a task.
+pub(crate) fn report_to(context: &Context) -> Option<Report> {
+    if context.progress_token().is_none() && !context.can_be_task() {
+        return None;
+    }
+    let context = context.clone();
+    Some(std::sync::Arc::new(move |progress| context.progress(&from_wire(progress))))
+}
+
+/// A total of 0 or less and an empty message mean that there is none (wire contract §4.4).
+fn from_wire(progress: LinkProgress) -> Progress {
+    let LinkProgress { progress, total, message } = progress;
+    Progress {
+        progress: Amount::from(progress),
+        total: (total > 0).then(|| Amount::from(total)),
+        message: (!message.is_empty()).then_some(message),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn progress_says_what_is_known_and_no_more() {
+        for (total, message, told) in [
+            (0, "", Progress::new(3)),
+            (-1, "", Progress::new(3)),
+            (9, "a third", Progress::new(3).of(9).with_message("a third")),
+        ] {
+            assert_eq!(from_wire(LinkProgress { progress: 3, total, message: message.into() }), told);
+        }
+    }
+}

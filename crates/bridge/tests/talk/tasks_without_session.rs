@@ -1,0 +1,116 @@
+//! Tasks of the process for hosts without a session: the extension of 2026-07-28.
+
+use protomcp_proto::{Msg, SamplingRequest, SamplingResponse};
+use serde_json::{Value, json};
+
+use crate::host::Host;
+use crate::tasks::{created, fetches, says, stage};
+
+/// Asks with the `_meta` that each request of this revision has.
+async fn ask(host: &mut Host, knows_tasks: bool, method: &str, mut params: Value) -> u64 {
+    let extensions = if knows_tasks { json!({"io.modelcontextprotocol/tasks": {}}) } else { json!({}) };
+    params["_meta"] = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {"sampling": {}, "extensions": extensions},
+        "io.modelcontextprotocol/clientInfo": {"name": "host", "version": "1"},
+    });
+    host.request(method, params).await
+}
+
+async fn about(host: &mut Host, method: &str, params: Value) -> Value {
+    let id = ask(host, true, method, params).await;
+    host.answer(id).await
+}
+
+#[tokio::test]
+async fn a_task_of_the_process_is_one_for_hosts_that_know_the_extension() {
+    let (stage, mut tool) = stage(|builder| builder).await;
+    let mut host = stage.stranger();
+    let discovered = about(&mut host, "server/discover", json!({})).await;
+    let capabilities = &discovered["result"]["capabilities"];
+    assert_eq!(capabilities["extensions"], json!({"io.modelcontextprotocol/tasks": {}}), "{discovered}");
+    assert_eq!(capabilities["tasks"], Value::Null);
+    let id = ask(&mut host, true, "tools/call", json!({"name": "slow"})).await;
+    let (call, _) = tool.call().await;
+    tool.send(&call, created()).await;
+    let begun = host.answer(id).await;
+    assert_eq!((&begun["result"]["resultType"], &begun["result"]["ttlMs"]), (&json!("task"), &json!(3_600_000)));
+    let task = json!({"taskId": begun["result"]["taskId"]});
+    says(&mut tool, "running", 3, "a third").await;
+    // What the process has said is heard when it is asked again.
+    says(&mut tool, "running", 4, "a third").await;
+    let working = about(&mut host, "tasks/get", task.clone()).await;
+    assert_eq!(
+        (&working["result"]["status"], &working["result"]["statusMessage"]),
+        (&json!("working"), &json!("a third"))
+    );
+    says(&mut tool, "completed", 10, "").await;
+    fetches(&mut tool, "the result").await;
+    let done = loop {
+        let state = about(&mut stage.stranger(), "tasks/get", task.clone()).await;
+        if state["result"]["status"] != "working" {
+            break state;
+        }
+        tokio::task::yield_now().await;
+    };
+    assert_eq!(done["result"]["status"], "completed", "{done}");
+    assert_eq!(done["result"]["result"]["content"][0]["text"], "the result");
+}
+
+#[tokio::test]
+async fn a_host_that_does_not_know_the_extension_waits_for_the_result() {
+    let (stage, mut tool) = stage(|builder| builder).await;
+    let mut host = stage.stranger();
+    let id = ask(&mut host, false, "tools/call", json!({"name": "slow"})).await;
+    let (call, _) = tool.call().await;
+    tool.send(&call, created()).await;
+    says(&mut tool, "completed", 10, "").await;
+    fetches(&mut tool, "the result").await;
+    assert_eq!(host.text(id).await, "the result");
+}
+
+#[tokio::test]
+async fn a_task_is_cancelled_in_the_process_and_asks_through_itself() {
+    let (stage, mut tool) = stage(|builder| builder).await;
+    let mut host = stage.stranger();
+    let id = ask(&mut host, true, "tools/call", json!({"name": "slow"})).await;
+    let (call, _) = tool.call().await;
+    tool.send(&call, created()).await;
+    let task = host.answer(id).await["result"]["taskId"].clone();
+    let messages_json = r#"[{"role":"user","content":"?"}]"#.into();
+    tool.send_for(&call, "q", SamplingRequest { messages_json, ..SamplingRequest::default() }).await;
+    says(&mut tool, "running", 1, "").await;
+    let asking = loop {
+        let state = about(&mut host, "tasks/get", json!({"taskId": task})).await;
+        if state["result"]["status"] != "working" {
+            break state;
+        }
+    };
+    assert_eq!(asking["result"]["status"], "input_required", "{asking}");
+    let requests = asking["result"]["inputRequests"].as_object().unwrap();
+    let (key, question) = requests.iter().next().unwrap();
+    assert_eq!(question["method"], "sampling/createMessage");
+    let said = json!({"role": "assistant", "content": {"type": "text", "text": "!"}, "model": "m"});
+    about(&mut host, "tasks/update", json!({"taskId": task, "inputResponses": {key: said}})).await;
+    let answer = loop {
+        let envelope = tool.request().await;
+        match envelope.msg {
+            Some(Msg::SamplingResponse(SamplingResponse { error, .. })) => break error,
+            _ => tool.send(&envelope.request_id, running()).await,
+        }
+    };
+    assert_eq!(answer, "");
+    about(&mut host, "tasks/cancel", json!({"taskId": task})).await;
+    assert_eq!(about(&mut host, "tasks/get", json!({"taskId": task})).await["result"]["status"], "cancelled");
+    loop {
+        let envelope = tool.request().await;
+        match &envelope.msg {
+            Some(Msg::TaskCancel(cancel)) => break assert_eq!(cancel.task_id, "t-1"),
+            _ => tool.send(&envelope.request_id, running()).await,
+        }
+    }
+}
+
+fn running() -> protomcp_proto::TaskStatusResponse {
+    protomcp_proto::TaskStatusResponse { state: "running".into(), ..Default::default() }
+}

@@ -1,0 +1,68 @@
+//! A tool in a registry: its service, and whether a call of it is a task.
+
+use protomcp_mcp::{Context, ServerRequest, ServerResult, Service, TaskTerms, Tasks};
+use protomcp_types::{CallTool, CallToolResult, CreateTaskResult, ErrorObject, TaskSupport};
+
+use crate::tool::service::ToolService;
+
+/// Whether and how calls of a tool are tasks.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct AsTask {
+    pub(crate) support: TaskSupport,
+    pub(crate) terms: TaskTerms,
+    /// A stateless call is one only when its handler says so.
+    pub(crate) on_demand: bool,
+}
+
+/// One tool.
+#[derive(Debug)]
+pub struct Entry {
+    pub(crate) service: ToolService,
+    pub(crate) tasks: AsTask,
+}
+
+impl Entry {
+    /// Answers a call with its result, or without a session with a task.
+    pub(crate) async fn call(&self, call: CallTool, context: Context) -> Result<CallToolResult, ErrorObject> {
+        let AsTask { support, terms, on_demand } = self.tasks;
+        let is_task = match support {
+            TaskSupport::Forbidden => false,
+            TaskSupport::Optional | TaskSupport::Required if on_demand => context.can_be_task(),
+            TaskSupport::Optional | TaskSupport::Required => context.go_on_as_task(terms),
+        };
+        if support == TaskSupport::Required && !is_task {
+            return Err(match context.is_stateless() {
+                true => context.tasks_missing(),
+                // MCP 2025-11-25, basic/utilities/tasks: whoever calls it otherwise has not found it.
+                false => ErrorObject::method_not_found(&format!("tools/call of {:?} other than as a task", call.name)),
+            });
+        }
+        run(&self.service, call, context).await
+    }
+
+    /// Answers a call with a task, as its host wishes.
+    pub(crate) fn begin(
+        &self,
+        tasks: &Tasks,
+        call: CallTool,
+        context: &Context,
+    ) -> Result<CreateTaskResult, ErrorObject> {
+        if self.tasks.support == TaskSupport::Forbidden {
+            return Err(ErrorObject::method_not_found(&format!("tools/call of {:?} as a task", call.name)));
+        }
+        let service = self.service.clone();
+        tasks.begin(context, call.task_ttl(), self.tasks.terms, async move |context: Context| {
+            run(&service, CallTool { task: None, ..call }, context).await
+        })
+    }
+}
+
+async fn run(service: &ToolService, call: CallTool, context: Context) -> Result<CallToolResult, ErrorObject> {
+    match service.call(ServerRequest::CallTool(call), context).await? {
+        ServerResult::CallTool(result) => Ok(result),
+        other => {
+            tracing::error!(?other, "a layer of a tool answers with something else");
+            Err(ErrorObject::internal("the tool has answered with something else"))
+        }
+    }
+}
