@@ -8,6 +8,9 @@
 //! - `pmcp` with the codec's example of a tool process;
 //! - an `rmcp` server with the tool inside, so without a second process.
 //!
+//! Over HTTP the program `http` does the same beside `rmcp` and measures what sessions cost; `load` lasts as long as asked and
+//! watches the memory.
+//!
 //! Absolute figures move with the machine; what counts is the ratio within one run, and the processor time per call.
 
 mod client;
@@ -15,9 +18,11 @@ mod figures;
 mod process;
 mod programs;
 mod subject;
+mod web;
 
 pub use client::Client;
 pub use figures::{Figures, Measured, micros, millis};
 pub use process::{cpu, memory, peak};
 pub use programs::Programs;
 pub use subject::Subject;
+pub use web::{Reply, WebClient, WebServer};

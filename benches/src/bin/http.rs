@@ -1,0 +1,165 @@
+//! Measures `pmcp` over HTTP beside `rmcp` with the tool inside, and what sessions cost, and prints tables.
+//!
+//! `cargo run --release -p protomcp-benches --bin http -- [--rounds N] [--calls N] [--cycles N]`
+//!
+//! Both servers take turns within each round, and set `TCP_NODELAY`. Each session is a thread of the client with a
+//! connection of its own that makes one call after the other. A cycle opens 10,000 sessions, leaves them alone, and
+//! measures memory again when they are gone.
+
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::io::Write;
+use std::process::Command;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use protomcp_benches::{Figures, Programs, WebClient, WebServer, cpu, memory, micros};
+
+type Outcome<T> = Result<T, Box<dyn Error>>;
+
+/// Sessions at once.
+const WIDTHS: [usize; 3] = [1, 16, 64];
+/// Sessions of one cycle: as many as there may be.
+const SESSIONS: usize = 10_000;
+/// How long a session may be idle: longer than opening all of them takes.
+const IDLE: Duration = Duration::from_secs(30);
+const TEXT: &str =
+    "some words that make this call about as long as calls usually are, a few hundred bytes with what is around it";
+
+fn main() -> Outcome<()> {
+    let (mut rounds, mut calls, mut cycles) = (5, 20_000, 3);
+    let mut words = std::env::args().skip(1);
+    while let Some(word) = words.next() {
+        let value = words.next().and_then(|value| value.parse().ok());
+        let value = value.ok_or("usage: http [--rounds N] [--calls N] [--cycles N]")?;
+        match word.as_str() {
+            "--rounds" => rounds = value,
+            "--calls" => calls = value,
+            "--cycles" => cycles = value,
+            _ => return Err(format!("unknown flag {word}").into()),
+        }
+    }
+    let programs = Programs::build()?;
+    if rounds > 0 {
+        compare(&programs, rounds, calls)?;
+    }
+    if cycles > 0 { sessions(&programs, cycles) } else { Ok(()) }
+}
+
+fn pmcp(programs: &Programs, flags: &[&str]) -> Outcome<WebServer> {
+    let mut command = Command::new(&programs.pmcp);
+    command.arg("run").arg(&programs.tool).args(["--transport", "http", "--port", "0"]).args(flags);
+    Ok(WebServer::start(command)?)
+}
+
+fn rmcp(programs: &Programs) -> Outcome<WebServer> {
+    let mut command = Command::new(&programs.rmcp);
+    command.arg("--http");
+    Ok(WebServer::start(command)?)
+}
+
+fn compare(programs: &Programs, rounds: usize, calls: usize) -> Outcome<()> {
+    let mut all: BTreeMap<(usize, &str), Figures> = BTreeMap::new();
+    for _ in 0..rounds {
+        for (name, server) in [("pmcp", pmcp(programs, &[])?), ("rmcp in-process", rmcp(programs)?)] {
+            for width in WIDTHS {
+                round(&server, width, calls, all.entry((width, name)).or_default())?;
+            }
+        }
+    }
+    let mut out = std::io::stdout();
+    writeln!(out, "| HTTP, {rounds} rounds | sessions | calls/s | p50 / p99, µs | CPU per call, µs |")?;
+    writeln!(out, "| --- | ---: | ---: | ---: | ---: |")?;
+    for ((width, name), figures) in &all {
+        writeln!(
+            out,
+            "| {name} | {width} | {:.0} | {} / {} | {} |",
+            1.0 / figures.burst.median().as_secs_f64().max(1e-9),
+            micros(figures.p50.median()),
+            micros(figures.p99.median()),
+            micros(figures.cpu_many.median()),
+        )?;
+    }
+    writeln!(out)?;
+    Ok(())
+}
+
+/// So many calls in all, by so many sessions.
+fn round(server: &WebServer, width: usize, calls: usize, figures: &mut Figures) -> Outcome<()> {
+    let clients: Result<Vec<_>, _> = (0..width).map(|_| WebClient::open(server.port())).collect();
+    let mut clients = clients?;
+    for client in &mut clients {
+        for _ in 0..calls / width / 10 + 1 {
+            client.call(TEXT)?;
+        }
+    }
+    let (before, start) = (cpu(server.pid()), Instant::now());
+    let threads: Vec<_> = clients
+        .into_iter()
+        .map(|mut client| {
+            thread::spawn(move || (0..calls / width).map(|_| client.call(TEXT)).collect::<Result<Vec<_>, _>>())
+        })
+        .collect();
+    let mut samples = Vec::with_capacity(calls);
+    for thread in threads {
+        samples.extend(thread.join().map_err(|_| "a client panicked")??);
+    }
+    let took = start.elapsed();
+    let count = u32::try_from(samples.len())?;
+    figures.cpu_many.push(cpu(server.pid()).saturating_sub(before) / count);
+    figures.burst.push(took / count);
+    samples.sort_unstable();
+    figures.p50.push_share(&samples, 0.5);
+    figures.p99.push_share(&samples, 0.99);
+    Ok(())
+}
+
+/// What open sessions cost, and whether more of them cost more once all of them were there.
+fn sessions(programs: &Programs, cycles: usize) -> Outcome<()> {
+    let idle = format!("{}s", IDLE.as_secs());
+    let server = pmcp(programs, &["--session-idle", &idle])?;
+    let mut client = WebClient::open(server.port())?;
+    client.call(TEXT)?;
+    let mut out = std::io::stdout();
+    writeln!(out, "| {SESSIONS} sessions opened and left alone | open, MB | gone, MB | each, kB |")?;
+    writeln!(out, "| --- | ---: | ---: | ---: |")?;
+    for cycle in 1..=cycles {
+        let before = memory(server.pid());
+        let mut connection = WebClient::connect(server.port())?;
+        let mut ends = Vec::new();
+        // One is that of `client`.
+        for number in 1..SESSIONS {
+            let session = connection.initialize()?;
+            if number == 1 || number + 1 == SESSIONS {
+                ends.push(session.to_owned());
+            }
+        }
+        let open = memory(server.pid());
+        // The expiry is what is waited for; a look at a session would be a use of it. The connection of the client is used
+        // meanwhile, so that its session is not among them.
+        let until = Instant::now() + IDLE + IDLE / 3;
+        while Instant::now() < until {
+            client.call(TEXT)?;
+            thread::sleep(IDLE / 10);
+        }
+        let gone = memory(server.pid());
+        for session in ends {
+            let mut late = WebClient::connect(server.port())?;
+            late.resume(&session);
+            let reply = late.post(r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#)?;
+            if reply.status != 404 {
+                return Err(format!("a session that should be gone answers with {}", reply.status).into());
+            }
+        }
+        #[expect(clippy::cast_precision_loss, reason = "memory in kB is far below 2^52")]
+        let each = open.saturating_sub(before) as f64 / SESSIONS as f64;
+        writeln!(out, "| cycle {cycle} | {:.1} | {:.1} | {each:.1} |", megabytes(open), megabytes(gone))?;
+    }
+    writeln!(out)?;
+    Ok(())
+}
+
+#[expect(clippy::cast_precision_loss, reason = "memory in kB is far below 2^52")]
+fn megabytes(kilobytes: u64) -> f64 {
+    kilobytes as f64 / 1000.0
+}

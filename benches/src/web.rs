@@ -1,0 +1,253 @@
+//! Servers that are reached over HTTP, and a client for them that costs little: a blocking socket and requests from a
+//! template.
+
+use std::fmt::Write as _;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// A server that said where it listens.
+#[derive(Debug)]
+pub struct WebServer {
+    child: Child,
+    port: u16,
+}
+
+impl WebServer {
+    /// Starts it and waits until its standard error says `listening on http://name:port/…`.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be started or ends before that.
+    pub fn start(mut command: Command) -> io::Result<Self> {
+        let mut child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn()?;
+        let mut log = BufReader::new(child.stderr.take().ok_or_else(|| io::Error::other("stderr is piped"))?);
+        let mut line = String::new();
+        let port = loop {
+            line.clear();
+            if log.read_line(&mut line)? == 0 {
+                return Err(io::Error::other("the server ended before it listened"));
+            }
+            let Some((_, place)) = line.split_once("listening on http://") else { continue };
+            let port = place.split('/').next().and_then(|place| place.rsplit(':').next()?.trim().parse().ok());
+            break port.ok_or_else(|| io::Error::other(format!("no port in {line}")))?;
+        };
+        // Nobody reads the rest, but somebody has to take it.
+        std::thread::spawn(move || io::copy(&mut log, &mut io::sink()));
+        Ok(Self { child, port })
+    }
+
+    /// Its process id.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Where it listens, on the loopback address.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+}
+
+impl Drop for WebServer {
+    fn drop(&mut self) {
+        // Both fail when it has ended by itself, which is fine.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// One connection, and the session that its requests belong to.
+#[derive(Debug)]
+pub struct WebClient {
+    stream: TcpStream,
+    port: u16,
+    session: String,
+    request: String,
+    buffer: Vec<u8>,
+}
+
+/// What came back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reply {
+    /// The status of HTTP.
+    pub status: u16,
+    /// The session that was opened.
+    pub session: Option<String>,
+    /// Bytes of the whole response.
+    pub size: usize,
+}
+
+impl WebClient {
+    /// Connects, and asks nothing.
+    ///
+    /// # Errors
+    ///
+    /// When nobody listens.
+    pub fn connect(port: u16) -> io::Result<Self> {
+        let stream = TcpStream::connect(("127.0.0.1", port))?;
+        stream.set_nodelay(true)?;
+        stream.set_read_timeout(Some(Duration::from_secs(60)))?;
+        Ok(Self { stream, port, session: String::new(), request: String::new(), buffer: vec![0; 64 << 10] })
+    }
+
+    /// Connects and shakes hands.
+    ///
+    /// # Errors
+    ///
+    /// When nobody listens, or the server does not open a session.
+    pub fn open(port: u16) -> io::Result<Self> {
+        let mut client = Self::connect(port)?;
+        client.initialize()?;
+        let told = client.post(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#)?;
+        if told.status == 202 { Ok(client) } else { Err(unexpected(&told)) }
+    }
+
+    /// Opens a session and makes it the one that requests belong to. The one before is left alone.
+    ///
+    /// # Errors
+    ///
+    /// When the server does not open one.
+    pub fn initialize(&mut self) -> io::Result<&str> {
+        self.session.clear();
+        let reply = self.post(concat!(
+            r#"{"jsonrpc":"2.0","id":"i","method":"initialize","params":{"protocolVersion":"2025-06-18","#,
+            r#""capabilities":{},"clientInfo":{"name":"bench","version":"1"}}}"#
+        ))?;
+        self.session = reply.session.clone().ok_or_else(|| unexpected(&reply))?;
+        Ok(&self.session)
+    }
+
+    /// The session that requests belong to.
+    pub fn session(&self) -> &str {
+        &self.session
+    }
+
+    /// Goes on with a session that was opened before.
+    pub fn resume(&mut self, session: &str) {
+        session.clone_into(&mut self.session);
+    }
+
+    /// Calls `echo` with this text; returns how long it took.
+    ///
+    /// # Errors
+    ///
+    /// When the answer is another one than expected.
+    pub fn call(&mut self, text: &str) -> io::Result<Duration> {
+        let start = Instant::now();
+        let reply = self.post(&format!(
+            r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"echo","arguments":{{"text":"{text}"}}}}}}"#
+        ))?;
+        let took = start.elapsed();
+        if reply.status == 200 && reply.size > text.len() { Ok(took) } else { Err(unexpected(&reply)) }
+    }
+
+    /// Posts a message and reads the whole response.
+    ///
+    /// # Errors
+    ///
+    /// When the connection fails.
+    pub fn post(&mut self, message: &str) -> io::Result<Reply> {
+        self.send("POST", message)?;
+        self.reply()
+    }
+
+    /// Sends a request and waits for nothing.
+    ///
+    /// # Errors
+    ///
+    /// When the connection fails.
+    pub fn send(&mut self, method: &str, message: &str) -> io::Result<()> {
+        self.send_part(method, message, message.len())
+    }
+
+    /// Sends the head of a request and the first `size` bytes of the message that it announces.
+    ///
+    /// # Errors
+    ///
+    /// When the connection fails.
+    pub fn send_part(&mut self, method: &str, message: &str, size: usize) -> io::Result<()> {
+        self.request.clear();
+        // Writing to a string cannot fail.
+        let _ = write!(
+            self.request,
+            "{method} /mcp HTTP/1.1\r\nhost: localhost:{}\r\naccept: application/json, text/event-stream\r\n\
+             content-type: application/json\r\ncontent-length: {}\r\n",
+            self.port,
+            message.len()
+        );
+        if !self.session.is_empty() {
+            let _ = write!(self.request, "mcp-session-id: {}\r\nmcp-protocol-version: 2025-06-18\r\n", self.session);
+        }
+        self.request.push_str("\r\n");
+        self.request.push_str(&message[..size]);
+        self.stream.write_all(self.request.as_bytes())
+    }
+
+    /// Reads the response to what was sent.
+    ///
+    /// # Errors
+    ///
+    /// When the connection fails or the response cannot be read.
+    pub fn reply(&mut self) -> io::Result<Reply> {
+        let mut seen = 0;
+        let mut head = None;
+        loop {
+            if seen == self.buffer.len() {
+                self.buffer.resize(2 * seen, 0);
+            }
+            let count = self.stream.read(&mut self.buffer[seen..])?;
+            if count == 0 {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+            seen += count;
+            let bytes = &self.buffer[..seen];
+            if head.is_none() {
+                head = Head::parse(bytes)?;
+            }
+            let Some(head) = &head else { continue };
+            let is_whole = match head.length {
+                Some(length) => seen >= head.size + length,
+                None => bytes[head.size..].ends_with(b"0\r\n\r\n"),
+            };
+            if is_whole {
+                return Ok(Reply { status: head.status, session: head.session.clone(), size: seen });
+            }
+        }
+    }
+}
+
+/// The head of a response.
+struct Head {
+    size: usize,
+    status: u16,
+    /// Bytes of the body; `None` when it comes in chunks.
+    length: Option<usize>,
+    session: Option<String>,
+}
+
+impl Head {
+    /// `None` when it is not all there.
+    fn parse(bytes: &[u8]) -> io::Result<Option<Self>> {
+        let Some(end) = bytes.windows(4).position(|window| window == b"\r\n\r\n") else { return Ok(None) };
+        let text = std::str::from_utf8(&bytes[..end]).map_err(io::Error::other)?;
+        let mut lines = text.split("\r\n");
+        let status = lines.next().and_then(|line| line.split(' ').nth(1)?.parse().ok());
+        let status = status.ok_or_else(|| io::Error::other(format!("no status in {text}")))?;
+        let (mut length, mut session, mut chunked) = (None, None, false);
+        for (name, value) in lines.filter_map(|line| line.split_once(": ")) {
+            match name.to_ascii_lowercase().as_str() {
+                "content-length" => length = value.parse().ok(),
+                "transfer-encoding" => chunked = true,
+                "mcp-session-id" => session = Some(value.to_owned()),
+                _ => {}
+            }
+        }
+        let length = if chunked { None } else { Some(length.unwrap_or_default()) };
+        Ok(Some(Self { size: end + 4, status, length, session }))
+    }
+}
+
+fn unexpected(reply: &Reply) -> io::Error {
+    io::Error::other(format!("an unexpected answer: {reply:?}"))
+}
