@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::future::Future;
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::{Either, join_all};
@@ -224,21 +225,31 @@ impl Context {
         params: Params,
         timeout: Duration,
     ) -> impl Future<Output = Result<RawJson, AskError>> + Send + use<> {
-        let call = &self.0;
-        let ask = |during, params| ask_raw(&call.outbox, during, method, params, timeout, None);
-        let asked = match &call.task {
-            None => Ok((None, ask(Some(call.terms.ticket.clone()), params))),
+        let outbox = Arc::clone(&self.0.outbox);
+        let ask = move |during, params| ask_raw(&outbox, during, method, params, timeout, None);
+        let asked = match &self.0.task {
+            None => Ok(Either::Left(ask(Some(self.0.terms.ticket.clone()), params))),
             Some(task) => match task.asks() {
                 Some(asking) => {
-                    let answer = ask(asking.during.clone(), task.mark(params));
-                    Ok((Some(asking), answer))
+                    let params = task.mark(params);
+                    let answer = ask(asking.during.clone(), params.clone());
+                    Ok(Either::Right((asking, answer, params, ask)))
                 }
                 None => Err(AskError::Gone),
             },
         };
         async move {
-            let (asking, answer) = asked?;
-            let Some(asking) = asking else { return answer.await };
+            let (asking, answer, params, ask) = match asked? {
+                Either::Left(answer) => return answer.await,
+                Either::Right(of_task) => of_task,
+            };
+            let answer = async {
+                match answer.await {
+                    // The request that waited for the task is gone, and the task is not.
+                    Err(AskError::Gone) if asking.during.is_some() => ask(None, params).await,
+                    answer => answer,
+                }
+            };
             tokio::select! {
                 biased;
                 // Nobody needs it any more.

@@ -36,7 +36,9 @@ async fn work(context: Context) -> &'static str {
     "done"
 }
 
+/// Asks after a moment, in which a host can begin to wait.
 async fn ask(context: Context) -> String {
+    sleep(Duration::from_millis(10)).await;
     let answer = context.ask::<Elicit>(&Elicit::form("who?", RawJson::EMPTY_OBJECT)).await;
     answer.map_or_else(|error| error.to_string(), |answer| format!("{:?}", answer.action))
 }
@@ -141,6 +143,30 @@ fn a_task_asks_its_host_and_says_so() {
         let task = begin(&mut host, "asks", json!({})).await;
         let result = about(&mut host, "tasks/result", &task).await.unwrap();
         assert!(result["content"][0]["text"].as_str().unwrap().contains("does not support"), "{result}");
+    });
+}
+
+#[test]
+fn a_question_outlives_the_request_that_waited_for_its_task() {
+    play(async || {
+        let registry = builder().build().unwrap();
+        let mut host = Host::connect_with(&registry.server(), json!({"elicitation": {}})).await;
+        let task = begin(&mut host, "asks", json!({})).await;
+        let waiting = host.send("tasks/result", json!({"taskId": task})).await;
+        let mut questions = Vec::new();
+        while questions.len() < 2 {
+            let message = host.next().await.unwrap();
+            if message["method"] != "elicitation/create" {
+                continue;
+            }
+            questions.push(message["id"].clone());
+            if questions.len() == 1 {
+                host.tell("notifications/cancelled", json!({"requestId": waiting})).await;
+            }
+        }
+        host.message(json!({"jsonrpc": "2.0", "id": questions[1], "result": {"action": "accept"}})).await;
+        let result = about(&mut host, "tasks/result", &task).await.unwrap();
+        assert_eq!(result["content"][0]["text"], "Accept");
     });
 }
 
