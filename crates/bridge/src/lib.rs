@@ -55,6 +55,7 @@ mod lane;
 mod linger;
 mod listing;
 mod live;
+mod pages;
 mod permit;
 mod progress;
 mod questions;

@@ -8,13 +8,14 @@ use std::sync::Arc;
 
 use protomcp_mcp::{AskError, SessionId, Sessions};
 use protomcp_proto::{ElicitationRequest, ListRootsRequest, Msg, SamplingRequest};
-use protomcp_types::{ClientCapabilities, CreateMessage, Elicit, HostMethod, ListRoots, ProtocolVersion};
+use protomcp_types::{ClientCapabilities, CreateMessage, Elicit, ElicitWay, HostMethod, ListRoots, ProtocolVersion};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::callers::{Caller, Meant};
 use crate::convert::question;
 use crate::gate::Gate;
 use crate::live::Live;
+use crate::pages::Pages;
 
 /// Questions of all processes that hosts have not answered; each session has a limit of its own below this
 /// ([`protomcp_mcp::Limits::max_questions`]). One more is refused.
@@ -43,6 +44,7 @@ pub(crate) enum Asked {
 pub(crate) struct Questions {
     gate: Arc<Gate>,
     sessions: Sessions,
+    pages: Pages,
     places: Arc<Semaphore>,
 }
 
@@ -92,7 +94,7 @@ impl Asked {
 
 impl Questions {
     pub(crate) fn new(gate: Arc<Gate>, sessions: Sessions) -> Self {
-        Self { gate, sessions, places: Arc::new(Semaphore::new(OPEN_QUESTIONS)) }
+        Self { gate, sessions, pages: Pages::default(), places: Arc::new(Semaphore::new(OPEN_QUESTIONS)) }
     }
 
     /// A place for one more question; `None` when too many are open, and then the process has been told.
@@ -130,7 +132,18 @@ impl Questions {
             }
             Asked::Elicitation(request) => {
                 let answer = match question::elicitation(request) {
-                    Ok(params) => self.put::<Elicit>(live, for_call, params, as_it_is).await,
+                    Ok(params) => {
+                        let page = match &params.way {
+                            ElicitWay::Url { elicitation_id, .. } => Some(elicitation_id.clone()),
+                            ElicitWay::Form { .. } => None,
+                        };
+                        let note = |_: &mut Elicit, _, session| {
+                            if let Some(id) = &page {
+                                self.pages.opened(id, session);
+                            }
+                        };
+                        self.put::<Elicit>(live, for_call, params, note).await
+                    }
                     Err(why) => return question::not_elicited(why).into(),
                 };
                 answer.map_or_else(|why| question::not_elicited(why.to_string()), question::elicited).into()
@@ -138,18 +151,26 @@ impl Questions {
         }
     }
 
-    /// Puts a question to whom it concerns. `fit` writes it for a revision.
+    /// What the user of a host was sent to a page for is done.
+    pub(crate) fn page_is_done(&self, id: &str) {
+        match self.pages.done(id) {
+            Some(session) => self.sessions.elicitation_complete(session, id),
+            None => tracing::debug!("nobody is told of the end of a page: nobody was sent there, or has left"),
+        }
+    }
+
+    /// Puts a question to whom it concerns. `fit` writes it for a revision, and learns who is asked.
     async fn put<M: HostMethod>(
         &self,
         live: &Live,
         for_call: &str,
         mut params: M::Params,
-        fit: impl Fn(&mut M::Params, ProtocolVersion),
+        fit: impl Fn(&mut M::Params, ProtocolVersion, SessionId),
     ) -> Result<M::Result, Unanswered> {
         let generation = live.generation();
         let meant = match self.gate.meant(generation, for_call) {
             Meant::One(Caller::Request(context)) => {
-                fit(&mut params, context.protocol_version());
+                fit(&mut params, context.protocol_version(), context.session());
                 return Ok(context.ask::<M>(&params).await?);
             }
             Meant::Over => return Err(Unanswered::Over),
@@ -157,7 +178,7 @@ impl Questions {
             Meant::Anyone => None,
         };
         let (session, version) = self.choose::<M>(meant, &params)?;
-        fit(&mut params, version);
+        fit(&mut params, version, session);
         let answer = self.sessions.ask::<M>(session, &params, self.sessions.limits().ask_timeout);
         let served = async {
             match meant {
@@ -197,10 +218,10 @@ impl Questions {
     }
 }
 
-fn one_block_each(params: &mut CreateMessage, version: ProtocolVersion) {
+fn one_block_each(params: &mut CreateMessage, version: ProtocolVersion, _: SessionId) {
     if version < ProtocolVersion::V2025_11_25 {
         params.messages = question::one_block_each(&params.messages);
     }
 }
 
-fn as_it_is<P>(_: &mut P, _: ProtocolVersion) {}
+fn as_it_is<P>(_: &mut P, _: ProtocolVersion, _: SessionId) {}

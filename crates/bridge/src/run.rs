@@ -211,6 +211,10 @@ impl Run {
                 self.sessions.resource_updated(&changed.uri);
                 None
             }
+            Event::Told { message: Msg::ElicitationComplete(page), .. } => {
+                self.questions.page_is_done(&page.elicitation_id);
+                None
+            }
             Event::Told { message: message @ (Msg::ResourceListChanged(_) | Msg::PromptListChanged(_)), .. } => {
                 Some(Input::Renewed(generation, control::renewed(&message)))
             }

@@ -7,7 +7,8 @@ use protomcp_proto::{BridgeInfo, SdkInfo};
 /// The most calls at once that a process may announce.
 const CALLS_MAX: u32 = 1024;
 /// What the bridge understands beyond the original protocol, by the names in the proto file.
-const FEATURES: [&str; 6] = ["elicitation", "metadata", "raw-with-result", "list-changed", "reply-errors", "for-call"];
+const FEATURES: [&str; 7] =
+    ["elicitation", "metadata", "raw-with-result", "list-changed", "reply-errors", "for-call", "elicitation-complete"];
 
 /// What a process has announced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

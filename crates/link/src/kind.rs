@@ -59,7 +59,8 @@ impl Kind {
             | Msg::ResourceChanged(_)
             | Msg::SdkInfo(_)
             | Msg::PromptListChanged(_)
-            | Msg::ResourceListChanged(_) => Self::Tell,
+            | Msg::ResourceListChanged(_)
+            | Msg::ElicitationComplete(_) => Self::Tell,
             Msg::ToolList(_) | Msg::RegisterMiddleware(_) | Msg::ReloadResponse(_) => Self::Handshake,
             Msg::StreamHeader(_) | Msg::StreamChunk(_) | Msg::RawHeader(_) => Self::Piece,
             _ => Self::Foreign,

@@ -176,6 +176,7 @@ messages! {
     ElicitationResponse(ElicitationResponse) = "elicitation_response",
     PromptListChanged(PromptListChanged) = "prompt_list_changed",
     ResourceListChanged(ResourceListChanged) = "resource_list_changed",
+    ElicitationComplete(ElicitationComplete) = "elicitation_complete",
 }
 
 pairs! {

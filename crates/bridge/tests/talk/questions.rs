@@ -1,7 +1,8 @@
 //! Sampling, roots and elicitation: who is asked, and what the process hears.
 
 use protomcp_proto::{
-    ElicitationRequest, ElicitationResponse, ListRootsRequest, ListRootsResponse, SamplingRequest, SamplingResponse,
+    ElicitationComplete, ElicitationRequest, ElicitationResponse, ListRootsRequest, ListRootsResponse, SamplingRequest,
+    SamplingResponse,
 };
 use serde_json::json;
 
@@ -211,6 +212,15 @@ async fn the_user_is_asked_in_a_form_or_on_a_page() {
     assert_eq!((&question["params"]["mode"], &question["params"]["elicitationId"]), (&json!("url"), &json!("7")));
     host.reply(&question, json!({"action": "decline"})).await;
     assert_eq!(tool.answer::<ElicitationResponse>("u").await.action, "decline");
+    // The page outlasts the question; who was sent there is told, once.
+    let mut other = stage.host(ABLE).await;
+    for elicitation_id in ["8", "7", "7"] {
+        tool.send("", ElicitationComplete { elicitation_id: elicitation_id.into() }).await;
+    }
+    let done = host.expect("notifications/elicitation/complete").await;
+    assert_eq!(done["params"], json!({"elicitationId": "7"}));
+    host.hears_nothing().await;
+    other.hears_nothing().await;
     tool.send("x", ElicitationRequest { requested_schema_json: "7".into(), ..form }).await;
     let answer: ElicitationResponse = tool.answer("x").await;
     assert!(answer.error.starts_with("failed to parse requested_schema_json"), "{}", answer.error);

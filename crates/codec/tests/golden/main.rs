@@ -159,13 +159,14 @@ fn blob(field: &str) -> Bytes {
 }
 
 /// Messages that the original protocol does not have.
-const NEW: [&str; 6] = [
+const NEW: [&str; 7] = [
     "sdk_info",
     "bridge_info",
     "elicitation_request",
     "elicitation_response",
     "prompt_list_changed",
     "resource_list_changed",
+    "elicitation_complete",
 ];
 
 /// Vectors that are more than one envelope.

@@ -2,12 +2,12 @@
 
 use bytes::Bytes;
 use protomcp_proto::{
-    BridgeInfo, CompletionRequest, CompletionResponse, ElicitationRequest, ElicitationResponse, GetPromptRequest,
-    GetPromptResponse, ListPromptsRequest, ListResourceTemplatesRequest, ListResourcesRequest, ListRootsRequest,
-    ListRootsResponse, Msg, PromptArgument, PromptDefinition, PromptListChanged, PromptListResponse, PromptMessage,
-    ReadResourceRequest, ReadResourceResponse, ResourceChangedNotification, ResourceContent, ResourceDefinition,
-    ResourceListChanged, ResourceListResponse, ResourceTemplateDefinition, ResourceTemplateListResponse, RootDef,
-    SamplingRequest, SamplingResponse, SdkInfo, ToolError,
+    BridgeInfo, CompletionRequest, CompletionResponse, ElicitationComplete, ElicitationRequest, ElicitationResponse,
+    GetPromptRequest, GetPromptResponse, ListPromptsRequest, ListResourceTemplatesRequest, ListResourcesRequest,
+    ListRootsRequest, ListRootsResponse, Msg, PromptArgument, PromptDefinition, PromptListChanged, PromptListResponse,
+    PromptMessage, ReadResourceRequest, ReadResourceResponse, ResourceChangedNotification, ResourceContent,
+    ResourceDefinition, ResourceListChanged, ResourceListResponse, ResourceTemplateDefinition,
+    ResourceTemplateListResponse, RootDef, SamplingRequest, SamplingResponse, SdkInfo, ToolError,
 };
 
 use super::{blob, json, text, texts};
@@ -193,5 +193,6 @@ pub(super) fn messages(new: bool) -> Vec<Msg> {
         .into(),
         PromptListChanged {}.into(),
         ResourceListChanged {}.into(),
+        ElicitationComplete { elicitation_id: text("ElicitationComplete.elicitation_id") }.into(),
     ]
 }

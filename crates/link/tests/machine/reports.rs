@@ -1,7 +1,8 @@
 //! What the process says unasked: progress and the rest. Checklist items 51 to 53.
 
 use protomcp_proto::{
-    LogMessage, ProgressNotification, PromptListChanged, ResourceChangedNotification, ResourceListChanged, SdkInfo,
+    ElicitationComplete, LogMessage, ProgressNotification, PromptListChanged, ResourceChangedNotification,
+    ResourceListChanged, SdkInfo,
 };
 
 use crate::talk::{SECOND, Talk, result};
@@ -64,12 +65,14 @@ fn what_needs_no_answer_is_told_with_any_id() {
         talk.hears(id, SdkInfo::default());
         talk.hears(id, PromptListChanged::default());
         talk.hears(id, ResourceListChanged::default());
+        talk.hears(id, ElicitationComplete::default());
         talk.happened(&[
             "told log",
             "told resource_changed",
             "told sdk_info",
             "told prompt_list_changed",
             "told resource_list_changed",
+            "told elicitation_complete",
         ]);
     }
     talk.wrote(&[]);

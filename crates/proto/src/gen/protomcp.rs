@@ -16,7 +16,7 @@ pub struct Envelope {
     /// What is said. An envelope without it, or with a member this file does not know, is ignored.
     #[prost(
         oneof = "envelope::Msg",
-        tags = "1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 40, 41, 42, 43, 50, 51, 60, 61, 62, 63, 200, 201, 202, 203, 204, 205"
+        tags = "1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 40, 41, 42, 43, 50, 51, 60, 61, 62, 63, 200, 201, 202, 203, 204, 205, 206"
     )]
     pub msg: ::core::option::Option<envelope::Msg>,
 }
@@ -178,6 +178,9 @@ pub mod envelope {
         /// Extension. Tool process to bridge: ask for the resources and their templates again, they have changed.
         #[prost(message, tag = "205")]
         ResourceListChanged(super::ResourceListChanged),
+        /// Extension. Tool process to bridge: what the user did on a page is done.
+        #[prost(message, tag = "206")]
+        ElicitationComplete(super::ElicitationComplete),
     }
 }
 /// Tells the tool process that its file was edited: register everything anew, answer with ReloadResponse and go through
@@ -861,7 +864,7 @@ pub struct BridgeInfo {
     pub version: ::prost::alloc::string::String,
     /// What it understands beyond the original protocol. Known names: `elicitation`, `metadata`, `raw-with-result`
     /// (RawHeader.followed_by_result), `list-changed`, `reply-errors` (the error fields of replies), `for-call`
-    /// (Envelope.for_call). Unknown names are ignored.
+    /// (Envelope.for_call), `elicitation-complete` (ElicitationComplete). Unknown names are ignored.
     #[prost(string, repeated, tag = "3")]
     pub features: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
 }
@@ -903,3 +906,11 @@ pub struct PromptListChanged {}
 /// Extension (205). The list of resources or of resource templates is no longer what it was.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ResourceListChanged {}
+/// Extension (206). What the user was sent to a page for is done. The host whose user that is is told, if its revision of MCP
+/// knows such a notice; a host that showed the page may close it.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ElicitationComplete {
+    /// The elicitation_id of the ElicitationRequest.
+    #[prost(string, tag = "1")]
+    pub elicitation_id: ::prost::alloc::string::String,
+}
