@@ -7,7 +7,7 @@
 use std::collections::{HashMap, VecDeque};
 
 use protomcp_link::CallId;
-use protomcp_mcp::{Context, SessionId};
+use protomcp_mcp::{Context, Sender, SessionId};
 
 use crate::generation::Generation;
 
@@ -21,6 +21,14 @@ pub(crate) enum Caller {
 }
 
 impl Caller {
+    /// With whom the call shares its turns.
+    pub(crate) fn sender(&self) -> Sender {
+        match self {
+            Self::Request(context) => context.sender().clone(),
+            Self::Session(session) => Sender::Session(*session),
+        }
+    }
+
     pub(crate) fn session(&self) -> SessionId {
         match self {
             Self::Request(context) => context.session(),

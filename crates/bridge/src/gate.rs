@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use protomcp_link::{CallId, Middleware};
-use protomcp_mcp::SessionId;
+use protomcp_mcp::{Sender, SessionId};
 use tokio::runtime::Handle;
 use tokio::sync::{Notify, mpsc, oneshot, watch};
 
@@ -85,11 +85,11 @@ impl Gate {
 
     /// Waits for the turn of a call, no longer than [`Waits::turn`]. Dropping the future gives the turn up.
     pub(crate) async fn enter(self: &Arc<Self>, caller: Caller, tool: &str) -> Result<Permit, Failure> {
-        let session = caller.session();
+        let sender = caller.sender();
         let (waiter, mut turn) = oneshot::channel();
         let entry = {
             let mut state = self.lock();
-            match state.lane.enter(session, (caller, waiter)) {
+            match state.lane.enter(&sender, (caller, waiter)) {
                 Entry::Go(generation, (caller, _)) => return Ok(self.permit(&mut state, generation, caller)),
                 entry => entry,
             }
@@ -101,7 +101,7 @@ impl Gate {
             Entry::Go(..) => unreachable!("returned above"),
         };
         let since = Instant::now();
-        let _queued = Queued { gate: self, session, ticket };
+        let _queued = Queued { gate: self, sender, ticket };
         let outcome = tokio::time::timeout(self.waits.turn, &mut turn).await;
         tracing::debug!(tool, waited_ms = since.elapsed().as_millis(), "a call waited for its turn");
         let Ok(outcome) = outcome else {
@@ -317,12 +317,12 @@ impl Gate {
 /// A turn that is waited for, given up when its call is.
 struct Queued<'a> {
     gate: &'a Arc<Gate>,
-    session: SessionId,
+    sender: Sender,
     ticket: Ticket,
 }
 
 impl Drop for Queued<'_> {
     fn drop(&mut self) {
-        self.gate.lock().lane.abandon(self.session, self.ticket);
+        self.gate.lock().lane.abandon(&self.sender, self.ticket);
     }
 }

@@ -37,11 +37,17 @@ pub(crate) enum Kind {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Principal(pub Arc<str>);
 
+/// The connection that a request has come by, under a number that no other has. [`Listener`](crate::Listener) puts it into the
+/// extensions of each request; requests without a session and a [`Principal`] take turns by it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Connection(pub u64);
+
 #[derive(Debug)]
 pub(crate) struct Exchange {
     kind: Kind,
     key: Box<str>,
     principal: Option<Principal>,
+    connection: Option<Connection>,
     idle: Duration,
     store: Option<Arc<dyn EventStore>>,
     version: OnceLock<ProtocolVersion>,
@@ -78,6 +84,7 @@ impl Exchange {
         kind: Kind,
         key: Box<str>,
         principal: Option<Principal>,
+        connection: Option<Connection>,
         idle: Duration,
         store: Option<Arc<dyn EventStore>>,
         max_streams: usize,
@@ -91,6 +98,7 @@ impl Exchange {
             kind,
             key,
             principal,
+            connection,
             idle,
             store,
             version: OnceLock::new(),
@@ -333,6 +341,10 @@ impl Transport for Served {
         self.0.principal.as_ref().map(|Principal(who)| Arc::clone(who))
     }
 
+    fn connection(&self) -> Option<u64> {
+        self.0.connection.map(|Connection(number)| number)
+    }
+
     fn split(self) -> (ExchangeSource, ExchangeSink) {
         let expiry = Box::pin(tokio::time::sleep(self.0.idle));
         (ExchangeSource { exchange: Arc::clone(&self.0), expiry }, ExchangeSink(self.0))
@@ -415,7 +427,7 @@ mod tests {
 
     #[tokio::test]
     async fn the_server_knows_who_asks() {
-        let of = |principal| Exchange::new(Kind::Single, "".into(), principal, Duration::ZERO, None, 1);
+        let of = |principal| Exchange::new(Kind::Single, "".into(), principal, None, Duration::ZERO, None, 1);
         let ann: Arc<str> = "ann".into();
         assert_eq!(Served(of(Some(Principal(Arc::clone(&ann))))).principal(), Some(ann));
         assert_eq!(Served(of(None)).principal(), None);

@@ -54,7 +54,7 @@ mod tls;
 
 pub use auth::Credential;
 pub use config::Config;
-pub use exchange::Principal;
+pub use exchange::{Connection, Principal};
 #[cfg(feature = "listener")]
 pub use listener::{Listener, ListenerConfig};
 pub use reply::Body;

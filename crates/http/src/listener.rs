@@ -13,6 +13,7 @@ use std::convert::Infallible;
 use std::io;
 use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use http::{Request, Response, StatusCode};
@@ -27,6 +28,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use self::activity::{Activity, Use};
+use crate::exchange::Connection;
 use crate::reply::{self, Body, TRANSPORT_ERROR};
 use crate::service::StreamableHttp;
 
@@ -35,6 +37,9 @@ const PAUSE: Duration = Duration::from_millis(100);
 
 /// Headers of one request, in bytes.
 const MAX_HEADERS: usize = 64 * 1024;
+
+/// Connections so far, of all listeners.
+static CONNECTIONS: AtomicU64 = AtomicU64::new(0);
 
 /// What a listener allows, and how long it waits.
 #[derive(Debug, Clone)]
@@ -217,7 +222,9 @@ impl Listener {
             .max_concurrent_streams(self.0.config.max_concurrent_requests)
             .keep_alive_interval(Duration::from_secs(30));
         let activity = Arc::new(Activity::default());
-        let answer = |request: Request<hyper::body::Incoming>| {
+        let number = Connection(CONNECTIONS.fetch_add(1, Ordering::Relaxed));
+        let answer = |mut request: Request<hyper::body::Incoming>| {
+            request.extensions_mut().insert(number);
             let listener = self.clone();
             let open = activity.open(request.version());
             async move { Ok::<_, Infallible>(listener.answer(request).await.map(|body| open.hold(body))) }

@@ -18,7 +18,7 @@ use crate::auth;
 use crate::delivery::Delivery;
 use crate::era::{self, Era};
 use crate::events::{Events, Seat, event_id};
-use crate::exchange::{Exchange, Kind, Principal};
+use crate::exchange::{Connection, Exchange, Kind, Principal};
 use crate::headers::{SESSION, VERSION, repeated, text};
 use crate::modern;
 use crate::reply::{self, Body, NO_SESSION, Refusal};
@@ -110,7 +110,8 @@ async fn single(inner: &Arc<Inner>, parts: &Parts, meta: &RequestMeta, request: 
         return reply::refuse(modern::status(&error), Some(request.id), error);
     }
     let principal = parts.extensions.get::<Principal>().cloned();
-    let exchange = Exchange::new(Kind::Single, Box::default(), principal, Duration::ZERO, None, 1);
+    let connection = parts.extensions.get::<Connection>().copied();
+    let exchange = Exchange::new(Kind::Single, Box::default(), principal, connection, Duration::ZERO, None, 1);
     match ask(exchange, request).await {
         Ok(seat) => {
             // A task that finds no request has nothing to wait for, and ends.

@@ -199,7 +199,7 @@ impl Inner {
         })?;
         let Config { session_idle, max_streams, event_store, .. } = &self.config;
         let principal = parts.extensions.get::<Principal>().cloned();
-        let exchange = Exchange::new(kind, key, principal, *session_idle, event_store.clone(), *max_streams);
+        let exchange = Exchange::new(kind, key, principal, None, *session_idle, event_store.clone(), *max_streams);
         if !self.table.insert(&exchange) {
             tracing::warn!("a session was refused: there are {} already", self.table.len());
             return Err(Box::new(unavailable("there are too many sessions")));

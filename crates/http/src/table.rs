@@ -81,7 +81,7 @@ mod tests {
     use crate::exchange::Kind;
 
     fn session(key: &str) -> Arc<Exchange> {
-        Exchange::new(Kind::Session, key.into(), None, Duration::from_secs(3600), None, 8)
+        Exchange::new(Kind::Session, key.into(), None, None, Duration::from_secs(3600), None, 8)
     }
 
     #[tokio::test(start_paused = true)]

@@ -15,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::outbox::Outbox;
 use crate::rounds::{Outcome, Rounds, Route};
+use crate::sender::Sender;
 use crate::session::{Client, SessionId, Stateless, Ticket};
 use crate::tasks::Running;
 
@@ -23,6 +24,7 @@ use crate::tasks::Running;
 pub struct Context(Arc<Call>);
 
 struct Call {
+    sender: Sender,
     session: SessionId,
     terms: Terms,
     outbox: Arc<Outbox>,
@@ -50,6 +52,7 @@ pub(crate) struct Terms {
 
 impl Context {
     pub(crate) fn new(
+        sender: Sender,
         session: SessionId,
         terms: Terms,
         outbox: Arc<Outbox>,
@@ -57,6 +60,7 @@ impl Context {
         rounds: Option<Box<Rounds>>,
     ) -> Self {
         Self(Arc::new(Call {
+            sender,
             session,
             terms,
             outbox,
@@ -79,6 +83,7 @@ impl Context {
     pub(crate) fn anew(&self, task: Option<Arc<Running>>) -> Self {
         let call = &self.0;
         Self(Arc::new(Call {
+            sender: call.sender.clone(),
             session: call.session,
             terms: call.terms.clone(),
             outbox: Arc::clone(&call.outbox),
@@ -102,13 +107,26 @@ impl Context {
         };
         let ticket = Ticket { number: 0, id: RequestId::from(0) };
         let terms = Terms { ticket, client: Arc::new(client), token: None, stateless: None };
-        Self::new(SessionId::DETACHED, terms, Outbox::closed(), Duration::ZERO, None)
+        Self::new(
+            Sender::Session(SessionId::DETACHED),
+            SessionId::DETACHED,
+            terms,
+            Outbox::closed(),
+            Duration::ZERO,
+            None,
+        )
     }
 
     /// The session that the request came from; [`SessionId::STATELESS`] when it belongs to none.
     #[must_use]
     pub fn session(&self) -> SessionId {
         if self.is_stateless() { SessionId::STATELESS } else { self.0.session }
+    }
+
+    /// From whom the request comes, for what is to be shared fairly.
+    #[must_use]
+    pub fn sender(&self) -> &Sender {
+        &self.0.sender
     }
 
     /// Whether the request is one of the stateless revision. What it is answered must not depend on what came before

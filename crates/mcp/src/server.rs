@@ -18,6 +18,7 @@ use crate::handler::Handler;
 use crate::info::{Limits, ServerInfo};
 use crate::router::Router;
 use crate::send_layer::SendLayer;
+use crate::sender::Peer;
 use crate::server::drive::Driver;
 use crate::service::{Layer, Service};
 use crate::transport::{Transport, TransportError};
@@ -119,9 +120,9 @@ impl<S: Service> Server<S> {
         &self,
         transport: T,
     ) -> impl Future<Output = Result<(), ServeError>> + Send + use<S, T> {
-        let principal = transport.principal();
+        let peer = Peer::of(&transport);
         let (source, sink) = transport.split();
-        Driver::new(self, principal, source, sink, self.sessions.shutdown_token()).run()
+        Driver::new(self, peer, source, sink, self.sessions.shutdown_token()).run()
     }
 }
 

@@ -29,6 +29,12 @@ pub trait Transport: Send + 'static {
         None
     }
 
+    /// The number of the connection that it is a part of, for transports that carry one request each. Requests of the same
+    /// connection count as those of one [`Sender`](crate::Sender).
+    fn connection(&self) -> Option<u64> {
+        None
+    }
+
     /// Cuts it in two.
     fn split(self) -> (Self::Source, Self::Sink);
 }

@@ -1,17 +1,19 @@
 //! Who goes when.
 
+use protomcp_mcp::SessionId;
+
 use super::*;
 
 fn generation(number: u32) -> Generation {
     (1..number).fold(Generation::FIRST, |generation, _| generation.next())
 }
 
-fn session(number: u64) -> SessionId {
-    SessionId::new(number)
+fn session(number: u64) -> Sender {
+    Sender::Session(SessionId::new(number))
 }
 
 fn enter(lane: &mut Lane<u32>, from: u64, call: u32) -> Entry<u32> {
-    lane.enter(session(from), call)
+    lane.enter(&session(from), call)
 }
 
 /// The calls that may go now.
@@ -81,9 +83,9 @@ fn a_place_given_up_is_nobody_s() {
     let mut lane = Lane::new(10);
     let Entry::Wait(first) = enter(&mut lane, 1, 1) else { panic!("a held lane") };
     let Entry::Wait(_) = enter(&mut lane, 2, 2) else { panic!("a held lane") };
-    lane.abandon(session(1), first);
-    lane.abandon(session(1), first);
-    lane.abandon(session(9), first);
+    lane.abandon(&session(1), first);
+    lane.abandon(&session(1), first);
+    lane.abandon(&session(9), first);
     assert_eq!(lane.waiting(), 1);
     lane.open(generation(1), 5);
     assert_eq!(grants(&mut lane), [2]);
@@ -155,4 +157,17 @@ fn no_more_than_so_many_tasks_are_without_a_place() {
     enter(&mut lane, 1, 2000);
     assert_eq!(lane.step_aside(generation(1)), Place::Taken);
     assert!(matches!(enter(&mut lane, 1, 2001), Entry::Wait(_)));
+}
+
+#[test]
+fn requests_without_a_session_take_turns_by_whom_they_come_from() {
+    let mut lane = Lane::new(20);
+    let (ann, bob) = (Sender::Principal("ann".into()), Sender::Principal("bob".into()));
+    let (one, two) = (Sender::Connection(1), Sender::Connection(2));
+    for (from, call) in [(&ann, 10), (&ann, 11), (&ann, 12), (&one, 20), (&one, 21), (&bob, 30), (&two, 40)] {
+        assert!(matches!(lane.enter(from, call), Entry::Wait(_)));
+    }
+    lane.open(generation(1), 7);
+    assert_eq!(grants(&mut lane), [10, 20, 30, 40, 11, 21, 12]);
+    assert!(lane.waiting.is_empty() && lane.turns.is_empty(), "nobody is remembered who does not wait");
 }

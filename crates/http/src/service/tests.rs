@@ -149,7 +149,7 @@ async fn a_host_of_the_old_transport_that_does_not_read_is_not_served_until_it_d
 async fn nothing_is_kept_of_a_session_that_is_over() {
     let store = Arc::new(MemoryStore::default());
     let keeps: Arc<dyn crate::store::EventStore> = Arc::clone(&store) as _;
-    let exchange = Exchange::new(Kind::Session, "s".into(), None, Duration::MAX, Some(keeps), 4);
+    let exchange = Exchange::new(Kind::Session, "s".into(), None, None, Duration::MAX, Some(keeps), 4);
     let (place, _) = exchange.listen().unwrap();
     let (_source, mut sink) = Served(Arc::clone(&exchange)).split();
     for _ in 0..2 {

@@ -67,6 +67,7 @@ impl Handler for Shared {
             "echo" => return Ok(CallToolResult::text(argument)),
             "big" => return Ok(CallToolResult::text("x".repeat(argument.parse().unwrap()))),
             "count" => (1..=argument.parse().unwrap()).for_each(|step: i64| context.progress(&Progress::new(step))),
+            "sender" => return Ok(CallToolResult::text(format!("{:?}", context.sender()))),
             "log" => context.log(Level::Error, None, &RawJson::text(argument)),
             "roots" => {
                 let roots = context.ask::<ListRoots>(&ListRoots::default()).await?.roots;

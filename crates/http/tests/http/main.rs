@@ -15,6 +15,7 @@ mod oauth;
 mod requests;
 mod resume;
 mod safety;
+mod senders;
 mod sessions;
 #[cfg(feature = "tls")]
 mod tls;

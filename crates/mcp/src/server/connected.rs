@@ -11,6 +11,7 @@ use tokio::task::AbortHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::ask::AskError;
+use crate::sender::Peer;
 use crate::server::drive::Driver;
 use crate::server::sessions::{Audience, Sessions};
 use crate::server::{ServeError, Server};
@@ -51,10 +52,10 @@ pub enum Reason {
 impl<S: Service> Server<S> {
     /// Serves one host in the background; see [`Server::serve`]. Must be called inside a tokio runtime with timers.
     pub fn connect(&self, transport: impl Transport) -> Connected {
-        let principal = transport.principal();
+        let peer = Peer::of(&transport);
         let (source, sink) = transport.split();
         let stop = self.sessions.shutdown_token().child_token();
-        let driver = Driver::new(self, principal, source, sink, stop.clone());
+        let driver = Driver::new(self, peer, source, sink, stop.clone());
         let (id, sessions) = (driver.id(), self.sessions.clone());
         let running = tokio::spawn(driver.run());
         let task = running.abort_handle();

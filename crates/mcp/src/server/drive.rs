@@ -25,6 +25,7 @@ use crate::context::Context;
 use crate::outbox::{Event, Outbox};
 use crate::rounds::Outcome;
 use crate::send_layer::SendLayer;
+use crate::sender::Peer;
 use crate::server::drive::asking::OpenQuestion;
 use crate::server::drive::ending::Ending;
 use crate::server::{ServeError, Server, Sessions, Watch};
@@ -46,7 +47,7 @@ pub(super) struct Driver<S: Service, Q, K> {
     stop: CancellationToken,
     id: SessionId,
     /// Who is at the other end, as far as the transport knows.
-    principal: Option<Arc<str>>,
+    peer: Peer,
     session: Session,
     source: Q,
     sink: K,
@@ -90,13 +91,7 @@ enum Step {
 
 impl<S: Service, Q: Source, K: Sink> Driver<S, Q, K> {
     /// Ends politely when `stop` is cancelled.
-    pub(super) fn new(
-        server: &Server<S>,
-        principal: Option<Arc<str>>,
-        source: Q,
-        sink: K,
-        stop: CancellationToken,
-    ) -> Self {
+    pub(super) fn new(server: &Server<S>, peer: Peer, source: Q, sink: K, stop: CancellationToken) -> Self {
         let sessions = server.sessions.clone();
         let limits = *sessions.limits();
         let session = Session::server(Arc::clone(sessions.info()), limits.max_pending);
@@ -108,7 +103,7 @@ impl<S: Service, Q: Source, K: Sink> Driver<S, Q, K> {
             sending: server.sending.clone(),
             stop,
             id: sessions.join(&outbox),
-            principal,
+            peer,
             session,
             sessions,
             source,

@@ -21,6 +21,7 @@ use super::{Received, Sink, Source, Transport, TransportError};
 #[derive(Debug)]
 pub struct Boxed {
     principal: Option<Arc<str>>,
+    connection: Option<u64>,
     source: BoxedSource,
     sink: BoxedSink,
 }
@@ -50,9 +51,9 @@ trait AnySink: Send {
 impl Boxed {
     /// Forgets which transport it is.
     pub fn new(transport: impl Transport) -> Self {
-        let principal = transport.principal();
+        let (principal, connection) = (transport.principal(), transport.connection());
         let (source, sink) = transport.split();
-        Self { principal, source: BoxedSource(Box::new(source)), sink: BoxedSink(Box::new(sink)) }
+        Self { principal, connection, source: BoxedSource(Box::new(source)), sink: BoxedSink(Box::new(sink)) }
     }
 }
 
@@ -62,6 +63,10 @@ impl Transport for Boxed {
 
     fn principal(&self) -> Option<Arc<str>> {
         self.principal.clone()
+    }
+
+    fn connection(&self) -> Option<u64> {
+        self.connection
     }
 
     fn split(self) -> (BoxedSource, BoxedSink) {

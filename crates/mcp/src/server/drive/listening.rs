@@ -34,7 +34,9 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         let stateless = Some(Box::new(Stateless { log_level: None, inputs: None }));
         let terms = Terms { ticket: ticket.clone(), client, token: None, stateless };
         let outbox = Arc::clone(&self.outbox);
-        let context = Context::new(self.id, terms, Arc::clone(&outbox), self.sessions.limits().ask_timeout, None);
+        let sender = self.peer.sender(self.id);
+        let patience = self.sessions.limits().ask_timeout;
+        let context = Context::new(sender, self.id, terms, Arc::clone(&outbox), patience, None);
         self.running.insert(ticket.number, context.clone());
         let (sessions, service) = (self.sessions.clone(), Arc::clone(&self.service));
         tokio::spawn(async move {

@@ -28,7 +28,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
     /// Finds out what a request that may ask is. What is wrong with it leaves a waiting call waiting.
     pub(super) fn round(&self, method: &str, inputs: Inputs, terms: &Terms) -> Result<Round, ErrorObject> {
         let Inputs { responses, state, params } = inputs;
-        let binding = Binding::new(method, params, self.principal.clone());
+        let binding = Binding::new(method, params, self.peer.principal.clone());
         let route = Route { outbox: Arc::clone(&self.outbox), terms: terms.clone() };
         let invalid = |why| ErrorObject::invalid_params(format!("invalid params: requestState {why}"));
         let state = match state {

@@ -45,7 +45,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
             chosen.clone_into(&mut id);
             call.clone()
         };
-        if store.keep(self.principal.clone(), now, until, make).is_none() {
+        if store.keep(self.peer.principal.clone(), now, until, make).is_none() {
             tracing::warn!(session = %self.id, "too many tasks: a call goes on without being one");
             return None;
         }
@@ -61,13 +61,13 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
     /// Leaves only tasks that there are, and that the host began.
     pub(super) fn known_tasks(&self, ids: &mut Vec<String>) {
         let now = now();
-        ids.retain(|id| self.sessions.task_store().find(id, &self.principal, now).is_some());
+        ids.retain(|id| self.sessions.task_store().find(id, &self.peer.principal, now).is_some());
     }
 
     /// A task has changed; whoever listens for it has it still to hear.
     pub(super) fn task_changed(&mut self, id: Arc<str>) -> Result<(), TransportError> {
         let Some(wanted) = self.session.subscriptions().sending(Topic::Task, &id) else { return Ok(()) };
-        let call = self.sessions.task_store().find(&id, &self.principal, now());
+        let call = self.sessions.task_store().find(&id, &self.peer.principal, now());
         if let Some(task) = call.as_ref().and_then(Context::rounds).and_then(Rounds::view) {
             for (listener, notice) in self.session.task_notices(&task, &wanted.listeners) {
                 self.tell(notice, Some(&listener))?;
@@ -79,7 +79,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
 
     /// Answers a request about a task.
     pub(super) fn task(&mut self, ticket: &Ticket, request: TaskRequest) -> Option<Message> {
-        let call = self.sessions.task_store().find(request.task_id(), &self.principal, now());
+        let call = self.sessions.task_store().find(request.task_id(), &self.peer.principal, now());
         let task = call.as_ref().and_then(|call| Some((call, call.rounds()?)));
         let Some((call, rounds)) = task else {
             let why = format!("unknown task {:?}", request.task_id());
