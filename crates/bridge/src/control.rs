@@ -38,9 +38,20 @@ pub(crate) fn inline(enable: Vec<String>, disable: Vec<String>) -> Option<Comman
     Some(Command::enable_then_disable(names(enable), names(disable)))
 }
 
-/// Names that no tool can have are left out: they could never take effect.
+/// The longest name of a tool that can be shown or hidden, in bytes: eight times what MCP 2025-11-25 recommends. Names need
+/// not belong to a tool yet, so they are kept, as many as [`protomcp_toollist::MAX_LISTED_NAMES`] says.
+const NAME_MAX: usize = 1024;
+
+/// Names that no tool can have are left out, since they could never take effect, and so are those that are too long.
 fn names(names: Vec<String>) -> Vec<ToolName> {
-    names.into_iter().filter_map(|name| ToolName::new(name).ok()).collect()
+    let fits = |name: &String| {
+        let fits = name.len() <= NAME_MAX;
+        if !fits {
+            tracing::warn!("a tool cannot be shown or hidden under a name of {} bytes; {NAME_MAX} may be", name.len());
+        }
+        fits
+    };
+    names.into_iter().filter(fits).filter_map(|name| ToolName::new(name).ok()).collect()
 }
 
 /// The lists beside tools that have changed, according to the process.

@@ -1,0 +1,213 @@
+//! What a tool process can make `pmcp` keep: never more than the limits say (SECURITY.md, "What is bounded").
+//!
+//! Each act of malice has a program of its own, whose peak is read before and after. It sends many times what the limits
+//! allow, so that a bound which is missing shows.
+
+use std::fs;
+
+use protomcp_conformance::{Message, Scene, frame, tool};
+use protomcp_proto::{
+    CallToolResponse, DisableToolsRequest, Envelope, LogMessage, Msg, RawHeader, SetBlockedRequest, StreamChunk,
+    StreamHeader,
+};
+use serde_json::{Value, json};
+
+const MIB: u64 = 1 << 20;
+const MAX_FRAME: u64 = 8 * MIB;
+const MAX_RESULT: u64 = 16 * MIB;
+/// Messages of a process that the bridge has not understood yet.
+const EVENTS: u64 = 64 * MIB;
+/// What waits to be written to a process that does not read.
+const UNWRITTEN: u64 = 128 * MIB;
+/// Many times every limit above that applies to what comes from the process.
+const FLOOD: u64 = 640 * MIB;
+
+/// The most memory that the program has held, in bytes.
+fn peak(scene: &Scene) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{}/status", scene.host.pid())).expect("the program lives");
+    let line = status.lines().find(|line| line.starts_with("VmHWM:")).expect("Linux shows the peak");
+    let kib: u64 = line.split_whitespace().nth(1).and_then(|number| number.parse().ok()).expect("a number of kB");
+    kib << 10
+}
+
+/// Runs an act, and compares how much the peak has grown with what may be kept. A buffer that grows as it is filled takes
+/// up to twice what it holds.
+#[track_caller]
+fn check(kept: u64, act: impl FnOnce(&mut Scene)) {
+    let options = [format!("--max-frame={MAX_FRAME}"), format!("--max-result={MAX_RESULT}")];
+    let options: Vec<_> = options.iter().map(String::as_str).collect();
+    let mut scene = Scene::open(&options, &["echo"]);
+    serves(&mut scene);
+    let before = peak(&scene);
+    act(&mut scene);
+    let grown = peak(&scene) - before;
+    assert!(grown <= 2 * kept, "{} MiB more, of {} MiB that may be kept", grown / MIB, kept / MIB);
+}
+
+fn serves(scene: &mut Scene) {
+    let (id, call) = begin(scene);
+    scene.peer.result(&call, r#""served""#);
+    assert_eq!(scene.host.answer(id).value["result"]["content"][0]["text"], "served");
+}
+
+fn begin(scene: &mut Scene) -> (u64, String) {
+    let id = scene.host.start_call("echo", &json!({}));
+    (id, scene.peer.call().0)
+}
+
+fn fails(scene: &Scene, id: u64) {
+    let answer: Value = scene.host.answer(id).value;
+    assert_eq!(answer["result"]["isError"], true, "{answer}");
+}
+
+/// As many times one megabyte as make a flood.
+fn megabytes() -> impl Iterator<Item = Vec<u8>> {
+    (0..FLOOD / MIB).map(|_| vec![b'x'; 1 << 20])
+}
+
+fn raw(call: &str, size: u64) -> RawHeader {
+    RawHeader { request_id: call.to_owned(), field_name: "result_json".to_owned(), size, ..RawHeader::default() }
+}
+
+/// Item 9.
+#[test]
+fn a_size_that_is_only_announced_costs_nothing() {
+    check(MAX_FRAME, |scene| {
+        let (id, call) = begin(scene);
+        scene.peer.raw(raw(&call, u64::MAX), b"a few bytes");
+        fails(scene, id);
+        // That cannot be read past: another process takes over.
+        scene.peer = scene.stage.accept();
+        scene.peer.handshake(vec![tool("echo")]);
+        serves(scene);
+    });
+}
+
+/// Items 5, 9.
+#[test]
+fn what_is_too_large_is_read_past() {
+    check(MAX_FRAME, |scene| {
+        let (id, call) = begin(scene);
+        scene.peer.raw(raw(&call, FLOOD), b"");
+        megabytes().for_each(|piece| scene.peer.bytes(&piece));
+        fails(scene, id);
+        let (id, call) = begin(scene);
+        let result_json = vec![b'x'; usize::try_from(FLOOD).expect("it fits")].into();
+        scene.peer.send(&call, CallToolResponse { result_json, ..CallToolResponse::default() });
+        fails(scene, id);
+        serves(scene);
+    });
+}
+
+/// Item 9.
+#[test]
+fn a_bomb_is_not_inflated_beyond_the_limit() {
+    let bomb = zstd::encode_all(&vec![b' '; usize::try_from(FLOOD).expect("it fits")][..], 3).expect("zstd compresses");
+    check(MAX_RESULT + MAX_FRAME, |scene| {
+        for uncompressed_size in [0, 100, FLOOD, u64::MAX] {
+            let (id, call) = begin(scene);
+            let header = raw(&call, bomb.len() as u64);
+            scene.peer.raw(RawHeader { compression: "zstd".to_owned(), uncompressed_size, ..header }, &bomb);
+            fails(scene, id);
+        }
+        serves(scene);
+    });
+}
+
+/// Item 12.
+#[test]
+fn chunks_that_never_end_are_kept_up_to_the_limit() {
+    check(MAX_RESULT + MAX_FRAME, |scene| {
+        let (id, call) = begin(scene);
+        let field_name = "result_json".to_owned();
+        scene.peer.send(&call, StreamHeader { field_name, ..StreamHeader::default() });
+        for data in megabytes() {
+            scene.peer.send(&call, StreamChunk { data: data.into(), r#final: false });
+        }
+        fails(scene, id);
+        serves(scene);
+    });
+}
+
+#[test]
+fn answers_that_nobody_waits_for_are_not_kept() {
+    check(MAX_FRAME, |scene| {
+        let (id, call) = begin(scene);
+        scene.peer.result(&call, r#""once""#);
+        scene.host.answer(id);
+        for (number, data) in megabytes().enumerate() {
+            let id = if number % 2 == 0 { call.clone() } else { format!("req-{}", 1_000_000 + number) };
+            scene.peer.send(&id, CallToolResponse { result_json: data.into(), ..CallToolResponse::default() });
+        }
+        serves(scene);
+    });
+}
+
+#[test]
+fn messages_come_no_faster_than_they_are_understood() {
+    // The names it is told to hide are kept, up to their number and length; the list of a session without one is shared.
+    let names = 65_536 * 1024;
+    check(MAX_FRAME + EVENTS + names, |scene| {
+        let (id, call) = begin(scene);
+        // Ten thousand changes, each of which names other tools.
+        let padding = "x".repeat(1000);
+        for change in 0..10_000 {
+            let tool_names = (0..64).map(|name| format!("{change}.{name}.{padding}")).collect();
+            let message: Msg = match change % 3 {
+                0 => SetBlockedRequest { tool_names }.into(),
+                _ => DisableToolsRequest { tool_names }.into(),
+            };
+            scene.peer.send("", message);
+            if change % 100 == 99 {
+                (0..100).for_each(|_| drop(scene.peer.active_tools()));
+            }
+        }
+        scene.peer.result(&call, r#""done""#);
+        scene.host.answer(id);
+        serves(scene);
+    });
+}
+
+#[test]
+fn a_flood_of_log_messages_is_not_kept_for_hosts_that_do_not_want_them() {
+    check(MAX_FRAME + EVENTS, |scene| {
+        for data in megabytes() {
+            let level = "debug".to_owned();
+            scene.peer.send("", LogMessage { level, data_json: data.into(), ..LogMessage::default() });
+        }
+        serves(scene);
+    });
+}
+
+/// Item 2.
+#[test]
+fn a_frame_in_tiny_pieces_takes_no_more_than_a_whole_one() {
+    // As it is read, as it is for the host, and as it is written.
+    check(3 * MAX_FRAME, |scene| {
+        let (id, call) = begin(scene);
+        let text = "x".repeat(usize::try_from(MAX_FRAME).expect("it fits") - 100);
+        let result = CallToolResponse { result_json: json!(text).to_string().into(), ..CallToolResponse::default() };
+        for piece in frame(&Envelope::new(call, result)).chunks(500) {
+            scene.peer.bytes(piece);
+        }
+        let answer = scene.host.answer(id).value;
+        assert_eq!(answer["result"]["content"][0]["text"].as_str().map(str::len), Some(text.len()));
+    });
+}
+
+#[test]
+fn no_more_waits_for_a_process_that_does_not_read_than_the_limit() {
+    const LARGE: u64 = 4 * MIB;
+    // Each call that waits keeps its arguments twice: as the host sent them, and as they are written; the line of the host
+    // that is being read comes on top.
+    check(2 * (UNWRITTEN + LARGE) + LARGE, |scene| {
+        let large = "x".repeat(usize::try_from(LARGE).expect("it fits"));
+        for _ in 0..3 * UNWRITTEN / LARGE {
+            scene.host.start_call("echo", &json!({"text": large}));
+        }
+        // The last of them is either refused or would be kept with all the others.
+        let refused = |message: &Message| message.text.contains("OVERLOADED");
+        scene.host.wait_for("a call to be refused", 0, refused);
+        scene.host.ask("ping", &json!({}));
+    });
+}
