@@ -39,6 +39,11 @@ pub fn everything_server() -> PathBuf {
     build_folder().join("everything_server")
 }
 
+/// The tool process without an SDK, which cargo builds together with this package's tests.
+pub fn envelope_tools() -> PathBuf {
+    build_folder().join("envelope_tools")
+}
+
 /// The folder that `scripts/setup` fills.
 ///
 /// # Panics

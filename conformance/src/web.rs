@@ -2,6 +2,7 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
+use std::path::Path;
 
 use serde_json::{Value, json};
 
@@ -48,7 +49,20 @@ impl Web {
         let sandbox = Sandbox::new();
         let file = sandbox.copy(fixture);
         let name = file.file_name().expect("a fixture is a file").to_string_lossy().into_owned();
-        let launch = sandbox.pmcp(&[&["run", &name, "--port", "0"], flags].concat());
+        Self::run(sandbox, &name, flags, env)
+    }
+
+    /// As [`Web::start`], with a program in the place of a tool file.
+    ///
+    /// # Panics
+    ///
+    /// When it does not say where it listens.
+    pub fn start_program(program: &Path, flags: &[&str]) -> Self {
+        Self::run(Sandbox::new(), &program.to_string_lossy(), flags, &[])
+    }
+
+    fn run(sandbox: Sandbox, file: &str, flags: &[&str], env: &[(&str, &str)]) -> Self {
+        let launch = sandbox.pmcp(&[&["run", file, "--port", "0"], flags].concat());
         let host = env.iter().fold(launch, |launch, (name, value)| launch.env(*name, *value)).start();
         let text = host.stderr_with("over HTTP");
         let line = text.lines().find(|line| line.contains("listening on http")).expect("it says where it listens");
