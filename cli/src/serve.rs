@@ -1,6 +1,7 @@
 //! `pmcp dev` and `pmcp run`: one bridge, its hosts, and the signals.
 
 mod http;
+mod metrics;
 mod stdio;
 
 use protomcp_bridge::{Bridge, Starting, ToolFile, Watch};

@@ -97,10 +97,19 @@ impl Web {
     ///
     /// When the connection fails.
     pub fn send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Reply {
+        self.send_to(self.port, method, path, headers, body)
+    }
+
+    /// Sends a request to another port of the same program.
+    ///
+    /// # Panics
+    ///
+    /// When the connection fails.
+    pub fn send_to(&self, port: u16, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Reply {
         let mut text = format!("{method} {path} HTTP/1.1\r\nconnection: close\r\n");
         let own = self.headers.iter().map(|(name, value)| (name.as_str(), value.as_str()));
         let mut all: Vec<(&str, &str)> = own.chain(headers.iter().copied()).collect();
-        let address = format!("localhost:{}", self.port);
+        let address = format!("localhost:{port}");
         let length = body.len().to_string();
         let usual = [
             ("host", address.as_str()),
@@ -116,7 +125,7 @@ impl Web {
         for (name, value) in all {
             text += &format!("{name}: {value}\r\n");
         }
-        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).expect("pmcp listens");
+        let mut stream = TcpStream::connect(("127.0.0.1", port)).expect("pmcp listens");
         stream.set_read_timeout(Some(patience())).expect("a socket has timeouts");
         stream.write_all(format!("{text}\r\n{body}").as_bytes()).expect("pmcp reads");
         Reply::read(BufReader::new(stream))

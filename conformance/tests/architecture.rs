@@ -10,6 +10,7 @@ use serde_json::Value;
 /// The floors of the house, lowest first: a package depends on lower floors only, and there only on those named.
 const HOUSE: &[(&str, usize, &[&str])] = &[
     ("auth", 1, &[]),
+    ("metrics", 1, &[]),
     ("proto", 1, &[]),
     ("types", 1, &[]),
     ("supervisor", 1, &[]),
@@ -17,11 +18,11 @@ const HOUSE: &[(&str, usize, &[&str])] = &[
     ("codec", 2, &["proto"]),
     ("mcp", 2, &["types"]),
     ("toollist", 2, &["types"]),
-    ("link", 3, &["codec", "proto"]),
+    ("link", 3, &["codec", "metrics", "proto"]),
     ("typed", 3, &["mcp", "types"]),
-    ("http", 3, &["auth", "mcp", "types"]),
-    ("bridge", 4, &["link", "mcp", "toollist", "supervisor", "watch", "proto", "types"]),
-    ("cli", 5, &["auth", "bridge", "http", "mcp"]),
+    ("http", 3, &["auth", "mcp", "metrics", "types"]),
+    ("bridge", 4, &["link", "mcp", "metrics", "toollist", "supervisor", "watch", "proto", "types"]),
+    ("cli", 5, &["auth", "bridge", "http", "mcp", "metrics"]),
     ("conformance", 5, &["http", "mcp", "proto", "typed", "types"]),
     ("benches", 5, &["bridge", "codec", "link", "mcp", "proto", "supervisor", "toollist", "types", "watch"]),
 ];
@@ -29,6 +30,7 @@ const HOUSE: &[(&str, usize, &[&str])] = &[
 /// Packages without I/O, and the features with which they are so.
 const PURE: &[(&str, &[&str])] = &[
     ("types", &[]),
+    ("metrics", &[]),
     ("proto", &[]),
     ("toollist", &[]),
     ("codec", &[]),

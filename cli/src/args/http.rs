@@ -64,6 +64,14 @@ pub(super) struct Http {
     #[arg(long)]
     health: bool,
 
+    /// Show figures for Prometheus at /metrics, to those who may use the tools
+    #[arg(long)]
+    metrics: bool,
+
+    /// Show them here instead, with /healthz and /readyz, to whoever asks
+    #[arg(long, value_name = "HOST:PORT", value_parser = place)]
+    metrics_addr: Option<String>,
+
     #[command(flatten)]
     oauth: OAuthFlags,
 }
@@ -75,6 +83,10 @@ pub(crate) struct HttpOptions {
     pub(crate) port: u16,
     pub(crate) config: Config,
     pub(crate) health: bool,
+    /// Whether the server itself shows figures.
+    pub(crate) metrics: bool,
+    /// Where else they are shown.
+    pub(crate) metrics_addr: Option<String>,
     pub(crate) tls: Option<TlsFiles>,
     pub(crate) oauth: Option<OAuthOptions>,
     pub(crate) public_url: Option<String>,
@@ -98,6 +110,12 @@ fn idle(text: &str) -> Result<std::time::Duration, String> {
         }
         time => Ok(time),
     }
+}
+
+/// A name or address, and a port.
+fn place(text: &str) -> Result<String, String> {
+    let is_place = text.rsplit_once(':').is_some_and(|(host, port)| !host.is_empty() && port.parse::<u16>().is_ok());
+    if is_place { Ok(text.to_owned()) } else { Err("expected HOST:PORT, such as localhost:9090".into()) }
 }
 
 impl Http {
@@ -151,6 +169,8 @@ impl Http {
             port: self.port,
             config,
             health: self.health,
+            metrics: self.metrics,
+            metrics_addr: self.metrics_addr,
             tls: self.tls.files()?,
             oauth,
             public_url: self.public_url,
@@ -164,6 +184,8 @@ impl Http {
         match self.secrets()?.is_empty() {
             false => Ok(Some("--auth")),
             true if self.oauth.is_on() => Ok(Some("--oauth-issuer")),
+            true if self.metrics => Ok(Some("--metrics")),
+            true if self.metrics_addr.is_some() => Ok(Some("--metrics-addr")),
             true => Ok(None),
         }
     }

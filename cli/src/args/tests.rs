@@ -110,6 +110,7 @@ fn mistakes_are_named() {
         ("run FILE --transport http --oauth-issuer https://as --oauth-tool-scope =x", "expected TOOL=SCOPE"),
         ("run FILE --transport http --oauth-issuer https://as --oauth-tool-scope a=", "invalid --oauth-tool-scope"),
         ("run FILE --transport http --oauth-issuer https://as --host 0.0.0.0", "needs --public-url"),
+        ("run FILE --transport http --metrics-addr 9090", "invalid --metrics-addr \"9090\": expected HOST:PORT"),
         ("run FILE --transport http --port 70000", "invalid --port \"70000\""),
         ("run FILE --transport http --public-url tools.example.com", "invalid --public-url"),
         ("run FILE --transport http --allow-origin https://a.example/x", "invalid --allow-origin"),
@@ -177,7 +178,15 @@ fn http_is_for_this_machine_unless_something_else_is_said() {
     assert_eq!((config.allowed_hosts.as_slice(), config.legacy_sse), (&["localhost".to_owned()][..], false));
     assert!(config.credentials.is_empty() && config.allowed_origins.is_empty());
     assert!(http("run FILE --transport sse").config.legacy_sse);
-    assert!(matches!(options_of_stdio("run FILE --auth token:WHATEVER"), Door::Stdio { idle: Some("--auth") }));
+    for (flags, idle) in [
+        ("--auth token:WHATEVER", "--auth"),
+        ("--oauth-issuer https://as", "--oauth-issuer"),
+        ("--metrics", "--metrics"),
+        ("--metrics-addr localhost:9090", "--metrics-addr"),
+    ] {
+        let Door::Stdio { idle: found } = options_of_stdio(&format!("run FILE {flags}")) else { panic!("{flags}") };
+        assert_eq!(found, Some(idle));
+    }
 }
 
 fn options_of_stdio(line: &str) -> Door {

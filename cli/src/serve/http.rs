@@ -11,7 +11,7 @@ use tokio::task::JoinSet;
 use crate::args::{Door, HttpOptions, Options, TlsFiles};
 use crate::exit::Failure;
 use crate::log;
-use crate::serve::{Signals, Wish, launch, shut_down};
+use crate::serve::{Signals, Wish, launch, metrics, shut_down};
 
 /// How long connections may take to end after the calls have.
 const LEAVE: Duration = Duration::from_secs(5);
@@ -75,10 +75,18 @@ pub(super) async fn serve(mut options: Options) -> Result<(), Failure> {
     let service = StreamableHttp::with_tools(bridge.server(), http.config, bridge.tool_definitions());
     let mut config = ListenerConfig::default();
     config.health = http.health;
+    let page = metrics::page(&bridge, &service);
+    config.metrics = http.metrics.then(|| page.clone());
     config.tls = tls;
     config.drain_timeout = options.drain_timeout + LEAVE;
     let listener = Listener::new(service, config);
+    let mut listeners = vec![listener.clone()];
     let mut serving = JoinSet::new();
+    if let Some(place) = &http.metrics_addr {
+        let (pages, socket) = metrics::open(place, page).await?;
+        listeners.push(pages.clone());
+        serving.spawn(async move { pages.serve(socket).await });
+    }
     for socket in sockets {
         let listener = listener.clone();
         serving.spawn(async move { listener.serve(socket).await });
@@ -102,13 +110,13 @@ pub(super) async fn serve(mut options: Options) -> Result<(), Failure> {
                     started = true;
                     match outcome {
                         Ok(()) => {
-                            listener.set_ready();
+                            listeners.iter().for_each(Listener::set_ready);
                             tracing::info!("serving {} over HTTP", options.file.display());
                         }
                         Err(error) => {
                             failed = Some(format!("failed to start tool process: {error}"));
                             bridge.drain();
-                            listener.stop();
+                            listeners.iter().for_each(Listener::stop);
                         }
                     }
                 },
@@ -120,7 +128,7 @@ pub(super) async fn serve(mut options: Options) -> Result<(), Failure> {
                         ending = true;
                         tracing::info!("draining: running calls may finish; once more to end at once");
                         bridge.drain();
-                        listener.stop();
+                        listeners.iter().for_each(Listener::stop);
                     }
                 },
             }

@@ -19,7 +19,7 @@ pub(super) async fn serve(options: Options) -> Result<(), Failure> {
     let host = stdio().map_err(|error| Failure::failed(format!("cannot use standard input and output: {error}")))?;
     log::start(options.log_level);
     if let Door::Stdio { idle: Some(flag) } = options.door {
-        tracing::warn!("{flag} has no effect on stdio: whoever starts this program may use its tools");
+        tracing::warn!("{flag} has no effect on stdio: there is one host, the one that started this program");
     }
     let mut signals = Signals::new()?;
     let file = options.file.display().to_string();

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use arc_swap::ArcSwap;
 use protomcp_mcp::transport::Transport;
 use protomcp_mcp::{Router, ServeError, Server, Service, SessionId};
+use protomcp_metrics::Page;
 use protomcp_supervisor::Command;
 use protomcp_types::RawJson;
 use tokio::sync::mpsc;
@@ -14,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 use crate::backend::Backend;
 use crate::builder::Builder;
 use crate::core::signal::Input;
+use crate::figures::Figures;
 use crate::run::Sent;
 use crate::snapshot::Snapshot;
 use crate::tool_file::ToolFile;
@@ -26,6 +28,7 @@ use crate::tool_file::ToolFile;
 pub struct Bridge {
     server: Server<Router<Backend>>,
     snapshot: Arc<ArcSwap<Snapshot>>,
+    figures: Figures,
     inputs: mpsc::Sender<Sent>,
     stop: CancellationToken,
     run: JoinHandle<()>,
@@ -46,12 +49,13 @@ impl Bridge {
     pub(crate) fn new(
         server: Server<Router<Backend>>,
         snapshot: Arc<ArcSwap<Snapshot>>,
+        figures: Figures,
         inputs: mpsc::Sender<Sent>,
         stop: CancellationToken,
         run: JoinHandle<()>,
         watcher: Option<JoinHandle<()>>,
     ) -> Self {
-        Self { server, snapshot, inputs, stop, run, watcher }
+        Self { server, snapshot, figures, inputs, stop, run, watcher }
     }
 
     /// Serves one host until it leaves or [`drain`](Self::drain) is called. Any number of hosts at once.
@@ -73,6 +77,13 @@ impl Bridge {
     pub fn tool_definitions(&self) -> impl Fn(&str) -> Option<RawJson> + Send + Sync + use<> {
         let snapshot = Arc::clone(&self.snapshot);
         move |name| Some(snapshot.load().view(SessionId::STATELESS).find(name)?.json().clone())
+    }
+
+    /// Writes down what the bridge has counted so far: calls by tool and by how they ended and how long they took, those
+    /// that wait, reloads, crashes and restarts, and bytes of frames. The names begin with `pmcp_`.
+    pub fn figures(&self) -> impl Fn(&mut Page) + Send + Sync + use<> {
+        let figures = self.figures.clone();
+        move |page| figures.write(page)
     }
 
     /// Takes up changed files now, as if one had been saved.

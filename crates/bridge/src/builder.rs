@@ -24,7 +24,9 @@ use crate::calls::{Calls, LONGEST_TASK};
 use crate::core::signal::ReloadMode;
 use crate::core::{Core, Patience};
 use crate::ear::Ear;
+use crate::figures::Figures;
 use crate::gate::{Gate, Waits};
+use crate::meter::Meter;
 use crate::questions::Questions;
 use crate::run::{First, INPUTS, Run};
 use crate::starter::{StartError, Starter};
@@ -244,8 +246,11 @@ impl Builder {
         };
         let (core, effects) =
             Core::new(self.mode, self.schemas, Patience { draining: self.call_timeout, retiring: self.drain_timeout });
-        let (gate, idle) =
-            Gate::new(Waits { capacity: MAX_WAITING, turn: self.queue_timeout, handler: self.call_timeout });
+        let meter = Arc::new(Meter::default());
+        let waits = Waits { capacity: MAX_WAITING, turn: self.queue_timeout, handler: self.call_timeout };
+        let (gate, idle) = Gate::new(waits, Arc::clone(&meter));
+        let traffic = Arc::clone(&self.link.traffic);
+        let figures = Figures { meter: Arc::clone(&meter), gate: Arc::clone(&gate), traffic };
         let limits = Limits { drain_timeout: self.drain_timeout, max_task_ttl: LONGEST_TASK, ..Limits::default() };
         let info = self.info.with_capabilities(capabilities());
         let sessions = Sessions::new(info.clone(), limits);
@@ -276,6 +281,7 @@ impl Builder {
                 inputs: sender.clone(),
                 timeout: self.call_timeout,
                 arguments: self.arguments,
+                meter: Arc::clone(&meter),
             }),
             tasks: Tasks::new(sessions.clone()),
             started: Arc::clone(&started),
@@ -290,6 +296,7 @@ impl Builder {
             core,
             questions: Questions::new(Arc::clone(&gate), sessions.clone()),
             gate,
+            meter,
             snapshot,
             sessions,
             starter,
@@ -305,7 +312,7 @@ impl Builder {
         };
         let task = tokio::spawn(run.run(effects));
         let watcher = self.watch.map(|watch| tokio::spawn(watch_files(watch.since(now), sender.clone())));
-        (Bridge::new(server, shown, sender, stop, task, watcher), Starting(outcome))
+        (Bridge::new(server, shown, figures, sender, stop, task, watcher), Starting(outcome))
     }
 }
 

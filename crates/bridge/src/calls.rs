@@ -21,6 +21,7 @@ use crate::follow::follow;
 use crate::gate::Gate;
 use crate::intercept::Chain;
 use crate::live::Live;
+use crate::meter::Meter;
 use crate::permit::Permit;
 use crate::progress::report_to;
 use crate::report::Told;
@@ -46,6 +47,7 @@ pub(crate) struct Calls {
     pub(crate) inputs: mpsc::Sender<Sent>,
     pub(crate) timeout: Duration,
     pub(crate) arguments: ArgumentPolicy,
+    pub(crate) meter: Arc<Meter>,
 }
 
 impl Calls {
@@ -54,12 +56,14 @@ impl Calls {
     /// What runs before the call, the call and what runs after it share one time, which begins when its turn has come.
     /// Once the process has made a task of it, it is one for hosts that know tasks, too. For others it is followed within
     /// that time, as if it were the call.
-    pub(crate) async fn call(
-        &self,
-        tool: &Tool,
-        mut call: CallTool,
-        context: &Context,
-    ) -> Result<CallToolResult, Failure> {
+    pub(crate) async fn call(&self, tool: &Tool, call: CallTool, context: &Context) -> Result<CallToolResult, Failure> {
+        let measured = self.meter.call(tool.name().as_str());
+        let result = self.make(tool, call, context).await;
+        measured.end(&result);
+        result
+    }
+
+    async fn make(&self, tool: &Tool, mut call: CallTool, context: &Context) -> Result<CallToolResult, Failure> {
         let (name, session) = (tool.name().as_str(), context.session());
         let report = report_to(context);
         let arguments = call.arguments.take().unwrap_or(RawJson::EMPTY_OBJECT);

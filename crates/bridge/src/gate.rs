@@ -17,6 +17,7 @@ use crate::generation::Generation;
 use crate::lane::{Entry, Lane, Place, Ticket};
 use crate::linger::until_free;
 use crate::live::Live;
+use crate::meter::Meter;
 use crate::permit::Permit;
 
 /// A call that waits, and who is told when it may go.
@@ -27,6 +28,7 @@ type Waiter = (Caller, oneshot::Sender<Result<Permit, String>>);
 pub(crate) struct Gate {
     state: Mutex<State>,
     waits: Waits,
+    meter: Arc<Meter>,
     /// Rings whenever a call has ended.
     left: Notify,
     idle: mpsc::UnboundedSender<Generation>,
@@ -69,7 +71,7 @@ struct State {
 
 impl Gate {
     /// A closed gate, and the generations that became idle after [`await_idle`](Self::await_idle).
-    pub(crate) fn new(waits: Waits) -> (Arc<Self>, mpsc::UnboundedReceiver<Generation>) {
+    pub(crate) fn new(waits: Waits, meter: Arc<Meter>) -> (Arc<Self>, mpsc::UnboundedReceiver<Generation>) {
         let (idle, receiver) = mpsc::unbounded_channel();
         let lane = Lane::new(waits.capacity);
         let state = State {
@@ -80,7 +82,7 @@ impl Gate {
             given_up: HashMap::new(),
         };
         let serving = watch::Sender::new(Serving::Soon);
-        (Arc::new(Self { state: Mutex::new(state), waits, left: Notify::new(), idle, serving }), receiver)
+        (Arc::new(Self { state: Mutex::new(state), waits, meter, left: Notify::new(), idle, serving }), receiver)
     }
 
     /// Waits for the turn of a call, no longer than [`Waits::turn`]. Dropping the future gives the turn up.
@@ -90,7 +92,10 @@ impl Gate {
         let entry = {
             let mut state = self.lock();
             match state.lane.enter(&sender, (caller, waiter)) {
-                Entry::Go(generation, (caller, _)) => return Ok(self.permit(&mut state, generation, caller)),
+                Entry::Go(generation, (caller, _)) => {
+                    self.meter.waits.observe(Duration::ZERO);
+                    return Ok(self.permit(&mut state, generation, caller));
+                }
                 entry => entry,
             }
         };
@@ -103,6 +108,7 @@ impl Gate {
         let since = Instant::now();
         let _queued = Queued { gate: self, sender, ticket };
         let outcome = tokio::time::timeout(self.waits.turn, &mut turn).await;
+        self.meter.waits.observe(since.elapsed());
         tracing::debug!(tool, waited_ms = since.elapsed().as_millis(), "a call waited for its turn");
         let Ok(outcome) = outcome else {
             return Err(Failure::Waited { tool: tool.into(), after: self.waits.turn });
@@ -131,6 +137,12 @@ impl Gate {
             Serving::This(live) if live.generation() != of.generation() => Some(Arc::clone(live)),
             Serving::This(_) | Serving::Soon | Serving::Down(_) => None,
         }
+    }
+
+    /// Calls that wait for their turn, and calls that the living processes are making.
+    pub(crate) fn load(&self) -> (usize, usize) {
+        let state = self.lock();
+        (state.lane.waiting(), state.live.keys().map(|generation| state.lane.in_flight(*generation)).sum())
     }
 
     /// Lets calls wait.

@@ -215,7 +215,6 @@ impl<W> Lane<W> {
     }
 
     /// Calls that wait.
-    #[cfg(test)]
     pub(crate) fn waiting(&self) -> usize {
         self.count
     }

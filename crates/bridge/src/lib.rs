@@ -45,6 +45,7 @@ mod core;
 pub mod duration;
 mod ear;
 mod failure;
+mod figures;
 mod follow;
 #[cfg(fuzzing)]
 pub mod fuzzing;
@@ -55,6 +56,7 @@ mod lane;
 mod linger;
 mod listing;
 mod live;
+mod meter;
 mod pages;
 mod permit;
 mod progress;

@@ -22,6 +22,7 @@ use crate::gate::Gate;
 use crate::generation::Generation;
 use crate::intercept::Chain;
 use crate::live::Live;
+use crate::meter::Meter;
 use crate::questions::{Asked, Question, Questions};
 use crate::registered::Registered;
 use crate::report::Report;
@@ -49,6 +50,7 @@ pub(crate) enum Sent {
 pub(crate) struct Run {
     pub(crate) core: Core,
     pub(crate) gate: Arc<Gate>,
+    pub(crate) meter: Arc<Meter>,
     pub(crate) snapshot: Arc<ArcSwap<Snapshot>>,
     pub(crate) sessions: Sessions,
     pub(crate) questions: Questions,
@@ -326,6 +328,7 @@ impl Run {
     }
 
     fn report(&self, report: &Report) {
+        self.meter.report(report);
         let level = report.level();
         let text = report.to_string();
         match level {

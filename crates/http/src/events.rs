@@ -8,6 +8,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
+use protomcp_metrics::Held;
 use tokio::time::{Instant, Sleep};
 
 use crate::exchange::Exchange;
@@ -22,6 +23,8 @@ pub(crate) struct Events {
     seat: Seat,
     keep_alive: Duration,
     silence: Pin<Box<Sleep>>,
+    /// Counts it as open.
+    _open: Option<Held>,
 }
 
 /// A place at a stream, which is given up when this is dropped.
@@ -40,7 +43,12 @@ impl Drop for Seat {
 impl Events {
     pub(crate) fn new(seat: Seat, keep_alive: Duration) -> Self {
         let silence = Box::pin(tokio::time::sleep(keep_alive));
-        Self { ready: VecDeque::new(), seat, keep_alive, silence }
+        Self { ready: VecDeque::new(), seat, keep_alive, silence, _open: None }
+    }
+
+    /// Counts it for as long as it is open.
+    pub(crate) fn counted(self, open: Held) -> Self {
+        Self { _open: Some(open), ..self }
     }
 
     /// Sends this first.

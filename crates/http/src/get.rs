@@ -6,7 +6,7 @@ use http::request::Parts;
 use http::{Response, StatusCode};
 
 use crate::era;
-use crate::events::{Events, Seat, event_id, parse_event_id};
+use crate::events::{Seat, event_id, parse_event_id};
 use crate::exchange::Exchange;
 use crate::headers::{EVENTS, LAST_EVENT, SESSION, VERSION, accepts, text};
 use crate::post::session;
@@ -43,7 +43,7 @@ fn listen(inner: &Inner, exchange: Arc<Exchange>) -> Response<Body> {
         return reply::error(StatusCode::CONFLICT, TRANSPORT_ERROR, why);
     };
     let opens = exchange.can_open_empty();
-    let events = Events::new(Seat { exchange, place }, inner.config.keep_alive);
+    let events = inner.events(Seat { exchange, place });
     reply::events(if opens {
         events.with(sse::opening(&event_id(STANDALONE, next - 1), inner.config.retry))
     } else {
@@ -82,7 +82,7 @@ async fn resume(inner: &Inner, exchange: Arc<Exchange>, last: &str) -> Response<
             let missed = missed.unwrap_or_default();
             match seat {
                 Some(seat) => {
-                    let events = Events::new(seat, inner.config.keep_alive).with_missed(missed);
+                    let events = inner.events(seat).with_missed(missed);
                     reply::events(events.with(sse::KEEP_ALIVE))
                 }
                 None => reply::past_events(missed),

@@ -11,7 +11,7 @@ use http::{Method, Response, StatusCode};
 use protomcp_types::{Incoming, Message};
 
 use crate::auth;
-use crate::events::{Events, Seat};
+use crate::events::Seat;
 use crate::exchange::{Exchange, Kind, Principal};
 use crate::headers::{EVENTS, SESSION, accepts};
 use crate::reply::{self, Body, NO_SESSION, TRANSPORT_ERROR};
@@ -39,9 +39,7 @@ pub(crate) fn get(inner: &Arc<Inner>, parts: &Parts) -> Response<Body> {
     };
     let endpoint = sse::endpoint(&format!("?sessionId={}", exchange.key()));
     match exchange.listen() {
-        Some((place, _)) => {
-            reply::events(Events::new(Seat { exchange, place }, inner.config.keep_alive).with(endpoint))
-        }
+        Some((place, _)) => reply::events(inner.events(Seat { exchange, place }).with(endpoint)),
         None => gone(),
     }
 }

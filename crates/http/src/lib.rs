@@ -35,6 +35,7 @@ mod delivery;
 mod era;
 mod events;
 mod exchange;
+mod figures;
 mod get;
 mod guard;
 mod headers;
@@ -55,6 +56,7 @@ mod tls;
 pub use auth::Credential;
 pub use config::Config;
 pub use exchange::{Connection, Principal};
+pub use figures::MetricsPage;
 #[cfg(feature = "listener")]
 pub use listener::{Listener, ListenerConfig};
 pub use reply::Body;

@@ -29,6 +29,7 @@ use tokio_util::task::TaskTracker;
 
 use self::activity::{Activity, Use};
 use crate::exchange::Connection;
+use crate::figures::MetricsPage;
 use crate::reply::{self, Body, TRANSPORT_ERROR};
 use crate::service::StreamableHttp;
 
@@ -66,6 +67,9 @@ pub struct ListenerConfig {
     pub tls: Option<crate::tls::Tls>,
     /// Whether `/healthz` and `/readyz` answer, without any check of who asks.
     pub health: bool,
+    /// What `/metrics` shows. Beside a server it is shown to those who may use the server; a listener of its own
+    /// ([`Listener::pages`]) shows it to whoever asks.
+    pub metrics: Option<MetricsPage>,
 }
 
 impl Default for ListenerConfig {
@@ -82,6 +86,7 @@ impl Default for ListenerConfig {
             #[cfg(feature = "tls")]
             tls: None,
             health: false,
+            metrics: None,
         }
     }
 }
@@ -103,7 +108,8 @@ pub struct Listener(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
-    service: StreamableHttp,
+    /// `None`: there are pages only.
+    service: Option<StreamableHttp>,
     config: ListenerConfig,
     ready: CancellationToken,
     stop: CancellationToken,
@@ -117,6 +123,16 @@ impl Listener {
     /// Serves this.
     #[must_use]
     pub fn new(service: StreamableHttp, config: ListenerConfig) -> Self {
+        Self::of(Some(service), config)
+    }
+
+    /// Serves `/healthz`, `/readyz` and `/metrics` alone, to whoever asks.
+    #[must_use]
+    pub fn pages(config: ListenerConfig) -> Self {
+        Self::of(None, config)
+    }
+
+    fn of(service: Option<StreamableHttp>, config: ListenerConfig) -> Self {
         let (ready, stop, cut) = (CancellationToken::new(), CancellationToken::new(), CancellationToken::new());
         #[cfg(feature = "tls")]
         let handshakes = Semaphore::new(config.max_handshakes);
@@ -265,21 +281,32 @@ impl Listener {
     }
 
     async fn answer<B: http_body::Body>(&self, request: Request<B>) -> Response<Body> {
-        match request.uri().path() {
-            "/" | "/mcp" => self.0.service.handle(request).await,
-            "/sse" if self.0.service.has_legacy_sse() => self.0.service.handle(request).await,
-            path if self.0.service.is_metadata(path) => self.0.service.handle(request).await,
-            "/healthz" if self.0.config.health => reply::text(StatusCode::OK, "ok\n"),
-            "/readyz" if self.0.config.health => {
-                if self.0.ready.is_cancelled() && !self.0.stop.is_cancelled() {
+        let Inner { service, config, ready, stop, .. } = &*self.0;
+        match (request.uri().path(), service) {
+            ("/" | "/mcp", Some(service)) => service.handle(request).await,
+            ("/sse", Some(service)) if service.has_legacy_sse() => service.handle(request).await,
+            (path, Some(service)) if service.is_metadata(path) => service.handle(request).await,
+            ("/healthz", _) if config.health => reply::text(StatusCode::OK, "ok\n"),
+            ("/readyz", _) if config.health => {
+                if ready.is_cancelled() && !stop.is_cancelled() {
                     reply::text(StatusCode::OK, "ready\n")
                 } else {
                     reply::text(StatusCode::SERVICE_UNAVAILABLE, "not ready\n")
                 }
             }
-            _ => reply::error(StatusCode::NOT_FOUND, TRANSPORT_ERROR, "not found: the server is at /mcp"),
+            ("/metrics", service) => match (&config.metrics, service) {
+                (Some(page), Some(service)) => service.page(request, || reply::figures(page.text())).await,
+                (Some(page), None) => reply::figures(page.text()),
+                (None, _) => not_found("not found"),
+            },
+            (_, Some(_)) => not_found("not found: the server is at /mcp"),
+            (_, None) => not_found("not found: there are /metrics, /healthz and /readyz"),
         }
     }
+}
+
+fn not_found(why: &str) -> Response<Body> {
+    reply::error(StatusCode::NOT_FOUND, TRANSPORT_ERROR, why)
 }
 
 /// Whether an error says something about one connection only.

@@ -17,7 +17,7 @@ use protomcp_types::{
 use crate::auth;
 use crate::delivery::Delivery;
 use crate::era::{self, Era};
-use crate::events::{Events, Seat, event_id};
+use crate::events::{Seat, event_id};
 use crate::exchange::{Connection, Exchange, Kind, Principal};
 use crate::headers::{SESSION, VERSION, repeated, text};
 use crate::modern;
@@ -237,7 +237,7 @@ fn stream(inner: &Inner, seat: Seat) -> Response<Body> {
     seat.exchange.stream(seat.place);
     let opens = seat.exchange.can_open_empty();
     let id = event_id(seat.place.stream, 0);
-    let events = Events::new(seat, inner.config.keep_alive);
+    let events = inner.events(seat);
     reply::events(if opens { events.with(sse::opening(&id, inner.config.retry)) } else { events })
 }
 

@@ -80,6 +80,12 @@ pub(crate) fn text(status: StatusCode, text: impl Into<Bytes>) -> Response<Body>
     whole(status, "text/plain; charset=utf-8", [text.into()])
 }
 
+/// A page of figures.
+#[cfg(feature = "listener")]
+pub(crate) fn figures(text: String) -> Response<Body> {
+    whole(StatusCode::OK, protomcp_metrics::CONTENT_TYPE, [text.into()])
+}
+
 /// JSON in pieces.
 pub(crate) fn json(status: StatusCode, pieces: Vec<Bytes>) -> Response<Body> {
     whole(status, JSON, pieces)

@@ -12,12 +12,15 @@ use http::header::RETRY_AFTER;
 use http::request::Parts;
 use http::{HeaderValue, Method, Request, Response, StatusCode};
 use protomcp_mcp::{Server, Service, Sessions};
+use protomcp_metrics::Page;
 use protomcp_types::RawJson;
 use tower_service::Service as TowerService;
 
 use crate::config::Config;
+use crate::events::{Events, Seat};
 use crate::exchange::{Exchange, Kind, Principal, Served};
-use crate::guard::{Guard, Page};
+use crate::figures::Figures;
+use crate::guard::{Guard, Page as Seen};
 use crate::headers::{EVENTS, JSON, accepts, is_json};
 use crate::reply::{self, Body, Refusal, TRANSPORT_ERROR};
 use crate::table::{Table, new_key};
@@ -38,6 +41,7 @@ pub(crate) struct Inner {
     pub(crate) table: Table,
     pub(crate) guard: Guard,
     pub(crate) definitions: Definitions,
+    figures: Figures,
     server: Box<dyn Serve>,
     sessions: Sessions,
 }
@@ -90,6 +94,7 @@ impl StreamableHttp {
             table: Table::new(config.max_sessions),
             guard: Guard::new(&config.allowed_hosts, &config.allowed_origins),
             definitions: Box::new(definitions),
+            figures: Figures::default(),
             sessions: server.sessions().clone(),
             server: Box::new(server),
             config,
@@ -100,6 +105,28 @@ impl StreamableHttp {
     #[must_use]
     pub fn sessions(&self) -> usize {
         self.0.table.len()
+    }
+
+    /// Writes down what was counted so far: responses by status, sessions and streams that are open. The names begin with
+    /// `pmcp_http_`.
+    pub fn figures(&self) -> impl Fn(&mut Page) + Send + Sync + use<> {
+        let service = self.clone();
+        move |page| service.0.figures.write(service.sessions(), page)
+    }
+
+    /// Answers with a page that is for those who may use the server.
+    #[cfg(feature = "listener")]
+    pub(crate) async fn page<B>(&self, request: Request<B>, page: impl FnOnce() -> Response<Body>) -> Response<Body> {
+        let (mut parts, _) = request.into_parts();
+        let inner = &self.0;
+        if let Err(why) = inner.guard.check(&parts.uri, &parts.headers) {
+            return reply::error(StatusCode::FORBIDDEN, TRANSPORT_ERROR, why);
+        }
+        match auth::admit(&inner.config, &mut parts).await {
+            Ok(()) if parts.method == Method::GET => page(),
+            Ok(()) => reply::not_allowed("GET"),
+            Err(refusal) => *refusal,
+        }
     }
 
     /// Whether a path is one where the server describes itself to those who look for its issuer.
@@ -125,6 +152,7 @@ impl StreamableHttp {
             Ok(page) => page,
             Err(why) => {
                 tracing::warn!("a request was refused: {why}");
+                inner.figures.answered(StatusCode::FORBIDDEN);
                 return reply::error(StatusCode::FORBIDDEN, TRANSPORT_ERROR, why);
             }
         };
@@ -132,15 +160,16 @@ impl StreamableHttp {
             Some(metadata) => metadata,
             None => inner.route(&mut parts, &page, body).await,
         };
-        if let Page::Named(origin) = page {
+        if let Seen::Named(origin) = page {
             cors::expose(&mut response, origin);
         }
+        inner.figures.answered(response.status());
         response
     }
 }
 
 impl Inner {
-    async fn route<B: http_body::Body>(self: &Arc<Self>, parts: &mut Parts, page: &Page, body: B) -> Response<Body> {
+    async fn route<B: http_body::Body>(self: &Arc<Self>, parts: &mut Parts, page: &Seen, body: B) -> Response<Body> {
         match parts.method {
             Method::POST => {}
             Method::GET | Method::DELETE => {
@@ -151,7 +180,7 @@ impl Inner {
                     Err(refusal) => *refusal,
                 };
             }
-            Method::OPTIONS if *page != Page::Unnamed => return cors::preflight(&parts.headers),
+            Method::OPTIONS if *page != Seen::Unnamed => return cors::preflight(&parts.headers),
             _ => return reply::not_allowed("GET, POST, DELETE"),
         }
         if !legacy::is_meant(self, parts) && !accepts(&parts.headers, &[JSON, EVENTS]) {
@@ -207,6 +236,11 @@ impl Inner {
         let place = TablePlace { inner: Arc::clone(self), exchange: Arc::clone(&exchange) };
         self.server.spawn(Arc::clone(&exchange), Some(place));
         Ok(exchange)
+    }
+
+    /// A response that is a stream of events.
+    pub(crate) fn events(&self, seat: Seat) -> Events {
+        Events::new(seat, self.config.keep_alive).counted(self.figures.streams.hold())
     }
 
     /// Serves an exchange that is in no table.

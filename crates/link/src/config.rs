@@ -1,8 +1,11 @@
 //! What a connection allows and how long it waits.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use protomcp_codec::Limits;
+
+use crate::traffic::Traffic;
 
 /// Which end of the link a [`Connection`](crate::Connection) plays.
 ///
@@ -40,6 +43,8 @@ pub struct Config {
     pub handshake_quiet: Duration,
     /// How long a process may take to answer a reload request before it counts as unable to reload in place.
     pub reload_timeout: Duration,
+    /// Counts bytes. Links that are given the same one are counted together.
+    pub traffic: Arc<Traffic>,
 }
 
 impl Default for Config {
@@ -53,6 +58,7 @@ impl Default for Config {
             handshake_timeout: Duration::from_secs(30),
             handshake_quiet: Duration::from_millis(500),
             reload_timeout: Duration::from_secs(3),
+            traffic: Arc::default(),
         }
     }
 }

@@ -28,6 +28,7 @@ use crate::error::{CallError, Closed};
 use crate::event::Event;
 use crate::handle::{Command, Link, OnProgress};
 use crate::id::{CallId, CallIds};
+use crate::traffic::Traffic;
 
 /// Commands taken in one turn.
 const COMMANDS_PER_TURN: usize = 256;
@@ -74,6 +75,7 @@ where
     let ended = Arc::new(OnceLock::new());
     let (link, commands) = Link::new(&config, ids.clone(), Arc::clone(&ended));
     let (outlet, receiver) = Outlet::new();
+    let traffic = Arc::clone(&config.traffic);
     let mut connection = Connection::new(Side::Bridge, config, ids);
     connection.begin(now());
     let driver = Driver {
@@ -88,6 +90,7 @@ where
         output: Output::default(),
         unwritable: None,
         ended,
+        traffic,
     };
     tokio::spawn(driver.run());
     (link, receiver)
@@ -119,6 +122,7 @@ struct Driver<IO> {
     unwritable: Option<(Closed, Instant)>,
     /// For callers that come too late.
     ended: Arc<OnceLock<Closed>>,
+    traffic: Arc<Traffic>,
 }
 
 /// Frames on their way into the socket.
@@ -213,6 +217,7 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Driver<IO> {
                 Poll::Pending => break,
                 Poll::Ready(Ok(0)) => self.write_failed(Closed::ByPeer),
                 Poll::Ready(Ok(count)) => {
+                    self.traffic.sent.add(count as u64);
                     *written += count;
                     *unflushed = true;
                 }
@@ -244,7 +249,8 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Driver<IO> {
         match self.input.poll_read(cx, &mut self.io, self.connection.wants()) {
             Poll::Pending => return false,
             Poll::Ready(Ok(0)) => self.connection.close(Closed::ByPeer),
-            Poll::Ready(Ok(_)) => {
+            Poll::Ready(Ok(count)) => {
+                self.traffic.received.add(count as u64);
                 if let Err(error) = self.connection.handle_bytes(now(), &mut self.input.bytes) {
                     self.connection.close(Closed::Broken(error.to_string()));
                 }

@@ -68,6 +68,7 @@ mod id;
 mod kind;
 mod outbox;
 mod pending;
+mod traffic;
 
 #[cfg(feature = "driver")]
 mod driver;
@@ -84,6 +85,7 @@ pub use connection::Connection;
 pub use error::{CallError, Closed, HandshakeError, LinkError, ReloadError};
 pub use event::{Event, Handshake, Middleware, Notice, Phase, Progress};
 pub use id::{CallId, CallIds};
+pub use traffic::Traffic;
 
 #[cfg(feature = "driver")]
 pub use driver::{drive, drive_through};

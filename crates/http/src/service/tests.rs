@@ -42,6 +42,7 @@ fn still() -> (StreamableHttp, Arc<Still>) {
         table: Table::new(config.max_sessions),
         guard: Guard::new(&[], &[]),
         definitions: Box::new(|_| None),
+        figures: Figures::default(),
         sessions: Sessions::new(ServerInfo::new("still", "1"), Limits::default()),
         server: Box::new(Arc::clone(&still)),
         config,
@@ -155,8 +156,8 @@ async fn nothing_is_kept_of_a_session_that_is_over() {
     for _ in 0..2 {
         sink.send(Message::notification("n", Params::Absent), None).unwrap();
     }
-    let seat = crate::events::Seat { exchange, place };
-    let mut events = crate::events::Events::new(seat, Duration::from_secs(20));
+    let seat = Seat { exchange, place };
+    let mut events = Events::new(seat, Duration::from_secs(20));
     let mut cx = Context::from_waker(std::task::Waker::noop());
     assert!(events.poll(&mut cx).is_ready());
     assert!(store.bytes() > 0);

@@ -6,6 +6,7 @@ mod asking;
 mod batch;
 mod client;
 mod eras;
+mod figures;
 mod handler;
 mod http2;
 mod legacy;

@@ -25,6 +25,7 @@ fn config() -> Config {
         handshake_timeout: Duration::from_secs(30),
         handshake_quiet: Duration::from_millis(500),
         reload_timeout: Duration::from_secs(3),
+        ..Config::default()
     }
 }
 

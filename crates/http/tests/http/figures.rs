@@ -1,0 +1,31 @@
+//! What the HTTP side counts.
+
+use protomcp_http::Config;
+
+use super::client::{call, initialize};
+use super::handler::Stage;
+
+fn text(stage: &Stage) -> String {
+    let mut page = protomcp_metrics::Page::default();
+    stage.service.figures()(&mut page);
+    page.into_text()
+}
+
+#[tokio::test]
+async fn sessions_streams_and_responses_are_counted() {
+    let stage = Stage::new(Config::default()).await;
+    let has = |line: &str| text(&stage).lines().any(|found| found == line);
+    assert!(has("pmcp_http_sessions 0") && has("pmcp_http_streams 0"));
+    let host = stage.host.hello("2025-11-25").await;
+    host.say(&call(1, "echo x")).await;
+    stage.host.with("host", "evil.example.com").post(&initialize("2025-11-25", "{}")).await;
+    assert!(has("pmcp_http_responses_total{status=\"2xx\"} 3"), "{}", text(&stage));
+    assert!(has("pmcp_http_responses_total{status=\"4xx\"} 1"), "{}", text(&stage));
+    assert!(has("pmcp_http_sessions 1"));
+    let stream = host.get().await;
+    assert!(has("pmcp_http_streams 1"));
+    drop(stream);
+    while !has("pmcp_http_streams 0") {
+        tokio::task::yield_now().await;
+    }
+}
