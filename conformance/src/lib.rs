@@ -9,12 +9,14 @@
 //! - [`Peer`] is the tool process end, scripted: the test reads and writes the envelopes itself. `pmcp` starts the tool
 //!   process, so a small program, `relay`, stands in and carries every byte to the test; [`Stage`] is where it reports.
 //! - [`suite`] runs the official conformance suite against a server.
+//! - [`Everything`] is a server written with the library, for the official suite and for hosts that we did not write.
 //! - The published SDKs and the official clients are installed by `scripts/setup`; [`peers`] says where.
 //!
 //! Frames are read and written here by hand, length and all, so a fault in the product's own codec cannot hide itself.
 //! Everything that waits has one generous deadline, [`patience`]: tests say what must happen, not how fast this
 //! machine is. Set `PMCP_BIN` to test a program built elsewhere, `PMCP_LONG=1` for the long tier ([`tier`]).
 
+mod everything;
 mod host;
 mod inbox;
 mod issuer;
@@ -29,6 +31,7 @@ pub mod suite;
 mod wait;
 mod web;
 
+pub use everything::Everything;
 pub use host::Host;
 pub use inbox::Message;
 pub use issuer::Issuer;

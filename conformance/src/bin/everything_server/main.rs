@@ -1,9 +1,10 @@
-//! The server that the official conformance suite talks to, written as any author would write one: every tool, prompt,
-//! resource and completion that the suite asks for, from plain functions.
+//! The server that the official conformance suite and the published clients talk to, written as any author would write
+//! one: every tool, prompt, resource and completion that they ask for, from plain functions.
 //!
-//! Usage: everything_server [--port N]        (without a port: stdio)
+//! Usage: everything_server [--page N] [--port N]        (N entries on a page of a list; without a port: stdio)
 
 mod asking;
+mod clients;
 mod content;
 mod plain;
 mod prompts;
@@ -15,7 +16,7 @@ use std::process::ExitCode;
 
 use protomcp_http::{Config, Listener, ListenerConfig, StreamableHttp};
 use protomcp_mcp::transport::stdio::stdio;
-use protomcp_typed::{DefinitionError, Registry};
+use protomcp_typed::{DefinitionError, PAGE, Registry};
 use tokio::net::TcpListener;
 
 #[tokio::main]
@@ -30,29 +31,32 @@ async fn main() -> ExitCode {
 }
 
 async fn run() -> Result<(), Box<dyn std::error::Error>> {
-    let registry = everything()?;
+    let (mut page, mut port) = (PAGE, None);
     let mut arguments = std::env::args().skip(1);
-    match (arguments.next().as_deref(), arguments.next()) {
-        (None, None) => registry.serve(stdio()?).await?,
-        (Some("--port"), Some(port)) => {
-            let socket = TcpListener::bind(("127.0.0.1", port.parse()?)).await?;
-            tell(&format!("listening on http://{}/mcp", socket.local_addr()?));
-            let tools = registry.clone();
-            let service = StreamableHttp::with_tools(registry.server(), Config::default(), move |tool| {
-                tools.tool_definition(tool)
-            });
-            Listener::new(service, ListenerConfig::default()).serve(socket).await?;
+    while let Some(argument) = arguments.next() {
+        match (argument.as_str(), arguments.next()) {
+            ("--page", Some(entries)) => page = entries.parse()?,
+            ("--port", Some(number)) => port = Some(number.parse()?),
+            _ => return Err("usage: everything_server [--page N] [--port N]".into()),
         }
-        _ => return Err("usage: everything_server [--port N]".into()),
     }
+    let registry = everything(page)?;
+    let Some(port) = port else { return Ok(registry.serve(stdio()?).await?) };
+    let socket = TcpListener::bind(("127.0.0.1", port)).await?;
+    tell(&format!("listening on http://{}/mcp", socket.local_addr()?));
+    let tools = registry.clone();
+    let config = Config::default().with_legacy_sse();
+    let service = StreamableHttp::with_tools(registry.server(), config, move |tool| tools.tool_definition(tool));
+    Listener::new(service, ListenerConfig::default()).serve(socket).await?;
     Ok(())
 }
 
-fn everything() -> Result<Registry, DefinitionError> {
-    let builder = Registry::builder("everything", env!("CARGO_PKG_VERSION"));
+fn everything(page: usize) -> Result<Registry, DefinitionError> {
+    let builder = clients::add(Registry::builder("everything", env!("CARGO_PKG_VERSION")).page_size(page));
     let builder = tasks::add(rounds::add(prompts::add(resources::add(asking::add(plain::add(builder))))));
     let registry = builder.build()?;
     plain::add_triggers(&registry)?;
+    clients::add_triggers(&registry)?;
     Ok(registry)
 }
 
