@@ -1,6 +1,7 @@
-"""A host we did not write: the official Python client follows a script against an MCP server on stdio.
+"""A host we did not write: the official Python client follows a script against an MCP server.
 
 Usage: script.py SCRIPT COMMAND [ARG...]        SCRIPT: a JSON array of steps
+       script.py SCRIPT URL                     over Streamable HTTP
 
 Prints what each step gave as one JSON array. A step is an object with one of these members:
 
@@ -107,7 +108,10 @@ class Follower:
 
 
 async def follow(script, command):
-    server = StdioServerParameters(command=command[0], args=command[1:], env=dict(os.environ))
+    if command[0].startswith("http://"):
+        server = command[0]
+    else:
+        server = StdioServerParameters(command=command[0], args=command[1:], env=dict(os.environ))
     given = []
     async with Client(
         server, mode="legacy", sampling_callback=sample, list_roots_callback=roots, read_timeout_seconds=60

@@ -38,7 +38,7 @@ pub use issuer::Issuer;
 pub use launch::Launch;
 pub use orphans::{Orphan, living};
 pub use peer::{Peer, frame, tool};
-pub use programs::{envelope_tools, everything_server, peers, pmcp, relay};
+pub use programs::{envelope_tools, everything_server, example, peers, pmcp, relay};
 pub use sandbox::Sandbox;
 pub use scene::{Scene, rust_session, session};
 pub use stage::{Hello, Stage};

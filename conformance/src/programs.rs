@@ -16,17 +16,33 @@ pub fn pmcp() -> &'static Path {
         if let Some(path) = env::var_os("PMCP_BIN") {
             return PathBuf::from(path);
         }
-        let built = build_folder();
-        let target = built.parent().expect("a profile's folder lies in the target folder");
-        let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-        cargo.args(["build", "--quiet", "--package", "protomcp-cli", "--bin", "pmcp", "--target-dir"]).arg(target);
-        if built.ends_with("release") {
-            cargo.arg("--release");
-        }
-        let status = cargo.current_dir(root()).status().expect("cargo starts");
-        assert!(status.success(), "pmcp does not build");
-        built.join("pmcp")
+        build(&["--package", "protomcp-cli", "--bin", "pmcp"]);
+        build_folder().join("pmcp")
     })
+}
+
+/// An example of the bridge, freshly built.
+///
+/// # Panics
+///
+/// When it cannot be built.
+pub fn example(name: &str) -> PathBuf {
+    // With all features it is what a build of the whole workspace has made already.
+    build(&["--package", "protomcp-bridge", "--all-features", "--example", name]);
+    build_folder().join("examples").join(name)
+}
+
+/// Builds something of the workspace with the profile of this test.
+fn build(what: &[&str]) {
+    let built = build_folder();
+    let target = built.parent().expect("a profile's folder lies in the target folder");
+    let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    cargo.args(["build", "--quiet", "--target-dir"]).arg(target).args(what);
+    if built.ends_with("release") {
+        cargo.arg("--release");
+    }
+    let status = cargo.current_dir(root()).status().expect("cargo starts");
+    assert!(status.success(), "{what:?} does not build");
 }
 
 /// The relay, which cargo builds together with this package's tests.

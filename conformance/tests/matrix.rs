@@ -60,8 +60,6 @@ const NOT_BRIDGED: &[&str] = &[
     "listen",
     "resumption",
     "headers",
-    // Its messages name no call, and one that comes right before a result may be told after it.
-    "logging",
     // No call changes what another request sees there.
     "tools changed@2026-07-28",
 ];
@@ -171,8 +169,7 @@ const INTRODUCTION: &str = "# Clients and what they use\n\n\
     Published clients, each with a server written with the library (`everything_server` of this package) and with a tool \
     file on the published Python SDK behind `pmcp run`. Every row was tried in every column: ✓ did what is expected, – is \
     something that the client or the revision does not have, with the reason below the table. Nothing fails: that would be a \
-    failing test. The tables of the bridged file leave out what its SDK cannot express, and its log messages, which are tested \
-    with the bridge.\n\
+    failing test. The tables of the bridged file leave out what its SDK cannot express.\n\
     These tables are written by `UPDATE_CLIENTS=1 cargo test -p protomcp-conformance --test matrix`.\n";
 
 /// A visit's outcomes, and what was wrong with it.

@@ -1,0 +1,76 @@
+//! A program of our own in the place of `pmcp run`: it starts a tool file, puts a layer around all requests, and serves a
+//! host on stdio.
+//!
+//! `cargo run -p protomcp-bridge --example embedded -- tools.py`
+
+use std::error::Error;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use protomcp_bridge::{Bridge, ToolFile, guardian};
+use protomcp_mcp::transport::stdio::stdio;
+use protomcp_mcp::{Context, Layer, ServerRequest, ServerResult, Service, SessionId, SessionView};
+use protomcp_types::{ErrorObject, Notification};
+
+/// Writes down every call of a tool and how long it took.
+struct Clock;
+
+struct Clocked<S>(S);
+
+impl<S: Service> Layer<S> for Clock {
+    type Service = Clocked<S>;
+
+    fn layer(self, inner: S) -> Clocked<S> {
+        Clocked(inner)
+    }
+}
+
+impl<S: Service> Service for Clocked<S> {
+    async fn call(&self, request: ServerRequest, context: Context) -> Result<ServerResult, ErrorObject> {
+        let Some(tool) = request.tool().map(str::to_owned) else { return self.0.call(request, context).await };
+        let start = Instant::now();
+        let outcome = self.0.call(request, context).await;
+        note(&format!("{tool} took {:?}", start.elapsed()));
+        outcome
+    }
+
+    // What a layer does not care about it passes on: the bridge counts on it.
+    fn session_opened(&self, session: &SessionView) {
+        self.0.session_opened(session);
+    }
+
+    fn session_closed(&self, session: SessionId) {
+        self.0.session_closed(session);
+    }
+
+    fn told(&self, session: SessionId, notification: &Notification) {
+        self.0.told(session, notification);
+    }
+}
+
+/// Standard output belongs to the conversation.
+#[expect(clippy::print_stderr, reason = "an example may talk to its user")]
+fn note(text: &str) {
+    eprintln!("{text}");
+}
+
+fn main() -> ExitCode {
+    // First of all: this program is started once more as the guardian of the tool process, so that nothing outlives it.
+    guardian::run_if_requested();
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(why) => {
+            note(&format!("error: {why}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+#[tokio::main]
+async fn run() -> Result<(), Box<dyn Error>> {
+    let file = std::env::args_os().nth(1).ok_or("usage: embedded TOOL_FILE")?;
+    let bridge = Bridge::tool_file(&ToolFile::new(file)).call_timeout(Duration::from_secs(60)).start().await?;
+    bridge.server().layer(Clock).serve(stdio()?).await?;
+    bridge.shutdown().await;
+    Ok(())
+}
