@@ -79,7 +79,7 @@ pub(super) async fn serve(mut options: Options) -> Result<(), Failure> {
     config.metrics = http.metrics.then(|| page.clone());
     config.tls = tls;
     config.drain_timeout = options.drain_timeout + LEAVE;
-    let listener = Listener::new(service, config);
+    let listener = Listener::new(service.clone(), config);
     let mut listeners = vec![listener.clone()];
     let mut serving = JoinSet::new();
     if let Some(place) = &http.metrics_addr {
@@ -97,7 +97,10 @@ pub(super) async fn serve(mut options: Options) -> Result<(), Failure> {
     {
         // Hosts are served from the start: one may time out sooner than a tool file compiles.
         let starting = starting.wait();
-        tokio::pin!(starting);
+        // Hosts may come with answers, and for them, until the last call has ended.
+        let drained = service.drained();
+        tokio::pin!(starting, drained);
+        let mut closed = false;
         loop {
             tokio::select! {
                 outcome = serving.join_next() => match outcome {
@@ -116,10 +119,13 @@ pub(super) async fn serve(mut options: Options) -> Result<(), Failure> {
                         Err(error) => {
                             failed = Some(format!("failed to start tool process: {error}"));
                             bridge.drain();
-                            listeners.iter().for_each(Listener::stop);
                         }
                     }
                 },
+                () = &mut drained, if !closed => {
+                    closed = true;
+                    listeners.iter().for_each(Listener::stop);
+                }
                 wish = signals.next() => match wish {
                     Wish::Reload => bridge.reload().await,
                     // The second one means it.
@@ -128,7 +134,6 @@ pub(super) async fn serve(mut options: Options) -> Result<(), Failure> {
                         ending = true;
                         tracing::info!("draining: running calls may finish; once more to end at once");
                         bridge.drain();
-                        listeners.iter().for_each(Listener::stop);
                     }
                 },
             }

@@ -4,19 +4,23 @@
 //! in the sense of HTTP outlives its connections; a request of the stateless revision is an exchange of its own, which
 //! ends with its connection.
 
+mod served;
+
 use std::collections::VecDeque;
 use std::future::poll_fn;
-use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::task::{Context, Poll, Waker};
+use std::task::{Poll, Waker};
 use std::time::Duration;
 
-use protomcp_mcp::transport::{Received, Sink, Source, Transport, TransportError};
+use protomcp_mcp::transport::{Losses, Received};
 use protomcp_types::{Incoming, Members, Message, Params, ProtocolVersion, RequestId, Response, method};
-use tokio::time::{Instant, Sleep};
+use tokio::time::Instant;
 
+use crate::config::Config;
 use crate::store::EventStore;
 use crate::streams::{FIRST, First, Next, Place, Refused, STANDALONE, StreamId, Streams};
+
+pub(crate) use self::served::Served;
 
 /// Messages that wait for the session's task. One more waits in its HTTP request.
 const MAX_INBOX: usize = 64;
@@ -50,7 +54,11 @@ pub(crate) struct Exchange {
     connection: Option<Connection>,
     idle: Duration,
     store: Option<Arc<dyn EventStore>>,
+    /// How long a host whose stream has broken is expected back.
+    absence: Duration,
     version: OnceLock<ProtocolVersion>,
+    /// Where what cannot reach the host any more is said.
+    losses: OnceLock<Losses>,
     state: Mutex<State>,
 }
 
@@ -67,41 +75,31 @@ struct State {
     last_used: Instant,
 }
 
-/// The session's task's end of an exchange.
-#[derive(Debug)]
-pub(crate) struct Served(pub(crate) Arc<Exchange>);
-
-pub(crate) struct ExchangeSource {
-    exchange: Arc<Exchange>,
-    /// When to look whether the session is used at all.
-    expiry: Pin<Box<Sleep>>,
-}
-
-pub(crate) struct ExchangeSink(Arc<Exchange>);
-
 impl Exchange {
+    /// A session, or whatever kind it is.
     pub(crate) fn new(
         kind: Kind,
         key: Box<str>,
         principal: Option<Principal>,
         connection: Option<Connection>,
-        idle: Duration,
-        store: Option<Arc<dyn EventStore>>,
-        max_streams: usize,
+        config: &Config,
     ) -> Arc<Self> {
         let only = match kind {
             Kind::Session => None,
             Kind::Legacy => Some(STANDALONE),
             Kind::Single => Some(FIRST),
         };
+        let max_streams = if kind == Kind::Single { 1 } else { config.max_streams };
         Arc::new(Self {
             kind,
             key,
             principal,
             connection,
-            idle,
-            store,
+            idle: config.session_idle,
+            store: config.event_store.clone().filter(|_| kind == Kind::Session),
+            absence: config.absence,
             version: OnceLock::new(),
+            losses: OnceLock::new(),
             state: Mutex::new(State {
                 streams: Streams::new(max_streams, only),
                 inbox: VecDeque::new(),
@@ -133,7 +131,7 @@ impl Exchange {
 
     /// Where events are kept for hosts that come back, in a revision and a setting where they can.
     pub(crate) fn store(&self) -> Option<&Arc<dyn EventStore>> {
-        self.store.as_ref().filter(|_| self.kind == Kind::Session)
+        self.store.as_ref()
     }
 
     /// Whether hosts of this session understand an event without a message.
@@ -221,12 +219,35 @@ impl Exchange {
     /// A connection is gone.
     pub(crate) fn detach(&self, place: Place) {
         let mut state = self.used();
-        state.streams.detach(place, self.store().is_some());
+        let next_loss = state.streams.next_loss();
+        let until = self.store().map(|_| state.last_used.into_std() + self.absence);
+        let lost = state.streams.detach(place, until);
         // MCP 2026-07-28, basic/transports: closing the response cancels the request. So ends the old transport.
-        if self.kind != Kind::Session {
-            state.ended = true;
+        state.ended |= self.kind != Kind::Session;
+        // The session's task may have something to look for earlier than it thinks.
+        if state.ended || state.streams.next_loss() != next_loss {
             wake(state);
+        } else {
+            drop(state);
         }
+        self.report(lost);
+    }
+
+    /// Says what cannot reach the host any more.
+    fn report(&self, lost: Vec<RequestId>) {
+        if let Some(losses) = self.losses.get() {
+            lost.into_iter().for_each(|request| losses.lost(request));
+        }
+    }
+
+    /// Gives up whoever is away for too long. Returns when to look again.
+    fn give_up(&self) -> Option<Instant> {
+        let (lost, next) = {
+            let mut state = self.state();
+            (state.streams.give_up(Instant::now().into_std()), state.streams.next_loss())
+        };
+        self.report(lost);
+        next.map(Instant::from_std)
     }
 
     /// No messages will come any more: the session's task winds up.
@@ -333,101 +354,15 @@ fn negotiated(response: &Response) -> Option<ProtocolVersion> {
     ProtocolVersion::parse(&members.required::<String>("protocolVersion").ok()?)
 }
 
-impl Transport for Served {
-    type Source = ExchangeSource;
-    type Sink = ExchangeSink;
-
-    fn principal(&self) -> Option<Arc<str>> {
-        self.0.principal.as_ref().map(|Principal(who)| Arc::clone(who))
-    }
-
-    fn connection(&self) -> Option<u64> {
-        self.0.connection.map(|Connection(number)| number)
-    }
-
-    fn split(self) -> (ExchangeSource, ExchangeSink) {
-        let expiry = Box::pin(tokio::time::sleep(self.0.idle));
-        (ExchangeSource { exchange: Arc::clone(&self.0), expiry }, ExchangeSink(self.0))
-    }
-}
-
-impl Source for ExchangeSource {
-    async fn next(&mut self) -> Result<Option<Received>, TransportError> {
-        poll_fn(|cx| self.poll(cx)).await
-    }
-}
-
-impl ExchangeSource {
-    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<Option<Received>, TransportError>> {
-        if let Poll::Ready(received) = self.exchange.poll_received(cx.waker()) {
-            return Poll::Ready(Ok(received));
-        }
-        if self.exchange.kind == Kind::Single {
-            return Poll::Pending;
-        }
-        while self.expiry.as_mut().poll(cx).is_ready() {
-            let idle = self.exchange.idle;
-            let left = match self.exchange.idle_for() {
-                Some(time) if time >= idle => {
-                    tracing::info!("a session was not used for {idle:?}: closed");
-                    return Poll::Ready(Ok(None));
-                }
-                Some(time) => idle.saturating_sub(time),
-                None => idle,
-            };
-            self.expiry.as_mut().reset(Instant::now() + left);
-        }
-        Poll::Pending
-    }
-}
-
-impl Sink for ExchangeSink {
-    fn send(&mut self, message: Message, during: Option<&RequestId>) -> Result<(), TransportError> {
-        self.0.route(message, during);
-        Ok(())
-    }
-
-    /// The end of a stream says that nothing more comes.
-    fn is_shared(&self) -> bool {
-        false
-    }
-
-    fn unanswered(&mut self, request: &RequestId) {
-        self.0.unanswered(request);
-    }
-
-    fn pause(&mut self, request: &RequestId) {
-        // A host that cannot come back would lose the answer.
-        if !self.0.can_open_empty() {
-            return;
-        }
-        let waker = self.0.state().streams.pause(request);
-        waker.into_iter().for_each(Waker::wake);
-    }
-
-    /// Each stream has a bound of its own, so that one that is not read does not hold up the others.
-    async fn flush(&mut self) -> Result<(), TransportError> {
-        Ok(())
-    }
-
-    fn unwritten(&self) -> usize {
-        0
-    }
-}
-
-impl Drop for ExchangeSink {
-    fn drop(&mut self) {
-        self.0.close();
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use protomcp_mcp::transport::Transport;
+
     use super::*;
 
     #[tokio::test]
     async fn the_server_knows_who_asks() {
-        let of = |principal| Exchange::new(Kind::Single, "".into(), principal, None, Duration::ZERO, None, 1);
+        let of = |principal| Exchange::new(Kind::Single, "".into(), principal, None, &Config::default());
         let ann: Arc<str> = "ann".into();
         assert_eq!(Served(of(Some(Principal(Arc::clone(&ann))))).principal(), Some(ann));
         assert_eq!(Served(of(None)).principal(), None);

@@ -10,7 +10,6 @@ use http::request::Parts;
 use http::{Method, Response, StatusCode};
 use protomcp_types::{Incoming, Message};
 
-use crate::auth;
 use crate::events::Seat;
 use crate::exchange::{Exchange, Kind, Principal};
 use crate::headers::{EVENTS, SESSION, accepts};
@@ -52,7 +51,7 @@ pub(crate) async fn post(inner: &Inner, parts: &Parts, body: Bytes) -> Response<
     };
     match Incoming::parse(&body) {
         Ok(Incoming::Batch(_)) => reply::bad_request(None, "batches are for MCP 2025-03-26 only"),
-        Ok(Incoming::One(Message::Request(request))) => match auth::permit(&inner.config, parts, &request) {
+        Ok(Incoming::One(Message::Request(request))) => match inner.permit(parts, &request) {
             Ok(()) => deliver(&exchange, request.into()).await,
             Err(refusal) => *refusal,
         },

@@ -288,7 +288,8 @@ impl Listener {
             (path, Some(service)) if service.is_metadata(path) => service.handle(request).await,
             ("/healthz", _) if config.health => reply::text(StatusCode::OK, "ok\n"),
             ("/readyz", _) if config.health => {
-                if ready.is_cancelled() && !stop.is_cancelled() {
+                let is_draining = service.as_ref().is_some_and(StreamableHttp::is_draining);
+                if ready.is_cancelled() && !stop.is_cancelled() && !is_draining {
                     reply::text(StatusCode::OK, "ready\n")
                 } else {
                     reply::text(StatusCode::SERVICE_UNAVAILABLE, "not ready\n")

@@ -14,7 +14,6 @@ use protomcp_types::{
     Response as Answer,
 };
 
-use crate::auth;
 use crate::delivery::Delivery;
 use crate::era::{self, Era};
 use crate::events::{Seat, event_id};
@@ -29,7 +28,7 @@ use crate::streams::{First, Refused};
 pub(crate) async fn post(inner: &Arc<Inner>, parts: &Parts, body: Bytes) -> Response<Body> {
     let is_ambiguous = repeated(&parts.headers).is_some();
     match Incoming::parse(&body) {
-        Ok(Incoming::One(Message::Request(request))) => match auth::permit(&inner.config, parts, &request) {
+        Ok(Incoming::One(Message::Request(request))) => match inner.permit(parts, &request) {
             Ok(()) => request_of(inner, parts, request).await,
             Err(refusal) => *refusal,
         },
@@ -111,7 +110,7 @@ async fn single(inner: &Arc<Inner>, parts: &Parts, meta: &RequestMeta, request: 
     }
     let principal = parts.extensions.get::<Principal>().cloned();
     let connection = parts.extensions.get::<Connection>().copied();
-    let exchange = Exchange::new(Kind::Single, Box::default(), principal, connection, Duration::ZERO, None, 1);
+    let exchange = Exchange::new(Kind::Single, Box::default(), principal, connection, &inner.config);
     match ask(exchange, request).await {
         Ok(seat) => {
             // A task that finds no request has nothing to wait for, and ends.
@@ -162,7 +161,7 @@ async fn batch(inner: &Inner, parts: &Parts, messages: Vec<Result<Message, Malfo
     }
     for message in &messages {
         if let Ok(Message::Request(request)) = message
-            && let Err(refusal) = auth::permit(&inner.config, parts, request)
+            && let Err(refusal) = inner.permit(parts, request)
         {
             return *refusal;
         }

@@ -13,7 +13,8 @@ use http::request::Parts;
 use http::{HeaderValue, Method, Request, Response, StatusCode};
 use protomcp_mcp::{Server, Service, Sessions};
 use protomcp_metrics::Page;
-use protomcp_types::RawJson;
+use protomcp_types::{RawJson, Request as AnyRequest};
+use tokio_util::task::TaskTracker;
 use tower_service::Service as TowerService;
 
 use crate::config::Config;
@@ -44,18 +45,20 @@ pub(crate) struct Inner {
     figures: Figures,
     server: Box<dyn Serve>,
     sessions: Sessions,
+    /// One for each exchange.
+    tasks: TaskTracker,
 }
 
 /// A server of whatever service.
 trait Serve: Send + Sync {
     /// Starts the task of an exchange.
-    fn spawn(&self, exchange: Arc<Exchange>, place: Option<TablePlace>);
+    fn spawn(&self, exchange: Arc<Exchange>, place: Option<TablePlace>, tasks: &TaskTracker);
 }
 
 impl<S: Service> Serve for Server<S> {
-    fn spawn(&self, exchange: Arc<Exchange>, place: Option<TablePlace>) {
+    fn spawn(&self, exchange: Arc<Exchange>, place: Option<TablePlace>, tasks: &TaskTracker) {
         let serving = self.serve_here(Served(exchange));
-        tokio::spawn(async move {
+        tasks.spawn(async move {
             if let Err(error) = serving.await {
                 tracing::debug!("a session ended early: {error}");
             }
@@ -96,6 +99,7 @@ impl StreamableHttp {
             definitions: Box::new(definitions),
             figures: Figures::default(),
             sessions: server.sessions().clone(),
+            tasks: TaskTracker::new(),
             server: Box::new(server),
             config,
         }))
@@ -133,6 +137,21 @@ impl StreamableHttp {
     #[cfg(feature = "listener")]
     pub(crate) fn is_metadata(&self, path: &str) -> bool {
         auth::is_metadata(self.0.config.oauth.as_ref(), path)
+    }
+
+    /// Waits until all that was begun has ended, once the sessions of the server were told to
+    /// ([`Sessions::shutdown`]). Until then hosts may come with answers that are waited for, and for answers that they
+    /// wait for: whoever accepts connections goes on with it.
+    pub async fn drained(&self) {
+        self.0.sessions.shutdown_token().cancelled().await;
+        self.0.tasks.close();
+        self.0.tasks.wait().await;
+    }
+
+    /// Whether nothing new begins any more.
+    #[cfg(feature = "listener")]
+    pub(crate) fn is_draining(&self) -> bool {
+        self.0.sessions.is_shut_down()
     }
 
     /// Whether the old transport is served as well.
@@ -213,7 +232,17 @@ impl Inner {
 
     /// Whether this request may be served at all.
     async fn admit(&self, parts: &mut Parts) -> Result<(), Refusal> {
-        auth::admit(&self.config, parts).await?;
+        auth::admit(&self.config, parts).await
+    }
+
+    /// Whether this may be asked, by whoever does. At the end nothing new begins; what was begun is answered, and may
+    /// still be asked, cancelled and listened to.
+    pub(crate) fn permit(&self, parts: &Parts, request: &AnyRequest) -> Result<(), Refusal> {
+        self.may_begin()?;
+        auth::permit(&self.config, parts, request)
+    }
+
+    fn may_begin(&self) -> Result<(), Refusal> {
         if self.sessions.is_shut_down() {
             return Err(Box::new(unavailable("the server is shutting down")));
         }
@@ -222,19 +251,19 @@ impl Inner {
 
     /// Begins a session, whose task runs until its end.
     pub(crate) fn begin(self: &Arc<Self>, kind: Kind, parts: &Parts) -> Result<Arc<Exchange>, Refusal> {
+        self.may_begin()?;
         let key = new_key().map_err(|error| {
             tracing::error!("no session can begin: {error}");
             Box::new(unavailable("no session can begin"))
         })?;
-        let Config { session_idle, max_streams, event_store, .. } = &self.config;
         let principal = parts.extensions.get::<Principal>().cloned();
-        let exchange = Exchange::new(kind, key, principal, None, *session_idle, event_store.clone(), *max_streams);
+        let exchange = Exchange::new(kind, key, principal, None, &self.config);
         if !self.table.insert(&exchange) {
             tracing::warn!("a session was refused: there are {} already", self.table.len());
             return Err(Box::new(unavailable("there are too many sessions")));
         }
         let place = TablePlace { inner: Arc::clone(self), exchange: Arc::clone(&exchange) };
-        self.server.spawn(Arc::clone(&exchange), Some(place));
+        self.server.spawn(Arc::clone(&exchange), Some(place), &self.tasks);
         Ok(exchange)
     }
 
@@ -245,7 +274,7 @@ impl Inner {
 
     /// Serves an exchange that is in no table.
     pub(crate) fn spawn(&self, exchange: &Arc<Exchange>) {
-        self.server.spawn(Arc::clone(exchange), None);
+        self.server.spawn(Arc::clone(exchange), None, &self.tasks);
     }
 }
 

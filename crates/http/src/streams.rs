@@ -16,6 +16,7 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::task::Waker;
+use std::time::Instant;
 
 use protomcp_types::{Message, RequestId};
 
@@ -47,6 +48,8 @@ pub(crate) struct Streams {
     limit: usize,
     /// Everything leaves by this one.
     only: Option<StreamId>,
+    /// No stream is to be given up before.
+    next_loss: Option<Instant>,
     closed: bool,
 }
 
@@ -64,6 +67,10 @@ struct Stream {
     /// The handler has nothing to say for a while.
     paused: bool,
     dropped: usize,
+    /// Until when somebody who is gone is expected back.
+    until: Option<Instant>,
+    /// That time is over.
+    given_up: bool,
 }
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -128,6 +135,7 @@ impl Streams {
             next_connection: 1,
             limit,
             only,
+            next_loss: None,
             closed: false,
         }
     }
@@ -172,6 +180,7 @@ impl Streams {
         let stream = self.open.get_mut(&id)?;
         stream.connection = self.next_connection;
         stream.paused = false;
+        (stream.until, stream.given_up) = (None, false);
         self.next_connection += 1;
         if let Some(waker) = stream.waker.take() {
             waker.wake();
@@ -307,19 +316,64 @@ impl Streams {
         Next::Pending
     }
 
-    /// A connection is gone. `resumable`: the host may come back.
-    pub(crate) fn detach(&mut self, place: Place, resumable: bool) {
-        let Some(stream) = self.at(place) else { return };
+    /// A connection is gone. `until`: how long its host is expected back; `None`: it cannot come back. Returns the
+    /// requests for which nothing can reach the host any more.
+    pub(crate) fn detach(&mut self, place: Place, until: Option<Instant>) -> Vec<RequestId> {
+        let Some(stream) = self.at(place) else { return Vec::new() };
         stream.connection = 0;
         stream.waker = None;
         if place.stream == STANDALONE {
-            return;
+            return Vec::new();
         }
-        if stream.phase == Phase::Waiting || !resumable {
-            stream.phase = Phase::Lost;
-            stream.queue.clear();
+        let mut lost = Vec::new();
+        stream.until = until.filter(|_| stream.phase == Phase::Streaming);
+        match stream.until {
+            Some(until) => self.next_loss = Some(self.next_loss.map_or(until, |next| next.min(until))),
+            None => {
+                stream.phase = Phase::Lost;
+                stream.queue.clear();
+                lost = self.requests_of(place.stream);
+            }
         }
         self.tidy(place.stream);
+        lost
+    }
+
+    /// Before this time no stream is given up.
+    pub(crate) fn next_loss(&self) -> Option<Instant> {
+        self.next_loss
+    }
+
+    /// Gives up streams whose hosts have not come back in time, and returns their requests. Their answers are kept:
+    /// whoever comes later still may take them.
+    pub(crate) fn give_up(&mut self, now: Instant) -> Vec<RequestId> {
+        if self.next_loss.is_none_or(|next| next > now) {
+            return Vec::new();
+        }
+        let mut late = Vec::new();
+        self.next_loss = None;
+        for (id, stream) in &mut self.open {
+            match stream.until {
+                Some(until) if until <= now => {
+                    (stream.until, stream.given_up) = (None, true);
+                    late.push(*id);
+                }
+                Some(until) => self.next_loss = Some(self.next_loss.map_or(until, |next| next.min(until))),
+                None => {}
+            }
+        }
+        late.into_iter().flat_map(|id| self.requests_of(id)).collect()
+    }
+
+    /// Whether what belongs to a request can reach its host, now or when it comes back in time.
+    pub(crate) fn reaches(&self, request: &RequestId) -> bool {
+        let stream = self.owners.get(request).and_then(|id| self.open.get(id));
+        stream.is_none_or(|stream| stream.phase != Phase::Lost && !stream.given_up)
+    }
+
+    fn requests_of(&self, id: StreamId) -> Vec<RequestId> {
+        let of_stream = |(request, stream): (&RequestId, &StreamId)| (*stream == id).then(|| request.clone());
+        self.owners.iter().filter_map(of_stream).collect()
     }
 
     /// Nothing more will come. Returns whom to wake.

@@ -78,10 +78,12 @@ pub(crate) fn new_key() -> Result<Box<str>, getrandom::Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::Config;
     use crate::exchange::Kind;
 
     fn session(key: &str) -> Arc<Exchange> {
-        Exchange::new(Kind::Session, key.into(), None, None, Duration::from_secs(3600), None, 8)
+        let config = Config { event_store: None, ..Config::default() };
+        Exchange::new(Kind::Session, key.into(), None, None, &config)
     }
 
     #[tokio::test(start_paused = true)]

@@ -13,7 +13,9 @@ use protomcp_types::{
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
+use crate::again::Given;
 use crate::outbox::Outbox;
+use crate::question::{Answers, InputRequired};
 use crate::rounds::{Outcome, Rounds, Route};
 use crate::sender::Sender;
 use crate::session::{Client, SessionId, Stateless, Ticket};
@@ -35,6 +37,10 @@ struct Call {
     task: Option<Arc<Running>>,
     cancelled: AtomicBool,
     wake: Notify,
+    /// What the handler wants to know before it answers, in a session.
+    required: Mutex<Option<Box<InputRequired>>>,
+    /// Only of a handler that is called again.
+    given: Option<Box<Given>>,
     /// The last progress that was sent.
     reached: Mutex<Option<Amount>>,
     /// To be done when the answer is on its way.
@@ -69,6 +75,8 @@ impl Context {
             task: None,
             cancelled: AtomicBool::new(false),
             wake: Notify::new(),
+            required: Mutex::new(None),
+            given: None,
             reached: Mutex::new(None),
             afterwards: Mutex::new(None),
         }))
@@ -76,11 +84,20 @@ impl Context {
 
     /// One for the task with which this request is answered.
     pub(crate) fn of_task(&self, task: Arc<Running>) -> Self {
-        self.anew(Some(task))
+        self.derived(Some(task), None)
     }
 
     /// One for something else on behalf of the same host.
-    pub(crate) fn anew(&self, task: Option<Arc<Running>>) -> Self {
+    pub(crate) fn anew(&self) -> Self {
+        self.derived(None, None)
+    }
+
+    /// One for a handler that is called again.
+    pub(crate) fn again(&self, state: Option<String>, answers: Answers) -> Self {
+        self.derived(self.0.task.clone(), Some(Box::new(Given { first: self.clone(), state, answers })))
+    }
+
+    fn derived(&self, task: Option<Arc<Running>>, given: Option<Box<Given>>) -> Self {
         let call = &self.0;
         Self(Arc::new(Call {
             sender: call.sender.clone(),
@@ -92,9 +109,21 @@ impl Context {
             task,
             cancelled: AtomicBool::new(false),
             wake: Notify::new(),
+            required: Mutex::new(None),
+            given,
             reached: Mutex::new(None),
             afterwards: Mutex::new(None),
         }))
+    }
+
+    /// The call as the session knows it.
+    fn first(&self) -> &Call {
+        self.0.given.as_ref().map_or(&self.0, |given| &given.first.0)
+    }
+
+    /// What the handler wants to know before it answers.
+    pub(crate) fn take_required(&self) -> Option<InputRequired> {
+        self.0.required.lock().unwrap_or_else(PoisonError::into_inner).take().map(|required| *required)
     }
 
     /// A context without a host behind it, for tests of services: what it reports goes nowhere.
@@ -164,13 +193,13 @@ impl Context {
     /// Whether the host does not want the answer any more, or the server shuts down.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
-        self.0.cancelled.load(Ordering::Acquire)
+        self.first().cancelled.load(Ordering::Acquire)
     }
 
     /// Waits until [`Context::is_cancelled`].
     pub async fn cancelled(&self) {
         loop {
-            let woken = self.0.wake.notified();
+            let woken = self.first().wake.notified();
             if self.is_cancelled() {
                 return;
             }
@@ -192,7 +221,7 @@ impl Context {
         }
         self.with_route(|outbox, terms| {
             let Some(token) = &terms.token else { return };
-            let mut reached = self.0.reached.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut reached = self.first().reached.lock().unwrap_or_else(PoisonError::into_inner);
             let grows = reached.is_none_or(|reached| progress.progress > reached);
             if !grows || self.is_cancelled() {
                 tracing::debug!(request = %terms.ticket.id, ?progress, "progress does not grow: dropped");
@@ -277,11 +306,11 @@ impl Context {
 
     /// Has something done when the answer to the request is on its way: what it sends comes after the answer.
     pub(crate) fn afterwards(&self, then: impl FnOnce() + Send + 'static) {
-        *self.0.afterwards.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(then));
+        *self.first().afterwards.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(then));
     }
 
     fn answered(&self) {
-        let then = self.0.afterwards.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let then = self.first().afterwards.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(then) = then {
             then();
         }

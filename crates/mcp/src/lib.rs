@@ -42,6 +42,7 @@
 //! # });
 //! ```
 
+mod again;
 mod ask;
 mod canonical;
 mod context;

@@ -10,7 +10,9 @@
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use protomcp_types::{Body, ErrorObject, Level, Members, Notification, Params, RawJson, SubscriptionFilter, method};
+use protomcp_types::{
+    Body, ErrorObject, Level, Members, Notification, Params, RawJson, RequestId, SubscriptionFilter, method,
+};
 use tokio::sync::{Semaphore, mpsc, oneshot};
 
 use crate::ask::{Question, Report};
@@ -49,6 +51,8 @@ pub(crate) enum Event {
     Detach(Ticket, TaskTerms),
     /// Nobody waits for the answer to this question any more.
     Withdraw(u64),
+    /// What belongs to this request cannot reach the host any more.
+    Lost(RequestId),
     /// A resource has changed that the host had subscribed to, or a task that it listens for.
     Updated(Topic, Arc<str>),
     /// This is what a request may listen to, while it holds the watch.
@@ -190,6 +194,11 @@ impl Outbox {
     /// A request may listen to this.
     pub(crate) fn listening(&self, ticket: Ticket, filter: Box<SubscriptionFilter>, watch: Watch) {
         self.send(Event::Listening(ticket, filter, watch));
+    }
+
+    /// What belongs to this request cannot reach the host any more.
+    pub(crate) fn lost(&self, request: RequestId) {
+        self.send(Event::Lost(request));
     }
 
     pub(crate) fn withdraw(&self, question: u64) {

@@ -80,7 +80,7 @@ pub enum ServerResult {
     Task(Task),
     /// Answers `tasks/list`.
     ListTasks(ListTasksResult),
-    /// Asks the host first; only for stateless requests that may ask (see
+    /// Asks the host first; only for requests that may ask (see
     /// [`Context::input_required`](crate::Context::input_required)).
     InputRequired(InputRequired),
     /// `{}`

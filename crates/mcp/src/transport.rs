@@ -3,11 +3,14 @@
 //! A transport is cut into a source and a sink, which one task drives side by side. Both must bear being interrupted:
 //! the task waits for many things at once, and drops the future of what did not happen.
 
+use std::fmt;
 use std::future::Future;
 use std::io;
 use std::sync::Arc;
 
 use protomcp_types::{Incoming, Malformed, Message, RequestId};
+
+use crate::outbox::Outbox;
 
 pub mod boxed;
 pub mod lines;
@@ -84,6 +87,17 @@ pub trait Sink: Send + 'static {
         let _ = request;
     }
 
+    /// Gives the sink a way to say that what belongs to a request cannot reach the host any more.
+    fn watch(&mut self, losses: Losses) {
+        let _ = losses;
+    }
+
+    /// Whether what belongs to a request of the host can still reach it, now or when it comes back.
+    fn reaches(&self, request: &RequestId) -> bool {
+        let _ = request;
+        true
+    }
+
     /// Writes everything that was sent. Dropping the future loses nothing: the next one goes on where it stopped.
     ///
     /// # Errors
@@ -93,6 +107,28 @@ pub trait Sink: Send + 'static {
     /// How much waits to be written, in a unit of the sink's own. It falls while `flush` makes headway; 0 means
     /// nothing.
     fn unwritten(&self) -> usize;
+}
+
+/// Where a sink says what cannot reach the host any more, from whatever task finds out.
+#[derive(Clone)]
+pub struct Losses(Arc<Outbox>);
+
+impl Losses {
+    pub(crate) fn new(outbox: &Arc<Outbox>) -> Self {
+        Self(Arc::clone(outbox))
+    }
+
+    /// Nothing that belongs to this request can reach the host any more ([`Sink::reaches`] says so, too): what its call
+    /// has asked fails. The call itself goes on, because a broken connection is no cancellation.
+    pub fn lost(&self, request: RequestId) {
+        self.0.lost(request);
+    }
+}
+
+impl fmt::Debug for Losses {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Losses").finish_non_exhaustive()
+    }
 }
 
 /// Why a connection cannot go on.

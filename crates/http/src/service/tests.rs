@@ -8,7 +8,6 @@ use protomcp_mcp::{Limits, ServerInfo};
 use protomcp_types::{Body as Payload, Message, Params, RequestId};
 
 use super::*;
-use crate::exchange::{ExchangeSink, ExchangeSource};
 use crate::store::MemoryStore;
 
 /// Sessions whose tasks do nothing.
@@ -16,15 +15,15 @@ use crate::store::MemoryStore;
 struct Still(Mutex<Vec<Held>>);
 
 struct Held {
-    source: ExchangeSource,
-    sink: ExchangeSink,
+    source: <Served as Transport>::Source,
+    sink: <Served as Transport>::Sink,
     _place: Option<TablePlace>,
     /// Whether a message was there when the task began.
     has_begun_with: bool,
 }
 
 impl Serve for Arc<Still> {
-    fn spawn(&self, exchange: Arc<Exchange>, place: Option<TablePlace>) {
+    fn spawn(&self, exchange: Arc<Exchange>, place: Option<TablePlace>, _: &TaskTracker) {
         let (mut source, sink) = Served(exchange).split();
         let has_begun_with = place.is_none() && {
             let mut next = pin!(source.next());
@@ -45,6 +44,7 @@ fn still() -> (StreamableHttp, Arc<Still>) {
         figures: Figures::default(),
         sessions: Sessions::new(ServerInfo::new("still", "1"), Limits::default()),
         server: Box::new(Arc::clone(&still)),
+        tasks: TaskTracker::new(),
         config,
     };
     (StreamableHttp(Arc::new(inner)), still)
@@ -150,7 +150,8 @@ async fn a_host_of_the_old_transport_that_does_not_read_is_not_served_until_it_d
 async fn nothing_is_kept_of_a_session_that_is_over() {
     let store = Arc::new(MemoryStore::default());
     let keeps: Arc<dyn crate::store::EventStore> = Arc::clone(&store) as _;
-    let exchange = Exchange::new(Kind::Session, "s".into(), None, None, Duration::MAX, Some(keeps), 4);
+    let config = Config { event_store: Some(keeps), ..Config::default() };
+    let exchange = Exchange::new(Kind::Session, "s".into(), None, None, &config);
     let (place, _) = exchange.listen().unwrap();
     let (_source, mut sink) = Served(Arc::clone(&exchange)).split();
     for _ in 0..2 {

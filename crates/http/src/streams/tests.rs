@@ -1,6 +1,7 @@
 //! Streams as tables of what happens to them.
 
 use std::task::Waker;
+use std::time::Duration;
 
 use proptest::prelude::*;
 use protomcp_types::{Body, Params, RequestId};
@@ -17,6 +18,10 @@ fn answer(number: u64) -> Message {
 
 fn notice(name: &'static str) -> Message {
     Message::notification(name, Params::Absent)
+}
+
+fn later() -> Instant {
+    Instant::now() + Duration::from_secs(60)
 }
 
 /// Plays with one session that may have 4 streams.
@@ -99,7 +104,7 @@ fn what_a_lost_connection_had_not_taken_waits_for_the_next() {
     game.say(notice("a"), Some(1));
     game.0.stream(place);
     assert_eq!(game.rest(place), "1:a …");
-    game.0.detach(place, true);
+    game.0.detach(place, Some(later()));
     game.say(notice("b"), Some(1));
     game.say(answer(1), Some(1));
     assert_eq!(game.rest(place), "end");
@@ -117,7 +122,7 @@ fn nothing_waits_for_a_host_that_cannot_come_back() {
         if streaming {
             game.0.stream(place);
         }
-        game.0.detach(place, resumable);
+        game.0.detach(place, resumable.then(later));
         assert_eq!(game.0.attach(place.stream), None);
         game.say(answer(1), Some(1));
         assert!(game.0.open.is_empty() && game.0.owners.is_empty());
@@ -125,16 +130,52 @@ fn nothing_waits_for_a_host_that_cannot_come_back() {
 }
 
 #[test]
+fn who_does_not_come_back_in_time_cannot_be_asked_but_may_take_the_answer() {
+    let start = Instant::now();
+    let at = |seconds| start + Duration::from_secs(seconds);
+    let mut game = Game::new();
+    let (late, later) = (game.open(&[1, 2]).unwrap(), game.open(&[3]).unwrap());
+    for place in [late, later] {
+        game.0.stream(place);
+    }
+    assert!(game.0.detach(late, Some(at(10))).is_empty() && game.0.detach(later, Some(at(20))).is_empty());
+    assert_eq!(game.0.next_loss(), Some(at(10)));
+    assert!(game.0.give_up(at(9)).is_empty() && game.0.reaches(&id(1)));
+    let mut lost = game.0.give_up(at(10));
+    lost.sort_by_key(RequestId::as_integer);
+    assert_eq!((lost, game.0.next_loss()), (vec![id(1), id(2)], Some(at(20))));
+    assert!(!game.0.reaches(&id(1)) && !game.0.reaches(&id(2)) && game.0.reaches(&id(3)));
+    // It comes after all.
+    let again = game.0.attach(late.stream).unwrap();
+    assert!(game.0.reaches(&id(1)));
+    game.say(answer(1), Some(1));
+    assert_eq!(game.rest(again), "1:=1 …");
+    game.0.attach(later.stream).unwrap();
+    assert!(game.0.give_up(at(30)).is_empty() && game.0.reaches(&id(3)));
+    assert_eq!(game.0.next_loss(), None);
+}
+
+#[test]
+fn where_nobody_can_come_back_a_broken_connection_is_a_loss_at_once() {
+    let mut game = Game::new();
+    let (json, events) = (game.open(&[1]).unwrap(), game.open(&[2]).unwrap());
+    game.0.stream(events);
+    assert_eq!(game.0.detach(json, Some(later())), [id(1)]);
+    assert_eq!(game.0.detach(events, None), [id(2)]);
+    assert!(!game.0.reaches(&id(1)) && !game.0.reaches(&id(2)) && game.0.reaches(&id(3)));
+}
+
+#[test]
 fn the_last_to_come_has_the_stream() {
     let mut game = Game::new();
     let first = game.0.attach(STANDALONE).unwrap();
     let second = game.0.attach(STANDALONE).unwrap();
-    game.0.detach(first, true);
+    game.0.detach(first, Some(later()));
     assert!(game.0.has_listener());
     game.say(notice("a"), None);
     assert_eq!(game.rest(first), "end");
     assert_eq!(game.rest(second), "1:a …");
-    game.0.detach(second, true);
+    game.0.detach(second, Some(later()));
     assert!(!game.0.has_listener());
 }
 
@@ -146,7 +187,7 @@ fn a_pause_ends_the_connection_and_not_the_stream() {
     assert_eq!(game.first(place), First::Events);
     game.0.stream(place);
     assert_eq!(game.rest(place), "end");
-    game.0.detach(place, true);
+    game.0.detach(place, Some(later()));
     let again = game.0.attach(place.stream).unwrap();
     assert_eq!(game.rest(again), "…");
     game.say(answer(1), Some(1));
@@ -202,7 +243,7 @@ fn answers_that_nobody_comes_for_are_limited() {
     for number in 0..MAX_DETACHED as u64 + 3 {
         let place = game.open(&[number]).unwrap();
         game.0.stream(place);
-        game.0.detach(place, true);
+        game.0.detach(place, Some(later()));
         game.say(answer(number), Some(number));
         places.push(place);
     }
@@ -288,7 +329,7 @@ impl Traveller {
     fn cut(&mut self) {
         self.wire.clear();
         if let Some(place) = self.place {
-            self.game.0.detach(place, true);
+            self.game.0.detach(place, Some(later()));
         }
         self.place = self.game.0.attach(self.stream);
         let end = self.place.map_or(u64::MAX, |_| self.game.0.next_number(self.stream).unwrap());

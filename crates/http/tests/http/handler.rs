@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use protomcp_http::{Config, Listener, ListenerConfig, StreamableHttp};
-use protomcp_mcp::{Context, Handler, Router, Server, ServerInfo, Sessions};
+use protomcp_mcp::{AskError, Context, Handler, Router, Server, ServerInfo, Sessions};
 use protomcp_types::{
     CallTool, CallToolResult, ErrorObject, Level, ListRoots, ListTools, ListToolsResult, Ping, Progress, RawJson,
     ServerCapabilities, Tool, ToolName,
@@ -25,6 +25,8 @@ pub(crate) struct Tools {
     /// Calls that were dropped before their end.
     pub(crate) dropped: AtomicUsize,
     pub(crate) has_dropped: Notify,
+    /// Says that a question has failed because the host is gone.
+    pub(crate) is_gone: Notify,
 }
 
 impl Tools {
@@ -70,7 +72,11 @@ impl Handler for Shared {
             "sender" => return Ok(CallToolResult::text(format!("{:?}", context.sender()))),
             "log" => context.log(Level::Error, None, &RawJson::text(argument)),
             "roots" => {
-                let roots = context.ask::<ListRoots>(&ListRoots::default()).await?.roots;
+                let answer = context.ask::<ListRoots>(&ListRoots::default()).await;
+                if answer == Err(AskError::Gone) {
+                    tools.is_gone.notify_one();
+                }
+                let roots = answer?.roots;
                 return Ok(CallToolResult::text(format!("{} roots", roots.len())));
             }
             "ping" => return Ok(CallToolResult::text(format!("{:?}", context.ask::<Ping>(&Ping {}).await.is_ok()))),
@@ -135,6 +141,7 @@ impl Stage {
             waiting: Notify::new(),
             dropped: 0.into(),
             has_dropped: Notify::new(),
+            is_gone: Notify::new(),
         });
         let server = Server::over(sessions.clone(), Router::new(Shared(Arc::clone(&tools))));
         let service = StreamableHttp::with_tools(server, config, define);

@@ -5,6 +5,7 @@
 mod asking;
 mod batch;
 mod client;
+mod draining;
 mod eras;
 mod figures;
 mod handler;
@@ -13,6 +14,7 @@ mod legacy;
 mod limits;
 mod listening;
 mod oauth;
+mod questions;
 mod requests;
 mod resume;
 mod safety;

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::future::Future;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use futures_util::future::{Either, join_all};
@@ -135,8 +135,9 @@ impl Context {
     /// with the state to bring back. The handler is then called again, in this process or in another one with the same
     /// [`StateKeys`](crate::StateKeys), and finds [`Context::state`] and [`Context::answers`].
     ///
-    /// For servers of several processes; within one, [`Context::ask`] is simpler. Requests with a session cannot be
-    /// answered like this and fail with the error.
+    /// For servers of several processes; within one, [`Context::ask`] is simpler. With a session the questions are asked
+    /// there and then, and the handler is called again in this process, at most 32 times. Requests other than calls of
+    /// tools, prompts and reads of resources cannot be answered like this and fail with the error.
     ///
     /// ```
     /// use protomcp_mcp::{Context, InputRequired, Questions};
@@ -159,6 +160,10 @@ impl Context {
                 rounds.require(required);
                 ErrorObject::internal("the host is asked first")
             }
+            None if !self.is_stateless() => {
+                *self.0.required.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(required));
+                ErrorObject::internal("this request cannot be answered with questions")
+            }
             None => ErrorObject::internal("this request cannot be answered with questions"),
         }
     }
@@ -166,13 +171,20 @@ impl Context {
     /// What [`Context::input_required`] had the host bring back; `None` for a request that begins anew.
     #[must_use]
     pub fn state(&self) -> Option<&str> {
-        self.0.rounds.as_deref().and_then(Rounds::state)
+        match &self.0.given {
+            Some(given) => given.state.as_deref(),
+            None => self.0.rounds.as_deref().and_then(Rounds::state),
+        }
     }
 
-    /// What the host has sent along with a stateless request, and no question of this call has used.
+    /// What the host has sent along with a stateless request, and no question of this call has used; with a session,
+    /// what it has answered to [`Context::input_required`].
     #[must_use]
     pub fn answers(&self) -> Answers {
-        self.0.rounds.as_deref().map(Rounds::given).unwrap_or_default()
+        match &self.0.given {
+            Some(given) => given.answers.clone(),
+            None => self.0.rounds.as_deref().map(Rounds::given).unwrap_or_default(),
+        }
     }
 
     /// Whether the call is a task or can become one, by [`Context::go_on_as_task`].

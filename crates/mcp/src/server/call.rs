@@ -7,6 +7,7 @@ use std::time::Duration;
 use protomcp_types::ErrorObject;
 use tokio_util::sync::CancellationToken;
 
+use crate::again;
 use crate::context::Context;
 use crate::panics::panic_as_value;
 use crate::request::ServerRequest;
@@ -16,22 +17,34 @@ use crate::service::Service;
 /// Runs one call. The future of the service is gone before this one ends.
 pub(super) async fn run<S: Service>(
     service: Arc<S>,
-    request: ServerRequest,
+    mut request: ServerRequest,
     context: Context,
     grace: Duration,
     shutdown: CancellationToken,
 ) -> (Context, Outcome) {
-    let outcome = {
-        let mut call = pin!(panic_as_value(|| service.call(request, context.clone())));
-        tokio::select! {
-            biased;
-            outcome = &mut call => Some(outcome),
-            () = context.cancelled() => tokio::time::timeout(grace, call).await.ok(),
-            () = context.overstayed(&shutdown) => {
-                tracing::debug!(request = %context.request_id(), "nobody has come back with the answers: cancelled");
-                context.cancel();
-                tokio::time::timeout(grace, call).await.ok()
+    let (mut current, mut round) = (context.clone(), 0);
+    let outcome = loop {
+        let kept = again::keep(&request, &context);
+        let outcome = {
+            let mut call = pin!(panic_as_value(|| service.call(request, current.clone())));
+            tokio::select! {
+                biased;
+                outcome = &mut call => Some(outcome),
+                () = context.cancelled() => tokio::time::timeout(grace, call).await.ok(),
+                () = context.overstayed(&shutdown) => {
+                    tracing::debug!(request = %context.request_id(), "nobody has come back with the answers: cancelled");
+                    context.cancel();
+                    tokio::time::timeout(grace, call).await.ok()
+                }
             }
+        };
+        let (Some(kept), Some(Ok(answer))) = (kept, &outcome) else { break outcome };
+        let Some(required) = again::required(&current, answer) else { break outcome };
+        round += 1;
+        // Few get here, and the others should not carry the room for it.
+        match Box::pin(again::ask(&kept, &context, required, round)).await {
+            Ok(next) => (current, request) = (next, kept),
+            Err(refusal) => break Some(Ok(refusal)),
         }
     };
     let outcome = outcome.map(|outcome| {

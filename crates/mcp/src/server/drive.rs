@@ -35,7 +35,7 @@ use crate::session::batch::Batches;
 use crate::session::numbers::ByNumber;
 use crate::session::subscriptions::Topic;
 use crate::session::{Session, SessionId};
-use crate::transport::{Received, Sink, Source, TransportError};
+use crate::transport::{Losses, Received, Sink, Source, TransportError};
 
 /// Steps between two looks at the writing side, while there is always something to do.
 const BATCH: usize = 64;
@@ -91,13 +91,14 @@ enum Step {
 
 impl<S: Service, Q: Source, K: Sink> Driver<S, Q, K> {
     /// Ends politely when `stop` is cancelled.
-    pub(super) fn new(server: &Server<S>, peer: Peer, source: Q, sink: K, stop: CancellationToken) -> Self {
+    pub(super) fn new(server: &Server<S>, peer: Peer, source: Q, mut sink: K, stop: CancellationToken) -> Self {
         let sessions = server.sessions.clone();
         let limits = *sessions.limits();
         let session = Session::server(Arc::clone(sessions.info()), limits.max_pending);
         let subscriptions = Arc::clone(session.subscriptions());
         let (outbox, events) =
             Outbox::new(&limits, sessions.info().capabilities.logging.is_some(), Session::INITIAL_LEVEL, subscriptions);
+        sink.watch(Losses::new(&outbox));
         Self {
             service: Arc::clone(&server.service),
             sending: server.sending.clone(),

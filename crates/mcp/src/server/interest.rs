@@ -120,7 +120,7 @@ impl Interest {
 }
 
 async fn tell(service: &impl Service, request: ServerRequest, context: &Context) -> Result<ServerResult, String> {
-    let call = panic_as_value(|| service.call(request, context.anew(None)));
+    let call = panic_as_value(|| service.call(request, context.anew()));
     match tokio::time::timeout(PATIENCE, call).await {
         Ok(Ok(outcome)) => outcome.map_err(|ErrorObject { message, .. }| message.into_owned()),
         Ok(Err(why)) => Err(format!("the service panicked: {why}")),

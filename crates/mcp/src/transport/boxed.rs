@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use protomcp_types::{Message, RequestId};
 
-use super::{Received, Sink, Source, Transport, TransportError};
+use super::{Losses, Received, Sink, Source, Transport, TransportError};
 
 /// Any transport. Each message costs an allocation more than it would otherwise.
 ///
@@ -43,6 +43,8 @@ trait AnySink: Send {
     fn send_batch(&mut self, messages: Vec<Message>) -> Result<(), TransportError>;
     fn unanswered(&mut self, request: &RequestId);
     fn pause(&mut self, request: &RequestId);
+    fn watch(&mut self, losses: Losses);
+    fn reaches(&self, request: &RequestId) -> bool;
     fn flush(&mut self) -> Later<'_, ()>;
     fn unwritten(&self) -> usize;
     fn is_shared(&self) -> bool;
@@ -97,6 +99,14 @@ impl<S: Sink> AnySink for S {
         Sink::pause(self, request);
     }
 
+    fn watch(&mut self, losses: Losses) {
+        Sink::watch(self, losses);
+    }
+
+    fn reaches(&self, request: &RequestId) -> bool {
+        Sink::reaches(self, request)
+    }
+
     fn flush(&mut self) -> Later<'_, ()> {
         Box::pin(Sink::flush(self))
     }
@@ -131,6 +141,14 @@ impl Sink for BoxedSink {
 
     fn pause(&mut self, request: &RequestId) {
         self.0.pause(request);
+    }
+
+    fn watch(&mut self, losses: Losses) {
+        self.0.watch(losses);
+    }
+
+    fn reaches(&self, request: &RequestId) -> bool {
+        self.0.reaches(request)
     }
 
     async fn flush(&mut self) -> Result<(), TransportError> {

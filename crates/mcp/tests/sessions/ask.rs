@@ -322,3 +322,47 @@ async fn without_a_host_nobody_is_asked() {
     assert_eq!(roots, Err(AskError::NotSupported("roots/list")));
     assert_eq!(context.ask::<Ping>(&Ping {}).await, Err(AskError::Gone));
 }
+
+#[test]
+fn a_handler_that_keeps_its_state_with_the_host_is_called_again_in_a_session() {
+    let form = |number: u32| {
+        format!(
+            r#"← {{"id":{number},"method":"elicitation/create","params":{{"message":"who?","requestedSchema":{{}}}}}}"#
+        )
+    };
+    let accept =
+        |number: u32| format!(r#"→ {{"id":{number},"result":{{"action":"accept","content":{{"name":"a"}}}}}}"#);
+    let steps = [
+        ALL.to_owned(),
+        format!("→ {}", call(7, "own")),
+        form(1),
+        accept(1),
+        form(2),
+        accept(2),
+        said(7, "state 2"),
+        // The host refuses, or goes on with something else.
+        format!("→ {}", call(8, "own")),
+        form(3),
+        r#"→ {"id":3,"error":{"code":-1,"message":"no"}}"#.to_owned(),
+        failed(8, "the host refused: no (-1)"),
+        format!("→ {}", call(9, "own")),
+        form(4),
+        r#"→ {"method":"notifications/cancelled","params":{"requestId":9}}"#.to_owned(),
+        r#"← {"method":"notifications/cancelled","params":{"requestId":4}}"#.to_owned(),
+        "· 5000ms".to_owned(),
+    ];
+    check(&steps.iter().map(String::as_str).collect::<Vec<_>>());
+    // Who cannot be asked is not asked.
+    let own = format!("→ {}", call(7, "own"));
+    check(&["→ hello", &own, &failed(7, "the host does not support elicitation/create")]);
+}
+
+#[test]
+fn a_handler_that_wants_to_come_back_for_ever_is_stopped() {
+    let own = format!("→ {}", call(7, "own-for-ever"));
+    check(&[
+        "→ hello",
+        &own,
+        r#"← {"id":7,"error":{"code":-32603,"message":"the server has asked 32 times and does not answer"}}"#,
+    ]);
+}

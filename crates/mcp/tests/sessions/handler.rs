@@ -193,6 +193,9 @@ impl Handler for Tools {
                 }
                 return Ok(CallToolResult::text(format!("state {round}")));
             }
+            "own-for-ever" => {
+                return Err(context.input_required(InputRequired { questions: Questions::new(), state: None }));
+            }
             // Asks after a moment.
             "late-ping" => {
                 sleep(Duration::from_millis(10)).await;

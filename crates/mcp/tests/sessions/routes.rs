@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use protomcp_mcp::transport::{Received, Sink, Source, Transport, TransportError};
+use protomcp_mcp::transport::{Losses, Received, Sink, Source, Transport, TransportError};
 use protomcp_mcp::{Audience, Limits};
 use protomcp_types::{Incoming, Level, Message, RawJson, RequestId};
 use tokio::time::sleep;
@@ -15,6 +15,9 @@ use super::transcript::{call, full, initialize, play};
 struct Noting {
     script: VecDeque<String>,
     notes: Arc<Mutex<Vec<String>>>,
+    /// Questions do not arrive, and it says so.
+    losses: Option<Losses>,
+    is_lost: bool,
 }
 
 impl Transport for Noting {
@@ -23,7 +26,8 @@ impl Transport for Noting {
 
     fn split(self) -> (Self, Self) {
         let notes = Arc::clone(&self.notes);
-        (self, Self { script: VecDeque::new(), notes })
+        let is_lost = self.is_lost;
+        (self, Self { script: VecDeque::new(), notes, losses: None, is_lost })
     }
 }
 
@@ -35,6 +39,10 @@ impl Source for Noting {
 }
 
 impl Noting {
+    fn new(script: VecDeque<String>, notes: &Arc<Mutex<Vec<String>>>) -> Self {
+        Self { script, notes: Arc::clone(notes), losses: None, is_lost: false }
+    }
+
     fn note(&self, request: Option<&RequestId>, what: &str) {
         let request = request.map_or_else(|| "-".to_owned(), ToString::to_string);
         self.notes.lock().unwrap().push(format!("{request} {what}"));
@@ -44,11 +52,26 @@ impl Noting {
 impl Sink for Noting {
     fn send(&mut self, message: Message, during: Option<&RequestId>) -> Result<(), TransportError> {
         match message {
-            Message::Request(request) => self.note(during, &request.method),
+            Message::Request(request) => {
+                self.note(during, &request.method);
+                if let (true, Some(during), Some(losses)) = (self.is_lost, during, &self.losses) {
+                    losses.lost(during.clone());
+                }
+            }
             Message::Notification(notification) => self.note(during, &notification.method),
             Message::Response(_) => self.note(during, "answer"),
         }
         Ok(())
+    }
+
+    fn watch(&mut self, losses: Losses) {
+        self.losses = Some(losses);
+    }
+
+    /// The first question is on its way when the way is lost.
+    fn reaches(&self, _: &RequestId) -> bool {
+        let has_asked = self.notes.lock().unwrap().iter().any(|note| note.ends_with(" roots/list"));
+        !self.is_lost || !has_asked
     }
 
     fn unanswered(&mut self, request: &RequestId) {
@@ -75,7 +98,7 @@ fn check(script: &[String], expected: &[&str]) {
         let hello = [initialize("2025-11-25"), full(r#"{"method":"notifications/initialized"}"#)];
         let script = hello.iter().chain(script).cloned().collect();
         let notes = Arc::default();
-        stage.server.serve(Noting { script, notes: Arc::clone(&notes) }).await.unwrap();
+        stage.server.serve(Noting::new(script, &notes)).await.unwrap();
         let notes = notes.lock().unwrap();
         assert_eq!(notes[0], "\"hello\" answer");
         assert_eq!(notes[1..], *expected);
@@ -109,12 +132,29 @@ fn what_concerns_the_session_belongs_to_no_request() {
     play(Limits::default(), async |stage| {
         let notes = Arc::default();
         let script = [initialize("2025-11-25"), call(1, "sleep 10000")].into();
-        let host = Noting { script, notes: Arc::clone(&notes) };
+        let host = Noting::new(script, &notes);
         let server = stage.server.clone();
         let serving = tokio::spawn(async move { server.serve(host).await });
         sleep(Duration::from_millis(2500)).await;
         stage.server.sessions().log(Audience::Everyone, Level::Error, None, &RawJson::NULL);
         serving.await.unwrap().unwrap();
         assert_eq!(notes.lock().unwrap()[1], "- notifications/message");
+    });
+}
+
+#[test]
+fn a_question_that_cannot_reach_the_host_fails_at_once() {
+    play(Limits::default(), async |stage| {
+        let notes = Arc::default();
+        let hello = initialize("2025-11-25").replace(r#""capabilities":{}"#, r#""capabilities":{"roots":{}}"#);
+        // The second call asks when it is known already that nothing arrives.
+        let script = [hello, call(1, "roots"), call(2, "roots")].into();
+        let mut host = Noting::new(script, &notes);
+        host.is_lost = true;
+        let begun = tokio::time::Instant::now();
+        stage.server.serve(host).await.unwrap();
+        let expected = ["\"hello\" answer", "1 roots/list", "1 notifications/cancelled", "1 answer", "2 answer"];
+        assert_eq!(*notes.lock().unwrap(), expected);
+        assert!(begun.elapsed() < Duration::from_secs(10));
     });
 }

@@ -1,6 +1,6 @@
 //! What the host was asked and has not answered.
 
-use protomcp_types::{Body, ErrorObject, Method, Notification, Ping, Progress, ProgressToken, meta};
+use protomcp_types::{Body, ErrorObject, Method, Notification, Ping, Progress, ProgressToken, RequestId, meta};
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
 use crate::ask::{Question, Report};
@@ -20,7 +20,8 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         // A host that has closed its end cannot answer, and at the end nobody reads answers. Dropping the question tells
         // who asks.
         let is_heard = self.reading && matches!(self.ending, Ending::Open | Ending::Draining { .. });
-        if !may_ask || !is_heard || question.answer.is_closed() {
+        let is_reached = question.during.as_ref().is_none_or(|ticket| self.sink.reaches(&ticket.id));
+        if !may_ask || !is_heard || !is_reached || question.answer.is_closed() {
             return Ok(());
         }
         let Question { number, during, method, mut params, answer, place, report } = question;
@@ -76,6 +77,19 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
             .iter()
             .position(|open| open.during.as_ref().is_some_and(|ticket| ticket.number == request))
         {
+            self.take_back(index)?;
+        }
+        Ok(())
+    }
+
+    /// What belongs to a request cannot reach the host any more: what it has asked is as good as refused.
+    pub(super) fn lost(&mut self, request: &RequestId) -> Result<(), TransportError> {
+        // It may be a later one with the same id.
+        if self.sink.reaches(request) {
+            return Ok(());
+        }
+        let is_asked = |open: &OpenQuestion| open.during.as_ref().is_some_and(|ticket| ticket.id == *request);
+        while let Some(index) = self.open_questions.iter().position(is_asked) {
             self.take_back(index)?;
         }
         Ok(())

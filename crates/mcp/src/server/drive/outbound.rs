@@ -48,6 +48,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
             Event::Asked(ticket) => self.park(&ticket),
             Event::Detach(ticket, terms) => self.detach(&ticket, terms),
             Event::Withdraw(number) => self.withdraw(number),
+            Event::Lost(request) => self.lost(&request),
             Event::Updated(Topic::Resource, uri) => self.updated(uri),
             Event::Updated(Topic::Task, id) => self.task_changed(id),
             Event::Listening(ticket, filter, watch) => self.begin_listening(&ticket, &filter, Some(watch)),
