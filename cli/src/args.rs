@@ -102,6 +102,10 @@ struct Serve {
     #[arg(long, value_name = "DURATION", default_value = "5s", value_parser = time)]
     drain_timeout: Duration,
 
+    /// Ask a host that was silent for so long whether it is there, and end the session of one that is not [default: never]
+    #[arg(long, value_name = "DURATION", value_parser = time)]
+    ping_interval: Option<Duration>,
+
     /// How long the tool process may take to connect [default: 30s; 10m if it may have to compile or download]
     #[arg(long, value_name = "DURATION", value_parser = time)]
     connect_timeout: Option<Duration>,
@@ -209,6 +213,7 @@ pub(crate) struct Options {
     pub(crate) call_timeout: Duration,
     pub(crate) queue_timeout: Duration,
     pub(crate) drain_timeout: Duration,
+    pub(crate) ping_interval: Option<Duration>,
     pub(crate) connect_timeout: Option<Duration>,
     pub(crate) max_concurrent_calls: Option<usize>,
     pub(crate) max_frame: usize,
@@ -336,6 +341,7 @@ impl Serve {
             call_timeout: if self.call_timeout.is_zero() { Duration::from_secs(300) } else { self.call_timeout },
             queue_timeout: self.queue_timeout,
             drain_timeout: self.drain_timeout,
+            ping_interval: self.ping_interval.filter(|interval| !interval.is_zero()),
             connect_timeout: self.connect_timeout,
             max_concurrent_calls: self.max_concurrent_calls.map(|calls| usize::try_from(calls).unwrap_or(usize::MAX)),
             max_frame: usize::try_from(self.max_frame).unwrap_or(usize::MAX),

@@ -66,6 +66,9 @@ fn launch(options: &Options) -> (Bridge, Starting) {
     if let Some(timeout) = options.connect_timeout {
         builder = builder.connect_timeout(timeout);
     }
+    if let Some(interval) = options.ping_interval {
+        builder = builder.ping_interval(interval);
+    }
     if let Some(calls) = options.max_concurrent_calls {
         builder = builder.max_concurrent_calls(calls);
     }

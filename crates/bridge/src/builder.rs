@@ -53,6 +53,7 @@ pub struct Builder {
     call_timeout: Duration,
     queue_timeout: Duration,
     drain_timeout: Duration,
+    ping_interval: Option<Duration>,
     concurrency: Option<usize>,
     connect_timeout: Option<Duration>,
     socket: Option<PathBuf>,
@@ -87,6 +88,7 @@ impl Builder {
             call_timeout: Duration::from_secs(300),
             queue_timeout: QUEUE_TIMEOUT,
             drain_timeout: Duration::from_secs(5),
+            ping_interval: None,
             concurrency: None,
             connect_timeout: None,
             socket: None,
@@ -149,6 +151,14 @@ impl Builder {
     #[must_use]
     pub fn drain_timeout(mut self, timeout: Duration) -> Self {
         self.drain_timeout = timeout;
+        self
+    }
+
+    /// Asks hosts that were silent for so long whether they are still there, and ends the sessions of those that do not
+    /// answer for 30 s. Default: never.
+    #[must_use]
+    pub fn ping_interval(mut self, interval: Duration) -> Self {
+        self.ping_interval = Some(interval);
         self
     }
 
@@ -251,7 +261,12 @@ impl Builder {
         let (gate, idle) = Gate::new(waits, Arc::clone(&meter));
         let traffic = Arc::clone(&self.link.traffic);
         let figures = Figures { meter: Arc::clone(&meter), gate: Arc::clone(&gate), traffic };
-        let limits = Limits { drain_timeout: self.drain_timeout, max_task_ttl: LONGEST_TASK, ..Limits::default() };
+        let limits = Limits {
+            drain_timeout: self.drain_timeout,
+            max_task_ttl: LONGEST_TASK,
+            ping_interval: self.ping_interval,
+            ..Limits::default()
+        };
         let info = self.info.with_capabilities(capabilities());
         let sessions = Sessions::new(info.clone(), limits);
         let starter = Arc::new(Starter {

@@ -118,6 +118,11 @@ pub struct Limits {
     /// How long a cancelled call may clean up before it is dropped. At the end of a session this is also how long it
     /// has to answer after `drain_timeout`.
     pub cancel_grace: Duration,
+    /// After how long without a word of its host a session asks whether it is still there, with `ping`; `None`: never.
+    /// Only with a session, and only where a question of the server can reach the host: over HTTP, while it listens.
+    pub ping_interval: Option<Duration>,
+    /// How long the host then may take to say anything at all. A session whose host does not is over.
+    pub ping_timeout: Duration,
     /// How long after a change, and after the answer of the call that may have caused it, the host is told that a list
     /// has changed. Changes in between are told together.
     pub announce_delay: Duration,
@@ -138,6 +143,8 @@ impl Default for Limits {
             max_task_ttl: Duration::from_secs(24 * 60 * 60),
             drain_timeout: Duration::from_secs(5),
             cancel_grace: Duration::from_secs(1),
+            ping_interval: None,
+            ping_timeout: Duration::from_secs(30),
             announce_delay: Duration::from_millis(10),
         }
     }

@@ -47,6 +47,9 @@ pub enum ServeError {
     /// The host has stopped reading; the last answers could not be written.
     #[error("the host does not read its answers")]
     Stalled,
+    /// The host was asked whether it is there, and did not say anything ([`Limits::ping_interval`]).
+    #[error("the host does not answer any more")]
+    Silent,
 }
 
 impl<S: Service> Server<S> {

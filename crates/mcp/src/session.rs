@@ -18,6 +18,7 @@ mod stateless;
 
 pub(crate) mod announce;
 pub(crate) mod batch;
+pub(crate) mod heartbeat;
 pub(crate) mod numbers;
 pub(crate) mod subscriptions;
 

@@ -92,6 +92,11 @@ pub trait Sink: Send + 'static {
         let _ = losses;
     }
 
+    /// Whether what belongs to no request would reach the host now.
+    fn has_way(&self) -> bool {
+        true
+    }
+
     /// Whether what belongs to a request of the host can still reach it, now or when it comes back.
     fn reaches(&self, request: &RequestId) -> bool {
         let _ = request;

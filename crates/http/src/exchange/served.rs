@@ -96,6 +96,10 @@ impl Sink for ExchangeSink {
         drop(self.0.losses.set(losses));
     }
 
+    fn has_way(&self) -> bool {
+        self.0.state().streams.has_listener()
+    }
+
     fn reaches(&self, request: &RequestId) -> bool {
         self.0.state().streams.reaches(request)
     }

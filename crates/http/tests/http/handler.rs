@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use protomcp_http::{Config, Listener, ListenerConfig, StreamableHttp};
-use protomcp_mcp::{AskError, Context, Handler, Router, Server, ServerInfo, Sessions};
+use protomcp_mcp::{AskError, Context, Handler, Limits, Router, Server, ServerInfo, Sessions};
 use protomcp_types::{
     CallTool, CallToolResult, ErrorObject, Level, ListRoots, ListTools, ListToolsResult, Ping, Progress, RawJson,
     ServerCapabilities, Tool, ToolName,
@@ -132,9 +132,18 @@ impl Stage {
         listener: ListenerConfig,
         define: impl Fn(&str) -> Option<RawJson> + Send + Sync + 'static,
     ) -> Self {
+        Self::build_with(Limits::default(), config, listener, define).await
+    }
+
+    async fn build_with(
+        limits: Limits,
+        config: Config,
+        listener: ListenerConfig,
+        define: impl Fn(&str) -> Option<RawJson> + Send + Sync + 'static,
+    ) -> Self {
         let capabilities = ServerCapabilities::default().with_tools().with_logging();
         let info = ServerInfo::new("stage", "1").with_capabilities(capabilities);
-        let sessions = Sessions::new(info, protomcp_mcp::Limits::default());
+        let sessions = Sessions::new(info, limits);
         let tools = Arc::new(Tools {
             sessions: sessions.clone(),
             go: Notify::new(),
@@ -153,6 +162,11 @@ impl Stage {
             tokio::spawn(async move { listener.serve(socket).await })
         };
         Self { host, tools, service, listener, sessions, serving }
+    }
+
+    /// A server whose sessions have these limits.
+    pub(crate) async fn with_limits(limits: Limits) -> Self {
+        Self::build_with(limits, Config::default(), ListenerConfig::default(), |_| None).await
     }
 
     pub(crate) async fn local() -> Self {

@@ -107,3 +107,25 @@ async fn a_server_that_ends_takes_nothing_new() {
     assert_eq!((answer.status, answer.headers["retry-after"].as_str()), (503, "5"));
     assert_eq!(stage.host.post(&super::client::initialize("2025-11-25", "{}")).await.status, 503);
 }
+
+#[tokio::test]
+async fn a_host_that_listens_is_asked_whether_it_is_there_and_one_that_does_not_is_not() {
+    let limits = protomcp_mcp::Limits {
+        ping_interval: Some(Duration::from_millis(100)),
+        ping_timeout: Duration::from_millis(300),
+        ..protomcp_mcp::Limits::default()
+    };
+    let stage = Stage::with_limits(limits).await;
+    let (silent, absent) = (stage.host.hello("2025-11-25").await, stage.host.hello("2025-11-25").await);
+    let mut stream = silent.get().await;
+    stream.event().await.unwrap();
+    let ping = stream.event().await.unwrap();
+    assert!(ping.data.contains(r#""method":"ping""#), "{ping:?}");
+    let id = ping.data.split("\"id\":").nth(1).and_then(|rest| rest.split([',', '}']).next()).unwrap();
+    assert_eq!(silent.say(&format!(r#"{{"id":{id},"result":{{}}}}"#)).await.0, 202);
+    // From here on it is silent, and loses its session.
+    assert!(stream.event().await.unwrap().data.contains(r#""method":"ping""#));
+    assert_eq!(stream.event().await, None);
+    assert_eq!(silent.say(&call(1, "echo x")).await.0, 404);
+    assert_eq!(absent.say(&call(1, "echo x")).await, (200, done(1, "x")));
+}

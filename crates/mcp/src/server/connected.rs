@@ -45,6 +45,9 @@ pub enum Reason {
     Broken(String),
     /// The host has stopped reading; the last answers could not be written.
     Stalled,
+    /// The host was asked whether it is there, and did not say anything
+    /// ([`Limits::ping_interval`](crate::Limits::ping_interval)).
+    Silent,
     /// It did not end in time and was torn down, or the runtime was.
     Aborted,
 }
@@ -67,6 +70,7 @@ impl<S: Service> Server<S> {
                 Ok(Ok(())) if stop.is_cancelled() => Reason::Closed,
                 Ok(Ok(())) => Reason::HostLeft,
                 Ok(Err(ServeError::Stalled)) => Reason::Stalled,
+                Ok(Err(ServeError::Silent)) => Reason::Silent,
                 Ok(Err(ServeError::Transport(error))) => Reason::Broken(describe(&error)),
                 Err(_) => Reason::Aborted,
             };

@@ -5,6 +5,7 @@
 //! never waits for the host to read while the host has something to say.
 
 mod asking;
+mod beating;
 mod ending;
 mod inbound;
 mod listening;
@@ -32,6 +33,7 @@ use crate::server::{ServeError, Server, Sessions, Watch};
 use crate::service::Service;
 use crate::session::announce::Announcements;
 use crate::session::batch::Batches;
+use crate::session::heartbeat::Heartbeat;
 use crate::session::numbers::ByNumber;
 use crate::session::subscriptions::Topic;
 use crate::session::{Session, SessionId};
@@ -71,6 +73,7 @@ pub(super) struct Driver<S: Service, Q, K> {
     open_questions: Vec<OpenQuestion>,
     /// What requests listen to, by ticket number.
     watches: ByNumber<Watch>,
+    heartbeat: Heartbeat,
     reading: bool,
     opened: bool,
     ending: Ending,
@@ -122,6 +125,7 @@ impl<S: Service, Q: Source, K: Sink> Driver<S, Q, K> {
             unsent_places: Vec::new(),
             open_questions: Vec::new(),
             watches: ByNumber::default(),
+            heartbeat: Heartbeat::new(limits.ping_interval, limits.ping_timeout),
             reading: true,
             opened: false,
             ending: Ending::Open,
@@ -189,7 +193,10 @@ impl<S: Service, Q: Source, K: Sink> Driver<S, Q, K> {
             Step::Event(Some(event)) => self.event(*event).map_err(ServeError::from),
             Step::Event(None) => unreachable!("the driver holds a sender itself"),
             Step::Ended(context, outcome) => self.ended(&context, outcome).map_err(ServeError::from),
-            Step::Received(Ok(Some(received))) => self.received(received).map_err(ServeError::from),
+            Step::Received(Ok(Some(received))) => {
+                self.heard();
+                self.received(received).map_err(ServeError::from)
+            }
             Step::Received(Ok(None)) => {
                 self.stop_reading();
                 Ok(())

@@ -44,6 +44,7 @@ trait AnySink: Send {
     fn unanswered(&mut self, request: &RequestId);
     fn pause(&mut self, request: &RequestId);
     fn watch(&mut self, losses: Losses);
+    fn has_way(&self) -> bool;
     fn reaches(&self, request: &RequestId) -> bool;
     fn flush(&mut self) -> Later<'_, ()>;
     fn unwritten(&self) -> usize;
@@ -103,6 +104,10 @@ impl<S: Sink> AnySink for S {
         Sink::watch(self, losses);
     }
 
+    fn has_way(&self) -> bool {
+        Sink::has_way(self)
+    }
+
     fn reaches(&self, request: &RequestId) -> bool {
         Sink::reaches(self, request)
     }
@@ -145,6 +150,10 @@ impl Sink for BoxedSink {
 
     fn watch(&mut self, losses: Losses) {
         self.0.watch(losses);
+    }
+
+    fn has_way(&self) -> bool {
+        self.0.has_way()
     }
 
     fn reaches(&self, request: &RequestId) -> bool {

@@ -1,6 +1,63 @@
 //! `ping`, and methods that are not there.
 
-use super::transcript::check;
+use std::time::Duration;
+
+use protomcp_mcp::{Limits, ServeError};
+
+use super::transcript::{check, check_with, initialize, play};
+
+fn asking() -> Limits {
+    Limits { ping_interval: Some(Duration::from_secs(60)), ping_timeout: Duration::from_secs(10), ..Limits::default() }
+}
+
+#[test]
+fn a_silent_host_is_asked_whether_it_is_there() {
+    check_with(
+        asking(),
+        &[
+            "→ hello",
+            "· 59999ms",
+            r#"← {"id":1,"method":"ping"}"#,
+            r#"→ {"id":1,"result":{}}"#,
+            "· 30000ms",
+            // Whatever it says puts the next question off, and is an answer as good as any.
+            r#"→ {"method":"notifications/unheard-of"}"#,
+            "· 59999ms",
+            r#"← {"id":2,"method":"ping"}"#,
+            "· 9000ms",
+            r#"→ {"id":7,"method":"ping"}"#,
+            r#"← {"id":7,"result":{}}"#,
+            r#"→ {"id":2,"result":{}}"#,
+            "· 59999ms",
+            r#"← {"id":3,"method":"ping"}"#,
+            r#"→ {"id":3,"error":{"code":-32601,"message":"no"}}"#,
+            "→ end",
+            "← end",
+        ],
+    );
+}
+
+#[test]
+fn a_host_that_does_not_answer_loses_its_session() {
+    play(asking(), async |stage| {
+        let mut host = stage.connect();
+        let call = r#"→ {"id":9,"method":"tools/call","params":{"name":"wait"}}"#;
+        host.steps(&["→ hello", call, r#"← {"id":1,"method":"ping"}"#, "· 9999ms"]).await;
+        assert!(matches!(host.outcome().await, Err(ServeError::Silent)));
+        assert_eq!(stage.server.sessions().count(), 0);
+    });
+}
+
+#[test]
+fn nobody_is_asked_before_the_handshake_is_complete() {
+    play(asking(), async |stage| {
+        let mut host = stage.connect();
+        host.send(&initialize("2025-11-25")).await;
+        host.next().await.expect("an answer");
+        host.steps(&["· 600000ms", r#"→ {"method":"notifications/initialized"}"#, r#"← {"id":1,"method":"ping"}"#])
+            .await;
+    });
+}
 
 #[test]
 fn ping_is_answered_while_a_tool_runs() {

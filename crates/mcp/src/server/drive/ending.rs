@@ -44,11 +44,12 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         };
         // A host that has not read of one change is not told of the next.
         let announcements = self.announcements.deadline().filter(|_| !self.unsent_changes);
-        [ending, announcements].into_iter().flatten().min()
+        [ending, announcements, self.next_beat()].into_iter().flatten().min()
     }
 
     pub(super) fn time(&mut self) -> Result<(), ServeError> {
         let now = now();
+        self.beat(now)?;
         if !self.unsent_changes {
             while let Some((list, everyone)) = self.announcements.poll(now) {
                 self.list_changed(list, everyone)?;
