@@ -33,12 +33,14 @@ async fn main() -> std::io::Result<()> {
     let socket = TcpListener::bind(("127.0.0.1", port)).await?;
     let server = Server::of(Echo).in_place();
     let sessions = server.sessions().clone();
-    let listener = Listener::new(StreamableHttp::new(server, Config::default()), ListenerConfig::default());
+    let service = StreamableHttp::new(server, Config::default());
+    let listener = Listener::new(service.clone(), ListenerConfig::default());
     tokio::spawn({
         let listener = listener.clone();
         async move {
             if tokio::signal::ctrl_c().await.is_ok() {
                 sessions.shutdown();
+                service.drained().await;
                 listener.stop();
             }
         }

@@ -1,5 +1,8 @@
 //! The way of requests to the session's task: one that does not get there is not waited for.
 
+use std::sync::Arc;
+
+use http::request::Parts;
 use protomcp_types::{Incoming, Message, RequestId};
 
 use crate::exchange::Exchange;
@@ -9,18 +12,21 @@ use crate::exchange::Exchange;
 pub(crate) struct Delivery<'a> {
     exchange: &'a Exchange,
     left: &'a [RequestId],
+    /// The head of the request that brings them.
+    head: &'a Arc<Parts>,
 }
 
 impl<'a> Delivery<'a> {
     /// `requests` in the order in which they will be handed over.
-    pub(crate) fn new(exchange: &'a Exchange, requests: &'a [RequestId]) -> Self {
-        Self { exchange, left: requests }
+    pub(crate) fn new(exchange: &'a Exchange, requests: &'a [RequestId], head: &'a Arc<Parts>) -> Self {
+        Self { exchange, left: requests, head }
     }
 
     /// Hands a message to the session's task, as soon as there is room. `false`: the session is over.
     pub(crate) async fn hand_over(&mut self, message: Message) -> bool {
         let is_request = matches!(message, Message::Request(_));
-        let is_taken = self.exchange.deliver(Ok(Incoming::One(message))).await;
+        let head = is_request.then(|| Arc::clone(self.head));
+        let is_taken = self.exchange.deliver(Ok(Incoming::One(message)), head).await;
         if is_taken && is_request {
             self.left = self.left.get(1..).unwrap_or_default();
         }

@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::{Poll, Waker};
 use std::time::Duration;
 
+use http::request::Parts;
 use protomcp_mcp::transport::{Losses, Received};
 use protomcp_types::{Incoming, Members, Message, Params, ProtocolVersion, RequestId, Response, method};
 use tokio::time::Instant;
@@ -62,10 +63,17 @@ pub(crate) struct Exchange {
     state: Mutex<State>,
 }
 
+/// What was POSTed, and the head of the request that it came with if that matters.
+#[derive(Debug)]
+struct Arrived {
+    received: Received,
+    head: Option<Arc<Parts>>,
+}
+
 #[derive(Debug)]
 struct State {
     streams: Streams,
-    inbox: VecDeque<Received>,
+    inbox: VecDeque<Arrived>,
     /// The session's task, when it waits for a message.
     reader: Option<Waker>,
     /// HTTP requests that wait for room in the inbox.
@@ -162,12 +170,12 @@ impl Exchange {
     }
 
     /// Hands a message to the session's task, as soon as there is room. `false`: the session is over.
-    pub(crate) async fn deliver(&self, received: Received) -> bool {
-        let mut received = Some(received);
-        poll_fn(|cx| self.poll_deliver(&mut received, cx.waker())).await
+    pub(crate) async fn deliver(&self, received: Received, head: Option<Arc<Parts>>) -> bool {
+        let mut arrived = Some(Arrived { received, head });
+        poll_fn(|cx| self.poll_deliver(&mut arrived, cx.waker())).await
     }
 
-    fn poll_deliver(&self, received: &mut Option<Received>, waker: &Waker) -> Poll<bool> {
+    fn poll_deliver(&self, arrived: &mut Option<Arrived>, waker: &Waker) -> Poll<bool> {
         let reader = {
             let mut state = self.used();
             if state.ended {
@@ -181,7 +189,7 @@ impl Exchange {
             }
             // Hosts hardly ever say two things at once, and a session that does nothing keeps this room.
             state.inbox.reserve_exact(1);
-            state.inbox.extend(received.take());
+            state.inbox.extend(arrived.take());
             state.reader.take()
         };
         if let Some(reader) = reader {
@@ -269,32 +277,33 @@ impl Exchange {
         (!is_used).then(|| state.last_used.elapsed())
     }
 
-    fn poll_received(&self, waker: &Waker) -> Poll<Option<Received>> {
-        let (received, writers) = {
+    fn poll_received(&self, waker: &Waker) -> Poll<Option<Arrived>> {
+        let (arrived, writers) = {
             let mut state = self.state();
             // Whoever does not read its answers is not served until it does.
             if !state.ended && state.streams.is_full() {
                 state.reader = Some(waker.clone());
                 return Poll::Pending;
             }
-            let Some(received) = state.inbox.pop_front() else {
+            let Some(arrived) = state.inbox.pop_front() else {
                 if state.ended || self.kind == Kind::Single && !state.streams.is_waiting() {
                     return Poll::Ready(self.last_words(&mut state));
                 }
                 state.reader = Some(waker.clone());
                 return Poll::Pending;
             };
-            (received, std::mem::take(&mut state.writers))
+            (arrived, std::mem::take(&mut state.writers))
         };
         writers.into_iter().for_each(Waker::wake);
-        Poll::Ready(Some(received))
+        Poll::Ready(Some(arrived))
     }
 
     /// What the session's task hears at the end: that nobody waits for a single request any more, then nothing.
-    fn last_words(&self, state: &mut State) -> Option<Received> {
+    fn last_words(&self, state: &mut State) -> Option<Arrived> {
         let open = (self.kind == Kind::Single).then(|| state.streams.forget_waiting()).flatten()?;
         let params = Members::new().with("requestId", open.to_raw()).into();
-        Some(Ok(Incoming::One(Message::notification(method::CANCELLED, params))))
+        let received = Ok(Incoming::One(Message::notification(method::CANCELLED, params)));
+        Some(Arrived { received, head: None })
     }
 
     fn route(&self, message: Message, during: Option<&RequestId>) {

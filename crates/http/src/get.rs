@@ -92,7 +92,7 @@ async fn resume(inner: &Inner, exchange: Arc<Exchange>, last: &str) -> Response<
 }
 
 /// Whether events between this number and `end` are missing.
-fn is_short(missed: Option<&[StoredEvent]>, number: u64, end: u64) -> bool {
+pub(crate) fn is_short(missed: Option<&[StoredEvent]>, number: u64, end: u64) -> bool {
     let expected = end.saturating_sub(1).saturating_sub(number);
     (missed.map_or(0, <[_]>::len) as u64) < expected
 }

@@ -43,7 +43,7 @@ pub(crate) fn get(inner: &Arc<Inner>, parts: &Parts) -> Response<Body> {
     }
 }
 
-pub(crate) async fn post(inner: &Inner, parts: &Parts, body: Bytes) -> Response<Body> {
+pub(crate) async fn post(inner: &Inner, parts: &Arc<Parts>, body: Bytes) -> Response<Body> {
     let principal = parts.extensions.get::<Principal>();
     let exchange = session_id(parts).and_then(|key| inner.table.find(key));
     let Some(exchange) = exchange.filter(|exchange| is_legacy(exchange) && exchange.belongs_to(principal)) else {
@@ -52,16 +52,16 @@ pub(crate) async fn post(inner: &Inner, parts: &Parts, body: Bytes) -> Response<
     match Incoming::parse(&body) {
         Ok(Incoming::Batch(_)) => reply::bad_request(None, "batches are for MCP 2025-03-26 only"),
         Ok(Incoming::One(Message::Request(request))) => match inner.permit(parts, &request) {
-            Ok(()) => deliver(&exchange, request.into()).await,
+            Ok(()) => deliver(&exchange, request.into(), Some(Arc::clone(parts))).await,
             Err(refusal) => *refusal,
         },
-        Ok(Incoming::One(message)) => deliver(&exchange, message).await,
+        Ok(Incoming::One(message)) => deliver(&exchange, message, None).await,
         Err(malformed) => reply::refuse(StatusCode::BAD_REQUEST, malformed.id, malformed.error),
     }
 }
 
-async fn deliver(exchange: &Exchange, message: Message) -> Response<Body> {
-    match exchange.deliver(Ok(Incoming::One(message))).await {
+async fn deliver(exchange: &Exchange, message: Message, head: Option<Arc<Parts>>) -> Response<Body> {
+    match exchange.deliver(Ok(Incoming::One(message)), head).await {
         true => reply::text(StatusCode::ACCEPTED, "Accepted"),
         false => gone(),
     }

@@ -58,7 +58,7 @@ pub use config::Config;
 pub use exchange::{Connection, Principal};
 pub use figures::MetricsPage;
 #[cfg(feature = "listener")]
-pub use listener::{Listener, ListenerConfig};
+pub use listener::{Listener, ListenerConfig, PeerAddr};
 pub use reply::Body;
 pub use service::StreamableHttp;
 pub use store::{EventKey, EventStore, MemoryStore, Replay, StoredEvent};

@@ -11,6 +11,7 @@ mod handshake;
 
 use std::convert::Infallible;
 use std::io;
+use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -102,6 +103,10 @@ impl ListenerConfig {
     }
 }
 
+/// From where a request came, in its extensions: the other end of the connection, which may be a proxy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PeerAddr(pub SocketAddr);
+
 /// Serves a [`StreamableHttp`] on sockets.
 #[derive(Debug, Clone)]
 pub struct Listener(Arc<Inner>);
@@ -184,12 +189,12 @@ impl Listener {
         loop {
             let place = Arc::clone(places).acquire_owned().await.expect("the semaphore is never closed");
             match socket.accept().await {
-                Ok((stream, _)) => {
+                Ok((stream, peer)) => {
                     // Small answers must not wait for the host to acknowledge earlier ones.
                     if let Err(error) = stream.set_nodelay(true) {
                         tracing::debug!("a connection is slow: {error}");
                     }
-                    connections.spawn(self.clone().connection(stream, place));
+                    connections.spawn(self.clone().connection(stream, PeerAddr(peer), place));
                 }
                 Err(error) if is_of_connection(&error) => tracing::debug!("a connection was lost: {error}"),
                 Err(error) => {
@@ -200,7 +205,7 @@ impl Listener {
         }
     }
 
-    async fn connection(self, stream: TcpStream, place: OwnedSemaphorePermit) {
+    async fn connection(self, stream: TcpStream, peer: PeerAddr, place: OwnedSemaphorePermit) {
         #[cfg(feature = "tls")]
         if let Some(tls) = &self.0.config.tls {
             let deadline = Instant::now() + self.0.config.handshake_timeout;
@@ -209,7 +214,7 @@ impl Listener {
                 () = self.0.stop.cancelled() => return,
             };
             if let Some(secured) = secured {
-                self.speak(secured, Instant::now() + self.0.config.header_timeout).await;
+                self.speak(secured, peer, Instant::now() + self.0.config.header_timeout).await;
             }
             return drop(place);
         }
@@ -222,12 +227,12 @@ impl Listener {
             },
             () = self.0.stop.cancelled() => return,
         }
-        self.speak(stream, deadline).await;
+        self.speak(stream, peer, deadline).await;
         drop(place);
     }
 
     /// Serves one connection, whose first request must be there at `deadline`.
-    async fn speak(&self, io: impl AsyncRead + AsyncWrite + Unpin + Send + 'static, deadline: Instant) {
+    async fn speak(&self, io: impl AsyncRead + AsyncWrite + Unpin + Send + 'static, peer: PeerAddr, deadline: Instant) {
         let mut builder = Builder::new(TokioExecutor::new());
         let mut http1 = builder.http1();
         http1.timer(TokioTimer::new()).header_read_timeout(self.0.config.header_timeout).max_buf_size(MAX_HEADERS);
@@ -241,6 +246,7 @@ impl Listener {
         let number = Connection(CONNECTIONS.fetch_add(1, Ordering::Relaxed));
         let answer = |mut request: Request<hyper::body::Incoming>| {
             request.extensions_mut().insert(number);
+            request.extensions_mut().insert(peer);
             let listener = self.clone();
             let open = activity.open(request.version());
             async move { Ok::<_, Infallible>(listener.answer(request).await.map(|body| open.hold(body))) }

@@ -25,7 +25,7 @@ use crate::service::{Inner, unavailable};
 use crate::sse;
 use crate::streams::{First, Refused};
 
-pub(crate) async fn post(inner: &Arc<Inner>, parts: &Parts, body: Bytes) -> Response<Body> {
+pub(crate) async fn post(inner: &Arc<Inner>, parts: &Arc<Parts>, body: Bytes) -> Response<Body> {
     let is_ambiguous = repeated(&parts.headers).is_some();
     match Incoming::parse(&body) {
         Ok(Incoming::One(Message::Request(request))) => match inner.permit(parts, &request) {
@@ -63,7 +63,7 @@ pub(crate) fn session(inner: &Inner, parts: &Parts) -> Result<Arc<Exchange>, Ref
         .ok_or_else(|| Box::new(reply::error(StatusCode::NOT_FOUND, NO_SESSION, "there is no such session")))
 }
 
-async fn request_of(inner: &Arc<Inner>, parts: &Parts, request: Request) -> Response<Body> {
+async fn request_of(inner: &Arc<Inner>, parts: &Arc<Parts>, request: Request) -> Response<Body> {
     let meta = RequestMeta::of(&request.params);
     match era::of(&request.method, &meta, text(&parts.headers, &VERSION)) {
         Era::Modern => single(inner, parts, &meta, request).await,
@@ -71,7 +71,7 @@ async fn request_of(inner: &Arc<Inner>, parts: &Parts, request: Request) -> Resp
         // Somebody who has a session does not get another one under its name.
         Era::Handshake if session(inner, parts).is_err() => handshake(inner, parts, request).await,
         Era::Handshake | Era::Session => match session(inner, parts) {
-            Ok(exchange) => match ask(exchange, request).await {
+            Ok(exchange) => match ask(exchange, parts, request).await {
                 Ok(seat) => respond(inner, seat, Some(inner.config.stream_after), false).await,
                 Err(refusal) => *refusal,
             },
@@ -81,12 +81,12 @@ async fn request_of(inner: &Arc<Inner>, parts: &Parts, request: Request) -> Resp
 }
 
 /// Begins a session, which stays if its host and the server agree.
-async fn handshake(inner: &Arc<Inner>, parts: &Parts, request: Request) -> Response<Body> {
+async fn handshake(inner: &Arc<Inner>, parts: &Arc<Parts>, request: Request) -> Response<Body> {
     let exchange = match inner.begin(Kind::Session, parts) {
         Ok(exchange) => exchange,
         Err(refusal) => return *refusal,
     };
-    let mut response = match ask(Arc::clone(&exchange), request).await {
+    let mut response = match ask(Arc::clone(&exchange), parts, request).await {
         Ok(seat) => respond(inner, seat, None, false).await,
         Err(refusal) => *refusal,
     };
@@ -104,17 +104,17 @@ async fn handshake(inner: &Arc<Inner>, parts: &Parts, request: Request) -> Respo
 }
 
 /// Serves one request of the stateless revision.
-async fn single(inner: &Arc<Inner>, parts: &Parts, meta: &RequestMeta, request: Request) -> Response<Body> {
+async fn single(inner: &Arc<Inner>, parts: &Arc<Parts>, meta: &RequestMeta, request: Request) -> Response<Body> {
     if let Err(error) = modern::check(&request, meta, &parts.headers, &inner.definitions) {
         return reply::refuse(modern::status(&error), Some(request.id), error);
     }
     let principal = parts.extensions.get::<Principal>().cloned();
     let connection = parts.extensions.get::<Connection>().copied();
     let exchange = Exchange::new(Kind::Single, Box::default(), principal, connection, &inner.config);
-    match ask(exchange, request).await {
+    match ask(exchange, parts, request).await {
         Ok(seat) => {
             // A task that finds no request has nothing to wait for, and ends.
-            inner.spawn(&seat.exchange);
+            inner.spawn(&seat.exchange, parts);
             respond(inner, seat, Some(inner.config.keep_alive), false).await
         }
         Err(refusal) => *refusal,
@@ -122,11 +122,11 @@ async fn single(inner: &Arc<Inner>, parts: &Parts, meta: &RequestMeta, request: 
 }
 
 /// Hands a request to its session, and returns where the answer will be.
-async fn ask(exchange: Arc<Exchange>, request: Request) -> Result<Seat, Refusal> {
+async fn ask(exchange: Arc<Exchange>, parts: &Arc<Parts>, request: Request) -> Result<Seat, Refusal> {
     let place = exchange.open(&[&request.id], Vec::new()).map_err(|refused| Box::new(refuse(refused)))?;
     let seat = Seat { exchange, place };
     let requests = [request.id.clone()];
-    if !Delivery::new(&seat.exchange, &requests).hand_over(request.into()).await {
+    if !Delivery::new(&seat.exchange, &requests, parts).hand_over(request.into()).await {
         return Err(Box::new(over()));
     }
     Ok(seat)
@@ -142,7 +142,7 @@ async fn told(inner: &Inner, parts: &Parts, message: Message) -> Response<Body> 
         return reply::empty(StatusCode::ACCEPTED);
     }
     match session(inner, parts) {
-        Ok(exchange) => match exchange.deliver(Ok(Incoming::One(message))).await {
+        Ok(exchange) => match exchange.deliver(Ok(Incoming::One(message)), None).await {
             true => reply::empty(StatusCode::ACCEPTED),
             false => over(),
         },
@@ -151,7 +151,7 @@ async fn told(inner: &Inner, parts: &Parts, message: Message) -> Response<Body> 
 }
 
 /// Takes several messages, which MCP 2025-03-26 allows.
-async fn batch(inner: &Inner, parts: &Parts, messages: Vec<Result<Message, Malformed>>) -> Response<Body> {
+async fn batch(inner: &Inner, parts: &Arc<Parts>, messages: Vec<Result<Message, Malformed>>) -> Response<Body> {
     let exchange = match session(inner, parts) {
         Ok(exchange) => exchange,
         Err(refusal) => return *refusal,
@@ -190,7 +190,7 @@ async fn batch(inner: &Inner, parts: &Parts, messages: Vec<Result<Message, Malfo
             Err(refused) => return refuse(refused),
         }
     };
-    let mut delivery = Delivery::new(&exchange, &requests);
+    let mut delivery = Delivery::new(&exchange, &requests, parts);
     for message in good {
         if !delivery.hand_over(message).await {
             return over();

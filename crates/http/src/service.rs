@@ -52,11 +52,11 @@ pub(crate) struct Inner {
 /// A server of whatever service.
 trait Serve: Send + Sync {
     /// Starts the task of an exchange.
-    fn spawn(&self, exchange: Arc<Exchange>, place: Option<TablePlace>, tasks: &TaskTracker);
+    fn spawn(&self, exchange: Arc<Exchange>, place: Option<TablePlace>, head: &Parts, tasks: &TaskTracker);
 }
 
 impl<S: Service> Serve for Server<S> {
-    fn spawn(&self, exchange: Arc<Exchange>, place: Option<TablePlace>, tasks: &TaskTracker) {
+    fn spawn(&self, exchange: Arc<Exchange>, place: Option<TablePlace>, _: &Parts, tasks: &TaskTracker) {
         let serving = self.serve_here(Served(exchange));
         tasks.spawn(async move {
             if let Err(error) = serving.await {
@@ -64,6 +64,18 @@ impl<S: Service> Serve for Server<S> {
             }
             drop(place);
         });
+    }
+}
+
+/// One service for each session, and for each request without one.
+struct Factory<F> {
+    sessions: Sessions,
+    make: F,
+}
+
+impl<S: Service, F: Fn(&Parts) -> S + Send + Sync> Serve for Factory<F> {
+    fn spawn(&self, exchange: Arc<Exchange>, place: Option<TablePlace>, head: &Parts, tasks: &TaskTracker) {
+        Server::over(self.sessions.clone(), (self.make)(head)).spawn(exchange, place, head, tasks);
     }
 }
 
@@ -93,14 +105,55 @@ impl StreamableHttp {
         config: Config,
         definitions: impl Fn(&str) -> Option<RawJson> + Send + Sync + 'static,
     ) -> Self {
+        let sessions = server.sessions().clone();
+        Self::serving(Box::new(server), sessions, config, Box::new(definitions))
+    }
+
+    /// A service of its own for each session, and for each request of the revision without sessions: `make` is shown the
+    /// head of the request that begins it, with headers, URI and, in its extensions, [`PeerAddr`](crate::PeerAddr) and
+    /// [`Principal`]. Who may come at all has been decided by then. `sessions` are those of all these services.
+    ///
+    /// Handlers see the head of each request, whether this or another constructor is used
+    /// ([`Context::extension`](protomcp_mcp::Context::extension)).
+    ///
+    /// ```
+    /// use http::request::Parts;
+    /// use protomcp_http::{Config, StreamableHttp};
+    /// use protomcp_mcp::{Handler, Limits, Router, ServerInfo, Sessions};
+    ///
+    /// struct Tenant(String);
+    ///
+    /// impl Handler for Tenant {
+    ///     fn info(&self) -> ServerInfo {
+    ///         ServerInfo::new("tenants", "1.0")
+    ///     }
+    /// }
+    ///
+    /// let sessions = Sessions::new(ServerInfo::new("tenants", "1.0"), Limits::default());
+    /// let mcp = StreamableHttp::per_session(sessions, Config::default(), |head: &Parts| {
+    ///     let name = head.headers.get("x-tenant").and_then(|name| name.to_str().ok());
+    ///     Router::new(Tenant(name.unwrap_or("nobody").to_owned()))
+    /// });
+    /// # drop(mcp);
+    /// ```
+    pub fn per_session<S: Service>(
+        sessions: Sessions,
+        config: Config,
+        make: impl Fn(&Parts) -> S + Send + Sync + 'static,
+    ) -> Self {
+        let factory = Factory { sessions: sessions.clone(), make };
+        Self::serving(Box::new(factory), sessions, config, Box::new(|_| None))
+    }
+
+    fn serving(server: Box<dyn Serve>, sessions: Sessions, config: Config, definitions: Definitions) -> Self {
         Self(Arc::new(Inner {
             table: Table::new(config.max_sessions),
             guard: Guard::new(&config.allowed_hosts, &config.allowed_origins),
-            definitions: Box::new(definitions),
+            definitions,
             figures: Figures::default(),
-            sessions: server.sessions().clone(),
+            sessions,
             tasks: TaskTracker::new(),
-            server: Box::new(server),
+            server,
             config,
         }))
     }
@@ -165,7 +218,7 @@ impl StreamableHttp {
     where
         B: http_body::Body,
     {
-        let (mut parts, body) = request.into_parts();
+        let (parts, body) = request.into_parts();
         let inner = &self.0;
         let page = match inner.guard.check(&parts.uri, &parts.headers) {
             Ok(page) => page,
@@ -177,7 +230,7 @@ impl StreamableHttp {
         };
         let mut response = match auth::metadata(&inner.config, &parts) {
             Some(metadata) => metadata,
-            None => inner.route(&mut parts, &page, body).await,
+            None => inner.route(parts, &page, body).await,
         };
         if let Seen::Named(origin) = page {
             cors::expose(&mut response, origin);
@@ -188,21 +241,21 @@ impl StreamableHttp {
 }
 
 impl Inner {
-    async fn route<B: http_body::Body>(self: &Arc<Self>, parts: &mut Parts, page: &Seen, body: B) -> Response<Body> {
+    async fn route<B: http_body::Body>(self: &Arc<Self>, mut parts: Parts, page: &Seen, body: B) -> Response<Body> {
         match parts.method {
             Method::POST => {}
             Method::GET | Method::DELETE => {
-                return match self.admit(parts).await {
-                    Ok(()) if parts.method == Method::DELETE => delete::delete(self, parts),
-                    Ok(()) if legacy::is_meant(self, parts) => legacy::get(self, parts),
-                    Ok(()) => get::get(self, parts).await,
+                return match self.admit(&mut parts).await {
+                    Ok(()) if parts.method == Method::DELETE => delete::delete(self, &parts),
+                    Ok(()) if legacy::is_meant(self, &parts) => legacy::get(self, &parts),
+                    Ok(()) => get::get(self, &parts).await,
                     Err(refusal) => *refusal,
                 };
             }
             Method::OPTIONS if *page != Seen::Unnamed => return cors::preflight(&parts.headers),
             _ => return reply::not_allowed("GET, POST, DELETE"),
         }
-        if !legacy::is_meant(self, parts) && !accepts(&parts.headers, &[JSON, EVENTS]) {
+        if !legacy::is_meant(self, &parts) && !accepts(&parts.headers, &[JSON, EVENTS]) {
             let why = "not acceptable: Accept must allow application/json and text/event-stream";
             return reply::error(StatusCode::NOT_ACCEPTABLE, TRANSPORT_ERROR, why);
         }
@@ -210,13 +263,14 @@ impl Inner {
             let why = "unsupported media type: Content-Type must be application/json";
             return reply::error(StatusCode::UNSUPPORTED_MEDIA_TYPE, TRANSPORT_ERROR, why);
         }
-        if let Err(refusal) = self.admit(parts).await {
+        if let Err(refusal) = self.admit(&mut parts).await {
             return *refusal;
         }
-        let parts = &*parts;
+        // Whoever answers a request may want to see its head.
+        let parts = Arc::new(parts);
         match tokio::time::timeout(self.config.body_timeout, read(body, self.config.max_body)).await {
-            Ok(Ok(body)) if legacy::is_meant(self, parts) => legacy::post(self, parts, body).await,
-            Ok(Ok(body)) => post::post(self, parts, body).await,
+            Ok(Ok(body)) if legacy::is_meant(self, &parts) => legacy::post(self, &parts, body).await,
+            Ok(Ok(body)) => post::post(self, &parts, body).await,
             Ok(Err(status)) => {
                 let why = match status {
                     StatusCode::PAYLOAD_TOO_LARGE => {
@@ -263,7 +317,7 @@ impl Inner {
             return Err(Box::new(unavailable("there are too many sessions")));
         }
         let place = TablePlace { inner: Arc::clone(self), exchange: Arc::clone(&exchange) };
-        self.server.spawn(Arc::clone(&exchange), Some(place), &self.tasks);
+        self.server.spawn(Arc::clone(&exchange), Some(place), parts, &self.tasks);
         Ok(exchange)
     }
 
@@ -273,8 +327,8 @@ impl Inner {
     }
 
     /// Serves an exchange that is in no table.
-    pub(crate) fn spawn(&self, exchange: &Arc<Exchange>) {
-        self.server.spawn(Arc::clone(exchange), None, &self.tasks);
+    pub(crate) fn spawn(&self, exchange: &Arc<Exchange>, head: &Parts) {
+        self.server.spawn(Arc::clone(exchange), None, head, &self.tasks);
     }
 }
 

@@ -442,4 +442,6 @@ fn is_notification(message: &Message) -> bool {
 }
 
 #[cfg(test)]
+mod model;
+#[cfg(test)]
 mod tests;

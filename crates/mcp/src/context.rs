@@ -2,6 +2,7 @@
 
 mod asking;
 
+use std::any::Any;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,6 +15,7 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use crate::again::Given;
+use crate::extensions::Extensions;
 use crate::outbox::Outbox;
 use crate::question::{Answers, InputRequired};
 use crate::rounds::{Outcome, Rounds, Route};
@@ -54,6 +56,7 @@ pub(crate) struct Terms {
     pub(crate) client: Arc<Client>,
     pub(crate) token: Option<ProgressToken>,
     pub(crate) stateless: Option<Box<Stateless>>,
+    pub(crate) known: Extensions,
 }
 
 impl Context {
@@ -135,7 +138,8 @@ impl Context {
             capabilities: ClientCapabilities::new(),
         };
         let ticket = Ticket { number: 0, id: RequestId::from(0) };
-        let terms = Terms { ticket, client: Arc::new(client), token: None, stateless: None };
+        let terms =
+            Terms { ticket, client: Arc::new(client), token: None, stateless: None, known: Extensions::default() };
         Self::new(
             Sender::Session(SessionId::DETACHED),
             SessionId::DETACHED,
@@ -188,6 +192,13 @@ impl Context {
     #[must_use]
     pub fn capabilities(&self) -> &ClientCapabilities {
         &self.0.terms.client.capabilities
+    }
+
+    /// What the transport knows about the request besides what it says. Over HTTP that is the head of the request that
+    /// brought it, as `http::request::Parts`: headers, URI, and in its extensions the address of the peer and who it is.
+    #[must_use]
+    pub fn extension<T: Any>(&self) -> Option<&T> {
+        self.0.terms.known.find()
     }
 
     /// Whether the host does not want the answer any more, or the server shuts down.

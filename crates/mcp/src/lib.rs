@@ -46,6 +46,7 @@ mod again;
 mod ask;
 mod canonical;
 mod context;
+mod extensions;
 mod handler;
 mod info;
 pub mod layer;
@@ -70,6 +71,7 @@ pub mod transport;
 
 pub use ask::AskError;
 pub use context::Context;
+pub use extensions::Extensions;
 pub use handler::Handler;
 pub use info::{CacheHints, Limits, ServerInfo};
 #[cfg(feature = "tracing-layer")]

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use protomcp_types::{Incoming, Malformed, Message, RequestId};
 
+use crate::extensions::Extensions;
 use crate::outbox::Outbox;
 
 pub mod boxed;
@@ -49,6 +50,11 @@ pub trait Source: Send + 'static {
     /// # Errors
     /// When nothing more can be read; text that is no message is not such a case.
     fn next(&mut self) -> impl Future<Output = Result<Option<Received>, TransportError>> + Send;
+
+    /// What else is known about what [`Source::next`] has returned last. Asked at most once after each.
+    fn extensions(&mut self) -> Extensions {
+        Extensions::default()
+    }
 }
 
 /// Where messages go.

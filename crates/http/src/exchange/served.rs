@@ -5,11 +5,13 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
+use http::request::Parts;
+use protomcp_mcp::Extensions;
 use protomcp_mcp::transport::{Losses, Received, Sink, Source, Transport, TransportError};
 use protomcp_types::{Message, RequestId};
 use tokio::time::{Instant, Sleep};
 
-use super::{Connection, Exchange, Kind, Principal};
+use super::{Arrived, Connection, Exchange, Kind, Principal};
 
 /// The session's task's end of an exchange.
 #[derive(Debug)]
@@ -17,6 +19,8 @@ pub(crate) struct Served(pub(crate) Arc<Exchange>);
 
 pub(crate) struct ExchangeSource {
     exchange: Arc<Exchange>,
+    /// The head of the request that brought the last message.
+    head: Option<Arc<Parts>>,
     /// When to look whether the session is used at all.
     expiry: Pin<Box<Sleep>>,
 }
@@ -37,7 +41,7 @@ impl Transport for Served {
 
     fn split(self) -> (ExchangeSource, ExchangeSink) {
         let expiry = Box::pin(tokio::time::sleep(self.0.idle));
-        (ExchangeSource { exchange: Arc::clone(&self.0), expiry }, ExchangeSink(self.0))
+        (ExchangeSource { exchange: Arc::clone(&self.0), head: None, expiry }, ExchangeSink(self.0))
     }
 }
 
@@ -45,12 +49,19 @@ impl Source for ExchangeSource {
     async fn next(&mut self) -> Result<Option<Received>, TransportError> {
         poll_fn(|cx| self.poll(cx)).await
     }
+
+    fn extensions(&mut self) -> Extensions {
+        self.head.take().map_or_else(Extensions::default, |head| Extensions::default().with(head))
+    }
 }
 
 impl ExchangeSource {
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<Option<Received>, TransportError>> {
-        if let Poll::Ready(received) = self.exchange.poll_received(cx.waker()) {
-            return Poll::Ready(Ok(received));
+        if let Poll::Ready(arrived) = self.exchange.poll_received(cx.waker()) {
+            return Poll::Ready(Ok(arrived.map(|Arrived { received, head }| {
+                self.head = head;
+                received
+            })));
         }
         if self.exchange.kind == Kind::Single {
             return Poll::Pending;

@@ -23,7 +23,7 @@ struct Held {
 }
 
 impl Serve for Arc<Still> {
-    fn spawn(&self, exchange: Arc<Exchange>, place: Option<TablePlace>, _: &TaskTracker) {
+    fn spawn(&self, exchange: Arc<Exchange>, place: Option<TablePlace>, _: &Parts, _: &TaskTracker) {
         let (mut source, sink) = Served(exchange).split();
         let has_begun_with = place.is_none() && {
             let mut next = pin!(source.next());
@@ -69,7 +69,7 @@ fn begin(http: &StreamableHttp, still: &Still, room: usize) -> Arc<Exchange> {
     let mut cx = Context::from_waker(std::task::Waker::noop());
     for _ in 0..64 - room {
         let notice = protomcp_types::Incoming::One(Message::notification("n", Params::Absent));
-        assert!(pin!(exchange.deliver(Ok(notice))).poll(&mut cx).is_ready());
+        assert!(pin!(exchange.deliver(Ok(notice), None)).poll(&mut cx).is_ready());
     }
     exchange
 }
@@ -132,7 +132,7 @@ async fn a_host_of_the_old_transport_that_does_not_read_is_not_served_until_it_d
         held.sink.send(answer, Some(&RequestId::from(id))).unwrap();
     }
     let notice = protomcp_types::Incoming::One(Message::notification("n", Params::Absent));
-    assert!(exchange.deliver(Ok(notice)).await);
+    assert!(exchange.deliver(Ok(notice), None).await);
     let mut next = Box::pin(held.source.next());
     let is_taken = tokio::time::timeout(Duration::from_millis(1), next.as_mut()).await.is_ok();
     assert!(!is_taken, "a message was taken of a host that does not read");

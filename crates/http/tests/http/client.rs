@@ -192,7 +192,7 @@ impl Answer {
 }
 
 impl Event {
-    fn parse(block: &str) -> Option<Self> {
+    pub(crate) fn parse(block: &str) -> Option<Self> {
         let mut event = Self::default();
         let mut is_event = false;
         for line in block.lines().filter(|line| !line.is_empty() && !line.starts_with(':')) {

@@ -5,10 +5,12 @@
 mod asking;
 mod batch;
 mod client;
+mod cuts;
 mod draining;
 mod eras;
 mod figures;
 mod handler;
+mod heads;
 mod http2;
 mod legacy;
 mod limits;

@@ -23,6 +23,7 @@ use tokio::sync::{OwnedSemaphorePermit, mpsc};
 use tokio_util::sync::CancellationToken;
 
 use crate::context::Context;
+use crate::extensions::Extensions;
 use crate::outbox::{Event, Outbox};
 use crate::rounds::Outcome;
 use crate::send_layer::SendLayer;
@@ -74,6 +75,8 @@ pub(super) struct Driver<S: Service, Q, K> {
     /// What requests listen to, by ticket number.
     watches: ByNumber<Watch>,
     heartbeat: Heartbeat,
+    /// What is known about what was received last.
+    known: Extensions,
     reading: bool,
     opened: bool,
     ending: Ending,
@@ -126,6 +129,7 @@ impl<S: Service, Q: Source, K: Sink> Driver<S, Q, K> {
             open_questions: Vec::new(),
             watches: ByNumber::default(),
             heartbeat: Heartbeat::new(limits.ping_interval, limits.ping_timeout),
+            known: Extensions::default(),
             reading: true,
             opened: false,
             ending: Ending::Open,
@@ -195,6 +199,7 @@ impl<S: Service, Q: Source, K: Sink> Driver<S, Q, K> {
             Step::Ended(context, outcome) => self.ended(&context, outcome).map_err(ServeError::from),
             Step::Received(Ok(Some(received))) => {
                 self.heard();
+                self.known = self.source.extensions();
                 self.received(received).map_err(ServeError::from)
             }
             Step::Received(Ok(None)) => {

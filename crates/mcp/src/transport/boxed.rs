@@ -8,6 +8,7 @@ use std::sync::Arc;
 use protomcp_types::{Message, RequestId};
 
 use super::{Losses, Received, Sink, Source, Transport, TransportError};
+use crate::extensions::Extensions;
 
 /// Any transport. Each message costs an allocation more than it would otherwise.
 ///
@@ -36,6 +37,7 @@ type Later<'a, T> = Pin<Box<dyn Future<Output = Result<T, TransportError>> + Sen
 
 trait AnySource: Send {
     fn next(&mut self) -> Later<'_, Option<Received>>;
+    fn extensions(&mut self) -> Extensions;
 }
 
 trait AnySink: Send {
@@ -80,6 +82,10 @@ impl Transport for Boxed {
 impl<S: Source> AnySource for S {
     fn next(&mut self) -> Later<'_, Option<Received>> {
         Box::pin(Source::next(self))
+    }
+
+    fn extensions(&mut self) -> Extensions {
+        Source::extensions(self)
     }
 }
 
@@ -128,6 +134,10 @@ impl<S: Sink> AnySink for S {
 impl Source for BoxedSource {
     async fn next(&mut self) -> Result<Option<Received>, TransportError> {
         self.0.next().await
+    }
+
+    fn extensions(&mut self) -> Extensions {
+        self.0.extensions()
     }
 }
 

@@ -78,7 +78,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         let number = ticket.number;
         let limits = *self.sessions.limits();
         let inputs = stateless.as_mut().and_then(|stateless| stateless.inputs.take());
-        let terms = Terms { ticket, client, token, stateless };
+        let terms = Terms { ticket, client, token, stateless, known: self.known.clone() };
         let round = inputs.map(|inputs| self.round(request.method(), inputs, &terms)).transpose();
         let rounds = match round {
             Ok(None) => None,

@@ -1,0 +1,63 @@
+//! A server whose sessions belong to tenants, named by a header, and whose tool sees the HTTP request of each call.
+//!
+//! `cargo run -p protomcp-http --example tenants -- 8080`
+
+use http::request::Parts;
+use protomcp_http::{Config, Listener, ListenerConfig, PeerAddr, StreamableHttp};
+use protomcp_mcp::{Context, Handler, Limits, Router, ServerInfo, Sessions};
+use protomcp_types::{CallTool, CallToolResult, ErrorObject, ListTools, ListToolsResult, Tool, ToolName};
+use tokio::net::TcpListener;
+
+/// What one session talks to.
+struct Tenant {
+    name: String,
+}
+
+fn info() -> ServerInfo {
+    ServerInfo::new("tenants", "1.0")
+}
+
+impl Handler for Tenant {
+    fn info(&self) -> ServerInfo {
+        info()
+    }
+
+    async fn list_tools(&self, _: ListTools, _: Context) -> Result<ListToolsResult, ErrorObject> {
+        let name = ToolName::new("who").map_err(|error| ErrorObject::internal(error.to_string()))?;
+        Ok(ListToolsResult::of(&[Tool::new(name)]))
+    }
+
+    async fn call_tool(&self, call: CallTool, context: Context) -> Result<CallToolResult, ErrorObject> {
+        if call.name != "who" {
+            return Err(ErrorObject::unknown_tool(&call.name));
+        }
+        let head = context.extension::<Parts>();
+        let peer = head.and_then(|head| head.extensions.get::<PeerAddr>());
+        let from = peer.map_or_else(|| "somewhere".to_owned(), |peer| peer.0.to_string());
+        Ok(CallToolResult::text(format!("{}, who calls from {from}", self.name)))
+    }
+}
+
+#[tokio::main]
+async fn main() -> std::io::Result<()> {
+    let port = std::env::args().nth(1).and_then(|port| port.parse().ok()).unwrap_or(8080);
+    let socket = TcpListener::bind(("127.0.0.1", port)).await?;
+    let sessions = Sessions::new(info(), Limits::default());
+    let service = StreamableHttp::per_session(sessions.clone(), Config::default(), |head: &Parts| {
+        let name = head.headers.get("x-tenant").and_then(|name| name.to_str().ok()).unwrap_or("nobody");
+        Router::new(Tenant { name: name.to_owned() })
+    });
+    let listener = Listener::new(service.clone(), ListenerConfig::default());
+    tokio::spawn({
+        let listener = listener.clone();
+        async move {
+            if tokio::signal::ctrl_c().await.is_ok() {
+                sessions.shutdown();
+                // Hosts may still come with answers, and for them.
+                service.drained().await;
+                listener.stop();
+            }
+        }
+    });
+    listener.serve(socket).await
+}

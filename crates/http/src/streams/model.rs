@@ -1,0 +1,415 @@
+//! Streams, a store and a host that loses connections, against a model that knows what each stream has promised.
+//!
+//! The model numbers the messages of each stream as they are said. Whatever happens, an event that a host reads is the
+//! one with the next number of its stream; and when the host has fetched all that it can, it has read all that was
+//! promised, once and in order. Only what nobody could fetch may be lost: what belongs to a response that broke before
+//! it was a stream of events, and what the store has forgotten, and then the host is told so.
+
+use std::collections::BTreeMap;
+use std::task::{Context, Poll, Waker};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use proptest::prelude::*;
+use proptest::sample::Index;
+use protomcp_types::{Body, Params};
+
+use super::*;
+use crate::get::is_short;
+use crate::store::{EventKey, EventStore, MemoryStore};
+
+/// What happens. An index chooses among what there is.
+#[derive(Debug, Clone, Copy)]
+enum Step {
+    /// The host POSTs so many requests at once.
+    Post(usize),
+    /// A call reports something.
+    Report(Index),
+    /// Something happens in the session.
+    Happen,
+    Answer(Index),
+    Cancel(Index),
+    /// A call has nothing to say for a while.
+    Pause(Index),
+    /// The response takes too long to stay open.
+    Hurry(Index),
+    /// A connection takes what is next.
+    Take(Index),
+    /// Some of what is on its way arrives.
+    Arrive(Index),
+    /// A connection breaks, and the server knows.
+    Break(Index),
+    /// A connection breaks, and the server does not know yet.
+    Hang(Index),
+    /// The host listens.
+    Listen,
+    /// The host comes back to one of its streams, with the id of the last event that it has read.
+    Return(Index),
+    /// It comes back as if it had read less.
+    ReturnEarlier(Index, Index),
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let index = any::<Index>;
+    let step = prop_oneof![
+        2 => (1..3_usize).prop_map(Step::Post),
+        4 => index().prop_map(Step::Report),
+        2 => Just(Step::Happen),
+        2 => index().prop_map(Step::Answer),
+        1 => index().prop_map(Step::Cancel),
+        1 => index().prop_map(Step::Pause),
+        1 => index().prop_map(Step::Hurry),
+        6 => index().prop_map(Step::Take),
+        4 => index().prop_map(Step::Arrive),
+        2 => index().prop_map(Step::Break),
+        1 => index().prop_map(Step::Hang),
+        1 => Just(Step::Listen),
+        2 => index().prop_map(Step::Return),
+        1 => (index(), index()).prop_map(|(stream, number)| Step::ReturnEarlier(stream, number)),
+    ];
+    prop::collection::vec(step, 0..120)
+}
+
+/// A connection of the host.
+struct Connection {
+    place: Place,
+    is_stream: bool,
+    /// The server has not noticed that it is gone.
+    is_dead: bool,
+    /// What is on its way: the number of the event, and what it says.
+    wire: VecDeque<(u64, String)>,
+    /// The last event that the host has read here.
+    last: u64,
+}
+
+/// What one stream has promised, and what the host knows of it.
+#[derive(Default)]
+struct Promise {
+    said: Vec<String>,
+    read: BTreeMap<u64, String>,
+    /// The host knows that it is a stream of events, and can come back to it.
+    is_known: bool,
+    /// Nobody can fetch the rest, and nobody has promised to keep it.
+    is_broken: bool,
+}
+
+struct World {
+    streams: Streams,
+    store: MemoryStore,
+    connections: Vec<Connection>,
+    promises: BTreeMap<StreamId, Promise>,
+    /// Requests without an answer, and by which stream it leaves.
+    open: BTreeMap<u64, StreamId>,
+    requests: u64,
+    words: usize,
+}
+
+impl World {
+    fn new(kept: usize) -> Self {
+        Self {
+            streams: Streams::new(1000, None),
+            store: MemoryStore::new(kept, 1 << 20),
+            connections: Vec::new(),
+            promises: BTreeMap::from([(STANDALONE, Promise { is_known: true, ..Promise::default() })]),
+            open: BTreeMap::new(),
+            requests: 0,
+            words: 0,
+        }
+    }
+
+    fn step(&mut self, step: Step) {
+        match step {
+            Step::Post(count) => self.post(count as u64),
+            Step::Report(index) => self.during(index, Self::report),
+            Step::Happen => {
+                let word = self.word();
+                self.promise(STANDALONE).said.push(word.clone());
+                drop(self.streams.route(Message::notification(word, Params::Absent), None));
+            }
+            Step::Answer(index) => self.during(index, Self::answer),
+            Step::Cancel(index) => self.during(index, |world, request| {
+                world.open.remove(&request);
+                drop(world.streams.unanswered(&RequestId::from(request)));
+            }),
+            Step::Pause(index) => {
+                self.during(index, |world, request| drop(world.streams.pause(&RequestId::from(request))));
+            }
+            Step::Hurry(index) => self.with(&index, Self::begin_stream),
+            Step::Take(index) => self.with(&index, Self::take),
+            Step::Arrive(index) => self.with(&index, |world, at| world.arrive(at, 1)),
+            Step::Break(index) => self.with(&index, Self::lose),
+            Step::Hang(index) => self.with(&index, |world, at| {
+                world.connections[at].is_dead = true;
+                world.connections[at].wire.clear();
+            }),
+            Step::Listen => self.listen(),
+            Step::Return(index) => {
+                if let Some(stream) = self.known(&index) {
+                    let last = self.last_read(stream);
+                    self.come_back(stream, last);
+                }
+            }
+            Step::ReturnEarlier(index, number) => {
+                if let Some(stream) = self.known(&index) {
+                    let last = number.index(usize::try_from(self.last_read(stream)).unwrap() + 1);
+                    self.come_back(stream, last as u64);
+                }
+            }
+        }
+    }
+
+    fn promise(&mut self, stream: StreamId) -> &mut Promise {
+        self.promises.entry(stream).or_default()
+    }
+
+    fn word(&mut self) -> String {
+        self.words += 1;
+        format!("w{}", self.words)
+    }
+
+    fn during(&mut self, index: Index, act: impl FnOnce(&mut Self, u64)) {
+        let open: Vec<_> = self.open.keys().copied().collect();
+        if !open.is_empty() {
+            act(self, open[index.index(open.len())]);
+        }
+    }
+
+    fn with(&mut self, index: &Index, act: impl FnOnce(&mut Self, usize)) {
+        if !self.connections.is_empty() {
+            let at = index.index(self.connections.len());
+            act(self, at);
+        }
+    }
+
+    /// A stream to which the host can come back.
+    fn known(&self, index: &Index) -> Option<StreamId> {
+        let known: Vec<_> = self.promises.iter().filter(|(_, promise)| promise.is_known).map(|(id, _)| *id).collect();
+        (!known.is_empty()).then(|| known[index.index(known.len())])
+    }
+
+    fn last_read(&self, stream: StreamId) -> u64 {
+        self.promises[&stream].read.last_key_value().map_or(0, |(number, _)| *number)
+    }
+
+    fn post(&mut self, count: u64) {
+        let requests: Vec<u64> = (1..=count).map(|number| self.requests + number).collect();
+        let ids: Vec<_> = requests.iter().map(|number| RequestId::from(*number)).collect();
+        let place = self.streams.open(&ids.iter().collect::<Vec<_>>(), Vec::new()).unwrap();
+        self.requests += count;
+        self.open.extend(requests.iter().map(|request| (*request, place.stream)));
+        self.promise(place.stream);
+        let wire = VecDeque::new();
+        self.connections.push(Connection { place, is_stream: false, is_dead: false, wire, last: 0 });
+    }
+
+    fn report(&mut self, request: u64) {
+        let word = self.word();
+        let stream = self.open[&request];
+        self.promise(stream).said.push(word.clone());
+        drop(self.streams.route(Message::notification(word, Params::Absent), Some(&RequestId::from(request))));
+    }
+
+    fn answer(&mut self, request: u64) {
+        let stream = self.open.remove(&request).unwrap();
+        self.promise(stream).said.push(format!("={request}"));
+        let answer = Message::result(RequestId::from(request), Body::empty_object());
+        drop(self.streams.route(answer, Some(&RequestId::from(request))));
+    }
+
+    /// The response becomes a stream of events, as the host sees from its opening.
+    fn begin_stream(&mut self, at: usize) {
+        let Connection { place, is_stream, is_dead, .. } = &mut self.connections[at];
+        if !std::mem::replace(is_stream, true) {
+            let (place, is_dead) = (*place, *is_dead);
+            self.streams.stream(place);
+            self.promise(place.stream).is_known |= !is_dead;
+        }
+    }
+
+    fn take(&mut self, at: usize) {
+        let Connection { place, is_stream, is_dead, .. } = self.connections[at];
+        if !is_stream {
+            match self.streams.first(place, Waker::noop()) {
+                First::Pending => {}
+                First::Events => self.begin_stream(at),
+                First::Answers(answers) => {
+                    self.connections.remove(at);
+                    let promise = self.promise(place.stream);
+                    promise.is_broken = is_dead;
+                    if !is_dead {
+                        let answers = answers.iter().map(text);
+                        promise.read.extend(answers.enumerate().map(|(index, text)| (index as u64 + 1, text)));
+                    }
+                }
+            }
+            return;
+        }
+        match self.streams.next(place, Waker::noop()) {
+            Next::Pending => {}
+            // What was sent before the end of a response arrives before it.
+            Next::End => {
+                self.arrive(at, usize::MAX);
+                self.connections.remove(at);
+                self.streams.detach(place, Some(later()));
+                let promise = self.promise(place.stream);
+                promise.is_broken |= !promise.is_known;
+            }
+            Next::Event(number, message) => {
+                let text = text(&message);
+                let event = vec![Bytes::from(text.clone())];
+                self.store.keep(EventKey { session: "s", stream: place.stream, number }, &event);
+                if !is_dead {
+                    self.connections[at].wire.push_back((number, text));
+                }
+            }
+        }
+    }
+
+    /// So many events reach the host.
+    fn arrive(&mut self, at: usize, count: usize) {
+        for _ in 0..count {
+            let connection = &mut self.connections[at];
+            let Some((number, text)) = connection.wire.pop_front() else { return };
+            assert_eq!(number, connection.last + 1, "an event is missing, or comes twice");
+            connection.last = number;
+            let promise = self.promises.get_mut(&connection.place.stream).unwrap();
+            let before = promise.read.insert(number, text.clone());
+            assert!(before.is_none_or(|before| before == text), "two events have the same id");
+        }
+    }
+
+    fn lose(&mut self, at: usize) {
+        let Connection { place, is_stream, .. } = self.connections.remove(at);
+        self.streams.detach(place, Some(later()));
+        // A response that might have been JSON has no events to come back to. The host cannot know more than that.
+        let promise = self.promise(place.stream);
+        promise.is_broken |= !is_stream || !promise.is_known;
+    }
+
+    fn listen(&mut self) {
+        if self.streams.has_listener() {
+            return;
+        }
+        let place = self.streams.attach(STANDALONE).unwrap();
+        let last = self.streams.next_number(STANDALONE).unwrap() - 1;
+        // It says nothing about what was sent before.
+        let promise = self.promise(STANDALONE);
+        for (index, said) in promise.said.iter().take(usize::try_from(last).unwrap()).enumerate() {
+            promise.read.entry(index as u64 + 1).or_insert_with(|| said.clone());
+        }
+        self.connections.push(Connection { place, is_stream: true, is_dead: false, wire: VecDeque::new(), last });
+    }
+
+    /// As GET with `Last-Event-ID` does it.
+    fn come_back(&mut self, stream: StreamId, last: u64) {
+        let place = self.streams.attach(stream);
+        let end = place.map_or(u64::MAX, |place| self.streams.next_number(place.stream).unwrap());
+        let key = EventKey { session: "s", stream, number: last };
+        let missed = match self.store.replay(key, end).as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(missed) => missed,
+            Poll::Pending => unreachable!("memory is ready at once"),
+        };
+        let is_refused = match place {
+            None => missed.is_none(),
+            Some(_) => is_short(missed.as_deref(), last, end),
+        };
+        if is_refused {
+            // The host is told that it cannot have all: the rest is not promised any more.
+            if let Some(place) = place {
+                self.streams.detach(place, Some(later()));
+            }
+            let has_unread = self.promises[&stream].said.len() as u64 > last;
+            self.promise(stream).is_broken |= has_unread;
+            return;
+        }
+        let text = |event: Vec<Bytes>| String::from_utf8(event.concat()).unwrap();
+        let events = missed.unwrap_or_default().into_iter().map(text);
+        let wire: VecDeque<_> = (last + 1..).zip(events).collect();
+        match place {
+            Some(place) => {
+                self.connections.push(Connection { place, is_stream: true, is_dead: false, wire, last });
+            }
+            None => {
+                let promise = self.promise(stream);
+                for (number, text) in wire {
+                    let before = promise.read.insert(number, text.clone());
+                    assert!(before.is_none_or(|before| before == text), "two events have the same id");
+                }
+            }
+        }
+    }
+
+    /// Everything is answered, and the host fetches what it can.
+    fn settle(&mut self) {
+        for request in self.open.keys().copied().collect::<Vec<_>>() {
+            self.answer(request);
+        }
+        while let Some(at) = self.connections.len().checked_sub(1) {
+            let Connection { is_dead, is_stream, place, .. } = self.connections[at];
+            if is_dead || is_stream && place.stream == STANDALONE {
+                self.lose(at);
+            } else {
+                self.take(at);
+            }
+        }
+        for stream in self.promises.keys().copied().collect::<Vec<_>>() {
+            if self.promises[&stream].is_known {
+                self.come_back(stream, self.last_read(stream));
+                while let Some(at) = self.connections.len().checked_sub(1) {
+                    let count = self.connections[at].wire.len();
+                    self.take(at);
+                    if self.connections.len() > at && self.connections[at].wire.len() == count {
+                        self.arrive(at, usize::MAX);
+                        self.lose(at);
+                    }
+                }
+            }
+        }
+    }
+
+    fn check(&self, may_forget: bool) {
+        for (stream, promise) in &self.promises {
+            for (number, text) in &promise.read {
+                assert_eq!(Some(text), promise.said.get(usize::try_from(*number).unwrap() - 1), "stream {stream}");
+            }
+            let is_whole = promise.read.len() == promise.said.len();
+            assert!(is_whole || promise.is_broken, "stream {stream} has lost {:?}", promise.said);
+            assert!(may_forget || is_whole || *stream != STANDALONE, "the session's own stream has lost something");
+        }
+        // What is kept is kept for hosts that might come back, and did not or could not.
+        let is_kept = |id: &StreamId| *id == STANDALONE || self.promises[id].is_broken;
+        assert!(self.streams.owners.is_empty() && self.streams.open.keys().all(is_kept), "something is left behind");
+    }
+}
+
+fn text(message: &Message) -> String {
+    match message {
+        Message::Notification(notice) => notice.method.to_string(),
+        Message::Response(answer) => format!("={}", answer.id.as_ref().unwrap()),
+        Message::Request(_) => unreachable!("nothing is asked here"),
+    }
+}
+
+fn later() -> Instant {
+    Instant::now() + Duration::from_secs(60)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn nothing_promised_is_lost_and_nothing_comes_twice(steps in steps()) {
+        let mut world = World::new(10_000);
+        steps.into_iter().for_each(|step| world.step(step));
+        world.settle();
+        world.check(false);
+    }
+
+    #[test]
+    fn what_is_forgotten_is_missed_and_not_passed_over(steps in steps(), kept in 1..6_usize) {
+        let mut world = World::new(kept);
+        steps.into_iter().for_each(|step| world.step(step));
+        world.settle();
+        world.check(true);
+    }
+}

@@ -1,0 +1,113 @@
+//! What services and handlers see of the HTTP requests that reach them.
+
+use std::sync::Arc;
+
+use http::Request;
+use http::request::Parts;
+use protomcp_http::{Config, Listener, ListenerConfig, PeerAddr, Principal, StreamableHttp};
+use protomcp_mcp::{Context, Handler, Limits, Router, ServerInfo, Sessions};
+use protomcp_types::{CallTool, CallToolResult, ErrorObject};
+use tokio::net::TcpListener;
+
+use super::client::{Host, call, full};
+use super::eras::tool;
+
+/// Says for whom its session was made, and what it sees of the request.
+struct Seer {
+    tenant: String,
+}
+
+fn header(head: &Parts, name: &str) -> String {
+    head.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or("none").to_owned()
+}
+
+fn info() -> ServerInfo {
+    ServerInfo::new("seer", "1")
+}
+
+impl Handler for Seer {
+    fn info(&self) -> ServerInfo {
+        info()
+    }
+
+    async fn call_tool(&self, _: CallTool, context: Context) -> Result<CallToolResult, ErrorObject> {
+        let head = context.extension::<Parts>().ok_or_else(|| ErrorObject::internal("no head"))?;
+        assert!(context.extension::<String>().is_none());
+        let peer = head.extensions.get::<PeerAddr>().map_or("no peer", |peer| match peer.0.ip().is_loopback() {
+            true => "local",
+            false => "remote",
+        });
+        let who = head.extensions.get::<Principal>().map_or("nobody", |who| &who.0);
+        let trace = header(head, "x-trace");
+        Ok(CallToolResult::text(format!("{} {trace} {} {peer} {who}", self.tenant, head.uri.path())))
+    }
+}
+
+fn service() -> StreamableHttp {
+    let sessions = Sessions::new(info(), Limits::default());
+    let config = Config::default().with_legacy_sse();
+    StreamableHttp::per_session(sessions, config, |head| Router::new(Seer { tenant: header(head, "x-tenant") }))
+}
+
+#[tokio::test]
+async fn a_session_has_a_service_of_its_own_and_each_request_its_own_head() {
+    let service = service();
+    let listener = Listener::new(service.clone(), ListenerConfig::default());
+    let socket = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+    let host = Host::new(socket.local_addr().unwrap());
+    tokio::spawn(async move { listener.serve(socket).await });
+    let (ann, bob) = (host.with("x-tenant", "ann"), host.with("x-tenant", "bob"));
+    let (ann, bob) = (ann.hello("2025-11-25").await, bob.hello("2025-03-26").await);
+    // The service is that of the session, whatever later requests say.
+    let says = async |host: &Host, body: &str| host.say(body).await.1;
+    assert!(says(&ann.with("x-trace", "1"), &call(1, "see")).await.contains(r#""ann 1 /mcp local nobody""#));
+    assert!(says(&ann.with("x-tenant", "eve").at("/"), &call(2, "see")).await.contains(r#""ann none / local nobody""#));
+    let batch = format!("[{},{}]", full(&call(1, "see")), full(&call(2, "see")));
+    assert_eq!(says(&bob.with("x-trace", "2"), &batch).await.matches(r#""bob 2 /mcp local nobody""#).count(), 2);
+    // Without a session there is a service for each request.
+    let modern =
+        host.with("mcp-protocol-version", "2026-07-28").with("mcp-method", "tools/call").with("mcp-name", "see");
+    for tenant in ["ann", "bob"] {
+        let text = says(&modern.with("x-tenant", tenant).with("x-trace", "3"), &tool("see", "")).await;
+        assert!(text.contains(&format!("{tenant} 3 /mcp local nobody")), "{text}");
+    }
+    assert_eq!(service.sessions(), 2);
+}
+
+#[tokio::test]
+async fn the_old_transport_shows_the_head_of_each_post() {
+    let listener = Listener::new(service(), ListenerConfig::default());
+    let socket = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+    let host = Host::new(socket.local_addr().unwrap()).with("x-tenant", "old");
+    tokio::spawn(async move { listener.serve(socket).await });
+    let mut stream = host.at("/sse").get().await;
+    let endpoint = stream.event().await.unwrap().data;
+    let post = host.at(&format!("/sse{endpoint}"));
+    for message in [
+        super::client::initialize("2024-11-05", "{}"),
+        r#"{"method":"notifications/initialized"}"#.to_owned(),
+        call(1, "see"),
+    ] {
+        assert_eq!(post.with("x-trace", "4").say(&message).await.0, 202);
+    }
+    stream.event().await.unwrap();
+    assert!(stream.event().await.unwrap().data.contains("old 4 "));
+}
+
+#[tokio::test]
+async fn what_middleware_knows_is_seen() {
+    let body = full(&tool("see", ""));
+    let request = Request::post("http://localhost/mcp")
+        .header("content-type", "application/json")
+        .header("accept", "application/json, text/event-stream")
+        .header("mcp-protocol-version", "2026-07-28")
+        .header("mcp-method", "tools/call")
+        .header("mcp-name", "see")
+        .extension(Principal(Arc::from("ann")))
+        .body(axum::body::Body::from(body))
+        .unwrap();
+    let response = service().handle(request).await;
+    let bytes = axum::body::to_bytes(axum::body::Body::new(response.into_body()), 1 << 20).await.unwrap();
+    let text = String::from_utf8(bytes.to_vec()).unwrap();
+    assert!(text.contains("none none /mcp no peer ann"), "{text}");
+}
