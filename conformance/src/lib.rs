@@ -43,4 +43,4 @@ pub use sandbox::Sandbox;
 pub use scene::{Scene, rust_session, session};
 pub use stage::{Hello, Stage};
 pub use wait::{eventually, patience, tier};
-pub use web::{Reply, Web};
+pub use web::{Listening, Reply, Web};

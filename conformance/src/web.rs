@@ -19,6 +19,28 @@ pub struct Web {
     sandbox: Sandbox,
 }
 
+/// A stream of events that is read line by line.
+#[derive(Debug)]
+pub struct Listening(BufReader<TcpStream>);
+
+impl Listening {
+    /// Waits for a line with this in it. `None`: the stream has ended without one.
+    ///
+    /// # Panics
+    ///
+    /// When nothing comes for too long.
+    pub fn line_with(&mut self, text: &str) -> Option<String> {
+        loop {
+            let mut line = String::new();
+            match self.0.read_line(&mut line).expect("the stream is silent") {
+                0 => return None,
+                _ if line.contains(text) => return Some(line),
+                _ => {}
+            }
+        }
+    }
+}
+
 /// What a request was answered with.
 #[derive(Debug)]
 pub struct Reply {
@@ -106,6 +128,19 @@ impl Web {
     ///
     /// When the connection fails.
     pub fn send_to(&self, port: u16, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Reply {
+        Reply::read(self.begin(port, method, path, headers, body))
+    }
+
+    /// Opens the stream of its session.
+    ///
+    /// # Panics
+    ///
+    /// When the connection fails.
+    pub fn listen(&self, headers: &[(&str, &str)]) -> Listening {
+        Listening(self.begin(self.port, "GET", "/mcp", headers, ""))
+    }
+
+    fn begin(&self, port: u16, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> BufReader<TcpStream> {
         let mut text = format!("{method} {path} HTTP/1.1\r\nconnection: close\r\n");
         let own = self.headers.iter().map(|(name, value)| (name.as_str(), value.as_str()));
         let mut all: Vec<(&str, &str)> = own.chain(headers.iter().copied()).collect();
@@ -128,7 +163,7 @@ impl Web {
         let mut stream = TcpStream::connect(("127.0.0.1", port)).expect("pmcp listens");
         stream.set_read_timeout(Some(patience())).expect("a socket has timeouts");
         stream.write_all(format!("{text}\r\n{body}").as_bytes()).expect("pmcp reads");
-        Reply::read(BufReader::new(stream))
+        BufReader::new(stream)
     }
 
     /// Posts a message.

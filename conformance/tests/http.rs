@@ -130,6 +130,31 @@ fn beyond_this_machine_it_takes_two_decisions() {
     }
 }
 
+/// Items 66, 95.
+#[test]
+fn a_reload_is_told_to_every_session_whose_handshake_is_complete() {
+    const CHANGED: &str = "notifications/tools/list_changed";
+    let web = Web::start("py/versioned.py", &["--transport", "http"]);
+    let initialize = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
+        "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "web", "version": "1"}
+    }});
+    let begin = || web.post(&initialize).header("mcp-session-id").expect("a session").to_owned();
+    let (one, other, unready) = (begin(), begin(), begin());
+    for session in [&one, &other] {
+        let told = json!({"jsonrpc": "2.0", "method": "notifications/initialized"}).to_string();
+        assert_eq!(web.send("POST", "/mcp", &[("mcp-session-id", session)], &told).status, 202);
+    }
+    let mut streams = [&one, &other, &unready].map(|session| web.listen(&[("mcp-session-id", session)]));
+    for stream in &mut streams {
+        assert!(stream.line_with("text/event-stream").is_some(), "the stream is not open");
+    }
+    web.process().signal(Signal::HUP);
+    let [first, second, third] = &mut streams;
+    assert!(first.line_with(CHANGED).is_some() && second.line_with(CHANGED).is_some());
+    assert_eq!(web.send("DELETE", "/mcp", &[("mcp-session-id", &unready)], "").status, 204);
+    assert_eq!(third.line_with(CHANGED), None);
+}
+
 /// Item 90.
 #[test]
 fn the_end_lets_running_calls_finish_and_leaves_nothing() {

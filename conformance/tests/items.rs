@@ -5,10 +5,15 @@
 //! without the variable these tests fail when it is out of date, when an item has no test, or when a test that is named
 //! does not exist.
 
+#[path = "items/revisions.rs"]
+mod revisions;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
+
+use revisions::REVISIONS;
 
 /// The items of the compatibility checklist that are promised so far, in a few words each.
 const ITEMS: &[(u32, &str)] = &[
@@ -180,7 +185,12 @@ fn every_item_has_a_test_and_the_table_is_up_to_date() {
 
 #[test]
 fn tests_of_other_packages_that_the_table_names_exist() {
-    for (item, file, name) in ELSEWHERE {
+    let revisions = REVISIONS.iter().flat_map(|(item, _, tests)| {
+        assert!(!tests.is_empty(), "item {item} has no test");
+        tests.iter().map(move |(file, name)| ((*item).to_owned(), *file, *name))
+    });
+    let elsewhere = ELSEWHERE.iter().map(|(item, file, name)| (item.to_string(), *file, *name));
+    for (item, file, name) in elsewhere.chain(revisions) {
         let path = here().join("..").join(file);
         let text =
             fs::read_to_string(&path).unwrap_or_else(|error| panic!("item {item}: {file} cannot be read: {error}"));
@@ -204,6 +214,7 @@ fn tagged() -> BTreeMap<u32, Vec<String>> {
     let mut files: Vec<PathBuf> = fs::read_dir(here().join("tests"))
         .expect("the tests can be read")
         .map(|entry| entry.expect("an entry").path())
+        .filter(|path| path.is_file())
         .collect();
     files.sort();
     for file in files {
@@ -236,6 +247,15 @@ fn table(found: &BTreeMap<u32, Vec<String>>) -> String {
     for (item, what) in ITEMS {
         let tests = found.get(item).map(|tests| tests.join("<br>")).unwrap_or_default();
         writeln!(text, "| {item} | {what} | {tests} |").expect("a string grows");
+    }
+    text.push_str(
+        "\n## The revisions of MCP\n\n\
+         What MCP asks of a server (M), and where reference servers leave it and the official suite does not look (D).\n\n\
+         | item | what | tests |\n| ---: | --- | --- |\n",
+    );
+    for (item, what, tests) in REVISIONS {
+        let tests: Vec<_> = tests.iter().map(|(file, name)| format!("`{file}` `{name}`")).collect();
+        writeln!(text, "| {item} | {what} | {} |", tests.join("<br>")).expect("a string grows");
     }
     text
 }

@@ -1,0 +1,315 @@
+//! What MCP itself asks of a server, in all revisions, and the tests that hold it: a second table of `ITEMS.md`.
+//!
+//! Numbers with an M are those of the checklist that the project works from; those with a D are points on which the
+//! reference servers leave the specification, and which the official suite does not look at.
+
+/// A test: source file and name.
+type Test = (&'static str, &'static str);
+
+/// Number, what it is in a few words, and the tests.
+pub(crate) const REVISIONS: &[(&str, &str, &[Test])] = &[
+    (
+        "M1",
+        "each version with a handshake is echoed, any other becomes the newest of them",
+        &[
+            (INITIALIZE, "each_stateful_version_is_echoed_and_any_other_becomes_the_newest"),
+            (SESSIONS, "an_unknown_version_gets_the_newest_with_sessions"),
+        ],
+    ),
+    (
+        "M2",
+        "notifications and answers are taken with 202 and no body",
+        &[(REQUESTS, "notifications_and_answers_are_taken_without_a_body")],
+    ),
+    (
+        "M3",
+        "session ids: visible ASCII, 400 without, 404 when unknown or deleted",
+        &[
+            (SESSIONS, "a_handshake_mints_a_session_in_each_revision"),
+            (SESSIONS, "a_request_needs_the_id_of_its_session"),
+            (SESSIONS, "a_deleted_session_is_gone_and_its_calls_with_it"),
+        ],
+    ),
+    (
+        "M4",
+        "a bad version in the header is 400, none is fine",
+        &[(REQUESTS, "what_is_no_request_gets_the_status_that_says_so")],
+    ),
+    (
+        "M5",
+        "ping and logging/setLevel are answered with {}",
+        &[(PING, "ping_is_answered_while_a_tool_runs"), (LOGGING, "each_level_lets_through_itself_and_what_is_worse")],
+    ),
+    (
+        "M6",
+        "levels of a session; messages and progress before the answer, on its stream",
+        &[
+            (LOGGING, "levels_belong_to_a_session_and_nothing_is_sent_before_the_handshake"),
+            (REQUESTS, "log_messages_of_a_call_leave_by_its_stream"),
+            (REQUESTS, "what_comes_before_the_answer_makes_it_a_stream"),
+        ],
+    ),
+    (
+        "M7",
+        "questions on the stream of their call; without the capability, or without the host, they fail",
+        &[
+            (REQUESTS, "a_question_travels_on_the_stream_of_the_call_that_asks"),
+            (ASK, "a_host_is_not_asked_what_it_does_not_declare"),
+            (QUESTIONS, "a_question_fails_as_soon_as_its_host_cannot_come_back_for_it"),
+            (QUESTIONS, "a_question_fails_when_its_host_does_not_come_back_in_time"),
+        ],
+    ),
+    ("M8", "requests at once are answered independently", &[(REQUESTS, "requests_at_once_are_answered_independently")]),
+    (
+        "M9",
+        "one GET stream of a session; 406 for who accepts no events",
+        &[
+            (LISTENING, "a_session_has_one_stream_of_this_kind"),
+            (REQUESTS, "what_is_no_request_gets_the_status_that_says_so"),
+        ],
+    ),
+    (
+        "M10",
+        "resuming: opening event, retry, only the same stream, unknown ids",
+        &[
+            (RESUME, "a_host_that_comes_back_gets_what_it_has_missed_and_the_rest"),
+            (RESUME, "only_the_events_of_its_own_stream_come_again"),
+            (RESUME, "a_handler_may_send_the_host_away_until_it_is_done"),
+            (RESUME, "an_unknown_event_is_an_error_of_the_host"),
+            (RESUME, "a_host_that_comes_back_too_late_is_told_so"),
+            (CUTS, "an_answer_comes_whole_and_once_wherever_its_connections_are_cut"),
+            (CUTS, "what_concerns_the_session_comes_whole_and_once_wherever_its_connections_are_cut"),
+            (MODEL, "nothing_promised_is_lost_and_nothing_comes_twice"),
+            (MODEL, "what_is_forgotten_is_missed_and_not_passed_over"),
+        ],
+    ),
+    (
+        "M11",
+        "batches in 2025-03-26, and nowhere else",
+        &[
+            (HTTP_BATCH, "a_batch_is_answered_with_one_array"),
+            (HTTP_BATCH, "a_batch_is_refused_where_it_does_not_belong"),
+        ],
+    ),
+    (
+        "M12",
+        "the transport of 2024-11-05, when asked for",
+        &[
+            (LEGACY, "everything_that_the_server_says_comes_by_one_connection"),
+            (LEGACY, "it_is_off_unless_asked_for"),
+            (CUTS, "the_old_transport_ends_with_its_connection_wherever_that_is_cut"),
+        ],
+    ),
+    (
+        "M13",
+        "changes are told to those who want to know",
+        &[
+            (RESOURCES, "only_a_host_that_has_subscribed_hears_of_changes"),
+            (CHANGES, "only_sessions_that_are_meant_and_ready_are_told"),
+        ],
+    ),
+    (
+        "M14",
+        "both required members of _meta are missed, clientInfo is not",
+        &[
+            (META, "both_required_members_are_missed"),
+            (ERAS, "faults_are_found_in_the_order_in_which_hosts_look_for_them"),
+        ],
+    ),
+    ("M15", "server/discover", &[(DISCOVER, "a_server_says_what_it_is_without_a_handshake")]),
+    (
+        "M16",
+        "−32020, −32021, −32022 and 404 with their payloads, headers in every spelling",
+        &[
+            (ERAS, "faults_are_found_in_the_order_in_which_hosts_look_for_them"),
+            (ERAS, "annotated_arguments_are_repeated_in_headers"),
+            ("crates/http/src/headers.rs", "a_value_may_be_wrapped_in_base64_and_then_strictly"),
+            (META, "a_revision_that_is_not_spoken_is_refused_with_those_that_are"),
+            (META, "what_the_revision_has_removed_is_not_there"),
+            (MRTR, "what_the_client_does_not_declare_is_named"),
+        ],
+    ),
+    (
+        "M17",
+        "an error before anything else has the status of an error",
+        &[
+            (ASKING, "a_capability_that_is_missing_is_a_bad_request"),
+            (ERAS, "an_error_after_a_report_comes_as_an_event"),
+        ],
+    ),
+    (
+        "M18",
+        "resultType everywhere, hints on six methods",
+        &[(SHAPES, "every_result_says_its_type_and_lists_and_reads_how_long_they_last")],
+    ),
+    (
+        "M19",
+        "log messages for requests that name a level, −32602 for one that is none",
+        &[(META, "log_messages_are_for_requests_that_want_them")],
+    ),
+    (
+        "M20",
+        "subscriptions/listen",
+        &[
+            (LISTEN, "changes_are_told_to_who_listens_after_the_acknowledgement"),
+            (LISTEN, "only_what_was_asked_for_is_told_and_the_id_keeps_its_type"),
+            (LISTEN, "a_server_that_stops_says_so_to_who_listens"),
+            (ERAS, "who_listens_is_told_of_changes_until_the_end"),
+        ],
+    ),
+    (
+        "M21",
+        "questions without a session, and states that are somebody else's or changed",
+        &[
+            (MRTR, "a_question_is_the_answer_and_the_answer_comes_with_the_next_request"),
+            (MRTR, "a_state_is_for_one_request_of_one_kind_once"),
+            (MRTR, "a_state_is_for_who_got_it"),
+            (MRTR, "answers_without_a_state_are_for_a_call_that_begins_anew"),
+            ("crates/mcp/src/seal.rs", "whatever_is_changed_is_noticed"),
+            (ASK, "a_handler_that_keeps_its_state_with_the_host_is_called_again_in_a_session"),
+        ],
+    ),
+    (
+        "M22",
+        "closing the response cancels the request",
+        &[
+            (ERAS, "a_connection_that_breaks_cancels_its_request"),
+            (HTTP2, "a_stream_that_is_reset_cancels_its_request_and_no_other"),
+        ],
+    ),
+    ("M23", "GET and DELETE are 405 without a session in 2026-07-28", &[(ERAS, "each_row_of_the_table_of_eras")]),
+    ("M24", "which era a request is of", &[(ERAS, "each_row_of_the_table_of_eras")]),
+    (
+        "M25",
+        "hosts and origins of strangers are 403",
+        &[
+            (SAFETY, "strangers_and_their_pages_are_refused"),
+            ("crates/http/src/guard.rs", "a_page_is_refused_unless_it_is_of_this_machine_or_named"),
+            ("conformance/tests/browser.rs", "a_page_that_is_not_named_gets_nothing"),
+            ("conformance/tests/browser.rs", "a_page_that_is_named_is_a_host_in_both_eras"),
+        ],
+    ),
+    (
+        "M26",
+        "OAuth: metadata, challenges, audience, no tokens in the query",
+        &[
+            (OAUTH, "everybody_may_read_where_tokens_come_from"),
+            (OAUTH, "every_request_needs_a_token"),
+            (OAUTH, "a_token_in_the_query_is_none"),
+            (OAUTH, "a_call_may_take_more_than_the_rest_and_says_what"),
+            ("conformance/tests/oauth.rs", "tokens_count_if_the_issuer_has_signed_them_for_this_server"),
+        ],
+    ),
+    (
+        "M27",
+        "long bodies, deep JSON, slow readers",
+        &[
+            (LIMITS, "a_body_that_is_too_long_is_refused"),
+            (LIMITS, "json_that_is_nested_too_deep_is_an_error"),
+            (LIMITS, "a_stream_that_nobody_reads_holds_only_so_much_and_keeps_the_newest"),
+        ],
+    ),
+    (
+        "M36",
+        "−32700, −32600, ids as they came",
+        &[
+            (PARSE, "what_is_not_json_is_a_parse_error_without_id"),
+            (PARSE, "json_that_is_no_message_is_an_invalid_request_with_its_id_if_it_has_one"),
+            ("crates/types/src/id.rs", "an_id_goes_back_as_it_came"),
+            ("crates/types/src/id.rs", "null_fractions_and_numbers_out_of_range_are_no_ids"),
+        ],
+    ),
+    (
+        "M37",
+        "cancelling before, during and after",
+        &[
+            (CANCEL, "a_cancelled_call_is_never_answered"),
+            (CANCEL, "its_id_is_free_at_once_and_not_confused_with_the_old_one"),
+            (CANCEL, "what_cancels_nothing_is_ignored"),
+        ],
+    ),
+    (
+        "M38",
+        "progress grows and never follows the answer",
+        &[(PROGRESS, "what_does_not_grow_is_no_number_or_comes_late_is_dropped")],
+    ),
+    (
+        "M39",
+        "bad cursors are −32602, the empty one is good",
+        &[
+            (SHAPES, "a_bad_cursor_is_refused_in_both_eras"),
+            (TOOLS, "the_list_comes_in_pages_and_the_empty_cursor_is_one"),
+        ],
+    ),
+    (
+        "M40",
+        "what is unknown passes through",
+        &[
+            (TOOLS, "arguments_and_results_are_carried_to_the_byte"),
+            ("crates/types/src/tool.rs", "a_definition_survives_with_everything_in_it"),
+            ("crates/types/src/content.rs", "a_block_is_understood_or_kept_as_it_is"),
+            ("conformance/tests/basics.rs", "input_schemas_pass_through_and_bad_ones_do_no_harm"),
+        ],
+    ),
+    (
+        "D1",
+        "a handshake in 1999-01-01 is not echoed",
+        &[(SESSIONS, "an_unknown_version_gets_the_newest_with_sessions")],
+    ),
+    ("D2", "a page of a stranger at a good name is refused", &[(SAFETY, "strangers_and_their_pages_are_refused")]),
+    ("D3", "a parse error is a JSON-RPC error", &[(REQUESTS, "what_is_no_request_gets_the_status_that_says_so")]),
+    (
+        "D4",
+        "a bad cursor and a bad log level are refused in 2026-07-28",
+        &[(SHAPES, "a_bad_cursor_is_refused_in_both_eras"), (META, "log_messages_are_for_requests_that_want_them")],
+    ),
+    ("D5", "Accept: */* is accepted", &[(REQUESTS, "what_is_no_request_gets_the_status_that_says_so")]),
+    (
+        "D6",
+        "no handshake leads to 2026-07-28",
+        &[("crates/mcp/tests/sessions/eras.rs", "the_stateless_revision_is_not_reached_by_a_handshake")],
+    ),
+    (
+        "D7",
+        "an unknown tool is 400 and −32602 in 2026-07-28",
+        &[(ERAS, "faults_are_found_in_the_order_in_which_hosts_look_for_them")],
+    ),
+    (
+        "D8",
+        "a request without Mcp-Name is 400 and −32020 in 2026-07-28",
+        &[(ERAS, "faults_are_found_in_the_order_in_which_hosts_look_for_them")],
+    ),
+    ("D9", "a request without its session is 400 and JSON", &[(SESSIONS, "a_request_needs_the_id_of_its_session")]),
+];
+
+const ASKING: &str = "crates/http/tests/http/asking.rs";
+const CUTS: &str = "crates/http/tests/http/cuts.rs";
+const ERAS: &str = "crates/http/tests/http/eras.rs";
+const HTTP_BATCH: &str = "crates/http/tests/http/batch.rs";
+const HTTP2: &str = "crates/http/tests/http/http2.rs";
+const LEGACY: &str = "crates/http/tests/http/legacy.rs";
+const LIMITS: &str = "crates/http/tests/http/limits.rs";
+const LISTENING: &str = "crates/http/tests/http/listening.rs";
+const MODEL: &str = "crates/http/src/streams/model.rs";
+const OAUTH: &str = "crates/http/tests/http/oauth.rs";
+const QUESTIONS: &str = "crates/http/tests/http/questions.rs";
+const REQUESTS: &str = "crates/http/tests/http/requests.rs";
+const RESUME: &str = "crates/http/tests/http/resume.rs";
+const SAFETY: &str = "crates/http/tests/http/safety.rs";
+const SESSIONS: &str = "crates/http/tests/http/sessions.rs";
+
+const ASK: &str = "crates/mcp/tests/sessions/ask.rs";
+const CANCEL: &str = "crates/mcp/tests/sessions/cancel.rs";
+const CHANGES: &str = "crates/mcp/tests/sessions/changes.rs";
+const DISCOVER: &str = "crates/mcp/tests/sessions/discover.rs";
+const INITIALIZE: &str = "crates/mcp/tests/sessions/initialize.rs";
+const LISTEN: &str = "crates/mcp/tests/sessions/listen.rs";
+const LOGGING: &str = "crates/mcp/tests/sessions/logging.rs";
+const META: &str = "crates/mcp/tests/sessions/meta.rs";
+const MRTR: &str = "crates/mcp/tests/sessions/mrtr.rs";
+const PARSE: &str = "crates/types/tests/parse.rs";
+const PING: &str = "crates/mcp/tests/sessions/ping.rs";
+const PROGRESS: &str = "crates/mcp/tests/sessions/progress.rs";
+const RESOURCES: &str = "crates/mcp/tests/sessions/resources.rs";
+const SHAPES: &str = "crates/mcp/tests/sessions/shapes.rs";
+const TOOLS: &str = "crates/mcp/tests/sessions/tools.rs";
