@@ -39,6 +39,13 @@ fn arguments_are_validated_as_asked() {
 }
 
 #[test]
+fn hosts_are_asked_whether_they_are_there_only_when_that_is_wished() {
+    let interval = |flags: &str| options(&format!("run FILE {flags}")).ping_interval;
+    assert_eq!((interval(""), interval("--ping-interval 0s")), (None, None));
+    assert_eq!(interval("--ping-interval 30s"), Some(Duration::from_secs(30)));
+}
+
+#[test]
 fn defaults_are_the_documented_ones() {
     let options = options("run FILE --call-timeout 0");
     assert_eq!(options.call_timeout, Duration::from_secs(300));

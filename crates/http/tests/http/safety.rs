@@ -113,6 +113,9 @@ async fn probes_answer_anybody_but_only_when_asked_for() {
     assert_eq!(probe.at("/readyz").get().await.status, 503);
     stage.listener.set_ready();
     assert_eq!(probe.at("/readyz").get().await.status, 200);
+    // Nothing new begins from here on, so nobody new should be sent here.
+    stage.sessions.shutdown();
+    assert_eq!((probe.at("/readyz").get().await.status, probe.at("/healthz").get().await.status), (503, 200));
     let stage = Stage::local().await;
     assert_eq!(stage.host.at("/healthz").get().await.status, 404);
 }
