@@ -129,3 +129,50 @@ const PROGRESS_TOKEN: u8 = sized(3);
 const IS_ERROR: u8 = 1 << 3;
 const RESULT_JSON: u8 = sized(2);
 const STRUCTURED_JSON: u8 = sized(6);
+
+#[cfg(test)]
+mod tests {
+    use prost::Message;
+    use protomcp_proto::ListToolsRequest;
+
+    use super::*;
+
+    #[track_caller]
+    fn check(message: impl Into<Msg>, taken: bool) {
+        let envelope = Envelope::new("req-1", message);
+        let mut filled = Envelope::default();
+        assert_eq!(fill(&mut filled, &envelope.encode_to_vec()), taken, "{envelope:?}");
+        assert_eq!(filled, if taken { envelope } else { Envelope::default() });
+    }
+
+    #[test]
+    fn the_usual_shapes_are_taken_and_all_others_left_to_the_generic_decoder() {
+        let call = CallToolRequest {
+            name: "echo".to_owned(),
+            arguments_json: r#"{"text":"a"}"#.into(),
+            progress_token: "7".to_owned(),
+            ..CallToolRequest::default()
+        };
+        let result = CallToolResponse {
+            is_error: true,
+            result_json: "x".repeat(200).into(),
+            structured_content_json: "{}".into(),
+            ..CallToolResponse::default()
+        };
+        check(call.clone(), true);
+        check(CallToolRequest::default(), true);
+        check(result.clone(), true);
+        check(CallToolResponse::default(), true);
+        check(CallToolRequest { metadata_json: "{}".into(), ..call }, false);
+        check(CallToolResponse { enable_tools: vec!["a".to_owned()], ..result }, false);
+        check(ListToolsRequest {}, false);
+    }
+
+    #[test]
+    fn lengths_of_two_bytes_are_read_and_no_longer_ones() {
+        for (size, taken) in [(127, true), (128, true), (16_000, true), (17_000, false)] {
+            let result_json = vec![b'x'; size].into();
+            check(CallToolResponse { result_json, ..CallToolResponse::default() }, taken);
+        }
+    }
+}
