@@ -121,3 +121,6 @@ fn tool_size(tool: &ToolDefinition) -> usize {
     let ToolDefinition { name, description, input_schema_json, output_schema_json, .. } = tool;
     size_of::<ToolDefinition>() + name.len() + description.len() + input_schema_json.len() + output_schema_json.len()
 }
+
+#[cfg(test)]
+mod tests;

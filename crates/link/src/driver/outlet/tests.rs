@@ -1,0 +1,81 @@
+//! What waits for the owner is weighed, and until the owner has caught up it says so.
+
+use std::task::Waker;
+
+use protomcp_proto::{Msg, StreamChunk};
+
+use super::*;
+use crate::event::{Handshake, Phase};
+
+/// An event of exactly so many bytes.
+fn told(bytes: usize) -> Event {
+    let empty = Event::Told { message: Msg::StreamChunk(StreamChunk::default()), for_call: String::new() };
+    let (head, mut data) = (size(&empty), bytes);
+    loop {
+        let chunk = StreamChunk { data: vec![0; data].into(), r#final: false };
+        let event = Event::Told { message: Msg::StreamChunk(chunk), for_call: String::new() };
+        match size(&event).checked_sub(bytes) {
+            Some(0) => return event,
+            Some(more) => data -= more,
+            None => panic!("{bytes} bytes cannot be made with a head of {head}"),
+        }
+    }
+}
+
+fn keeps_up(outlet: &mut Outlet) -> bool {
+    outlet.poll_keeps_up(&mut Context::from_waker(Waker::noop()))
+}
+
+#[test]
+fn an_event_weighs_what_it_keeps_alive() {
+    let message = || Msg::StreamChunk(StreamChunk { data: vec![0; 100].into(), r#final: false });
+    let weight = message().encoded_len();
+    assert!(weight > 100);
+    let tool = || ToolDefinition {
+        name: "a".to_owned(),
+        description: "b".repeat(20),
+        input_schema_json: "c".repeat(300).into(),
+        output_schema_json: "d".repeat(4000).into(),
+        ..ToolDefinition::default()
+    };
+    let each = size_of::<ToolDefinition>() + 4321;
+    let handshake = |tools| Event::Ready(Handshake { tools, middleware: Vec::new(), phase: Phase::Start });
+    for (event, expected) in [
+        (Event::Asked { id: "abc".to_owned(), message: message(), for_call: "0123456".to_owned() }, weight + 10),
+        (Event::Told { message: message(), for_call: "0123456".to_owned() }, weight + 7),
+        (Event::Listed(vec![tool(), tool()]), 2 * each),
+        (handshake(Some(vec![tool()])), each),
+        (handshake(None), 0),
+    ] {
+        assert_eq!(size(&event), expected, "{event:?}");
+    }
+}
+
+#[test]
+fn the_owner_is_waited_for_beyond_so_many_bytes() {
+    for (bytes, keeps) in [(EVENT_BYTES, true), (EVENT_BYTES + 1, false)] {
+        let (mut outlet, mut owner) = Outlet::new();
+        outlet.push(told(bytes));
+        assert_eq!(keeps_up(&mut outlet), keeps, "{bytes}");
+        assert!(owner.try_recv().is_ok());
+        assert!(keeps_up(&mut outlet), "it has taken all");
+    }
+}
+
+#[test]
+fn what_has_waited_counts_when_it_goes_on() {
+    let (mut outlet, mut owner) = Outlet::new();
+    for _ in 0..EVENTS {
+        outlet.push(told(40));
+    }
+    outlet.push(told(EVENT_BYTES / 2));
+    outlet.push(told(EVENT_BYTES / 2 + 1));
+    assert!(!keeps_up(&mut outlet), "the queue is full");
+    for _ in 0..EVENTS {
+        assert!(owner.try_recv().is_ok());
+    }
+    assert!(!keeps_up(&mut outlet), "the two that have waited are too much");
+    assert!(owner.try_recv().is_ok() && owner.try_recv().is_ok());
+    assert!(keeps_up(&mut outlet));
+    assert!(owner.try_recv().is_err(), "nothing came twice");
+}
