@@ -111,3 +111,18 @@ async fn what_middleware_knows_is_seen() {
     let text = String::from_utf8(bytes.to_vec()).unwrap();
     assert!(text.contains("none none /mcp no peer ann"), "{text}");
 }
+
+#[tokio::test]
+async fn an_idle_session_keeps_nothing_of_its_requests_alive() {
+    let (service, mark) = (service(), Arc::new("mark"));
+    let request = Request::post("http://localhost/mcp")
+        .header("content-type", "application/json")
+        .header("accept", "application/json, text/event-stream")
+        .extension(Arc::clone(&mark))
+        .body(axum::body::Body::from(full(&super::client::initialize("2025-11-25", "{}"))))
+        .unwrap();
+    let response = service.handle(request).await;
+    let bytes = axum::body::to_bytes(axum::body::Body::new(response.into_body()), 1 << 20).await.unwrap();
+    assert!(String::from_utf8_lossy(&bytes).contains("seer"));
+    assert_eq!((service.sessions(), Arc::strong_count(&mark)), (1, 1));
+}

@@ -200,7 +200,10 @@ impl<S: Service, Q: Source, K: Sink> Driver<S, Q, K> {
             Step::Received(Ok(Some(received))) => {
                 self.heard();
                 self.known = self.source.extensions();
-                self.received(received).map_err(ServeError::from)
+                let done = self.received(received).map_err(ServeError::from);
+                // An idle session does not keep the last request alive.
+                self.known = Extensions::default();
+                done
             }
             Step::Received(Ok(None)) => {
                 self.stop_reading();
