@@ -7,12 +7,15 @@
 
 #![no_main]
 
+use std::collections::BTreeMap;
+
 use bytes::Bytes;
 use libfuzzer_sys::fuzz_target;
 use protomcp_bridge::SchemaPolicy;
 use protomcp_bridge::fuzzing::result_of;
 use protomcp_proto::{CallToolResponse, ToolDefinition, ToolError};
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 const SCHEMA: &str = r#"{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}"#;
 
@@ -54,8 +57,8 @@ fuzz_target!(|input: &[u8]| {
         }
     }
     if let Some(structured) = &result.structured_content {
-        let value: Value = serde_json::from_slice(structured.bytes()).expect("structured content is JSON");
-        assert!(value.is_object());
+        // Numbers may be larger than any that a program counts with (RFC 8259, section 6), so they are not read.
+        serde_json::from_slice::<BTreeMap<String, Box<RawValue>>>(structured.bytes()).expect("it is a JSON object");
         if !response.structured_content_json.is_empty() {
             assert_eq!(structured.bytes(), response.structured_content_json.trim_ascii(), "passed on as it is");
         }
@@ -64,7 +67,7 @@ fuzz_target!(|input: &[u8]| {
     assert!(!(has(0) && has(1)) || result.is_error || result.structured_content.is_some());
     // What is no JSON is said as it is.
     if !result_json.trim_ascii().is_empty()
-        && serde_json::from_str::<Value>(&result_json).is_err()
+        && serde_json::from_str::<&RawValue>(&result_json).is_err()
         && response.structured_content_json.is_empty()
     {
         assert!(texts.contains(&result_json.as_str()), "{result_json:?} became {texts:?}");
