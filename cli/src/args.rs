@@ -17,7 +17,7 @@ mod http;
 mod oauth;
 mod tls;
 
-pub(crate) use http::HttpOptions;
+pub(crate) use http::{HttpOptions, Place};
 pub(crate) use tls::TlsFiles;
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -1,5 +1,6 @@
 //! `pmcp dev` and `pmcp run`: one bridge, its hosts, and the signals.
 
+mod doors;
 mod http;
 mod metrics;
 mod stdio;

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::io::Write;
+use std::net::TcpListener;
 use std::process::{Command, Stdio};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use protomcp_conformance::{Reply, Sandbox, Web, peers};
+use protomcp_conformance::{Reply, Sandbox, Web, living, peers};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
@@ -154,4 +155,33 @@ fn figures_may_have_an_address_of_their_own() {
         let text = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(text.contains(place), "{text}");
     }
+}
+
+#[test]
+fn an_address_that_figures_cannot_have_starts_nothing() {
+    let taken = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let taken = taken.local_addr().expect("an address").to_string();
+    for (place, flags, code, part) in [
+        ("0.0.0.0:0", &[][..], 2, "--insecure-plaintext"),
+        ("[::]:0", &["--auth", "token:MY_TOKEN"], 2, "--insecure-plaintext"),
+        (&*taken, &[], 1, &*format!("cannot listen on {taken}")),
+    ] {
+        let sandbox = Sandbox::new();
+        let tool = sandbox.write("tools.py", "import pathlib\npathlib.Path('started').touch()\n");
+        let words = ["run", "tools.py", "--transport", "http", "--port", "0", "--metrics-addr", place];
+        let launch = sandbox.pmcp(&[&words[..], flags].concat()).env("MY_TOKEN", "s3cret");
+        let output = launch.command().output().expect("pmcp starts");
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(code), "{place}: {text}");
+        assert!(text.contains(part), "{place}: {text}");
+        assert!(!tool.with_file_name("started").exists(), "{place}: the tool process was started");
+        assert_eq!((sandbox.leftovers(), living(sandbox.marker())), (vec![], vec![]), "{place}");
+    }
+}
+
+#[test]
+fn figures_go_beyond_this_machine_when_that_is_meant() {
+    let flags = ["--transport", "http", "--metrics-addr", "0.0.0.0:0", "--insecure-plaintext"];
+    let web = Web::start("py/basics.py", &flags);
+    web.process().stderr_with("figures are on http://0.0.0.0:");
 }

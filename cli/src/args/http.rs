@@ -1,6 +1,6 @@
 //! Flags about hosts that come over the network, and what is made of them.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use clap::Args;
 use protomcp_http::{Config, Credential};
@@ -44,7 +44,7 @@ pub(super) struct Http {
     #[command(flatten)]
     tls: TlsFlags,
 
-    /// Listen beyond this machine without HTTPS, although everybody on the way can read along
+    /// Listen beyond this machine without HTTPS, although everybody on the way can read along; also for --metrics-addr
     #[arg(long)]
     insecure_plaintext: bool,
 
@@ -70,7 +70,7 @@ pub(super) struct Http {
 
     /// Show them here instead, with /healthz and /readyz, to whoever asks
     #[arg(long, value_name = "HOST:PORT", value_parser = place)]
-    metrics_addr: Option<String>,
+    metrics_addr: Option<Place>,
 
     #[command(flatten)]
     oauth: OAuthFlags,
@@ -86,7 +86,7 @@ pub(crate) struct HttpOptions {
     /// Whether the server itself shows figures.
     pub(crate) metrics: bool,
     /// Where else they are shown.
-    pub(crate) metrics_addr: Option<String>,
+    pub(crate) metrics_addr: Option<Place>,
     pub(crate) tls: Option<TlsFiles>,
     pub(crate) oauth: Option<OAuthOptions>,
     pub(crate) public_url: Option<String>,
@@ -112,10 +112,22 @@ fn idle(text: &str) -> Result<std::time::Duration, String> {
     }
 }
 
-/// A name or address, and a port.
-fn place(text: &str) -> Result<String, String> {
-    let is_place = text.rsplit_once(':').is_some_and(|(host, port)| !host.is_empty() && port.parse::<u16>().is_ok());
-    if is_place { Ok(text.to_owned()) } else { Err("expected HOST:PORT, such as localhost:9090".into()) }
+/// Where to listen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Place {
+    /// A name or an address.
+    pub(crate) host: String,
+    /// 0 takes any that is free.
+    pub(crate) port: u16,
+}
+
+/// `localhost:9090` or `[::1]:9090`
+fn place(text: &str) -> Result<Place, String> {
+    let place = text.rsplit_once(':').and_then(|(host, port)| {
+        let host = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
+        (!host.is_empty()).then_some(Place { host: host.to_owned(), port: port.parse().ok()? })
+    });
+    place.ok_or_else(|| "expected HOST:PORT, such as localhost:9090".into())
 }
 
 impl Http {
@@ -208,12 +220,8 @@ impl Http {
 impl HttpOptions {
     /// Whether the addresses may be listened on. Beyond this machine it takes a decision who may listen in and who may
     /// come.
-    pub(crate) fn permit(&self, addresses: &[std::net::SocketAddr]) -> Result<(), Failure> {
-        let Some(address) = addresses.iter().map(std::net::SocketAddr::ip).find(|address| !address.is_loopback())
-        else {
-            return Ok(());
-        };
-        let refuse = |what: &str| Err(Failure::usage(format!("{address} can be reached from other machines: {what}")));
+    pub(crate) fn permit(&self, addresses: &[SocketAddr]) -> Result<(), Failure> {
+        let Some(refuse) = beyond_this_machine(addresses) else { return Ok(()) };
         if self.config.credentials.is_empty() && self.oauth.is_none() && !self.no_auth {
             return refuse(
                 "add --auth token:ENV_VAR, or --no-auth to let anybody use the tools; --oauth-issuer is for many users",
@@ -227,6 +235,23 @@ impl HttpOptions {
         }
         Ok(())
     }
+
+    /// Whether figures may be shown at the addresses, to whoever asks and without HTTPS.
+    pub(crate) fn permit_figures(&self, addresses: &[SocketAddr]) -> Result<(), Failure> {
+        match beyond_this_machine(addresses) {
+            Some(refuse) if !self.insecure_plaintext => refuse(
+                "--metrics-addr shows figures to whoever asks, readable on the way; name an address of this machine, such \
+                 as localhost:9090, show them beside the server with --metrics, or add --insecure-plaintext",
+            ),
+            Some(_) | None => Ok(()),
+        }
+    }
+}
+
+/// If one of the addresses can be reached from other machines: what says so, and why not.
+fn beyond_this_machine(addresses: &[SocketAddr]) -> Option<impl Fn(&str) -> Result<(), Failure>> {
+    let address = addresses.iter().map(SocketAddr::ip).find(|address| !address.is_loopback())?;
+    Some(move |why: &str| Err(Failure::usage(format!("{address} can be reached from other machines: {why}"))))
 }
 
 /// The origin of a URL, and the name in it.

@@ -117,6 +117,7 @@ fn mistakes_are_named() {
         ("run FILE --transport http --oauth-issuer https://as --oauth-tool-scope =x", "expected TOOL=SCOPE"),
         ("run FILE --transport http --oauth-issuer https://as --oauth-tool-scope a=", "invalid --oauth-tool-scope"),
         ("run FILE --transport http --oauth-issuer https://as --host 0.0.0.0", "needs --public-url"),
+        ("run FILE --transport http --metrics-addr []:9090", "expected HOST:PORT"),
         ("run FILE --transport http --metrics-addr 9090", "invalid --metrics-addr \"9090\": expected HOST:PORT"),
         ("run FILE --transport http --port 70000", "invalid --port \"70000\""),
         ("run FILE --transport http --public-url tools.example.com", "invalid --public-url"),
@@ -231,5 +232,27 @@ fn beyond_this_machine_it_takes_a_decision_who_may_come_and_who_may_listen_in() 
         assert_eq!(permit(oauth, address), Ok(()));
         assert!(permit("--tls-cert a.pem --tls-key b.pem", address).unwrap_err().contains("--auth"));
         assert_eq!(permit("--tls-cert a.pem --tls-key b.pem --no-auth", address), Ok(()));
+    }
+}
+
+#[test]
+fn figures_beyond_this_machine_take_a_decision_too() {
+    let permit = |flags: &str, address: &str| {
+        let options = http(&format!("run FILE --transport http --metrics-addr localhost:9090 {flags}"));
+        options.permit_figures(&[address.parse().unwrap()]).map_err(|failure| failure.to_string())
+    };
+    for address in ["127.0.0.1:1", "[::1]:1"] {
+        assert_eq!(permit("", address), Ok(()));
+    }
+    for address in ["0.0.0.0:1", "192.168.1.5:1", "[::]:1"] {
+        // Neither secrets nor certificates protect what is shown there.
+        for flags in ["", "--no-auth", "--auth apikey:PATH", "--tls-cert a.pem --tls-key b.pem"] {
+            assert!(permit(flags, address).unwrap_err().contains("--insecure-plaintext"), "{flags}");
+        }
+        assert_eq!(permit("--insecure-plaintext", address), Ok(()));
+    }
+    let place = |text: &str| http(&format!("run FILE --transport http --metrics-addr {text}")).metrics_addr.unwrap();
+    for (text, host) in [("localhost:90", "localhost"), ("[::1]:90", "::1"), ("127.0.0.1:90", "127.0.0.1")] {
+        assert_eq!(place(text), Place { host: host.to_owned(), port: 90 });
     }
 }

@@ -1,59 +1,18 @@
 //! Any number of hosts over HTTP.
 
-use std::io;
-use std::net::SocketAddr;
 use std::time::Duration;
 
 use protomcp_http::{Listener, ListenerConfig, StreamableHttp};
-use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
-use crate::args::{Door, HttpOptions, Options, TlsFiles};
+use crate::args::{Door, Options, TlsFiles};
 use crate::exit::Failure;
 use crate::log;
+use crate::serve::doors::{self, Doors};
 use crate::serve::{Signals, Wish, launch, metrics, shut_down};
 
 /// How long connections may take to end after the calls have.
 const LEAVE: Duration = Duration::from_secs(5);
-
-/// Sockets that are listened on already.
-struct Doors {
-    sockets: Vec<TcpListener>,
-    address: SocketAddr,
-}
-
-/// Listens on all addresses of the host's name.
-async fn open(options: &HttpOptions) -> Result<Doors, Failure> {
-    let HttpOptions { host, port, .. } = options;
-    let found = tokio::net::lookup_host((host.as_str(), *port)).await;
-    let addresses: Vec<_> =
-        found.map_err(|error| Failure::usage(format!("no such host \"{host}\": {error}")))?.collect();
-    options.permit(&addresses)?;
-    let mut sockets: Vec<TcpListener> = Vec::new();
-    let mut port = *port;
-    let mut failure = None;
-    for mut address in addresses {
-        // All addresses have the same port, also when any will do.
-        address.set_port(port);
-        match TcpListener::bind(address).await {
-            Ok(socket) => {
-                port = socket.local_addr().map_or(port, |address| address.port());
-                sockets.push(socket);
-            }
-            Err(error) => drop(failure.get_or_insert((address, error))),
-        }
-    }
-    match (sockets.first().map(TcpListener::local_addr), failure) {
-        // A name that has two addresses may have one that this machine does not.
-        (Some(Ok(address)), None) => Ok(Doors { sockets, address }),
-        (Some(Ok(address)), Some((_, error))) if error.kind() != io::ErrorKind::AddrInUse => {
-            Ok(Doors { sockets, address })
-        }
-        (_, Some((address, error))) => Err(Failure::failed(format!("cannot listen on {address}: {error}"))),
-        (Some(Err(error)), None) => Err(Failure::failed(format!("cannot listen: {error}"))),
-        (None, None) => Err(Failure::usage(format!("no such host \"{host}\""))),
-    }
-}
 
 /// Serves until a signal ends it.
 pub(super) async fn serve(mut options: Options) -> Result<(), Failure> {
@@ -64,7 +23,8 @@ pub(super) async fn serve(mut options: Options) -> Result<(), Failure> {
     let mut signals = Signals::new()?;
     let tls = http.tls.as_ref().map(TlsFiles::read).transpose()?;
     let scheme = if tls.is_some() { "https" } else { "http" };
-    let Doors { sockets, address } = open(&http).await?;
+    let Doors { sockets, address } = doors::open(&http.host, http.port, |addresses| http.permit(addresses)).await?;
+    let figures = metrics::open(&http).await?;
     let name = if http.host.contains(':') { format!("[{}]", http.host) } else { http.host.clone() };
     let url = format!("{scheme}://{name}:{}/mcp", address.port());
     if let Some(oauth) = http.oauth.take() {
@@ -81,14 +41,14 @@ pub(super) async fn serve(mut options: Options) -> Result<(), Failure> {
     config.drain_timeout = options.drain_timeout + LEAVE;
     let listener = Listener::new(service.clone(), config);
     let mut listeners = vec![listener.clone()];
-    let mut serving = JoinSet::new();
-    if let Some(place) = &http.metrics_addr {
-        let (pages, socket) = metrics::open(place, page).await?;
+    let mut places: Vec<_> = sockets.into_iter().map(|socket| (listener.clone(), socket)).collect();
+    if let Some(Doors { sockets, .. }) = figures {
+        let pages = metrics::listener(page);
         listeners.push(pages.clone());
-        serving.spawn(async move { pages.serve(socket).await });
+        places.extend(sockets.into_iter().map(|socket| (pages.clone(), socket)));
     }
-    for socket in sockets {
-        let listener = listener.clone();
+    let mut serving = JoinSet::new();
+    for (listener, socket) in places {
         serving.spawn(async move { listener.serve(socket).await });
     }
     tracing::info!("listening on {url}");

@@ -5,9 +5,10 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use protomcp_bridge::Bridge;
 use protomcp_http::{Listener, ListenerConfig, MetricsPage, StreamableHttp};
 use protomcp_metrics::{Kind, Page};
-use tokio::net::TcpListener;
 
+use crate::args::{HttpOptions, Place};
 use crate::exit::Failure;
+use crate::serve::doors::{self, Doors};
 
 /// How long a scrape that is under way at the end may take.
 const LEAVE: Duration = Duration::from_secs(1);
@@ -26,14 +27,19 @@ pub(super) fn page(bridge: &Bridge, service: &StreamableHttp) -> MetricsPage {
     })
 }
 
-/// Listens where figures are to be shown.
-pub(super) async fn open(place: &str, page: MetricsPage) -> Result<(Listener, TcpListener), Failure> {
+/// Listens where figures are to be shown, if that is somewhere else.
+pub(super) async fn open(options: &HttpOptions) -> Result<Option<Doors>, Failure> {
+    let Some(Place { host, port }) = &options.metrics_addr else { return Ok(None) };
+    let doors = doors::open(host, *port, |addresses| options.permit_figures(addresses)).await?;
+    tracing::info!("figures are on http://{}/metrics", doors.address);
+    Ok(Some(doors))
+}
+
+/// Shows figures and nothing else.
+pub(super) fn listener(page: MetricsPage) -> Listener {
     let mut config = ListenerConfig::default();
     config.health = true;
     config.metrics = Some(page);
     config.drain_timeout = LEAVE;
-    let failed = |error| Failure::failed(format!("cannot listen on {place}: {error}"));
-    let socket = TcpListener::bind(place).await.map_err(failed)?;
-    tracing::info!("figures are on http://{}/metrics", socket.local_addr().map_err(failed)?);
-    Ok((Listener::pages(config), socket))
+    Listener::pages(config)
 }

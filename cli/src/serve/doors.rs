@@ -1,0 +1,49 @@
+//! Sockets that are listened on before anything is started, so that what is wrong with them leaves nothing behind.
+
+use std::io;
+use std::net::SocketAddr;
+
+use tokio::net::TcpListener;
+
+use crate::exit::Failure;
+
+/// Sockets that are listened on already, all with the same port.
+pub(super) struct Doors {
+    pub(super) sockets: Vec<TcpListener>,
+    pub(super) address: SocketAddr,
+}
+
+/// Listens on all addresses of a host's name, if `permit` has nothing against them.
+pub(super) async fn open(
+    host: &str,
+    mut port: u16,
+    permit: impl FnOnce(&[SocketAddr]) -> Result<(), Failure>,
+) -> Result<Doors, Failure> {
+    let found = tokio::net::lookup_host((host, port)).await;
+    let addresses: Vec<_> =
+        found.map_err(|error| Failure::usage(format!("no such host \"{host}\": {error}")))?.collect();
+    permit(&addresses)?;
+    let mut sockets: Vec<TcpListener> = Vec::new();
+    let mut failure = None;
+    for mut address in addresses {
+        // All addresses have the same port, also when any will do.
+        address.set_port(port);
+        match TcpListener::bind(address).await {
+            Ok(socket) => {
+                port = socket.local_addr().map_or(port, |address| address.port());
+                sockets.push(socket);
+            }
+            Err(error) => drop(failure.get_or_insert((address, error))),
+        }
+    }
+    match (sockets.first().map(TcpListener::local_addr), failure) {
+        // A name that has two addresses may have one that this machine does not.
+        (Some(Ok(address)), None) => Ok(Doors { sockets, address }),
+        (Some(Ok(address)), Some((_, error))) if error.kind() != io::ErrorKind::AddrInUse => {
+            Ok(Doors { sockets, address })
+        }
+        (_, Some((address, error))) => Err(Failure::failed(format!("cannot listen on {address}: {error}"))),
+        (Some(Err(error)), None) => Err(Failure::failed(format!("cannot listen: {error}"))),
+        (None, None) => Err(Failure::usage(format!("no such host \"{host}\""))),
+    }
+}
