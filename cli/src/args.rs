@@ -8,7 +8,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
+use clap::parser::ValueSource;
+use clap::{ArgMatches, Args, Command, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use protomcp_bridge::{ArgumentPolicy, ReloadMode, SchemaPolicy, duration};
 
 use crate::exit::Failure;
@@ -229,8 +230,8 @@ pub(crate) struct Options {
 #[derive(Debug)]
 pub(crate) enum Door {
     Stdio {
-        /// A flag that was given and only matters over HTTP.
-        idle: Option<&'static str>,
+        /// Flags that were given and only matter over HTTP, as they are typed.
+        idle: Vec<String>,
     },
     Http(Box<HttpOptions>),
 }
@@ -243,13 +244,30 @@ pub(crate) fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Parsed,
         Some("-v" | "-V" | "--version") => return Ok(version()),
         _ => {}
     }
-    match Typed::try_parse_from(words) {
-        Ok(Typed { command: Verb::Dev(serve) }) => serve.options(true),
-        Ok(Typed { command: Verb::Run(serve) }) => serve.options(false),
-        Ok(Typed { command: Verb::Version }) => Ok(version()),
-        Ok(Typed { command: Verb::Help { command } }) => help(command.as_deref()),
-        Err(error) => refuse(&error),
+    let mut grammar = Typed::command();
+    let read = grammar.try_get_matches_from_mut(words).and_then(|matches| {
+        let given = given(&grammar, &matches);
+        Typed::from_arg_matches(&matches).map(|typed| (typed, given))
+    });
+    let (typed, given) = match read {
+        Ok(read) => read,
+        Err(error) => return refuse(&error),
+    };
+    match typed {
+        Typed { command: Verb::Dev(serve) } => serve.options(true, &given),
+        Typed { command: Verb::Run(serve) } => serve.options(false, &given),
+        Typed { command: Verb::Version } => Ok(version()),
+        Typed { command: Verb::Help { command } } => help(command.as_deref()),
     }
+}
+
+/// Flags about the network that were typed rather than left at their default.
+fn given(grammar: &Command, matches: &ArgMatches) -> Vec<String> {
+    let Some((verb, matches)) = matches.subcommand() else { return Vec::new() };
+    let flags = grammar.find_subcommand(verb).into_iter().flat_map(Command::get_arguments);
+    let flags = flags.filter(|flag| flag.get_help_heading().is_some_and(|heading| http::HEADINGS.contains(&heading)));
+    let typed = flags.filter(|flag| matches.value_source(flag.get_id().as_str()) == Some(ValueSource::CommandLine));
+    typed.filter_map(|flag| flag.get_long()).map(|name| format!("--{name}")).collect()
 }
 
 fn version() -> Parsed {
@@ -316,7 +334,8 @@ fn refuse(error: &clap::Error) -> Result<Parsed, Failure> {
 }
 
 impl Serve {
-    fn options(self, watch: bool) -> Result<Parsed, Failure> {
+    /// What is meant; `given` are the flags about the network that were typed.
+    fn options(self, watch: bool, given: &[String]) -> Result<Parsed, Failure> {
         if !self.file.exists() {
             return Err(Failure::usage(format!("file not found: {}", self.file.display())));
         }
@@ -324,7 +343,7 @@ impl Serve {
             return Err(Failure::usage(format!("{} is a directory; name the tool file in it", self.file.display())));
         }
         let door = match self.transport {
-            Transport::Stdio => Door::Stdio { idle: self.http.idle()? },
+            Transport::Stdio => Door::Stdio { idle: self.http.idle(given)? },
             Transport::Http => Door::Http(Box::new(self.http.options(false, variable)?)),
             Transport::Sse => Door::Http(Box::new(self.http.options(true, variable)?)),
         };

@@ -136,12 +136,19 @@ fn keys_that_are_not_there_are_told_at_once_and_let_nobody_in() {
 }
 
 #[test]
-fn on_stdio_nobody_asks_for_tokens() {
+fn on_stdio_flags_that_would_protect_nothing_are_refused() {
     let sandbox = Sandbox::new();
     sandbox.copy("py/basics.py");
-    let host = sandbox.pmcp(&["run", "basics.py", "--oauth-issuer", "https://as.example.com"]).start();
-    host.initialize();
-    host.stderr_with("--oauth-issuer has no effect on stdio");
-    host.hang_up();
-    host.exit();
+    for flags in [
+        &["--oauth-issuer", "https://as.example.com"][..],
+        &["--oauth-scope", "use"],
+        &["--tls-cert", "a.pem", "--tls-key", "b.pem"],
+        &["--allow-origin", "https://app.example.com"],
+        &["--metrics"],
+    ] {
+        let output = sandbox.pmcp(&[&["run", "basics.py"], flags].concat()).command().output().expect("pmcp starts");
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{text}");
+        assert!(text.contains(flags[0]) && text.contains("add --transport http"), "{text}");
+    }
 }

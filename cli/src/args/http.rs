@@ -5,13 +5,20 @@ use std::net::{IpAddr, SocketAddr};
 use clap::Args;
 use protomcp_http::{Config, Credential};
 
-use super::oauth::{OAuthFlags, OAuthOptions};
+use super::oauth::{self, OAuthFlags, OAuthOptions};
 use super::tls::{TlsFiles, TlsFlags};
 use super::{size, time};
 use crate::exit::Failure;
 
+/// Under which flags stand that say something about the network alone.
+pub(super) const HEADINGS: [&str; 2] = [HEADING, oauth::HEADING];
+const HEADING: &str = "Over HTTP";
+
+/// What the older program takes with every transport.
+const ACCEPTED: [&str; 3] = ["--host", "--port", "--auth"];
+
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Over HTTP")]
+#[command(next_help_heading = HEADING)]
 pub(super) struct Http {
     /// The name or address to listen on
     #[arg(long, value_name = "HOST", default_value = "localhost")]
@@ -191,14 +198,15 @@ impl Http {
         })
     }
 
-    /// Checks the flags as far as they matter without HTTP. Returns one that is without effect.
-    pub(super) fn idle(&self) -> Result<Option<&'static str>, Failure> {
-        match self.secrets()?.is_empty() {
-            false => Ok(Some("--auth")),
-            true if self.oauth.is_on() => Ok(Some("--oauth-issuer")),
-            true if self.metrics => Ok(Some("--metrics")),
-            true if self.metrics_addr.is_some() => Ok(Some("--metrics-addr")),
-            true => Ok(None),
+    /// Checks the flags that were typed although nothing comes over the network. Whoever typed them relies on what
+    /// they do, so they are refused; those that have always been accepted are returned.
+    pub(super) fn idle(&self, given: &[String]) -> Result<Vec<String>, Failure> {
+        self.secrets()?;
+        match given.iter().find(|flag| !ACCEPTED.contains(&flag.as_str())) {
+            Some(flag) => Err(Failure::usage(format!(
+                "{flag} is about hosts that come over HTTP, and there is one host on stdio: add --transport http"
+            ))),
+            None => Ok(given.to_vec()),
         }
     }
 

@@ -11,8 +11,10 @@ use protomcp_auth::{
 
 use crate::exit::Failure;
 
+pub(super) const HEADING: &str = "OAuth, over HTTP";
+
 #[derive(Debug, Args)]
-#[command(next_help_heading = "OAuth, over HTTP")]
+#[command(next_help_heading = HEADING)]
 pub(super) struct OAuthFlags {
     /// Ask hosts for a token of this authorization server (OAuth 2.1), as its description spells its name
     #[arg(long, value_name = "URL")]
@@ -65,11 +67,6 @@ enum Check {
 }
 
 impl OAuthFlags {
-    /// Whether tokens are asked for.
-    pub(super) fn is_on(&self) -> bool {
-        self.oauth_issuer.is_some()
-    }
-
     /// Checks the flags. `env` looks up a variable.
     pub(super) fn options(self, env: impl Fn(&str) -> Option<String>) -> Result<Option<OAuthOptions>, Failure> {
         let given = self.first_given();

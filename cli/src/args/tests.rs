@@ -55,7 +55,7 @@ fn defaults_are_the_documented_ones() {
     assert_eq!((options.reload, options.output_schemas), (ReloadMode::Graceful, SchemaPolicy::Proven));
     assert_eq!(options.arguments, ArgumentPolicy::Warn);
     assert_eq!(options.max_concurrent_calls, None);
-    assert!(matches!(options.door, Door::Stdio { idle: None }));
+    assert!(matches!(options.door, Door::Stdio { idle } if idle.is_empty()));
 }
 
 #[test]
@@ -186,19 +186,45 @@ fn http_is_for_this_machine_unless_something_else_is_said() {
     assert_eq!((config.allowed_hosts.as_slice(), config.legacy_sse), (&["localhost".to_owned()][..], false));
     assert!(config.credentials.is_empty() && config.allowed_origins.is_empty());
     assert!(http("run FILE --transport sse").config.legacy_sse);
-    for (flags, idle) in [
-        ("--auth token:WHATEVER", "--auth"),
-        ("--oauth-issuer https://as", "--oauth-issuer"),
-        ("--metrics", "--metrics"),
-        ("--metrics-addr localhost:9090", "--metrics-addr"),
-    ] {
-        let Door::Stdio { idle: found } = options_of_stdio(&format!("run FILE {flags}")) else { panic!("{flags}") };
-        assert_eq!(found, Some(idle));
-    }
 }
 
-fn options_of_stdio(line: &str) -> Door {
-    options(line).door
+#[test]
+fn flags_about_the_network_are_refused_on_stdio_unless_they_always_were_accepted() {
+    let idle = |flags: &str| match options(&format!("run FILE {flags}")).door {
+        Door::Stdio { idle } => idle,
+        Door::Http(_) => panic!("{flags}: HTTP"),
+    };
+    assert!(idle("").is_empty());
+    assert_eq!(idle("--auth token:WHATEVER --host 0.0.0.0 --port 1"), ["--host", "--port", "--auth"]);
+    assert_eq!(idle("--transport stdio --port=8080"), ["--port"], "also with the value that it has anyway");
+    // Every flag is looked at, so that one which comes later cannot be forgotten.
+    let mut seen = Vec::new();
+    let grammar = Typed::command();
+    for flag in grammar.find_subcommand("run").unwrap().get_arguments() {
+        let name = flag.get_long().map(|name| format!("--{name}")).unwrap_or_default();
+        let is_of_network = flag.get_help_heading().is_some_and(|heading| heading.contains("HTTP"));
+        if !is_of_network || ["--host", "--port", "--auth"].contains(&name.as_str()) {
+            continue;
+        }
+        let value = match name.as_str() {
+            "--max-body" => " 1M",
+            "--max-sessions" => " 5",
+            "--session-idle" => " 1m",
+            "--metrics-addr" => " localhost:9090",
+            _ if flag.get_action().takes_values() => " x",
+            _ => "",
+        };
+        for verb in ["dev", "run"] {
+            let line = format!("{verb} FILE {name}{value}");
+            let line = line.replace("FILE", concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml"));
+            let failure = read(&line).expect_err(&line).to_string();
+            assert!(failure.contains(&name) && failure.contains("add --transport http"), "{line}: {failure}");
+        }
+        seen.push(name);
+    }
+    for name in ["--no-auth", "--allow-origin", "--tls-cert", "--insecure-plaintext", "--max-body", "--oauth-scope"] {
+        assert!(seen.iter().any(|flag| flag == name), "{name} is not among {seen:?}");
+    }
 }
 
 #[test]

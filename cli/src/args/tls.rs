@@ -8,7 +8,6 @@ use protomcp_http::Tls;
 use crate::exit::Failure;
 
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Over HTTP")]
 pub(super) struct TlsFlags {
     /// Serve HTTPS with the certificate in this PEM file, and those that vouch for it behind it; read again when it
     /// changes

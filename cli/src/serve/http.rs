@@ -16,7 +16,7 @@ const LEAVE: Duration = Duration::from_secs(5);
 
 /// Serves until a signal ends it.
 pub(super) async fn serve(mut options: Options) -> Result<(), Failure> {
-    let Door::Http(mut http) = std::mem::replace(&mut options.door, Door::Stdio { idle: None }) else {
+    let Door::Http(mut http) = std::mem::replace(&mut options.door, Door::Stdio { idle: Vec::new() }) else {
         unreachable!("this is the way of HTTP")
     };
     log::start(options.log_level);
