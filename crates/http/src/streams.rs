@@ -14,11 +14,15 @@
 //!                        attached
 //! ```
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::task::Waker;
 use std::time::Instant;
 
 use protomcp_types::{Message, RequestId};
+
+use self::queue::Queue;
+
+mod queue;
 
 /// Tells the streams of a session apart; the standalone one has number 0.
 pub(crate) type StreamId = u64;
@@ -28,11 +32,6 @@ pub(crate) const STANDALONE: StreamId = 0;
 
 /// The first stream that a POST opens.
 pub(crate) const FIRST: StreamId = 1;
-
-/// Messages that wait in one stream. Beyond it, notifications for a POST are dropped, and the standalone stream loses
-/// its oldest notification. Answers and questions are never dropped; what bounds them is that their requests are not
-/// taken any more where they all wait for one connection ([`Streams::is_full`]).
-const MAX_QUEUED: usize = 256;
 
 /// Streams whose answer waits for a host that is not there.
 const MAX_DETACHED: usize = 32;
@@ -55,7 +54,7 @@ pub(crate) struct Streams {
 
 #[derive(Debug, Default)]
 struct Stream {
-    queue: VecDeque<Message>,
+    queue: Queue,
     /// Requests without an answer.
     waiting: usize,
     /// The number that the next event will have; the one that opens the stream has 0.
@@ -66,7 +65,6 @@ struct Stream {
     waker: Option<Waker>,
     /// The handler has nothing to say for a while.
     paused: bool,
-    dropped: usize,
     /// Until when somebody who is gone is expected back.
     until: Option<Instant>,
     /// That time is over.
@@ -158,7 +156,7 @@ impl Streams {
         }
         self.next += 1;
         self.owners.extend(requests.iter().map(|request| (RequestId::clone(request), id)));
-        self.open.insert(id, Stream { waiting: requests.len(), queue: answers.into(), ..Stream::default() });
+        self.open.insert(id, Stream { waiting: requests.len(), queue: Queue::of(answers), ..Stream::default() });
         self.sit_down(id).ok_or(Refused::Closed)
     }
 
@@ -205,11 +203,7 @@ impl Streams {
 
     /// Whether the connection that everything leaves by has as much to take as may wait, and none of it may be dropped.
     pub(crate) fn is_full(&self) -> bool {
-        self.only == Some(STANDALONE)
-            && self
-                .open
-                .get(&STANDALONE)
-                .is_some_and(|stream| stream.queue.len() >= MAX_QUEUED && !stream.queue.iter().any(is_notification))
+        self.only == Some(STANDALONE) && self.open.get(&STANDALONE).is_some_and(|stream| stream.queue.is_full())
     }
 
     /// A request that has no answer, and is not waited for any more.
@@ -271,15 +265,14 @@ impl Streams {
     pub(crate) fn first(&mut self, place: Place, waker: &Waker) -> First {
         let closed = self.closed;
         let Some(stream) = self.at(place) else { return First::Answers(Vec::new()) };
-        let only_answers = stream.queue.iter().all(|message| matches!(message, Message::Response(_)));
-        if !only_answers || stream.paused {
+        if stream.paused || !stream.queue.has_only_answers() {
             return First::Events;
         }
         if stream.waiting > 0 && !closed {
             stream.waker = Some(waker.clone());
             return First::Pending;
         }
-        let answers = stream.queue.drain(..).collect();
+        let answers = stream.queue.take_all();
         self.remove(place.stream);
         First::Answers(answers)
     }
@@ -296,9 +289,9 @@ impl Streams {
     pub(crate) fn next(&mut self, place: Place, waker: &Waker) -> Next {
         let closed = self.closed;
         let Some(stream) = self.at(place) else { return Next::End };
-        if let Some(message) = stream.queue.pop_front() {
-            if stream.dropped > 0 {
-                let dropped = std::mem::take(&mut stream.dropped);
+        if let Some(message) = stream.queue.pop() {
+            let dropped = stream.queue.take_dropped();
+            if dropped > 0 {
                 tracing::warn!(dropped, "a stream is read too slowly: notifications were dropped");
             }
             let number = stream.next;
@@ -416,29 +409,13 @@ impl Stream {
     fn push(&mut self, message: Message, standalone: bool) {
         match self.phase {
             Phase::Lost => tracing::debug!("nobody is there to be told: dropped"),
-            Phase::Waiting | Phase::Streaming => {
-                if self.queue.len() >= MAX_QUEUED {
-                    let oldest = if standalone { self.queue.iter().position(is_notification) } else { None };
-                    if let Some(oldest) = oldest {
-                        self.queue.remove(oldest);
-                        self.dropped += 1;
-                    } else if is_notification(&message) {
-                        self.dropped += 1;
-                        return;
-                    }
-                }
-                self.queue.push_back(message);
-            }
+            Phase::Waiting | Phase::Streaming => self.queue.push(message, standalone),
         }
     }
 
     fn is_complete(&self, id: StreamId) -> bool {
         id != STANDALONE && self.waiting == 0
     }
-}
-
-fn is_notification(message: &Message) -> bool {
-    matches!(message, Message::Notification(_))
 }
 
 #[cfg(test)]

@@ -95,6 +95,8 @@ pub struct Limits {
     /// Progress and log messages on their way to the host. One more is dropped, counted, and reported once there is
     /// room again.
     pub max_notices: usize,
+    /// Bytes of their parameters on their way to the host. While as many are, one more is dropped in the same way.
+    pub max_notice_bytes: usize,
     /// Questions that a host has not answered. One more fails at once.
     pub max_questions: usize,
     /// How long a host may take to answer a question, which may mean that a person has to; see
@@ -134,6 +136,7 @@ impl Default for Limits {
             max_pending: 1024,
             max_unsent: 4096,
             max_notices: 1024,
+            max_notice_bytes: 16 << 20,
             max_questions: 64,
             ask_timeout: Duration::from_secs(300),
             max_parked: 1024,

@@ -2,10 +2,10 @@
 //!
 //! Answers, progress, log messages and change notices all take the same channel, so that what a call reports stays in
 //! front of its answer. The channel itself has no bound; what goes into it has: answers by the number of pending
-//! requests, notices by a count that only goes down when the host has read them, change notices by a flag for each list,
-//! updates of resources by the number of subscriptions, and questions by a count that goes down when they are answered or
-//! their end is written. Events are boxed, since a channel keeps room for dozens of them even when it is empty, which is
-//! most of what a session that does nothing weighs.
+//! requests, notices by a count and their bytes, which only go down when the host has read them, change notices by a flag
+//! for each list, updates of resources by the number of subscriptions, and questions by a count that goes down when they
+//! are answered or their end is written. Events are boxed, since a channel keeps room for dozens of them even when it is
+//! empty, which is most of what a session that does nothing weighs.
 
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -59,6 +59,24 @@ pub(crate) enum Event {
     Listening(Ticket, Box<SubscriptionFilter>, Watch),
 }
 
+/// How much room notices take.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Load {
+    count: usize,
+    bytes: usize,
+}
+
+impl Load {
+    pub(crate) fn of(notification: &Notification) -> Self {
+        Self { count: 1, bytes: notification.params.weight() }
+    }
+
+    pub(crate) fn add(&mut self, other: Self) {
+        self.count += other.count;
+        self.bytes += other.bytes;
+    }
+}
+
 #[derive(Debug)]
 pub(crate) struct Outbox {
     events: mpsc::UnboundedSender<Box<Event>>,
@@ -67,6 +85,9 @@ pub(crate) struct Outbox {
     /// Notices that are queued or not written yet.
     notices: AtomicUsize,
     max_notices: usize,
+    /// Bytes of their parameters.
+    notice_bytes: AtomicUsize,
+    max_notice_bytes: usize,
     /// Notices that found no room since it was last looked at.
     dropped: AtomicUsize,
     /// Whether a change notice is on its way, for each kind of list: to the session, and to everyone.
@@ -94,6 +115,8 @@ impl Outbox {
             level: AtomicU8::new(level as u8),
             notices: AtomicUsize::new(0),
             max_notices: limits.max_notices,
+            notice_bytes: AtomicUsize::new(0),
+            max_notice_bytes: limits.max_notice_bytes,
             dropped: AtomicUsize::new(0),
             changed: List::ALL.map(|_| Default::default()),
             subscriptions,
@@ -116,15 +139,19 @@ impl Outbox {
     }
 
     pub(crate) fn progress(&self, ticket: &Ticket, notification: Notification) {
-        if self.room() {
+        if self.room(&notification) {
             self.send(Event::During(ticket.clone(), notification));
         }
     }
 
     /// A log message that belongs to one request.
     pub(crate) fn log_during(&self, ticket: &Ticket, level: Level, logger: Option<&str>, data: &RawJson) {
-        if self.logging && self.room() {
-            self.send(Event::During(ticket.clone(), log_message(level, logger, data)));
+        if !self.logging {
+            return;
+        }
+        let message = log_message(level, logger, data);
+        if self.room(&message) {
+            self.send(Event::During(ticket.clone(), message));
         }
     }
 
@@ -134,8 +161,12 @@ impl Outbox {
     }
 
     pub(crate) fn log(&self, during: Option<&Ticket>, level: Level, logger: Option<&str>, data: &RawJson) {
-        if self.wants(level) && self.room() {
-            self.send(Event::Log(during.cloned(), level, log_message(level, logger, data)));
+        if !self.wants(level) {
+            return;
+        }
+        let message = log_message(level, logger, data);
+        if self.room(&message) {
+            self.send(Event::Log(during.cloned(), level, message));
         }
     }
 
@@ -144,7 +175,7 @@ impl Outbox {
     }
 
     pub(crate) fn notice(&self, notification: Notification) {
-        if self.room() {
+        if self.room(&notification) {
             self.send(Event::Notice(notification));
         }
     }
@@ -219,10 +250,11 @@ impl Outbox {
         self.level.store(level as u8, Ordering::Relaxed);
     }
 
-    /// `count` notices have left.
-    pub(crate) fn make_room(&self, count: usize) {
-        if count > 0 {
-            self.notices.fetch_sub(count, Ordering::Relaxed);
+    /// Notices have left.
+    pub(crate) fn make_room(&self, left: Load) {
+        if left.count > 0 {
+            self.notices.fetch_sub(left.count, Ordering::Relaxed);
+            self.notice_bytes.fetch_sub(left.bytes, Ordering::Relaxed);
         }
     }
 
@@ -231,10 +263,13 @@ impl Outbox {
         if self.dropped.load(Ordering::Relaxed) == 0 { 0 } else { self.dropped.swap(0, Ordering::Relaxed) }
     }
 
-    fn room(&self) -> bool {
-        let room = self.notices.fetch_add(1, Ordering::Relaxed) < self.max_notices;
+    fn room(&self, notification: &Notification) -> bool {
+        let load = Load::of(notification);
+        let others = self.notices.fetch_add(load.count, Ordering::Relaxed);
+        let bytes = self.notice_bytes.fetch_add(load.bytes, Ordering::Relaxed);
+        let room = others < self.max_notices && bytes < self.max_notice_bytes;
         if !room {
-            self.notices.fetch_sub(1, Ordering::Relaxed);
+            self.make_room(load);
             self.dropped.fetch_add(1, Ordering::Relaxed);
         }
         room

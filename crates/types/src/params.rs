@@ -37,6 +37,16 @@ impl Params {
         matches!(self, Self::Absent)
     }
 
+    /// About how many bytes of text they keep in memory, so that a queue of messages can be bounded.
+    #[must_use]
+    pub fn weight(&self) -> usize {
+        match self {
+            Self::Absent => 0,
+            Self::Named(members) => members.iter().map(|(name, value)| name.len() + value.len()).sum(),
+            Self::Positional(array) => array.len(),
+        }
+    }
+
     /// The text of one member.
     #[must_use]
     pub fn member(&self, name: &str) -> Option<&RawJson> {

@@ -5,7 +5,7 @@
 //! promised, once and in order. Only what nobody could fetch may be lost: what belongs to a response that broke before
 //! it was a stream of events, and what the store has forgotten, and then the host is told so.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 use proptest::prelude::*;
 use protomcp_types::{Body, Params, RequestId};
 
+use super::queue::{MAX_QUEUED, MAX_QUEUED_BYTES};
 use super::*;
 
 fn id(number: u64) -> RequestId {
@@ -44,6 +45,16 @@ impl Game {
 
     fn first(&mut self, place: Place) -> First {
         self.0.first(place, Waker::noop())
+    }
+
+    /// The same without numbers.
+    fn methods(&mut self, place: Place) -> String {
+        let rest = self.rest(place);
+        let words = rest.split(' ').filter(|word| *word != "…");
+        words
+            .map(|word| word.split_once(':').map_or(word, |(_, name)| name.trim_end_matches('1')))
+            .collect::<Vec<_>>()
+            .join(" ")
     }
 
     /// What the stream holds for this connection: methods and ids, then how it goes on.
@@ -234,6 +245,32 @@ fn queues_are_limited_but_answers_are_kept() {
     assert!(game.rest(place).ends_with(&format!("{}:=1 end", MAX_QUEUED + 1)));
     let listening = game.0.attach(STANDALONE).unwrap();
     assert!(game.rest(listening).ends_with(&format!("{MAX_QUEUED}:newest …")));
+}
+
+#[test]
+fn what_waits_in_a_stream_is_weighed() {
+    let quarter = || {
+        let data = "x".repeat(MAX_QUEUED_BYTES / 4);
+        Message::notification("large", Params::of(&serde_json::json!({ "data": data })).unwrap())
+    };
+    let mut game = Game::new();
+    let place = game.open(&[1]).unwrap();
+    game.0.stream(place);
+    let listening = game.0.attach(STANDALONE).unwrap();
+    for _ in 0..2 {
+        for _ in 0..10 {
+            game.say(quarter(), Some(1));
+            game.say(quarter(), None);
+        }
+        game.say(notice("small"), Some(1));
+        game.say(notice("small"), None);
+        let kept = "large large large large";
+        assert_eq!(game.methods(place), kept, "what comes too late for an answer is dropped");
+        assert_eq!(game.methods(listening), "large large large small", "without one, what is oldest");
+    }
+    game.say(quarter(), Some(1));
+    game.say(answer(1), Some(1));
+    assert_eq!(game.methods(place), "large = end");
 }
 
 #[test]

@@ -24,7 +24,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::context::Context;
 use crate::extensions::Extensions;
-use crate::outbox::{Event, Outbox};
+use crate::outbox::{Event, Load, Outbox};
 use crate::rounds::Outcome;
 use crate::send_layer::SendLayer;
 use crate::sender::Peer;
@@ -64,7 +64,7 @@ pub(super) struct Driver<S: Service, Q, K> {
     announcements: Announcements,
     /// Messages and, of them, notices that were sent since everything was written.
     unsent: usize,
-    unsent_notices: usize,
+    unsent_notices: Load,
     /// Whether one of these messages says that a list has changed.
     unsent_changes: bool,
     /// Resources and tasks of which the host was told in these messages.
@@ -122,7 +122,7 @@ impl<S: Service, Q: Source, K: Sink> Driver<S, Q, K> {
             batches: Batches::default(),
             announcements: Announcements::new(limits.announce_delay),
             unsent: 0,
-            unsent_notices: 0,
+            unsent_notices: Load::default(),
             unsent_changes: false,
             unsent_updates: Vec::new(),
             unsent_places: Vec::new(),

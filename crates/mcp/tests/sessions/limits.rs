@@ -62,6 +62,20 @@ fn notices_beyond_the_limit_are_dropped_and_reported() {
 }
 
 #[test]
+fn notices_that_weigh_too_much_together_are_dropped_and_reported() {
+    let count = [
+        r#"→ {"id":1,"method":"tools/call","params":{"name":"count 10","_meta":{"progressToken":1}}}"#,
+        r#"← {"method":"notifications/progress","params":{"progressToken":1,"progress":1}}"#,
+        r#"← {"method":"notifications/progress","params":{"progressToken":1,"progress":2}}"#,
+        r#"← {"id":1,"result":{"content":[{"type":"text","text":"done"}]}}"#,
+        r#"← {"method":"notifications/message","params":{"level":"warning","logger":"protomcp","data":"8 notifications were dropped: they came faster than they were read"}}"#,
+    ];
+    let transcript = [&["→ hello"], &count[..], &count[..]].concat();
+    // The parameters of each are 23 bytes.
+    check_with(Limits { max_notice_bytes: 24, ..Limits::default() }, &transcript);
+}
+
+#[test]
 fn notices_that_are_not_sent_give_their_room_back() {
     let late = |id: u32| {
         format!(r#"→ {{"id":{id},"method":"tools/call","params":{{"name":"stumble","_meta":{{"progressToken":7}}}}}}"#)

@@ -3,7 +3,7 @@
 use protomcp_types::{Level, Message, Notification, RawJson, RequestId, Response};
 
 use crate::context::Context;
-use crate::outbox::{Event, log_message};
+use crate::outbox::{Event, Load, log_message};
 use crate::request::ServerResult;
 use crate::rounds::Outcome;
 use crate::server::drive::ending::{Ending, shutting_down};
@@ -20,18 +20,14 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
             Event::During(ticket, notification) if self.session.is_pending(&ticket) => {
                 self.notice(notification, Some(&ticket.id))
             }
-            Event::During(..) => {
-                self.outbox.make_room(1);
-                Ok(())
-            }
             // The level is asked again, as it may have changed meanwhile.
             Event::Log(during, level, notification) if self.may_log(level) => {
                 let during = during.filter(|ticket| self.session.is_pending(ticket));
                 self.notice(notification, during.as_ref().map(|ticket| &ticket.id))
             }
             Event::Notice(notification) if self.session.is_ready() => self.notice(notification, None),
-            Event::Log(..) | Event::Notice(_) => {
-                self.outbox.make_room(1);
+            Event::During(_, unwanted) | Event::Log(_, _, unwanted) | Event::Notice(unwanted) => {
+                self.outbox.make_room(Load::of(&unwanted));
                 Ok(())
             }
             Event::Pause(ticket) => {
@@ -94,7 +90,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
 
     fn notice(&mut self, notification: Notification, during: Option<&RequestId>) -> Result<(), TransportError> {
         // What a layer withholds has made room when the rest is written.
-        self.unsent_notices += 1;
+        self.unsent_notices.add(Load::of(&notification));
         self.tell(notification, during)
     }
 

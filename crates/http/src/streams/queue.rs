@@ -1,0 +1,101 @@
+//! Messages that wait in one stream, in order and bounded.
+
+use std::collections::VecDeque;
+
+use protomcp_types::Message;
+
+/// Messages that wait in one stream. Beyond it, notifications for a POST are dropped, and the standalone stream loses
+/// its oldest notification. Answers and questions are never dropped; what bounds them is that their requests are not
+/// taken any more where they all wait for one connection ([`Streams::is_full`](super::Streams::is_full)).
+pub(super) const MAX_QUEUED: usize = 256;
+
+/// Bytes of notifications that wait in one stream before it counts as full for them.
+pub(super) const MAX_QUEUED_BYTES: usize = 16 << 20;
+
+#[derive(Debug, Default)]
+pub(super) struct Queue {
+    messages: VecDeque<Message>,
+    /// Of the notifications among them.
+    bytes: usize,
+    dropped: usize,
+}
+
+impl Queue {
+    pub(super) fn of(answers: Vec<Message>) -> Self {
+        Self { messages: answers.into(), ..Self::default() }
+    }
+
+    /// Takes a message in, and drops what does not fit: the oldest notifications if `rolls`, otherwise this one.
+    pub(super) fn push(&mut self, message: Message, rolls: bool) {
+        let weight = weight(&message);
+        while self.messages.len() >= MAX_QUEUED || (weight.is_some() && self.bytes >= MAX_QUEUED_BYTES) {
+            let oldest = if rolls { self.messages.iter().position(is_notification) } else { None };
+            match oldest.and_then(|oldest| self.messages.remove(oldest)) {
+                Some(oldest) => self.lighten(&oldest),
+                None if weight.is_none() => break,
+                None => {
+                    self.dropped += 1;
+                    return;
+                }
+            }
+            self.dropped += 1;
+        }
+        self.bytes += weight.unwrap_or_default();
+        self.messages.push_back(message);
+    }
+
+    pub(super) fn pop(&mut self) -> Option<Message> {
+        let message = self.messages.pop_front()?;
+        self.lighten(&message);
+        Some(message)
+    }
+
+    pub(super) fn take_all(&mut self) -> Vec<Message> {
+        self.bytes = 0;
+        self.messages.drain(..).collect()
+    }
+
+    pub(super) fn has_only_answers(&self) -> bool {
+        self.messages.iter().all(|message| matches!(message, Message::Response(_)))
+    }
+
+    /// Whether there are as many as may wait, and none of them may be dropped.
+    pub(super) fn is_full(&self) -> bool {
+        self.messages.len() >= MAX_QUEUED && !self.messages.iter().any(is_notification)
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.messages.is_empty()
+    }
+
+    #[cfg(test)]
+    pub(super) fn len(&self) -> usize {
+        self.messages.len()
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.messages.clear();
+        self.bytes = 0;
+    }
+
+    /// How many were dropped since this was last asked.
+    pub(super) fn take_dropped(&mut self) -> usize {
+        std::mem::take(&mut self.dropped)
+    }
+
+    fn lighten(&mut self, message: &Message) {
+        self.bytes -= weight(message).unwrap_or_default();
+    }
+}
+
+fn is_notification(message: &Message) -> bool {
+    weight(message).is_some()
+}
+
+/// How much a message counts for; `None`: it may not be dropped.
+fn weight(message: &Message) -> Option<usize> {
+    match message {
+        Message::Notification(notification) => Some(notification.params.weight()),
+        Message::Request(_) | Message::Response(_) => None,
+    }
+}
