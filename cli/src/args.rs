@@ -115,7 +115,7 @@ struct Serve {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     max_concurrent_calls: Option<u32>,
 
-    /// Largest message from the tool process, in bytes or with K, M, G
+    /// Largest message to or from the tool process, in bytes or with K, M, G
     #[arg(long, value_name = "SIZE", default_value = "64M", value_parser = size)]
     max_frame: u64,
 

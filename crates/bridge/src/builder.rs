@@ -192,7 +192,8 @@ impl Builder {
         self
     }
 
-    /// Largest envelope accepted from the tool process, in bytes. Default 64 MiB.
+    /// Largest envelope from and to the tool process, in bytes. Default 64 MiB. A call whose arguments do not fit fails
+    /// with `ARGUMENTS_TOO_LARGE`, and the process hears nothing of it.
     #[must_use]
     pub fn max_frame(mut self, bytes: usize) -> Self {
         self.link.limits.max_frame = bytes;

@@ -230,6 +230,7 @@ async fn failure(tool: &str, error: CallError, live: &Live) -> Failure {
         }
         CallError::Busy(waiting) => Failure::Overloaded { tool, waiting },
         CallError::AnswerTooLarge { .. } => Failure::TooLarge { tool, why: error.to_string() },
+        CallError::RequestTooLarge(_) => Failure::ArgumentsTooLarge { tool, why: error.to_string() },
         other => Failure::Unusable { tool, why: other.to_string() },
     }
 }

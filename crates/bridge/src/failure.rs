@@ -50,6 +50,11 @@ pub(crate) enum Failure {
         tool: String,
         why: String,
     },
+    /// The arguments do not fit a frame, and the process has seen nothing of the call.
+    ArgumentsTooLarge {
+        tool: String,
+        why: String,
+    },
     /// The arguments do not fit the tool's input schema, and the bridge is told to refuse that.
     InvalidArguments {
         tool: String,
@@ -95,6 +100,7 @@ impl Failure {
             Self::Waited { .. } => "QUEUE_TIMEOUT",
             Self::TooLarge { .. } => "RESULT_TOO_LARGE",
             Self::Unusable { .. } => "INVALID_RESPONSE",
+            Self::ArgumentsTooLarge { .. } => "ARGUMENTS_TOO_LARGE",
             Self::InvalidArguments { .. } => "INVALID_ARGUMENTS",
             Self::InvalidStructured { .. } => "INVALID_STRUCTURED_CONTENT",
             Self::BrokenPromise { .. } => "OUTPUT_SCHEMA_MISMATCH",
@@ -118,6 +124,7 @@ impl Failure {
             Self::Unusable { .. } => {
                 "the tool's SDK and pmcp do not understand each other; report it with the text above"
             }
+            Self::ArgumentsTooLarge { .. } => "send less, or raise --max-frame",
             Self::InvalidArguments { .. } => "mend the arguments and call again",
             Self::InvalidStructured { .. } => "return an object as structured content",
             Self::BrokenPromise { .. } => "return structured content that fits the tool's output schema every time",
@@ -142,6 +149,7 @@ impl Failure {
             Self::TimedOut { .. }
             | Self::TooLarge { .. }
             | Self::Unusable { .. }
+            | Self::ArgumentsTooLarge { .. }
             | Self::InvalidArguments { .. }
             | Self::InvalidStructured { .. }
             | Self::Rejected { .. }
@@ -183,7 +191,9 @@ impl fmt::Display for Failure {
             Self::Waited { tool, after } => {
                 write!(f, "call tool \"{tool}\" waited {} for its turn in vain", duration::Go(*after))
             }
-            Self::TooLarge { tool, why } | Self::Unusable { tool, why } => write!(f, "call tool \"{tool}\": {why}"),
+            Self::TooLarge { tool, why } | Self::Unusable { tool, why } | Self::ArgumentsTooLarge { tool, why } => {
+                write!(f, "call tool \"{tool}\": {why}")
+            }
             Self::InvalidArguments { tool, why } => {
                 write!(f, "the arguments do not fit the input schema of tool \"{tool}\": {why}")
             }

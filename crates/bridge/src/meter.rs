@@ -64,7 +64,9 @@ impl Outcome {
                 Failure::Crashed { .. } | Failure::Down { .. } => Self::Crashed,
                 Failure::Interrupted { .. } => Self::Interrupted,
                 Failure::Overloaded { .. } | Failure::Waited { .. } => Self::Overloaded,
-                Failure::InvalidArguments { .. } | Failure::Rejected { .. } => Self::Rejected,
+                Failure::ArgumentsTooLarge { .. } | Failure::InvalidArguments { .. } | Failure::Rejected { .. } => {
+                    Self::Rejected
+                }
                 Failure::TaskFailed { .. } => Self::ToolError,
                 Failure::TaskCancelled { .. }
                 | Failure::TooLarge { .. }

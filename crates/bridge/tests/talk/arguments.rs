@@ -1,4 +1,4 @@
-//! Arguments that do not fit a tool's input schema.
+//! Arguments that do not fit: a tool's input schema, or a frame.
 
 use protomcp_bridge::ArgumentPolicy;
 use serde_json::json;
@@ -36,4 +36,21 @@ async fn arguments_that_do_not_fit_are_refused_only_if_somebody_asks_for_that() 
         tool.result(&call, "sunny").await;
         assert_eq!(host.text(id).await, "sunny", "{policy:?}");
     }
+}
+
+#[tokio::test]
+async fn arguments_that_do_not_fit_a_frame_fail_their_call_and_never_reach_the_process() {
+    let (stage, mut tool) = Stage::with(vec![Tool::definition("echo")], |builder| builder.max_frame(64 << 10)).await;
+    let mut host = stage.host("{}").await;
+    let id = host.request("tools/call", json!({"name": "echo", "arguments": {"text": "x".repeat(64 << 10)}})).await;
+    let answer = host.answer(id).await;
+    assert_eq!(answer["result"]["isError"], true, "{answer}");
+    let error = &answer["result"]["_meta"]["protomcp/error"];
+    assert_eq!(error["error_code"], "ARGUMENTS_TOO_LARGE");
+    assert_eq!(error["suggestion"], "send less, or raise --max-frame");
+    assert_eq!(error["retryable"], false);
+    let id = host.request("tools/call", json!({"name": "echo", "arguments": {"text": "x".repeat(60 << 10)}})).await;
+    let (call, _) = tool.call().await;
+    tool.result(&call, "fits").await;
+    assert_eq!(host.text(id).await, "fits");
 }
