@@ -13,6 +13,7 @@ use clap::{ArgMatches, Args, Command, CommandFactory, FromArgMatches, Parser, Su
 use protomcp_bridge::{ArgumentPolicy, ReloadMode, SchemaPolicy, duration};
 
 use crate::exit::Failure;
+use crate::log::LogLevel;
 
 mod http;
 mod oauth;
@@ -179,19 +180,6 @@ enum OutputSchema {
     Proven,
     /// Not at all
     Never,
-}
-
-/// What is written to stderr.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub(crate) enum LogLevel {
-    /// Everything
-    Debug,
-    /// What happens
-    Info,
-    /// What may be wrong
-    Warn,
-    /// What is wrong
-    Error,
 }
 
 /// What to do.

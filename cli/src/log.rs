@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::time::Duration;
 
+use clap::ValueEnum;
 use tracing::field::{Field, Visit};
 use tracing::{Event, Level, Subscriber};
 use tracing_subscriber::filter::Targets;
@@ -18,8 +19,6 @@ use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields, MakeWriter}
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::SubscriberInitExt;
-
-use crate::args::LogLevel;
 
 /// Lines that may wait for the thread.
 const QUEUE: usize = 4096;
@@ -32,6 +31,19 @@ static LEFT_OUT: AtomicU64 = AtomicU64::new(0);
 enum Item {
     Line(Vec<u8>),
     Flush(SyncSender<()>),
+}
+
+/// What is written to stderr.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum LogLevel {
+    /// Everything
+    Debug,
+    /// What happens
+    Info,
+    /// What may be wrong
+    Warn,
+    /// What is wrong
+    Error,
 }
 
 /// Sends the log to stderr from now on. What tools print is shown at every level.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use protomcp_link::{CallError, Link, Options, Progress};
+use protomcp_link::{CallError, Link, Options};
 use protomcp_mcp::{Context, SessionId, TaskTerms};
 use protomcp_proto::{CallAnswer, CallToolRequest, CallToolResponse};
 use protomcp_types::{CallTool, CallToolResult, Members, RawJson};
@@ -17,13 +17,13 @@ use crate::control;
 use crate::convert::result;
 use crate::core::signal::Input;
 use crate::failure::Failure;
-use crate::follow::follow;
+use crate::follow::{Ended, follow};
 use crate::gate::Gate;
 use crate::intercept::Chain;
 use crate::live::Live;
 use crate::meter::Meter;
 use crate::permit::Permit;
-use crate::progress::report_to;
+use crate::progress::{OnProgress, on_progress};
 use crate::report::Told;
 use crate::run::Sent;
 use crate::tool::Tool;
@@ -36,9 +36,6 @@ pub(crate) const TASK_TERMS: TaskTerms =
     TaskTerms { ttl: Duration::from_secs(60 * 60), poll_interval: Duration::from_millis(500) };
 /// No task takes longer.
 pub(crate) const LONGEST_TASK: Duration = Duration::from_secs(24 * 60 * 60);
-
-/// Is told of each report of progress.
-pub(crate) type Report = Arc<dyn Fn(Progress) + Send + Sync>;
 
 /// What every call needs.
 #[derive(Debug)]
@@ -65,7 +62,7 @@ impl Calls {
 
     async fn make(&self, tool: &Tool, mut call: CallTool, context: &Context) -> Result<CallToolResult, Failure> {
         let (name, session) = (tool.name().as_str(), context.session());
-        let report = report_to(context);
+        let heard = on_progress(context);
         let arguments = call.arguments.take().unwrap_or(RawJson::EMPTY_OBJECT);
         tool.input().check(self.arguments, name, &arguments)?;
         let mut arguments_json = arguments.into_bytes();
@@ -75,7 +72,7 @@ impl Calls {
         let mut time = Budget::new(self.timeout);
         permit.asks();
         let turn = Turn { permit: &permit, chain: &chain, time: &time };
-        let mut answer = self.ask(turn, call, &mut arguments_json, report.clone()).await;
+        let mut answer = self.ask(turn, call, &mut arguments_json, heard.clone()).await;
         if !answer.as_ref().is_err_and(Failure::leaves_busy) {
             permit.is_answered();
         }
@@ -85,7 +82,7 @@ impl Calls {
             if context.go_on_as_task(TASK_TERMS) {
                 time = Budget::new(LONGEST_TASK);
             }
-            answer = match self.follow(link, name, task.task_id, report, &time).await {
+            answer = match self.follow(link, name, task.task_id, heard, &time).await {
                 Ok(response) => Ok(CallAnswer::Result(response)),
                 Err(Ended::Link(error)) => Err(failure(name, error, &live).await),
                 Err(Ended::Task(failure)) => Err(failure),
@@ -105,7 +102,7 @@ impl Calls {
         turn: Turn<'_>,
         call: CallTool,
         arguments_json: &mut Bytes,
-        report: Option<Report>,
+        heard: Option<OnProgress>,
     ) -> Result<CallAnswer, Failure> {
         let Turn { permit, chain, time } = turn;
         let (live, link, mut left) = (permit.live(), permit.live().link(), time.total());
@@ -121,8 +118,8 @@ impl Calls {
             ..Default::default()
         };
         let mut options = Options::default().named(permit.call());
-        if let Some(report) = report {
-            options = options.on_progress(move |progress| report(progress));
+        if let Some(heard) = heard {
+            options = options.on_progress(move |progress| heard(progress));
         }
         match link.call_tool(request, left, options).await {
             Ok(answer) => Ok(answer),
@@ -137,10 +134,10 @@ impl Calls {
         link: &Link,
         tool: &str,
         task_id: String,
-        report: Option<Report>,
+        heard: Option<OnProgress>,
         time: &Budget,
     ) -> Result<CallToolResponse, Ended> {
-        match tokio::time::timeout(time.left(), follow(link, tool, task_id, report, self.timeout)).await {
+        match tokio::time::timeout(time.left(), follow(link, tool, task_id, heard, self.timeout)).await {
             Ok(outcome) => outcome,
             Err(_) => Err(Ended::Link(CallError::TimedOut(time.total()))),
         }
@@ -198,21 +195,6 @@ struct Turn<'a> {
     permit: &'a Permit,
     chain: &'a Chain,
     time: &'a Budget,
-}
-
-/// How a call ended without a result of its tool.
-#[derive(Debug)]
-pub(crate) enum Ended {
-    /// The link says why.
-    Link(CallError),
-    /// The process made a task of it, and says why.
-    Task(Failure),
-}
-
-impl From<CallError> for Ended {
-    fn from(error: CallError) -> Self {
-        Self::Link(error)
-    }
 }
 
 async fn failure(tool: &str, error: CallError, live: &Live) -> Failure {

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use protomcp_link::{Link, Progress};
+use protomcp_link::{CallError, Link, Progress};
 use protomcp_proto::{CallToolResponse, TaskCancelRequest, TaskResultRequest, TaskStatusRequest, TaskStatusResponse};
 
-use crate::calls::{Ended, Report};
 use crate::failure::Failure;
+use crate::progress::OnProgress;
 
 /// The first pause before the process is asked how its task is; each one after it is twice as long.
 const SOON: Duration = Duration::from_millis(50);
@@ -15,12 +15,27 @@ const OFTEN: Duration = Duration::from_secs(1);
 /// How long the process may take to say how a task is, or that it has cancelled it.
 const PATIENCE: Duration = Duration::from_secs(30);
 
+/// How a task ended without a result of its tool.
+#[derive(Debug)]
+pub(crate) enum Ended {
+    /// The link says why.
+    Link(CallError),
+    /// The process made a task of the call, and says why.
+    Task(Failure),
+}
+
+impl From<CallError> for Ended {
+    fn from(error: CallError) -> Self {
+        Self::Link(error)
+    }
+}
+
 /// Waits for the task's result. Dropping the future has the process cancel the task.
 pub(crate) async fn follow(
     link: &Link,
     tool: &str,
     task_id: String,
-    report: Option<Report>,
+    heard: Option<OnProgress>,
     patience: Duration,
 ) -> Result<CallToolResponse, Ended> {
     let mut unless = CancelUnless { link, task_id, ended: false };
@@ -32,8 +47,8 @@ pub(crate) async fn follow(
         let TaskStatusResponse { state, progress, total, message, .. } = status;
         match state.as_str() {
             "pending" | "running" => {
-                if let Some(report) = &report {
-                    report(Progress { progress, total, message });
+                if let Some(heard) = &heard {
+                    heard(Progress { progress, total, message });
                 }
             }
             "completed" => {

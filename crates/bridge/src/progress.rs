@@ -1,18 +1,21 @@
 //! How far a call or a task of the process is, for its host.
 
+use std::sync::Arc;
+
 use protomcp_link::Progress as LinkProgress;
 use protomcp_mcp::Context;
 use protomcp_types::{Amount, Progress};
 
-use crate::calls::Report;
+/// Is told of each report of progress.
+pub(crate) type OnProgress = Arc<dyn Fn(LinkProgress) + Send + Sync>;
 
 /// Someone listens to progress only if the host gave a token, or looks after a task.
-pub(crate) fn report_to(context: &Context) -> Option<Report> {
+pub(crate) fn on_progress(context: &Context) -> Option<OnProgress> {
     if context.progress_token().is_none() && !context.can_be_task() {
         return None;
     }
     let context = context.clone();
-    Some(std::sync::Arc::new(move |progress| context.progress(&from_wire(progress))))
+    Some(Arc::new(move |progress| context.progress(&from_wire(progress))))
 }
 
 /// A total of 0 or less and an empty message mean that there is none (wire contract §4.4).
