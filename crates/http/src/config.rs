@@ -96,7 +96,18 @@ impl Config {
     }
 
     /// Asks for a token in each request (OAuth 2.1). What it says about its bearer is in the extensions of the request
-    /// from then on, as an [`Identity`](protomcp_auth::Identity), and sessions are bound to it.
+    /// from then on, as an [`Identity`](protomcp_auth::Identity), and sessions are bound to it. A handler sees the one
+    /// of its own request:
+    ///
+    /// ```
+    /// use http::request::Parts;
+    /// use protomcp_auth::Identity;
+    /// use protomcp_mcp::Context;
+    ///
+    /// fn caller(context: &Context) -> Option<&Identity> {
+    ///     context.extension::<Parts>()?.extensions.get()
+    /// }
+    /// ```
     #[must_use]
     pub fn protect(mut self, server: ResourceServer) -> Self {
         self.oauth = Some(server);

@@ -4,6 +4,8 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use http::request::Parts;
+use protomcp_auth::Identity;
 use protomcp_http::{Config, Listener, ListenerConfig, StreamableHttp};
 use protomcp_mcp::{AskError, Context, Handler, Limits, Router, Server, ServerInfo, Sessions};
 use protomcp_types::{
@@ -70,6 +72,14 @@ impl Handler for Shared {
             "big" => return Ok(CallToolResult::text("x".repeat(argument.parse().unwrap()))),
             "count" => (1..=argument.parse().unwrap()).for_each(|step: i64| context.progress(&Progress::new(step))),
             "sender" => return Ok(CallToolResult::text(format!("{:?}", context.sender()))),
+            "who" => {
+                let who = context.extension::<Parts>().and_then(|head| head.extensions.get::<Identity>());
+                let said = who.map(|who| format!("{} may {}", who.subject().unwrap_or("nobody"), who.scopes()));
+                // Everybody is there before anybody is answered.
+                tools.waiting.notify_one();
+                tools.go.notified().await;
+                return Ok(CallToolResult::text(said.unwrap_or_else(|| "no token".to_owned())));
+            }
             "log" => context.log(Level::Error, None, &RawJson::text(argument)),
             "roots" => {
                 let answer = context.ask::<ListRoots>(&ListRoots::default()).await;

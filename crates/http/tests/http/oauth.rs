@@ -37,11 +37,11 @@ fn config() -> Config {
     Config::default().protect(server)
 }
 
-async fn stage() -> Stage {
+pub(crate) async fn stage() -> Stage {
     Stage::new(config()).await
 }
 
-fn bearer(host: &Host, token: &str) -> Host {
+pub(crate) fn bearer(host: &Host, token: &str) -> Host {
     host.with("authorization", &format!("Bearer {token}"))
 }
 
@@ -198,4 +198,42 @@ async fn what_is_owed_to_one_is_not_given_to_another() {
     assert!(status == 400 && text.contains("error"), "{status} {text}");
     let (status, text) = host("ann.use.more").say(&retry.to_string()).await;
     assert!(status == 200 && text.contains("0 roots"), "{status} {text}");
+}
+
+#[tokio::test]
+async fn a_tool_sees_who_calls_it_and_what_that_one_may() {
+    let stage = stage().await;
+    let modern =
+        stage.host.with("mcp-protocol-version", "2026-07-28").with("mcp-method", "tools/call").with("mcp-name", "who");
+    let mut all = Vec::new();
+    for version in ["2025-03-26", "2025-11-25", "2026-07-28"] {
+        let ann = match version {
+            "2026-07-28" => bearer(&modern, "ann.use"),
+            version => bearer(&stage.host, "ann.use").hello(version).await,
+        };
+        let bob = match version {
+            "2026-07-28" => bearer(&modern, "bob.use.deploy"),
+            version => bearer(&stage.host, "bob.use.deploy").hello(version).await,
+        };
+        let body = |id: u64| if version == "2026-07-28" { tool("who", "") } else { call(id, "who") };
+        // The token of the request counts, not that of the handshake.
+        for (host, id, expected) in [
+            (ann.clone(), 1, "ann may use"),
+            (bob, 1, "bob may deploy use"),
+            (bearer(&ann, "ann.more.use"), 2, "ann may more use"),
+        ] {
+            let body = body(id);
+            all.push((version, expected, tokio::spawn(async move { host.say(&body).await })));
+            stage.tools.waiting.notified().await;
+        }
+    }
+    stage.tools.go.notify_waiters();
+    for (version, expected, answer) in all {
+        let (status, text) = answer.await.unwrap();
+        assert!(status == 200 && text.contains(&format!("\"{expected}\"")), "{version} {expected}: {text}");
+    }
+    let secret = Stage::new(config().require(Credential::token("s3cret"))).await;
+    let script = bearer(&secret.host, "s3cret").hello("2025-11-25").await;
+    secret.tools.go.notify_one();
+    assert_eq!(script.say(&call(1, "who")).await, (200, done(1, "no token")));
 }
