@@ -90,7 +90,8 @@ impl Expected {
         if time(&claims, "nbf")?.is_some_and(|start| now + self.leeway < start) {
             return Err(TokenError::Invalid("the token is not valid yet"));
         }
-        Identity::of(claims, Some(&self.issuer), expires).ok_or(TokenError::Invalid("the token names nobody"))
+        Identity::with_leeway(claims, Some(&self.issuer), expires, self.leeway)
+            .ok_or(TokenError::Invalid("the token names nobody"))
     }
 
     /// A slash at the end makes no difference: some clients put one there.
@@ -215,6 +216,9 @@ mod tests {
             rules.check(Kind::Jwt, claims.as_object().unwrap().clone(), UNIX_EPOCH + Duration::from_secs(seconds))
         };
         assert!(at(NOW + 299).is_ok() && at(NOW + 300).is_err());
+        let identity = at(NOW).unwrap();
+        assert_eq!(identity.expires(), Some(UNIX_EPOCH + Duration::from_secs(NOW)));
+        assert_eq!(identity.valid_until(), Some(UNIX_EPOCH + Duration::from_secs(NOW + 300)));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use serde_json::{Map, Value};
 
@@ -20,6 +20,7 @@ struct Inner {
     client: Option<Box<str>>,
     scopes: Scopes,
     expires: Option<SystemTime>,
+    valid_until: Option<SystemTime>,
     claims: Map<String, Value>,
     principal: Arc<str>,
 }
@@ -29,6 +30,16 @@ impl Identity {
     /// neither a subject nor a client: sessions could not be told apart.
     #[must_use]
     pub fn of(claims: Map<String, Value>, issuer: Option<&str>, expires: Option<SystemTime>) -> Option<Self> {
+        Self::with_leeway(claims, issuer, expires, Duration::ZERO)
+    }
+
+    /// As [`Identity::of`], for a token that counts for so long after its end.
+    pub(crate) fn with_leeway(
+        claims: Map<String, Value>,
+        issuer: Option<&str>,
+        expires: Option<SystemTime>,
+        leeway: Duration,
+    ) -> Option<Self> {
         let text = |names: &[&str]| {
             let mut found = names.iter().filter_map(|name| claims.get(*name)?.as_str()).filter(|text| !text.is_empty());
             found.next().map(Box::<str>::from)
@@ -47,7 +58,8 @@ impl Identity {
         // As JSON, so that no part can be taken for another.
         let principal = Value::from(vec![issuer, subject.as_deref(), client.as_deref()]).to_string().into();
         let issuer = issuer.map(Box::from);
-        Some(Self(Arc::new(Inner { issuer, subject, client, scopes, expires, claims, principal })))
+        let valid_until = expires.map(|expires| expires.checked_add(leeway).unwrap_or(expires));
+        Some(Self(Arc::new(Inner { issuer, subject, client, scopes, expires, valid_until, claims, principal })))
     }
 
     /// Who issued the token.
@@ -78,6 +90,13 @@ impl Identity {
     #[must_use]
     pub fn expires(&self) -> Option<SystemTime> {
         self.0.expires
+    }
+
+    /// Until when it counts: as long as it has not expired by any clock that may be right. Streams that it opened end
+    /// then.
+    #[must_use]
+    pub fn valid_until(&self) -> Option<SystemTime> {
+        self.0.valid_until
     }
 
     /// Everything that the issuer says.

@@ -1,6 +1,7 @@
 //! Who may use the server: secrets that each request must carry, or tokens of an issuer.
 
 use std::fmt;
+use std::time::SystemTime;
 
 use http::header::{AUTHORIZATION, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::request::Parts;
@@ -100,6 +101,11 @@ pub(crate) fn permit(config: &Config, parts: &Parts, request: &Request) -> Resul
     let name = modern::named_by(&request.method).and_then(|member| request.params.required::<String>(member).ok());
     let operation = Operation::new(&request.method, name.as_deref(), parts);
     oauth.permit(identity, &operation).map_err(|denial| Box::new(deny(denial, Some(request.id.clone()))))
+}
+
+/// Until when the bearer of a token may listen without showing another one. `None`: there is no end.
+pub(crate) fn valid_until(parts: &Parts) -> Option<SystemTime> {
+    parts.extensions.get::<Identity>().and_then(Identity::valid_until)
 }
 
 /// What the server says about itself to those who look for its issuer, if that is what this request is for.

@@ -5,7 +5,7 @@ use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
 use protomcp_metrics::Held;
@@ -23,6 +23,8 @@ pub(crate) struct Events {
     seat: Seat,
     keep_alive: Duration,
     silence: Pin<Box<Sleep>>,
+    /// When the host has to show a new token.
+    end: Option<Pin<Box<Sleep>>>,
     /// Counts it as open.
     _open: Option<Held>,
 }
@@ -32,6 +34,8 @@ pub(crate) struct Events {
 pub(crate) struct Seat {
     pub(crate) exchange: Arc<Exchange>,
     pub(crate) place: Place,
+    /// Until when a stream that leads here may be open.
+    pub(crate) until: Option<SystemTime>,
 }
 
 impl Drop for Seat {
@@ -43,7 +47,9 @@ impl Drop for Seat {
 impl Events {
     pub(crate) fn new(seat: Seat, keep_alive: Duration) -> Self {
         let silence = Box::pin(tokio::time::sleep(keep_alive));
-        Self { ready: VecDeque::new(), seat, keep_alive, silence, _open: None }
+        let left = seat.until.map(|until| until.duration_since(SystemTime::now()).unwrap_or_default());
+        let end = left.map(|left| Box::pin(tokio::time::sleep(left)));
+        Self { ready: VecDeque::new(), seat, keep_alive, silence, end, _open: None }
     }
 
     /// Counts it for as long as it is open.
@@ -66,7 +72,11 @@ impl Events {
     /// The next piece; `None` at the end.
     pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
         if self.ready.is_empty() {
-            let Seat { exchange, place } = &self.seat;
+            // The host has all that was taken out so far; the rest waits for it to come back.
+            if self.end.as_mut().is_some_and(|end| end.as_mut().poll(cx).is_ready()) {
+                return Poll::Ready(None);
+            }
+            let Seat { exchange, place, .. } = &self.seat;
             match exchange.next(*place, cx.waker()) {
                 Next::End => return Poll::Ready(None),
                 Next::Event(number, message) => {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use http::request::Parts;
 use http::{Response, StatusCode};
 
+use crate::auth::valid_until;
 use crate::era;
 use crate::events::{Seat, event_id, parse_event_id};
 use crate::exchange::Exchange;
@@ -32,18 +33,18 @@ pub(crate) async fn get(inner: &Inner, parts: &Parts) -> Response<Body> {
         Err(refusal) => return *refusal,
     };
     match text(&parts.headers, &LAST_EVENT) {
-        Some(last) => resume(inner, exchange, last).await,
-        None => listen(inner, exchange),
+        Some(last) => resume(inner, parts, exchange, last).await,
+        None => listen(inner, parts, exchange),
     }
 }
 
-fn listen(inner: &Inner, exchange: Arc<Exchange>) -> Response<Body> {
+fn listen(inner: &Inner, parts: &Parts, exchange: Arc<Exchange>) -> Response<Body> {
     let Some((place, next)) = exchange.listen() else {
         let why = "conflict: the session has a stream of this kind already";
         return reply::error(StatusCode::CONFLICT, TRANSPORT_ERROR, why);
     };
     let opens = exchange.can_open_empty();
-    let events = inner.events(Seat { exchange, place });
+    let events = inner.events(Seat { exchange, place, until: valid_until(parts) });
     reply::events(if opens {
         events.with(sse::opening(&event_id(STANDALONE, next - 1), inner.config.retry))
     } else {
@@ -53,7 +54,7 @@ fn listen(inner: &Inner, exchange: Arc<Exchange>) -> Response<Body> {
 }
 
 /// The host comes back, and names the last event that it has read.
-async fn resume(inner: &Inner, exchange: Arc<Exchange>, last: &str) -> Response<Body> {
+async fn resume(inner: &Inner, parts: &Parts, exchange: Arc<Exchange>, last: &str) -> Response<Body> {
     let Some(store) = exchange.store().cloned() else {
         return reply::bad_request(None, "streams cannot be resumed here");
     };
@@ -64,7 +65,8 @@ async fn resume(inner: &Inner, exchange: Arc<Exchange>, last: &str) -> Response<
     let attached = exchange.attach(stream);
     let key = exchange.key().to_owned();
     let end = attached.map_or(u64::MAX, |(_, next)| next);
-    let seat = attached.map(|(place, _)| Seat { exchange: Arc::clone(&exchange), place });
+    let until = valid_until(parts);
+    let seat = attached.map(|(place, _)| Seat { exchange: Arc::clone(&exchange), place, until });
     let missed = store.replay(EventKey { session: &key, stream, number }, end).await;
     match (seat, missed) {
         (None, None) => {

@@ -10,6 +10,7 @@ use http::request::Parts;
 use http::{Method, Response, StatusCode};
 use protomcp_types::{Incoming, Message};
 
+use crate::auth::valid_until;
 use crate::events::Seat;
 use crate::exchange::{Exchange, Kind, Principal};
 use crate::headers::{EVENTS, SESSION, accepts};
@@ -38,7 +39,10 @@ pub(crate) fn get(inner: &Arc<Inner>, parts: &Parts) -> Response<Body> {
     };
     let endpoint = sse::endpoint(&format!("?sessionId={}", exchange.key()));
     match exchange.listen() {
-        Some((place, _)) => reply::events(inner.events(Seat { exchange, place }).with(endpoint)),
+        Some((place, _)) => {
+            let seat = Seat { exchange, place, until: valid_until(parts) };
+            reply::events(inner.events(seat).with(endpoint))
+        }
         None => gone(),
     }
 }

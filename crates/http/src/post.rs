@@ -10,10 +10,11 @@ use bytes::Bytes;
 use http::request::Parts;
 use http::{HeaderName, HeaderValue, Response, StatusCode};
 use protomcp_types::{
-    ErrorObject, Incoming, Initialize, Malformed, Message, Method, ProtocolVersion, Request, RequestId, RequestMeta,
-    Response as Answer,
+    ErrorObject, Incoming, Initialize, Listen, Malformed, Message, Method, ProtocolVersion, Request, RequestId,
+    RequestMeta, Response as Answer,
 };
 
+use crate::auth::valid_until;
 use crate::delivery::Delivery;
 use crate::era::{self, Era};
 use crate::events::{Seat, event_id};
@@ -124,7 +125,9 @@ async fn single(inner: &Arc<Inner>, parts: &Arc<Parts>, meta: &RequestMeta, requ
 /// Hands a request to its session, and returns where the answer will be.
 async fn ask(exchange: Arc<Exchange>, parts: &Arc<Parts>, request: Request) -> Result<Seat, Refusal> {
     let place = exchange.open(&[&request.id], Vec::new()).map_err(|refused| Box::new(refuse(refused)))?;
-    let seat = Seat { exchange, place };
+    // A call that ends with its response ends by itself; who only listens does not.
+    let is_bounded = exchange.kind() == Kind::Single && request.method != Listen::NAME;
+    let seat = Seat { exchange, place, until: valid_until(parts).filter(|_| !is_bounded) };
     let requests = [request.id.clone()];
     if !Delivery::new(&seat.exchange, &requests, parts).hand_over(request.into()).await {
         return Err(Box::new(over()));
@@ -186,7 +189,7 @@ async fn batch(inner: &Inner, parts: &Arc<Parts>, messages: Vec<Result<Message, 
         None
     } else {
         match exchange.open(&requests.iter().collect::<Vec<_>>(), answers) {
-            Ok(place) => Some(Seat { exchange: Arc::clone(&exchange), place }),
+            Ok(place) => Some(Seat { exchange: Arc::clone(&exchange), place, until: valid_until(parts) }),
             Err(refused) => return refuse(refused),
         }
     };
@@ -232,9 +235,11 @@ async fn respond(inner: &Inner, seat: Seat, patience: Option<Duration>, is_batch
 }
 
 /// From here on the response is a stream of events.
-fn stream(inner: &Inner, seat: Seat) -> Response<Body> {
+fn stream(inner: &Inner, mut seat: Seat) -> Response<Body> {
     seat.exchange.stream(seat.place);
     let opens = seat.exchange.can_open_empty();
+    // A host that cannot come back would lose the answer.
+    seat.until = seat.until.filter(|_| opens || seat.exchange.kind() == Kind::Single);
     let id = event_id(seat.place.stream, 0);
     let events = inner.events(seat);
     reply::events(if opens { events.with(sse::opening(&id, inner.config.retry)) } else { events })

@@ -157,7 +157,7 @@ async fn nothing_is_kept_of_a_session_that_is_over() {
     for _ in 0..2 {
         sink.send(Message::notification("n", Params::Absent), None).unwrap();
     }
-    let seat = Seat { exchange, place };
+    let seat = Seat { exchange, place, until: None };
     let mut events = Events::new(seat, Duration::from_secs(20));
     let mut cx = Context::from_waker(std::task::Waker::noop());
     assert!(events.poll(&mut cx).is_ready());

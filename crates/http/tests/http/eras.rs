@@ -16,7 +16,7 @@ fn modern(stage: &Stage, method: &str, name: Option<&str>) -> Host {
 }
 
 /// The `_meta` of a request.
-fn meta(version: &str, more: &str) -> String {
+pub(crate) fn meta(version: &str, more: &str) -> String {
     format!(
         r#""_meta":{{"io.modelcontextprotocol/protocolVersion":"{version}","io.modelcontextprotocol/clientCapabilities":{{}}{more}}}"#
     )

@@ -8,6 +8,7 @@ mod client;
 mod cuts;
 mod draining;
 mod eras;
+mod expiry;
 mod figures;
 mod handler;
 mod heads;
