@@ -18,6 +18,7 @@ mod limits;
 mod listening;
 mod oauth;
 mod questions;
+mod reordered;
 mod requests;
 mod resume;
 mod safety;
