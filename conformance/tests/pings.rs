@@ -1,0 +1,37 @@
+//! `--ping-interval`: hosts that are there keep their sessions, and one that is not loses it.
+
+use std::time::{Duration, Instant};
+
+use protomcp_conformance::{Host, session};
+use serde_json::json;
+
+const FLAGS: [&str; 2] = ["--ping-interval", "200ms"];
+
+/// Answers the next ping from `place` on, and says where to look for the one after it.
+fn answer_ping(host: &Host, place: usize) -> usize {
+    let ping = host.wait_for("a ping", place, |message| message.method() == "ping");
+    host.reply(&ping, &json!({}));
+    ping.place + 1
+}
+
+#[test]
+fn a_host_that_answers_keeps_its_session_and_one_that_does_not_loses_it() {
+    let (there, _sandbox) = session("run", "py/basics.py", &FLAGS);
+    let (gone, _other) = session("run", "py/basics.py", &FLAGS);
+    gone.wait_for("a ping", 0, |message| message.method() == "ping");
+    // Half a minute of silence is the end of the one; the other lives through all of it.
+    let (deadline, mut place) = (Instant::now() + Duration::from_secs(120), 0);
+    let status = loop {
+        place = answer_ping(&there, place);
+        if let Some(status) = gone.exited() {
+            break status;
+        }
+        assert!(Instant::now() < deadline, "a host that says nothing keeps its session");
+    };
+    assert_eq!(status.code(), Some(1));
+    gone.stderr_with("the host does not answer any more");
+    gone.no_orphans();
+    assert_eq!(there.text("echo", &json!({"text": "here"})), "here");
+    answer_ping(&there, place);
+    assert_eq!(there.exited(), None);
+}
