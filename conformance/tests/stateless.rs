@@ -1,6 +1,7 @@
 //! Hosts of MCP 2026-07-28, which shake no hands: every request says everything about itself.
 
-use protomcp_conformance::{Host, Sandbox, living};
+use protomcp_conformance::{Host, Message, Sandbox, Stage, living, tool};
+use protomcp_proto::{ResourceChangedNotification, ResourceDefinition};
 use serde_json::{Value, json};
 
 fn start(mode: &str, file: &str) -> Host {
@@ -83,6 +84,53 @@ fn a_host_that_listens_is_told_of_a_reload() {
     assert_eq!(ended["result"]["_meta"]["io.modelcontextprotocol/subscriptionId"], listen);
     assert!(host.exit().success());
     assert!(living(sandbox.marker()).is_empty());
+}
+
+#[test]
+fn two_that_listen_on_one_connection_are_told_each_its_own() {
+    let sandbox = Sandbox::new();
+    let stage = Stage::new(&sandbox);
+    let host = stage.pmcp(&sandbox, &["run", "./relay"]).start();
+    let mut peer = stage.accept();
+    for name in ["a", "b"] {
+        let resource = ResourceDefinition { uri: format!("memo://{name}"), name: name.into(), ..Default::default() };
+        peer.resources.push(resource);
+    }
+    peer.handshake(vec![tool("echo")]);
+    let id = host.request("resources/list", &with(&json!({}), json!({})));
+    peer.settle(|| host.answered(id).is_some());
+    let listen = |uri: &str| {
+        host.request(
+            "subscriptions/listen",
+            &with(&json!({}), json!({"notifications": {"resourceSubscriptions": [uri]}})),
+        )
+    };
+    let (a, b) = (listen("memo://a"), listen("memo://b"));
+    let own = |message: &Message| {
+        let params = &message.value["params"];
+        (params["_meta"]["io.modelcontextprotocol/subscriptionId"].clone(), params["uri"].clone())
+    };
+    let acknowledged = "notifications/subscriptions/acknowledged";
+    peer.settle(|| host.told(acknowledged, 0).len() == 2);
+    let ids: Vec<_> = host.told(acknowledged, 0).iter().map(|message| own(message).0).collect();
+    assert_eq!(ids, [json!(a), json!(b)]);
+    for uri in ["memo://b", "memo://a"] {
+        peer.send("", ResourceChangedNotification { uri: uri.into() });
+        let updated = host.wait_for(uri, 0, |message| message.value["params"]["uri"] == uri);
+        assert_eq!(updated.method(), "notifications/resources/updated");
+    }
+    // One of them leaves, and the other stays.
+    host.tell("notifications/cancelled", &json!({"requestId": b}));
+    // What is answered after it was read after it.
+    host.ask("server/discover", &with(&json!({}), json!({})));
+    let place = host.now();
+    for uri in ["memo://b", "memo://a"] {
+        peer.send("", ResourceChangedNotification { uri: uri.into() });
+    }
+    host.wait_for("memo://a", place, |message| message.value["params"]["uri"] == "memo://a");
+    let told: Vec<_> = host.told("notifications/resources/updated", 0).iter().map(own).collect();
+    let (of_a, of_b) = ((json!(a), json!("memo://a")), (json!(b), json!("memo://b")));
+    assert_eq!(told, [of_b, of_a.clone(), of_a]);
 }
 
 #[test]

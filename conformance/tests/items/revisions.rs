@@ -78,6 +78,7 @@ pub(crate) const REVISIONS: &[(&str, &str, &[Test])] = &[
             (RESUME, "an_unknown_event_is_an_error_of_the_host"),
             (RESUME, "a_host_that_comes_back_too_late_is_told_so"),
             (CUTS, "an_answer_comes_whole_and_once_wherever_its_connections_are_cut"),
+            (REORDERED, "whatever_overtakes_what_each_request_ends_once_and_as_it_must"),
             (CUTS, "what_concerns_the_session_comes_whole_and_once_wherever_its_connections_are_cut"),
             (MODEL, "nothing_promised_is_lost_and_nothing_comes_twice"),
             (MODEL, "what_is_forgotten_is_missed_and_not_passed_over"),
@@ -155,6 +156,8 @@ pub(crate) const REVISIONS: &[(&str, &str, &[Test])] = &[
             (LISTEN, "only_what_was_asked_for_is_told_and_the_id_keeps_its_type"),
             (LISTEN, "a_server_that_stops_says_so_to_who_listens"),
             (ERAS, "who_listens_is_told_of_changes_until_the_end"),
+            (ERAS, "who_listens_twice_is_told_each_thing_where_it_was_asked_for"),
+            ("conformance/tests/stateless.rs", "two_that_listen_on_one_connection_are_told_each_its_own"),
         ],
     ),
     (
@@ -293,6 +296,7 @@ const LISTENING: &str = "crates/http/tests/http/listening.rs";
 const MODEL: &str = "crates/http/src/streams/model.rs";
 const OAUTH: &str = "crates/http/tests/http/oauth.rs";
 const QUESTIONS: &str = "crates/http/tests/http/questions.rs";
+const REORDERED: &str = "crates/http/tests/http/reordered.rs";
 const REQUESTS: &str = "crates/http/tests/http/requests.rs";
 const RESUME: &str = "crates/http/tests/http/resume.rs";
 const SAFETY: &str = "crates/http/tests/http/safety.rs";

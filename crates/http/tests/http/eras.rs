@@ -217,7 +217,11 @@ async fn ids_of_different_requests_have_nothing_to_do_with_each_other() {
 const LISTEN: &str = r#""notifications":{"toolsListChanged":true}"#;
 
 async fn listen(stage: &Stage, id: &str) -> Answer {
-    let body = request("subscriptions/listen", LISTEN).replace("\"id\":1", &format!("\"id\":{id}"));
+    listen_for(stage, id, LISTEN).await
+}
+
+async fn listen_for(stage: &Stage, id: &str, wanted: &str) -> Answer {
+    let body = request("subscriptions/listen", wanted).replace("\"id\":1", &format!("\"id\":{id}"));
     let mut answer = modern(stage, "subscriptions/listen", None).post(&body).await;
     assert_eq!((answer.status, answer.kind()), (200, "text/event-stream"));
     let first = answer.event().await.unwrap().data;
@@ -245,6 +249,40 @@ async fn who_listens_is_told_of_changes_until_the_end() {
     let rest = other.events().await;
     assert_eq!(rest.len(), 1, "{rest:?}");
     assert!(rest[0].data.contains("\"resultType\":\"complete\"") && rest[0].data.contains("\"id\":\"x\""));
+}
+
+#[tokio::test]
+async fn who_listens_twice_is_told_each_thing_where_it_was_asked_for() {
+    let stage = Stage::local().await;
+    let both = r#""notifications":{"toolsListChanged":true,"promptsListChanged":true}"#;
+    let mut streams = Vec::new();
+    for (id, wanted, told) in [
+        ("1", LISTEN, &["tools"][..]),
+        ("\"1\"", r#""notifications":{"promptsListChanged":true}"#, &["prompts"]),
+        ("2", both, &["tools", "prompts"]),
+        ("3", r#""notifications":{}"#, &[]),
+    ] {
+        streams.push((id, told, listen_for(&stage, id, wanted).await));
+    }
+    stage.sessions.tools_changed(Audience::Everyone);
+    // What changes at once is told at once, in an order of its own.
+    let (_, _, both) = &mut streams[2];
+    let first = both.event().await.unwrap();
+    stage.sessions.prompts_changed(Audience::Everyone);
+    let mut read = vec![first, both.event().await.unwrap()];
+    stage.sessions.shutdown();
+    for (id, told, stream) in streams {
+        let events = if told.len() == 2 { std::mem::take(&mut read) } else { Vec::new() };
+        let events: Vec<_> = events.into_iter().chain(stream.events().await).map(|event| event.data).collect();
+        assert_eq!(events.len(), told.len() + 1, "{id}: {events:?}");
+        for (event, list) in events.iter().zip(told) {
+            assert!(event.contains(&format!("\"notifications/{list}/list_changed\"")), "{id}: {event}");
+        }
+        assert!(events[told.len()].contains("\"resultType\":\"complete\""), "{id}: {events:?}");
+        let own = format!("\"io.modelcontextprotocol/subscriptionId\":{id}}}");
+        let own_and_more = format!("\"io.modelcontextprotocol/subscriptionId\":{id},");
+        assert!(events.iter().all(|event| event.contains(&own) || event.contains(&own_and_more)), "{id}: {events:?}");
+    }
 }
 
 const ANNOTATED: &str = r#"{"name":"echo hi","inputSchema":{"type":"object","properties":{

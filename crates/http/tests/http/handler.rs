@@ -151,7 +151,7 @@ impl Stage {
         listener: ListenerConfig,
         define: impl Fn(&str) -> Option<RawJson> + Send + Sync + 'static,
     ) -> Self {
-        let capabilities = ServerCapabilities::default().with_tools().with_logging();
+        let capabilities = ServerCapabilities::default().with_tools().with_prompts().with_logging();
         let info = ServerInfo::new("stage", "1").with_capabilities(capabilities);
         let sessions = Sessions::new(info, limits);
         let tools = Arc::new(Tools {
