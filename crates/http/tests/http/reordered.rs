@@ -32,8 +32,8 @@ enum Step {
     Answer(u64),
     /// An answer to a question that nobody has asked.
     Stray(u64),
-    /// The host reads so many pieces and is gone.
-    Cut(u64, usize),
+    /// The host reads so many pieces and is gone; so many more were on their way to it.
+    Cut(u64, usize, usize),
     /// The host comes back to what it has read last, also if it is still there.
     Return(u64),
 }
@@ -46,7 +46,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         2 => id().prop_map(Step::Cancel),
         4 => id().prop_map(Step::Answer),
         1 => (90..99_u64).prop_map(Step::Stray),
-        2 => (id(), 0..4_usize).prop_map(|(id, pieces)| Step::Cut(id, pieces)),
+        2 => (id(), 0..3_usize, 0..3_usize).prop_map(|(id, pieces, lost)| Step::Cut(id, pieces, lost)),
         2 => id().prop_map(Step::Return),
     ];
     prop::collection::vec(step, 0..60)
@@ -197,9 +197,12 @@ impl World {
             }
             Step::Answer(id) => self.answer(id).await,
             Step::Stray(number) => self.tell(&format!(r#"{{"id":{number},"result":{{"roots":[]}}}}"#)).await,
-            Step::Cut(id, pieces) => {
+            Step::Cut(id, pieces, lost) => {
                 if let Some(run) = self.runs.get_mut(&id) {
                     run.read(pieces).await;
+                    let read = run.events.len();
+                    run.read(lost).await;
+                    run.events.truncate(read);
                     run.body = None;
                 }
             }
@@ -301,12 +304,12 @@ fn what_comes_too_early_or_too_late_does_nothing() {
         // A request comes twice, beside itself and after its end.
         vec![Call(1), Call(1), Echo(1), Answer(1), Call(1), Answer(1)],
         // The answer comes while nobody is there, and again when somebody is.
-        vec![Call(1), Answer(1), Cut(1, 0), Return(1)],
-        vec![Call(1), Cut(1, 9), Answer(1), Answer(1), Return(1), Answer(1)],
+        vec![Call(1), Answer(1), Cut(1, 0, 2), Return(1)],
+        vec![Call(1), Cut(1, 9, 0), Answer(1), Answer(1), Return(1), Answer(1)],
         // Two calls, whose answers change places; one is cancelled while the host is away.
-        vec![Call(1), Call(2), Call(3), Cut(2, 1), Stray(95), Answer(3), Answer(1), Return(2), Cancel(2), Answer(2)],
+        vec![Call(1), Call(2), Call(3), Cut(2, 0, 1), Stray(95), Answer(3), Answer(1), Return(2), Cancel(2), Answer(2)],
         // A second stream takes the place of the first.
-        vec![Call(1), Return(1), Return(1), Cut(1, 1), Return(1), Answer(1)],
+        vec![Call(1), Return(1), Return(1), Cut(1, 0, 1), Return(1), Answer(1)],
     ] {
         run(steps);
     }
