@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::{Buf, Bytes, BytesMut};
+use futures_util::FutureExt;
 use http::header::RETRY_AFTER;
 use http::request::Parts;
 use http::{HeaderValue, Method, Request, Response, StatusCode};
@@ -57,13 +58,13 @@ trait Serve: Send + Sync {
 
 impl<S: Service> Serve for Server<S> {
     fn spawn(&self, exchange: Arc<Exchange>, place: Option<TablePlace>, _: &Parts, tasks: &TaskTracker) {
-        let serving = self.serve_here(Served(exchange));
-        tasks.spawn(async move {
-            if let Err(error) = serving.await {
+        // An async block would hold the session twice.
+        tasks.spawn(self.serve_here(Served(exchange)).map(move |outcome| {
+            if let Err(error) = outcome {
                 tracing::debug!("a session ended early: {error}");
             }
             drop(place);
-        });
+        }));
     }
 }
 

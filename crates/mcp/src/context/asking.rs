@@ -9,7 +9,8 @@ use std::future::Future;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
-use futures_util::future::{Either, join_all};
+use futures_util::FutureExt;
+use futures_util::future::{BoxFuture, Either, join_all};
 use protomcp_types::{ErrorObject, HostMethod, Need, Params, RawJson, TaskRequest};
 
 use crate::ask::{AskError, ask_raw};
@@ -91,7 +92,7 @@ impl Context {
     ) -> impl Future<Output = Result<M::Result, AskError>> + Send + use<M> {
         let answer = if self.is_stateless() {
             let answers = self.ask_in_rounds(vec![Asked::of::<M>(key, params)], timeout);
-            Either::Right(async move { answers.await?.pop().ok_or(AskError::Gone) })
+            async move { answers.await?.pop().ok_or(AskError::Gone) }.boxed()
         } else {
             let answer = if M::is_answered_by(params, &self.0.terms.client.capabilities) {
                 let params = Params::of(params).expect("the parameters of a method are an object");
@@ -99,7 +100,7 @@ impl Context {
             } else {
                 Err(AskError::NotSupported(M::NAME))
             };
-            Either::Left(async move { answer?.await })
+            async move { answer?.await }.boxed()
         };
         let answer = unless_cancelled(self.clone(), answer);
         async move { answer.await?.to().map_err(|error| AskError::Unreadable(error.to_string())) }
@@ -114,7 +115,7 @@ impl Context {
         let keys: Vec<_> = questions.keys().map(str::to_owned).collect();
         let timeout = self.0.ask_timeout;
         let answers = if self.is_stateless() {
-            Either::Right(self.ask_in_rounds(questions.into_asked(), timeout))
+            self.ask_in_rounds(questions.into_asked(), timeout).boxed()
         } else {
             let capabilities = &self.0.terms.client.capabilities;
             let ask = |asked: Asked| match asked.need() {
@@ -122,13 +123,13 @@ impl Context {
                 Some(_) | None => Ok(self.ask_in_session(asked.method, asked.params.into(), timeout)),
             };
             let asked: Result<Vec<_>, _> = questions.into_asked().into_iter().map(ask).collect();
-            Either::Left(async move { join_all(asked?).await.into_iter().collect() })
+            async move { join_all(asked?).await.into_iter().collect() }.boxed()
         };
-        let answers = async move {
+        let answers = unless_cancelled(self.clone(), answers);
+        async move {
             let answers: Vec<RawJson> = answers.await?;
             Ok(Answers::of(keys.into_iter().zip(answers).collect::<BTreeMap<_, _>>()))
-        };
-        unless_cancelled(self.clone(), answers)
+        }
     }
 
     /// Says that the handler cannot answer yet: return the error, and the host of a stateless request is asked instead,
@@ -299,10 +300,9 @@ impl Context {
     }
 }
 
-async fn unless_cancelled<T>(
-    context: Context,
-    answer: impl Future<Output = Result<T, AskError>>,
-) -> Result<T, AskError> {
+/// What waits for an answer is boxed: it is large and rarely needed, and would otherwise be part of every handler that may
+/// ask.
+async fn unless_cancelled<T>(context: Context, answer: BoxFuture<'static, Result<T, AskError>>) -> Result<T, AskError> {
     tokio::select! {
         biased;
         () = context.cancelled() => Err(AskError::Gone),

@@ -13,6 +13,7 @@ mod outbound;
 mod parking;
 mod tasks;
 
+use std::future::Future;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::time::Instant;
@@ -140,35 +141,41 @@ impl<S: Service, Q: Source, K: Sink> Driver<S, Q, K> {
         self.id
     }
 
-    pub(super) async fn run(mut self) -> Result<(), ServeError> {
-        let shutdown = self.stop.clone();
-        let mut shutdown = pin!(shutdown.cancelled());
-        let mut failure = None;
-        let mut steps = 0;
-        while !self.is_over() {
-            let may_read = self.reading && self.kept() < self.sessions.limits().max_unsent;
-            let deadline = self.deadline();
-            let step = tokio::select! {
-                biased;
-                event = self.events.recv() => Step::Event(event),
-                Some((context, outcome)) = run_calls(&mut self.in_place) => Step::Ended(context, outcome),
-                received = self.source.next(), if may_read => Step::Received(received),
-                flushed = self.sink.flush(), if self.unsent > 0 => Step::Flushed(flushed),
-                () = &mut shutdown, if self.ending == Ending::Open => Step::Shutdown,
-                () = sleep_until(deadline) => Step::Time,
-            };
-            if let Err(error) = self.take(step) {
-                failure.get_or_insert(error);
-            }
-            steps += 1;
-            if steps >= BATCH {
-                steps = 0;
-                if let Err(error) = self.look_around().await {
+    #[expect(
+        clippy::manual_async_fn,
+        reason = "it would hold the driver twice, which is most of what a session weighs"
+    )]
+    pub(super) fn run(mut self) -> impl Future<Output = Result<(), ServeError>> + Send + use<S, Q, K> {
+        async move {
+            let shutdown = self.stop.clone();
+            let mut shutdown = pin!(shutdown.cancelled());
+            let mut failure = None;
+            let mut steps = 0;
+            while !self.is_over() {
+                let may_read = self.reading && self.kept() < self.sessions.limits().max_unsent;
+                let deadline = self.deadline();
+                let step = tokio::select! {
+                    biased;
+                    event = self.events.recv() => Step::Event(event),
+                    Some((context, outcome)) = run_calls(&mut self.in_place) => Step::Ended(context, outcome),
+                    received = self.source.next(), if may_read => Step::Received(received),
+                    flushed = self.sink.flush(), if self.unsent > 0 => Step::Flushed(flushed),
+                    () = &mut shutdown, if self.ending == Ending::Open => Step::Shutdown,
+                    () = sleep_until(deadline) => Step::Time,
+                };
+                if let Err(error) = self.take(step) {
                     failure.get_or_insert(error);
                 }
+                steps += 1;
+                if steps >= BATCH {
+                    steps = 0;
+                    if let Err(error) = self.look_around().await {
+                        failure.get_or_insert(error);
+                    }
+                }
             }
+            failure.map_or(Ok(()), Err)
         }
-        failure.map_or(Ok(()), Err)
     }
 
     /// What would be left for later for ever under steady load.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use protomcp_mcp::{AskError, Context, Limits, SessionId};
+use protomcp_mcp::{AskError, Context, Limits, Questions, SessionId};
 use protomcp_types::{ListRoots, Ping};
 
 use super::transcript::{call, check, check_with, play};
@@ -321,6 +321,17 @@ async fn without_a_host_nobody_is_asked() {
     let roots = context.ask::<ListRoots>(&ListRoots::default()).await;
     assert_eq!(roots, Err(AskError::NotSupported("roots/list")));
     assert_eq!(context.ask::<Ping>(&Ping {}).await, Err(AskError::Gone));
+}
+
+#[tokio::test]
+async fn a_handler_that_may_ask_is_not_much_larger_for_it() {
+    let context = Context::detached();
+    let asking = [
+        size_of_val(&context.ask::<ListRoots>(&ListRoots::default())),
+        size_of_val(&context.ask_as::<ListRoots>("roots", &ListRoots::default())),
+        size_of_val(&context.ask_all(Questions::new().with::<ListRoots>("roots", &ListRoots::default()))),
+    ];
+    assert!(asking.iter().all(|bytes| *bytes <= 512), "{asking:?}");
 }
 
 #[test]

@@ -95,6 +95,15 @@ fn messages_go_over_as_values_in_memory() {
 }
 
 #[test]
+fn a_session_is_a_small_future() {
+    play(Limits::default(), async |stage| {
+        let (_theirs, ours) = memory::pair();
+        let bytes = size_of_val(&stage.server.serve_here(ours));
+        assert!(bytes <= 2048, "{bytes}");
+    });
+}
+
+#[test]
 fn layers_wrap_each_other_and_the_service() {
     play(Limits::default(), async |stage| {
         let server: Server<_> = stage

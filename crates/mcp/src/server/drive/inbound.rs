@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use futures_util::FutureExt;
 use protomcp_types::{Incoming, Malformed, Message, method};
 
 use crate::context::{Context, Terms};
@@ -97,10 +98,8 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         let call = call::run(Arc::clone(&self.service), request, context, limits.cancel_grace, shutdown);
         match &mut self.in_place {
             Some(calls) if !may_leave => calls.push(Box::pin(call)),
-            Some(_) | None => drop(tokio::spawn(async move {
-                let (context, outcome) = call.await;
-                context.finish(outcome);
-            })),
+            // An async block would hold the call twice.
+            Some(_) | None => drop(tokio::spawn(call.map(|(context, outcome)| context.finish(outcome)))),
         }
         (None, Some(number))
     }
