@@ -1,6 +1,6 @@
 //! The official conformance suite, run against a server at a URL.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -18,14 +18,11 @@ pub struct Outcome {
     pub text: String,
     /// By scenario, what it complains about: failures and warnings.
     pub scenarios: BTreeMap<String, Vec<String>>,
+    /// Those that were run and are not required.
+    pub not_scored: BTreeSet<String>,
 }
 
 impl Outcome {
-    /// The scenarios without a complaint.
-    pub fn passed(&self) -> Vec<&str> {
-        self.scenarios.iter().filter(|(_, complaints)| complaints.is_empty()).map(|(name, _)| name.as_str()).collect()
-    }
-
     /// The scenarios with complaints.
     pub fn failed(&self) -> Vec<&str> {
         self.scenarios.iter().filter(|(_, complaints)| !complaints.is_empty()).map(|(name, _)| name.as_str()).collect()
@@ -55,7 +52,15 @@ pub fn run(url: &str, which: &[&str]) -> Outcome {
         .expect("the suite starts");
     let said = |bytes| String::from_utf8_lossy(bytes).into_owned();
     let text = format!("{}\n{}", said(&output.stdout), said(&output.stderr));
-    Outcome { success: output.status.success(), text, scenarios: scenarios(folder.path()) }
+    let not_scored = not_scored(&text);
+    Outcome { success: output.status.success(), text, scenarios: scenarios(folder.path()), not_scored }
+}
+
+/// The suite ends with lines of a mark, a name and a reason.
+fn not_scored(text: &str) -> BTreeSet<String> {
+    let lines = text.lines().skip_while(|line| !line.starts_with("Not scored for")).skip(1);
+    let names = lines.take_while(|line| line.starts_with("  ")).filter_map(|line| line.split_whitespace().nth(1));
+    names.map(str::to_owned).collect()
 }
 
 /// What each scenario complains about.

@@ -74,13 +74,13 @@ impl Web {
         Self::run(sandbox, &name, flags, env)
     }
 
-    /// As [`Web::start`], with a program in the place of a tool file.
+    /// As [`Web::start_with`], with a program in the place of a tool file.
     ///
     /// # Panics
     ///
     /// When it does not say where it listens.
-    pub fn start_program(program: &Path, flags: &[&str]) -> Self {
-        Self::run(Sandbox::new(), &program.to_string_lossy(), flags, &[])
+    pub fn start_program(program: &Path, flags: &[&str], env: &[(&str, &str)]) -> Self {
+        Self::run(Sandbox::new(), &program.to_string_lossy(), flags, env)
     }
 
     fn run(sandbox: Sandbox, file: &str, flags: &[&str], env: &[(&str, &str)]) -> Self {

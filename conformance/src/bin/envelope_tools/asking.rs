@@ -1,0 +1,95 @@
+//! Tools that ask the host something before they answer. Each question is an envelope of its own; the published link has
+//! those for the model and for the roots, the extensions add the one for the user.
+
+use protomcp_proto::{ElicitationRequest, ListRootsRequest, Msg, SamplingRequest};
+use serde_json::{Value, json};
+
+use crate::content::said;
+use crate::link::Link;
+
+/// Those that the published link is enough for.
+pub(crate) const PUBLISHED: [&str; 6] = [
+    "test_input_required_result_capabilities",
+    "test_input_required_result_list_roots",
+    "test_input_required_result_sampling",
+    "test_missing_capability",
+    "test_sampling",
+    "test_streaming_elicitation",
+];
+
+/// Those that ask the user.
+pub(crate) const EXTENDED: [&str; 8] = [
+    "test_elicitation",
+    "test_elicitation_sep1034_defaults",
+    "test_elicitation_sep1330_enums",
+    "test_input_required_result_elicitation",
+    "test_input_required_result_multi_round",
+    "test_input_required_result_multiple_inputs",
+    "test_input_required_result_request_state",
+    "test_input_required_result_tampered_state",
+];
+
+/// Calls one of them; what it returns is an array of content blocks.
+pub(crate) fn call(link: &Link, call: &str, name: &str) -> Result<Value, String> {
+    let ask = |number, question| link.ask(call, number, question);
+    let answers = match name {
+        "test_streaming_elicitation" => vec![],
+        "test_sampling"
+        | "test_missing_capability"
+        | "test_input_required_result_sampling"
+        | "test_input_required_result_capabilities" => vec![ask(1, model())?],
+        "test_input_required_result_list_roots" => vec![ask(1, ListRootsRequest {}.into())?],
+        "test_input_required_result_multiple_inputs" => {
+            vec![ask(1, user(&name_form()))?, ask(2, model())?, ask(3, ListRootsRequest {}.into())?]
+        }
+        "test_input_required_result_multi_round" => vec![ask(1, user(&name_form()))?, ask(2, user(&name_form()))?],
+        "test_elicitation_sep1034_defaults" => vec![ask(1, user(&defaults()))?],
+        "test_elicitation_sep1330_enums" => vec![ask(1, user(&choices()))?],
+        "test_elicitation" => vec![ask(1, user(&account_form()))?],
+        _ => vec![ask(1, user(&name_form()))?],
+    };
+    Ok(said(&format!("state-ok: {answers:?}")))
+}
+
+fn model() -> Msg {
+    let messages = json!([{"role": "user", "content": {"type": "text", "text": "What is the capital of France?"}}]);
+    let messages_json = messages.to_string().into_bytes().into();
+    SamplingRequest { messages_json, max_tokens: 100, ..SamplingRequest::default() }.into()
+}
+
+fn user(schema: &Value) -> Msg {
+    let requested_schema_json = schema.to_string().into_bytes().into();
+    let message = "Please answer".into();
+    ElicitationRequest { message, requested_schema_json, ..ElicitationRequest::default() }.into()
+}
+
+fn name_form() -> Value {
+    json!({"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]})
+}
+
+fn account_form() -> Value {
+    let text = json!({"type": "string", "description": "User's response"});
+    json!({"type": "object", "properties": {"username": text, "email": text}, "required": ["username", "email"]})
+}
+
+fn defaults() -> Value {
+    json!({"type": "object", "required": [], "properties": {
+        "name": {"type": "string", "description": "User name", "default": "John Doe"},
+        "age": {"type": "integer", "description": "User age", "default": 30},
+        "score": {"type": "number", "description": "User score", "default": 95.5},
+        "status": {"type": "string", "enum": ["active", "inactive", "pending"], "default": "active"},
+        "verified": {"type": "boolean", "description": "Verification status", "default": true},
+    }})
+}
+
+fn choices() -> Value {
+    let titled = json!([{"const": "value1", "title": "First"}, {"const": "value2", "title": "Second"}]);
+    let options = json!(["option1", "option2"]);
+    json!({"type": "object", "required": [], "properties": {
+        "untitledSingle": {"type": "string", "enum": options},
+        "titledSingle": {"type": "string", "oneOf": titled},
+        "legacyEnum": {"type": "string", "enum": ["opt1", "opt2"], "enumNames": ["Option One", "Option Two"]},
+        "untitledMulti": {"type": "array", "items": {"type": "string", "enum": options}},
+        "titledMulti": {"type": "array", "items": {"anyOf": titled}},
+    }})
+}

@@ -1,0 +1,89 @@
+//! The writing end of the socket, and the questions that wait for answers.
+
+use std::collections::HashMap;
+use std::io::Write;
+use std::os::unix::net::UnixStream;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use protomcp_conformance::frame;
+use protomcp_proto::{ElicitationResponse, Envelope, Msg, SamplingResponse};
+
+/// How long a question waits. The published link does not say for which call one is asked, so a host that never comes back
+/// must not keep the bridge in doubt for longer.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+#[derive(Clone)]
+pub(crate) struct Link(Arc<Shared>);
+
+struct Shared {
+    extended: bool,
+    writer: Mutex<UnixStream>,
+    waiting: Mutex<HashMap<String, Sender<Msg>>>,
+    changes: AtomicU32,
+}
+
+impl Link {
+    pub(crate) fn new(writer: UnixStream, extended: bool) -> Self {
+        let (writer, waiting) = (Mutex::new(writer), Mutex::default());
+        Self(Arc::new(Shared { extended, writer, waiting, changes: AtomicU32::new(0) }))
+    }
+
+    /// Whether the extensions of the envelope may be used.
+    pub(crate) fn is_extended(&self) -> bool {
+        self.0.extended
+    }
+
+    /// How often something has changed.
+    pub(crate) fn changes(&self) -> u32 {
+        self.0.changes.load(Ordering::Relaxed)
+    }
+
+    /// Something changes.
+    pub(crate) fn change(&self) {
+        self.0.changes.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Asks the host of a call, and waits for what it says.
+    pub(crate) fn ask(&self, call: &str, number: u32, question: Msg) -> Result<Msg, String> {
+        let (sender, answer) = channel();
+        let id = format!("{call}/{number}");
+        self.waiting().insert(id.clone(), sender);
+        self.send(&id, call, question);
+        let answer = answer.recv_timeout(PATIENCE).map_err(|error| error.to_string())?;
+        match &answer {
+            Msg::SamplingResponse(SamplingResponse { error, .. })
+            | Msg::ElicitationResponse(ElicitationResponse { error, .. })
+                if !error.is_empty() =>
+            {
+                Err(error.to_string())
+            }
+            _ => Ok(answer),
+        }
+    }
+
+    /// A question was answered. Who has asked may have been cancelled.
+    pub(crate) fn answered(&self, id: &str, answer: Msg) {
+        if let Some(waiting) = self.waiting().remove(id) {
+            drop(waiting.send(answer));
+        }
+    }
+
+    /// Nobody waits for this call any more.
+    pub(crate) fn give_up(&self, call: &str) {
+        self.waiting().retain(|id, _| id.split_once('/').is_none_or(|(of, _)| of != call));
+    }
+
+    pub(crate) fn send(&self, id: &str, for_call: &str, msg: impl Into<Msg>) {
+        let for_call = if self.0.extended { for_call } else { "" }.to_owned();
+        let envelope = Envelope { for_call, ..Envelope::new(id, msg) };
+        // A bridge that has hung up is seen by who reads.
+        let _ = self.0.writer.lock().unwrap_or_else(PoisonError::into_inner).write_all(&frame(&envelope));
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, HashMap<String, Sender<Msg>>> {
+        self.0.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,75 @@
+//! A tool process without an SDK: it says in envelopes what the official suite asks for.
+//!
+//! `pmcp` starts it; it connects to the socket of the environment and serves until the bridge hangs up. Each call runs in
+//! a thread of its own, because it may have to wait for an answer of the host. With `PUBLISHED_LINK` in its environment it
+//! uses nothing but the envelopes of the published link: it does not introduce itself, does not say for which call it asks,
+//! and cannot ask the user or say that its prompts have changed.
+
+mod asking;
+mod content;
+mod link;
+mod prompts;
+mod resources;
+mod tools;
+
+use std::io::Read;
+use std::os::unix::net::UnixStream;
+
+use prost::Message as _;
+use protomcp_proto::{CallToolResponse, Envelope, Msg, ReloadResponse, SdkInfo, ToolListResponse};
+
+use crate::link::Link;
+
+fn main() -> std::io::Result<()> {
+    let socket = std::env::var_os("PROTOMCP_SOCKET").expect("pmcp says where to connect");
+    let mut stream = UnixStream::connect(socket)?;
+    let link = Link::new(stream.try_clone()?, std::env::var_os("PUBLISHED_LINK").is_none());
+    if link.is_extended() {
+        let features = vec!["elicitation".to_owned()];
+        link.send("", "", SdkInfo { name: "none".into(), max_concurrent_calls: 64, features, ..SdkInfo::default() });
+    }
+    loop {
+        let mut length = [0; 4];
+        if stream.read_exact(&mut length).is_err() {
+            // The bridge has hung up.
+            return Ok(());
+        }
+        let mut bytes = vec![0; u32::from_be_bytes(length) as usize];
+        stream.read_exact(&mut bytes)?;
+        take(&link, Envelope::decode(bytes.as_slice()).expect("the bridge writes valid envelopes"));
+    }
+}
+
+fn take(link: &Link, envelope: Envelope) {
+    let id = envelope.request_id;
+    match envelope.msg {
+        Some(Msg::ListTools(_)) => {
+            link.send(&id, "", ToolListResponse { tools: tools::all(link) });
+            link.send("", "", ReloadResponse { success: true, ..ReloadResponse::default() });
+        }
+        Some(Msg::ListResourcesRequest(_)) => link.send(&id, "", resources::all()),
+        Some(Msg::ListResourceTemplatesRequest(_)) => link.send(&id, "", resources::templates()),
+        Some(Msg::ReadResourceRequest(request)) => link.send(&id, "", resources::read(&request.uri)),
+        Some(Msg::ListPromptsRequest(_)) => link.send(&id, "", prompts::all(link.changes())),
+        Some(Msg::GetPromptRequest(request)) => {
+            let arguments = serde_json::from_slice(&request.arguments_json).unwrap_or_default();
+            link.send(&id, "", prompts::get(&request.name, &arguments));
+        }
+        Some(Msg::CompletionRequest(request)) => link.send(&id, "", prompts::complete(&request.argument_value)),
+        Some(Msg::CallTool(call)) => {
+            let link = link.clone();
+            std::thread::spawn(move || {
+                let outcome = tools::call(&link, &id, &call);
+                let is_error = outcome.is_err();
+                let content = outcome.unwrap_or_else(|why| content::said(&why));
+                let result_json = content.to_string().into_bytes().into();
+                link.send(&id, "", CallToolResponse { is_error, result_json, ..CallToolResponse::default() });
+            });
+        }
+        Some(Msg::Cancel(cancel)) => link.give_up(&cancel.request_id),
+        Some(answer @ (Msg::SamplingResponse(_) | Msg::ElicitationResponse(_) | Msg::ListRootsResponse(_))) => {
+            link.answered(&id, answer);
+        }
+        _ => {}
+    }
+}
