@@ -41,6 +41,7 @@ const FEATURES: &[(&str, &str)] = &[
     ("prompts changed", "the prompts have changed"),
     ("resources changed", "the resources have changed"),
     ("listen", "`subscriptions/listen`, two at once"),
+    ("tasks", "tasks: made, looked at, asked for their result, asking, cancelled"),
     ("resumption", "a broken stream is resumed"),
     ("headers", "arguments repeated in headers"),
 ];
@@ -58,6 +59,7 @@ const NOT_BRIDGED: &[&str] = &[
     "prompts changed",
     "resources changed",
     "listen",
+    "tasks",
     "resumption",
     "headers",
     // No call changes what another request sees there.

@@ -19,6 +19,7 @@ NOT_THERE = {
     "completion": "completion/complete",
     "subscription": "resources/subscribe",
     "listen": "subscriptions/listen",
+    "tasks": "tasks/get",
 }
 NO_FLAG = {
     "progress": ("it does not show progress", "progress"),

@@ -4,13 +4,14 @@ import { SSEClientTransport } from "@modelcontextprotocol/sdk/client/sse.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import {
+  CallToolResultSchema,
   CreateMessageRequestSchema,
   ElicitRequestSchema,
   LATEST_PROTOCOL_VERSION,
   ListRootsRequestSchema,
   McpError,
 } from "@modelcontextprotocol/sdk/types.js";
-import { answers, capabilities, is, type Place, type Plan, Told, visit, type Words } from "./visit.mts";
+import { answers, capabilities, has, is, type Place, type Plan, Told, visit, type Words } from "./visit.mts";
 
 function open({ transport }: Place, plan: Plan) {
   switch (transport) {
@@ -22,6 +23,43 @@ function open({ transport }: Place, plan: Plan) {
       return new StreamableHTTPClientTransport(new URL(plan.http));
     case "sse":
       return new SSEClientTransport(new URL(plan.sse));
+  }
+}
+
+/** A call as a task: made, followed to its end, found again; one that asks its user; one that is cancelled. */
+async function tasks(client: Client) {
+  const { tasks } = client.experimental;
+  const begin = (name: string, args: object) =>
+    tasks.callToolStream({ name, arguments: args as any }, undefined, { task: { ttl: 60_000 } });
+  const follow = async (name: string, args: object) => {
+    const seen: any[] = [];
+    for await (const message of begin(name, args)) seen.push(message);
+    const [made, last] = [seen[0], seen.at(-1)];
+    is([made.type, last.type], ["taskCreated", "result"]);
+    return { id: made.task.taskId, text: last.result.content[0].text as string };
+  };
+
+  const { id, text } = await follow("slow_compute", { seconds: 0.1, label: "a task" });
+  has(text, 'Computed "a task"');
+  is((await tasks.getTask(id)).status, "completed");
+  const again = await tasks.getTaskResult(id, CallToolResultSchema);
+  is(again.content, [{ type: "text", text }]);
+  has((await follow("confirm_delete", { filename: "a-file" })).text, "Accept");
+
+  for await (const message of begin("slow_compute", { seconds: 600, label: "too long" })) {
+    if (message.type !== "taskCreated") throw new Error(`${JSON.stringify(message)} is no new task`);
+    const { taskId } = message.task;
+    const listed: string[] = [];
+    let cursor: string | undefined;
+    do {
+      const page = await tasks.listTasks(cursor);
+      listed.push(...page.tasks.map((task) => task.taskId));
+      cursor = page.nextCursor;
+    } while (cursor !== undefined);
+    has(listed, taskId);
+    is((await tasks.cancelTask(taskId)).status, "cancelled");
+    is((await tasks.getTask(taskId)).status, "cancelled");
+    break;
   }
 }
 
@@ -46,6 +84,7 @@ async function connect(place: Place, plan: Plan) {
     told,
     revision: () => agreed,
     call: (name, args = {}, options = {}) => client.callTool({ name, arguments: args as any }, undefined, options),
+    tasks: () => tasks(client),
     callWithLogs: () => Promise.reject(new Error("it does not speak that revision")),
     code: (error) => (error instanceof McpError ? error.code : undefined),
     notFound: () => [-32002],

@@ -23,6 +23,8 @@ export interface Words {
   /** Which codes say that a resource is not there. */
   notFound(isNewest: boolean): number[];
   listen?(filter: object): Promise<{ close(): Promise<void>; honored: any }>;
+  /** Tries all that it can do with tasks. */
+  tasks?(): Promise<void>;
 }
 
 /** What a client was told by itself, in the order in which it came. */
@@ -287,6 +289,10 @@ function features(words: Words, { transport, revision }: Place, plan: Plan): Rec
       await text("test_trigger_tool_change");
       await told.until(({ method }) => method === "notifications/tools/list_changed");
       await first.close();
+    },
+    tasks: async () => {
+      if (words.tasks === undefined) lacks("it has no methods for tasks", client.experimental === undefined);
+      await words.tasks();
     },
     resumption: async () => {
       if (transport !== "http") lacks("only streams of Streamable HTTP are resumed", true);

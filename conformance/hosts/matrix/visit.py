@@ -240,6 +240,10 @@ class Visit:
             await self.text("test_trigger_tool_change")
             is_(type(await anext(events)), ToolsListChanged)
 
+    async def tasks(self):
+        own = [name for name in dir(self.client.session) if "task" in name and not name.startswith("_")]
+        lacks("it has no methods for tasks", not own)
+
     async def resumption(self):
         if self.report.transport != "http":
             lacks("only streams of Streamable HTTP are resumed", True)
@@ -281,6 +285,7 @@ class Visit:
             "prompts changed": self.prompts_changed,
             "resources changed": self.resources_changed,
             "listen": self.listen,
+            "tasks": self.tasks,
             "resumption": self.resumption,
             "headers": self.headers,
         }

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use crate::host::{Host, Told};
 use crate::report::{Attempt, Fault, Place, has, is};
+use crate::tasks;
 
 const NEWEST: &str = "2026-07-28";
 const WATCHED: &str = "test://watched-resource";
@@ -55,11 +56,12 @@ pub async fn visit(running: &RunningService<RoleClient, Host>, told: Told, place
     let filter = SubscriptionFilter::builder().resources_list_changed().build();
     place.tries("resources changed", v.change("test_trigger_resource_change", "resources changed", filter)).await;
     place.tries("listen", v.listen()).await;
+    place.tries("tasks", tasks::visit(running, v.is_newest())).await;
     place.tries("resumption", v.resumption()).await;
     place.tries("headers", v.headers()).await;
 }
 
-fn params(name: &str, arguments: Value) -> CallToolRequestParams {
+pub fn params(name: &str, arguments: Value) -> CallToolRequestParams {
     let arguments = arguments.as_object().cloned().unwrap_or_default();
     CallToolRequestParams::new(name.to_owned()).with_arguments(arguments)
 }

@@ -12,6 +12,7 @@
 mod features;
 mod host;
 mod report;
+mod tasks;
 
 use std::collections::BTreeSet;
 use std::process::ExitCode;
@@ -64,6 +65,7 @@ async fn run(plan: &Value) -> Result<(), Box<dyn std::error::Error>> {
                     "sampling": {},
                     "roots": {"listChanged": true},
                     "elicitation": {"form": {}, "url": {}},
+                    "extensions": {"io.modelcontextprotocol/tasks": {}},
                 },
             }))?;
             info.protocol_version = revision.clone();
