@@ -10,7 +10,7 @@ use protomcp_types::{
     CallTool, CallToolResult, CancelTask, Complete, CompleteResult, CreateTaskResult, ErrorObject, GetPrompt,
     GetPromptResult, GetTask, GetTaskPayload, ListPrompts, ListPromptsResult, ListResourceTemplates,
     ListResourceTemplatesResult, ListResources, ListResourcesResult, ListTasks, ListTasksResult, ListTools,
-    ListToolsResult, ReadResource, ReadResourceResult, Subscribe, Task, Unsubscribe,
+    ListToolsResult, ReadResource, ReadResourceResult, Subscribe, Task, TaskSupport, Unsubscribe,
 };
 use tokio::sync::{SetOnce, mpsc};
 
@@ -48,18 +48,26 @@ impl Handler for Backend {
     async fn call_tool(&self, call: CallTool, context: Context) -> Result<CallToolResult, ErrorObject> {
         self.started().await?;
         let tool = self.find(&call.name, context.session())?;
-        Ok(call_tool(&self.calls, &tool, call, &context).await)
+        if tool.task_support() == TaskSupport::Required && !context.can_be_task() {
+            return Err(context.tasks_missing(&call.name));
+        }
+        match call_tool(&self.calls, &tool, call, &context).await {
+            // MCP 2026-07-28, extension tasks: a task that could not be carried out has failed; one that has a result,
+            // even one with `isError`, is completed.
+            Err(failure) if context.is_task() => Err(failure.into_error()),
+            outcome => Ok(outcome.unwrap_or_else(Failure::into_result)),
+        }
     }
 
     async fn call_tool_as_task(&self, call: CallTool, context: Context) -> Result<CreateTaskResult, ErrorObject> {
         self.started().await?;
         let tool = self.find(&call.name, context.session())?;
-        if !tool.can_be_task() {
+        if tool.task_support() == TaskSupport::Forbidden {
             return Err(ErrorObject::method_not_found(&format!("tools/call of \"{}\" as a task", call.name)));
         }
         let calls = Arc::clone(&self.calls);
         self.tasks.begin(&context, call.task_ttl(), TASK_TERMS, async move |context: Context| {
-            Ok(call_tool(&calls, &tool, call, &context).await)
+            Ok(call_tool(&calls, &tool, call, &context).await.unwrap_or_else(Failure::into_result))
         })
     }
 
@@ -144,12 +152,11 @@ impl Backend {
 }
 
 /// Makes a call, unless nobody wants its result any more.
-async fn call_tool(calls: &Calls, tool: &Tool, call: CallTool, context: &Context) -> CallToolResult {
-    let outcome = tokio::select! {
+async fn call_tool(calls: &Calls, tool: &Tool, call: CallTool, context: &Context) -> Result<CallToolResult, Failure> {
+    tokio::select! {
         biased;
         // Dropping the call takes it out of the queue, or sends a cancel to the process.
         () = context.cancelled() => Err(Failure::ShuttingDown),
         outcome = calls.call(tool, call, context) => outcome,
-    };
-    outcome.unwrap_or_else(Failure::into_result)
+    }
 }

@@ -72,13 +72,13 @@ impl Calls {
         let mut time = Budget::new(self.timeout);
         permit.asks();
         let turn = Turn { permit: &permit, chain: &chain, time: &time };
-        let mut answer = self.ask(turn, call, &mut arguments_json, heard.clone()).await;
+        let mut answer = self.ask(turn, call, &mut arguments_json, heard.clone(), context).await;
         if !answer.as_ref().is_err_and(Failure::leaves_busy) {
             permit.is_answered();
         }
         if let Ok(CallAnswer::Task(task)) = answer {
             permit.step_aside();
-            // Tasks have a time of their own, and are cancelled when it is up.
+            // It has gone on already, if it may. Tasks have a time of their own, and are cancelled when it is up.
             if context.go_on_as_task(TASK_TERMS) {
                 time = Budget::new(LONGEST_TASK);
             }
@@ -103,6 +103,7 @@ impl Calls {
         call: CallTool,
         arguments_json: &mut Bytes,
         heard: Option<OnProgress>,
+        context: &Context,
     ) -> Result<CallAnswer, Failure> {
         let Turn { permit, chain, time } = turn;
         let (live, link, mut left) = (permit.live(), permit.live().link(), time.total());
@@ -117,7 +118,12 @@ impl Calls {
             metadata_json,
             ..Default::default()
         };
-        let mut options = Options::default().named(permit.call());
+        // What the process asks right after it has made a task of the call is asked by the task, however soon.
+        let becoming = context.clone();
+        let on_task = move || {
+            becoming.go_on_as_task(TASK_TERMS);
+        };
+        let mut options = Options::default().named(permit.call()).on_task(on_task);
         if let Some(heard) = heard {
             options = options.on_progress(move |progress| heard(progress));
         }

@@ -1,12 +1,12 @@
 //! What a host reads when a call of a known tool went wrong on our side.
 //!
-//! It is always a result with `isError`, so that the model sees it, with a machine-readable twin in `_meta`; JSON-RPC
-//! errors are for what never reached a tool.
+//! It is a result with `isError`, so that the model sees it, with a machine-readable twin in `_meta`; JSON-RPC errors are for
+//! what never reached a tool, and for tasks of 2026-07-28, where an error is what has become of a task that failed.
 
 use std::fmt;
 use std::time::Duration;
 
-use protomcp_types::{Body, CallToolResult, RawJson};
+use protomcp_types::{Body, CallToolResult, ErrorObject, RawJson};
 
 use crate::duration;
 
@@ -166,13 +166,16 @@ impl Failure {
 
     /// The result for the host.
     pub(crate) fn into_result(self) -> CallToolResult {
-        let message = self.to_string();
-        CallToolResult::error(&message).with_meta(error_meta(
-            self.code(),
-            &message,
-            self.suggestion(),
-            self.retryable(),
-        ))
+        CallToolResult::error(self.to_string()).with_meta(self.meta())
+    }
+
+    /// What a task without a session has failed of. Its data are what the `_meta` of a result would be.
+    pub(crate) fn into_error(self) -> ErrorObject {
+        ErrorObject::internal(self.to_string()).with_data(self.meta())
+    }
+
+    fn meta(&self) -> RawJson {
+        error_meta(self.code(), &self.to_string(), self.suggestion(), self.retryable())
     }
 }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use protomcp_proto::ToolDefinition;
-use protomcp_types::{Body, RawJson, ToolName};
+use protomcp_types::{Body, RawJson, TaskSupport, ToolName};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -49,7 +49,7 @@ struct Parts {
     input: Input,
     hints: Option<RawJson>,
     icons: Option<RawJson>,
-    tasks: bool,
+    tasks: TaskSupport,
 }
 
 impl Tool {
@@ -114,7 +114,7 @@ impl Tool {
             input: Input::new(input),
             hints: hints(wire),
             icons,
-            tasks: wire.task_support,
+            tasks: task_support(wire),
         };
         let json = parts.to_json(&name, promises.then_some(output.as_deref()).flatten());
         Self { name, output, promises, policy, parts: Arc::new(parts), json }
@@ -139,8 +139,8 @@ impl Tool {
         &self.parts.input
     }
 
-    /// Whether a host may ask for a task instead of a result.
-    pub(crate) fn can_be_task(&self) -> bool {
+    /// Whether calls of it can be tasks, or have to be.
+    pub(crate) fn task_support(&self) -> TaskSupport {
         self.parts.tasks
     }
 
@@ -180,7 +180,7 @@ impl Parts {
             .raw_if("outputSchema", output.map(Schema::text))
             .raw_if("annotations", self.hints.as_ref())
             .raw_if("icons", self.icons.as_ref())
-            .raw_if("execution", self.tasks.then(optional_task).as_ref())
+            .raw_if("execution", execution(self.tasks).as_ref())
             .finish()
             .into_raw()
     }
@@ -252,9 +252,21 @@ fn with_type(schema: &RawJson) -> RawJson {
         .expect("an object with one more member is an object")
 }
 
-/// MCP 2025-11-25, server/tools: the host may ask for a task or not.
-fn optional_task() -> RawJson {
-    Body::object().text("taskSupport", "optional").finish().into_raw()
+/// The original protocol knows tools that can be tasks, our extension also those that cannot be anything else.
+fn task_support(wire: &ToolDefinition) -> TaskSupport {
+    match (wire.task_required, wire.task_support) {
+        (true, _) => TaskSupport::Required,
+        (false, true) => TaskSupport::Optional,
+        (false, false) => TaskSupport::Forbidden,
+    }
+}
+
+/// MCP 2025-11-25, server/tools: a tool that says nothing forbids tasks.
+fn execution(tasks: TaskSupport) -> Option<RawJson> {
+    match tasks {
+        TaskSupport::Forbidden => None,
+        TaskSupport::Optional | TaskSupport::Required => Some(tasks.put(None)),
+    }
 }
 
 fn any_object() -> RawJson {

@@ -27,6 +27,11 @@ impl Answer {
         Self { message: Msg::CallResult(rest), payloads }
     }
 
+    /// Whether the call goes on as a task, and this is not its result.
+    pub(crate) fn is_task(&self) -> bool {
+        matches!(self.message, Msg::CreateTask(_))
+    }
+
     /// Bytes that [`finish`](Self::finish) will inflate to, as announced; 0 when nothing is compressed, and
     /// [`u64::MAX`] when a compressed payload does not say. A caller may choose to finish large ones off its event loop.
     pub fn inflated_size(&self) -> u64 {

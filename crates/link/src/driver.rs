@@ -26,7 +26,7 @@ use crate::driver::input::Input;
 use crate::driver::outlet::Outlet;
 use crate::error::{CallError, Closed};
 use crate::event::Event;
-use crate::handle::{Command, Link, OnProgress};
+use crate::handle::{Command, Link, Listeners};
 use crate::id::{CallId, CallIds};
 use crate::traffic::Traffic;
 
@@ -103,7 +103,7 @@ fn now() -> Instant {
 
 struct Waiting {
     answer: oneshot::Sender<Result<Answer, CallError>>,
-    on_progress: Option<OnProgress>,
+    listeners: Listeners,
 }
 
 type Sieve = Box<dyn FnMut(Event) -> Option<Event> + Send>;
@@ -185,8 +185,8 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Driver<IO> {
         match command {
             // Given up before it was begun: the peer need not hear of it.
             Command::Call { answer, .. } if answer.is_closed() => {}
-            Command::Call { call, request, patience, answer, on_progress } => {
-                self.waiting.insert(call, Waiting { answer, on_progress });
+            Command::Call { call, request, patience, answer, listeners } => {
+                self.waiting.insert(call, Waiting { answer, listeners });
                 self.connection.call(now(), call, request, patience);
             }
             Command::Cancel(call) => {
@@ -285,13 +285,20 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Driver<IO> {
         while let Some(event) = self.connection.poll_event() {
             match event {
                 Event::Answer { call, outcome } => {
-                    if let Some(waiting) = self.waiting.remove(&call) {
+                    if let Some(Waiting { answer, listeners }) = self.waiting.remove(&call) {
+                        if let (Ok(answer), Some(on_task)) = (&outcome, listeners.on_task)
+                            && answer.is_task()
+                        {
+                            on_task();
+                        }
                         // A caller that stopped waiting has sent, or is about to send, a cancel.
-                        let _gone = waiting.answer.send(outcome);
+                        let _gone = answer.send(outcome);
                     }
                 }
                 Event::Progress { call, progress } => {
-                    if let Some(Waiting { on_progress: Some(listener), .. }) = self.waiting.get_mut(&call) {
+                    let listener =
+                        self.waiting.get_mut(&call).and_then(|waiting| waiting.listeners.on_progress.as_mut());
+                    if let Some(listener) = listener {
                         listener(progress);
                     }
                 }

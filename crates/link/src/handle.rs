@@ -18,6 +18,15 @@ const INFLATE_INLINE: u64 = 1 << 20;
 
 /// Called with each progress report of one call, in order and before the call's answer.
 pub(crate) type OnProgress = Box<dyn FnMut(Progress) + Send>;
+/// Called when the answer of one call is a task, before whatever the process says next.
+pub(crate) type OnTask = Box<dyn FnOnce() + Send>;
+
+/// Who watches a call.
+#[derive(Default)]
+pub(crate) struct Listeners {
+    pub(crate) on_progress: Option<OnProgress>,
+    pub(crate) on_task: Option<OnTask>,
+}
 
 /// What a [`Link`] asks of its driver.
 pub(crate) enum Command {
@@ -26,7 +35,7 @@ pub(crate) enum Command {
         request: Msg,
         patience: Duration,
         answer: oneshot::Sender<Result<Answer, CallError>>,
-        on_progress: Option<OnProgress>,
+        listeners: Listeners,
     },
     Cancel(CallId),
     Reply {
@@ -56,7 +65,7 @@ pub struct Link {
 #[derive(Default)]
 pub struct Options {
     id: Option<CallId>,
-    on_progress: Option<OnProgress>,
+    listeners: Listeners,
 }
 
 impl Options {
@@ -70,14 +79,28 @@ impl Options {
     ///
     /// The listener runs on the link's own task: it hands the report on and returns, without waiting or panicking.
     pub fn on_progress(mut self, listener: impl FnMut(Progress) + Send + 'static) -> Self {
-        self.on_progress = Some(Box::new(listener));
+        self.listeners.on_progress = Some(Box::new(listener));
+        self
+    }
+
+    /// Hears that the process answers the call with a task, before anything that the process says after that. The call's
+    /// answer may be taken much later: it waits for its caller to be woken.
+    ///
+    /// The listener runs on the link's own task, as that of [`Options::on_progress`].
+    pub fn on_task(mut self, listener: impl FnOnce() + Send + 'static) -> Self {
+        self.listeners.on_task = Some(Box::new(listener));
         self
     }
 }
 
 impl std::fmt::Debug for Options {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Options").field("id", &self.id).field("on_progress", &self.on_progress.is_some()).finish()
+        let Listeners { on_progress, on_task } = &self.listeners;
+        f.debug_struct("Options")
+            .field("id", &self.id)
+            .field("on_progress", &on_progress.is_some())
+            .field("on_task", &on_task.is_some())
+            .finish()
     }
 }
 
@@ -118,7 +141,7 @@ impl Link {
         options: Options,
     ) -> Result<CallAnswer, CallError> {
         // Any token means "someone listens"; the connection writes one of its own.
-        request.progress_token = if options.on_progress.is_some() { "listen".into() } else { String::new() };
+        request.progress_token = if options.listeners.on_progress.is_some() { "listen".into() } else { String::new() };
         let message = self.exchange(request.into(), patience, options).await?;
         Ok(CallAnswer::try_from(message)?)
     }
@@ -164,7 +187,7 @@ impl Link {
         let call = options.id.unwrap_or_else(|| self.ids.next());
         let (sender, answer) = oneshot::channel();
         let mut guard = CancelOnDrop { link: self, call, armed: true };
-        self.send(Command::Call { call, request, patience, answer: sender, on_progress: options.on_progress });
+        self.send(Command::Call { call, request, patience, answer: sender, listeners: options.listeners });
         let outcome = answer.await;
         guard.armed = false;
         let answer = outcome.unwrap_or_else(|_| Err(self.too_late()))?;

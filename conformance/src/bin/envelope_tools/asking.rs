@@ -31,24 +31,25 @@ pub(crate) const EXTENDED: [&str; 8] = [
 
 /// Calls one of them; what it returns is an array of content blocks.
 pub(crate) fn call(link: &Link, call: &str, name: &str) -> Result<Value, String> {
-    let ask = |number, question| link.ask(call, number, question);
-    let answers = match name {
+    let roots = || ListRootsRequest {}.into();
+    let rounds = match name {
         "test_streaming_elicitation" => vec![],
         "test_sampling"
         | "test_missing_capability"
         | "test_input_required_result_sampling"
-        | "test_input_required_result_capabilities" => vec![ask(1, model())?],
-        "test_input_required_result_list_roots" => vec![ask(1, ListRootsRequest {}.into())?],
-        "test_input_required_result_multiple_inputs" => {
-            vec![ask(1, user(&name_form()))?, ask(2, model())?, ask(3, ListRootsRequest {}.into())?]
+        | "test_input_required_result_capabilities" => vec![model()],
+        "test_input_required_result_list_roots" => vec![roots()],
+        "test_input_required_result_multiple_inputs" => vec![user(&field("name", "string")), model(), roots()],
+        "test_input_required_result_multi_round" => {
+            vec![user(&field("name", "string")), user(&field("name", "string"))]
         }
-        "test_input_required_result_multi_round" => vec![ask(1, user(&name_form()))?, ask(2, user(&name_form()))?],
-        "test_elicitation_sep1034_defaults" => vec![ask(1, user(&defaults()))?],
-        "test_elicitation_sep1330_enums" => vec![ask(1, user(&choices()))?],
-        "test_elicitation" => vec![ask(1, user(&account_form()))?],
-        _ => vec![ask(1, user(&name_form()))?],
+        "test_elicitation_sep1034_defaults" => vec![user(&defaults())],
+        "test_elicitation_sep1330_enums" => vec![user(&choices())],
+        "test_elicitation" => vec![user(&account_form())],
+        _ => vec![user(&field("name", "string"))],
     };
-    Ok(said(&format!("state-ok: {answers:?}")))
+    let answers: Result<Vec<_>, _> = rounds.into_iter().map(|question| link.ask(call, vec![question])).collect();
+    Ok(said(&format!("state-ok: {:?}", answers?)))
 }
 
 fn model() -> Msg {
@@ -57,14 +58,15 @@ fn model() -> Msg {
     SamplingRequest { messages_json, max_tokens: 100, ..SamplingRequest::default() }.into()
 }
 
-fn user(schema: &Value) -> Msg {
+pub(crate) fn user(schema: &Value) -> Msg {
     let requested_schema_json = schema.to_string().into_bytes().into();
     let message = "Please answer".into();
     ElicitationRequest { message, requested_schema_json, ..ElicitationRequest::default() }.into()
 }
 
-fn name_form() -> Value {
-    json!({"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]})
+/// A form with one field.
+pub(crate) fn field(name: &str, kind: &str) -> Value {
+    json!({"type": "object", "properties": {name: {"type": kind}}, "required": [name]})
 }
 
 fn account_form() -> Value {

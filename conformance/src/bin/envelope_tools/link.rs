@@ -4,16 +4,20 @@ use std::collections::HashMap;
 use std::io::Write;
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::mpsc::{Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use protomcp_conformance::frame;
 use protomcp_proto::{ElicitationResponse, Envelope, Msg, SamplingResponse};
 
-/// How long a question waits. The published link does not say for which call one is asked, so a host that never comes back
-/// must not keep the bridge in doubt for longer.
-const PATIENCE: Duration = Duration::from_secs(5);
+use crate::tasks::Tasks;
+
+/// How long a question waits.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// The same on the published link, which does not say for which call one is asked: a host that never comes back must not
+/// keep the bridge in doubt for longer.
+const PATIENCE_WITHOUT_NAMES: Duration = Duration::from_secs(5);
 
 #[derive(Clone)]
 pub(crate) struct Link(Arc<Shared>);
@@ -23,17 +27,25 @@ struct Shared {
     writer: Mutex<UnixStream>,
     waiting: Mutex<HashMap<String, Sender<Msg>>>,
     changes: AtomicU32,
+    questions: AtomicU32,
+    tasks: Tasks,
 }
 
 impl Link {
     pub(crate) fn new(writer: UnixStream, extended: bool) -> Self {
-        let (writer, waiting) = (Mutex::new(writer), Mutex::default());
-        Self(Arc::new(Shared { extended, writer, waiting, changes: AtomicU32::new(0) }))
+        let (writer, waiting, tasks) = (Mutex::new(writer), Mutex::default(), Tasks::default());
+        let (changes, questions) = (AtomicU32::new(0), AtomicU32::new(0));
+        Self(Arc::new(Shared { extended, writer, waiting, changes, questions, tasks }))
     }
 
     /// Whether the extensions of the envelope may be used.
     pub(crate) fn is_extended(&self) -> bool {
         self.0.extended
+    }
+
+    /// The tasks of the process.
+    pub(crate) fn tasks(&self) -> &Tasks {
+        &self.0.tasks
     }
 
     /// How often something has changed.
@@ -46,22 +58,20 @@ impl Link {
         self.0.changes.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Asks the host of a call, and waits for what it says.
-    pub(crate) fn ask(&self, call: &str, number: u32, question: Msg) -> Result<Msg, String> {
+    /// Asks the host of a call several things at once, and waits for all that it says.
+    pub(crate) fn ask(&self, call: &str, questions: Vec<Msg>) -> Result<Vec<Msg>, String> {
+        let patience = if self.0.extended { PATIENCE } else { PATIENCE_WITHOUT_NAMES };
+        let asked: Vec<_> = questions.into_iter().map(|question| self.put(call, question)).collect();
+        let answers = asked.into_iter().map(|answer| answer.recv_timeout(patience).map_err(|error| error.to_string()));
+        answers.map(|answer| answer.and_then(refused)).collect()
+    }
+
+    fn put(&self, call: &str, question: Msg) -> Receiver<Msg> {
         let (sender, answer) = channel();
-        let id = format!("{call}/{number}");
+        let id = format!("{call}/{}", self.0.questions.fetch_add(1, Ordering::Relaxed));
         self.waiting().insert(id.clone(), sender);
         self.send(&id, call, question);
-        let answer = answer.recv_timeout(PATIENCE).map_err(|error| error.to_string())?;
-        match &answer {
-            Msg::SamplingResponse(SamplingResponse { error, .. })
-            | Msg::ElicitationResponse(ElicitationResponse { error, .. })
-                if !error.is_empty() =>
-            {
-                Err(error.to_string())
-            }
-            _ => Ok(answer),
-        }
+        answer
     }
 
     /// A question was answered. Who has asked may have been cancelled.
@@ -85,5 +95,18 @@ impl Link {
 
     fn waiting(&self) -> MutexGuard<'_, HashMap<String, Sender<Msg>>> {
         self.0.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// An answer may say why there is none.
+fn refused(answer: Msg) -> Result<Msg, String> {
+    match &answer {
+        Msg::SamplingResponse(SamplingResponse { error, .. })
+        | Msg::ElicitationResponse(ElicitationResponse { error, .. })
+            if !error.is_empty() =>
+        {
+            Err(error.to_string())
+        }
+        _ => Ok(answer),
     }
 }

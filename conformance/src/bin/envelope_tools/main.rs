@@ -10,6 +10,7 @@ mod content;
 mod link;
 mod prompts;
 mod resources;
+mod tasks;
 mod tools;
 
 use std::io::Read;
@@ -19,6 +20,7 @@ use prost::Message as _;
 use protomcp_proto::{CallToolResponse, Envelope, Msg, ReloadResponse, SdkInfo, ToolListResponse};
 
 use crate::link::Link;
+use crate::tasks::{Outcome, Tasks};
 
 fn main() -> std::io::Result<()> {
     let socket = std::env::var_os("PROTOMCP_SOCKET").expect("pmcp says where to connect");
@@ -59,12 +61,21 @@ fn take(link: &Link, envelope: Envelope) {
         Some(Msg::CallTool(call)) => {
             let link = link.clone();
             std::thread::spawn(move || {
-                let outcome = tools::call(&link, &id, &call);
-                let is_error = outcome.is_err();
-                let content = outcome.unwrap_or_else(|why| content::said(&why));
-                let result_json = content.to_string().into_bytes().into();
-                link.send(&id, "", CallToolResponse { is_error, result_json, ..CallToolResponse::default() });
+                let outcome = match Tasks::is_one(&call.name) {
+                    true => tasks::call(&link, &id, &call),
+                    false => Some(tools::call(&link, &id, &call)),
+                };
+                if let Some(outcome) = outcome {
+                    link.send(&id, "", result(outcome));
+                }
             });
+        }
+        Some(Msg::TaskStatus(about)) => link.send(&id, "", link.tasks().status(&about.task_id)),
+        Some(Msg::TaskResult(about)) => link.send(&id, "", result(link.tasks().outcome(&about.task_id))),
+        Some(Msg::TaskCancel(about)) => {
+            // A task has the name of its call.
+            link.give_up(&about.task_id);
+            link.send(&id, "", link.tasks().cancel(&about.task_id));
         }
         Some(Msg::Cancel(cancel)) => link.give_up(&cancel.request_id),
         Some(answer @ (Msg::SamplingResponse(_) | Msg::ElicitationResponse(_) | Msg::ListRootsResponse(_))) => {
@@ -72,4 +83,10 @@ fn take(link: &Link, envelope: Envelope) {
         }
         _ => {}
     }
+}
+
+fn result(outcome: Outcome) -> CallToolResponse {
+    let is_error = outcome.is_err();
+    let content = outcome.unwrap_or_else(|why| content::said(&why));
+    CallToolResponse { is_error, result_json: content.to_string().into_bytes().into(), ..CallToolResponse::default() }
 }

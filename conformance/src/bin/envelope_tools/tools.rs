@@ -12,9 +12,11 @@ use serde_json::{Value, json};
 use crate::asking;
 use crate::content::{WAV, image, resource, said};
 use crate::link::Link;
+use crate::tasks;
 
 /// Those that the published link is enough for.
-const PUBLISHED: [&str; 11] = [
+const PUBLISHED: [&str; 12] = [
+    "greet",
     "test_audio_content",
     "test_embedded_resource",
     "test_error_handling",
@@ -37,7 +39,7 @@ pub(crate) fn all(link: &Link) -> Vec<ToolDefinition> {
     if link.is_extended() {
         names.extend([&EXTENDED[..], &asking::EXTENDED].concat());
     }
-    let mut tools: Vec<_> = names.into_iter().map(tool).collect();
+    let mut tools: Vec<_> = names.into_iter().map(tool).chain(tasks::all(link)).collect();
     for (name, schema) in [("test_custom_header", header_schema()), ("json_schema_2020_12_tool", json_schema())] {
         tools.push(ToolDefinition { input_schema_json: schema.to_string().into_bytes().into(), ..tool(name) });
     }
@@ -51,6 +53,10 @@ pub(crate) fn all(link: &Link) -> Vec<ToolDefinition> {
 pub(crate) fn call(link: &Link, id: &str, call: &CallToolRequest) -> Result<Value, String> {
     match call.name.as_str() {
         "test_simple_text" => Ok(said("This is a simple text response for testing.")),
+        "greet" => {
+            let arguments: Value = serde_json::from_slice(&call.arguments_json).unwrap_or_default();
+            Ok(said(&format!("Hello, {}!", arguments["name"].as_str().unwrap_or_default())))
+        }
         "test_error_handling" => Err("This tool intentionally returns an error for testing".into()),
         "test_audio_content" => Ok(json!([{"type": "audio", "data": WAV, "mimeType": "audio/wav"}])),
         "test_image_content" => Ok(json!([image()])),

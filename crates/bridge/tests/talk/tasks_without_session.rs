@@ -1,10 +1,12 @@
 //! Tasks of the process for hosts without a session: the extension of 2026-07-28.
 
-use protomcp_proto::{Msg, SamplingRequest, SamplingResponse};
+use protomcp_proto::{CallToolResponse, Msg, SamplingRequest, SamplingResponse, ToolDefinition};
 use serde_json::{Value, json};
 
 use crate::host::Host;
+use crate::stage::Stage;
 use crate::tasks::{created, fetches, says, stage};
+use crate::tool::Tool;
 
 /// Asks with the `_meta` that each request of this revision has.
 async fn ask(host: &mut Host, knows_tasks: bool, method: &str, mut params: Value) -> u64 {
@@ -109,6 +111,89 @@ async fn a_task_is_cancelled_in_the_process_and_asks_through_itself() {
             _ => tool.send(&envelope.request_id, running()).await,
         }
     }
+}
+
+#[tokio::test]
+async fn a_task_that_the_process_could_not_carry_out_has_failed_and_one_with_an_error_is_completed() {
+    let (stage, mut tool) = stage(|builder| builder).await;
+    let mut host = stage.stranger();
+    let id = ask(&mut host, true, "tools/call", json!({"name": "slow"})).await;
+    let (call, _) = tool.call().await;
+    tool.send(&call, created()).await;
+    let task = host.answer(id).await["result"]["taskId"].clone();
+    says(&mut tool, "failed", 0, "no disk").await;
+    let failed = until_ended(&mut host, &task).await;
+    assert_eq!(failed["status"], "failed", "{failed}");
+    let error = &failed["error"];
+    assert_eq!((&error["code"], error["message"].as_str().unwrap().contains("no disk")), (&json!(-32603), true));
+    assert_eq!(error["data"]["protomcp/error"]["error_code"], "TASK_FAILED", "{failed}");
+
+    let id = ask(&mut host, true, "tools/call", json!({"name": "slow"})).await;
+    let (call, _) = tool.call().await;
+    tool.send(&call, created()).await;
+    let task = host.answer(id).await["result"]["taskId"].clone();
+    says(&mut tool, "completed", 0, "").await;
+    let envelope = tool.request().await;
+    let answer = CallToolResponse { is_error: true, result_json: r#""full""#.into(), ..CallToolResponse::default() };
+    tool.send(&envelope.request_id, answer).await;
+    let completed = until_ended(&mut host, &task).await;
+    assert_eq!((&completed["status"], &completed["result"]["isError"]), (&json!("completed"), &json!(true)));
+}
+
+async fn until_ended(host: &mut Host, task: &Value) -> Value {
+    loop {
+        let state = about(host, "tasks/get", json!({"taskId": task})).await["result"].take();
+        if state["status"] != "working" {
+            return state;
+        }
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test]
+async fn what_the_process_asks_right_after_it_has_made_a_task_is_asked_by_the_task() {
+    let (stage, mut tool) = stage(|builder| builder).await;
+    let mut host = stage.stranger();
+    // Whoever comes first is a matter of luck, so it is tried often.
+    for round in 0..50 {
+        let id = ask(&mut host, true, "tools/call", json!({"name": "slow"})).await;
+        let (call, _) = tool.call().await;
+        tool.send(&call, created()).await;
+        let messages_json = r#"[{"role":"user","content":"?"}]"#.into();
+        tool.send_for(&call, "q", SamplingRequest { messages_json, ..SamplingRequest::default() }).await;
+        let begun = host.answer(id).await;
+        assert_eq!(begun["result"]["resultType"], "task", "{round}: {begun}");
+        about(&mut host, "tasks/cancel", json!({"taskId": begun["result"]["taskId"]})).await;
+        loop {
+            let envelope = tool.request().await;
+            match &envelope.msg {
+                Some(Msg::TaskCancel(_)) => break tool.send(&envelope.request_id, running()).await,
+                Some(Msg::TaskStatus(_)) => tool.send(&envelope.request_id, running()).await,
+                _ => {}
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_tool_that_is_nothing_but_a_task_refuses_other_calls() {
+    let must = ToolDefinition { task_required: true, ..Tool::definition("slow") };
+    let (stage, mut tool) = Stage::with(vec![must], |builder| builder).await;
+    let mut host = stage.host("{}").await;
+    let id = host.request("tools/list", json!({})).await;
+    assert_eq!(host.answer(id).await["result"]["tools"][0]["execution"], json!({"taskSupport": "required"}));
+    let id = host.request("tools/call", json!({"name": "slow"})).await;
+    assert_eq!(host.answer(id).await["error"]["code"], -32601);
+    let mut stranger = stage.stranger();
+    let id = ask(&mut stranger, false, "tools/call", json!({"name": "slow"})).await;
+    let refused = stranger.answer(id).await["error"].take();
+    let required = json!({"requiredCapabilities": {"extensions": {"io.modelcontextprotocol/tasks": {}}}});
+    assert_eq!((&refused["code"], &refused["data"]), (&json!(-32021), &required));
+    // The process has heard of none of these.
+    let id = ask(&mut stranger, true, "tools/call", json!({"name": "slow"})).await;
+    let (call, _) = tool.call().await;
+    tool.send(&call, created()).await;
+    assert_eq!(stranger.answer(id).await["result"]["resultType"], "task");
 }
 
 fn running() -> protomcp_proto::TaskStatusResponse {

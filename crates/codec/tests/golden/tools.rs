@@ -40,6 +40,7 @@ pub(super) fn messages(new: bool) -> Vec<Msg> {
                     task_support: true,
                     annotations_json: if new { json("ToolDefinition.annotations_json") } else { Bytes::new() },
                     icons_json: if new { json("ToolDefinition.icons_json") } else { Bytes::new() },
+                    task_required: new,
                 },
                 ToolDefinition::default(),
             ],

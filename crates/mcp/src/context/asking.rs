@@ -194,6 +194,12 @@ impl Context {
         self.0.task.is_some() || self.0.rounds.as_ref().is_some_and(|rounds| rounds.may_be_task())
     }
 
+    /// Whether the call goes on as a task, of its session or without one.
+    #[must_use]
+    pub fn is_task(&self) -> bool {
+        self.0.task.is_some() || self.0.rounds.as_ref().is_some_and(|rounds| rounds.is_task())
+    }
+
     /// Whether the call was answered with a task of its session.
     #[must_use]
     pub fn is_session_task(&self) -> bool {
@@ -219,10 +225,14 @@ impl Context {
         true
     }
 
-    /// The refusal of a tool that has to go on as a task.
+    /// The refusal of a tool that has to be a task, when the call cannot be one ([`Context::can_be_task`]).
     #[must_use]
-    pub fn tasks_missing(&self) -> ErrorObject {
-        ErrorObject::missing_capability(&TaskRequest::required())
+    pub fn tasks_missing(&self, tool: &str) -> ErrorObject {
+        match self.is_stateless() {
+            true => ErrorObject::missing_capability(&TaskRequest::required()),
+            // MCP 2025-11-25, basic/utilities/tasks: whoever calls it otherwise has not found it.
+            false => ErrorObject::method_not_found(&format!("tools/call of {tool:?} other than as a task")),
+        }
     }
 
     /// Whether the host declares what a question needs.

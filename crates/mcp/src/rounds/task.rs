@@ -68,6 +68,12 @@ impl Rounds {
         self.may_be_task
     }
 
+    /// Whether the call is a task, or about to be one.
+    pub(crate) fn is_task(&self) -> bool {
+        let inner = self.inner();
+        inner.wants_task || inner.task.is_some()
+    }
+
     /// The call wants to go on as a task. Returns the request that is to be answered with it; `None`: it wants that
     /// already, or nobody is there.
     pub(crate) fn want_task(&self) -> Option<Route> {

@@ -168,7 +168,7 @@ impl Handler for Tools {
                 let is_task = context.go_on_as_task(TaskTerms::default());
                 context.progress(&Progress::new(1));
                 match tool {
-                    "task-required" if !is_task => return Err(context.tasks_missing()),
+                    "task-required" if !is_task => return Err(context.tasks_missing("task-required")),
                     "task-names" => {
                         let ask = |key| context.ask_as::<Elicit>(key, &Elicit::form("who?", RawJson::EMPTY_OBJECT));
                         let (one, two) = futures_util::future::join(ask("one"), ask("two")).await;

@@ -264,6 +264,9 @@ pub struct ToolDefinition {
     /// Extension. Icons, a JSON array of MCP icon objects.
     #[prost(bytes = "bytes", tag = "101")]
     pub icons_json: ::prost::bytes::Bytes,
+    /// Extension. The tool runs as a task only: hosts that know no tasks are refused. Counts for task_support as well.
+    #[prost(bool, tag = "102")]
+    pub task_required: bool,
 }
 /// The outcome of a call. When one field is large it may travel apart instead: in chunks (StreamHeader) or raw (RawHeader).
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]

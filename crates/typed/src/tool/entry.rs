@@ -31,11 +31,7 @@ impl Entry {
             TaskSupport::Optional | TaskSupport::Required => context.go_on_as_task(terms),
         };
         if support == TaskSupport::Required && !is_task {
-            return Err(match context.is_stateless() {
-                true => context.tasks_missing(),
-                // MCP 2025-11-25, basic/utilities/tasks: whoever calls it otherwise has not found it.
-                false => ErrorObject::method_not_found(&format!("tools/call of {:?} other than as a task", call.name)),
-            });
+            return Err(context.tasks_missing(&call.name));
         }
         run(&self.service, call, context).await
     }
