@@ -2,7 +2,8 @@
 
 use std::future::Future;
 use std::pin::pin;
-use std::sync::mpsc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, mpsc};
 use std::task::{Context, Waker};
 use std::time::Duration;
 
@@ -10,7 +11,8 @@ use protomcp_codec::{Field, Raw};
 use protomcp_link::{CallError, Config, Options};
 use protomcp_proto::{
     ActiveToolsResponse, CallAnswer, CallToolRequest, CallToolResponse, CreateTaskResponse, GetActiveToolsRequest,
-    ListPromptsRequest, ProgressNotification, PromptDefinition, PromptListResponse, ReloadResponse, ToolListResponse,
+    ListPromptsRequest, Msg, ProgressNotification, PromptDefinition, PromptListResponse, ReloadResponse,
+    ToolListResponse,
 };
 use tokio::io::{AsyncReadExt, BufStream};
 use tokio::time::Instant;
@@ -102,7 +104,7 @@ async fn progress_is_heard_before_the_answer_and_in_order() {
     let options = Options::default().on_progress(move |report| heard.send(report.progress).unwrap());
     let (answer, ()) = join!(link.call_tool(CallToolRequest::default(), SECOND, options), async {
         let envelope = peer.next().await.unwrap();
-        let Some(protomcp_proto::Msg::CallTool(call)) = envelope.msg else { panic!() };
+        let Some(Msg::CallTool(call)) = envelope.msg else { panic!() };
         assert_eq!(call.progress_token, envelope.request_id);
         for progress in 1..=3 {
             let progress_token = call.progress_token.clone();
@@ -117,12 +119,33 @@ async fn progress_is_heard_before_the_answer_and_in_order() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn who_wants_to_know_of_a_task_is_told_and_a_result_is_none() {
+    let (link, _events, mut peer) = connected(Config::default(), 4096).await;
+    for (answer, is_task) in [(CreateTaskResponse { task_id: "t".into() }.into(), true), (result("done").into(), false)]
+    {
+        let answer: Msg = answer;
+        let heard = Arc::new(AtomicBool::new(false));
+        let on_task = {
+            let heard = Arc::clone(&heard);
+            move || heard.store(true, Ordering::Relaxed)
+        };
+        let call = link.call_tool(CallToolRequest::default(), SECOND, Options::default().on_task(on_task));
+        let (outcome, ()) = join!(call, async {
+            let id = peer.reads("call_tool").await;
+            peer.says(&id, answer).await;
+        });
+        outcome.unwrap();
+        assert_eq!(heard.load(Ordering::Relaxed), is_task);
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn without_a_listener_the_process_is_told_that_nobody_listens() {
     let (link, mut events, mut peer) = connected(Config::default(), 4096).await;
     let request = CallToolRequest { progress_token: "left over".into(), ..Default::default() };
     let (answer, ()) = join!(link.call_tool(request, SECOND, Options::default()), async {
         let envelope = peer.next().await.unwrap();
-        let Some(protomcp_proto::Msg::CallTool(call)) = envelope.msg else { panic!() };
+        let Some(Msg::CallTool(call)) = envelope.msg else { panic!() };
         assert_eq!(call.progress_token, "");
         let progress_token = envelope.request_id.clone();
         peer.says("", ProgressNotification { progress_token, ..Default::default() }).await;
@@ -262,7 +285,7 @@ async fn many_calls_over_a_small_pipe_all_get_their_own_answer() {
         .collect();
     for _ in 0..calls {
         let envelope = peer.next().await.unwrap();
-        let Some(protomcp_proto::Msg::CallTool(call)) = envelope.msg else { panic!() };
+        let Some(Msg::CallTool(call)) = envelope.msg else { panic!() };
         let result = CallToolResponse { result_json: call.arguments_json, ..Default::default() };
         peer.says(&envelope.request_id, result).await;
     }
