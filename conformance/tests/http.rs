@@ -39,7 +39,7 @@ fn strangers_are_told_which_flag_would_let_them_in() {
     for (host, origin, status, flag) in [
         ("evil.example.com", None, 403, "--allow-host evil.example.com"),
         (local.as_str(), Some("http://evil.example.com"), 403, "--allow-origin http://evil.example.com"),
-        (local.as_str(), Some("null"), 403, "--allow-origin"),
+        (local.as_str(), Some("null"), 403, "only pages of http and https"),
         (local.as_str(), Some("http://localhost:3000"), 400, "Mcp-Session-Id"),
         ("tools.example.com", Some("https://tools.example.com"), 400, "Mcp-Session-Id"),
     ] {

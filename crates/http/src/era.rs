@@ -1,6 +1,9 @@
 //! Which revision a request is written in: the older ones shake hands and have sessions, 2026-07-28 has neither.
 
+use http::HeaderMap;
 use protomcp_types::{Initialize, Method, ProtocolVersion, RequestMeta};
+
+use crate::headers::{SESSION, VERSION, text};
 
 /// Methods that only the stateless revision has.
 const MODERN_METHODS: [&str; 2] = ["server/discover", "subscriptions/listen"];
@@ -29,6 +32,16 @@ pub(crate) fn of(method: &str, meta: &RequestMeta, header: Option<&str>) -> Era 
         return Era::Modern;
     }
     Era::Session
+}
+
+/// Whether the headers alone say that a request is of the revision without sessions: for what has no body to say so.
+pub(crate) fn is_sessionless(headers: &HeaderMap) -> bool {
+    !headers.contains_key(SESSION) && text(headers, &VERSION).is_some_and(|version| !is_stateful(version))
+}
+
+/// The methods of HTTP that the era of these headers has.
+pub(crate) fn methods(headers: &HeaderMap) -> &'static str {
+    if is_sessionless(headers) { "POST" } else { "GET, POST, DELETE" }
 }
 
 /// Whether this names a revision with sessions.

@@ -9,7 +9,7 @@ use crate::auth::valid_until;
 use crate::era;
 use crate::events::{Seat, event_id, parse_event_id};
 use crate::exchange::Exchange;
-use crate::headers::{EVENTS, LAST_EVENT, SESSION, VERSION, accepts, text};
+use crate::headers::{EVENTS, LAST_EVENT, accepts, text};
 use crate::post::session;
 use crate::reply::{self, Body, TRANSPORT_ERROR};
 use crate::service::Inner;
@@ -19,10 +19,8 @@ use crate::streams::STANDALONE;
 
 pub(crate) async fn get(inner: &Inner, parts: &Parts) -> Response<Body> {
     // MCP 2026-07-28 has POST only.
-    if !parts.headers.contains_key(SESSION)
-        && text(&parts.headers, &VERSION).is_some_and(|version| !era::is_stateful(version))
-    {
-        return reply::not_allowed("GET, POST, DELETE");
+    if era::is_sessionless(&parts.headers) {
+        return reply::not_allowed(era::methods(&parts.headers));
     }
     if !accepts(&parts.headers, &[EVENTS]) {
         let why = "not acceptable: Accept must allow text/event-stream";

@@ -61,7 +61,10 @@ impl Guard {
         } else if self.is_own(text) {
             Ok(Page::Unnamed)
         } else {
-            Err(format!("origin {text:?} is not allowed; --allow-origin {text} allows it"))
+            Err(match can_be_named(text) {
+                true => format!("origin {text:?} is not allowed; --allow-origin {text} allows it"),
+                false => format!("origin {text:?} is not allowed: only pages of http and https can be"),
+            })
         }
     }
 
@@ -87,6 +90,12 @@ impl Guard {
             })
         })
     }
+}
+
+/// Whether an origin is one that `--allow-origin` takes.
+fn can_be_named(origin: &str) -> bool {
+    let name = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
+    name.is_some_and(|name| !name.is_empty() && !name.contains(['/', '?', '#', '@', ' ', '*']))
 }
 
 /// The name in `name:port`, if the rest is a port.
@@ -146,11 +155,14 @@ mod tests {
         for origin in ["http://localhost:8080", "https://127.0.0.1", "http://[::1]:6274"] {
             check(&[], &[], "localhost", Some(origin), Ok(false));
         }
-        for origin in
-            ["http://evil.example.com", "null", "https://localhost.evil.com", "file://", "chrome-extension://x", ""]
-        {
-            check(&[], &[], "localhost", Some(origin), Err("--allow-origin"));
+        for origin in ["http://evil.example.com", "https://localhost.evil.com"] {
+            check(&[], &[], "localhost", Some(origin), Err(&format!("--allow-origin {origin} ")));
             check(&["*"], &[], "localhost", Some(origin), Err("--allow-origin"));
+        }
+        // What the flag would not take is not advised.
+        for origin in ["null", "file://", "chrome-extension://x", "http://", "http://a/b", ""] {
+            check(&[], &[], "localhost", Some(origin), Err("not allowed: only pages of http and https"));
+            check(&["*"], &[], "localhost", Some(origin), Err("not allowed: only pages of http and https"));
         }
         let app = "https://app.example.com";
         check(&[], &[app], "localhost", Some(app), Ok(true));
@@ -159,7 +171,7 @@ mod tests {
         check(&[], &[app], "evil.com", Some(app), Err("--allow-host"));
         check(&["app.example.com"], &[], "localhost", Some(app), Ok(false));
         check(&[], &["*"], "localhost", Some("https://any.com"), Ok(true));
-        check(&[], &["*"], "localhost", Some("null"), Err("--allow-origin"));
+        check(&[], &["*"], "localhost", Some("null"), Err("only pages of http and https"));
     }
 
     #[test]

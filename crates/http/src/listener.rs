@@ -37,7 +37,8 @@ use crate::service::StreamableHttp;
 /// How long the system is left alone when it refuses connections, for want of descriptors for example.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Headers of one request, in bytes.
+/// Headers of one request, in bytes. Over HTTP/1.1 hyper takes up to 100 of them: to take more costs memory for every
+/// request, and hosts send a dozen.
 const MAX_HEADERS: usize = 64 * 1024;
 
 /// Connections so far, of all listeners.

@@ -6,7 +6,7 @@ use std::fmt;
 
 use http::{HeaderMap, HeaderName};
 use memchr::memmem;
-use protomcp_types::{ErrorObject, Params, RawJson, Request, RequestMeta, code};
+use protomcp_types::{ErrorObject, Notification, Params, RawJson, Request, RequestMeta, code};
 use serde_json::Value;
 
 use crate::headers::{METHOD, NAME, PARAM, VERSION, decode, repeated, text};
@@ -70,6 +70,18 @@ pub(crate) fn check(
     Ok(())
 }
 
+/// Checks the headers of a notification. Nobody answers it, so what it leaves out of its body is not asked for.
+pub(crate) fn check_notice(notice: &Notification, headers: &HeaderMap) -> Result<(), ErrorObject> {
+    let version = text(headers, &VERSION).ok_or_else(|| missing(&VERSION))?;
+    let method = text(headers, &METHOD).ok_or_else(|| missing(&METHOD))?;
+    if let Ok(in_body) = RequestMeta::of(&notice.params).requested_version()
+        && in_body != version
+    {
+        return Err(mismatch(&VERSION, version, in_body));
+    }
+    if method != notice.method { Err(mismatch(&METHOD, method, &notice.method)) } else { Ok(()) }
+}
+
 /// Checks the headers that repeat arguments.
 fn check_arguments(tool: &RawJson, params: &Params, headers: &HeaderMap) -> Result<(), ErrorObject> {
     // Hardly any tool has annotations, and the others need not be read.
@@ -114,10 +126,18 @@ fn check_argument(suffix: &str, value: &Value, headers: &HeaderMap) -> Result<()
     let given = headers.get(&header).ok_or_else(|| missing(&header))?;
     let given = decode(given).ok_or_else(|| undecodable(&header))?;
     let is_same = match value {
-        Value::Number(number) => number.as_i64().is_some_and(|number| given.parse() == Ok(number)) || given == expected,
+        Value::Number(_) => given == expected || integer(&given).is_some_and(|given| integer(&expected) == Some(given)),
         _ => given == expected,
     };
     if is_same { Ok(()) } else { Err(mismatch(&header, &given, &expected)) }
+}
+
+/// The integer that a decimal is, however it is written: hosts write `5` as `5.0`, too. Exact, for what is close must
+/// not count as the same.
+fn integer(text: &str) -> Option<i128> {
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
+    let is_integer = !fraction.is_empty() && fraction.bytes().all(|digit| digit == b'0') && !whole.starts_with('+');
+    whole.parse().ok().filter(|_| is_integer)
 }
 
 fn missing(header: &HeaderName) -> ErrorObject {

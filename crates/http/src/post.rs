@@ -138,11 +138,13 @@ async fn ask(exchange: Arc<Exchange>, parts: &Arc<Parts>, request: Request) -> R
 /// Takes what needs no answer.
 async fn told(inner: &Inner, parts: &Parts, message: Message) -> Response<Body> {
     // MCP 2026-07-28 has no session that a notification could be for. Answers to questions it does not know at all.
-    if !parts.headers.contains_key(SESSION)
-        && matches!(message, Message::Notification(_))
-        && text(&parts.headers, &VERSION).is_some_and(|version| !era::is_stateful(version))
+    if era::is_sessionless(&parts.headers)
+        && let Message::Notification(notice) = &message
     {
-        return reply::empty(StatusCode::ACCEPTED);
+        return match modern::check_notice(notice, &parts.headers) {
+            Ok(()) => reply::empty(StatusCode::ACCEPTED),
+            Err(error) => reply::refuse(modern::status(&error), None, error),
+        };
     }
     match session(inner, parts) {
         Ok(exchange) => match exchange.deliver(Ok(Incoming::One(message)), None).await {

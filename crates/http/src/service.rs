@@ -26,7 +26,7 @@ use crate::guard::{Guard, Page as Seen};
 use crate::headers::{EVENTS, JSON, accepts, is_json};
 use crate::reply::{self, Body, Refusal, TRANSPORT_ERROR};
 use crate::table::{Table, new_key};
-use crate::{auth, cors, delete, get, legacy, post};
+use crate::{auth, cors, delete, era, get, legacy, post};
 
 /// An MCP server over HTTP, as a [`tower_service::Service`] for any server that speaks [`http`]. Cloning is cheap.
 ///
@@ -254,7 +254,7 @@ impl Inner {
                 };
             }
             Method::OPTIONS if *page != Seen::Unnamed => return cors::preflight(&parts.headers),
-            _ => return reply::not_allowed("GET, POST, DELETE"),
+            _ => return reply::not_allowed(era::methods(&parts.headers)),
         }
         if !legacy::is_meant(self, &parts) && !accepts(&parts.headers, &[JSON, EVENTS]) {
             let why = "not acceptable: Accept must allow application/json and text/event-stream";

@@ -115,12 +115,39 @@ async fn each_row_of_the_table_of_eras() {
     }
     let notice = r#"{"method":"notifications/cancelled","params":{"requestId":1}}"#;
     assert_eq!(session.post(notice).await.status, 202);
-    assert_eq!(plain(&now).post(notice).await.status, 202);
     assert_eq!(plain(&[]).post(notice).await.status, 400);
     assert_eq!(plain(&now).post(r#"{"id":1,"result":{}}"#).await.status, 400);
     for method in ["GET", "DELETE"] {
-        assert_eq!(plain(&now).send(method, "").await.status, 405);
+        let refused = plain(&now).send(method, "").await;
+        assert_eq!((refused.status, refused.headers["allow"].as_str()), (405, "POST"));
         assert_eq!(plain(&[]).send(method, "").await.status, 400);
+    }
+    for (host, allowed) in [(plain(&now), "POST"), (plain(&[]), "GET, POST, DELETE"), (session, "GET, POST, DELETE")] {
+        let refused = host.send("PUT", "").await;
+        assert_eq!((refused.status, refused.headers["allow"].as_str()), (405, allowed));
+    }
+}
+
+#[tokio::test]
+async fn a_notification_of_the_stateless_revision_says_the_same_in_headers_and_body() {
+    let stage = Stage::local().await;
+    let (version, method) = (("mcp-protocol-version", "2026-07-28"), ("mcp-method", "notifications/cancelled"));
+    let of = |more: &str| format!(r#"{{"method":"notifications/cancelled","params":{{"requestId":1{more}}}}}"#);
+    let with_meta = |version: &str| of(&format!(",{}", meta(version, "")));
+    for (headers, body, expected) in [
+        (&[version, method][..], of(""), (202, 0)),
+        (&[version, ("MCP-METHOD", " notifications/cancelled ")], of(""), (202, 0)),
+        (&[version, method], with_meta("2026-07-28"), (202, 0)),
+        (&[version, method], with_meta("v999.0.0"), (400, -32020)),
+        (&[version, ("mcp-method", "tools/list")], of(""), (400, -32020)),
+        (&[version, ("mcp-method", "Notifications/cancelled")], of(""), (400, -32020)),
+        (&[version], of(""), (400, -32020)),
+    ] {
+        let host = headers.iter().fold(stage.host.clone(), |host, (name, value)| host.with(name, value));
+        let (status, text) = host.say(&body).await;
+        let error: serde_json::Value = serde_json::from_str(&text).unwrap_or_default();
+        let code = error["error"]["code"].as_i64().unwrap_or_default();
+        assert_eq!((status, code), expected, "{headers:?} {body}: {text}");
     }
 }
 
@@ -307,6 +334,16 @@ async fn annotated_arguments_are_repeated_in_headers() {
         (r#"{"region":""}"#, &[("mcp-param-region", " ")], 200),
         (r#"{"deep":{"level":7}}"#, &[("mcp-param-level", "7")], 200),
         (r#"{"deep":{"level":7}}"#, &[("mcp-param-level", "07")], 200),
+        (r#"{"deep":{"level":7}}"#, &[("mcp-param-level", "7.0")], 200),
+        (r#"{"deep":{"level":7.0}}"#, &[("mcp-param-level", "7")], 200),
+        (r#"{"deep":{"level":-7}}"#, &[("mcp-param-level", "-7.00")], 200),
+        (r#"{"deep":{"level":0}}"#, &[("mcp-param-level", "-0")], 200),
+        (r#"{"deep":{"level":7}}"#, &[("mcp-param-level", "7.5")], 400),
+        (r#"{"deep":{"level":7}}"#, &[("mcp-param-level", "7.")], 400),
+        (r#"{"deep":{"level":7}}"#, &[("mcp-param-level", "+7")], 400),
+        (r#"{"deep":{"level":7}}"#, &[("mcp-param-level", "seven")], 400),
+        (r#"{"deep":{"level":9007199254740993}}"#, &[("mcp-param-level", "9007199254740993.0")], 200),
+        (r#"{"deep":{"level":9007199254740993}}"#, &[("mcp-param-level", "9007199254740992.0")], 400),
         (r#"{"deep":{"level":7}}"#, &[("mcp-param-level", "8")], 400),
         (r#"{"deep":{"level":7}}"#, &[], 400),
         (r#"{"region":null,"plain":"x"}"#, &[], 200),

@@ -18,7 +18,7 @@ async fn strangers_and_their_pages_are_refused() {
         ("", own.as_str(), None),
         ("", "http://localhost:5173", None),
         ("", "http://evil.example.com", Some("--allow-origin http://evil.example.com")),
-        ("", "null", Some("--allow-origin")),
+        ("", "null", Some("only pages of http and https")),
         ("evil.example.com", "", Some("--allow-host evil.example.com")),
         ("evil.example.com", "http://evil.example.com", Some("--allow-host")),
     ] {
