@@ -51,6 +51,10 @@ A tool file is any program that uses a protomcp SDK:
   def add(a: int, b: int) -> int:
       return a + b
 
+Python files need the SDK (pip install protomcp) in the Python that runs them: the one that PROTOMCP_PYTHON
+names, uv's in a project with a pyproject.toml, otherwise python3. JavaScript and TypeScript run with node and
+npx tsx, or with what PROTOMCP_NODE names; --runtime names a program for any file.
+
 Exit codes: 0 success, 1 it failed, 2 the command line or what it names is wrong.";
 
 #[derive(Debug, Subcommand)]

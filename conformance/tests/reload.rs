@@ -200,35 +200,41 @@ fn a_broken_edit_keeps_the_tools_and_the_next_good_one_recovers() {
 /// Item 72.
 #[test]
 fn ten_saves_within_a_second_cause_at_most_two_reloads_and_leave_one_process() {
-    // A busy machine can stretch the second; such a round says nothing and is tried again.
-    for _ in 0..5 {
-        let sandbox = Sandbox::new();
-        let file =
-            |n: u32| python(&format!("t{n}"), "import os\nopen(os.environ['WORK_LOG'], 'a').write('start\\n')\n");
-        sandbox.write("tools.py", file(0));
-        let host = sandbox.pmcp(&["dev", "tools.py"]).start();
-        host.initialize();
-        assert_eq!(host.names(), ["t0"]);
-        let start = std::time::Instant::now();
-        let mut most = 0;
-        for n in 1..=10 {
-            sandbox.write("tools.py", file(n));
-            std::thread::sleep(Duration::from_millis(20));
-            most = most.max(processes(&sandbox));
-        }
-        let took = start.elapsed();
-        eventually("the last save to show", || {
-            most = most.max(processes(&sandbox));
-            (host.names() == ["t10"]).then_some(())
-        });
-        eventually("one process to be left", || (processes(&sandbox) == 1).then_some(()));
-        assert!(most <= 2, "{most} tool processes lived at once");
-        if took < Duration::from_millis(700) {
-            let starts = work_log(&sandbox).len();
-            assert!(starts <= 3, "{starts} starts for ten saves within {took:?}");
-            return;
-        }
+    for gap in [20, 90] {
+        assert!((0..8).any(|_| ten_saves(Duration::from_millis(gap))), "never were ten saves made within a second");
     }
+}
+
+/// Whether they came as fast as they should: on a busy machine they may not, and then this says nothing.
+fn ten_saves(gap: Duration) -> bool {
+    let sandbox = Sandbox::new();
+    let file = |n: u32| python(&format!("t{n}"), "import os\nopen(os.environ['WORK_LOG'], 'a').write('start\\n')\n");
+    sandbox.write("tools.py", file(0));
+    let host = sandbox.pmcp(&["dev", "tools.py"]).start();
+    host.initialize();
+    assert_eq!(host.names(), ["t0"]);
+    let start = std::time::Instant::now();
+    let (mut most, mut longest, mut saved) = (0, Duration::ZERO, start);
+    for n in 1..=10 {
+        sandbox.write("tools.py", file(n));
+        longest = longest.max(saved.elapsed());
+        saved = std::time::Instant::now();
+        std::thread::sleep(gap);
+        most = most.max(processes(&sandbox));
+    }
+    let took = start.elapsed();
+    eventually("the last save to show", || {
+        most = most.max(processes(&sandbox));
+        (host.names() == ["t10"]).then_some(())
+    });
+    eventually("one process to be left", || (processes(&sandbox) == 1).then_some(()));
+    assert!(most <= 2, "{most} tool processes lived at once");
+    let in_time = took < Duration::from_secs(1) && longest < Duration::from_millis(250);
+    if in_time {
+        let starts = work_log(&sandbox).len();
+        assert!(starts <= 3, "{starts} starts for ten saves within {took:?}");
+    }
+    in_time
 }
 
 /// Item 74.

@@ -11,6 +11,7 @@ use std::fs;
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use protomcp_benches::{Client, Figures, Measured, Programs, Subject, cpu, memory, micros, millis, peak};
@@ -234,6 +235,8 @@ fn beside(plan: &mut Plan, programs: &Programs) -> Outcome<()> {
     client.handshake()?;
     let mut saves = Measured::default();
     for _ in 0..10 {
+        // A save soon after another would wait for more.
+        thread::sleep(Duration::from_millis(1_500));
         let draft = folder.path().join(".draft");
         fs::copy(&programs.large_tool, &draft)?;
         fs::set_permissions(&draft, fs::Permissions::from_mode(0o755))?;

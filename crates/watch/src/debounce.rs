@@ -3,6 +3,9 @@
 //! An editor's save is a handful of operations within a millisecond or two, a formatter or a branch switch is hundreds
 //! within a second. A batch is ready once it has been quiet for a moment; and because something that writes all the time
 //! would then never be reported, also once the first change has waited long enough.
+//!
+//! A single save is told soon. Whoever saves again within a moment is likely to go on, and every batch may cost its reader a
+//! restart: such a batch waits until it has been quiet for longer.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -45,8 +48,13 @@ impl Batch {
 pub struct Debounce {
     quiet: Duration,
     at_most: Duration,
+    calm: Duration,
+    told: Option<Instant>,
     open: Option<Open>,
 }
+
+/// How much longer it has to be quiet after one batch before the next is told, if that begins soon after.
+const PATIENCE: u32 = 10;
 
 /// A batch that still grows.
 #[derive(Debug)]
@@ -54,12 +62,22 @@ struct Open {
     batch: Batch,
     first: Instant,
     last: Instant,
+    /// It began soon after the one before it.
+    follows: bool,
 }
 
 impl Debounce {
     /// A batch is ready after `quiet` without a change, or `at_most` after its first change, whichever comes first.
     pub fn new(quiet: Duration, at_most: Duration) -> Self {
-        Self { quiet, at_most, open: None }
+        Self { quiet, at_most, calm: Duration::ZERO, told: None, open: None }
+    }
+
+    /// A batch that begins less than `calm` after the one before it was told is ready after ten times `quiet` without a
+    /// change, or `calm` after its first change.
+    #[must_use]
+    pub fn calm(mut self, calm: Duration) -> Self {
+        self.calm = calm;
+        self
     }
 
     /// Something happened to `path`.
@@ -77,17 +95,21 @@ impl Debounce {
         if self.deadline()? > now {
             return None;
         }
+        self.told = Some(now);
         self.open.take().map(|open| open.batch)
     }
 
     /// When to [`poll`](Self::poll) next; `None` while nothing has changed.
     pub fn deadline(&self) -> Option<Instant> {
         let open = self.open.as_ref()?;
-        Some((open.last + self.quiet).min(open.first + self.at_most))
+        let (quiet, at_most) =
+            if open.follows { (self.quiet * PATIENCE, self.calm) } else { (self.quiet, self.at_most) };
+        Some((open.last + quiet).min(open.first + at_most))
     }
 
     fn touch(&mut self, now: Instant) -> &mut Batch {
-        let open = self.open.get_or_insert_with(|| Open { batch: Batch::default(), first: now, last: now });
+        let follows = self.told.is_some_and(|told| now < told + self.calm);
+        let open = self.open.get_or_insert_with(|| Open { batch: Batch::default(), first: now, last: now, follows });
         open.last = now;
         &mut open.batch
     }

@@ -4,7 +4,6 @@ Every file in handlers/ whose name does not begin with an underscore is loaded. 
 """
 from pathlib import Path
 
-from protomcp import configure, discover_handlers
+from protomcp import configure
 
 configure(handlers_dir=str(Path(__file__).parent / "handlers"))
-discover_handlers()
