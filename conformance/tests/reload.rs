@@ -197,6 +197,40 @@ fn a_broken_edit_keeps_the_tools_and_the_next_good_one_recovers() {
     }
 }
 
+/// Items 71, 72.
+#[test]
+fn a_version_that_hangs_at_its_start_does_not_keep_the_one_that_mends_it_waiting() {
+    for mode in ["graceful", "swap"] {
+        let sandbox = Sandbox::new();
+        sandbox.write("tools.py", python("original", ""));
+        // Without an end of its own in this test, it can only be given up.
+        let host = sandbox.pmcp(&["dev", "tools.py", "--hot-reload", mode, "--connect-timeout=10m"]).start();
+        host.initialize();
+        assert_eq!(host.names(), ["original"]);
+        // It ignores what is polite, and so does what it has started.
+        let hang = "import os, signal\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\nos.fork()\n\
+                    open(os.environ['WORK_LOG'], 'a').write(f'{os.getpid()}\\n')\nwhile True: pass\n";
+        sandbox.write("tools.py", hang);
+        let hanging = eventually("the new version to hang", || {
+            let ids: Vec<i32> = work_log(&sandbox).iter().filter_map(|line| line.parse().ok()).collect();
+            (ids.len() == 2).then_some(ids)
+        });
+        let place = host.now();
+        sandbox
+            .write("tools.py", python("mended", "import os\nopen(os.environ['WORK_LOG'], 'a').write('mended\\n')\n"));
+        let lives = |id: &i32| fs::metadata(format!("/proc/{id}")).is_ok();
+        eventually("the mended version to start", || {
+            assert_eq!(host.names().len(), 1, "{mode}: no edit empties the list");
+            work_log(&sandbox).contains(&"mended".to_owned()).then_some(())
+        });
+        assert!(!hanging.iter().any(lives), "{mode}: the version that hangs lives beside the next one");
+        host.list_changed(place);
+        assert_eq!(host.names(), ["mended"], "{mode}");
+        assert_eq!(host.text("mended", &json!({})), "mended", "{mode}");
+        eventually("one process to be left", || (processes(&sandbox) == 1).then_some(()));
+    }
+}
+
 /// Item 72.
 #[test]
 fn ten_saves_within_a_second_cause_at_most_two_reloads_and_leave_one_process() {

@@ -28,7 +28,7 @@ use crate::figures::Figures;
 use crate::gate::{Gate, Waits};
 use crate::meter::Meter;
 use crate::questions::Questions;
-use crate::run::{First, INPUTS, Run};
+use crate::run::{self, First, INPUTS, Run};
 use crate::starter::{StartError, Starter};
 use crate::tool::SchemaPolicy;
 use crate::tool_file::{Launch, ToolFile};
@@ -255,8 +255,12 @@ impl Builder {
             Some(guardian) => command.guardian(guardian.clone()),
             None => command,
         };
-        let (core, effects) =
-            Core::new(self.mode, self.schemas, Patience { draining: self.call_timeout, retiring: self.drain_timeout });
+        let (core, effects) = Core::new(
+            run::now(),
+            self.mode,
+            self.schemas,
+            Patience { draining: self.call_timeout, retiring: self.drain_timeout },
+        );
         let meter = Arc::new(Meter::default());
         let waits = Waits { capacity: MAX_WAITING, turn: self.queue_timeout, handler: self.call_timeout };
         let (gate, idle) = Gate::new(waits, Arc::clone(&meter));
@@ -323,6 +327,7 @@ impl Builder {
             stop: stop.clone(),
             living: HashMap::new(),
             tasks: JoinSet::new(),
+            superseded: CancellationToken::new(),
             told_of_readers: false,
             first: Some(First { requests: started, owner }),
         };

@@ -10,10 +10,13 @@
 //!      │  ▲                                                        failed: the old │ │
 //!      │  └────────────────────────────────────────────────────── one serves on ───┴─┘
 //!      └──────────── change (swap, immediate), restart after a crash ──────────────▶
+//!
+//!            change, and it has been starting for long
+//!   Starting ─────────────────────────────────────────▶ GivingUp ── it is gone ──▶ Starting (the next)
 //! ```
 //!
 //! Invariants: at most one old and one new process at a time; never two reloads at once (a change that arrives during
-//! one is remembered, once); no input makes the list empty except a process that registers nothing.
+//! one is remembered, once; a start that takes long is given up for it); no input makes the list empty except a process that registers nothing.
 
 mod catalog;
 mod list;
@@ -41,6 +44,8 @@ enum Step {
     Asking,
     /// The next process is starting.
     Starting(Generation),
+    /// That one has been starting for long when the files changed again: it is ended, and the next one starts then.
+    GivingUp(Generation),
 }
 
 /// The process before, which finishes its calls.
@@ -70,6 +75,10 @@ pub(crate) struct Core {
     current: Option<Generation>,
     retiring: Option<Retiring>,
     newest: Generation,
+    /// When that one began to start.
+    started_at: Instant,
+    /// Some process has been in service.
+    served: bool,
     /// A change came while a reload was under way.
     again: bool,
     hold_until: Option<Instant>,
@@ -85,7 +94,7 @@ pub(crate) struct Core {
 
 impl Core {
     /// The state before the first process has started; the effects start it.
-    pub(crate) fn new(mode: ReloadMode, policy: SchemaPolicy, limits: Patience) -> (Self, Vec<Effect>) {
+    pub(crate) fn new(now: Instant, mode: ReloadMode, policy: SchemaPolicy, limits: Patience) -> (Self, Vec<Effect>) {
         let first = Generation::FIRST;
         let core = Self {
             mode,
@@ -93,6 +102,8 @@ impl Core {
             current: None,
             retiring: None,
             newest: first,
+            started_at: now,
+            served: false,
             again: false,
             hold_until: None,
             drain_limit: limits.draining,
@@ -109,7 +120,7 @@ impl Core {
     pub(crate) fn deadline(&self) -> Option<Instant> {
         let restart = if self.current.is_none() && self.step == Step::Settled { self.restart.deadline() } else { None };
         let retiring = self.retiring.as_ref().and_then(|retiring| retiring.until);
-        [restart, self.hold_until, self.drain_until, retiring].into_iter().flatten().min()
+        [restart, self.hold_until, self.drain_until, retiring, self.give_up_at()].into_iter().flatten().min()
     }
 
     /// Takes one input and says what to do about it.
@@ -163,7 +174,7 @@ impl Core {
     /// Whether this process has a say in the list. One that is about to be replaced because it did not reload has not:
     /// its answer to the reload request ends with hiding its hidden tools once more.
     fn counts(&self, generation: Generation) -> bool {
-        let replaced = matches!(self.step, Step::Starting(_)) && self.hold_until.is_some();
+        let replaced = matches!(self.step, Step::Starting(_) | Step::GivingUp(_)) && self.hold_until.is_some();
         self.current == Some(generation) && !replaced
     }
 
@@ -181,12 +192,13 @@ impl Core {
             if let Some(current) = self.current {
                 fx.push(Effect::ReleaseTo(current));
             }
-            self.start_next(fx);
+            self.start_next(now, fx);
         }
         self.end_retirement(now, fx);
+        self.give_up_slow_start(now, fx);
         let due = self.current.is_none() && self.step == Step::Settled && self.restart.poll(now);
         if due {
-            self.start_next(fx);
+            self.start_next(now, fx);
         }
     }
 }

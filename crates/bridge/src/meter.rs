@@ -138,6 +138,7 @@ impl Meter {
             Report::Restarted { .. } => &self.restarts,
             Report::RestartFailed { .. } => &self.failed_restarts,
             Report::ReloadWaits
+            | Report::StartGivenUp { .. }
             | Report::NotDrained { .. }
             | Report::CutShort { .. }
             | Report::RestartIn { .. }

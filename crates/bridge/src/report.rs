@@ -27,6 +27,11 @@ pub(crate) enum Report {
     },
     /// A change has to wait for the end of the reload before it.
     ReloadWaits,
+    /// A version does not get into service, and the files have changed again.
+    StartGivenUp {
+        /// The process that was starting.
+        generation: Generation,
+    },
     /// Calls did not end in time for a graceful reload, which goes on beside them.
     NotDrained {
         /// How long it has waited.
@@ -78,7 +83,8 @@ impl Report {
     pub(crate) fn level(&self) -> Level {
         match self {
             Self::Reloaded { .. } | Self::Restarted { .. } | Self::RestartIn { .. } | Self::ReloadWaits => Level::Info,
-            Self::NotDrained { .. }
+            Self::StartGivenUp { .. }
+            | Self::NotDrained { .. }
             | Self::CutShort { .. }
             | Self::ControlRejected { .. }
             | Self::Definition(_)
@@ -97,6 +103,11 @@ impl fmt::Display for Report {
             Self::Reloaded { generation, in_place: false } => write!(f, "reloaded ({generation})"),
             Self::ReloadFailed { why } => write!(f, "reload failed, the tools from before stay: {why}"),
             Self::ReloadWaits => f.write_str("the files changed again; the reload waits for the one under way"),
+            Self::StartGivenUp { generation } => write!(
+                f,
+                "the files changed again while the version before was still starting; it is ended, and the new one starts \
+                 ({generation} never took calls)"
+            ),
             Self::NotDrained { after } => write!(
                 f,
                 "calls are still running {after:?} after the files changed; the new version starts beside them"

@@ -63,6 +63,8 @@ pub(crate) struct Run {
     pub(crate) living: HashMap<Generation, Arc<Live>>,
     /// Starts, link readers and waits for ends; aborted when the loop ends, which kills what was starting.
     pub(crate) tasks: JoinSet<()>,
+    /// Ends the start under way, or the last one.
+    pub(crate) superseded: CancellationToken,
     /// The author knows that handlers of this SDK do not see the list; once is enough.
     pub(crate) told_of_readers: bool,
     /// Takes the outcome of the first start.
@@ -95,7 +97,7 @@ impl Run {
         self.carry_out(effects);
         while let Some(sent) = self.next().await {
             let sent = match sent {
-                Sent::Start(_, Err(error)) if self.first.is_some() => {
+                Sent::Start(generation, Err(error)) if self.first.is_some() && !self.core.has_given_up(generation) => {
                     self.first.take().expect("it was there").tell(Err(error));
                     break;
                 }
@@ -237,6 +239,11 @@ impl Run {
         for effect in effects {
             match effect {
                 Effect::Start(generation) => self.start(generation),
+                // There is one start at a time.
+                Effect::GiveUp(generation) => {
+                    tracing::debug!(%generation, "ending what is still starting");
+                    self.superseded.cancel();
+                }
                 Effect::AskReload(generation) => self.with(generation, |live| live.link().reload()),
                 Effect::AwaitIdle(generation) => self.gate.await_idle(generation),
                 Effect::Hold => self.gate.hold(),
@@ -285,8 +292,10 @@ impl Run {
 
     fn start(&mut self, generation: Generation) {
         let (starter, sender) = (Arc::clone(&self.starter), self.sender.clone());
+        self.superseded = CancellationToken::new();
+        let superseded = self.superseded.clone();
         self.tasks.spawn(async move {
-            let outcome = starter.start(generation).await.map(Box::new);
+            let outcome = starter.start(generation, &superseded).await.map(Box::new);
             // The loop has ended; dropping the outcome kills the process.
             let _ended = sender.send(Sent::Start(generation, outcome)).await;
         });
@@ -365,7 +374,7 @@ impl Run {
     }
 }
 
-fn now() -> Instant {
+pub(crate) fn now() -> Instant {
     tokio::time::Instant::now().into_std()
 }
 

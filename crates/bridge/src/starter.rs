@@ -12,6 +12,7 @@ use protomcp_link::{
 use protomcp_supervisor::{Command, Exit, Process, SpawnError, StopPolicy, Stream};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
 
 use crate::catalog::ask::{START_PATIENCE, ask};
 use crate::catalog::{Kind, Listed};
@@ -92,6 +93,9 @@ pub enum StartError {
     /// It closed the link while registering and lives on.
     #[error("the tool process closed its link while it registered its tools")]
     Disconnected,
+    /// Its files changed while it was starting, and the version that they are now starts in its place.
+    #[error("the files changed while the tool process was starting")]
+    Superseded,
     /// Accepting the connection failed.
     #[error("the connection of the tool process could not be accepted: {0}")]
     Accept(#[source] std::io::Error),
@@ -105,6 +109,16 @@ fn before_it_connected(exit: &Exit) -> &'static str {
     }
 }
 
+/// What a process has told us by the time that it takes calls.
+struct Joined {
+    link: Link,
+    events: mpsc::Receiver<Event>,
+    open: Open,
+    registered: Registered,
+    sdk: Sdk,
+    readers: Readers,
+}
+
 /// A process that has been started, and how it ends.
 struct Spawned {
     process: Process,
@@ -112,35 +126,72 @@ struct Spawned {
 }
 
 impl Starter {
-    /// Starts the process and waits until it takes calls.
-    pub(crate) async fn start(&self, generation: Generation) -> Result<Started, StartError> {
+    /// Starts the process and waits until it takes calls, or until it is `superseded`. Nothing of it is left after an
+    /// error.
+    pub(crate) async fn start(
+        &self,
+        generation: Generation,
+        superseded: &CancellationToken,
+    ) -> Result<Started, StartError> {
         if let Some(bootstrap) = &self.bootstrap {
             if self.bootstrapped.load(Ordering::Relaxed) {
-                return self.attempt(generation, bootstrap).await;
+                return self.attempt(generation, bootstrap, superseded).await;
             }
-            return match self.attempt(generation, &self.command).await {
+            return match self.attempt(generation, &self.command, superseded).await {
                 Err(StartError::Exited(exit)) if exit.status.success() => {
                     tracing::info!("the tool file does not run its tools itself; running them for it");
-                    let started = self.attempt(generation, bootstrap).await;
+                    let started = self.attempt(generation, bootstrap, superseded).await;
                     self.bootstrapped.store(started.is_ok(), Ordering::Relaxed);
                     started
                 }
                 outcome => outcome,
             };
         }
-        self.attempt(generation, &self.command).await
+        self.attempt(generation, &self.command, superseded).await
     }
 
-    async fn attempt(&self, generation: Generation, command: &Command) -> Result<Started, StartError> {
+    async fn attempt(
+        &self,
+        generation: Generation,
+        command: &Command,
+        superseded: &CancellationToken,
+    ) -> Result<Started, StartError> {
         let endpoint = match &self.socket {
             Some(path) => Endpoint::bind(path)?,
             None => Endpoint::bind_default()?,
         };
         let command = command.clone().env(SOCKET_VARIABLE, endpoint.path());
-        let spawned = self.spawn(&command, generation).await?;
+        let Spawned { process, exit } = self.spawn(&command, generation).await?;
+        let joined = tokio::select! {
+            biased;
+            joined = self.join(generation, endpoint, &exit) => joined,
+            () = superseded.cancelled() => Err(StartError::Superseded),
+        };
+        let Joined { link, events, open, registered, sdk, readers } = match joined {
+            Ok(joined) => joined,
+            Err(error) => {
+                // The next one must not start beside it.
+                process.kill();
+                ended(&exit).await;
+                return Err(error);
+            }
+        };
+        let chain = Chain::new(registered.middleware.clone());
+        let concurrency = self.concurrency.or(sdk.calls).unwrap_or(self.usual_concurrency);
+        let live = Live::new(generation, link, process, exit, concurrency, readers, sdk, chain);
+        Ok(Started { live, registered, events, open })
+    }
+
+    /// Waits until the process has connected and registered.
+    async fn join(
+        &self,
+        generation: Generation,
+        endpoint: Endpoint,
+        exit: &watch::Receiver<Option<Exit>>,
+    ) -> Result<Joined, StartError> {
         let stream = tokio::select! {
             accepted = endpoint.accept() => accepted.map_err(StartError::Accept)?,
-            exit = ended(&spawned.exit) => return Err(StartError::Exited(exit)),
+            exit = ended(exit) => return Err(StartError::Exited(exit)),
             () = tokio::time::sleep(self.connect_timeout) => {
                 return Err(StartError::NotConnected(self.connect_timeout));
             }
@@ -153,18 +204,14 @@ impl Starter {
             Ok(registered) => registered,
             // The link closes a moment before the end is known; the end says more.
             Err(StartError::Disconnected) => {
-                let exit = tokio::time::timeout(FENCE, ended(&spawned.exit)).await;
+                let exit = tokio::time::timeout(FENCE, ended(exit)).await;
                 return Err(exit.map_or(StartError::Disconnected, StartError::ExitedRegistering));
             }
             Err(error) => return Err(error),
         };
-        let Spawned { process, exit } = spawned;
-        let chain = Chain::new(registered.middleware.clone());
         // A process that announces itself reads its socket from one place.
         let readers = if sdk.announced { Readers::One } else { readers };
-        let concurrency = self.concurrency.or(sdk.calls).unwrap_or(self.usual_concurrency);
-        let live = Live::new(generation, link, process, exit, concurrency, readers, sdk, chain);
-        Ok(Started { live, registered, events, open })
+        Ok(Joined { link, events, open, registered, sdk, readers })
     }
 
     async fn spawn(&self, command: &Command, generation: Generation) -> Result<Spawned, StartError> {

@@ -14,26 +14,28 @@ use crate::report::Report;
 
 /// How long a graceful reload may keep calls waiting for the new process before the old one takes them after all.
 const HOLD_LIMIT: Duration = Duration::from_secs(5);
+/// How long a process may be starting before a change of the files ends it. A healthy start takes less, so that saves in
+/// quick succession do not keep every version from getting into service; and a version that hangs keeps the one that
+/// mends it waiting no longer than this.
+const START_LIMIT: Duration = Duration::from_secs(2);
 
 impl Core {
     pub(super) fn changed(&mut self, now: Instant, fx: &mut Vec<Effect>) {
-        let Some(current) = self.current else {
-            // Crashed: a save is the user's "try again".
-            return match self.step {
-                Step::Starting(_) => self.again = true,
-                _ => {
-                    self.restart.retry();
-                    self.start_next(fx);
-                }
-            };
-        };
-        if self.step != Step::Settled || self.retiring.is_some() {
-            if !self.again {
+        let under_way = self.step != Step::Settled || self.retiring.is_some() && self.current.is_some();
+        if under_way {
+            let known = std::mem::replace(&mut self.again, true);
+            let waits = !self.give_up_slow_start(now, fx);
+            if waits && !known && self.current.is_some() {
                 fx.push(Effect::Report(Report::ReloadWaits));
             }
-            self.again = true;
             return;
         }
+        let Some(current) = self.current else {
+            // Crashed: a save is the user's "try again".
+            self.restart.retry();
+            self.start_next(now, fx);
+            return;
+        };
         match self.mode {
             ReloadMode::Graceful => {
                 self.step = Step::Draining;
@@ -42,14 +44,37 @@ impl Core {
                 fx.push(Effect::Hold);
                 fx.push(Effect::AwaitIdle(current));
             }
-            ReloadMode::Swap => self.start_next(fx),
+            ReloadMode::Swap => self.start_next(now, fx),
             ReloadMode::Immediate => {
                 fx.push(Effect::Hold);
                 self.hold_until = Some(now + HOLD_LIMIT);
                 fx.push(Effect::Interrupt(current));
-                self.start_next(fx);
+                self.start_next(now, fx);
             }
         }
+    }
+
+    /// When the process that is starting has to make room for the change that waits for it.
+    pub(super) fn give_up_at(&self) -> Option<Instant> {
+        (self.again && matches!(self.step, Step::Starting(_))).then(|| self.started_at + START_LIMIT)
+    }
+
+    /// Ends a process that has been starting for long while newer files are there. The next one starts when nothing of it
+    /// is left. Returns whether it did.
+    pub(super) fn give_up_slow_start(&mut self, now: Instant, fx: &mut Vec<Effect>) -> bool {
+        let Step::Starting(generation) = self.step else { return false };
+        if self.give_up_at().is_none_or(|at| now < at) {
+            return false;
+        }
+        self.step = Step::GivingUp(generation);
+        fx.push(Effect::Report(Report::StartGivenUp { generation }));
+        fx.push(Effect::GiveUp(generation));
+        true
+    }
+
+    /// Whether this one does not count any more, however its start ends: a newer one follows.
+    pub(crate) fn has_given_up(&self, generation: Generation) -> bool {
+        self.step == Step::GivingUp(generation)
     }
 
     pub(super) fn idle(&mut self, generation: Generation, fx: &mut Vec<Effect>) {
@@ -110,7 +135,7 @@ impl Core {
     /// The process reads the file only when it starts: a new one takes its place, and calls wait a little for it.
     pub(super) fn replace_held(&mut self, now: Instant, fx: &mut Vec<Effect>) {
         self.hold_until = Some(now + HOLD_LIMIT);
-        self.start_next(fx);
+        self.start_next(now, fx);
     }
 
     /// A change that arrived during a reload is taken up when nothing of that reload is left. Calls that the process before

@@ -14,14 +14,16 @@ use crate::registered::Registered;
 use crate::report::Report;
 
 impl Core {
-    pub(super) fn start_next(&mut self, fx: &mut Vec<Effect>) {
+    pub(super) fn start_next(&mut self, now: Instant, fx: &mut Vec<Effect>) {
         self.newest = self.newest.next();
+        self.started_at = now;
         self.step = Step::Starting(self.newest);
         fx.push(Effect::Start(self.newest));
     }
 
     pub(super) fn started(&mut self, generation: Generation, registered: Registered, fx: &mut Vec<Effect>) {
-        if self.step != Step::Starting(generation) {
+        // One that was being given up may have come in time after all; the change is then taken up after it.
+        if self.step != Step::Starting(generation) && !self.has_given_up(generation) {
             // Nobody waits for it any more.
             fx.push(Effect::Stop(generation));
             return;
@@ -39,7 +41,7 @@ impl Core {
         let differs = self.list.register(registered, Keep::Nothing, fx);
         fx.push(Effect::ReleaseTo(generation));
         // A first start is no news: no host has seen a list before.
-        let first = generation == Generation::FIRST;
+        let first = !mem::replace(&mut self.served, true);
         if old.is_some() || (differs && !first) {
             fx.push(Effect::ToolsChanged(Audience::Everyone));
         }
@@ -59,6 +61,12 @@ impl Core {
     }
 
     pub(super) fn start_failed(&mut self, now: Instant, generation: Generation, why: String, fx: &mut Vec<Effect>) {
+        if self.has_given_up(generation) {
+            // Why does not matter: its code is not that of the files any more. Those that have changed are read now.
+            self.again = false;
+            self.start_next(now, fx);
+            return;
+        }
         if self.step != Step::Starting(generation) {
             return;
         }
@@ -92,9 +100,9 @@ impl Core {
         fx.push(Effect::Report(Report::Crashed { exit }));
         match self.step {
             // The next process is on its way already.
-            Step::Starting(_) => {}
+            Step::Starting(_) | Step::GivingUp(_) => {}
             // The change that waited is in the file that the next process reads.
-            Step::Draining | Step::Asking => self.start_next(fx),
+            Step::Draining | Step::Asking => self.start_next(now, fx),
             Step::Settled => self.schedule_restart(now, uptime, &why, fx),
         }
     }

@@ -72,6 +72,9 @@ pub(crate) enum Input {
 pub(crate) enum Effect {
     /// Start this process; `Started` or `StartFailed` follows.
     Start(Generation),
+    /// End this process, which is still starting, and all that came from it. `StartFailed` follows when nothing of it is
+    /// left, or `Started` if it took calls a moment before.
+    GiveUp(Generation),
     /// Send the reload request; `Reloaded` or `NotReloaded` follows.
     AskReload(Generation),
     /// Say `Idle` as soon as this process has no call in flight.

@@ -6,6 +6,7 @@
 mod catalog;
 mod draining;
 mod middleware;
+mod superseded;
 
 use std::fmt::Write;
 
@@ -53,9 +54,9 @@ fn session(number: u64) -> SessionId {
 impl Rig {
     fn new(mode: ReloadMode) -> Self {
         let tools = definitions(&NAMES);
-        let (core, effects) = Core::new(mode, SchemaPolicy::Proven, PATIENCE);
-        assert_eq!(describe(&effects), "start 1");
         let now = Instant::now();
+        let (core, effects) = Core::new(now, mode, SchemaPolicy::Proven, PATIENCE);
+        assert_eq!(describe(&effects), "start 1");
         let mut rig = Self { core, start: now, now, tools };
         rig.started(1, "list a,b,c; release 1");
         rig
@@ -98,6 +99,7 @@ fn describe(effects: &[Effect]) -> String {
         let mut word = String::new();
         match effect {
             Effect::Start(generation) => write!(word, "start {}", number(generation)),
+            Effect::GiveUp(generation) => write!(word, "give up {}", number(generation)),
             Effect::AskReload(generation) => write!(word, "ask {}", number(generation)),
             Effect::AwaitIdle(generation) => write!(word, "await {}", number(generation)),
             Effect::Hold => write!(word, "hold"),
@@ -130,6 +132,7 @@ fn kind(report: &Report) -> String {
         Report::Reloaded { .. } => "reloaded".into(),
         Report::ReloadFailed { why } => format!("failed: {why}"),
         Report::ReloadWaits => "waits".into(),
+        Report::StartGivenUp { .. } => "given up".into(),
         Report::CutShort { after } => format!("cut short after {after:?}"),
         Report::NotDrained { after } => format!("not drained in {after:?}"),
         Report::Crashed { .. } => "crash".into(),
@@ -386,8 +389,8 @@ fn control_is_answered_with_the_active_tools_of_whoever_was_meant() {
 #[test]
 fn hidden_tools_are_hidden_before_the_first_list_and_a_new_process_starts_open() {
     let hidden = Registered { early: vec![Command::disable(names(&["b"]))], ..registered(&definitions(&NAMES)) };
-    let (mut core, _) = Core::new(ReloadMode::Swap, SchemaPolicy::Proven, PATIENCE);
     let now = Instant::now();
+    let (mut core, _) = Core::new(now, ReloadMode::Swap, SchemaPolicy::Proven, PATIENCE);
     let effects = core.handle(now, Input::Started(generation(1), hidden));
     assert!(describe(&effects).starts_with("list a,c; release 1"), "{}", describe(&effects));
     core.handle(now, control(Some(session(1)), Command::disable(names(&["a", "c"]))));
