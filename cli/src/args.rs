@@ -4,13 +4,14 @@
 //! may carry its value after `=`.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, Command, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
-use protomcp_bridge::{ArgumentPolicy, ReloadMode, SchemaPolicy, duration};
+use protomcp_bridge::{ArgumentPolicy, ReloadMode, SchemaPolicy};
+use protomcp_mcp::transport::lines::MAX_LINE;
 
 use crate::exit::Failure;
 use crate::log::LogLevel;
@@ -18,9 +19,11 @@ use crate::log::LogLevel;
 mod http;
 mod oauth;
 mod tls;
+mod values;
 
 pub(crate) use http::{HttpOptions, Place};
 pub(crate) use tls::TlsFiles;
+use values::{patience, size, time};
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 const USAGE: &str = "usage: pmcp <dev|run> <file> [flags]\n\nTry 'pmcp help'.";
@@ -108,12 +111,13 @@ struct Serve {
     #[arg(long, value_name = "DURATION", default_value = "5s", value_parser = time)]
     drain_timeout: Duration,
 
-    /// Ask a host that was silent for so long whether it is there, and end the session of one that is not [default: never]
+    /// Ask a host that was silent for so long whether it is there, and end the session of one that is not; over HTTP only a
+    /// session whose GET stream is open can be asked [default: never]
     #[arg(long, value_name = "DURATION", value_parser = time)]
     ping_interval: Option<Duration>,
 
     /// How long the tool process may take to connect [default: 30s; 10m if it may have to compile or download]
-    #[arg(long, value_name = "DURATION", value_parser = time)]
+    #[arg(long, value_name = "DURATION", value_parser = patience)]
     connect_timeout: Option<Duration>,
 
     /// Calls the tool process gets at once [default: what it announces; otherwise 1 for .py, .ts and .js, 256 otherwise]
@@ -127,6 +131,14 @@ struct Serve {
     /// Largest result after reassembly and decompression
     #[arg(long, value_name = "SIZE", default_value = "256M", value_parser = size)]
     max_result: u64,
+
+    /// Longest line from a host on stdio [default: 64M]; over HTTP there is --max-body
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    max_line: Option<u64>,
+
+    /// Requests of one session that may wait for their answer
+    #[arg(long, value_name = "N", default_value = "1024", value_parser = clap::value_parser!(u32).range(1..))]
+    max_pending: u32,
 
     /// What happens to arguments that do not fit a tool's input schema
     #[arg(long, value_name = "WHAT", default_value = "warn")]
@@ -211,6 +223,7 @@ pub(crate) struct Options {
     pub(crate) max_concurrent_calls: Option<usize>,
     pub(crate) max_frame: usize,
     pub(crate) max_result: u64,
+    pub(crate) max_pending: usize,
     pub(crate) arguments: ArgumentPolicy,
     pub(crate) output_schemas: SchemaPolicy,
     pub(crate) runtime: Option<OsString>,
@@ -222,6 +235,8 @@ pub(crate) struct Options {
 #[derive(Debug)]
 pub(crate) enum Door {
     Stdio {
+        /// The longest line, in bytes.
+        max_line: usize,
         /// Flags that were given and only matter over HTTP, as they are typed.
         idle: Vec<String>,
     },
@@ -230,7 +245,7 @@ pub(crate) enum Door {
 
 /// Reads the command line, the program's name included.
 pub(crate) fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Parsed, Failure> {
-    let words: Vec<_> = words.into_iter().collect();
+    let words = with_values(words);
     match words.get(1).and_then(|word| word.to_str()) {
         None if words.len() < 2 => return Err(Failure::usage(USAGE)),
         Some("-v" | "-V" | "--version") => return Ok(version()),
@@ -251,6 +266,27 @@ pub(crate) fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Parsed,
         Typed { command: Verb::Version } => Ok(version()),
         Typed { command: Verb::Help { command } } => help(command.as_deref()),
     }
+}
+
+/// Ties a word such as `-1s` to the flag before it. No flag of ours begins like that, so it is meant as a value, and it is
+/// the value that is wrong.
+fn with_values(words: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
+    let is_negative =
+        |word: &str| word.strip_prefix('-').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+    let mut all: Vec<OsString> = Vec::new();
+    for word in words {
+        match all.last_mut() {
+            Some(flag)
+                if word.to_str().is_some_and(is_negative)
+                    && flag.to_str().is_some_and(|flag| flag.starts_with("--") && !flag.contains('=')) =>
+            {
+                flag.push("=");
+                flag.push(&word);
+            }
+            _ => all.push(word),
+        }
+    }
+    all
 }
 
 /// Flags about the network that were typed rather than left at their default.
@@ -334,8 +370,19 @@ impl Serve {
         if self.file.is_dir() {
             return Err(Failure::usage(format!("{} is a directory; name the tool file in it", self.file.display())));
         }
+        if self.max_line.is_some() && self.transport != Transport::Stdio {
+            return Err(Failure::usage("--max-line is about the host on stdio; over HTTP there is --max-body"));
+        }
+        let socket_directory =
+            self.socket.as_deref().and_then(Path::parent).filter(|path| !path.as_os_str().is_empty());
+        if let Some(directory) = socket_directory.filter(|directory| !directory.is_dir()) {
+            return Err(Failure::usage(format!("invalid --socket: there is no directory {}", directory.display())));
+        }
         let door = match self.transport {
-            Transport::Stdio => Door::Stdio { idle: self.http.idle(given)? },
+            Transport::Stdio => Door::Stdio {
+                max_line: self.max_line.map_or(MAX_LINE, |bytes| usize::try_from(bytes).unwrap_or(usize::MAX)),
+                idle: self.http.idle(given)?,
+            },
             Transport::Http => Door::Http(Box::new(self.http.options(false, variable)?)),
             Transport::Sse => Door::Http(Box::new(self.http.options(true, variable)?)),
         };
@@ -357,6 +404,7 @@ impl Serve {
             max_concurrent_calls: self.max_concurrent_calls.map(|calls| usize::try_from(calls).unwrap_or(usize::MAX)),
             max_frame: usize::try_from(self.max_frame).unwrap_or(usize::MAX),
             max_result: self.max_result,
+            max_pending: usize::try_from(self.max_pending).unwrap_or(usize::MAX),
             arguments: match self.validate_args {
                 ValidateArgs::Off => ArgumentPolicy::Off,
                 ValidateArgs::Warn => ArgumentPolicy::Warn,
@@ -387,23 +435,6 @@ fn transport(text: &str) -> Result<Transport, String> {
 /// What the environment says; a value that is no text counts as none.
 fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok()
-}
-
-fn time(text: &str) -> Result<Duration, String> {
-    duration::parse(text).ok_or_else(|| "expected a duration such as 300ms, 90s or 1m30s".into())
-}
-
-fn size(text: &str) -> Result<u64, String> {
-    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let unit: u64 = match text[digits.len()..].to_ascii_uppercase().as_str() {
-        "" | "B" => 1,
-        "K" | "KB" | "KIB" => 1 << 10,
-        "M" | "MB" | "MIB" => 1 << 20,
-        "G" | "GB" | "GIB" => 1 << 30,
-        _ => return Err("expected bytes, or a number with K, M or G".into()),
-    };
-    let number: u64 = digits.parse().map_err(|_| "expected bytes, or a number with K, M or G")?;
-    number.checked_mul(unit).filter(|&bytes| bytes > 0).ok_or_else(|| "expected a size between 1 and 16E".into())
 }
 
 #[cfg(test)]

@@ -56,7 +56,8 @@ fn launch(options: &Options) -> (Bridge, Starting) {
         .validate_arguments(options.arguments)
         .output_schemas(options.output_schemas)
         .max_frame(options.max_frame)
-        .max_result(options.max_result);
+        .max_result(options.max_result)
+        .max_pending(options.max_pending);
     if options.watch {
         let watch = Watch::file(&options.file);
         builder = builder.watch(match options.poll {

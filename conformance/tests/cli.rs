@@ -45,6 +45,21 @@ fn help_is_printed_where_it_can_be_piped() {
     }
 }
 
+/// The limits that a person can set are those that count.
+#[test]
+fn a_host_on_stdio_may_say_as_much_at_once_as_it_is_let() {
+    let (host, _sandbox) = session("run", "py/versioned.py", &["--max-line", "1K", "--max-pending", "1"]);
+    let place = host.now();
+    host.line(&json!({"jsonrpc": "2.0", "id": "long", "method": "x".repeat(1024)}).to_string());
+    let refused = host.wait_for("the refusal of a line", place, |message| message.value["error"].is_object()).value;
+    assert_eq!(refused["error"]["code"], -32600, "{refused}");
+    assert!(refused["error"]["message"].as_str().is_some_and(|why| why.contains("1024 bytes")), "{refused}");
+    let running = host.start_call("work", &json!({"id": 1, "ms": 1000}));
+    let refused = host.refused("tools/call", &json!({"name": "work", "arguments": {"id": 2, "ms": 0}}));
+    assert_eq!(refused["code"], -32603, "{refused}");
+    assert_eq!(host.answer(running).value["result"]["content"][0]["text"], "1 v0");
+}
+
 /// Item 91.
 #[test]
 fn mistakes_on_the_command_line_are_named_and_exit_with_2() {

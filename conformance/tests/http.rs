@@ -194,5 +194,5 @@ fn a_port_that_is_taken_is_named() {
         .expect("pmcp starts");
     assert_eq!(output.status.code(), Some(1));
     let text = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(text.contains("cannot listen on") && text.contains(&port), "{text}");
+    assert!(text.contains("cannot listen on") && text.contains(&port) && text.contains("--port"), "{text}");
 }

@@ -165,6 +165,7 @@ fn an_address_that_figures_cannot_have_starts_nothing() {
         ("0.0.0.0:0", &[][..], 2, "--insecure-plaintext"),
         ("[::]:0", &["--auth", "token:MY_TOKEN"], 2, "--insecure-plaintext"),
         (&*taken, &[], 1, &*format!("cannot listen on {taken}")),
+        (&*taken, &[], 1, "name another port with --metrics-addr"),
     ] {
         let sandbox = Sandbox::new();
         let tool = sandbox.write("tools.py", "import pathlib\npathlib.Path('started').touch()\n");

@@ -1,5 +1,6 @@
 //! Flags about hosts that come over the network, and what is made of them.
 
+use std::convert::Infallible;
 use std::net::{IpAddr, SocketAddr};
 
 use clap::Args;
@@ -7,7 +8,7 @@ use protomcp_http::{Config, Credential};
 
 use super::oauth::{self, OAuthFlags, OAuthOptions};
 use super::tls::{TlsFiles, TlsFlags};
-use super::{size, time};
+use super::values::{size, time};
 use crate::exit::Failure;
 
 /// Under which flags stand that say something about the network alone.
@@ -21,7 +22,7 @@ const ACCEPTED: [&str; 3] = ["--host", "--port", "--auth"];
 #[command(next_help_heading = HEADING)]
 pub(super) struct Http {
     /// The name or address to listen on
-    #[arg(long, value_name = "HOST", default_value = "localhost")]
+    #[arg(long, value_name = "HOST", default_value = "localhost", value_parser = host)]
     host: String,
 
     /// The port to listen on; 0 takes any that is free
@@ -128,10 +129,20 @@ pub(crate) struct Place {
     pub(crate) port: u16,
 }
 
+/// `localhost`, `::1`, or `[::1]` as it stands in URLs.
+#[expect(clippy::unnecessary_wraps, reason = "what a flag's value is read with")]
+fn host(text: &str) -> Result<String, Infallible> {
+    Ok(without_brackets(text).to_owned())
+}
+
+fn without_brackets(host: &str) -> &str {
+    host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host)
+}
+
 /// `localhost:9090` or `[::1]:9090`
 fn place(text: &str) -> Result<Place, String> {
     let place = text.rsplit_once(':').and_then(|(host, port)| {
-        let host = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
+        let host = without_brackets(host);
         (!host.is_empty()).then_some(Place { host: host.to_owned(), port: port.parse().ok()? })
     });
     place.ok_or_else(|| "expected HOST:PORT, such as localhost:9090".into())
@@ -147,10 +158,14 @@ impl Http {
         let mut config = Config::default();
         for secret in self.secrets()? {
             let Secret { spec, credential, variable } = secret;
-            let value = env(variable).filter(|value| !value.is_empty()).ok_or_else(|| {
-                Failure::usage(format!("environment variable \"{variable}\" is not set (required by --auth {spec})"))
+            let value = env(variable);
+            let value = value.as_deref().filter(|value| !value.is_empty()).ok_or_else(|| {
+                let but = if value.is_some() { ": it is there, but empty" } else { "" };
+                Failure::usage(format!(
+                    "environment variable \"{variable}\" is not set (required by --auth {spec}){but}"
+                ))
             })?;
-            config = config.require(credential(&value));
+            config = config.require(credential(value));
         }
         if let Some(url) = &self.public_url {
             let (origin, name) = origin_of(url).ok_or_else(|| {

@@ -55,7 +55,26 @@ fn defaults_are_the_documented_ones() {
     assert_eq!((options.reload, options.output_schemas), (ReloadMode::Graceful, SchemaPolicy::Proven));
     assert_eq!(options.arguments, ArgumentPolicy::Warn);
     assert_eq!(options.max_concurrent_calls, None);
-    assert!(matches!(options.door, Door::Stdio { idle } if idle.is_empty()));
+    assert_eq!(options.max_pending, 1024);
+    assert!(matches!(options.door, Door::Stdio { max_line, idle } if max_line == 64 << 20 && idle.is_empty()));
+}
+
+#[test]
+fn what_a_host_may_say_at_once_is_bounded_as_asked() {
+    let options = options("run FILE --max-line 2K --max-pending 7");
+    assert_eq!(options.max_pending, 7);
+    assert!(matches!(options.door, Door::Stdio { max_line: 2048, .. }));
+}
+
+#[test]
+fn a_secret_that_is_empty_is_told_from_one_that_is_not_there() {
+    for (value, end) in [(None, "(required by --auth token:X)"), (Some(""), ": it is there, but empty")] {
+        let line =
+            format!("pmcp run {} --transport http --auth token:X", concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml"));
+        let Verb::Run(serve) = Typed::try_parse_from(line.split(' ')).unwrap().command else { panic!("no run") };
+        let failure = serve.http.options(false, |_| value.map(str::to_owned)).unwrap_err().to_string();
+        assert!(failure.contains("environment variable \"X\" is not set") && failure.ends_with(end), "{failure}");
+    }
 }
 
 #[test]
@@ -124,6 +143,18 @@ fn mistakes_are_named() {
         ("run FILE --transport http --allow-origin https://a.example/x", "invalid --allow-origin"),
         ("run FILE --transport http --allow-origin null", "invalid --allow-origin"),
         ("run FILE --transport http --session-idle 0s", "give the time that hosts may be silent, such as 1h"),
+        ("dev FILE --call-timeout -1s", "invalid --call-timeout \"-1s\": expected a duration"),
+        ("dev FILE --max-frame -1", "invalid --max-frame \"-1\": expected bytes"),
+        ("run FILE --port -1", "invalid --port \"-1\""),
+        ("dev FILE -1", "unknown flag \"-1\""),
+        ("dev FILE --connect-timeout 0", "invalid --connect-timeout \"0\": no process could connect"),
+        ("dev FILE --max-line 0", "expected a size"),
+        ("dev FILE --max-pending 0", "invalid --max-pending \"0\""),
+        (
+            "run FILE --transport http --max-line 1M",
+            "--max-line is about the host on stdio; over HTTP there is --max-body",
+        ),
+        ("run FILE --socket /no/such/dir/s.sock", "invalid --socket: there is no directory /no/such/dir"),
         ("dev FILE --max-result 0", "expected a size"),
         ("dev FILE --max-concurrent-calls 0", "invalid --max-concurrent-calls \"0\""),
         ("serve FILE", "unknown command \"serve\""),
@@ -149,6 +180,7 @@ fn help_and_version_are_printed() {
         ("-h", "Usage"),
         ("help dev", "--hot-reload"),
         ("dev --help", "--hot-reload"),
+        ("run --help", "over HTTP only a session whose GET stream is open can be asked"),
         ("version", concat!("pmcp version ", env!("CARGO_PKG_VERSION"))),
         ("--version", "pmcp version "),
         ("-v", "pmcp version "),
@@ -191,7 +223,7 @@ fn http_is_for_this_machine_unless_something_else_is_said() {
 #[test]
 fn flags_about_the_network_are_refused_on_stdio_unless_they_always_were_accepted() {
     let idle = |flags: &str| match options(&format!("run FILE {flags}")).door {
-        Door::Stdio { idle } => idle,
+        Door::Stdio { idle, .. } => idle,
         Door::Http(_) => panic!("{flags}: HTTP"),
     };
     assert!(idle("").is_empty());
@@ -236,8 +268,14 @@ fn a_public_url_allows_its_name_and_its_pages() {
     assert_eq!(config.credentials.len(), 1);
     let everywhere = http("run FILE --transport http --host 0.0.0.0").config;
     assert!(everywhere.allowed_hosts.is_empty());
-    let address = http("run FILE --transport http --host ::1").config;
-    assert_eq!(address.allowed_hosts, ["[::1]"]);
+    for address in ["::1", "[::1]"] {
+        let options = http(&format!("run FILE --transport http --host {address}"));
+        assert_eq!(
+            (options.host.as_str(), options.config.allowed_hosts.as_slice()),
+            ("::1", &["[::1]".to_owned()][..])
+        );
+    }
+    assert!(http("run FILE --transport http --host [::]").config.allowed_hosts.is_empty());
 }
 
 #[test]

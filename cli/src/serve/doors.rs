@@ -13,8 +13,9 @@ pub(super) struct Doors {
     pub(super) address: SocketAddr,
 }
 
-/// Listens on all addresses of a host's name, if `permit` has nothing against them.
+/// Listens on all addresses of a host's name, if `permit` has nothing against them. `flag` is the one that names the port.
 pub(super) async fn open(
+    flag: &str,
     host: &str,
     mut port: u16,
     permit: impl FnOnce(&[SocketAddr]) -> Result<(), Failure>,
@@ -42,6 +43,9 @@ pub(super) async fn open(
         (Some(Ok(address)), Some((_, error))) if error.kind() != io::ErrorKind::AddrInUse => {
             Ok(Doors { sockets, address })
         }
+        (_, Some((address, error))) if error.kind() == io::ErrorKind::AddrInUse => Err(Failure::failed(format!(
+            "cannot listen on {address}: {error}; name another port with {flag}, or 0 for any that is free"
+        ))),
         (_, Some((address, error))) => Err(Failure::failed(format!("cannot listen on {address}: {error}"))),
         (Some(Err(error)), None) => Err(Failure::failed(format!("cannot listen: {error}"))),
         (None, None) => Err(Failure::usage(format!("no such host \"{host}\""))),

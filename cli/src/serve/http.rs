@@ -16,14 +16,16 @@ const LEAVE: Duration = Duration::from_secs(5);
 
 /// Serves until a signal ends it.
 pub(super) async fn serve(mut options: Options) -> Result<(), Failure> {
-    let Door::Http(mut http) = std::mem::replace(&mut options.door, Door::Stdio { idle: Vec::new() }) else {
+    let elsewhere = Door::Stdio { max_line: 0, idle: Vec::new() };
+    let Door::Http(mut http) = std::mem::replace(&mut options.door, elsewhere) else {
         unreachable!("this is the way of HTTP")
     };
     log::start(options.log_level);
     let mut signals = Signals::new()?;
     let tls = http.tls.as_ref().map(TlsFiles::read).transpose()?;
     let scheme = if tls.is_some() { "https" } else { "http" };
-    let Doors { sockets, address } = doors::open(&http.host, http.port, |addresses| http.permit(addresses)).await?;
+    let Doors { sockets, address } =
+        doors::open("--port", &http.host, http.port, |addresses| http.permit(addresses)).await?;
     let figures = metrics::open(&http).await?;
     let name = if http.host.contains(':') { format!("[{}]", http.host) } else { http.host.clone() };
     let url = format!("{scheme}://{name}:{}/mcp", address.port());

@@ -30,7 +30,7 @@ pub(super) fn page(bridge: &Bridge, service: &StreamableHttp) -> MetricsPage {
 /// Listens where figures are to be shown, if that is somewhere else.
 pub(super) async fn open(options: &HttpOptions) -> Result<Option<Doors>, Failure> {
     let Some(Place { host, port }) = &options.metrics_addr else { return Ok(None) };
-    let doors = doors::open(host, *port, |addresses| options.permit_figures(addresses)).await?;
+    let doors = doors::open("--metrics-addr", host, *port, |addresses| options.permit_figures(addresses)).await?;
     tracing::info!("figures are on http://{}/metrics", doors.address);
     Ok(Some(doors))
 }

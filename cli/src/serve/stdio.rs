@@ -18,7 +18,8 @@ pub(super) async fn serve(options: Options) -> Result<(), Failure> {
     // Before anything else can write to descriptor 1.
     let host = stdio().map_err(|error| Failure::failed(format!("cannot use standard input and output: {error}")))?;
     log::start(options.log_level);
-    let Door::Stdio { idle } = &options.door else { unreachable!("this is the way of stdio") };
+    let Door::Stdio { max_line, idle } = &options.door else { unreachable!("this is the way of stdio") };
+    let host = host.with_max_line(*max_line);
     for flag in idle {
         tracing::warn!("{flag} has no effect on stdio: there is one host, the one that started this program");
     }

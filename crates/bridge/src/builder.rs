@@ -54,6 +54,7 @@ pub struct Builder {
     queue_timeout: Duration,
     drain_timeout: Duration,
     ping_interval: Option<Duration>,
+    max_pending: usize,
     concurrency: Option<usize>,
     connect_timeout: Option<Duration>,
     socket: Option<PathBuf>,
@@ -89,6 +90,7 @@ impl Builder {
             queue_timeout: QUEUE_TIMEOUT,
             drain_timeout: Duration::from_secs(5),
             ping_interval: None,
+            max_pending: Limits::default().max_pending,
             concurrency: None,
             connect_timeout: None,
             socket: None,
@@ -207,6 +209,13 @@ impl Builder {
         self
     }
 
+    /// Requests of one session that may wait for their answer. One more is answered with −32603 at once. Default 1024.
+    #[must_use]
+    pub fn max_pending(mut self, requests: usize) -> Self {
+        self.max_pending = requests.max(1);
+        self
+    }
+
     /// How patiently processes are stopped.
     #[must_use]
     pub fn stop_policy(mut self, policy: StopPolicy) -> Self {
@@ -270,6 +279,7 @@ impl Builder {
             drain_timeout: self.drain_timeout,
             max_task_ttl: LONGEST_TASK,
             ping_interval: self.ping_interval,
+            max_pending: self.max_pending,
             ..Limits::default()
         };
         let info = self.info.with_capabilities(capabilities());

@@ -1,0 +1,30 @@
+//! What values of flags are read with: times and sizes.
+
+use std::time::Duration;
+
+use protomcp_bridge::duration;
+
+pub(super) fn time(text: &str) -> Result<Duration, String> {
+    duration::parse(text).ok_or_else(|| "expected a duration such as 300ms, 90s or 1m30s".into())
+}
+
+/// Nothing connects in no time.
+pub(super) fn patience(text: &str) -> Result<Duration, String> {
+    match time(text)? {
+        Duration::ZERO => Err("no process could connect; give the time that it may take, such as 30s".into()),
+        time => Ok(time),
+    }
+}
+
+pub(super) fn size(text: &str) -> Result<u64, String> {
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let unit: u64 = match text[digits.len()..].to_ascii_uppercase().as_str() {
+        "" | "B" => 1,
+        "K" | "KB" | "KIB" => 1 << 10,
+        "M" | "MB" | "MIB" => 1 << 20,
+        "G" | "GB" | "GIB" => 1 << 30,
+        _ => return Err("expected bytes, or a number with K, M or G".into()),
+    };
+    let number: u64 = digits.parse().map_err(|_| "expected bytes, or a number with K, M or G")?;
+    number.checked_mul(unit).filter(|&bytes| bytes > 0).ok_or_else(|| "expected a size between 1 and 16E".into())
+}
