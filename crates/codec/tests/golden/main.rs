@@ -85,8 +85,9 @@ fn check(file: &str, expected: impl IntoIterator<Item = Msg>) {
         let envelope = Envelope {
             request_id: text("Envelope.request_id"),
             namespace: text("Envelope.namespace"),
+            // The published SDK has no such field.
+            for_call: if file == "extended.txt" { text("Envelope.for_call") } else { String::new() },
             msg: Some(msg),
-            ..Envelope::default()
         };
         assert_eq!(decode(&bytes), [Frame::Envelope(envelope.clone())], "{file}, {name}");
         let mut again = Vec::new();
