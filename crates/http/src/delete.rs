@@ -1,4 +1,4 @@
-//! DELETE: the host ends its session.
+//! DELETE: the host ends its session, and with it the calls that still run in it.
 
 use http::request::Parts;
 use http::{Response, StatusCode};
@@ -16,7 +16,7 @@ pub(crate) fn delete(inner: &Inner, parts: &Parts) -> Response<Body> {
     match session(inner, parts) {
         Ok(exchange) => {
             inner.table.remove(exchange.key());
-            exchange.end();
+            exchange.abandon();
             reply::empty(StatusCode::NO_CONTENT)
         }
         Err(refusal) => *refusal,

@@ -265,6 +265,17 @@ impl Exchange {
         wake(state);
     }
 
+    /// The host ends its session: what it still waits for is cancelled, after all that it has said before.
+    pub(crate) fn abandon(&self) {
+        let mut state = self.state();
+        if !state.ended {
+            let cancelled: Vec<_> = state.streams.unanswered_requests().map(cancellation).collect();
+            state.inbox.extend(cancelled);
+            state.ended = true;
+        }
+        wake(state);
+    }
+
     /// Whether the session's task is gone, or winds up.
     pub(crate) fn is_over(&self) -> bool {
         self.state().ended
@@ -301,9 +312,7 @@ impl Exchange {
     /// What the session's task hears at the end: that nobody waits for a single request any more, then nothing.
     fn last_words(&self, state: &mut State) -> Option<Arrived> {
         let open = (self.kind == Kind::Single).then(|| state.streams.forget_waiting()).flatten()?;
-        let params = Members::new().with("requestId", open.to_raw()).into();
-        let received = Ok(Incoming::One(Message::notification(method::CANCELLED, params)));
-        Some(Arrived { received, head: None })
+        Some(cancellation(&open))
     }
 
     fn route(&self, message: Message, during: Option<&RequestId>) {
@@ -354,6 +363,13 @@ fn wake(mut state: MutexGuard<'_, State>) {
     let (reader, writers) = (state.reader.take(), std::mem::take(&mut state.writers));
     drop(state);
     reader.into_iter().chain(writers).for_each(Waker::wake);
+}
+
+/// As if the host had said that it does not wait for this request any more.
+fn cancellation(request: &RequestId) -> Arrived {
+    let params = Members::new().with("requestId", request.to_raw()).into();
+    let received = Ok(Incoming::One(Message::notification(method::CANCELLED, params)));
+    Arrived { received, head: None }
 }
 
 /// The revision in the answer to `initialize`.

@@ -201,6 +201,11 @@ impl Streams {
         !self.owners.is_empty()
     }
 
+    /// Those that have none, in no order.
+    pub(crate) fn unanswered_requests(&self) -> impl Iterator<Item = &RequestId> {
+        self.owners.keys()
+    }
+
     /// Whether the connection that everything leaves by has as much to take as may wait, and none of it may be dropped.
     pub(crate) fn is_full(&self) -> bool {
         self.only == Some(STANDALONE) && self.open.get(&STANDALONE).is_some_and(|stream| stream.queue.is_full())

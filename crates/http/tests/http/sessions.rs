@@ -88,9 +88,9 @@ async fn a_deleted_session_is_gone_and_its_calls_with_it() {
     ] {
         assert_eq!(status, 404);
     }
-    // Running calls have the time of a drain.
-    stage.tools.go.notify_one();
-    assert_eq!(call.await.unwrap(), 200);
+    // Nobody lets the call go on: it is cancelled, and its response says that the session is over.
+    assert_eq!(call.await.unwrap(), 404);
+    tokio::time::timeout(PATIENCE, stage.tools.has_dropped.notified()).await.expect("the call goes on");
     assert_eq!(listening.event().await, None);
     assert_eq!(other.say(r#"{"id":2,"method":"ping"}"#).await.0, 200);
 }
