@@ -5,6 +5,8 @@ mod http;
 mod metrics;
 mod stdio;
 
+use std::time::Duration;
+
 use protomcp_bridge::{Bridge, Starting, ToolFile, Watch};
 use tokio::runtime;
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -12,9 +14,13 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use crate::args::{Door, Options};
 use crate::exit::Failure;
 
+/// How long tasks that were aborted may take to let go of what they hold.
+const LAST_TASKS: Duration = Duration::from_secs(1);
+
 /// Serves until the host leaves or a signal ends it.
 pub(crate) fn run(options: Options) -> Result<(), Failure> {
     // One host and one process need one thread: every hop between threads costs more than the work of a call.
+    let over_http = matches!(options.door, Door::Http(_));
     let mut builder = match options.door {
         Door::Stdio { .. } => runtime::Builder::new_current_thread(),
         Door::Http(_) => runtime::Builder::new_multi_thread(),
@@ -30,8 +36,13 @@ pub(crate) fn run(options: Options) -> Result<(), Failure> {
             },
         }
     });
-    // A read of a standard input that never ends must not keep the program.
-    runtime.shutdown_background();
+    if over_http {
+        // What was dropped in a hurry is to be gone, sockets and all, before the program is.
+        runtime.shutdown_timeout(LAST_TASKS);
+    } else {
+        // A read of a standard input that never ends must not keep the program. There is no other thread to wait for.
+        runtime.shutdown_background();
+    }
     outcome
 }
 

@@ -178,6 +178,7 @@ fn the_end_lets_running_calls_finish_and_leaves_nothing() {
     });
     assert_eq!(web.process().exit().code(), Some(0));
     web.process().no_orphans();
+    assert!(web.sandbox().leftovers().is_empty(), "{:?}", web.sandbox().leftovers());
 }
 
 /// Item 95.

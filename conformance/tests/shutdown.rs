@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-use protomcp_conformance::{Host, Sandbox, Scene, living, session};
+use protomcp_conformance::{Host, Sandbox, Scene, Web, eventually, living, session};
 use rustix::process::Signal;
 use serde_json::json;
 
@@ -74,31 +74,68 @@ fn a_call_in_flight_is_answered_within_the_drain_time_after_the_host_hung_up() {
     assert_eq!(scene.host.exit().code(), Some(0));
 }
 
-/// Item 90.
+/// Items 30, 90.
 #[test]
-fn a_second_signal_skips_the_wait() {
-    let scene = Scene::open(&["--drain-timeout", "10m"], &["slow"]);
-    scene.host.start_call("slow", &json!({}));
+fn a_second_signal_skips_the_wait_and_every_call_is_told_so() {
+    let scene = Scene::open(&["--drain-timeout", "10m", "--max-concurrent-calls", "1"], &["slow"]);
+    let (running, waiting) = (scene.host.start_call("slow", &json!({})), scene.host.start_call("slow", &json!({})));
     let mut peer = scene.peer;
     peer.call();
     scene.host.signal(Signal::TERM);
     scene.host.stderr_with("once more");
-    scene.host.signal(Signal::TERM);
-    scene.host.exit();
+    scene.host.signal(Signal::INT);
+    for call in [running, waiting] {
+        let answer = scene.host.answer(call);
+        let error = &answer.value["result"]["_meta"]["protomcp/error"];
+        assert_eq!(error["error_code"], "SHUTTING_DOWN", "{}", answer.text);
+    }
+    assert_eq!(scene.host.exit().code(), Some(0));
     scene.host.no_orphans();
+}
+
+/// Items 30, 90.
+#[test]
+fn a_second_signal_over_http_is_told_to_the_calls_that_run() {
+    let mut web = Web::start("py/versioned.py", &["--transport", "http", "--drain-timeout", "10m"]);
+    web.initialize();
+    std::thread::scope(|scope| {
+        let slow = scope.spawn(|| web.call("work", &json!({"id": 7, "ms": 60_000})));
+        let log = web.sandbox().path("work.log");
+        eventually("the call to run", || fs::read_to_string(&log).is_ok_and(|text| !text.is_empty()).then_some(()));
+        web.process().signal(Signal::INT);
+        web.process().stderr_with("once more");
+        web.process().signal(Signal::TERM);
+        let reply = slow.join().expect("an answer");
+        assert!(reply.body.contains("SHUTTING_DOWN"), "{reply:?}");
+    });
+    assert_eq!(web.process().exit().code(), Some(0));
+    web.process().no_orphans();
+    assert!(web.sandbox().leftovers().is_empty());
 }
 
 /// Item 90.
 #[test]
-fn pmcp_ends_when_the_host_leaves_while_the_tool_process_is_still_starting() {
-    let sandbox = Sandbox::new();
-    sandbox.copy("py/never_connects.py");
-    let host = sandbox.pmcp(&["run", "never_connects.py"]).start();
-    host.stderr_with("busy with something else");
-    host.hang_up();
-    host.exit();
-    host.no_orphans();
-    assert!(sandbox.leftovers().is_empty());
+fn every_way_to_end_while_the_tool_process_is_still_starting_leaves_nothing() {
+    for transport in ["stdio", "http"] {
+        for end in ["hang up", "SIGTERM", "SIGINT", "SIGKILL"] {
+            if (transport, end) == ("http", "hang up") {
+                continue;
+            }
+            let sandbox = Sandbox::new();
+            sandbox.copy("py/never_connects.py");
+            let flags = ["run", "never_connects.py", "--transport", transport, "--port", "0"];
+            let host = sandbox.pmcp(&flags[..if transport == "http" { 6 } else { 4 }]).start();
+            host.stderr_with("busy with something else");
+            assert_eq!(sandbox.leftovers().len(), 1, "the process has a socket to connect to");
+            finish(&host, end);
+            let code = host.exit().code();
+            if end != "SIGKILL" {
+                assert_eq!(code, Some(0), "{transport}, {end}");
+            }
+            host.no_orphans();
+            assert!(sandbox.leftovers().is_empty(), "{transport}, {end}: {:?}", sandbox.leftovers());
+        }
+    }
 }
 
 fn finish(host: &Host, end: &str) {

@@ -14,6 +14,9 @@ use crate::serve::{Signals, Wish, launch, metrics, shut_down};
 /// How long connections may take to end after the calls have.
 const LEAVE: Duration = Duration::from_secs(5);
 
+/// How long hosts may take to read how their calls ended when they were not waited for.
+const LAST_WORDS: Duration = Duration::from_secs(1);
+
 /// Serves until a signal ends it.
 pub(super) async fn serve(mut options: Options) -> Result<(), Failure> {
     let elsewhere = Door::Stdio { max_line: 0, idle: Vec::new() };
@@ -102,5 +105,9 @@ pub(super) async fn serve(mut options: Options) -> Result<(), Failure> {
         }
     }
     shut_down(bridge, &mut signals, ending).await;
+    // After a second signal the calls that ran have failed with their process, and their answers are under way.
+    listeners.iter().for_each(Listener::stop);
+    let left = async { while serving.join_next().await.is_some() {} };
+    let _late = tokio::time::timeout(LAST_WORDS, left).await;
     failed.map_or(Ok(()), |why| Err(Failure::failed(why)))
 }

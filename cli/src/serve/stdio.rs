@@ -11,7 +11,8 @@ use crate::exit::Failure;
 use crate::log;
 use crate::serve::{Signals, Wish, launch, shut_down};
 
-/// How long a tool process that is still starting when the host has left may take to fail.
+/// How long a tool process that is still starting when the host has left may take to fail, and how long a host may take to
+/// be told how its calls ended.
 const LAST_WORD: Duration = Duration::from_secs(1);
 
 pub(super) async fn serve(options: Options) -> Result<(), Failure> {
@@ -28,10 +29,13 @@ pub(super) async fn serve(options: Options) -> Result<(), Failure> {
     let (bridge, starting) = launch(&options);
 
     let (mut ending, mut failed) = (false, None);
+    // The host is served from the start: it may time out sooner than a tool file compiles.
+    let server = bridge.server();
+    let serving = server.serve(host);
+    tokio::pin!(serving);
     let outcome = {
-        // The host is served from the start: it may time out sooner than a tool file compiles.
-        let (serving, starting) = (bridge.serve(host), starting.wait());
-        tokio::pin!(serving, starting);
+        let starting = starting.wait();
+        tokio::pin!(starting);
         let mut started = false;
         loop {
             tokio::select! {
@@ -43,7 +47,7 @@ pub(super) async fn serve(options: Options) -> Result<(), Failure> {
                     {
                         failed = Some(error);
                     }
-                    break outcome;
+                    break Some(outcome);
                 }
                 outcome = &mut starting, if !started => {
                     started = true;
@@ -58,7 +62,7 @@ pub(super) async fn serve(options: Options) -> Result<(), Failure> {
                 wish = signals.next() => match wish {
                     Wish::Reload => bridge.reload().await,
                     // The second one means it.
-                    Wish::End if ending => break Ok(()),
+                    Wish::End if ending => break None,
                     Wish::End => {
                         ending = true;
                         tracing::info!("draining: running calls may finish; once more to end at once");
@@ -68,7 +72,15 @@ pub(super) async fn serve(options: Options) -> Result<(), Failure> {
             }
         }
     };
-    shut_down(bridge, &mut signals, ending).await;
+    let shutting = shut_down(bridge, &mut signals, ending);
+    let outcome = if let Some(outcome) = outcome {
+        shutting.await;
+        outcome
+    } else {
+        // The calls that run fail with their process, and the host is told. It was asked to be quick, so it may fail.
+        let _ended = tokio::join!(shutting, tokio::time::timeout(LAST_WORD, &mut serving));
+        Ok(())
+    };
     if let Some(error) = failed {
         return Err(Failure::failed(format!("failed to start tool process: {error}")));
     }

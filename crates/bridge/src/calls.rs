@@ -20,7 +20,7 @@ use crate::failure::Failure;
 use crate::follow::{Ended, follow};
 use crate::gate::Gate;
 use crate::intercept::Chain;
-use crate::live::Live;
+use crate::live::{CutShort, Live};
 use crate::meter::Meter;
 use crate::permit::Permit;
 use crate::progress::{OnProgress, on_progress};
@@ -108,7 +108,11 @@ impl Calls {
         let Turn { permit, chain, time } = turn;
         let (live, link, mut left) = (permit.live(), permit.live().link(), time.total());
         if !chain.is_empty() {
-            *arguments_json = chain.before(link, &call.name, arguments_json.clone(), time).await?;
+            let rewritten = chain.before(link, &call.name, arguments_json.clone(), time).await;
+            *arguments_json = rewritten.map_err(|failure| match (&failure, live.was_cut_short()) {
+                (Failure::Middleware { .. }, Some(CutShort::Shutdown)) => Failure::ShuttingDown,
+                _ => failure,
+            })?;
             left = time.left();
         }
         let metadata_json = self.metadata(call.meta.as_ref(), live, left).map(RawJson::into_bytes).unwrap_or_default();
@@ -207,15 +211,18 @@ async fn failure(tool: &str, error: CallError, live: &Live) -> Failure {
     let tool = tool.to_owned();
     match error {
         CallError::TimedOut(after) => Failure::TimedOut { tool, after },
-        CallError::Closed(_) if live.was_cut_short() => Failure::Interrupted { tool },
         CallError::Interrupted => Failure::Interrupted { tool },
-        CallError::Closed(closed) => {
-            let how = match live.exit().await {
-                Some(exit) => Told::new(&exit, "").to_string(),
-                None => format!("broke its link: {closed}"),
-            };
-            Failure::Crashed { tool, how }
-        }
+        CallError::Closed(closed) => match live.was_cut_short() {
+            Some(CutShort::Reload) => Failure::Interrupted { tool },
+            Some(CutShort::Shutdown) => Failure::ShuttingDown,
+            None => {
+                let how = match live.exit().await {
+                    Some(exit) => Told::new(&exit, "").to_string(),
+                    None => format!("broke its link: {closed}"),
+                };
+                Failure::Crashed { tool, how }
+            }
+        },
         CallError::Busy(waiting) => Failure::Overloaded { tool, waiting },
         CallError::AnswerTooLarge { .. } => Failure::TooLarge { tool, why: error.to_string() },
         CallError::RequestTooLarge(_) => Failure::ArgumentsTooLarge { tool, why: error.to_string() },

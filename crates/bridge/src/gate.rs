@@ -3,6 +3,7 @@
 //! A thin driver of `lane`: a mutex held for a few instructions, never across an await, and a channel per waiting call.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -34,6 +35,8 @@ pub(crate) struct Gate {
     idle: mpsc::UnboundedSender<Generation>,
     /// Changed only with the state locked.
     serving: watch::Sender<Serving>,
+    /// The bridge ends, so nothing comes back.
+    closed: AtomicBool,
 }
 
 /// How long is waited at the gate.
@@ -82,7 +85,8 @@ impl Gate {
             given_up: HashMap::new(),
         };
         let serving = watch::Sender::new(Serving::Soon);
-        (Arc::new(Self { state: Mutex::new(state), waits, meter, left: Notify::new(), idle, serving }), receiver)
+        let (left, closed) = (Notify::new(), AtomicBool::new(false));
+        (Arc::new(Self { state: Mutex::new(state), waits, meter, left, idle, serving, closed }), receiver)
     }
 
     /// Waits for the turn of a call, no longer than [`Waits::turn`]. Dropping the future gives the turn up.
@@ -101,7 +105,7 @@ impl Gate {
         };
         let ticket = match entry {
             Entry::Wait(ticket) => ticket,
-            Entry::Down(_, why) => return Err(Failure::Down { why }),
+            Entry::Down(_, why) => return Err(self.down(why)),
             Entry::Full(_, waiting) => return Err(Failure::Overloaded { tool: tool.into(), waiting }),
             Entry::Go(..) => unreachable!("returned above"),
         };
@@ -115,7 +119,7 @@ impl Gate {
         };
         match outcome {
             Ok(Ok(permit)) => Ok(permit),
-            Ok(Err(why)) => Err(Failure::Down { why }),
+            Ok(Err(why)) => Err(self.down(why)),
             Err(_) => Err(Failure::ShuttingDown),
         }
     }
@@ -126,7 +130,7 @@ impl Gate {
         let known = serving.wait_for(|serving| !matches!(serving, Serving::Soon)).await;
         match known.as_deref() {
             Ok(Serving::This(live)) => Ok(Arc::clone(live)),
-            Ok(Serving::Down(why)) => Err(Failure::Down { why: why.clone() }),
+            Ok(Serving::Down(why)) => Err(self.down(why.clone())),
             Ok(Serving::Soon) | Err(_) => Err(Failure::ShuttingDown),
         }
     }
@@ -194,6 +198,16 @@ impl Gate {
             // A host that gave up meanwhile needs no answer.
             let _gone = waiter.send(Err(why.into()));
         }
+    }
+
+    /// Fails calls from now on, because the bridge ends.
+    pub(crate) fn close(&self) {
+        self.closed.store(true, Ordering::Relaxed);
+        self.refuse("is shutting down");
+    }
+
+    fn down(&self, why: String) -> Failure {
+        if self.closed.load(Ordering::Relaxed) { Failure::ShuttingDown } else { Failure::Down { why } }
     }
 
     /// Says when this process has no call in flight; at once when it has none.

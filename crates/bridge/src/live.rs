@@ -1,7 +1,6 @@
 //! A tool process that has registered: what calls need of it.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
@@ -17,6 +16,15 @@ use crate::sdk::Sdk;
 /// How long a call whose link broke waits for the process's end, to name it. The end is reported within milliseconds.
 const EXIT_PATIENCE: Duration = Duration::from_millis(800);
 
+/// Why a process was ended that has done nothing wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CutShort {
+    /// Other code takes its place.
+    Reload,
+    /// Nothing does: the bridge ends.
+    Shutdown,
+}
+
 /// One living process. Dropping it kills whatever is left of it.
 #[derive(Debug)]
 pub(crate) struct Live {
@@ -27,8 +35,8 @@ pub(crate) struct Live {
     concurrency: usize,
     readers: Readers,
     sdk: Sdk,
-    /// It was ended while it was at work, for the sake of a reload.
-    cut_short: AtomicBool,
+    /// It was ended while it may have been at work.
+    cut_short: OnceLock<CutShort>,
     /// Replaced as a whole when the process registers anew.
     chain: ArcSwap<Chain>,
 }
@@ -45,7 +53,7 @@ impl Live {
         sdk: Sdk,
         chain: Chain,
     ) -> Self {
-        let (cut_short, chain) = (AtomicBool::new(false), ArcSwap::from_pointee(chain));
+        let (cut_short, chain) = (OnceLock::new(), ArcSwap::from_pointee(chain));
         Self { generation, link, process, exit, concurrency, readers, sdk, cut_short, chain }
     }
 
@@ -95,14 +103,21 @@ impl Live {
 
     /// The same while it is at work: what it has not done fails.
     pub(crate) fn cut_short(&self) {
-        self.cut_short.store(true, Ordering::Relaxed);
+        // The first reason stays.
+        let _known = self.cut_short.set(CutShort::Reload);
         self.link.interrupt();
         self.stop();
     }
 
-    /// Whether it was ended while it was at work, for the sake of a reload.
-    pub(crate) fn was_cut_short(&self) -> bool {
-        self.cut_short.load(Ordering::Relaxed)
+    /// The same at the end of the bridge.
+    pub(crate) fn shut_down(&self) {
+        let _known = self.cut_short.set(CutShort::Shutdown);
+        self.stop();
+    }
+
+    /// For whose sake it was ended while it may have been at work, if it was.
+    pub(crate) fn was_cut_short(&self) -> Option<CutShort> {
+        self.cut_short.get().copied()
     }
 
     /// How it ended, if that is known, or becomes known very soon.

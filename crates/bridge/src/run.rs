@@ -361,16 +361,18 @@ impl Run {
         self.living.remove(&generation);
     }
 
-    /// Links close, then the ladder; all at once, and each waited for.
+    /// Links close, then the ladder; all at once, and each waited for. So is the end of a start, which takes its socket
+    /// and its process with it.
     async fn shut_down(mut self) {
-        self.gate.refuse("is shutting down");
+        self.gate.close();
         self.tasks.abort_all();
         for live in self.living.values() {
-            live.stop();
+            live.shut_down();
         }
         for live in self.living.values() {
             live.ended().await;
         }
+        self.tasks.shutdown().await;
     }
 }
 

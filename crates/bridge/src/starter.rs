@@ -160,7 +160,7 @@ impl Starter {
             Some(path) => Endpoint::bind(path)?,
             None => Endpoint::bind_default()?,
         };
-        let command = command.clone().env(SOCKET_VARIABLE, endpoint.path());
+        let command = command.clone().env_socket(SOCKET_VARIABLE, endpoint.path());
         let Spawned { process, exit } = self.spawn(&command, generation).await?;
         let joined = tokio::select! {
             biased;

@@ -25,6 +25,7 @@ pub struct Command {
     env: BTreeMap<OsString, OsString>,
     directory: Option<PathBuf>,
     guardian: Option<Guardian>,
+    socket: Option<OsString>,
 }
 
 impl Command {
@@ -33,7 +34,14 @@ impl Command {
     /// A name without a slash is looked up in `PATH`; a relative path is relative to the directory of
     /// [`Command::current_dir`] where one is set.
     pub fn new(program: impl Into<OsString>) -> Self {
-        Self { program: program.into(), args: Vec::new(), env: BTreeMap::new(), directory: None, guardian: None }
+        Self {
+            program: program.into(),
+            args: Vec::new(),
+            env: BTreeMap::new(),
+            directory: None,
+            guardian: None,
+            socket: None,
+        }
     }
 
     /// Adds one argument.
@@ -58,6 +66,17 @@ impl Command {
     pub fn env(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
         self.env.insert(name.into(), value.into());
         self
+    }
+
+    /// Sets a variable to the path of a unix socket that goes with the process: if its file is still there when the
+    /// guardian has ended everything, and nobody listens on it any more, the guardian removes it. So it is gone even if
+    /// the caller, whose socket it is, was killed. Without a guardian it is a variable like any other; of several such
+    /// sockets, the last one goes.
+    #[must_use]
+    pub fn env_socket(mut self, name: impl Into<OsString>, path: impl Into<OsString>) -> Self {
+        let name = name.into();
+        self.socket = Some(name.clone());
+        self.env(name, path)
     }
 
     /// Starts the process in this directory instead of the caller's.
@@ -88,6 +107,11 @@ impl Command {
         &self.env
     }
 
+    /// The variable that holds the path of a socket.
+    pub(crate) fn socket_variable(&self) -> Option<&OsStr> {
+        self.socket.as_deref()
+    }
+
     pub(crate) fn directory(&self) -> Option<&Path> {
         self.directory.as_deref()
     }
@@ -104,6 +128,7 @@ impl fmt::Debug for Command {
             .field("program", &self.program)
             .field("args", &self.args)
             .field("env", &self.env.keys().collect::<Vec<_>>())
+            .field("socket", &self.socket)
             .field("directory", &self.directory)
             .field("guardian", &self.guardian)
             .finish()

@@ -79,6 +79,7 @@ pub(crate) async fn launch(command: &Command, guardian: &Path) -> Result<Launche
 fn start(command: &Command, guardian: &Path, theirs: StdStream) -> io::Result<Child> {
     let task = Task {
         directory: command.directory().map(Into::into),
+        socket: command.socket_variable().map(Into::into),
         program: command.program().to_owned(),
         args: command.arguments().to_vec(),
     };

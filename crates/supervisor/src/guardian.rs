@@ -9,7 +9,8 @@
 //! - holds one end of a socket whose other end only the bridge has. The end of that stream, whatever its reason, means
 //!   that the bridge is gone: the guardian stops and kills every descendant until none is left, and exits;
 //! - reports the start of the tool process and its exact end through the same socket, and sends the signals the bridge
-//!   asks for. It alone reaps the tool process, so a signal never meets a process id that was given to someone else.
+//!   asks for. It alone reaps the tool process, so a signal never meets a process id that was given to someone else;
+//! - removes the file of a socket that goes with the process, if the bridge was killed before it could.
 //!
 //! It has one thread, a few pages of memory, and sleeps until something ends.
 //!
@@ -21,6 +22,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 #[cfg(target_os = "linux")]
 pub(crate) mod agreement;
+#[cfg(target_os = "linux")]
+mod companion;
 #[cfg(target_os = "linux")]
 pub(crate) mod descendants;
 #[cfg(target_os = "linux")]

@@ -1,7 +1,8 @@
 //! What bridge and guardian say to each other.
 //!
-//! The guardian's command line is `protomcp-guardian --protomcp-guardian-1 [--cwd DIR] -- PROGRAM [ARG ...]`; its
-//! standard input is the socket. Orders are single bytes, reports are six. The marker carries a version: both sides are
+//! The guardian's command line is `protomcp-guardian --protomcp-guardian-2 [--cwd DIR] [--socket VARIABLE] -- PROGRAM
+//! [ARG ...]`, where the variable holds the path of a socket that goes with the process; its standard input is the socket
+//! of this agreement. Orders are single bytes, reports are six. The marker carries a version: both sides are
 //! normally one executable, but a guardian may be another program of another age.
 
 use std::ffi::OsString;
@@ -14,15 +15,19 @@ use crate::exit::Status;
 pub(crate) const NAME: &str = "protomcp-guardian";
 
 /// First argument of a guardian.
-pub(crate) const MARKER: &str = "--protomcp-guardian-1";
+pub(crate) const MARKER: &str = "--protomcp-guardian-2";
 
 const CWD: &str = "--cwd";
+const SOCKET: &str = "--socket";
 const END_OF_OPTIONS: &str = "--";
 
 /// What the guardian is to start.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Task {
     pub(crate) directory: Option<PathBuf>,
+    /// The variable with the path of a socket that goes with the process. Every user can read a command line, so the path
+    /// itself is not there.
+    pub(crate) socket: Option<OsString>,
     pub(crate) program: OsString,
     pub(crate) args: Vec<OsString>,
 }
@@ -33,6 +38,9 @@ impl Task {
         let mut args = vec![OsString::from(MARKER)];
         if let Some(directory) = &self.directory {
             args.extend([CWD.into(), directory.into()]);
+        }
+        if let Some(variable) = &self.socket {
+            args.extend([SOCKET.into(), variable.clone()]);
         }
         args.extend([END_OF_OPTIONS.into(), self.program.clone()]);
         args.extend_from_slice(&self.args);
@@ -47,10 +55,15 @@ impl Task {
             directory = Some(args.next()?.into());
             next = args.next()?;
         }
+        let mut socket = None;
+        if next == SOCKET {
+            socket = Some(args.next()?);
+            next = args.next()?;
+        }
         if next != END_OF_OPTIONS {
             return None;
         }
-        Some(Self { directory, program: args.next()?, args: args.collect() })
+        Some(Self { directory, socket, program: args.next()?, args: args.collect() })
     }
 }
 
@@ -140,8 +153,19 @@ mod tests {
     #[test]
     fn a_task_survives_the_command_line() {
         for task in [
-            Task { directory: None, program: "tool".into(), args: vec![] },
-            Task { directory: Some("/srv/tools".into()), program: "--".into(), args: vec!["--cwd".into(), "".into()] },
+            Task { directory: None, socket: None, program: "tool".into(), args: vec![] },
+            Task {
+                directory: None,
+                socket: Some("SOCKET".into()),
+                program: "tool".into(),
+                args: vec!["--socket".into()],
+            },
+            Task {
+                directory: Some("/srv/tools".into()),
+                socket: Some("--".into()),
+                program: "--".into(),
+                args: vec!["--cwd".into(), "".into()],
+            },
         ] {
             let args = task.to_args();
             assert_eq!(args[0], MARKER);
@@ -151,7 +175,7 @@ mod tests {
 
     #[test]
     fn a_command_line_that_is_not_ours_is_refused() {
-        for args in [&[][..], &["--"], &["tool"], &["--cwd"], &["--cwd", "/"], &["--cwd", "/", "tool"]] {
+        for args in [&[][..], &["--"], &["tool"], &["--cwd"], &["--cwd", "/"], &["--cwd", "/", "tool"], &["--socket"]] {
             assert_eq!(Task::from_args(args.iter().map(OsString::from)), None, "{args:?}");
         }
     }

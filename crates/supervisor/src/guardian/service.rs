@@ -4,13 +4,14 @@ use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::process::Command;
 
-use rustix::event::{PollFd, PollFlags, poll};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal};
 
 use crate::exit::Status;
 use crate::guardian::agreement::{NAME, Order, Report, Stage, Task};
+use crate::guardian::companion::Companion;
 use crate::guardian::descendants::{Leftover, end_all, reap};
 use crate::os;
 
@@ -27,12 +28,19 @@ pub(super) fn serve(args: impl Iterator<Item = std::ffi::OsString>) -> i32 {
     {
         return fail(&control, Stage::Directory, &error.into());
     }
+    let socket = task.socket.as_deref().and_then(Companion::of);
     let mut command = Command::new(&task.program);
     command.args(&task.args);
     os::prepare_child(&mut command);
     let tool = match command.spawn() {
         Ok(child) => Pid::from_child(&child),
-        Err(error) => return fail(&control, Stage::Program, &error),
+        Err(error) => {
+            let code = fail(&control, Stage::Program, &error);
+            if let Some(socket) = socket {
+                socket.remove(|| is_gone(&control));
+            }
+            return code;
+        }
     };
     report(&control, Report::Started(tool.as_raw_pid().cast_unsigned()));
     // Whoever reads the outputs is to see their end when the tool process and its children are gone, not the guardian.
@@ -42,6 +50,9 @@ pub(super) fn serve(args: impl Iterator<Item = std::ffi::OsString>) -> i32 {
         guard.watch();
     }
     guard.end();
+    if let Some(socket) = socket {
+        socket.remove(|| is_gone(&guard.control));
+    }
     0
 }
 
@@ -100,6 +111,13 @@ fn report(control: &OwnedFd, report: Report) {
 fn fail(control: &OwnedFd, stage: Stage, error: &io::Error) -> i32 {
     report(control, Report::Failed(stage, error.raw_os_error().unwrap_or(libc::EIO)));
     1
+}
+
+/// Whether the bridge has closed its end, or was closed with it.
+fn is_gone(control: &OwnedFd) -> bool {
+    let mut end = [PollFd::new(control, PollFlags::RDHUP)];
+    let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+    poll(&mut end, Some(&now)) != Ok(0)
 }
 
 struct Guard {

@@ -1,0 +1,96 @@
+//! The socket file that goes with a process, for the case that the bridge was killed before it could remove it.
+//!
+//! The name may be somebody else's by then: the next generation's, or another program's that was told the same path. So
+//! it is removed only if it is the file that was there at first, a socket, and nobody listens on it.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::io;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::os::unix::net::UnixDatagram;
+use std::path::PathBuf;
+use std::thread;
+use std::time::Duration;
+
+/// How long the kernel may take to close the files of a bridge that was killed, one after the other.
+const LOOKS: u32 = 50;
+const BETWEEN_LOOKS: Duration = Duration::from_millis(10);
+
+/// A socket file as it was when the process started.
+#[derive(Debug)]
+pub(super) struct Companion {
+    path: PathBuf,
+    /// Device and inode.
+    file: (u64, u64),
+}
+
+impl Companion {
+    /// The socket that this variable names, if there is one.
+    pub(super) fn of(variable: &OsStr) -> Option<Self> {
+        let path = PathBuf::from(std::env::var_os(variable)?);
+        let file = identity(&path)?;
+        Some(Self { path, file })
+    }
+
+    /// Removes the file if it has been left behind. While its owner is `gone` and it still seems to be listened on, it is
+    /// looked at again; an owner that lives removes it by itself.
+    pub(super) fn remove(&self, gone: impl Fn() -> bool) {
+        for _ in 0..LOOKS {
+            if identity(&self.path) != Some(self.file) {
+                return;
+            }
+            if is_abandoned(&self.path) {
+                let _gone = fs::remove_file(&self.path);
+                return;
+            }
+            if !gone() {
+                return;
+            }
+            thread::sleep(BETWEEN_LOOKS);
+        }
+    }
+}
+
+/// Which file it is, if it is a socket.
+fn identity(path: &PathBuf) -> Option<(u64, u64)> {
+    let found = fs::symlink_metadata(path).ok()?;
+    found.file_type().is_socket().then(|| (found.dev(), found.ino()))
+}
+
+/// Whether nobody listens. A stream would be a connection that somebody accepts; a datagram is refused either way, and the
+/// error tells.
+fn is_abandoned(path: &PathBuf) -> bool {
+    let probe = UnixDatagram::unbound().and_then(|socket| socket.connect(path));
+    probe.is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::net::UnixListener;
+
+    use super::*;
+
+    #[test]
+    fn only_the_abandoned_socket_that_was_there_at_first_is_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.sock");
+        let companion = || Companion { path: path.clone(), file: identity(&path).unwrap() };
+
+        let listener = UnixListener::bind(&path).unwrap();
+        let ours = companion();
+        ours.remove(|| false);
+        assert!(path.exists(), "its owner lives");
+        // Kept open, so that the number of the file is not given to another one.
+        let aside = folder.path().join("b.sock");
+        fs::rename(&path, &aside).unwrap();
+        drop(UnixListener::bind(&path).unwrap());
+        ours.remove(|| true);
+        assert!(path.exists(), "it is another socket");
+        companion().remove(|| false);
+        assert!(!path.exists(), "nobody listens");
+
+        fs::write(&path, "").unwrap();
+        assert_eq!(identity(&path), None, "it is no socket");
+        drop(listener);
+    }
+}
