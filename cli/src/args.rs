@@ -9,18 +9,20 @@ use std::time::Duration;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::parser::ValueSource;
-use clap::{ArgMatches, Args, Command, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
-use protomcp_bridge::{ArgumentPolicy, ReloadMode, SchemaPolicy};
+use clap::{ArgMatches, Args, Command, CommandFactory, FromArgMatches, Parser, Subcommand};
+use protomcp_bridge::{ArgumentPolicy, ReloadMode, SchemaPolicy, ToolLists};
 use protomcp_mcp::transport::lines::MAX_LINE;
 
 use crate::exit::Failure;
 use crate::log::LogLevel;
 
+mod choices;
 mod http;
 mod oauth;
 mod tls;
 mod values;
 
+use choices::{HotReload, OutputSchema, ToolList, ValidateArgs};
 pub(crate) use http::{HttpOptions, Place};
 pub(crate) use tls::TlsFiles;
 use values::{patience, size, time};
@@ -148,6 +150,10 @@ struct Serve {
     #[arg(long, value_name = "WHEN", default_value = "proven")]
     output_schema: OutputSchema,
 
+    /// Whose list a tool changes that shows or hides tools over the connection of one host
+    #[arg(long, value_name = "WHOSE", default_value = "session")]
+    tool_list: ToolList,
+
     /// Run the file with this program
     #[arg(long, value_name = "PROGRAM")]
     runtime: Option<OsString>,
@@ -166,36 +172,6 @@ struct Serve {
 
     #[command(flatten)]
     http: http::Http,
-}
-
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum HotReload {
-    /// Running calls finish, new ones wait for the new version
-    Graceful,
-    /// The new version starts beside the old one, which finishes its calls
-    Swap,
-    /// Running calls fail at once
-    Immediate,
-}
-
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum ValidateArgs {
-    /// The tool gets them
-    Off,
-    /// The tool gets them, and the log says once what did not fit
-    Warn,
-    /// The call fails and says what did not fit
-    Reject,
-}
-
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum OutputSchema {
-    /// As the tool says
-    Always,
-    /// Once the tool has sent a structured result
-    Proven,
-    /// Not at all
-    Never,
 }
 
 /// What to do.
@@ -226,6 +202,7 @@ pub(crate) struct Options {
     pub(crate) max_pending: usize,
     pub(crate) arguments: ArgumentPolicy,
     pub(crate) output_schemas: SchemaPolicy,
+    pub(crate) tool_lists: ToolLists,
     pub(crate) runtime: Option<OsString>,
     pub(crate) socket: Option<PathBuf>,
     pub(crate) log_level: LogLevel,
@@ -391,11 +368,7 @@ impl Serve {
             watch,
             poll: self.poll,
             door,
-            reload: match self.hot_reload {
-                HotReload::Graceful => ReloadMode::Graceful,
-                HotReload::Swap => ReloadMode::Swap,
-                HotReload::Immediate => ReloadMode::Immediate,
-            },
+            reload: self.hot_reload.into(),
             call_timeout: if self.call_timeout.is_zero() { Duration::from_secs(300) } else { self.call_timeout },
             queue_timeout: self.queue_timeout,
             drain_timeout: self.drain_timeout,
@@ -405,16 +378,9 @@ impl Serve {
             max_frame: usize::try_from(self.max_frame).unwrap_or(usize::MAX),
             max_result: self.max_result,
             max_pending: usize::try_from(self.max_pending).unwrap_or(usize::MAX),
-            arguments: match self.validate_args {
-                ValidateArgs::Off => ArgumentPolicy::Off,
-                ValidateArgs::Warn => ArgumentPolicy::Warn,
-                ValidateArgs::Reject => ArgumentPolicy::Reject,
-            },
-            output_schemas: match self.output_schema {
-                OutputSchema::Always => SchemaPolicy::Always,
-                OutputSchema::Proven => SchemaPolicy::Proven,
-                OutputSchema::Never => SchemaPolicy::Never,
-            },
+            arguments: self.validate_args.into(),
+            output_schemas: self.output_schema.into(),
+            tool_lists: self.tool_list.into(),
             runtime: self.runtime,
             socket: self.socket,
             log_level: self.log_level,

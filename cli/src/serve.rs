@@ -66,6 +66,7 @@ fn launch(options: &Options) -> (Bridge, Starting) {
         .drain_timeout(options.drain_timeout)
         .validate_arguments(options.arguments)
         .output_schemas(options.output_schemas)
+        .tool_lists(options.tool_lists)
         .max_frame(options.max_frame)
         .max_result(options.max_result)
         .max_pending(options.max_pending);

@@ -46,6 +46,12 @@ fn hosts_are_asked_whether_they_are_there_only_when_that_is_wished() {
 }
 
 #[test]
+fn whose_list_a_tool_changes_can_be_chosen() {
+    assert_eq!(options("run FILE --tool-list shared").tool_lists, ToolLists::Shared);
+    assert_eq!(options("dev FILE --tool-list session").tool_lists, ToolLists::PerSession);
+}
+
+#[test]
 fn defaults_are_the_documented_ones() {
     let options = options("run FILE --call-timeout 0");
     assert_eq!(options.call_timeout, Duration::from_secs(300));
@@ -53,6 +59,7 @@ fn defaults_are_the_documented_ones() {
     assert_eq!(options.queue_timeout, Duration::from_secs(900));
     assert_eq!((options.max_frame, options.max_result), (64 << 20, 256 << 20));
     assert_eq!((options.reload, options.output_schemas), (ReloadMode::Graceful, SchemaPolicy::Proven));
+    assert_eq!(options.tool_lists, ToolLists::PerSession);
     assert_eq!(options.arguments, ArgumentPolicy::Warn);
     assert_eq!(options.max_concurrent_calls, None);
     assert_eq!(options.max_pending, 1024);

@@ -21,6 +21,7 @@ use crate::arguments::ArgumentPolicy;
 use crate::backend::Backend;
 use crate::bridge::Bridge;
 use crate::calls::{Calls, LONGEST_TASK};
+use crate::core::list::{List, ToolLists};
 use crate::core::signal::ReloadMode;
 use crate::core::{Core, Patience};
 use crate::ear::Ear;
@@ -49,6 +50,7 @@ pub struct Builder {
     watch: Option<Watch>,
     mode: ReloadMode,
     schemas: SchemaPolicy,
+    lists: ToolLists,
     arguments: ArgumentPolicy,
     call_timeout: Duration,
     queue_timeout: Duration,
@@ -85,6 +87,7 @@ impl Builder {
             watch: None,
             mode: ReloadMode::default(),
             schemas: SchemaPolicy::default(),
+            lists: ToolLists::default(),
             arguments: ArgumentPolicy::default(),
             call_timeout: Duration::from_secs(300),
             queue_timeout: QUEUE_TIMEOUT,
@@ -112,6 +115,14 @@ impl Builder {
     #[must_use]
     pub fn reload_mode(mut self, mode: ReloadMode) -> Self {
         self.mode = mode;
+        self
+    }
+
+    /// Whose list a tool changes that shows or hides tools. Default [`ToolLists::PerSession`]. Requests without a session
+    /// change nobody's (MCP 2026-07-28, server/tools).
+    #[must_use]
+    pub fn tool_lists(mut self, lists: ToolLists) -> Self {
+        self.lists = lists;
         self
     }
 
@@ -267,7 +278,7 @@ impl Builder {
         let (core, effects) = Core::new(
             run::now(),
             self.mode,
-            self.schemas,
+            List::new(self.schemas, self.lists),
             Patience { draining: self.call_timeout, retiring: self.drain_timeout },
         );
         let meter = Arc::new(Meter::default());

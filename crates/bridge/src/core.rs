@@ -16,10 +16,11 @@
 //! ```
 //!
 //! Invariants: at most one old and one new process at a time; never two reloads at once (a change that arrives during
-//! one is remembered, once; a start that takes long is given up for it); no input makes the list empty except a process that registers nothing.
+//! one is remembered, once; a start that takes long is given up for it); no input makes the list empty except a process
+//! that registers nothing.
 
 mod catalog;
-mod list;
+pub(crate) mod list;
 mod reload;
 mod service;
 pub(crate) mod signal;
@@ -33,7 +34,6 @@ use crate::core::list::List;
 use crate::core::signal::{Effect, Input, ReloadMode};
 use crate::generation::Generation;
 use crate::report::Report;
-use crate::tool::SchemaPolicy;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Step {
@@ -94,7 +94,7 @@ pub(crate) struct Core {
 
 impl Core {
     /// The state before the first process has started; the effects start it.
-    pub(crate) fn new(now: Instant, mode: ReloadMode, policy: SchemaPolicy, limits: Patience) -> (Self, Vec<Effect>) {
+    pub(crate) fn new(now: Instant, mode: ReloadMode, list: List, limits: Patience) -> (Self, Vec<Effect>) {
         let first = Generation::FIRST;
         let core = Self {
             mode,
@@ -110,7 +110,7 @@ impl Core {
             drain_until: None,
             retire_limit: limits.retiring,
             restart: Restart::default(),
-            list: List::new(policy),
+            list,
             catalogs: Catalogs::default(),
         };
         (core, vec![Effect::Start(first)])

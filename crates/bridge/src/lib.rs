@@ -76,6 +76,7 @@ mod watching;
 pub use arguments::ArgumentPolicy;
 pub use bridge::Bridge;
 pub use builder::{Builder, Starting};
+pub use core::list::ToolLists;
 pub use core::signal::ReloadMode;
 pub use failure::ERROR_META;
 pub use protomcp_supervisor::guardian;

@@ -28,10 +28,21 @@ pub(crate) enum Keep {
     Nothing,
 }
 
+/// Whose list a tool changes that shows or hides tools.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ToolLists {
+    /// In its result, or while calls of one session alone are running: the list of that session. Otherwise everyone's.
+    #[default]
+    PerSession,
+    /// Everyone's, whoever has called it, as before there were lists of sessions.
+    Shared,
+}
+
 /// Tools, and the selections through which they are seen.
 #[derive(Debug)]
 pub(crate) struct List {
     policy: SchemaPolicy,
+    lists: ToolLists,
     tools: Arc<ToolList<ToolName, Arc<Tool>>>,
     /// As they came, to tell a real reload from a mere answer.
     definitions: Registered,
@@ -43,9 +54,10 @@ pub(crate) struct List {
 }
 
 impl List {
-    pub(crate) fn new(policy: SchemaPolicy) -> Self {
+    pub(crate) fn new(policy: SchemaPolicy, lists: ToolLists) -> Self {
         Self {
             policy,
+            lists,
             tools: Arc::default(),
             definitions: Registered::default(),
             base: Selection::open(),
@@ -122,7 +134,7 @@ impl List {
         command: Result<Command<ToolName>, Rejected>,
         fx: &mut Vec<Effect>,
     ) {
-        let applied = command.and_then(|command| match session {
+        let applied = command.and_then(|command| match self.whose(session) {
             // MCP 2026-07-28, server/tools: no request changes what another one sees, so there is nothing to select.
             Some(SessionId::STATELESS) => {
                 tracing::debug!(?command, "a stateless or ended call wants to enable or disable tools: not applied");
@@ -182,6 +194,13 @@ impl List {
     pub(crate) fn forget(&mut self, session: SessionId, fx: &mut Vec<Effect>) {
         if self.overlays.remove(&session).is_some() {
             self.publish(fx);
+        }
+    }
+
+    fn whose(&self, session: Option<SessionId>) -> Option<SessionId> {
+        match self.lists {
+            ToolLists::PerSession => session,
+            ToolLists::Shared => session.filter(|session| *session == SessionId::STATELESS),
         }
     }
 

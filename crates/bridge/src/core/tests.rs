@@ -19,7 +19,9 @@ use protomcp_toollist::Command;
 use protomcp_types::ToolName;
 
 use super::*;
+use crate::core::list::ToolLists;
 use crate::registered::Registered;
+use crate::tool::SchemaPolicy;
 
 const PATIENCE: Patience = Patience { draining: Duration::from_secs(300), retiring: Duration::from_secs(5) };
 const NAMES: [&str; 3] = ["a", "b", "c"];
@@ -55,7 +57,7 @@ impl Rig {
     fn new(mode: ReloadMode) -> Self {
         let tools = definitions(&NAMES);
         let now = Instant::now();
-        let (core, effects) = Core::new(now, mode, SchemaPolicy::Proven, PATIENCE);
+        let (core, effects) = Core::new(now, mode, no_tools(), PATIENCE);
         assert_eq!(describe(&effects), "start 1");
         let mut rig = Self { core, start: now, now, tools };
         rig.started(1, "list a,b,c; release 1");
@@ -90,6 +92,10 @@ impl Rig {
         self.now = deadline;
         self.check(Input::Elapsed, expected);
     }
+}
+
+fn no_tools() -> List {
+    List::new(SchemaPolicy::Proven, ToolLists::PerSession)
 }
 
 fn describe(effects: &[Effect]) -> String {
@@ -390,7 +396,7 @@ fn control_is_answered_with_the_active_tools_of_whoever_was_meant() {
 fn hidden_tools_are_hidden_before_the_first_list_and_a_new_process_starts_open() {
     let hidden = Registered { early: vec![Command::disable(names(&["b"]))], ..registered(&definitions(&NAMES)) };
     let now = Instant::now();
-    let (mut core, _) = Core::new(now, ReloadMode::Swap, SchemaPolicy::Proven, PATIENCE);
+    let (mut core, _) = Core::new(now, ReloadMode::Swap, no_tools(), PATIENCE);
     let effects = core.handle(now, Input::Started(generation(1), hidden));
     assert!(describe(&effects).starts_with("list a,c; release 1"), "{}", describe(&effects));
     core.handle(now, control(Some(session(1)), Command::disable(names(&["a", "c"]))));

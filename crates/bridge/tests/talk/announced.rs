@@ -1,5 +1,6 @@
 //! A process that says what it is: `SdkInfo`, what the bridge answers and does differently.
 
+use protomcp_bridge::ToolLists;
 use protomcp_proto::{ActiveToolsResponse, BridgeInfo, DisableToolsRequest, ReloadResponse, SdkInfo, ToolListResponse};
 use serde_json::{Value, json};
 
@@ -157,6 +158,24 @@ async fn a_change_of_the_list_belongs_to_the_session_of_the_call_that_is_named()
     for (host, tools) in [(&mut one, 2), (&mut two, 1)] {
         let id = host.request("tools/list", json!({})).await;
         assert_eq!(host.answer(id).await["result"]["tools"].as_array().unwrap().len(), tools);
+    }
+}
+
+#[tokio::test]
+async fn a_shared_list_changes_for_everyone() {
+    let tools = ["a", "b"].map(Tool::definition).to_vec();
+    let (stage, mut tool) = Stage::with(tools, |builder| builder.tool_lists(ToolLists::Shared)).await;
+    let (mut one, mut two) = (stage.host("{}").await, stage.host("{}").await);
+    let asked = two.call("a").await;
+    let (call, _) = tool.call().await;
+    tool.send_for(&call, "", DisableToolsRequest { tool_names: vec!["b".into()] }).await;
+    assert_eq!(tool.answer::<ActiveToolsResponse>("").await.tool_names, ["a"]);
+    tool.result(&call, "done").await;
+    two.until(asked).await;
+    for host in [&mut one, &mut two] {
+        host.expect("notifications/tools/list_changed").await;
+        let id = host.request("tools/list", json!({})).await;
+        assert_eq!(host.answer(id).await["result"]["tools"].as_array().unwrap().len(), 1);
     }
 }
 

@@ -110,7 +110,7 @@ fn a_crash_of_the_old_process_meanwhile_only_waits_for_the_newest() {
 #[test]
 fn a_first_start_that_hangs_is_no_failure_when_it_is_given_up_and_its_successor_is_no_news() {
     let start = Instant::now();
-    let (mut core, _) = Core::new(start, ReloadMode::Graceful, SchemaPolicy::Proven, PATIENCE);
+    let (mut core, _) = Core::new(start, ReloadMode::Graceful, no_tools(), PATIENCE);
     assert!(core.handle(start, Input::Changed).is_empty());
     let now = start + Duration::from_secs(2);
     assert_eq!(core.deadline(), Some(now));
