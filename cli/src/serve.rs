@@ -19,8 +19,8 @@ const LAST_TASKS: Duration = Duration::from_secs(1);
 
 /// Serves until the host leaves or a signal ends it.
 pub(crate) fn run(options: Options) -> Result<(), Failure> {
-    // One host and one process need one thread: every hop between threads costs more than the work of a call.
     let over_http = matches!(options.door, Door::Http(_));
+    // One host and one process need one thread: every hop between threads costs more than the work of a call.
     let mut builder = match options.door {
         Door::Stdio { .. } => runtime::Builder::new_current_thread(),
         Door::Http(_) => runtime::Builder::new_multi_thread(),

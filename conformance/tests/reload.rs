@@ -248,11 +248,9 @@ fn ten_saves(gap: Duration) -> bool {
     host.initialize();
     assert_eq!(host.names(), ["t0"]);
     let start = std::time::Instant::now();
-    let (mut most, mut longest, mut saved) = (0, Duration::ZERO, start);
+    let mut most = 0;
     for n in 1..=10 {
         sandbox.write("tools.py", file(n));
-        longest = longest.max(saved.elapsed());
-        saved = std::time::Instant::now();
         std::thread::sleep(gap);
         most = most.max(processes(&sandbox));
     }
@@ -263,7 +261,7 @@ fn ten_saves(gap: Duration) -> bool {
     });
     eventually("one process to be left", || (processes(&sandbox) == 1).then_some(()));
     assert!(most <= 2, "{most} tool processes lived at once");
-    let in_time = took < Duration::from_secs(1) && longest < Duration::from_millis(250);
+    let in_time = took < Duration::from_secs(1);
     if in_time {
         let starts = work_log(&sandbox).len();
         assert!(starts <= 3, "{starts} starts for ten saves within {took:?}");

@@ -5,7 +5,7 @@
 //! would then never be reported, also once the first change has waited long enough.
 //!
 //! A single save is told soon. Whoever saves again within a moment is likely to go on, and every batch may cost its reader a
-//! restart: such a batch waits until it has been quiet for longer.
+//! restart: batches keep a distance.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -53,17 +53,12 @@ pub struct Debounce {
     open: Option<Open>,
 }
 
-/// How much longer it has to be quiet after one batch before the next is told, if that begins soon after.
-const PATIENCE: u32 = 10;
-
 /// A batch that still grows.
 #[derive(Debug)]
 struct Open {
     batch: Batch,
     first: Instant,
     last: Instant,
-    /// It began soon after the one before it.
-    follows: bool,
 }
 
 impl Debounce {
@@ -72,8 +67,7 @@ impl Debounce {
         Self { quiet, at_most, calm: Duration::ZERO, told: None, open: None }
     }
 
-    /// A batch that begins less than `calm` after the one before it was told is ready after ten times `quiet` without a
-    /// change, or `calm` after its first change.
+    /// No batch is ready less than `calm` after the one before it was told.
     #[must_use]
     pub fn calm(mut self, calm: Duration) -> Self {
         self.calm = calm;
@@ -102,14 +96,12 @@ impl Debounce {
     /// When to [`poll`](Self::poll) next; `None` while nothing has changed.
     pub fn deadline(&self) -> Option<Instant> {
         let open = self.open.as_ref()?;
-        let (quiet, at_most) =
-            if open.follows { (self.quiet * PATIENCE, self.calm) } else { (self.quiet, self.at_most) };
-        Some((open.last + quiet).min(open.first + at_most))
+        let ready = (open.last + self.quiet).min(open.first + self.at_most);
+        Some(self.told.map_or(ready, |told| ready.max(told + self.calm)))
     }
 
     fn touch(&mut self, now: Instant) -> &mut Batch {
-        let follows = self.told.is_some_and(|told| now < told + self.calm);
-        let open = self.open.get_or_insert_with(|| Open { batch: Batch::default(), first: now, last: now, follows });
+        let open = self.open.get_or_insert_with(|| Open { batch: Batch::default(), first: now, last: now });
         open.last = now;
         &mut open.batch
     }

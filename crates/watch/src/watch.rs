@@ -16,8 +16,8 @@ pub const DEFAULT_QUIET: Duration = Duration::from_millis(30);
 /// enough that something which writes without pause does not hide a save.
 pub const DEFAULT_AT_MOST: Duration = Duration::from_millis(300);
 
-/// How soon after a batch another change counts as one of many: its batch then waits for ten times the quiet, and for as
-/// long as this at most, so that ten saves within a second are two batches.
+/// How far apart batches are at least, so that saves within a second, however many and in whatever rhythm, are two batches
+/// at most.
 pub const DEFAULT_CALM: Duration = Duration::from_secs(1);
 
 /// How often files are looked at when the system's notifications fail.
@@ -34,7 +34,7 @@ pub struct Watch {
     pub quiet: Duration,
     /// See [`DEFAULT_AT_MOST`].
     pub at_most: Duration,
-    /// See [`DEFAULT_CALM`]; zero treats all batches alike.
+    /// See [`DEFAULT_CALM`]; zero keeps no distance.
     pub calm: Duration,
     /// Poll this often instead of using the system's notifications: for mounts and containers that send none.
     /// The pause lies between the end of one look and the start of the next; less than 10 ms is taken as 10 ms.

@@ -44,18 +44,19 @@ fn a_change_does_not_wait_for_ever_while_others_come() {
 }
 
 #[test]
-fn a_batch_soon_after_another_waits_for_more_quiet() {
+fn batches_keep_their_distance() {
     let every = |gap: u64, count: u64| (0..count).map(|n| (n * gap, "a")).collect::<Vec<_>>();
     for (pushes, expected) in [
         // Ten saves within a second.
-        (every(100, 10), vec![30, 1_100]),
-        (every(50, 10), vec![30, 750]),
-        (every(20, 20), vec![300, 680]),
+        (every(100, 10), vec![30, 1_030]),
+        (every(50, 10), vec![30, 1_030]),
+        (every(20, 20), vec![300, 1_300]),
+        (vec![(0, "a"), (1, "a"), (400, "a"), (401, "a"), (800, "a"), (999, "a")], vec![31, 1_031]),
         // The second save of two, and the next after a pause.
-        (vec![(0, "a"), (500, "a"), (1_700, "a")], vec![30, 800, 2_000]),
-        (vec![(0, "a"), (500, "a"), (1_800, "a")], vec![30, 800, 1_830]),
+        (vec![(0, "a"), (500, "a"), (1_900, "a")], vec![30, 1_030, 2_030]),
+        (vec![(0, "a"), (500, "a"), (2_100, "a")], vec![30, 1_030, 2_130]),
         // Something that writes all the time is told once a second.
-        (every(40, 80), vec![30, 1_040, 2_040, 3_040, 3_460]),
+        (every(40, 80), vec![30, 1_030, 2_030, 3_030, 4_030]),
     ] {
         let debounce = Debounce::new(ms(QUIET), ms(AT_MOST)).calm(ms(1_000));
         let told = run_with(debounce, pushes.iter().map(|(at, path)| (*at, PathBuf::from(path))));
