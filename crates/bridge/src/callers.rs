@@ -7,7 +7,7 @@
 use std::collections::{HashMap, VecDeque};
 
 use protomcp_link::CallId;
-use protomcp_mcp::{Context, Sender, SessionId};
+use protomcp_mcp::{CallerKey, Context, Conversation, Owner, SessionId};
 
 use crate::generation::Generation;
 
@@ -21,11 +21,11 @@ pub(crate) enum Caller {
 }
 
 impl Caller {
-    /// With whom the call shares its turns.
-    pub(crate) fn sender(&self) -> Sender {
+    /// With which other calls the call takes turns.
+    pub(crate) fn key(&self) -> CallerKey {
         match self {
-            Self::Request(context) => context.sender().clone(),
-            Self::Session(session) => Sender::Session(*session),
+            Self::Request(context) => context.caller().clone(),
+            Self::Session(session) => CallerKey { owner: Owner::Local, conversation: Conversation::Session(*session) },
         }
     }
 

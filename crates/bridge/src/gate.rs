@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use protomcp_link::{CallId, Middleware};
-use protomcp_mcp::{Sender, SessionId};
+use protomcp_mcp::{CallerKey, SessionId};
 use tokio::runtime::Handle;
 use tokio::sync::{Notify, mpsc, oneshot, watch};
 
@@ -91,11 +91,11 @@ impl Gate {
 
     /// Waits for the turn of a call, no longer than [`Waits::turn`]. Dropping the future gives the turn up.
     pub(crate) async fn enter(self: &Arc<Self>, caller: Caller, tool: &str) -> Result<Permit, Failure> {
-        let sender = caller.sender();
+        let key = caller.key();
         let (waiter, mut turn) = oneshot::channel();
         let entry = {
             let mut state = self.lock();
-            match state.lane.enter(&sender, (caller, waiter)) {
+            match state.lane.enter(&key, (caller, waiter)) {
                 Entry::Go(generation, (caller, _)) => {
                     self.meter.waits.observe(Duration::ZERO);
                     return Ok(self.permit(&mut state, generation, caller));
@@ -110,7 +110,7 @@ impl Gate {
             Entry::Go(..) => unreachable!("returned above"),
         };
         let since = Instant::now();
-        let _queued = Queued { gate: self, sender, ticket };
+        let _queued = Queued { gate: self, caller: key, ticket };
         let outcome = tokio::time::timeout(self.waits.turn, &mut turn).await;
         self.meter.waits.observe(since.elapsed());
         tracing::debug!(tool, waited_ms = since.elapsed().as_millis(), "a call waited for its turn");
@@ -343,12 +343,12 @@ impl Gate {
 /// A turn that is waited for, given up when its call is.
 struct Queued<'a> {
     gate: &'a Arc<Gate>,
-    sender: Sender,
+    caller: CallerKey,
     ticket: Ticket,
 }
 
 impl Drop for Queued<'_> {
     fn drop(&mut self) {
-        self.gate.lock().lane.abandon(&self.sender, self.ticket);
+        self.gate.lock().lane.abandon(&self.caller, self.ticket);
     }
 }

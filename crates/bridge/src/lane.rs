@@ -1,7 +1,7 @@
 //! Which call may go to the tool process next: a value, driven by `gate`.
 //!
 //! Published Python and TypeScript SDKs run one handler at a time, and a second call written meanwhile can be lost
-//! inside them (wire contract, rule R4), so calls wait here, where they are safe. Senders take turns, however many calls
+//! inside them (wire contract, rule R4), so calls wait here, where they are safe. Callers take turns, however many calls
 //! each has waiting: sessions, and, where there are none, whoever has authenticated, or else the connections. While a reload holds the lane everything waits, and goes to the new process afterwards.
 //!
 //! A call has one of the process's places from its turn to its end. Two things come apart from that: a call that the
@@ -10,7 +10,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use protomcp_mcp::Sender;
+use protomcp_mcp::CallerKey;
 
 use crate::generation::Generation;
 
@@ -76,9 +76,9 @@ pub(crate) type Grant<W> = (Generation, W);
 #[derive(Debug)]
 pub(crate) struct Lane<W> {
     target: Target,
-    waiting: HashMap<Sender, VecDeque<(Ticket, W)>>,
-    /// Senders with waiting calls, in the order of their turns; no more than calls wait.
-    turns: VecDeque<Sender>,
+    waiting: HashMap<CallerKey, VecDeque<(Ticket, W)>>,
+    /// Callers with waiting calls, in the order of their turns; no more than calls wait.
+    turns: VecDeque<CallerKey>,
     count: usize,
     capacity: usize,
     loads: HashMap<Generation, Load>,
@@ -99,8 +99,8 @@ impl<W> Lane<W> {
         }
     }
 
-    /// A call of this sender wants to go.
-    pub(crate) fn enter(&mut self, sender: &Sender, waiter: W) -> Entry<W> {
+    /// A call of this caller wants to go.
+    pub(crate) fn enter(&mut self, caller: &CallerKey, waiter: W) -> Entry<W> {
         match &self.target {
             Target::Down(why) => Entry::Down(waiter, why.clone()),
             Target::Open(generation, limit) if self.count == 0 && self.occupied(*generation) < *limit => {
@@ -112,9 +112,9 @@ impl<W> Lane<W> {
             Target::Open(..) | Target::Held => {
                 let ticket = Ticket(self.next_ticket);
                 self.next_ticket += 1;
-                let queue = self.waiting.entry(sender.clone()).or_default();
+                let queue = self.waiting.entry(caller.clone()).or_default();
                 if queue.is_empty() {
-                    self.turns.push_back(sender.clone());
+                    self.turns.push_back(caller.clone());
                 }
                 queue.push_back((ticket, waiter));
                 self.count += 1;
@@ -124,14 +124,14 @@ impl<W> Lane<W> {
     }
 
     /// A waiting call is given up.
-    pub(crate) fn abandon(&mut self, sender: &Sender, ticket: Ticket) {
-        let Some(queue) = self.waiting.get_mut(sender) else { return };
+    pub(crate) fn abandon(&mut self, caller: &CallerKey, ticket: Ticket) {
+        let Some(queue) = self.waiting.get_mut(caller) else { return };
         let before = queue.len();
         queue.retain(|(waiting, _)| *waiting != ticket);
         self.count -= before - queue.len();
         if queue.is_empty() {
-            self.waiting.remove(sender);
-            self.turns.retain(|turn| turn != sender);
+            self.waiting.remove(caller);
+            self.turns.retain(|turn| turn != caller);
         }
     }
 
@@ -172,14 +172,14 @@ impl<W> Lane<W> {
         if self.occupied(generation) >= limit {
             return None;
         }
-        let sender = self.turns.pop_front()?;
-        let queue = self.waiting.get_mut(&sender).expect("a sender with a turn has a queue");
-        let (_, waiter) = queue.pop_front().expect("a sender with a turn has a waiting call");
+        let caller = self.turns.pop_front()?;
+        let queue = self.waiting.get_mut(&caller).expect("a caller with a turn has a queue");
+        let (_, waiter) = queue.pop_front().expect("a caller with a turn has a waiting call");
         self.count -= 1;
         if queue.is_empty() {
-            self.waiting.remove(&sender);
+            self.waiting.remove(&caller);
         } else {
-            self.turns.push_back(sender);
+            self.turns.push_back(caller);
         }
         self.begin(generation);
         Some((generation, waiter))

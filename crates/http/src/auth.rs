@@ -10,8 +10,8 @@ use protomcp_auth::{Denial, Identity, Operation, ResourceServer};
 use protomcp_types::{ErrorObject, Request, RequestId};
 use subtle::ConstantTimeEq;
 
+use crate::caller::Principal;
 use crate::config::Config;
-use crate::exchange::Principal;
 use crate::headers::single;
 use crate::modern;
 use crate::reply::{self, Body, Refusal, TRANSPORT_ERROR};

@@ -8,6 +8,7 @@ mod served;
 
 use std::collections::VecDeque;
 use std::future::poll_fn;
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::{Poll, Waker};
 use std::time::Duration;
@@ -17,6 +18,7 @@ use protomcp_mcp::transport::{Losses, Received};
 use protomcp_types::{Incoming, Members, Message, Params, ProtocolVersion, RequestId, Response, method};
 use tokio::time::Instant;
 
+use crate::caller::{Caller, Connection, Principal};
 use crate::config::Config;
 use crate::store::EventStore;
 use crate::streams::{FIRST, First, Next, Place, Refused, STANDALONE, StreamId, Streams};
@@ -37,21 +39,12 @@ pub(crate) enum Kind {
     Single,
 }
 
-/// Who uses a session, as far as that was authenticated. Put it into the extensions of a request, and sessions are
-/// bound to it: nobody else can use them, whatever they know.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Principal(pub Arc<str>);
-
-/// The connection that a request has come by, under a number that no other has. [`Listener`](crate::Listener) puts it into the
-/// extensions of each request; requests without a session and a [`Principal`] take turns by it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Connection(pub u64);
-
 #[derive(Debug)]
 pub(crate) struct Exchange {
     kind: Kind,
     key: Box<str>,
     principal: Option<Principal>,
+    address: Option<IpAddr>,
     connection: Option<Connection>,
     idle: Duration,
     store: Option<Arc<dyn EventStore>>,
@@ -85,13 +78,7 @@ struct State {
 
 impl Exchange {
     /// A session, or whatever kind it is.
-    pub(crate) fn new(
-        kind: Kind,
-        key: Box<str>,
-        principal: Option<Principal>,
-        connection: Option<Connection>,
-        config: &Config,
-    ) -> Arc<Self> {
+    pub(crate) fn new(kind: Kind, key: Box<str>, caller: &Caller, config: &Config) -> Arc<Self> {
         let only = match kind {
             Kind::Session => None,
             Kind::Legacy => Some(STANDALONE),
@@ -101,8 +88,9 @@ impl Exchange {
         Arc::new(Self {
             kind,
             key,
-            principal,
-            connection,
+            principal: caller.principal.clone(),
+            address: caller.address,
+            connection: caller.connection,
             idle: config.session_idle,
             store: config.event_store.clone().filter(|_| kind == Kind::Session),
             absence: config.absence,
@@ -387,7 +375,10 @@ mod tests {
 
     #[tokio::test]
     async fn the_server_knows_who_asks() {
-        let of = |principal| Exchange::new(Kind::Single, "".into(), principal, None, &Config::default());
+        let of = |principal| {
+            let caller = Caller { principal, ..Caller::default() };
+            Exchange::new(Kind::Single, "".into(), &caller, &Config::default())
+        };
         let ann: Arc<str> = "ann".into();
         assert_eq!(Served(of(Some(Principal(Arc::clone(&ann))))).principal(), Some(ann));
         assert_eq!(Served(of(None)).principal(), None);

@@ -11,8 +11,9 @@ use http::{Method, Response, StatusCode};
 use protomcp_types::{Incoming, Message};
 
 use crate::auth::valid_until;
+use crate::caller::Principal;
 use crate::events::Seat;
-use crate::exchange::{Exchange, Kind, Principal};
+use crate::exchange::{Exchange, Kind};
 use crate::headers::{EVENTS, SESSION, accepts};
 use crate::reply::{self, Body, NO_SESSION, TRANSPORT_ERROR};
 use crate::service::Inner;

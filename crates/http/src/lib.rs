@@ -28,6 +28,7 @@
 //! ```
 
 mod auth;
+mod caller;
 mod config;
 mod cors;
 mod delete;
@@ -54,11 +55,11 @@ mod table;
 mod tls;
 
 pub use auth::Credential;
+pub use caller::{Connection, PeerAddr, Principal};
 pub use config::Config;
-pub use exchange::{Connection, Principal};
 pub use figures::MetricsPage;
 #[cfg(feature = "listener")]
-pub use listener::{Listener, ListenerConfig, PeerAddr};
+pub use listener::{Listener, ListenerConfig};
 pub use reply::Body;
 pub use service::StreamableHttp;
 pub use store::{EventKey, EventStore, MemoryStore, Replay, StoredEvent};

@@ -11,7 +11,6 @@ mod handshake;
 
 use std::convert::Infallible;
 use std::io;
-use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -29,7 +28,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use self::activity::{Activity, Use};
-use crate::exchange::Connection;
+use crate::caller::{Connection, PeerAddr};
 use crate::figures::MetricsPage;
 use crate::reply::{self, Body, TRANSPORT_ERROR};
 use crate::service::StreamableHttp;
@@ -103,10 +102,6 @@ impl ListenerConfig {
         std::future::pending::<()>().await;
     }
 }
-
-/// From where a request came, in its extensions: the other end of the connection, which may be a proxy.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct PeerAddr(pub SocketAddr);
 
 /// Serves a [`StreamableHttp`] on sockets.
 #[derive(Debug, Clone)]

@@ -15,10 +15,11 @@ use protomcp_types::{
 };
 
 use crate::auth::valid_until;
+use crate::caller::{Caller, Principal};
 use crate::delivery::Delivery;
 use crate::era::{self, Era};
 use crate::events::{Seat, event_id};
-use crate::exchange::{Connection, Exchange, Kind, Principal};
+use crate::exchange::{Exchange, Kind};
 use crate::headers::{SESSION, VERSION, repeated, text};
 use crate::modern;
 use crate::reply::{self, Body, NO_SESSION, Refusal};
@@ -109,9 +110,7 @@ async fn single(inner: &Arc<Inner>, parts: &Arc<Parts>, meta: &RequestMeta, requ
     if let Err(error) = modern::check(&request, meta, &parts.headers, &inner.definitions) {
         return reply::refuse(modern::status(&error), Some(request.id), error);
     }
-    let principal = parts.extensions.get::<Principal>().cloned();
-    let connection = parts.extensions.get::<Connection>().copied();
-    let exchange = Exchange::new(Kind::Single, Box::default(), principal, connection, &inner.config);
+    let exchange = Exchange::new(Kind::Single, Box::default(), &Caller::of(parts), &inner.config);
     match ask(exchange, parts, request).await {
         Ok(seat) => {
             // A task that finds no request has nothing to wait for, and ends.

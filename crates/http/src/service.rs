@@ -18,9 +18,10 @@ use protomcp_types::{RawJson, Request as AnyRequest};
 use tokio_util::task::TaskTracker;
 use tower_service::Service as TowerService;
 
+use crate::caller::Caller;
 use crate::config::Config;
 use crate::events::{Events, Seat};
-use crate::exchange::{Exchange, Kind, Principal, Served};
+use crate::exchange::{Exchange, Kind, Served};
 use crate::figures::Figures;
 use crate::guard::{Guard, Page as Seen};
 use crate::headers::{EVENTS, JSON, accepts, is_json};
@@ -112,7 +113,7 @@ impl StreamableHttp {
 
     /// A service of its own for each session, and for each request of the revision without sessions: `make` is shown the
     /// head of the request that begins it, with headers, URI and, in its extensions, [`PeerAddr`](crate::PeerAddr) and
-    /// [`Principal`]. Who may come at all has been decided by then. `sessions` are those of all these services.
+    /// [`Principal`](crate::Principal). Who may come at all has been decided by then. `sessions` are those of all these services.
     ///
     /// Handlers see the head of each request, whether this or another constructor is used
     /// ([`Context::extension`](protomcp_mcp::Context::extension)).
@@ -311,8 +312,7 @@ impl Inner {
             tracing::error!("no session can begin: {error}");
             Box::new(unavailable("no session can begin"))
         })?;
-        let principal = parts.extensions.get::<Principal>().cloned();
-        let exchange = Exchange::new(kind, key, principal, None, &self.config);
+        let exchange = Exchange::new(kind, key, &Caller::of(parts), &self.config);
         if !self.table.insert(&exchange) {
             tracing::warn!("a session was refused: there are {} already", self.table.len());
             return Err(Box::new(unavailable("there are too many sessions")));

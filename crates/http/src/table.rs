@@ -78,12 +78,13 @@ pub(crate) fn new_key() -> Result<Box<str>, getrandom::Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::caller::Caller;
     use crate::config::Config;
     use crate::exchange::Kind;
 
     fn session(key: &str) -> Arc<Exchange> {
         let config = Config { event_store: None, ..Config::default() };
-        Exchange::new(Kind::Session, key.into(), None, None, &config)
+        Exchange::new(Kind::Session, key.into(), &Caller::default(), &config)
     }
 
     #[tokio::test(start_paused = true)]

@@ -15,11 +15,11 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use crate::again::Given;
+use crate::caller::{CallerKey, Conversation, Owner};
 use crate::extensions::Extensions;
 use crate::outbox::Outbox;
 use crate::question::{Answers, InputRequired};
 use crate::rounds::{Outcome, Rounds, Route};
-use crate::sender::Sender;
 use crate::session::{Client, SessionId, Stateless, Ticket};
 use crate::tasks::Running;
 
@@ -28,7 +28,7 @@ use crate::tasks::Running;
 pub struct Context(Arc<Call>);
 
 struct Call {
-    sender: Sender,
+    caller: CallerKey,
     session: SessionId,
     terms: Terms,
     outbox: Arc<Outbox>,
@@ -61,7 +61,7 @@ pub(crate) struct Terms {
 
 impl Context {
     pub(crate) fn new(
-        sender: Sender,
+        caller: CallerKey,
         session: SessionId,
         terms: Terms,
         outbox: Arc<Outbox>,
@@ -69,7 +69,7 @@ impl Context {
         rounds: Option<Box<Rounds>>,
     ) -> Self {
         Self(Arc::new(Call {
-            sender,
+            caller,
             session,
             terms,
             outbox,
@@ -103,7 +103,7 @@ impl Context {
     fn derived(&self, task: Option<Arc<Running>>, given: Option<Box<Given>>) -> Self {
         let call = &self.0;
         Self(Arc::new(Call {
-            sender: call.sender.clone(),
+            caller: call.caller.clone(),
             session: call.session,
             terms: call.terms.clone(),
             outbox: Arc::clone(&call.outbox),
@@ -141,7 +141,7 @@ impl Context {
         let terms =
             Terms { ticket, client: Arc::new(client), token: None, stateless: None, known: Extensions::default() };
         Self::new(
-            Sender::Session(SessionId::DETACHED),
+            CallerKey { owner: Owner::Local, conversation: Conversation::Session(SessionId::DETACHED) },
             SessionId::DETACHED,
             terms,
             Outbox::closed(),
@@ -156,10 +156,10 @@ impl Context {
         if self.is_stateless() { SessionId::STATELESS } else { self.0.session }
     }
 
-    /// From whom the request comes, for what is to be shared fairly.
+    /// The caller of the request, for limits that callers share.
     #[must_use]
-    pub fn sender(&self) -> &Sender {
-        &self.0.sender
+    pub fn caller(&self) -> &CallerKey {
+        &self.0.caller
     }
 
     /// Whether the request is one of the stateless revision. What it is answered must not depend on what came before

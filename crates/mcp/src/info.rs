@@ -97,6 +97,12 @@ pub struct Limits {
     pub max_notices: usize,
     /// Bytes of their parameters on their way to the host. While as many are, one more is dropped in the same way.
     pub max_notice_bytes: usize,
+    /// Bytes of requests that hosts have sent and that are not answered yet, of all sessions together. Callers share them
+    /// as [`Budget`](crate::Budget) says; a request that finds no room is refused.
+    pub max_inbound_bytes: usize,
+    /// Bytes of messages that wait to be sent to hosts, of all sessions together, shared in the same way. In place of an
+    /// answer that finds no room the host gets a short error.
+    pub max_outbound_bytes: usize,
     /// Questions that a host has not answered. One more fails at once.
     pub max_questions: usize,
     /// How long a host may take to answer a question, which may mean that a person has to; see
@@ -137,6 +143,8 @@ impl Default for Limits {
             max_unsent: 4096,
             max_notices: 1024,
             max_notice_bytes: 16 << 20,
+            max_inbound_bytes: 512 << 20,
+            max_outbound_bytes: 512 << 20,
             max_questions: 64,
             ask_timeout: Duration::from_secs(300),
             max_parked: 1024,

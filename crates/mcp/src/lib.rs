@@ -44,6 +44,8 @@
 
 mod again;
 mod ask;
+mod budget;
+mod caller;
 mod canonical;
 mod context;
 mod extensions;
@@ -61,7 +63,6 @@ mod rounds;
 mod router;
 mod seal;
 mod send_layer;
-mod sender;
 mod server;
 mod service;
 mod session;
@@ -70,6 +71,8 @@ mod tasks;
 pub mod transport;
 
 pub use ask::AskError;
+pub use budget::{Budget, OverBudget, Reservation};
+pub use caller::{CallerKey, Conversation, Owner};
 pub use context::Context;
 pub use extensions::Extensions;
 pub use handler::Handler;
@@ -81,7 +84,6 @@ pub use request::{ServerRequest, ServerResult};
 pub use router::Router;
 pub use seal::StateKeys;
 pub use send_layer::SendLayer;
-pub use sender::Sender;
 pub use server::{Audience, Connected, Reason, ServeError, Server, Sessions};
 pub use service::{Layer, Service};
 pub use session::{CallId, Client, Inbound, IncomingCall, Inputs, Session, SessionId, SessionView, Stateless, Ticket};

@@ -14,11 +14,11 @@ mod sessions;
 use std::fmt;
 use std::sync::Arc;
 
+use crate::caller::Peer;
 use crate::handler::Handler;
 use crate::info::{Limits, ServerInfo};
 use crate::router::Router;
 use crate::send_layer::SendLayer;
-use crate::sender::Peer;
 use crate::server::drive::Driver;
 use crate::service::{Layer, Service};
 use crate::transport::{Transport, TransportError};

@@ -6,6 +6,7 @@
 use std::fmt;
 use std::future::Future;
 use std::io;
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use protomcp_types::{Incoming, Malformed, Message, RequestId};
@@ -33,8 +34,14 @@ pub trait Transport: Send + 'static {
         None
     }
 
+    /// The network address of the other end, when there is a network between. Requests without a principal count for
+    /// their address when callers share a limit; see [`Owner`](crate::Owner).
+    fn address(&self) -> Option<IpAddr> {
+        None
+    }
+
     /// The number of the connection that it is a part of, for transports that carry one request each. Requests of the same
-    /// connection count as those of one [`Sender`](crate::Sender).
+    /// connection are one [`Conversation`](crate::Conversation).
     fn connection(&self) -> Option<u64> {
         None
     }

@@ -1,6 +1,6 @@
 //! Who goes when.
 
-use protomcp_mcp::SessionId;
+use protomcp_mcp::{Conversation, Owner, SessionId};
 
 use super::*;
 
@@ -8,8 +8,8 @@ fn generation(number: u32) -> Generation {
     (1..number).fold(Generation::FIRST, |generation, _| generation.next())
 }
 
-fn session(number: u64) -> Sender {
-    Sender::Session(SessionId::new(number))
+fn session(number: u64) -> CallerKey {
+    CallerKey { owner: Owner::Local, conversation: Conversation::Session(SessionId::new(number)) }
 }
 
 fn enter(lane: &mut Lane<u32>, from: u64, call: u32) -> Entry<u32> {
@@ -162,8 +162,10 @@ fn no_more_than_so_many_tasks_are_without_a_place() {
 #[test]
 fn requests_without_a_session_take_turns_by_whom_they_come_from() {
     let mut lane = Lane::new(20);
-    let (ann, bob) = (Sender::Principal("ann".into()), Sender::Principal("bob".into()));
-    let (one, two) = (Sender::Connection(1), Sender::Connection(2));
+    let principal = |name: &str| CallerKey { owner: Owner::Principal(name.into()), ..session(0) };
+    let connection = |number| CallerKey { owner: Owner::Local, conversation: Conversation::Connection(number) };
+    let (ann, bob) = (principal("ann"), principal("bob"));
+    let (one, two) = (connection(1), connection(2));
     for (from, call) in [(&ann, 10), (&ann, 11), (&ann, 12), (&one, 20), (&one, 21), (&bob, 30), (&two, 40)] {
         assert!(matches!(lane.enter(from, call), Entry::Wait(_)));
     }

@@ -1,6 +1,7 @@
 //! An exchange as the transport of its session's task.
 
 use std::future::poll_fn;
+use std::net::IpAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
@@ -11,7 +12,8 @@ use protomcp_mcp::transport::{Losses, Received, Sink, Source, Transport, Transpo
 use protomcp_types::{Message, RequestId};
 use tokio::time::{Instant, Sleep};
 
-use super::{Arrived, Connection, Exchange, Kind, Principal};
+use super::{Arrived, Exchange, Kind};
+use crate::caller::{Connection, Principal};
 
 /// The session's task's end of an exchange.
 #[derive(Debug)]
@@ -33,6 +35,10 @@ impl Transport for Served {
 
     fn principal(&self) -> Option<Arc<str>> {
         self.0.principal.as_ref().map(|Principal(who)| Arc::clone(who))
+    }
+
+    fn address(&self) -> Option<IpAddr> {
+        self.0.address
     }
 
     fn connection(&self) -> Option<u64> {

@@ -151,7 +151,7 @@ async fn nothing_is_kept_of_a_session_that_is_over() {
     let store = Arc::new(MemoryStore::default());
     let keeps: Arc<dyn crate::store::EventStore> = Arc::clone(&store) as _;
     let config = Config { event_store: Some(keeps), ..Config::default() };
-    let exchange = Exchange::new(Kind::Session, "s".into(), None, None, &config);
+    let exchange = Exchange::new(Kind::Session, "s".into(), &Caller::default(), &config);
     let (place, _) = exchange.listen().unwrap();
     let (_source, mut sink) = Served(Arc::clone(&exchange)).split();
     for _ in 0..2 {

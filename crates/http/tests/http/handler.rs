@@ -71,7 +71,7 @@ impl Handler for Shared {
             "echo" => return Ok(CallToolResult::text(argument)),
             "big" => return Ok(CallToolResult::text("x".repeat(argument.parse().unwrap()))),
             "count" => (1..=argument.parse().unwrap()).for_each(|step: i64| context.progress(&Progress::new(step))),
-            "sender" => return Ok(CallToolResult::text(format!("{:?}", context.sender()))),
+            "caller" => return Ok(CallToolResult::text(format!("{:?}", context.caller()))),
             "who" => {
                 let who = context.extension::<Parts>().and_then(|head| head.extensions.get::<Identity>());
                 let said = who.map(|who| format!("{} may {}", who.subject().unwrap_or("nobody"), who.scopes()));

@@ -4,6 +4,7 @@
 
 mod asking;
 mod batch;
+mod callers;
 mod client;
 mod cuts;
 mod draining;
@@ -22,7 +23,6 @@ mod reordered;
 mod requests;
 mod resume;
 mod safety;
-mod senders;
 mod sessions;
 #[cfg(feature = "tls")]
 mod tls;

@@ -11,7 +11,7 @@ use tokio::task::AbortHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::ask::AskError;
-use crate::sender::Peer;
+use crate::caller::Peer;
 use crate::server::drive::Driver;
 use crate::server::sessions::{Audience, Sessions};
 use crate::server::{ServeError, Server};

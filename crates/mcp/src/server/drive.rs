@@ -23,12 +23,12 @@ use futures_util::stream::FuturesUnordered;
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
 use tokio_util::sync::CancellationToken;
 
+use crate::caller::Peer;
 use crate::context::Context;
 use crate::extensions::Extensions;
 use crate::outbox::{Event, Load, Outbox};
 use crate::rounds::Outcome;
 use crate::send_layer::SendLayer;
-use crate::sender::Peer;
 use crate::server::drive::asking::OpenQuestion;
 use crate::server::drive::ending::Ending;
 use crate::server::{ServeError, Server, Sessions, Watch};

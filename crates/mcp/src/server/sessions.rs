@@ -11,6 +11,7 @@ use protomcp_types::{HostMethod, Level, Members, Notification, Progress, Progres
 use tokio_util::sync::CancellationToken;
 
 use crate::ask::{AskError, Report, ask};
+use crate::budget::Budget;
 use crate::context::Context;
 use crate::info::{Limits, ServerInfo};
 use crate::lot::Lot;
@@ -40,6 +41,8 @@ struct Hub {
     /// Resources that requests listen to.
     interest: Interest,
     keys: StateKeys,
+    inbound: Budget,
+    outbound: Budget,
 }
 
 /// Stateless calls that go on as tasks, by who began them.
@@ -76,6 +79,8 @@ impl Sessions {
             tasks: TaskStore::new(Room { tasks: limits.max_tasks, bytes: limits.max_task_bytes, each: false }),
             interest: Interest::default(),
             keys,
+            inbound: Budget::new(limits.max_inbound_bytes),
+            outbound: Budget::new(limits.max_outbound_bytes),
             open: Mutex::default(),
             last: AtomicU64::new(0),
             shutdown: CancellationToken::new(),
@@ -92,6 +97,18 @@ impl Sessions {
     #[must_use]
     pub fn limits(&self) -> &Limits {
         &self.0.limits
+    }
+
+    /// Bytes of requests that hosts have sent and that are not answered yet ([`Limits::max_inbound_bytes`]).
+    #[must_use]
+    pub fn inbound_budget(&self) -> &Budget {
+        &self.0.inbound
+    }
+
+    /// Bytes of messages that wait to be sent to hosts ([`Limits::max_outbound_bytes`]).
+    #[must_use]
+    pub fn outbound_budget(&self) -> &Budget {
+        &self.0.outbound
     }
 
     /// How many are open.

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::future::Future;
+use std::net::IpAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 
@@ -22,6 +23,7 @@ use crate::extensions::Extensions;
 #[derive(Debug)]
 pub struct Boxed {
     principal: Option<Arc<str>>,
+    address: Option<IpAddr>,
     connection: Option<u64>,
     source: BoxedSource,
     sink: BoxedSink,
@@ -56,9 +58,9 @@ trait AnySink: Send {
 impl Boxed {
     /// Forgets which transport it is.
     pub fn new(transport: impl Transport) -> Self {
-        let (principal, connection) = (transport.principal(), transport.connection());
+        let (principal, address, connection) = (transport.principal(), transport.address(), transport.connection());
         let (source, sink) = transport.split();
-        Self { principal, connection, source: BoxedSource(Box::new(source)), sink: BoxedSink(Box::new(sink)) }
+        Self { principal, address, connection, source: BoxedSource(Box::new(source)), sink: BoxedSink(Box::new(sink)) }
     }
 }
 
@@ -68,6 +70,10 @@ impl Transport for Boxed {
 
     fn principal(&self) -> Option<Arc<str>> {
         self.principal.clone()
+    }
+
+    fn address(&self) -> Option<IpAddr> {
+        self.address
     }
 
     fn connection(&self) -> Option<u64> {

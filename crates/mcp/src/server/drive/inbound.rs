@@ -6,7 +6,6 @@ use futures_util::FutureExt;
 use protomcp_types::{Incoming, Malformed, Message, method};
 
 use crate::context::{Context, Terms};
-use crate::sender::Sender;
 use crate::server::call;
 use crate::server::drive::Driver;
 use crate::server::drive::ending::{Ending, shutting_down};
@@ -90,8 +89,9 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
             }
             Err(error) => return (self.session.reply(&terms.ticket, Err(error)), None),
         };
-        let sender = if terms.stateless.is_some() { self.peer.sender(self.id) } else { Sender::Session(self.id) };
-        let context = Context::new(sender, self.id, terms, Arc::clone(&self.outbox), limits.ask_timeout, rounds);
+        let is_stateless = terms.stateless.is_some();
+        let caller = if is_stateless { self.peer.without_session(self.id) } else { self.peer.in_session(self.id) };
+        let context = Context::new(caller, self.id, terms, Arc::clone(&self.outbox), limits.ask_timeout, rounds);
         self.running.insert(number, context.clone());
         let may_leave = context.may_leave();
         let shutdown = self.sessions.shutdown_token();

@@ -34,9 +34,9 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         let stateless = Some(Box::new(Stateless { log_level: None, inputs: None }));
         let terms = Terms { ticket: ticket.clone(), client, token: None, stateless, known: self.known.clone() };
         let outbox = Arc::clone(&self.outbox);
-        let sender = self.peer.sender(self.id);
+        let caller = self.peer.without_session(self.id);
         let patience = self.sessions.limits().ask_timeout;
-        let context = Context::new(sender, self.id, terms, Arc::clone(&outbox), patience, None);
+        let context = Context::new(caller, self.id, terms, Arc::clone(&outbox), patience, None);
         self.running.insert(ticket.number, context.clone());
         let (sessions, service) = (self.sessions.clone(), Arc::clone(&self.service));
         tokio::spawn(async move {

@@ -1,4 +1,4 @@
-//! From whom requests without a session come, as calls are told.
+//! The caller of requests without a session, as handlers see it.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ fn body() -> String {
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientCapabilities": {},
     });
-    let params = json!({"name": "sender", "_meta": meta});
+    let params = json!({"name": "caller", "_meta": meta});
     full(&format!(r#"{{"id":1,"method":"tools/call","params":{params}}}"#))
 }
 
@@ -30,7 +30,7 @@ async fn over(connection: &mut BufReader<TcpStream>) -> String {
     let body = body();
     let head = format!(
         "POST /mcp HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\naccept: */*\r\n\
-         mcp-protocol-version: 2026-07-28\r\nmcp-method: tools/call\r\nmcp-name: sender\r\ncontent-length: {}\r\n\r\n{body}",
+         mcp-protocol-version: 2026-07-28\r\nmcp-method: tools/call\r\nmcp-name: caller\r\ncontent-length: {}\r\n\r\n{body}",
         body.len()
     );
     connection.write_all(head.as_bytes()).await.unwrap();
@@ -48,33 +48,37 @@ async fn over(connection: &mut BufReader<TcpStream>) -> String {
 }
 
 #[tokio::test]
-async fn a_connection_is_one_sender_and_another_one_another() {
+async fn an_address_owns_its_connections() {
     let stage = Stage::local().await;
     let connect = async || BufReader::new(TcpStream::connect(stage.host.address).await.unwrap());
     let (mut one, mut two) = (connect().await, connect().await);
     let first = over(&mut one).await;
-    assert!(first.starts_with("Connection("), "{first}");
+    let address = "CallerKey { owner: Address(127.0.0.1), conversation: Connection(";
+    assert!(first.starts_with(address), "{first}");
     assert_eq!(over(&mut one).await, first);
-    assert_ne!(over(&mut two).await, first);
+    let second = over(&mut two).await;
+    assert!(second.starts_with(address) && second != first, "{second}");
 }
 
 #[tokio::test]
-async fn whoever_has_authenticated_is_one_sender_over_any_connection() {
+async fn a_principal_is_one_owner_over_any_connection() {
     let stage = Stage::local().await;
-    let mut senders = Vec::new();
+    let mut callers = Vec::new();
     for who in ["ann", "bob", "ann"] {
         let request = Request::post("http://localhost/mcp")
             .header("content-type", "application/json")
             .header("accept", "*/*")
             .header("mcp-protocol-version", "2026-07-28")
             .header("mcp-method", "tools/call")
-            .header("mcp-name", "sender")
+            .header("mcp-name", "caller")
             .extension(Principal(Arc::from(who)))
             .body(axum::body::Body::from(body()))
             .unwrap();
         let response = stage.service.handle(request).await;
         let bytes = axum::body::to_bytes(axum::body::Body::new(response.into_body()), 1 << 20).await.unwrap();
-        senders.push(text(&bytes));
+        callers.push(text(&bytes));
     }
-    assert_eq!(senders, [r#"Principal("ann")"#, r#"Principal("bob")"#, r#"Principal("ann")"#]);
+    for (caller, name) in callers.iter().zip(["ann", "bob", "ann"]) {
+        assert!(caller.starts_with(&format!("CallerKey {{ owner: Principal({name:?})")), "{caller}");
+    }
 }
