@@ -102,7 +102,7 @@ impl Expected {
 }
 
 /// A time in seconds, with or without a fraction (RFC 7519, section 2).
-fn time(claims: &Map<String, Value>, name: &str) -> Result<Option<SystemTime>, TokenError> {
+pub(crate) fn time(claims: &Map<String, Value>, name: &str) -> Result<Option<SystemTime>, TokenError> {
     let Some(value) = claims.get(name) else { return Ok(None) };
     let time = value
         .as_f64()

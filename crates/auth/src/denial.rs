@@ -57,9 +57,9 @@ impl Denial {
         Self { status, challenge: HeaderValue::try_from(text).ok(), why }
     }
 
-    /// Nobody can tell whether the token is good.
+    /// Whether the token is good cannot be told now.
     pub(crate) fn unavailable() -> Self {
-        let why = "tokens cannot be checked at the moment".to_owned();
+        let why = "the token cannot be checked at the moment; try again in a few seconds".to_owned();
         Self { status: StatusCode::SERVICE_UNAVAILABLE, challenge: None, why }
     }
 }

@@ -1,4 +1,11 @@
-//! When to fetch a document again. A value: time is an argument.
+//! When to fetch a document again, and what a request does until it has arrived. A value: time is an argument.
+//!
+//! ```text
+//!            Fetch, UseAndFetch                succeeded
+//!   (idle) ─────────────────────▶ (fetching) ────────────▶ (idle, fetched)
+//!      ▲                              │ failed
+//!      └──── 10 s without attempts ◀──┘
+//! ```
 
 use std::time::Duration;
 
@@ -10,21 +17,60 @@ const MAX_AGE: Duration = Duration::from_secs(600);
 /// How old it may be when it cannot be fetched again. An issuer that is away for longer than this has no tokens either.
 const MAX_STALE: Duration = Duration::from_secs(24 * 3600);
 
-/// Between two tries. Otherwise whoever makes up names of keys could have us ask the issuer all day.
+/// Between the end of one attempt and the next. It bounds how often made-up names of keys make us ask the issuer.
 const PAUSE: Duration = Duration::from_secs(10);
 
-/// What is known of a document's age.
+/// How far the clock of the issuer may be ahead when it says when a token was issued.
+const CLOCKS: Duration = Duration::from_secs(30);
+
+/// The age of a document, and the attempt to fetch it that is under way. There is one attempt at a time.
 #[derive(Debug, Default)]
 pub(crate) struct Freshness {
+    /// When the attempt began that brought the document.
     fetched: Option<Instant>,
-    tried: Option<Instant>,
+    /// When the last attempt ended.
+    ended: Option<Instant>,
+    /// When the attempt under way began.
+    fetching: Option<Instant>,
+}
+
+/// What a request looks for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Wanted {
+    /// Since when.
+    pub(crate) since: Instant,
+    /// How old it is, as far as the request says. What is older than the document would be in it.
+    pub(crate) age: Option<Duration>,
+}
+
+/// What a request does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// It uses the document, which has what it looks for or is newer than that.
+    Use,
+    /// The same, and an attempt to fetch a newer one begins beside it.
+    UseAndFetch,
+    /// An attempt begins, for whose end it waits.
+    Fetch,
+    /// It waits for the end of the attempt under way.
+    Wait,
+    /// It is answered that nothing can be said: the last attempt has just ended.
+    Unavailable,
 }
 
 impl Freshness {
-    /// Whether to fetch it; `lacks` when it does not hold what is looked for.
-    pub(crate) fn wants(&self, lacks: bool, now: Instant) -> bool {
-        let is_old = self.fetched.is_none_or(|fetched| now >= fetched + MAX_AGE);
-        (is_old || lacks) && self.tried.is_none_or(|tried| now >= tried + PAUSE)
+    /// What a request does; `has`: the document is there and has what is looked for. An attempt that begins is noted.
+    pub(crate) fn step(&mut self, has: bool, wanted: Wanted, now: Instant) -> Step {
+        let is_due = self.fetching.is_none() && self.ended.is_none_or(|ended| now >= ended + PAUSE);
+        if self.is_usable(now) && (has || self.is_newer_than(wanted, now)) {
+            let is_old = self.fetched.is_none_or(|fetched| now >= fetched + MAX_AGE);
+            return if is_old && is_due { self.begin(now, Step::UseAndFetch) } else { Step::Use };
+        }
+        match self.fetching {
+            Some(_) => Step::Wait,
+            None if is_due => self.begin(now, Step::Fetch),
+            None => Step::Unavailable,
+        }
     }
 
     /// Whether it may still be used.
@@ -32,36 +78,149 @@ impl Freshness {
         self.fetched.is_some_and(|fetched| now < fetched + MAX_STALE)
     }
 
-    /// It is being fetched.
-    pub(crate) fn try_now(&mut self, now: Instant) {
-        self.tried = Some(now);
+    /// The attempt has brought the document.
+    pub(crate) fn succeeded(&mut self, now: Instant) {
+        self.fetched = self.fetching.take().or(Some(now));
+        self.ended = Some(now);
     }
 
-    /// It is there.
-    pub(crate) fn fetched(&mut self, now: Instant) {
-        self.fetched = Some(now);
+    /// The attempt has brought nothing.
+    pub(crate) fn failed(&mut self, now: Instant) {
+        self.fetching = None;
+        self.ended = Some(now);
+    }
+
+    fn begin(&mut self, now: Instant, step: Step) -> Step {
+        self.fetching = Some(now);
+        step
+    }
+
+    /// Whether the document would have what is looked for, if that existed.
+    fn is_newer_than(&self, wanted: Wanted, now: Instant) -> bool {
+        let Some(fetched) = self.fetched else { return false };
+        fetched >= wanted.since || wanted.age.is_some_and(|age| now.saturating_duration_since(fetched) + CLOCKS < age)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use Event::{Failed, Has, Lacks, Succeeded};
+
     use super::*;
 
+    /// At which second something happens. Requests came a second earlier, and know no age.
+    enum Event {
+        /// A request for what the document has.
+        Has(u64, Step),
+        /// A request for what it lacks.
+        Lacks(u64, Step),
+        Succeeded(u64),
+        Failed(u64),
+    }
+
+    #[track_caller]
+    fn check(events: &[Event]) {
+        let start = Instant::now();
+        let at = |seconds: u64| start + Duration::from_secs(seconds);
+        let mut freshness = Freshness::default();
+        for event in events {
+            let (has, seconds, expected) = match *event {
+                Succeeded(seconds) => {
+                    freshness.succeeded(at(seconds));
+                    continue;
+                }
+                Failed(seconds) => {
+                    freshness.failed(at(seconds));
+                    continue;
+                }
+                Has(seconds, expected) => (true, seconds, expected),
+                Lacks(seconds, expected) => (false, seconds, expected),
+            };
+            let wanted = Wanted { since: at(seconds.saturating_sub(1)), age: None };
+            assert_eq!(freshness.step(has, wanted, at(seconds)), expected, "at {seconds}");
+        }
+    }
+
     #[test]
-    fn a_document_is_fetched_when_it_is_old_or_lacks_something_but_not_all_the_time() {
+    fn one_attempt_runs_at_a_time_and_all_wait_for_its_end() {
+        check(&[Lacks(100, Step::Fetch), Lacks(100, Step::Wait), Lacks(130, Step::Wait), Has(130, Step::Wait)]);
+    }
+
+    #[test]
+    fn the_pause_begins_at_the_end_of_an_attempt() {
+        for end in [Failed(120), Succeeded(120)] {
+            check(&[
+                Lacks(100, Step::Fetch),
+                Lacks(119, Step::Wait),
+                end,
+                Lacks(129, Step::Unavailable),
+                Lacks(130, Step::Fetch),
+                Lacks(131, Step::Wait),
+            ]);
+        }
+    }
+
+    #[test]
+    fn a_document_that_has_what_is_looked_for_is_used_whatever_an_attempt_does() {
+        check(&[
+            Lacks(100, Step::Fetch),
+            Succeeded(100),
+            Has(100, Step::Use),
+            Lacks(110, Step::Fetch),
+            Has(115, Step::Use),
+            Failed(119),
+            Has(119, Step::Use),
+        ]);
+    }
+
+    #[test]
+    fn an_old_document_is_fetched_again_beside_its_use() {
+        check(&[
+            Lacks(100, Step::Fetch),
+            Succeeded(105),
+            Has(699, Step::Use),
+            Has(700, Step::UseAndFetch),
+            Has(700, Step::Use),
+            Failed(701),
+            Has(710, Step::Use),
+            Has(711, Step::UseAndFetch),
+            Succeeded(712),
+            Has(1310, Step::Use),
+            Has(1311, Step::UseAndFetch),
+        ]);
+    }
+
+    #[test]
+    fn a_document_lasts_a_day_without_its_issuer() {
+        const DAY: u64 = 24 * 3600;
+        check(&[
+            Lacks(100, Step::Fetch),
+            Succeeded(100),
+            Has(99 + DAY, Step::UseAndFetch),
+            Failed(99 + DAY),
+            Has(100 + DAY, Step::Unavailable),
+            Has(110 + DAY, Step::Fetch),
+        ]);
+    }
+
+    #[test]
+    fn only_a_document_newer_than_what_is_looked_for_says_that_it_does_not_exist() {
         let start = Instant::now();
         let at = |seconds| start + Duration::from_secs(seconds);
         let mut freshness = Freshness::default();
-        assert!(freshness.wants(false, at(0)) && !freshness.is_usable(at(0)));
-        freshness.try_now(at(0));
-        assert!(!freshness.wants(true, at(9)), "it was tried just now");
-        assert!(freshness.wants(true, at(10)), "it is not there yet");
-        freshness.try_now(at(10));
-        freshness.fetched(at(11));
-        assert!(!freshness.wants(false, at(610)) && freshness.wants(true, at(20)));
-        assert!(!freshness.wants(true, at(19)), "a second unknown key waits");
-        assert!(freshness.wants(false, at(611)));
-        freshness.try_now(at(611));
-        assert!(freshness.is_usable(at(11 + 24 * 3600 - 1)) && !freshness.is_usable(at(11 + 24 * 3600)));
+        let asked_at_100 = Wanted { since: at(100), age: None };
+        assert_eq!(freshness.step(false, asked_at_100, at(100)), Step::Fetch);
+        freshness.succeeded(at(103));
+        assert_eq!(freshness.step(false, asked_at_100, at(103)), Step::Use, "the attempt began with the request");
+        let asked = |age: Option<u64>| Wanted { since: at(105), age: age.map(Duration::from_secs) };
+        for (age, expected) in [
+            (None, Step::Unavailable),
+            (Some(0), Step::Unavailable),
+            // Issued when the attempt began, by a clock that is half a minute ahead.
+            (Some(35), Step::Unavailable),
+            (Some(36), Step::Use),
+        ] {
+            assert_eq!(freshness.step(false, asked(age), at(105)), expected, "{age:?}");
+        }
     }
 }

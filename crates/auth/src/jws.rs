@@ -3,6 +3,8 @@
 //! The header of a token is read before anything of it is trusted. It chooses among what is allowed here and decides
 //! nothing else: keys that it carries or points to (`jwk`, `jku`, `x5u`) are not looked at.
 
+#[cfg(feature = "client")]
+use std::time::Duration;
 use std::time::SystemTime;
 
 use base64::Engine;
@@ -15,9 +17,11 @@ use ring::signature::{
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+#[cfg(feature = "client")]
+use crate::claims::time;
 use crate::claims::{Expected, Kind};
 use crate::identity::Identity;
-use crate::key_set::KeySet;
+use crate::key_set::{KeySet, Verdict};
 use crate::verifier::TokenError;
 
 /// Ways to sign a token that are taken. Those with a shared secret are not, and `none` is no way at all.
@@ -56,7 +60,8 @@ impl KeySet {
         expected: &Expected,
         now: SystemTime,
     ) -> Result<Identity, TokenError> {
-        Unverified::parse(token, allowed)?.verify(self, expected, now)
+        let token = Unverified::parse(token, allowed)?;
+        token.check(token.verdict(self), expected, now)
     }
 }
 
@@ -109,8 +114,8 @@ impl Algorithm {
 /// A token whose header makes sense. Nothing of it is trusted yet.
 #[derive(Debug)]
 pub(crate) struct Unverified<'a> {
-    pub(crate) algorithm: Algorithm,
-    pub(crate) key: Option<Box<str>>,
+    algorithm: Algorithm,
+    key: Option<Box<str>>,
     /// What is signed: header and claims as they were written.
     message: &'a str,
     claims: &'a str,
@@ -155,20 +160,39 @@ impl<'a> Unverified<'a> {
         Ok(Self { algorithm, key: header.kid.map(Box::from), message, claims, signature })
     }
 
-    /// Checks the signature, then the claims.
-    pub(crate) fn verify(&self, keys: &KeySet, expected: &Expected, now: SystemTime) -> Result<Identity, TokenError> {
-        if !keys.knows(self.algorithm, self.key.as_deref()) {
-            return Err(TokenError::Invalid("the token is signed with a key that is not known"));
-        }
-        if !keys.verify(self.algorithm, self.key.as_deref(), self.message.as_bytes(), &self.signature) {
-            return Err(TokenError::Invalid("the signature of the token is wrong"));
-        }
-        let claims = URL_SAFE_NO_PAD.decode(self.claims).ok();
-        let claims = claims.and_then(|claims| serde_json::from_slice::<Map<String, Value>>(&claims).ok());
-        let claims = claims.ok_or(TokenError::Invalid("the token is no JSON Web Token"))?;
-        expected.check(Kind::Jwt, claims, now)
+    /// What these keys say about the signature.
+    pub(crate) fn verdict(&self, keys: &KeySet) -> Verdict {
+        keys.verify(self.algorithm, self.key.as_deref(), self.message.as_bytes(), &self.signature)
+    }
+
+    /// How long ago the token was issued, as it says itself.
+    #[cfg(feature = "client")]
+    pub(crate) fn age(&self, now: SystemTime) -> Option<Duration> {
+        let issued = time(&self.claims()?, "iat").ok()??;
+        now.duration_since(issued).ok()
+    }
+
+    /// Checks the claims, once the keys have spoken.
+    pub(crate) fn check(&self, verdict: Verdict, expected: &Expected, now: SystemTime) -> Result<Identity, TokenError> {
+        let why = match verdict {
+            Verdict::Good => {
+                let claims = self.claims().ok_or(TokenError::Invalid("the token is no JSON Web Token"))?;
+                return expected.check(Kind::Jwt, claims, now);
+            }
+            Verdict::Unknown => "the token is signed with a key that is not known",
+            Verdict::Wrong | Verdict::NoneOfThese => "the signature of the token is wrong",
+            Verdict::TooMany => {
+                let why = "the token does not name its key (kid), and the issuer has more keys that fit than are tried";
+                return Err(TokenError::Unavailable(why.to_owned()));
+            }
+        };
+        Err(TokenError::Invalid(why))
+    }
+
+    fn claims(&self) -> Option<Map<String, Value>> {
+        serde_json::from_slice(&URL_SAFE_NO_PAD.decode(self.claims).ok()?).ok()
     }
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

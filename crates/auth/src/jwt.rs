@@ -17,7 +17,9 @@ use crate::verifier::{TokenError, Verifier};
 const BELIEVED: Duration = Duration::from_secs(300);
 
 /// Checks signed tokens (RFC 9068) by the keys of their issuer. Keys are fetched at most every 10 seconds, kept for 10
-/// minutes, and for a day while the issuer does not answer.
+/// minutes, and for a day while the issuer does not answer. A token whose key is not among them waits for newer ones for
+/// three seconds at most; as long as it cannot be told whether its key exists, it is
+/// [unavailable](TokenError::Unavailable), not invalid.
 #[derive(Debug)]
 pub struct JwtVerifier {
     expected: Expected,
@@ -46,25 +48,73 @@ impl JwtVerifier {
     /// # Errors
     /// Why they are not there. They are fetched again when they are needed.
     pub async fn prepare(&self) -> Result<(), TokenError> {
-        self.keys.with(|_| true).await.map(drop).map_err(TokenError::Unavailable)
+        self.keys.prepare().await.map_err(TokenError::Unavailable)
     }
 }
 
-impl Verifier for JwtVerifier {
-    async fn verify(&self, token: &str) -> Result<Identity, TokenError> {
+impl JwtVerifier {
+    async fn verify_at(&self, token: &str, clock: impl Fn() -> SystemTime) -> Result<Identity, TokenError> {
         let (fingerprint, now) = (Fingerprint::of(token), Instant::now());
         if let Some(identity) = self.cache.find(fingerprint, now) {
             return Ok(identity);
         }
         let token = Unverified::parse(token, &self.allowed)?;
-        let keys = self.keys.with(|keys| keys.knows(token.algorithm, token.key.as_deref())).await;
-        let identity = token.verify(&*keys.map_err(TokenError::Unavailable)?, &self.expected, SystemTime::now())?;
-        self.cache.keep(fingerprint, identity.clone(), now, believed(&identity, SystemTime::now(), BELIEVED));
+        let verdict = self.keys.ask(|keys| token.verdict(keys), || token.age(clock())).await;
+        let identity = token.check(verdict.map_err(TokenError::Unavailable)?, &self.expected, clock())?;
+        self.cache.keep(fingerprint, identity.clone(), Instant::now(), believed(&identity, clock(), BELIEVED));
         Ok(identity)
+    }
+}
+
+impl Verifier for JwtVerifier {
+    async fn verify(&self, token: &str) -> Result<Identity, TokenError> {
+        self.verify_at(token, SystemTime::now).await
     }
 }
 
 /// How long to believe a token that ends.
 pub(crate) fn believed(identity: &Identity, now: SystemTime, most: Duration) -> Duration {
     identity.expires().map_or(most, |expires| expires.duration_since(now).unwrap_or_default().min(most))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::UNIX_EPOCH;
+
+    use serde_json::json;
+
+    use super::*;
+    use crate::jws::tests::{NOW, Signer};
+
+    #[tokio::test(start_paused = true)]
+    async fn a_token_that_was_found_good_is_refused_once_it_has_expired() {
+        let signer = Signer::p256();
+        let path = std::env::temp_dir().join(format!("protomcp-jwt-{}.json", std::process::id()));
+        std::fs::write(&path, json!({"keys": [signer.jwk()]}).to_string()).unwrap();
+        let expected = Expected::new("https://as", "https://rs").leeway(Duration::from_secs(5));
+        let verifier = JwtVerifier::new(expected, KeySource::File(path.clone()), HttpClient::default());
+        verifier.prepare().await.unwrap();
+        std::fs::remove_file(&path).unwrap();
+        // It ends a minute after NOW.
+        let (token, start) = (signer.token(&json!({"alg": "ES256"})), Instant::now());
+        for (second, expected) in [(0, Ok(())), (59, Ok(())), (64, Ok(())), (65, Err("the token has expired"))] {
+            tokio::time::advance(start + Duration::from_secs(second) - Instant::now()).await;
+            let clock = || UNIX_EPOCH + Duration::from_secs(NOW + second);
+            let outcome = verifier.verify_at(&token, clock).await.map(drop);
+            assert_eq!(outcome, expected.map_err(TokenError::Invalid), "{second}");
+        }
+    }
+
+    #[test]
+    fn a_token_is_believed_until_it_ends_and_no_longer_than_that() {
+        let now = SystemTime::now();
+        let believed = |expires| {
+            let claims = json!({"sub": "ann"}).as_object().unwrap().clone();
+            believed(&Identity::of(claims, None, expires).unwrap(), now, BELIEVED).as_secs()
+        };
+        assert_eq!(believed(Some(now + Duration::from_secs(7))), 7);
+        assert_eq!(believed(Some(now + Duration::from_secs(301))), 300);
+        assert_eq!(believed(Some(now - Duration::from_secs(7))), 0, "it counts for clocks that differ, unremembered");
+        assert_eq!(believed(None), 300);
+    }
 }

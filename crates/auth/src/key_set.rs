@@ -11,15 +11,42 @@ use serde_json::Value;
 
 use crate::jws::{Algorithm, Shape};
 
-/// Keys of one issuer that are kept. More than this no issuer needs; the rest is passed over.
+/// Keys of one issuer that are kept. The rest is passed over, with a line in the log.
 const MAX_KEYS: usize = 64;
 
-/// Keys that are tried when a token names none.
-const MAX_TRIES: usize = 4;
+/// Keys that are tried for one token that does not name its key. Large issuers publish about ten. The bound is there
+/// because each try costs time, and the request may come from anywhere.
+const MAX_TRIES: usize = 16;
 
 /// Keys by which signatures are checked.
 #[derive(Debug, Clone, Default)]
 pub struct KeySet(Vec<Key>);
+
+/// What a key set says about a signature.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// One of the keys has made it.
+    Good,
+    /// The key with the id that the token names has not made it.
+    Wrong,
+    /// None of the keys that it could be has made it, but they have no ids: a newer one may have.
+    NoneOfThese,
+    /// There is no key that it could be. A newer key set may have it.
+    Unknown,
+    /// There are more keys that it could be than are tried.
+    TooMany,
+}
+
+#[cfg(feature = "client")]
+impl Verdict {
+    /// Whether a newer key set would say the same.
+    pub(crate) fn is_final(self) -> bool {
+        match self {
+            Self::Good | Self::Wrong | Self::TooMany => true,
+            Self::NoneOfThese | Self::Unknown => false,
+        }
+    }
+}
 
 /// A document that is no key set.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -81,29 +108,31 @@ impl KeySet {
     pub fn parse(document: &[u8]) -> Result<Self, KeySetError> {
         let document: Document =
             serde_json::from_slice(document).map_err(|error| KeySetError::Malformed(error.to_string()))?;
-        let known = document.keys.into_iter().filter_map(|key| Key::of(&serde_json::from_value(key).ok()?));
-        match known.take(MAX_KEYS).collect::<Vec<_>>() {
-            keys if keys.is_empty() => Err(KeySetError::NoKeys),
-            keys => Ok(Self(keys)),
+        let mut known = document.keys.into_iter().filter_map(|key| Key::of(&serde_json::from_value(key).ok()?));
+        let keys: Vec<_> = known.by_ref().take(MAX_KEYS).collect();
+        if known.next().is_some() {
+            tracing::warn!("the issuer has more keys than {MAX_KEYS}; only the first of them are used");
         }
+        if keys.is_empty() { Err(KeySetError::NoKeys) } else { Ok(Self(keys)) }
     }
 
-    /// Whether there is a key that a token could mean.
-    pub(crate) fn knows(&self, algorithm: Algorithm, id: Option<&str>) -> bool {
-        self.candidates(algorithm, id).next().is_some()
-    }
-
-    /// Whether one of the keys that are meant has made this signature.
-    pub(crate) fn verify(&self, algorithm: Algorithm, id: Option<&str>, message: &[u8], signature: &[u8]) -> bool {
-        self.candidates(algorithm, id).take(MAX_TRIES).any(|key| key.material.verify(algorithm, message, signature))
-    }
-
-    fn candidates<'a>(&'a self, algorithm: Algorithm, id: Option<&'a str>) -> impl Iterator<Item = &'a Key> {
-        self.0.iter().filter(move |key| {
-            key.fits(algorithm)
-                // A key without an id may be the one that a token means.
-                && id.is_none_or(|id| key.id.as_deref().is_none_or(|known| known == id))
-        })
+    /// What the keys say about a signature. `id`: the key that the token names.
+    pub(crate) fn verify(&self, algorithm: Algorithm, id: Option<&str>, message: &[u8], signature: &[u8]) -> Verdict {
+        let is_named = |key: &&Key| id.is_some() && key.id.as_deref() == id;
+        // A key without an id may be the one that a token names.
+        let is_possible = |key: &&Key| !is_named(key) && (id.is_none() || key.id.is_none());
+        let fitting = || self.0.iter().filter(|key| key.fits(algorithm));
+        let mut verdict = Verdict::Unknown;
+        for (tried, key) in fitting().filter(is_named).chain(fitting().filter(is_possible)).enumerate() {
+            if tried >= MAX_TRIES {
+                return Verdict::TooMany;
+            }
+            if key.material.verify(algorithm, message, signature) {
+                return Verdict::Good;
+            }
+            verdict = if is_named(&key) || verdict == Verdict::Wrong { Verdict::Wrong } else { Verdict::NoneOfThese };
+        }
+        verdict
     }
 }
 

@@ -1,16 +1,25 @@
 //! Where the keys of an issuer are, and how they get here.
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use bytes::Bytes;
 use serde::Deserialize;
+use tokio::sync::watch;
 use tokio::time::Instant;
 
 use crate::client::HttpClient;
-use crate::freshness::Freshness;
-use crate::key_set::KeySet;
+use crate::freshness::{Freshness, Step, Wanted};
+use crate::key_set::{KeySet, Verdict};
 use crate::url::Url;
+
+/// How long a request waits for keys. The attempt to fetch them goes on without it.
+const MAX_WAIT: Duration = Duration::from_secs(3);
+
+/// How long one attempt may take: up to three places that describe the issuer, and the keys, each with the time of a
+/// request. A file has this time, too.
+const MAX_ATTEMPT: Duration = Duration::from_secs(60);
 
 /// Where the keys of an issuer are.
 #[derive(Debug, Clone)]
@@ -25,19 +34,25 @@ pub enum KeySource {
 }
 
 /// Keys as they were last found, fetched again when one is missing or they are old.
+///
+/// Each attempt to fetch them runs in a task of its own, so that a request that ends early ends nothing but itself.
 #[derive(Debug)]
 pub(crate) struct Keys {
     source: KeySource,
     client: HttpClient,
     known: Mutex<Known>,
-    /// Held by whoever fetches; the others wait for what comes.
-    fetching: tokio::sync::Mutex<()>,
+    /// [`Known::attempts`], for those who wait for the next one to end.
+    attempts: watch::Sender<u64>,
 }
 
 #[derive(Debug, Default)]
 struct Known {
     keys: Option<Arc<KeySet>>,
     freshness: Freshness,
+    /// How many attempts have ended.
+    attempts: u64,
+    /// Why the last one has failed.
+    failure: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -48,51 +63,98 @@ struct Description {
 
 impl Keys {
     pub(crate) fn new(source: KeySource, client: HttpClient) -> Arc<Self> {
-        Arc::new(Self { source, client, known: Mutex::default(), fetching: tokio::sync::Mutex::default() })
+        Arc::new(Self { source, client, known: Mutex::default(), attempts: watch::Sender::new(0) })
     }
 
-    /// The keys, newer ones if these do not have what is looked for. Nobody waits for newer ones who does not need them.
-    pub(crate) async fn with(self: &Arc<Self>, has: impl Fn(&KeySet) -> bool) -> Result<Arc<KeySet>, String> {
-        if let Some(keys) = self.usable().filter(|keys| has(keys)) {
-            if self.wants(false) {
-                let keys = Arc::clone(self);
-                tokio::spawn(async move { keys.renew(|| keys.wants(false)).await });
+    /// What the keys say; newer ones if these cannot tell and may be older than what is looked for. Only a request that
+    /// needs newer ones waits for them, and no longer than [`MAX_WAIT`]. `age` says for how long there is what is looked
+    /// for, as far as the request knows.
+    pub(crate) async fn ask(
+        self: &Arc<Self>,
+        look: impl Fn(&KeySet) -> Verdict,
+        age: impl Fn() -> Option<Duration>,
+    ) -> Result<Verdict, String> {
+        let verdict = tokio::time::timeout(MAX_WAIT, self.find(look, age)).await;
+        verdict.unwrap_or_else(|_| Err("the issuer's keys are still being fetched".to_owned()))
+    }
+
+    /// Fetches the keys unless they are there, however long that takes.
+    pub(crate) async fn prepare(self: &Arc<Self>) -> Result<(), String> {
+        self.find(|_| Verdict::Good, || None).await.map(drop)
+    }
+
+    async fn find(
+        self: &Arc<Self>,
+        look: impl Fn(&KeySet) -> Verdict,
+        age: impl Fn() -> Option<Duration>,
+    ) -> Result<Verdict, String> {
+        let (since, mut attempts) = (Instant::now(), self.attempts.subscribe());
+        loop {
+            let (seen, keys) = self.usable();
+            // Without the lock, because this may check a signature.
+            let verdict = keys.as_deref().map(&look);
+            let has = verdict.is_some_and(Verdict::is_final);
+            let wanted = Wanted { since, age: if has { None } else { age() } };
+            match (self.step(seen, has, wanted), verdict) {
+                (Some(Step::Use | Step::UseAndFetch), Some(verdict)) => return Ok(verdict),
+                (Some(Step::Fetch | Step::Wait), _) => {
+                    // The sender is part of `self`, so this does not fail.
+                    attempts.wait_for(|ended| *ended != seen).await.map(drop).map_err(|error| error.to_string())?;
+                }
+                (Some(Step::Unavailable | Step::Use | Step::UseAndFetch), _) => return Err(self.why()),
+                // An attempt has ended in between.
+                (None, _) => {}
             }
-            return Ok(keys);
         }
-        let lacks = || self.usable().is_none_or(|keys| !has(&keys));
-        let outcome = self.renew(|| lacks() && self.wants(true)).await;
-        // Keys that do not have it are an answer, too, unless newer ones might.
-        outcome
-            .and_then(|()| self.usable().ok_or_else(|| "the keys of the issuer were not there a moment ago".to_owned()))
     }
 
-    /// Fetches the keys if that is still due when it is our turn.
-    async fn renew(&self, is_due: impl Fn() -> bool) -> Result<(), String> {
-        let _turn = self.fetching.lock().await;
-        if !is_due() {
-            return Ok(());
+    /// What a request does that has seen the keys after so many attempts; `None`: there was another one since.
+    fn step(self: &Arc<Self>, seen: u64, has: bool, wanted: Wanted) -> Option<Step> {
+        let step = {
+            let mut known = self.known();
+            (known.attempts == seen).then(|| known.freshness.step(has, wanted, Instant::now()))
+        }?;
+        if matches!(step, Step::Fetch | Step::UseAndFetch) {
+            tokio::spawn(Attempt::new(self).run());
         }
-        self.known().freshness.try_now(Instant::now());
-        let fetched =
-            self.fetch().await.inspect_err(|why| tracing::warn!("the keys of the issuer are not there: {why}"))?;
-        let mut known = self.known();
-        known.keys = Some(Arc::new(fetched));
-        known.freshness.fetched(Instant::now());
-        Ok(())
+        Some(step)
     }
 
-    fn wants(&self, lacks: bool) -> bool {
-        self.known().freshness.wants(lacks, Instant::now())
-    }
-
-    /// Keys that were good yesterday are good today.
-    fn usable(&self) -> Option<Arc<KeySet>> {
+    /// How many attempts have ended, and the keys if they may still be used: keys that were good yesterday are good
+    /// today.
+    fn usable(&self) -> (u64, Option<Arc<KeySet>>) {
         let known = self.known();
-        known.keys.clone().filter(|_| known.freshness.is_usable(Instant::now()))
+        let keys = known.keys.clone().filter(|_| known.freshness.is_usable(Instant::now()));
+        (known.attempts, keys)
     }
 
-    fn known(&self) -> std::sync::MutexGuard<'_, Known> {
+    fn why(&self) -> String {
+        let recent =
+            || "the key of the token is not known, and the issuer was asked for its keys a moment ago".to_owned();
+        self.known().failure.clone().unwrap_or_else(recent)
+    }
+
+    fn ended(&self, outcome: Result<KeySet, String>) {
+        let ended = {
+            let (mut known, now) = (self.known(), Instant::now());
+            match outcome {
+                Ok(keys) => {
+                    (known.keys, known.failure) = (Some(Arc::new(keys)), None);
+                    known.freshness.succeeded(now);
+                }
+                Err(why) => {
+                    tracing::warn!("cannot fetch the issuer's keys: {why}");
+                    known.failure = Some(format!("cannot fetch the issuer's keys: {why}"));
+                    known.freshness.failed(now);
+                }
+            }
+            known.attempts += 1;
+            known.attempts
+        };
+        self.attempts.send_replace(ended);
+    }
+
+    fn known(&self) -> MutexGuard<'_, Known> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -115,6 +177,30 @@ impl Keys {
 
     async fn get(&self, url: &Url) -> Result<Bytes, String> {
         self.client.get(url).await.map_err(|error| error.to_string())
+    }
+}
+
+/// An attempt to fetch keys. It ends, whatever becomes of its task.
+struct Attempt {
+    keys: Arc<Keys>,
+    outcome: Result<KeySet, String>,
+}
+
+impl Attempt {
+    fn new(keys: &Arc<Keys>) -> Self {
+        Self { keys: Arc::clone(keys), outcome: Err("the attempt was broken off".to_owned()) }
+    }
+
+    async fn run(mut self) {
+        let fetched = tokio::time::timeout(MAX_ATTEMPT, self.keys.fetch()).await;
+        self.outcome = fetched.unwrap_or_else(|_| Err(format!("they did not arrive within {MAX_ATTEMPT:?}")));
+    }
+}
+
+impl Drop for Attempt {
+    fn drop(&mut self) {
+        let outcome = std::mem::replace(&mut self.outcome, Err(String::new()));
+        self.keys.ended(outcome);
     }
 }
 

@@ -49,6 +49,7 @@ mod jwt;
 mod key_set;
 #[cfg(feature = "client")]
 mod key_source;
+mod log_limit;
 mod resource;
 mod scopes;
 mod url;

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Instant;
 
 use http::HeaderMap;
 use http::request::Parts;
@@ -10,6 +11,7 @@ use serde_json::{Value, json};
 use crate::bearer::{Shown, shown};
 use crate::denial::{Denial, Fault};
 use crate::identity::Identity;
+use crate::log_limit::LogLimit;
 use crate::scopes::Scopes;
 use crate::url::{Url, UrlError};
 use crate::verifier::{AnyVerifier, TokenError, Verifier};
@@ -49,6 +51,7 @@ pub struct ResourceServer {
     supported: Scopes,
     name: Option<Box<str>>,
     policy: Option<Arc<Policy>>,
+    log: Arc<LogLimit>,
 }
 
 impl ResourceServer {
@@ -65,6 +68,7 @@ impl ResourceServer {
             supported: Scopes::default(),
             name: None,
             policy: None,
+            log: Arc::default(),
         })
     }
 
@@ -122,7 +126,11 @@ impl ResourceServer {
             Ok(_) => Err(self.deny(Fault::InsufficientScope(&self.required))),
             Err(TokenError::Invalid(why)) => Err(self.deny(Fault::InvalidToken(why))),
             Err(TokenError::Unavailable(why)) => {
-                tracing::error!("a request is refused, because tokens cannot be checked: {why}");
+                if let Some(left_out) = self.log.take(Instant::now()) {
+                    let more =
+                        if left_out > 0 { format!(" ({left_out} more since the last line)") } else { String::new() };
+                    tracing::error!("a request was refused because its token cannot be checked: {why}{more}");
+                }
                 Err(Denial::unavailable())
             }
         }

@@ -11,15 +11,15 @@ use serde_json::json;
 use super::*;
 use crate::key_set::KeySetError;
 
-const NOW: u64 = 1_900_000_000;
+pub(crate) const NOW: u64 = 1_900_000_000;
 
-enum Signer {
+pub(crate) enum Signer {
     Ec(&'static str, EcdsaKeyPair),
     Ed(Ed25519KeyPair),
 }
 
 impl Signer {
-    fn p256() -> Self {
+    pub(crate) fn p256() -> Self {
         Self::ec("P-256", &ECDSA_P256_SHA256_FIXED_SIGNING)
     }
 
@@ -38,7 +38,7 @@ impl Signer {
         Self::Ed(Ed25519KeyPair::from_pkcs8(document.as_ref()).unwrap())
     }
 
-    fn jwk(&self) -> Value {
+    pub(crate) fn jwk(&self) -> Value {
         match self {
             Self::Ec(curve, pair) => {
                 let point = &pair.public_key().as_ref()[1..];
@@ -58,7 +58,7 @@ impl Signer {
         }
     }
 
-    fn token(&self, header: &Value) -> String {
+    pub(crate) fn token(&self, header: &Value) -> String {
         let claims = json!({"iss": "https://as", "aud": "https://rs", "sub": "ann", "exp": NOW + 60});
         let part = |value: &Value| URL_SAFE_NO_PAD.encode(value.to_string());
         let message = format!("{}.{}", part(header), part(&claims));
@@ -81,7 +81,7 @@ fn verify(keys: &KeySet, token: &str) -> Result<(), &'static str> {
     let now = UNIX_EPOCH + Duration::from_secs(NOW);
     keys.check(token, &Algorithm::ALL, &expected, now).map(drop).map_err(|error| match error {
         TokenError::Invalid(why) => why,
-        TokenError::Unavailable(why) => panic!("{why}"),
+        TokenError::Unavailable(_) => "unavailable",
     })
 }
 
@@ -193,6 +193,35 @@ fn a_token_names_its_key() {
     ] {
         assert_eq!(verify(&keys, &signer.token(&header)), expected, "{header}");
     }
+}
+
+#[test]
+fn all_keys_that_fit_are_tried_up_to_a_bound() {
+    let (signer, header) = (Signer::p256(), json!({"alg": "ES256"}));
+    let named = with(signer.jwk(), &json!({"kid": "1"}));
+    let others = |count: usize| (0..count).map(|_| Signer::p256().jwk()).collect::<Vec<_>>();
+    let keys = |others: Vec<Value>| key_set(&[others, vec![named.clone()]].concat()).unwrap();
+    let wrong = Err("the signature of the token is wrong");
+    let stranger = Signer::p256();
+    assert_eq!(verify(&keys(others(15)), &signer.token(&header)), Ok(()));
+    assert_eq!(verify(&keys(others(15)), &stranger.token(&header)), wrong);
+    assert_eq!(verify(&keys(others(16)), &signer.token(&header)), Err("unavailable"));
+    // Keys of other kinds do not count, and a key that is named comes first.
+    let other_kinds = (0..40).map(|_| Signer::ed25519().jwk()).collect();
+    assert_eq!(verify(&keys(other_kinds), &signer.token(&header)), Ok(()));
+    assert_eq!(verify(&keys(others(30)), &signer.token(&json!({"alg": "ES256", "kid": "1"}))), Ok(()));
+}
+
+#[test]
+fn only_so_many_keys_of_an_issuer_are_used() {
+    let (first, last) = (Signer::ed25519(), Signer::p256());
+    let keys = |count: usize| {
+        let others = vec![first.jwk(); count];
+        key_set(&[others, vec![last.jwk()]].concat()).unwrap()
+    };
+    let token = last.token(&json!({"alg": "ES256"}));
+    assert_eq!(verify(&keys(63), &token), Ok(()));
+    assert_eq!(verify(&keys(64), &token), Err("the token is signed with a key that is not known"));
 }
 
 #[test]

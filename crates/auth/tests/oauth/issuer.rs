@@ -13,6 +13,7 @@ use http::{Request, StatusCode};
 use ring::rand::SystemRandom;
 use ring::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair};
 use serde_json::{Value, json};
+use tokio::sync::watch;
 
 /// The server that tokens are for.
 pub(crate) const RESOURCE: &str = "https://tools.example.com/mcp";
@@ -31,6 +32,8 @@ pub(crate) enum Reply {
 struct Inner {
     answer: Mutex<Arc<Answer>>,
     requests: AtomicUsize,
+    /// Whether requests are answered, or wait until they are.
+    answering: watch::Sender<bool>,
 }
 
 /// A server on this machine.
@@ -44,7 +47,8 @@ impl Issuer {
         let socket = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", socket.local_addr().unwrap());
         let answer: Answer = Box::new(|_, _| Reply::Status(404));
-        let inner = Arc::new(Inner { answer: Mutex::new(Arc::new(answer)), requests: AtomicUsize::new(0) });
+        let (answer, answering) = (Mutex::new(Arc::new(answer)), watch::Sender::new(true));
+        let inner = Arc::new(Inner { answer, requests: AtomicUsize::new(0), answering });
         let app = Router::new().fallback(serve).with_state(Arc::clone(&inner));
         tokio::spawn(async move { axum::serve(socket, app).await });
         Self { url, inner }
@@ -67,6 +71,21 @@ impl Issuer {
         });
     }
 
+    /// Whether requests are answered from here on, or wait until they are.
+    pub(crate) fn is_answering(&self, answering: bool) {
+        self.inner.answering.send_replace(answering);
+    }
+
+    /// Waits until there were so many requests.
+    pub(crate) async fn asked(&self, requests: usize) {
+        let asked = async {
+            while self.requests() < requests {
+                tokio::time::sleep(Duration::from_millis(2)).await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(20), asked).await.expect("the issuer is asked");
+    }
+
     /// How many requests there were.
     pub(crate) fn requests(&self) -> usize {
         self.inner.requests.load(Ordering::SeqCst)
@@ -75,6 +94,7 @@ impl Issuer {
 
 async fn serve(State(inner): State<Arc<Inner>>, request: Request<axum::body::Body>) -> axum::response::Response {
     inner.requests.fetch_add(1, Ordering::SeqCst);
+    inner.answering.subscribe().wait_for(|answering| *answering).await.unwrap();
     let answer = Arc::clone(&inner.answer.lock().unwrap());
     let path = request.uri().path().to_owned();
     match answer(&path, &request) {
@@ -87,33 +107,47 @@ async fn serve(State(inner): State<Arc<Inner>>, request: Request<axum::body::Bod
 
 /// A key that signs tokens.
 pub(crate) struct Key {
-    id: &'static str,
+    id: Option<&'static str>,
     pair: EcdsaKeyPair,
 }
 
 impl Key {
     pub(crate) fn new(id: &'static str) -> Self {
+        Self { id: Some(id), ..Self::unnamed() }
+    }
+
+    /// A key without an id, which its tokens do not name.
+    pub(crate) fn unnamed() -> Self {
         let (random, algorithm) = (SystemRandom::new(), &ECDSA_P256_SHA256_FIXED_SIGNING);
         let document = EcdsaKeyPair::generate_pkcs8(algorithm, &random).unwrap();
-        Self { id, pair: EcdsaKeyPair::from_pkcs8(algorithm, document.as_ref(), &random).unwrap() }
+        Self { id: None, pair: EcdsaKeyPair::from_pkcs8(algorithm, document.as_ref(), &random).unwrap() }
     }
 
     pub(crate) fn jwk(&self) -> Value {
         let (x, y) = self.pair.public_key().as_ref()[1..].split_at(32);
         let (x, y) = (URL_SAFE_NO_PAD.encode(x), URL_SAFE_NO_PAD.encode(y));
-        json!({"kty": "EC", "crv": "P-256", "kid": self.id, "x": x, "y": y})
+        self.named(json!({"kty": "EC", "crv": "P-256", "x": x, "y": y}))
     }
 
     /// A good token of this user, for a minute.
     pub(crate) fn token(&self, issuer: &str, user: &str, scope: &str) -> String {
-        let end = SystemTime::now().duration_since(UNIX_EPOCH).unwrap() + Duration::from_secs(60);
-        let header = json!({"alg": "ES256", "typ": "at+jwt", "kid": self.id});
-        let claims = json!({
-            "iss": issuer, "aud": RESOURCE, "sub": user, "client_id": "app", "scope": scope, "exp": end.as_secs()
-        });
+        self.token_of(issuer, &json!({"sub": user, "scope": scope}))
+    }
+
+    /// A good token with these claims, besides or instead of the usual ones.
+    pub(crate) fn token_of(&self, issuer: &str, more: &Value) -> String {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
+        let header = self.named(json!({"alg": "ES256", "typ": "at+jwt"}));
+        let mut claims = json!({"iss": issuer, "aud": RESOURCE, "client_id": "app", "iat": now, "exp": now + 60});
+        claims.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         let part = |value: &Value| URL_SAFE_NO_PAD.encode(value.to_string());
         let message = format!("{}.{}", part(&header), part(&claims));
         let signature = self.pair.sign(&SystemRandom::new(), message.as_bytes()).unwrap();
         format!("{message}.{}", URL_SAFE_NO_PAD.encode(signature.as_ref()))
+    }
+
+    fn named(&self, mut value: Value) -> Value {
+        value.as_object_mut().unwrap().extend(self.id.map(|id| ("kid".to_owned(), id.into())));
+        value
     }
 }

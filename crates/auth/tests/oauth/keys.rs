@@ -1,9 +1,14 @@
 //! Keys are found, kept, and fetched again when that helps.
 
-use std::time::Duration;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use futures_util::FutureExt;
 
 use protomcp_auth::{Expected, HttpClient, JwtVerifier, KeySource, TokenError, Url, Verifier};
 use serde_json::json;
+use tokio::time::Instant;
 
 use crate::issuer::{Issuer, Key, RESOURCE, Reply};
 
@@ -40,15 +45,95 @@ async fn a_new_key_is_fetched_but_made_up_ones_do_not_make_us_ask_all_the_time()
     let verifier = verifier(&issuer);
     verifier.verify(&old.token(&issuer.url, "ann", "")).await.unwrap();
     issuer.shows(&[&old, &new]);
-    let unknown = TokenError::Invalid("the token is signed with a key that is not known");
     for name in ["x", "y", "z"] {
         let outcome = verifier.verify(&Key::new(name).token(&issuer.url, "eve", "")).await;
-        assert_eq!(outcome.unwrap_err(), unknown);
+        assert!(matches!(outcome, Err(TokenError::Unavailable(_))), "{outcome:?}");
     }
     assert_eq!(issuer.requests(), 2, "it was asked a moment ago");
     later(10).await;
     verifier.verify(&new.token(&issuer.url, "ann", "")).await.unwrap();
     assert_eq!(issuer.requests(), 4);
+    later(10).await;
+    let outcome = verifier.verify(&Key::new("x").token(&issuer.url, "eve", "")).await;
+    assert_eq!(outcome.unwrap_err(), TokenError::Invalid("the token is signed with a key that is not known"));
+}
+
+#[tokio::test]
+async fn a_token_that_is_older_than_the_keys_is_refused_without_asking_again() {
+    let (issuer, key) = (Issuer::start().await, Key::new("1"));
+    issuer.shows(&[&key]);
+    let verifier = verifier(&issuer);
+    verifier.prepare().await.unwrap();
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
+    for (age, is_older) in [(0, false), (20, false), (40, true), (4000, true)] {
+        let token = Key::new("removed").token_of(&issuer.url, &json!({"sub": "bob", "iat": now - age}));
+        match verifier.verify(&token).await.unwrap_err() {
+            TokenError::Invalid(why) => assert!(is_older && why.contains("not known"), "{age}: {why}"),
+            TokenError::Unavailable(why) => assert!(!is_older, "{age}: {why}"),
+            other => panic!("{other}"),
+        }
+    }
+    assert_eq!(issuer.requests(), 2);
+}
+
+#[tokio::test]
+async fn a_request_that_is_broken_off_stops_no_renewal() {
+    let (issuer, old, new) = (Issuer::start().await, Key::new("old"), Key::new("new"));
+    issuer.shows(&[&old]);
+    let verifier = Arc::new(verifier(&issuer));
+    verifier.prepare().await.unwrap();
+    later(10).await;
+    issuer.is_answering(false);
+    issuer.shows(&[&new]);
+    let (made_up, asks) = (Key::new("made up").token(&issuer.url, "eve", ""), Arc::clone(&verifier));
+    let broken_off = tokio::spawn(async move { asks.verify(&made_up).await });
+    issuer.asked(3).await;
+    broken_off.abort();
+    assert!(broken_off.await.unwrap_err().is_cancelled());
+    let token = new.token(&issuer.url, "ann", "");
+    let mut waiting = pin!(verifier.verify(&token));
+    assert!(waiting.as_mut().now_or_never().is_none(), "it waits for the keys");
+    issuer.is_answering(true);
+    assert_eq!(waiting.await.unwrap().subject(), Some("ann"));
+    assert_eq!(issuer.requests(), 4, "what was begun has been used");
+}
+
+#[tokio::test]
+async fn a_request_waits_for_new_keys_for_a_short_time_and_not_at_all_if_its_key_is_known() {
+    let (issuer, old, new) = (Issuer::start().await, Key::new("old"), Key::new("new"));
+    issuer.shows(&[&old]);
+    let verifier = verifier(&issuer);
+    verifier.prepare().await.unwrap();
+    later(10).await;
+    issuer.is_answering(false);
+    issuer.shows(&[&old, &new]);
+    tokio::time::pause();
+    let start = Instant::now();
+    let outcome = verifier.verify(&new.token(&issuer.url, "ann", "")).await;
+    assert!(matches!(outcome, Err(TokenError::Unavailable(_))), "{outcome:?}");
+    assert_eq!(start.elapsed().as_secs(), 3);
+    verifier.verify(&old.token(&issuer.url, "bob", "")).await.unwrap();
+    assert_eq!(start.elapsed().as_secs(), 3);
+    tokio::time::resume();
+    issuer.is_answering(true);
+    verifier.verify(&new.token(&issuer.url, "ann", "")).await.unwrap();
+    assert_eq!(issuer.requests(), 4);
+}
+
+#[tokio::test]
+async fn keys_without_ids_are_renewed_when_none_of_them_fits() {
+    let (issuer, old, new) = (Issuer::start().await, Key::unnamed(), Key::unnamed());
+    issuer.shows(&[&old]);
+    let verifier = verifier(&issuer);
+    verifier.verify(&old.token(&issuer.url, "ann", "")).await.unwrap();
+    issuer.shows(&[&new]);
+    let token = new.token(&issuer.url, "ann", "");
+    assert!(matches!(verifier.verify(&token).await, Err(TokenError::Unavailable(_))));
+    later(10).await;
+    verifier.verify(&token).await.unwrap();
+    later(10).await;
+    let wrong = TokenError::Invalid("the signature of the token is wrong");
+    assert_eq!(verifier.verify(&old.token(&issuer.url, "bob", "")).await.unwrap_err(), wrong);
 }
 
 #[tokio::test]
@@ -76,12 +161,7 @@ async fn an_old_key_set_is_renewed_while_it_serves() {
     verifier.prepare().await.unwrap();
     later(700).await;
     verifier.verify(&key.token(&issuer.url, "ann", "")).await.unwrap();
-    let renewed = async {
-        while issuer.requests() < 4 {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    };
-    tokio::time::timeout(Duration::from_secs(20), renewed).await.expect("the keys are fetched again");
+    issuer.asked(4).await;
 }
 
 #[tokio::test]

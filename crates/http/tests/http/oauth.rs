@@ -74,6 +74,7 @@ async fn every_request_needs_a_token() {
         }
         let away = bearer(&stage.host, "away.use").send(method, "{}").await;
         assert_eq!((away.status, challenge(&away)), (503, ""));
+        assert_eq!(away.headers.get("retry-after").map(String::as_str), Some("5"));
     }
     assert_eq!(stage.service.sessions(), 0);
     let ann = bearer(&stage.host, "ann.use").hello("2025-11-25").await;
