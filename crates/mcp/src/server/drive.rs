@@ -63,8 +63,9 @@ pub(super) struct Driver<S: Service, Q, K> {
     in_place: Option<Calls>,
     batches: Batches,
     announcements: Announcements,
-    /// Messages and, of them, notices that were sent since everything was written.
+    /// Messages and, of them, answers and notices that were sent since everything was written.
     unsent: usize,
+    unsent_answers: usize,
     unsent_notices: Load,
     /// Whether one of these messages says that a list has changed.
     unsent_changes: bool,
@@ -123,6 +124,7 @@ impl<S: Service, Q: Source, K: Sink> Driver<S, Q, K> {
             batches: Batches::default(),
             announcements: Announcements::new(limits.announce_delay),
             unsent: 0,
+            unsent_answers: 0,
             unsent_notices: Load::default(),
             unsent_changes: false,
             unsent_updates: Vec::new(),

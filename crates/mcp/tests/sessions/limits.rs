@@ -147,6 +147,25 @@ fn answers_that_are_not_read_count_as_requests_in_flight() {
 }
 
 #[test]
+fn progress_that_is_not_read_does_not_count_as_a_request_in_flight() {
+    play(Limits { max_pending: 2, ..Limits::default() }, async |stage| {
+        let mut host = stage.connect_with(256);
+        host.steps(&["→ hello"]).await;
+        let params = r#"{"name":"count 50","_meta":{"progressToken":1}}"#;
+        host.send(&full(&format!(r#"{{"id":1,"method":"tools/call","params":{params}}}"#))).await;
+        tokio::time::sleep(std::time::Duration::from_millis(1)).await;
+        host.send(&call(2, "echo")).await;
+        for step in 1..=50 {
+            assert!(host.next().await.unwrap().contains(&format!(r#""progress":{step}}}"#)));
+        }
+        for id in [1, 2] {
+            let answer = host.next().await.unwrap();
+            assert!(answer.starts_with(&full(&format!(r#"{{"id":{id},"result":"#))), "{answer}");
+        }
+    });
+}
+
+#[test]
 fn log_messages_that_nobody_wants_take_no_room() {
     let alert = |id: u32| {
         [

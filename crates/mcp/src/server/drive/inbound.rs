@@ -66,7 +66,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
     fn start(&mut self, call: IncomingCall) -> (Option<Message>, Option<u64>) {
         let IncomingCall { ticket, request, progress_token: token, client, mut stateless } = call;
         let refusal = match self.ending {
-            Ending::Open if self.running.len() + self.kept() < self.sessions.limits().max_pending => None,
+            Ending::Open if self.in_flight() < self.sessions.limits().max_pending => None,
             Ending::Open => Some(Session::overloaded()),
             Ending::Draining { .. } | Ending::Leaving { .. } | Ending::Flushing { .. } | Ending::Over => {
                 Some(shutting_down())

@@ -126,6 +126,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
 
     pub(super) fn send(&mut self, message: Message, during: Option<&RequestId>) -> Result<(), TransportError> {
         self.unsent += 1;
+        self.unsent_answers += usize::from(matches!(message, Message::Response(_)));
         self.sink.send(message, during)
     }
 
@@ -134,11 +135,13 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
             return Ok(());
         }
         self.unsent += messages.len();
+        self.unsent_answers += messages.len();
         self.sink.send_batch(messages)
     }
 
     pub(super) fn flushed(&mut self) -> Result<(), TransportError> {
         self.unsent = 0;
+        self.unsent_answers = 0;
         self.unsent_changes = false;
         self.unsent_places.clear();
         self.outbox.make_room(std::mem::take(&mut self.unsent_notices));
@@ -164,8 +167,13 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         self.tell(log_message(Level::Warning, Some("protomcp"), &text), None)
     }
 
-    /// Messages that are kept for the host: not written yet, or held back until their batch is complete.
+    /// Messages that are kept for the client: not written yet, or held back until their batch is complete.
     pub(super) fn kept(&self) -> usize {
         self.unsent + self.batches.held()
+    }
+
+    /// Requests that are running, or whose answer is kept for the client.
+    pub(super) fn in_flight(&self) -> usize {
+        self.running.len() + self.unsent_answers + self.batches.held()
     }
 }
