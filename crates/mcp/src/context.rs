@@ -15,6 +15,7 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use crate::again::Given;
+use crate::budget::Reservation;
 use crate::caller::{CallerKey, Conversation, Owner};
 use crate::extensions::Extensions;
 use crate::outbox::Outbox;
@@ -57,6 +58,9 @@ pub(crate) struct Terms {
     pub(crate) token: Option<ProgressToken>,
     pub(crate) stateless: Option<Box<Stateless>>,
     pub(crate) known: Extensions,
+    /// The bytes of the request, unless its transport has reserved them.
+    #[expect(dead_code, reason = "it gives its bytes back when the call has ended")]
+    pub(crate) room: Option<Arc<Reservation>>,
 }
 
 impl Context {
@@ -138,8 +142,14 @@ impl Context {
             capabilities: ClientCapabilities::new(),
         };
         let ticket = Ticket { number: 0, id: RequestId::from(0) };
-        let terms =
-            Terms { ticket, client: Arc::new(client), token: None, stateless: None, known: Extensions::default() };
+        let terms = Terms {
+            ticket,
+            client: Arc::new(client),
+            token: None,
+            stateless: None,
+            known: Extensions::default(),
+            room: None,
+        };
         Self::new(
             CallerKey { owner: Owner::Local, conversation: Conversation::Session(SessionId::DETACHED) },
             SessionId::DETACHED,

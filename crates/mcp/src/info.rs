@@ -97,8 +97,9 @@ pub struct Limits {
     pub max_notices: usize,
     /// Bytes of their parameters on their way to the host. While as many are, one more is dropped in the same way.
     pub max_notice_bytes: usize,
-    /// Bytes of requests that hosts have sent and that are not answered yet, of all sessions together. Callers share them
-    /// as [`Budget`](crate::Budget) says; a request that finds no room is refused.
+    /// Bytes of requests that clients have sent and that are not answered yet, of all sessions together, with
+    /// [`Limits::REQUEST_OVERHEAD`] for each. Callers share them as [`Budget`](crate::Budget) says; a request that finds no
+    /// room is refused with −32603.
     pub max_inbound_bytes: usize,
     /// Bytes of messages that wait to be sent to hosts, of all sessions together, shared in the same way. In place of an
     /// answer that finds no room the host gets a short error.
@@ -134,6 +135,12 @@ pub struct Limits {
     /// How long after a change, and after the answer of the call that may have caused it, the host is told that a list
     /// has changed. Changes in between are told together.
     pub announce_delay: Duration,
+}
+
+impl Limits {
+    /// The bytes that a request is taken to need beside its text while it runs: its context, its task, and the entries in
+    /// the tables of its session. Memory of the handler does not count.
+    pub const REQUEST_OVERHEAD: usize = 8 * 1024;
 }
 
 impl Default for Limits {

@@ -56,6 +56,7 @@ pub mod layer;
 mod log_layer;
 mod lot;
 mod outbox;
+mod overload;
 mod panics;
 mod question;
 mod request;

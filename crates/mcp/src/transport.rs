@@ -59,8 +59,18 @@ pub trait Source: Send + 'static {
     fn next(&mut self) -> impl Future<Output = Result<Option<Received>, TransportError>> + Send;
 
     /// What else is known about what [`Source::next`] has returned last. Asked at most once after each.
+    ///
+    /// A source that has reserved bytes for a request itself ([`Sessions::inbound_budget`](crate::Sessions::inbound_budget))
+    /// puts the [`Reservation`](crate::Reservation) here. It is kept until the request is answered, and the server reserves
+    /// nothing for that request.
     fn extensions(&mut self) -> Extensions {
         Extensions::default()
+    }
+
+    /// The length of the text that [`Source::next`] has returned last, if messages share the memory of their text: a small
+    /// part of it then keeps all of it. 0: a message weighs what its parameters do.
+    fn text_len(&self) -> usize {
+        0
     }
 }
 

@@ -4,6 +4,7 @@
 //! writes when nothing else is ready or after `BATCH` steps, so that a burst of calls leaves in one write, and it
 //! never waits for the host to read while the host has something to say.
 
+mod arrival;
 mod asking;
 mod beating;
 mod ending;
@@ -25,10 +26,10 @@ use tokio_util::sync::CancellationToken;
 
 use crate::caller::Peer;
 use crate::context::Context;
-use crate::extensions::Extensions;
 use crate::outbox::{Event, Load, Outbox};
 use crate::rounds::Outcome;
 use crate::send_layer::SendLayer;
+use crate::server::drive::arrival::Arrival;
 use crate::server::drive::asking::OpenQuestion;
 use crate::server::drive::ending::Ending;
 use crate::server::{ServeError, Server, Sessions, Watch};
@@ -77,8 +78,7 @@ pub(super) struct Driver<S: Service, Q, K> {
     /// What requests listen to, by ticket number.
     watches: ByNumber<Watch>,
     heartbeat: Heartbeat,
-    /// What is known about what was received last.
-    known: Extensions,
+    arrival: Arrival,
     reading: bool,
     opened: bool,
     ending: Ending,
@@ -132,7 +132,7 @@ impl<S: Service, Q: Source, K: Sink> Driver<S, Q, K> {
             open_questions: Vec::new(),
             watches: ByNumber::default(),
             heartbeat: Heartbeat::new(limits.ping_interval, limits.ping_timeout),
-            known: Extensions::default(),
+            arrival: Arrival::default(),
             reading: true,
             opened: false,
             ending: Ending::Open,
@@ -208,10 +208,10 @@ impl<S: Service, Q: Source, K: Sink> Driver<S, Q, K> {
             Step::Ended(context, outcome) => self.ended(&context, outcome).map_err(ServeError::from),
             Step::Received(Ok(Some(received))) => {
                 self.heard();
-                self.known = self.source.extensions();
+                self.arrival = Arrival::of(&received, &mut self.source);
                 let done = self.received(received).map_err(ServeError::from);
                 // An idle session does not keep the last request alive.
-                self.known = Extensions::default();
+                self.arrival = Arrival::default();
                 done
             }
             Step::Received(Ok(None)) => {

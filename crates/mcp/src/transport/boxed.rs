@@ -40,6 +40,7 @@ type Later<'a, T> = Pin<Box<dyn Future<Output = Result<T, TransportError>> + Sen
 trait AnySource: Send {
     fn next(&mut self) -> Later<'_, Option<Received>>;
     fn extensions(&mut self) -> Extensions;
+    fn text_len(&self) -> usize;
 }
 
 trait AnySink: Send {
@@ -93,6 +94,10 @@ impl<S: Source> AnySource for S {
     fn extensions(&mut self) -> Extensions {
         Source::extensions(self)
     }
+
+    fn text_len(&self) -> usize {
+        Source::text_len(self)
+    }
 }
 
 impl<S: Sink> AnySink for S {
@@ -144,6 +149,10 @@ impl Source for BoxedSource {
 
     fn extensions(&mut self) -> Extensions {
         self.0.extensions()
+    }
+
+    fn text_len(&self) -> usize {
+        self.0.text_len()
     }
 }
 

@@ -4,6 +4,7 @@
 
 mod ask;
 mod batch;
+mod budget;
 mod cancel;
 mod changes;
 mod discover;

@@ -105,12 +105,17 @@ impl Stage {
         self.connect_over(1 << 20, Some(who.into()))
     }
 
+    /// Serves a transport of the test's own.
+    pub(crate) fn serve(&self, transport: impl Transport) -> JoinHandle<Result<(), ServeError>> {
+        let server = self.server.clone();
+        tokio::spawn(async move { server.serve(transport).await })
+    }
+
     fn connect_over(&self, pipe: usize, principal: Option<Arc<str>>) -> Host {
         let (ours, theirs) = tokio::io::duplex(pipe);
         let (reader, writer) = tokio::io::split(theirs);
-        let server = self.server.clone();
         let transport = Known { principal, lines: Lines::new(reader, writer).with_max_line(1000) };
-        let serving = tokio::spawn(async move { server.serve(transport).await });
+        let serving = self.serve(transport);
         let (output, input) = tokio::io::split(ours);
         let lines = BufReader::new(output).lines();
         Host { lines, input: Some(input), serving: Some(serving), sessions: self.server.sessions().clone() }

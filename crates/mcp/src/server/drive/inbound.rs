@@ -6,6 +6,7 @@ use futures_util::FutureExt;
 use protomcp_types::{Incoming, Malformed, Message, method};
 
 use crate::context::{Context, Terms};
+use crate::overload;
 use crate::server::call;
 use crate::server::drive::Driver;
 use crate::server::drive::ending::{Ending, shutting_down};
@@ -75,10 +76,13 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         if let Some(refusal) = refusal {
             return (self.session.reply(&ticket, Err(refusal)), None);
         }
+        let Ok(room) = self.arrival.room(self.sessions.inbound_budget(), &self.peer.owner) else {
+            return (self.session.reply(&ticket, Err(overload::request())), None);
+        };
         let number = ticket.number;
         let limits = *self.sessions.limits();
         let inputs = stateless.as_mut().and_then(|stateless| stateless.inputs.take());
-        let terms = Terms { ticket, client, token, stateless, known: self.known.clone() };
+        let terms = Terms { ticket, client, token, stateless, known: self.arrival.known.clone(), room };
         let round = inputs.map(|inputs| self.round(request.method(), inputs, &terms)).transpose();
         let rounds = match round {
             Ok(None) => None,

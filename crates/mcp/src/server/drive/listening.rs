@@ -32,7 +32,8 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         }
         // Whether there is such a resource, the service knows.
         let stateless = Some(Box::new(Stateless { log_level: None, inputs: None }));
-        let terms = Terms { ticket: ticket.clone(), client, token: None, stateless, known: self.known.clone() };
+        let known = self.arrival.known.clone();
+        let terms = Terms { ticket: ticket.clone(), client, token: None, stateless, known, room: None };
         let outbox = Arc::clone(&self.outbox);
         let caller = self.peer.without_session(self.id);
         let patience = self.sessions.limits().ask_timeout;

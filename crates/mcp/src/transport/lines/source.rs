@@ -21,6 +21,8 @@ pub struct LinesSource<R> {
     /// How much of the buffer is known to hold no line feed.
     searched: usize,
     max_line: usize,
+    /// The length of the last line that was returned.
+    line_len: usize,
     /// Inside a line that is too long.
     skipping: bool,
     ended: bool,
@@ -28,7 +30,7 @@ pub struct LinesSource<R> {
 
 impl<R> LinesSource<R> {
     pub(super) fn new(reader: R, max_line: usize) -> Self {
-        Self { reader, buffer: BytesMut::new(), searched: 0, max_line, skipping: false, ended: false }
+        Self { reader, buffer: BytesMut::new(), searched: 0, max_line, line_len: 0, skipping: false, ended: false }
     }
 
     pub(super) fn set_max_line(&mut self, max_line: usize) {
@@ -62,6 +64,7 @@ impl<R> LinesSource<R> {
                 // Otherwise the rest would keep the memory of the long line for as long as the host is silent.
                 self.buffer = BytesMut::from(&self.buffer[..]);
             }
+            self.line_len = line.len();
             let blank = line.iter().all(u8::is_ascii_whitespace);
             if !blank {
                 return Some(Incoming::parse(&line.freeze()));
@@ -111,6 +114,10 @@ impl<R: AsyncRead + Unpin + Send + 'static> Source for LinesSource<R> {
             // `read_buf` is cancel safe: either it has read and returns, or it has done nothing.
             self.ended = self.reader.read_buf(&mut self.buffer).await? == 0;
         }
+    }
+
+    fn text_len(&self) -> usize {
+        self.line_len
     }
 }
 
