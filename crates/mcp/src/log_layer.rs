@@ -17,6 +17,9 @@
 //! name of the logger is the field `logger`, or else the target; the data is an object of the message and all other
 //! fields. Spans are not shown.
 //!
+//! An event does not say which caller it is about. So it is sent while all sessions belong to one owner; when several
+//! owners are connected, events stay in the program's own log.
+//!
 //! Nothing can flood a host: an event takes the way of every log message, so that at most
 //! [`Limits::max_notices`](crate::Limits::max_notices) wait for one host, and what finds no room is counted and
 //! reported. A text longer than [`LogLayer::MAX_TEXT`] is cut. What this project's own crates log is left out, since
@@ -32,7 +35,7 @@ use tracing_subscriber::layer::Context;
 
 use crate::server::{Audience, Sessions};
 
-/// Sends events to all open sessions.
+/// Sends events to all open sessions, while they belong to one owner.
 #[derive(Debug, Clone)]
 pub struct LogLayer {
     sessions: Sessions,
@@ -66,7 +69,9 @@ impl<S: Subscriber> Layer<S> for LogLayer {
             level = named;
         }
         let logger = fields.logger.as_deref().unwrap_or(metadata.target());
-        self.sessions.log(Audience::Everyone, level, Some(logger), &fields.data.to_body().into_raw());
+        if let Some(owner) = self.sessions.sole_owner() {
+            self.sessions.log(Audience::Owner(owner), level, Some(logger), &fields.data.to_body().into_raw());
+        }
     }
 }
 

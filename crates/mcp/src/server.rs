@@ -9,6 +9,7 @@ mod call;
 mod connected;
 mod drive;
 mod interest;
+mod open_sessions;
 mod sessions;
 
 use std::fmt;

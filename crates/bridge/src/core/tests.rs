@@ -119,7 +119,7 @@ fn describe(effects: &[Effect]) -> String {
                 write!(word, "list {}", names.join(","))
             }
             Effect::ToolsChanged(Audience::Everyone) => write!(word, "changed everyone"),
-            Effect::ToolsChanged(Audience::Session(_)) => write!(word, "changed one"),
+            Effect::ToolsChanged(Audience::Session(_) | Audience::Owner(_)) => write!(word, "changed one"),
             Effect::ResourcesChanged(_) => write!(word, "resources changed"),
             Effect::PromptsChanged(_) => write!(word, "prompts changed"),
             Effect::AskCatalog(generation, kind) => write!(word, "{kind:?}? {}", number(generation)),

@@ -111,7 +111,7 @@ impl<S: Service, Q: Source, K: Sink> Driver<S, Q, K> {
             service: Arc::clone(&server.service),
             sending: server.sending.clone(),
             stop,
-            id: sessions.join(&outbox),
+            id: sessions.join(peer.owner.clone(), &outbox),
             peer,
             session,
             sessions,

@@ -1,6 +1,5 @@
 //! The open sessions of a server, seen from outside: who is there, and what is to be told or asked.
 
-use std::collections::HashMap;
 use std::fmt;
 use std::future::Future;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,12 +11,14 @@ use tokio_util::sync::CancellationToken;
 
 use crate::ask::{AskError, Report, ask};
 use crate::budget::Budget;
+use crate::caller::Owner;
 use crate::context::Context;
 use crate::info::{Limits, ServerInfo};
 use crate::lot::Lot;
 use crate::outbox::Outbox;
 use crate::seal::StateKeys;
 use crate::server::interest::Interest;
+use crate::server::open_sessions::{OpenSession, OpenSessions};
 use crate::session::announce::List;
 use crate::session::subscriptions::Topic;
 use crate::session::{SessionId, SessionView};
@@ -32,7 +33,7 @@ pub struct Sessions(Arc<Hub>);
 struct Hub {
     info: Arc<ServerInfo>,
     limits: Limits,
-    open: Mutex<HashMap<SessionId, Arc<Outbox>>>,
+    open: Mutex<OpenSessions>,
     last: AtomicU64,
     shutdown: CancellationToken,
     /// Stateless calls whose host has been asked something.
@@ -53,11 +54,13 @@ pub(super) type StatelessTasks = TaskStore<Option<Arc<str>>, Context>;
 pub(crate) struct TaskNews(Weak<Hub>);
 
 /// Who is told.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Audience {
     /// All open sessions.
     Everyone,
-    /// One of them.
+    /// All open sessions of one owner.
+    Owner(Owner),
+    /// One session.
     Session(SessionId),
 }
 
@@ -114,7 +117,14 @@ impl Sessions {
     /// How many are open.
     #[must_use]
     pub fn count(&self) -> usize {
-        self.open().len()
+        self.open().count()
+    }
+
+    /// The owner of everything that is open, sessions and requests without one; `None` when nothing is open, or several
+    /// owners are there. What one caller may have caused is for others only while all of them are one owner.
+    #[must_use]
+    pub fn sole_owner(&self) -> Option<Owner> {
+        self.open().sole_owner().cloned()
     }
 
     /// Tells hosts that the tool list has changed: once for changes in quick succession, after the answers of calls
@@ -174,9 +184,7 @@ impl Sessions {
     /// The open sessions whose hosts have introduced themselves, oldest first, with what each host can do.
     #[must_use]
     pub fn views(&self) -> Vec<SessionView> {
-        let view = |(id, outbox): (&SessionId, &Arc<Outbox>)| {
-            outbox.client().map(|client| SessionView { id: *id, client: Arc::clone(client) })
-        };
+        let view = |(id, session): (SessionId, &OpenSession)| view(id, session);
         let mut views: Vec<_> = self.open().iter().filter_map(view).collect();
         views.sort_unstable_by_key(|view| view.id);
         views
@@ -222,7 +230,7 @@ impl Sessions {
         timeout: Duration,
         report: Option<Report>,
     ) -> impl Future<Output = Result<M::Result, AskError>> + Send + use<M> {
-        let outbox = self.open().get(&session).cloned().ok_or(AskError::Gone);
+        let outbox = self.open().get(session).map(|session| Arc::clone(&session.outbox)).ok_or(AskError::Gone);
         let answer = outbox.and_then(|outbox| {
             let client = outbox.client().cloned().ok_or(AskError::NoSession)?;
             Ok(ask::<M>(&outbox, &client, None, params, timeout, report))
@@ -233,8 +241,7 @@ impl Sessions {
     /// One of [`Sessions::views`].
     #[must_use]
     pub fn view(&self, session: SessionId) -> Option<SessionView> {
-        let client = self.open().get(&session)?.client().cloned()?;
-        Some(SessionView { id: session, client })
+        view(session, self.open().get(session)?)
     }
 
     /// Sends hosts a log message, if they want messages of this level.
@@ -245,7 +252,7 @@ impl Sessions {
     /// Whether some host wants log messages of this level. It may change its mind at any time.
     #[must_use]
     pub fn wants(&self, level: Level) -> bool {
-        self.open().values().any(|outbox| outbox.wants(level))
+        self.open().iter().any(|(_, session)| session.outbox.wants(level))
     }
 
     /// Ends all sessions politely, and those that are yet to come. See [`Server::serve`](crate::Server::serve).
@@ -286,34 +293,46 @@ impl Sessions {
     }
 
     fn changed(&self, audience: Audience, list: List) {
-        self.each(audience, |outbox| outbox.changed(list, audience == Audience::Everyone));
+        let everyone = audience == Audience::Everyone;
+        self.each(audience, |outbox| outbox.changed(list, everyone));
     }
 
     fn each(&self, audience: Audience, tell: impl Fn(&Outbox)) {
         let open = self.open();
         match audience {
-            Audience::Everyone => open.values().for_each(|outbox| tell(outbox)),
+            Audience::Everyone => open.iter().for_each(|(_, session)| tell(&session.outbox)),
+            Audience::Owner(owner) => {
+                open.iter()
+                    .filter(|(_, session)| session.owner == owner)
+                    .for_each(|(_, session)| tell(&session.outbox));
+            }
             Audience::Session(id) => {
-                if let Some(outbox) = open.get(&id) {
-                    tell(outbox);
+                if let Some(session) = open.get(id) {
+                    tell(&session.outbox);
                 }
             }
         }
     }
 
-    pub(super) fn join(&self, outbox: &Arc<Outbox>) -> SessionId {
+    pub(super) fn join(&self, owner: Owner, outbox: &Arc<Outbox>) -> SessionId {
         let id = SessionId::new(self.0.last.fetch_add(1, Ordering::Relaxed) + 1);
-        self.open().insert(id, Arc::clone(outbox));
+        self.open().insert(id, OpenSession { owner, outbox: Arc::clone(outbox) });
         id
     }
 
     pub(super) fn leave(&self, id: SessionId) {
-        self.open().remove(&id);
+        self.open().remove(id);
     }
 
-    fn open(&self) -> MutexGuard<'_, HashMap<SessionId, Arc<Outbox>>> {
+    fn open(&self) -> MutexGuard<'_, OpenSessions> {
         self.0.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// A session whose host has introduced itself.
+fn view(id: SessionId, session: &OpenSession) -> Option<SessionView> {
+    let client = Arc::clone(session.outbox.client()?);
+    Some(SessionView { id, owner: session.owner.clone(), client })
 }
 
 impl TaskNews {

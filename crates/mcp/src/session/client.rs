@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use protomcp_types::{ClientCapabilities, Implementation, ProtocolVersion};
 
+use crate::caller::Owner;
+
 /// Tells the sessions of one server apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SessionId(u64);
@@ -25,6 +27,8 @@ pub struct Client {
 pub struct SessionView {
     /// Which one.
     pub id: SessionId,
+    /// Whom its requests count for.
+    pub owner: Owner,
     /// With whom.
     pub client: Arc<Client>,
 }

@@ -105,3 +105,17 @@ fn a_long_text_is_cut_at_a_character() {
         host.steps(&[&line("info", "app", &format!(r#"{{"message":"{kept}"}}"#))]).await;
     });
 }
+
+#[test]
+fn events_stay_in_our_log_while_several_owners_are_connected() {
+    play(Limits::default(), async |stage| {
+        let _listening = listen(stage.server.sessions());
+        let (mut ann, mut bob) = (stage.connect_as("ann"), stage.connect_as("bob"));
+        ann.steps(&["→ hello", "· 1ms"]).await;
+        tracing::info!(target: "app", "about one of them");
+        ann.steps(&["· 1000ms"]).await;
+        bob.steps(&["→ hello", "· 1ms", "→ end", "← end"]).await;
+        tracing::info!(target: "app", "about ann");
+        ann.steps(&[&line("info", "app", r#"{"message":"about ann"}"#)]).await;
+    });
+}

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use protomcp_mcp::{Audience, Limits, Router, Server, ServerInfo};
+use protomcp_mcp::{Audience, Limits, Owner, Router, Server, ServerInfo};
 use protomcp_types::{Level, RawJson, ServerCapabilities};
 
 use super::transcript::{Stage, check, play};
@@ -103,5 +103,24 @@ fn a_server_that_does_not_declare_log_messages_sends_none() {
             "· 1000ms",
         ])
         .await;
+    });
+}
+
+#[test]
+fn a_message_for_one_owner_reaches_the_sessions_of_no_other() {
+    play(Limits::default(), async |stage| {
+        let (mut ann, mut again, mut bob) = (stage.connect_as("ann"), stage.connect_as("ann"), stage.connect_as("bob"));
+        for host in [&mut ann, &mut again, &mut bob] {
+            host.steps(&["→ hello", "· 1ms"]).await;
+        }
+        let sessions = stage.server.sessions();
+        assert_eq!(sessions.sole_owner(), None);
+        let owners: Vec<_> = sessions.views().into_iter().map(|view| view.owner).collect();
+        assert_eq!(owners, ["ann", "ann", "bob"].map(|name| Owner::Principal(name.into())));
+        sessions.log(Audience::Owner(owners[0].clone()), Level::Error, None, &RawJson::NULL);
+        let heard = [r#"← {"method":"notifications/message","params":{"level":"error","data":null}}"#];
+        ann.steps(&heard).await;
+        again.steps(&heard).await;
+        bob.steps(&["· 1000ms"]).await;
     });
 }

@@ -40,7 +40,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
             Inbound::Opened(client, reply) => {
                 self.opened = true;
                 self.outbox.introduce(Arc::clone(&client));
-                self.service.session_opened(&SessionView { id: self.id, client });
+                self.service.session_opened(&SessionView { id: self.id, owner: self.peer.owner.clone(), client });
                 return Ok((Some(reply), None));
             }
             Inbound::Cancel(ticket) => {
