@@ -1,34 +1,42 @@
-//! Tokens that were found good a moment ago.
+//! What was found out about tokens a moment ago.
 //!
 //! Checking a signature costs more than the call it protects, and asking an issuer far more. Tokens are kept by their
-//! digest, so that nobody who reads the memory finds one.
+//! digest, so that a reader of the memory does not find one.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
 
 use sha2::{Digest, Sha256};
 use tokio::time::Instant;
 
-use crate::identity::Identity;
-
 /// Tokens that are kept in each of the two halves.
 const HALF: usize = 5_000;
 
-type Kept = HashMap<[u8; 32], (Identity, Instant)>;
+/// Bytes of what is kept in each of the two halves, as its issuer wrote it.
+const HALF_BYTES: usize = 8 * 1024 * 1024;
 
-/// At most 10,000 tokens. When the newer half is full it becomes the older one, which is forgotten.
-#[derive(Debug, Default)]
-pub(crate) struct Cache(Mutex<Halves>);
+/// At most 10,000 tokens, and 16 MiB of what their issuers say. When the newer half is full it becomes the older one,
+/// which is forgotten.
+#[derive(Debug)]
+pub(crate) struct Cache<V>(Mutex<Halves<V>>);
 
-#[derive(Debug, Default)]
-struct Halves {
-    newer: Kept,
-    older: Kept,
+#[derive(Debug)]
+struct Halves<V> {
+    newer: HashMap<Fingerprint, Kept<V>>,
+    older: HashMap<Fingerprint, Kept<V>>,
+    /// Bytes in the newer half.
+    bytes: usize,
+}
+
+#[derive(Debug)]
+struct Kept<V> {
+    found: V,
+    bytes: usize,
+    until: Instant,
 }
 
 /// Under which a token is kept.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Fingerprint([u8; 32]);
 
 impl Fingerprint {
@@ -37,65 +45,89 @@ impl Fingerprint {
     }
 }
 
-impl Cache {
-    /// Looks a token up.
-    pub(crate) fn find(&self, token: Fingerprint, now: Instant) -> Option<Identity> {
-        let mut halves = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((identity, until)) = halves.newer.get(&token.0) {
-            return (*until > now).then(|| identity.clone());
-        }
-        let (identity, until) = halves.older.remove(&token.0).filter(|(_, until)| *until > now)?;
-        halves.put(token, identity.clone(), until);
-        Some(identity)
-    }
-
-    /// Keeps a token for as long as it may be believed without another look.
-    pub(crate) fn keep(&self, token: Fingerprint, identity: Identity, now: Instant, time: Duration) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).put(token, identity, now + time);
+impl<V> Default for Cache<V> {
+    fn default() -> Self {
+        Self(Mutex::new(Halves { newer: HashMap::new(), older: HashMap::new(), bytes: 0 }))
     }
 }
 
-impl Halves {
-    fn put(&mut self, token: Fingerprint, identity: Identity, until: Instant) {
-        if self.newer.len() >= HALF {
-            self.older = std::mem::take(&mut self.newer);
+impl<V: Clone> Cache<V> {
+    /// Looks a token up.
+    pub(crate) fn find(&self, token: Fingerprint, now: Instant) -> Option<V> {
+        let mut halves = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(kept) = halves.newer.get(&token) {
+            return (kept.until > now).then(|| kept.found.clone());
         }
-        self.newer.insert(token.0, (identity, until));
+        let kept = halves.older.remove(&token).filter(|kept| kept.until > now)?;
+        let found = kept.found.clone();
+        halves.put(token, kept);
+        Some(found)
+    }
+
+    /// Keeps what was found out about a token, in so many bytes of its issuer, until it must be found out again.
+    pub(crate) fn keep(&self, token: Fingerprint, found: V, bytes: usize, until: Instant) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).put(token, Kept { found, bytes, until });
+    }
+}
+
+impl<V> Halves<V> {
+    fn put(&mut self, token: Fingerprint, kept: Kept<V>) {
+        if self.newer.len() >= HALF || self.bytes + kept.bytes > HALF_BYTES {
+            self.older = std::mem::take(&mut self.newer);
+            self.bytes = 0;
+        }
+        self.bytes += kept.bytes;
+        self.newer.insert(token, kept);
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use std::time::Duration;
 
     use super::*;
-
-    fn identity(name: &str) -> Identity {
-        Identity::of(json!({"sub": name}).as_object().unwrap().clone(), None, None).unwrap()
-    }
 
     #[test]
     fn a_token_is_believed_for_its_time() {
         let (cache, now) = (Cache::default(), Instant::now());
         let token = Fingerprint::of("t");
-        cache.keep(token, identity("ann"), now, Duration::from_secs(10));
+        cache.keep(token, "ann", 1, now + Duration::from_secs(10));
         let at = |seconds| cache.find(token, now + Duration::from_secs(seconds));
-        assert_eq!(at(9).unwrap().subject(), Some("ann"));
-        assert!(at(10).is_none() && cache.find(Fingerprint::of("u"), now).is_none());
+        assert_eq!((at(9), at(10)), (Some("ann"), None));
+        assert_eq!(cache.find(Fingerprint::of("u"), now), None);
     }
 
     #[test]
     fn the_cache_is_bounded_and_keeps_what_is_used() {
-        let (cache, now) = (Cache::default(), Instant::now());
-        let used = Fingerprint::of("used");
-        cache.keep(used, identity("ann"), now, Duration::from_secs(10));
-        for number in 0..3 * HALF {
-            cache.keep(Fingerprint::of(&number.to_string()), identity("bob"), now, Duration::from_secs(10));
-            if number % 1000 == 0 {
-                assert!(cache.find(used, now).is_some(), "{number}");
+        let now = Instant::now();
+        let until = now + Duration::from_secs(10);
+        // So many tokens, or so many bytes of them.
+        for (bytes, half) in [(0, HALF), (1024 * 1024, 8)] {
+            let (cache, used) = (Cache::default(), Fingerprint::of("used"));
+            cache.keep(used, 0, bytes, until);
+            for number in 1..4 * half {
+                cache.keep(Fingerprint::of(&number.to_string()), number, bytes, until);
+                if number % (half / 4) == 0 {
+                    assert_eq!(cache.find(used, now), Some(0), "{number}");
+                }
+                let halves = cache.0.lock().unwrap();
+                assert!(halves.newer.len() <= half && halves.older.len() <= half, "{number}");
             }
+            let halves = cache.0.lock().unwrap();
+            assert!(halves.newer.len() + halves.older.len() > half);
+            assert!(halves.bytes <= HALF_BYTES);
         }
-        let halves = cache.0.lock().unwrap();
-        assert!(halves.newer.len() <= HALF && halves.older.len() <= HALF);
+    }
+
+    #[test]
+    fn what_is_used_does_not_outlive_its_time() {
+        let (cache, now) = (Cache::default(), Instant::now());
+        let (used, until) = (Fingerprint::of("used"), now + Duration::from_secs(10));
+        cache.keep(used, 0, 0, until);
+        for number in 0..HALF {
+            cache.keep(Fingerprint::of(&number.to_string()), number, 0, until);
+        }
+        assert_eq!(cache.find(used, now + Duration::from_secs(9)), Some(0), "it moves to the newer half");
+        assert_eq!(cache.find(used, until), None);
     }
 }

@@ -25,7 +25,7 @@ pub struct JwtVerifier {
     expected: Expected,
     allowed: Vec<Algorithm>,
     keys: Arc<Keys>,
-    cache: Cache,
+    cache: Cache<Identity>,
 }
 
 impl JwtVerifier {
@@ -58,10 +58,11 @@ impl JwtVerifier {
         if let Some(identity) = self.cache.find(fingerprint, now) {
             return Ok(identity);
         }
-        let token = Unverified::parse(token, &self.allowed)?;
+        let (bytes, token) = (token.len(), Unverified::parse(token, &self.allowed)?);
         let verdict = self.keys.ask(|keys| token.verdict(keys), || token.age(clock())).await;
         let identity = token.check(verdict.map_err(TokenError::Unavailable)?, &self.expected, clock())?;
-        self.cache.keep(fingerprint, identity.clone(), Instant::now(), believed(&identity, clock(), BELIEVED));
+        let until = Instant::now() + believed(&identity, clock(), BELIEVED);
+        self.cache.keep(fingerprint, identity.clone(), bytes, until);
         Ok(identity)
     }
 }

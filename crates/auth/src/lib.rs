@@ -50,6 +50,9 @@ mod key_set;
 #[cfg(feature = "client")]
 mod key_source;
 mod log_limit;
+mod peer;
+#[cfg(feature = "client")]
+mod places;
 mod resource;
 mod scopes;
 mod url;
@@ -71,6 +74,7 @@ pub use jwt::JwtVerifier;
 pub use key_set::{KeySet, KeySetError};
 #[cfg(feature = "client")]
 pub use key_source::KeySource;
+pub use peer::PeerKey;
 pub use resource::{Operation, ResourceServer};
 pub use scopes::{BadScope, Scopes};
 pub use url::{Url, UrlError};

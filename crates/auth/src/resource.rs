@@ -12,6 +12,7 @@ use crate::bearer::{Shown, shown};
 use crate::denial::{Denial, Fault};
 use crate::identity::Identity;
 use crate::log_limit::LogLimit;
+use crate::peer::PeerKey;
 use crate::scopes::Scopes;
 use crate::url::{Url, UrlError};
 use crate::verifier::{AnyVerifier, TokenError, Verifier};
@@ -111,17 +112,17 @@ impl ResourceServer {
         self
     }
 
-    /// Whether a request carries a good token that allows what every request needs.
+    /// Whether a request from this machine carries a good token that allows what every request needs.
     ///
     /// # Errors
-    /// What its sender is told otherwise.
-    pub async fn admit(&self, headers: &HeaderMap) -> Result<Identity, Denial> {
+    /// The answer to the request otherwise.
+    pub async fn admit(&self, headers: &HeaderMap, peer: PeerKey) -> Result<Identity, Denial> {
         let token = match shown(headers) {
             Shown::Nothing => return Err(self.deny(Fault::NoToken)),
             Shown::Malformed(why) => return Err(self.deny(Fault::Malformed(why))),
             Shown::Token(token) => token,
         };
-        match self.verifier.verify(token).await {
+        match self.verifier.verify_for(token, peer).await {
             Ok(identity) if identity.scopes().include(&self.required) => Ok(identity),
             Ok(_) => Err(self.deny(Fault::InsufficientScope(&self.required))),
             Err(TokenError::Invalid(why)) => Err(self.deny(Fault::InvalidToken(why))),

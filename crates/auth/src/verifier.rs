@@ -5,17 +5,28 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use crate::identity::Identity;
+use crate::peer::PeerKey;
 
 /// Checks tokens.
 pub trait Verifier: Send + Sync + 'static {
     /// Whether this token is good, and what it says. It must be for this resource: whoever implements this checks the
     /// audience.
     fn verify(&self, token: &str) -> impl Future<Output = Result<Identity, TokenError>> + Send;
+
+    /// As [`verify`](Self::verify), for a request that comes from this machine. A verifier that asks others, and can be
+    /// kept busy, shares what it has between them.
+    fn verify_for(&self, token: &str, _peer: PeerKey) -> impl Future<Output = Result<Identity, TokenError>> + Send {
+        self.verify(token)
+    }
 }
 
 impl<V: Verifier> Verifier for Arc<V> {
     fn verify(&self, token: &str) -> impl Future<Output = Result<Identity, TokenError>> + Send {
         V::verify(self, token)
+    }
+
+    fn verify_for(&self, token: &str, peer: PeerKey) -> impl Future<Output = Result<Identity, TokenError>> + Send {
+        V::verify_for(self, token, peer)
     }
 }
 
@@ -34,11 +45,13 @@ pub enum TokenError {
 
 /// [`Verifier`] as an object.
 pub(crate) trait AnyVerifier: Send + Sync {
-    fn verify<'a>(&'a self, token: &'a str) -> Pin<Box<dyn Future<Output = Result<Identity, TokenError>> + Send + 'a>>;
+    fn verify_for<'a>(&'a self, token: &'a str, peer: PeerKey) -> Verified<'a>;
 }
 
+type Verified<'a> = Pin<Box<dyn Future<Output = Result<Identity, TokenError>> + Send + 'a>>;
+
 impl<V: Verifier> AnyVerifier for V {
-    fn verify<'a>(&'a self, token: &'a str) -> Pin<Box<dyn Future<Output = Result<Identity, TokenError>> + Send + 'a>> {
-        Box::pin(Verifier::verify(self, token))
+    fn verify_for<'a>(&'a self, token: &'a str, peer: PeerKey) -> Verified<'a> {
+        Box::pin(Verifier::verify_for(self, token, peer))
     }
 }

@@ -6,11 +6,11 @@ use std::time::SystemTime;
 use http::header::{AUTHORIZATION, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode};
-use protomcp_auth::{Denial, Identity, Operation, ResourceServer};
+use protomcp_auth::{Denial, Identity, Operation, PeerKey, ResourceServer};
 use protomcp_types::{ErrorObject, Request, RequestId};
 use subtle::ConstantTimeEq;
 
-use crate::caller::Principal;
+use crate::caller::{Caller, Principal};
 use crate::config::Config;
 use crate::headers::single;
 use crate::modern;
@@ -75,7 +75,7 @@ pub(crate) async fn admit(config: &Config, parts: &mut Parts) -> Result<(), Refu
     match (&config.oauth, shown) {
         // Without credentials everybody has shown all of them, which is worth nothing beside tokens.
         (Some(_), Ok(())) if !config.credentials.is_empty() => Ok(()),
-        (Some(oauth), _) => match oauth.admit(&parts.headers).await {
+        (Some(oauth), _) => match oauth.admit(&parts.headers, peer(parts)).await {
             Ok(identity) => {
                 parts.extensions.insert(Principal(identity.principal()));
                 parts.extensions.insert(identity);
@@ -90,6 +90,11 @@ pub(crate) async fn admit(config: &Config, parts: &mut Parts) -> Result<(), Refu
             Err(Box::new(response))
         }
     }
+}
+
+/// Whom a request counts for as long as its token is not known to be good.
+fn peer(parts: &Parts) -> PeerKey {
+    Caller::of(parts).address.map_or_else(PeerKey::default, PeerKey::of_address)
 }
 
 /// Whether the bearer of a token may make this request.
@@ -164,6 +169,7 @@ fn bearer(value: &HeaderValue) -> Option<&[u8]> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::caller::PeerAddr;
 
     fn headers(pairs: &[(&'static str, &'static str)]) -> HeaderMap {
         pairs.iter().map(|(name, value)| (name.parse().unwrap(), HeaderValue::from_static(value))).collect()
@@ -204,6 +210,14 @@ mod tests {
                 assert_eq!(check(&credentials, &headers).is_ok(), others.is_empty(), "{name} {others:?}");
             }
         }
+    }
+
+    #[test]
+    fn a_request_counts_for_the_machine_it_comes_from() {
+        let (mut parts, ()) = http::Request::new(()).into_parts();
+        assert_eq!(peer(&parts), PeerKey::default());
+        parts.extensions.insert(PeerAddr("192.0.2.1:1234".parse().unwrap()));
+        assert_eq!(peer(&parts), PeerKey::of_address("192.0.2.1".parse().unwrap()));
     }
 
     #[test]

@@ -1,12 +1,14 @@
 //! Asking the issuer what a token means.
 
+use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use http::header::AUTHORIZATION;
-use protomcp_auth::{ClientCredentials, Expected, HttpClient, Introspection, TokenError, Url, Verifier};
+use protomcp_auth::{ClientCredentials, Expected, HttpClient, Introspection, PeerKey, TokenError, Url, Verifier};
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
-use crate::issuer::{Issuer, RESOURCE, Reply};
+use crate::issuer::{Issuer, RESOURCE, Reply, later};
 
 fn verifier(issuer: &Issuer, client: HttpClient) -> Introspection {
     let endpoint = Url::parse(&format!("{}/introspect", issuer.url)).unwrap();
@@ -49,9 +51,7 @@ async fn an_answer_is_believed_no_longer_than_the_token_lives() {
         let verifier = verifier(&issuer, HttpClient::default());
         verifier.verify("opaque").await.unwrap();
         let before = issuer.requests();
-        tokio::time::pause();
-        tokio::time::advance(Duration::from_secs(seconds)).await;
-        tokio::time::resume();
+        later(seconds).await;
         verifier.verify("opaque").await.unwrap();
         assert_eq!(issuer.requests(), before + 1, "{seconds}");
     }
@@ -78,8 +78,88 @@ async fn what_is_not_active_or_not_for_us_is_refused() {
     ] {
         let shown = answer.to_string();
         issuer.answers(move |_, _| Reply::Json(answer.clone()));
-        assert_eq!(verifier.verify("opaque").await.unwrap_err(), TokenError::Invalid(why), "{shown}");
+        assert_eq!(verifier.verify(&shown).await.unwrap_err(), TokenError::Invalid(why), "{shown}");
     }
+}
+
+#[tokio::test]
+async fn a_refusal_is_remembered_for_a_few_seconds() {
+    let issuer = Issuer::start().await;
+    issuer.answers(|_, _| Reply::Json(json!({"active": false})));
+    let verifier = verifier(&issuer, HttpClient::default());
+    for (seconds, requests) in [(0, 1), (0, 1), (4, 1), (1, 2), (0, 2)] {
+        later(seconds).await;
+        let outcome = verifier.verify("made up").await;
+        assert_eq!(outcome.unwrap_err(), TokenError::Invalid("the token is not active"));
+        assert_eq!(issuer.requests(), requests);
+    }
+}
+
+#[tokio::test]
+async fn one_question_is_for_all_requests_with_a_token_and_outlives_each() {
+    let issuer = Issuer::start().await;
+    let answer = claims(&issuer, 60);
+    issuer.answers(move |_, _| Reply::Json(answer.clone()));
+    issuer.is_answering(false);
+    let verifier = Arc::new(verifier(&issuer, HttpClient::default()));
+    let mut requests: Vec<_> = (0..50)
+        .map(|_| {
+            let verifier = Arc::clone(&verifier);
+            tokio::spawn(async move { verifier.verify("opaque").await })
+        })
+        .collect();
+    issuer.asked(1).await;
+    // The one that has asked, and a later one.
+    requests.remove(20).abort();
+    requests.remove(0).abort();
+    issuer.is_answering(true);
+    for request in requests {
+        assert_eq!(request.await.unwrap().unwrap().subject(), Some("ann"));
+    }
+    assert_eq!(issuer.requests(), 1);
+}
+
+#[tokio::test]
+async fn tokens_that_one_machine_makes_up_do_not_delay_another() {
+    let issuer = Issuer::start().await;
+    let good = claims(&issuer, 60);
+    issuer.answers(|_, _| Reply::Json(json!({"active": false})));
+    issuer.is_answering(false);
+    let verifier = Arc::new(verifier(&issuer, HttpClient::default()));
+    let ask = |token: String, last: u8| {
+        let (verifier, peer) = (Arc::clone(&verifier), PeerKey::of_address([192, 0, 2, last].into()));
+        tokio::spawn(async move { verifier.verify_for(&token, peer).await })
+    };
+    let made_up: Vec<_> = (0..1500).map(|number| ask(format!("made-up-{number}"), 1)).collect();
+    issuer.asked(25).await;
+    let other = ask("opaque".to_owned(), 2);
+    issuer.asked(26).await;
+    assert_eq!(issuer.requests(), 26, "four fifths of 32 places for one machine, and one for the other");
+    issuer.answers(move |_, _| Reply::Json(good.clone()));
+    issuer.is_answering(true);
+    assert_eq!(other.await.unwrap().unwrap().subject(), Some("ann"));
+    let mut refused = 0;
+    for request in made_up {
+        refused += usize::from(matches!(request.await.unwrap(), Err(TokenError::Unavailable(_))));
+    }
+    assert!(refused >= 1500 - 25 - 204, "four fifths of 256 may wait: {refused}");
+}
+
+#[tokio::test]
+async fn a_request_waits_for_a_place_for_a_short_time() {
+    let issuer = Issuer::start().await;
+    issuer.is_answering(false);
+    let verifier = Arc::new(verifier(&issuer, HttpClient::default()));
+    for number in 0..25 {
+        let verifier = Arc::clone(&verifier);
+        tokio::spawn(async move { verifier.verify(&format!("made-up-{number}")).await });
+    }
+    issuer.asked(25).await;
+    tokio::time::pause();
+    let start = Instant::now();
+    let outcome = verifier.verify("one more").await;
+    assert!(matches!(outcome, Err(TokenError::Unavailable(_))), "{outcome:?}");
+    assert_eq!(start.elapsed().as_secs(), 2);
 }
 
 #[tokio::test]

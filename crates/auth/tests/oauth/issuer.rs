@@ -151,3 +151,10 @@ impl Key {
         value
     }
 }
+
+/// Made-up time goes by, which real sockets do not notice.
+pub(crate) async fn later(seconds: u64) {
+    tokio::time::pause();
+    tokio::time::advance(Duration::from_secs(seconds)).await;
+    tokio::time::resume();
+}

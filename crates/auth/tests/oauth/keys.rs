@@ -10,18 +10,11 @@ use protomcp_auth::{Expected, HttpClient, JwtVerifier, KeySource, TokenError, Ur
 use serde_json::json;
 use tokio::time::Instant;
 
-use crate::issuer::{Issuer, Key, RESOURCE, Reply};
+use crate::issuer::{Issuer, Key, RESOURCE, Reply, later};
 
 fn verifier(issuer: &Issuer) -> JwtVerifier {
     let source = KeySource::Issuer(Url::parse(&issuer.url).unwrap());
     JwtVerifier::new(Expected::new(&issuer.url, RESOURCE), source, HttpClient::default())
-}
-
-/// Made-up time goes by, which real sockets do not notice.
-async fn later(seconds: u64) {
-    tokio::time::pause();
-    tokio::time::advance(Duration::from_secs(seconds)).await;
-    tokio::time::resume();
 }
 
 #[tokio::test]

@@ -3,8 +3,8 @@
 use http::header::AUTHORIZATION;
 use http::{HeaderMap, Request};
 use protomcp_auth::{
-    Expected, HttpClient, Identity, JwtVerifier, KeySource, Operation, ResourceServer, Scopes, TokenError, Url,
-    Verifier,
+    Expected, HttpClient, Identity, JwtVerifier, KeySource, Operation, PeerKey, ResourceServer, Scopes, TokenError,
+    Url, Verifier,
 };
 use serde_json::json;
 
@@ -74,7 +74,7 @@ async fn whoever_shows_no_good_token_is_told_where_to_get_one() {
         (bearer("a b"), 400, Some("invalid_request")),
         (twice, 400, Some("invalid_request")),
     ] {
-        let denial = server.admit(&headers).await.unwrap_err();
+        let denial = server.admit(&headers, PeerKey::default()).await.unwrap_err();
         let challenge = denial.challenge.unwrap();
         let challenge = challenge.to_str().unwrap();
         assert_eq!(denial.status.as_u16(), status);
@@ -89,7 +89,7 @@ async fn whoever_shows_no_good_token_is_told_where_to_get_one() {
 async fn a_token_that_cannot_be_checked_opens_nothing() {
     let verifier = Nobody(TokenError::Unavailable("the issuer is away".to_owned()));
     let server = ResourceServer::new(RESOURCE, "https://login.example.com", verifier).unwrap();
-    let denial = server.admit(&bearer("a")).await.unwrap_err();
+    let denial = server.admit(&bearer("a"), PeerKey::default()).await.unwrap_err();
     assert_eq!((denial.status.as_u16(), denial.challenge), (503, None));
     assert!(!denial.why.contains("away"), "the reason is for the log");
 }
@@ -115,7 +115,7 @@ async fn scopes_decide_what_somebody_may_do() {
         ("use deploy", true, false),
         ("audit deploy use", true, true),
     ] {
-        let outcome = server.admit(&bearer(&key.token(&issuer.url, "ann", scope))).await;
+        let outcome = server.admit(&bearer(&key.token(&issuer.url, "ann", scope)), PeerKey::default()).await;
         assert_eq!(outcome.is_ok(), admitted, "{scope}");
         let identity = match outcome {
             Ok(identity) => identity,
