@@ -7,26 +7,6 @@ use std::process::Command;
 
 use serde_json::Value;
 
-/// The floors of the house, lowest first: a package depends on lower floors only, and there only on those named.
-const HOUSE: &[(&str, usize, &[&str])] = &[
-    ("auth", 1, &[]),
-    ("metrics", 1, &[]),
-    ("proto", 1, &[]),
-    ("types", 1, &[]),
-    ("supervisor", 1, &[]),
-    ("watch", 1, &[]),
-    ("codec", 2, &["proto"]),
-    ("mcp", 2, &["types"]),
-    ("toollist", 2, &["types"]),
-    ("link", 3, &["codec", "metrics", "proto"]),
-    ("typed", 3, &["mcp", "types"]),
-    ("http", 3, &["auth", "mcp", "metrics", "types"]),
-    ("bridge", 4, &["link", "mcp", "metrics", "toollist", "supervisor", "watch", "proto", "types"]),
-    ("cli", 5, &["auth", "bridge", "http", "mcp", "metrics"]),
-    ("conformance", 5, &["http", "mcp", "proto", "typed", "types"]),
-    ("benches", 5, &["bridge", "codec", "link", "mcp", "proto", "supervisor", "toollist", "types", "watch"]),
-];
-
 /// Packages without I/O, and the features with which they are so.
 const PURE: &[(&str, &[&str])] = &[
     ("types", &[]),
@@ -45,28 +25,27 @@ const IMPURE: &[&str] = &["tokio", "mio", "notify", "hyper"];
 const LONGEST: usize = 450;
 
 #[test]
-fn packages_depend_on_lower_floors_only() {
-    let floors: BTreeMap<_, _> = HOUSE.iter().map(|(name, floor, _)| (*name, *floor)).collect();
-    for (name, floor, allowed) in HOUSE {
-        for below in *allowed {
-            assert!(floors[below] < *floor, "{name} may not depend on {below}, which is not below it");
-        }
+fn dependencies_are_those_of_the_document() {
+    let mut manifests = BTreeMap::new();
+    for (package, dependencies) in edges() {
+        let normal = dependencies.into_iter().filter(|(_, kind)| kind != "dev").map(|(dependency, _)| dependency);
+        manifests.insert(package, normal.collect::<BTreeSet<_>>());
     }
+    let documented: BTreeMap<_, _> =
+        house().into_iter().map(|(name, room)| (name, room.uses.into_iter().collect())).collect();
+    assert_eq!(manifests, documented, "Cargo.toml files on the left, the table of ARCHITECTURE.md on the right");
 }
 
 #[test]
-fn packages_depend_on_no_others_of_ours_than_the_plan_names() {
-    let plan: BTreeMap<_, _> = HOUSE.iter().map(|(name, floor, allowed)| (*name, (*floor, *allowed))).collect();
+fn dependencies_point_down() {
+    let house = house();
     for (package, dependencies) in edges() {
-        let (floor, allowed) =
-            plan.get(package.as_str()).unwrap_or_else(|| panic!("{package} has no place in the plan"));
+        let floor = house[&package].floor;
         for (dependency, kind) in dependencies {
-            let (below, _) = plan[dependency.as_str()];
-            match kind.as_str() {
-                // Tests may look sideways, at a neighbour they join up with, but never up.
-                "dev" => assert!(below <= *floor, "{package}'s tests depend on {dependency}, which is above it"),
-                _ => assert!(allowed.contains(&dependency.as_str()), "{package} may not depend on {dependency}"),
-            }
+            let below = house[&dependency].floor;
+            // Tests may use a package on their own floor, for the other end of a connection.
+            let points_down = if kind == "dev" { below <= floor } else { below < floor };
+            assert!(points_down, "{package} (floor {floor}) has a {kind} dependency on {dependency} (floor {below})");
         }
     }
 }
@@ -124,6 +103,40 @@ fn mentions(line: &str, place: &str) -> bool {
         let before = line[..at].chars().next_back();
         !before.is_some_and(|c| c.is_alphanumeric() || "/._-}".contains(c))
     })
+}
+
+/// A package in ARCHITECTURE.md.
+struct Room {
+    floor: usize,
+    uses: Vec<String>,
+}
+
+/// The packages of ARCHITECTURE.md: floors from the map, dependencies from the table below it.
+fn house() -> BTreeMap<String, Room> {
+    let text = fs::read_to_string(root().join("ARCHITECTURE.md")).expect("ARCHITECTURE.md is there");
+    let (_, map) = text.split_once("## Map").expect("there is a map");
+    let (map, _) = map.split_once("\n## ").expect("a section follows the map");
+    let mut floors = BTreeMap::new();
+    for line in map.lines().filter_map(|line| line.strip_prefix("floor ")) {
+        let line = line.split('#').next().expect("a split has a first part");
+        let (floor, names) = line.split_once(' ').expect("a floor has packages");
+        let floor: usize = floor.parse().expect("floors are numbered");
+        // The name of a program stands in brackets behind its package.
+        for name in names.split_whitespace().filter(|name| !name.starts_with('(')) {
+            floors.insert(name.to_owned(), floor);
+        }
+    }
+    let mut house = BTreeMap::new();
+    for row in map.lines().filter(|line| line.starts_with("| `")) {
+        let cells: Vec<_> = row.trim_matches('|').split('|').map(str::trim).collect();
+        let [name, _, uses] = cells[..] else { panic!("a row of the table has three cells: {row}") };
+        let name = name.trim_matches('`').to_owned();
+        let uses = uses.split(", ").filter(|used| *used != "–").map(str::to_owned).collect();
+        let floor = *floors.get(&name).unwrap_or_else(|| panic!("{name} is on no floor of the map"));
+        house.insert(name, Room { floor, uses });
+    }
+    assert_eq!(house.keys().collect::<Vec<_>>(), floors.keys().collect::<Vec<_>>(), "rows and map name the same");
+    house
 }
 
 /// Our packages, without the common prefix, and what each depends on with the kind of dependency.
