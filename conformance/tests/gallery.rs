@@ -56,6 +56,38 @@ fn is_refused(result: &Value, code: &str) -> bool {
 }
 
 #[test]
+fn every_example_runs_in_a_test() {
+    let here = include_str!("gallery.rs");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("this package lies in the workspace");
+    for (folder, quote) in [("examples/python", ""), ("examples/rust/src/bin", "\"")] {
+        let entries = std::fs::read_dir(root.join(folder)).expect("the examples are there");
+        for path in entries.map(|entry| entry.expect("an entry can be read").path()) {
+            let name = if quote.is_empty() { path.file_name() } else { path.file_stem() };
+            let name = name.expect("an entry has a name").to_string_lossy().into_owned();
+            if name != "__pycache__" {
+                assert!(here.contains(&format!("\"{name}{quote}")), "no test runs {}", path.display());
+            }
+        }
+    }
+}
+
+#[test]
+fn the_first_tools_are_called_and_report_progress() {
+    let script = json!([
+        {"tools": true},
+        {"call": "add", "with": {"a": 2, "b": 3}},
+        {"call": "greet", "with": {"name": "Ann"}},
+        {"count": "count", "with": {"to": 3}},
+    ]);
+    let visit = visit(Language::Python, "tools.py", &script);
+    let [tools, sum, greeting, counted] = visit.given.as_slice() else { panic!("four steps") };
+    assert_eq!(*tools, json!(["add", "count", "greet"]));
+    assert_eq!((text(sum), text(greeting)), ("5", "Hello, Ann!"));
+    assert_eq!(text(&counted["result"]), "counted to 3");
+    assert_eq!(counted["progress"].as_array().map(Vec::len), Some(3), "{counted}");
+}
+
+#[test]
 fn groups_check_their_rules_before_the_handler_runs() {
     let script = json!([
         {"tools": true},
