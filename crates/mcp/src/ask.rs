@@ -13,6 +13,7 @@ use std::time::Duration;
 use protomcp_types::{Body, ErrorObject, HostMethod, Params, Progress, RawJson};
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
+use crate::budget::Reservation;
 use crate::outbox::Outbox;
 use crate::session::{Client, Ticket};
 
@@ -67,6 +68,8 @@ pub(crate) struct Question {
     pub(crate) answer: oneshot::Sender<Result<Body, ErrorObject>>,
     /// Open questions are counted by these.
     pub(crate) place: OwnedSemaphorePermit,
+    /// Its bytes among those that wait to be read.
+    pub(crate) room: Reservation,
     /// Who wants to know how far the host is.
     pub(crate) report: Option<Report>,
 }

@@ -17,10 +17,11 @@ use tokio_util::sync::CancellationToken;
 use crate::again::Given;
 use crate::budget::Reservation;
 use crate::caller::{CallerKey, Conversation, Owner};
+use crate::ended::{Ended, Outcome};
 use crate::extensions::Extensions;
 use crate::outbox::Outbox;
 use crate::question::{Answers, InputRequired};
-use crate::rounds::{Outcome, Rounds, Route};
+use crate::rounds::{Rounds, Route};
 use crate::session::{Client, SessionId, Stateless, Ticket};
 use crate::tasks::Running;
 
@@ -306,10 +307,10 @@ impl Context {
     /// The call has ended: its outcome goes to the request that it belongs to now, if it belongs to one.
     pub(crate) fn finish(&self, outcome: Outcome) {
         match &self.0.rounds {
-            None => self.0.outbox.done(self.0.terms.ticket.clone(), outcome),
+            None => self.0.outbox.done(self.0.terms.ticket.clone(), self.0.outbox.settle(outcome)),
             Some(rounds) => {
-                if let Some((Route { outbox, terms }, outcome)) = rounds.finish(outcome) {
-                    outbox.done(terms.ticket, outcome);
+                if let Some((Route { outbox, terms }, ended)) = rounds.finish(outcome, &self.0.outbox) {
+                    outbox.done(terms.ticket, ended);
                 }
             }
         }
@@ -317,11 +318,12 @@ impl Context {
     }
 
     /// As [`Context::finish`], of a call that never leaves its connection.
-    pub(crate) fn conclude(&self, outcome: Outcome) -> Outcome {
+    pub(crate) fn conclude(&self, outcome: Outcome) -> Ended {
         self.answered();
+        let outbox = &self.0.outbox;
         match &self.0.rounds {
-            None => outcome,
-            Some(rounds) => rounds.finish(outcome).and_then(|(_, outcome)| outcome),
+            None => outbox.settle(outcome),
+            Some(rounds) => rounds.finish(outcome, outbox).map_or(Ended::NONE, |(_, ended)| ended),
         }
     }
 

@@ -101,8 +101,9 @@ pub struct Limits {
     /// [`Limits::REQUEST_OVERHEAD`] for each. Callers share them as [`Budget`](crate::Budget) says; a request that finds no
     /// room is refused with −32603.
     pub max_inbound_bytes: usize,
-    /// Bytes of messages that wait to be sent to hosts, of all sessions together, shared in the same way. In place of an
-    /// answer that finds no room the host gets a short error.
+    /// Bytes of messages that wait until clients read them, of all sessions together, with [`Limits::MESSAGE_OVERHEAD`] for
+    /// each and shared in the same way. In place of an answer that finds no room the client gets a short error; progress
+    /// and log messages that find none are dropped as beyond [`Limits::max_notices`], and questions fail.
     pub max_outbound_bytes: usize,
     /// Questions that a host has not answered. One more fails at once.
     pub max_questions: usize,
@@ -141,6 +142,9 @@ impl Limits {
     /// The bytes that a request is taken to need beside its text while it runs: its context, its task, and the entries in
     /// the tables of its session. Memory of the handler does not count.
     pub const REQUEST_OVERHEAD: usize = 8 * 1024;
+
+    /// The bytes that a message is taken to need beside its text while it waits to be sent.
+    pub const MESSAGE_OVERHEAD: usize = 256;
 }
 
 impl Default for Limits {

@@ -48,6 +48,7 @@ mod budget;
 mod caller;
 mod canonical;
 mod context;
+mod ended;
 mod extensions;
 mod handler;
 mod info;

@@ -2,9 +2,10 @@
 //!
 //! Answers, progress, log messages and change notices all take the same channel, so that what a call reports stays in
 //! front of its answer. The channel itself has no bound; what goes into it has: answers by the number of pending
-//! requests, notices by a count and their bytes, which only go down when the host has read them, change notices by a flag
+//! requests, notices by a count and their bytes, which only go down when the client has read them, change notices by a flag
 //! for each list, updates of resources by the number of subscriptions, and questions by a count that goes down when they
-//! are answered or their end is written. Events are boxed, since a channel keeps room for dozens of them even when it is
+//! are answered or their end is written. Answers, notices and questions also take their bytes out of the outbound budget of
+//! all sessions. Events are boxed, since a channel keeps room for dozens of them even when it is
 //! empty, which is most of what a session that does nothing weighs.
 
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
@@ -16,8 +17,10 @@ use protomcp_types::{
 use tokio::sync::{Semaphore, mpsc, oneshot};
 
 use crate::ask::{Question, Report};
+use crate::budget::{Budget, Reservation};
+use crate::caller::Owner;
+use crate::ended::{Ended, Outcome};
 use crate::info::Limits;
-use crate::request::ServerResult;
 use crate::server::Watch;
 use crate::session::announce::List;
 use crate::session::subscriptions::{Subscriptions, Topic};
@@ -27,16 +30,16 @@ use crate::task_store::TaskTerms;
 /// What a session's task is told.
 #[derive(Debug)]
 pub(crate) enum Event {
-    /// A call has ended; `None`: it was dropped after it had been cancelled.
-    Done(Ticket, Option<Result<ServerResult, ErrorObject>>),
+    /// A call has ended.
+    Done(Ticket, Ended),
     /// A call has something to report before its answer: progress, or a log message of its own.
-    During(Ticket, Notification),
-    /// Somebody wants the host to know something: a call, or somebody else.
-    Log(Option<Ticket>, Level, Notification),
+    During(Ticket, Notice),
+    /// A log message of a call, or of the server.
+    Log(Option<Ticket>, Level, Notice),
     /// A call has nothing to say for a while.
     Pause(Ticket),
     /// The host is to know something else, once the handshake is complete.
-    Notice(Notification),
+    Notice(Notice),
     /// A list has changed.
     Changed {
         list: List,
@@ -57,6 +60,13 @@ pub(crate) enum Event {
     Updated(Topic, Arc<str>),
     /// This is what a request may listen to, while it holds the watch.
     Listening(Ticket, Box<SubscriptionFilter>, Watch),
+}
+
+/// A notification that may be dropped, with the room that it has found.
+#[derive(Debug)]
+pub(crate) struct Notice {
+    pub(crate) notification: Notification,
+    pub(crate) room: Reservation,
 }
 
 /// How much room notices take.
@@ -80,6 +90,8 @@ impl Load {
 #[derive(Debug)]
 pub(crate) struct Outbox {
     events: mpsc::UnboundedSender<Box<Event>>,
+    outbound: Budget,
+    owner: Owner,
     /// The least serious level that the host wants.
     level: AtomicU8,
     /// Notices that are queued or not written yet.
@@ -108,10 +120,14 @@ impl Outbox {
         logging: bool,
         level: Level,
         subscriptions: Arc<Subscriptions>,
+        outbound: Budget,
+        owner: Owner,
     ) -> (Arc<Self>, mpsc::UnboundedReceiver<Box<Event>>) {
         let (events, receiver) = mpsc::unbounded_channel();
         let outbox = Self {
             events,
+            outbound,
+            owner,
             level: AtomicU8::new(level as u8),
             notices: AtomicUsize::new(0),
             max_notices: limits.max_notices,
@@ -131,16 +147,22 @@ impl Outbox {
     /// One that nobody reads.
     pub(crate) fn closed() -> Arc<Self> {
         let limits = Limits { max_notices: 0, ..Limits::default() };
-        Self::new(&limits, false, Level::Emergency, Arc::new(Subscriptions::new(0))).0
+        let subscriptions = Arc::new(Subscriptions::new(0));
+        Self::new(&limits, false, Level::Emergency, subscriptions, Budget::new(usize::MAX), Owner::Local).0
     }
 
-    pub(crate) fn done(&self, ticket: Ticket, outcome: Option<Result<ServerResult, ErrorObject>>) {
-        self.send(Event::Done(ticket, outcome));
+    /// Finds room for the outcome of a call.
+    pub(crate) fn settle(&self, outcome: Outcome) -> Ended {
+        Ended::new(outcome, &self.outbound, &self.owner)
+    }
+
+    pub(crate) fn done(&self, ticket: Ticket, ended: Ended) {
+        self.send(Event::Done(ticket, ended));
     }
 
     pub(crate) fn progress(&self, ticket: &Ticket, notification: Notification) {
-        if self.room(&notification) {
-            self.send(Event::During(ticket.clone(), notification));
+        if let Some(notice) = self.room(notification) {
+            self.send(Event::During(ticket.clone(), notice));
         }
     }
 
@@ -149,9 +171,8 @@ impl Outbox {
         if !self.logging {
             return;
         }
-        let message = log_message(level, logger, data);
-        if self.room(&message) {
-            self.send(Event::During(ticket.clone(), message));
+        if let Some(notice) = self.room(log_message(level, logger, data)) {
+            self.send(Event::During(ticket.clone(), notice));
         }
     }
 
@@ -164,9 +185,8 @@ impl Outbox {
         if !self.wants(level) {
             return;
         }
-        let message = log_message(level, logger, data);
-        if self.room(&message) {
-            self.send(Event::Log(during.cloned(), level, message));
+        if let Some(notice) = self.room(log_message(level, logger, data)) {
+            self.send(Event::Log(during.cloned(), level, notice));
         }
     }
 
@@ -175,8 +195,8 @@ impl Outbox {
     }
 
     pub(crate) fn notice(&self, notification: Notification) {
-        if self.room(&notification) {
-            self.send(Event::Notice(notification));
+        if let Some(notice) = self.room(notification) {
+            self.send(Event::Notice(notice));
         }
     }
 
@@ -197,7 +217,7 @@ impl Outbox {
         }
     }
 
-    /// Asks the host; `None`: it owes too many answers already. When the question is dropped, so is the channel.
+    /// Asks the host; `None`: it owes too many answers already, or too much waits to be read. When the question is dropped, so is the channel.
     pub(crate) fn ask(
         &self,
         during: Option<Ticket>,
@@ -206,9 +226,10 @@ impl Outbox {
         report: Option<Report>,
     ) -> Option<(u64, oneshot::Receiver<Result<Body, ErrorObject>>)> {
         let place = Arc::clone(&self.questions).try_acquire_owned().ok()?;
+        let room = self.outbound.reserve(&self.owner, params.weight() + Limits::MESSAGE_OVERHEAD).ok()?;
         let number = self.last_question.fetch_add(1, Ordering::Relaxed) + 1;
         let (answer, receiver) = oneshot::channel();
-        self.send(Event::Ask(Box::new(Question { number, during, method, params, answer, place, report })));
+        self.send(Event::Ask(Box::new(Question { number, during, method, params, answer, place, room, report })));
         Some((number, receiver))
     }
 
@@ -263,16 +284,19 @@ impl Outbox {
         if self.dropped.load(Ordering::Relaxed) == 0 { 0 } else { self.dropped.swap(0, Ordering::Relaxed) }
     }
 
-    fn room(&self, notification: &Notification) -> bool {
-        let load = Load::of(notification);
+    /// `None`: there is no room, and the notification is dropped.
+    fn room(&self, notification: Notification) -> Option<Notice> {
+        let load = Load::of(&notification);
         let others = self.notices.fetch_add(load.count, Ordering::Relaxed);
         let bytes = self.notice_bytes.fetch_add(load.bytes, Ordering::Relaxed);
-        let room = others < self.max_notices && bytes < self.max_notice_bytes;
-        if !room {
+        let reserve = || self.outbound.reserve(&self.owner, load.bytes + Limits::MESSAGE_OVERHEAD).ok();
+        let has_room = others < self.max_notices && bytes < self.max_notice_bytes;
+        let notice = has_room.then(reserve).flatten().map(|room| Notice { notification, room });
+        if notice.is_none() {
             self.make_room(load);
             self.dropped.fetch_add(1, Ordering::Relaxed);
         }
-        room
+        notice
     }
 
     fn send(&self, event: Event) {

@@ -2,13 +2,31 @@
 //!
 //! Programs find the same in `data` of an error and in `_meta` of a result, under `protomcp/error`.
 
-use protomcp_types::{Body, ErrorObject, RawJson};
+use protomcp_types::{Body, CallToolResult, ErrorObject, RawJson};
 
 /// A request that finds no room in the inbound budget. It has not begun, so it can be sent again.
 pub(crate) fn request() -> ErrorObject {
     let (message, suggestion) = ("too many bytes of requests wait for their answers", "send it again in a moment");
     let data = explained(message, suggestion, true);
     ErrorObject::internal(format!("{message}; {suggestion}")).with_data(data)
+}
+
+/// In place of an answer that finds no room in the outbound budget.
+pub(crate) fn answer(bytes: usize) -> ErrorObject {
+    let (message, suggestion) = dropped(bytes);
+    let data = explained(&message, suggestion, false);
+    ErrorObject::internal(format!("{message}; {suggestion}")).with_data(data)
+}
+
+/// As [`answer`], for a tool: its model is told.
+pub(crate) fn result(bytes: usize) -> CallToolResult {
+    let (message, suggestion) = dropped(bytes);
+    CallToolResult::error(format!("{message}; {suggestion}")).with_meta(explained(&message, suggestion, false))
+}
+
+fn dropped(bytes: usize) -> (String, &'static str) {
+    let message = format!("the answer of {bytes} bytes was dropped: too many bytes wait to be read");
+    (message, "read the answers that wait, or ask for less")
 }
 
 fn explained(message: &str, suggestion: &str, retryable: bool) -> RawJson {

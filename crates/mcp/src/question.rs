@@ -90,12 +90,24 @@ impl Questions {
         self.0
     }
 
+    /// Bytes of their parameters.
+    pub(crate) fn weight(&self) -> usize {
+        self.0.iter().map(|asked| asked.key.len() + asked.params.weight()).sum()
+    }
+
     /// The `inputRequests` of a result (MCP 2026-07-28, basic/patterns/mrtr).
     pub(crate) fn to_body(&self) -> Body {
         let write = |asked: &Asked| {
             Body::object().text("method", asked.method).body("params", &asked.params.to_body()).finish()
         };
         self.0.iter().fold(Body::object(), |object, asked| object.body(&asked.key, &write(asked))).finish()
+    }
+}
+
+impl InputRequired {
+    /// The bytes that are kept of it.
+    pub(crate) fn weight(&self) -> usize {
+        self.questions.weight() + self.state.as_ref().map_or(0, String::len)
     }
 }
 

@@ -22,6 +22,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::ask::AskError;
 use crate::context::Terms;
+use crate::ended::{self, Ended, Outcome};
 use crate::outbox::Outbox;
 use crate::question::{Answers, Asked, InputRequired, Questions};
 use crate::request::ServerResult;
@@ -29,9 +30,6 @@ use crate::rounds::task::{Detached, told};
 use crate::seal::Binding;
 
 pub(crate) use crate::rounds::task::{Detail, TaskView};
-
-/// How a call has ended; `None`: it was dropped after it had been cancelled.
-pub(crate) type Outcome = Option<Result<ServerResult, ErrorObject>>;
 
 /// What a call needs to ask, beside its context.
 #[derive(Debug)]
@@ -62,7 +60,7 @@ struct Inner {
     missing: Option<(ClientCapabilities, BTreeSet<&'static str>)>,
     own: Option<InputRequired>,
     /// How it has ended while nobody was there.
-    outcome: Option<Outcome>,
+    outcome: Option<Ended>,
     has_ended: bool,
     /// Whether it is about to go on as a task.
     wants_task: bool,
@@ -102,7 +100,7 @@ pub(crate) enum Resumed {
     /// It goes on, and still waits for other answers, which are to be asked for again.
     Asking,
     /// It has ended meanwhile.
-    Ended(Outcome),
+    Ended(Box<Ended>),
 }
 
 impl Rounds {
@@ -261,8 +259,8 @@ impl Rounds {
         inner.route = route;
         inner.is_parked = false;
         self.parked.send_replace(None);
-        if let Some(outcome) = inner.outcome.take() {
-            return Resumed::Ended(outcome);
+        if let Some(ended) = inner.outcome.take() {
+            return Resumed::Ended(Box::new(ended));
         }
         for open in std::mem::take(&mut inner.open) {
             match answers.remove(&open.asked.key) {
@@ -278,25 +276,27 @@ impl Rounds {
         self.inner().own = Some(required);
     }
 
-    /// The call has ended. Returns where its outcome is to go; `None`: it is kept for the host to come back.
-    pub(crate) fn finish(&self, outcome: Outcome) -> Option<(Route, Outcome)> {
+    /// The call has ended. Returns where its outcome is to go; `None`: it is kept for the client to come back.
+    pub(crate) fn finish(&self, outcome: Outcome, outbox: &Outbox) -> Option<(Route, Ended)> {
         let mut inner = self.inner();
         let outcome = inner.conclude(outcome);
         inner.has_ended = true;
         inner.open.clear();
         if let Some(task) = &mut inner.task {
             task.updated = SystemTime::now();
-            let (id, news, size) = (task.id.clone(), task.news.clone(), task::size(&outcome));
-            inner.outcome = Some(outcome);
+            // Results of tasks have a bound of their own.
+            let (id, news, size) = (task.id.clone(), task.news.clone(), outcome.as_ref().map_or(0, ended::weight));
+            inner.outcome = Some(Ended { outcome, room: None });
             drop(inner);
             news.ended(&id, size);
             return None;
         }
+        let ended = outbox.settle(outcome);
         if inner.is_parked || inner.wants_task {
-            inner.outcome = Some(outcome);
+            inner.outcome = Some(ended);
             return None;
         }
-        Some((inner.route.clone(), outcome))
+        Some((inner.route.clone(), ended))
     }
 
     /// Waits until the call has been parked for too long, or is parked while the server stops.

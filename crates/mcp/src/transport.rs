@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use protomcp_types::{Incoming, Malformed, Message, RequestId};
 
+use crate::budget::Reservation;
 use crate::extensions::Extensions;
 use crate::outbox::Outbox;
 
@@ -84,6 +85,23 @@ pub trait Sink: Send + 'static {
     /// # Errors
     /// When nothing more can be written.
     fn send(&mut self, message: Message, during: Option<&RequestId>) -> Result<(), TransportError>;
+
+    /// As [`Sink::send`], of a message that has reserved its bytes of the outbound budget
+    /// ([`Sessions::outbound_budget`](crate::Sessions::outbound_budget)). A sink that looks after the bytes itself keeps `room`
+    /// until the message is written; one that gives it back, as by default, leaves that to the server, which keeps it until
+    /// [`Sink::flush`] has returned. A sink whose `flush` does not wait for the client has to look after them.
+    ///
+    /// # Errors
+    /// As [`Sink::send`].
+    fn send_reserved(
+        &mut self,
+        message: Message,
+        during: Option<&RequestId>,
+        room: Reservation,
+    ) -> Result<Option<Reservation>, TransportError> {
+        self.send(message, during)?;
+        Ok(Some(room))
+    }
 
     /// Takes the answers to a batch, which belong into one array (MCP 2025-03-26, basic).
     ///

@@ -101,6 +101,12 @@ impl Members {
         self.0.len()
     }
 
+    /// How many bytes the members take.
+    #[must_use]
+    pub fn weight(&self) -> usize {
+        self.iter().map(|(name, value)| name.len() + value.len()).sum()
+    }
+
     /// Reads the object into a Rust type. Members that the type asks for as [`RawJson`] are copied; take large ones
     /// with [`Members::member`].
     ///

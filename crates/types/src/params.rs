@@ -42,7 +42,7 @@ impl Params {
     pub fn weight(&self) -> usize {
         match self {
             Self::Absent => 0,
-            Self::Named(members) => members.iter().map(|(name, value)| name.len() + value.len()).sum(),
+            Self::Named(members) => members.weight(),
             Self::Positional(array) => array.len(),
         }
     }

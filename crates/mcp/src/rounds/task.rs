@@ -6,9 +6,10 @@ use std::time::{Instant, SystemTime};
 
 use protomcp_types::{ErrorObject, RawJson, TaskStatus};
 
+use crate::ended::{self, Ended};
 use crate::question::Questions;
 use crate::request::ServerResult;
-use crate::rounds::{Inner, Outcome, Rounds, Route};
+use crate::rounds::{Inner, Rounds, Route};
 use crate::server::TaskNews;
 use crate::task_store::TaskTerms;
 use crate::tasks;
@@ -86,7 +87,7 @@ impl Rounds {
     }
 
     /// The call cannot go on as a task. Returns its outcome, when it has ended meanwhile.
-    pub(crate) fn stay(&self) -> Option<Outcome> {
+    pub(crate) fn stay(&self) -> Option<Ended> {
         let mut inner = self.inner();
         inner.wants_task = false;
         inner.outcome.take()
@@ -101,14 +102,16 @@ impl Rounds {
         let keys = inner.open.iter().map(|open| open.asked.key.clone()).collect();
         let now = SystemTime::now();
         let message = inner.said.take();
+        let (task_id, notifier) = (id.clone(), news.clone());
         inner.task = Some(Detached { id, terms, created: now, updated: now, message, is_cancelled: false, news, keys });
         self.parked.send_replace(Some(until));
         let view = inner.view();
-        if let Some(Detached { id, news, .. }) = inner.task.as_ref().filter(|_| inner.has_ended) {
-            // In between.
-            let (id, news, size) = (id.clone(), news.clone(), inner.outcome.as_ref().map_or(0, size));
+        if let Some(ended) = inner.outcome.as_mut() {
+            // In between. Results of tasks have a bound of their own.
+            ended.room = None;
+            let size = ended.outcome.as_ref().map_or(0, ended::weight);
             drop(inner);
-            news.ended(&id, size);
+            notifier.ended(&task_id, size);
         }
         view
     }
@@ -167,7 +170,7 @@ impl Inner {
     fn view(&self) -> Option<TaskView> {
         let task = self.task.as_ref()?;
         let asked = || self.open.iter().map(|open| open.asked.clone()).collect();
-        let detail = match &self.outcome {
+        let detail = match self.outcome.as_ref().map(|ended| &ended.outcome) {
             _ if task.is_cancelled => Detail::Cancelled,
             Some(None) => Detail::Cancelled,
             Some(Some(Ok(ServerResult::InputRequired(_)))) => {
@@ -193,13 +196,4 @@ pub(super) fn told(inner: MutexGuard<'_, Inner>) {
     let Some((id, news)) = inner.task.as_ref().map(|task| (task.id.clone(), task.news.clone())) else { return };
     drop(inner);
     news.changed(&id);
-}
-
-/// Bytes that are kept of an outcome.
-pub(super) fn size(outcome: &Outcome) -> usize {
-    match outcome {
-        Some(Ok(ServerResult::CallTool(result))) => tasks::size(Ok(result)),
-        Some(Err(error)) => tasks::size(Err(error)),
-        Some(Ok(_)) | None => 0,
-    }
 }

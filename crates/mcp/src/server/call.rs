@@ -9,9 +9,9 @@ use tokio_util::sync::CancellationToken;
 
 use crate::again;
 use crate::context::Context;
+use crate::ended::Outcome;
 use crate::panics::panic_as_value;
 use crate::request::ServerRequest;
-use crate::rounds::Outcome;
 use crate::service::Service;
 
 /// Runs one call. The future of the service is gone before this one ends.

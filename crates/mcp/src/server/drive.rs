@@ -24,10 +24,11 @@ use futures_util::stream::FuturesUnordered;
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
 use tokio_util::sync::CancellationToken;
 
+use crate::budget::Reservation;
 use crate::caller::Peer;
 use crate::context::Context;
+use crate::ended::Outcome;
 use crate::outbox::{Event, Load, Outbox};
-use crate::rounds::Outcome;
 use crate::send_layer::SendLayer;
 use crate::server::drive::arrival::Arrival;
 use crate::server::drive::asking::OpenQuestion;
@@ -72,6 +73,8 @@ pub(super) struct Driver<S: Service, Q, K> {
     unsent_changes: bool,
     /// Resources and tasks of which the host was told in these messages.
     unsent_updates: Vec<(Topic, Arc<str>)>,
+    /// Bytes of these messages that the sink does not look after.
+    unsent_rooms: Vec<Reservation>,
     /// Places of questions that were taken back in these messages.
     unsent_places: Vec<OwnedSemaphorePermit>,
     open_questions: Vec<OpenQuestion>,
@@ -104,8 +107,9 @@ impl<S: Service, Q: Source, K: Sink> Driver<S, Q, K> {
         let limits = *sessions.limits();
         let session = Session::server(Arc::clone(sessions.info()), limits.max_pending);
         let subscriptions = Arc::clone(session.subscriptions());
-        let (outbox, events) =
-            Outbox::new(&limits, sessions.info().capabilities.logging.is_some(), Session::INITIAL_LEVEL, subscriptions);
+        let has_logging = sessions.info().capabilities.logging.is_some();
+        let (budget, owner) = (sessions.outbound_budget().clone(), peer.owner.clone());
+        let (outbox, events) = Outbox::new(&limits, has_logging, Session::INITIAL_LEVEL, subscriptions, budget, owner);
         sink.watch(Losses::new(&outbox));
         Self {
             service: Arc::clone(&server.service),
@@ -128,6 +132,7 @@ impl<S: Service, Q: Source, K: Sink> Driver<S, Q, K> {
             unsent_notices: Load::default(),
             unsent_changes: false,
             unsent_updates: Vec::new(),
+            unsent_rooms: Vec::new(),
             unsent_places: Vec::new(),
             open_questions: Vec::new(),
             watches: ByNumber::default(),

@@ -1,7 +1,6 @@
 //! Answers to messages that came in one array, kept until all of them are there (MCP 2025-03-26, basic).
 
-use protomcp_types::Message;
-
+use crate::ended::Reserved;
 use crate::session::numbers::ByNumber;
 
 /// The batches that are not answered yet.
@@ -18,13 +17,13 @@ pub(crate) struct Batches {
 #[derive(Debug, Default)]
 struct Batch {
     waiting: usize,
-    answers: Vec<Message>,
+    answers: Vec<Reserved>,
 }
 
 impl Batches {
     /// Opens a batch with the answers that are there already and the requests that are still running. The whole
     /// answer comes back at once when nothing is running; an empty one means that nothing is to be sent.
-    pub(crate) fn open(&mut self, answers: Vec<Message>, running: &[u64]) -> Option<Vec<Message>> {
+    pub(crate) fn open(&mut self, answers: Vec<Reserved>, running: &[u64]) -> Option<Vec<Reserved>> {
         if running.is_empty() {
             return Some(answers);
         }
@@ -42,7 +41,7 @@ impl Batches {
     }
 
     /// A request has ended; without an answer when it was cancelled. Returns the batch's answer when it was the last.
-    pub(crate) fn ended(&mut self, number: u64, answer: Option<Message>) -> Option<Vec<Message>> {
+    pub(crate) fn ended(&mut self, number: u64, answer: Option<Reserved>) -> Option<Vec<Reserved>> {
         let key = self.member_of.remove(&number)?;
         let batch = self.open.get_mut(&key)?;
         self.held += usize::from(answer.is_some());

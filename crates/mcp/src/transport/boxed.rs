@@ -9,6 +9,7 @@ use std::sync::Arc;
 use protomcp_types::{Message, RequestId};
 
 use super::{Losses, Received, Sink, Source, Transport, TransportError};
+use crate::budget::Reservation;
 use crate::extensions::Extensions;
 
 /// Any transport. Each message costs an allocation more than it would otherwise.
@@ -45,6 +46,12 @@ trait AnySource: Send {
 
 trait AnySink: Send {
     fn send(&mut self, message: Message, during: Option<&RequestId>) -> Result<(), TransportError>;
+    fn send_reserved(
+        &mut self,
+        message: Message,
+        during: Option<&RequestId>,
+        room: Reservation,
+    ) -> Result<Option<Reservation>, TransportError>;
     fn send_batch(&mut self, messages: Vec<Message>) -> Result<(), TransportError>;
     fn unanswered(&mut self, request: &RequestId);
     fn pause(&mut self, request: &RequestId);
@@ -105,6 +112,15 @@ impl<S: Sink> AnySink for S {
         Sink::send(self, message, during)
     }
 
+    fn send_reserved(
+        &mut self,
+        message: Message,
+        during: Option<&RequestId>,
+        room: Reservation,
+    ) -> Result<Option<Reservation>, TransportError> {
+        Sink::send_reserved(self, message, during, room)
+    }
+
     fn send_batch(&mut self, messages: Vec<Message>) -> Result<(), TransportError> {
         Sink::send_batch(self, messages)
     }
@@ -159,6 +175,15 @@ impl Source for BoxedSource {
 impl Sink for BoxedSink {
     fn send(&mut self, message: Message, during: Option<&RequestId>) -> Result<(), TransportError> {
         self.0.send(message, during)
+    }
+
+    fn send_reserved(
+        &mut self,
+        message: Message,
+        during: Option<&RequestId>,
+        room: Reservation,
+    ) -> Result<Option<Reservation>, TransportError> {
+        self.0.send_reserved(message, during, room)
     }
 
     fn send_batch(&mut self, messages: Vec<Message>) -> Result<(), TransportError> {

@@ -1,8 +1,10 @@
 //! Bytes that clients share: of requests that wait for their answers, and of what waits to be read.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use protomcp_mcp::transport::lines::Lines;
 use protomcp_mcp::transport::memory::{self, Memory};
 use protomcp_mcp::transport::{Received, Sink, Source, Transport, TransportError};
 use protomcp_mcp::{Extensions, Limits, Owner, Reservation};
@@ -155,3 +157,185 @@ impl<F: Fn() -> Arc<Reservation> + Send + 'static> Source for ReservingSource<F>
         Extensions::default().with((self.reserve)())
     }
 }
+
+#[test]
+fn in_place_of_an_answer_without_room_comes_a_short_error() {
+    play(Limits { max_outbound_bytes: 100_000, ..Limits::default() }, async |stage| {
+        let (mut ann, mut bob) = (stage.connect_over(1000, Some("ann".into())), stage.connect_as("bob"));
+        ann.steps(&["→ hello"]).await;
+        bob.steps(&["→ hello"]).await;
+        for id in 0..10 {
+            ann.send(&call(id, "big 20000")).await;
+        }
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        assert!(outbound(&stage) <= 80_000, "one alone gets four fifths");
+        bob.send(&call(0, "big 9000")).await;
+        assert!(bob.next().await.unwrap().len() > 9000, "another finds room");
+        let mut whole = 0;
+        for _ in 0..10 {
+            let answer = ann.next().await.unwrap();
+            assert!(answer.contains("\"result\""), "{answer}");
+            if answer.len() > 20_000 {
+                whole += 1;
+            } else {
+                assert!(answer.ends_with(DROPPED), "{answer}");
+            }
+        }
+        assert_eq!(whole, 3);
+        ann.steps(&["· 1ms"]).await;
+        assert_eq!(outbound(&stage), 0);
+        ann.send(&call(10, "big 20000")).await;
+        assert!(ann.next().await.unwrap().len() > 20_000);
+    });
+}
+
+#[test]
+fn room_comes_back_with_each_message_that_is_read() {
+    play(Limits { max_outbound_bytes: 100_000, ..Limits::default() }, async |stage| {
+        let mut host = stage.connect_with(1000);
+        host.steps(&["→ hello"]).await;
+        for id in 0..3 {
+            host.send(&call(id, "big 20000")).await;
+        }
+        // There is always something that is not read.
+        for id in 3..50 {
+            assert!(host.next().await.unwrap().len() > 20_000, "{id}");
+            host.send(&call(id, "big 20000")).await;
+        }
+    });
+}
+
+#[test]
+fn answers_that_wait_for_their_batch_take_room() {
+    play(Limits { max_outbound_bytes: 100_000, ..Limits::default() }, async |stage| {
+        let mut host = stage.connect();
+        host.steps(&["→ hello 2025-03-26"]).await;
+        let calls: Vec<_> = (0..9).map(|id| call(id, "big 20000")).collect();
+        host.send(&format!("[{},{}]", calls.join(","), call(9, "sleep 10"))).await;
+        host.steps(&["· 1ms"]).await;
+        assert!((60_000..80_000).contains(&outbound(&stage)));
+        let answers: Vec<serde_json::Value> = serde_json::from_str(&host.next().await.unwrap()).unwrap();
+        assert_eq!(answers.len(), 10);
+        assert_eq!(answers.iter().filter(|answer| answer.to_string().contains("OVERLOADED")).count(), 6);
+        host.steps(&["· 1ms"]).await;
+        assert_eq!(outbound(&stage), 0);
+    });
+}
+
+#[test]
+fn answers_that_are_no_results_are_bounded_too() {
+    play(Limits { max_outbound_bytes: 10_000, ..Limits::default() }, async |stage| {
+        let mut host = stage.connect_with(100);
+        host.steps(&["→ hello"]).await;
+        let method = "m".repeat(900);
+        for id in 0..20 {
+            host.send(&full(&format!(r#"{{"id":{id},"method":"{method}"}}"#))).await;
+        }
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        assert!(outbound(&stage) <= 8_000);
+        let mut refused = 0;
+        for id in 0..20 {
+            let answer = host.next().await.unwrap();
+            assert!(answer.starts_with(&full(&format!(r#"{{"id":{id},"error":"#))), "{answer}");
+            refused += usize::from(answer.contains("OVERLOADED"));
+        }
+        assert!((10..16).contains(&refused), "{refused}");
+    });
+}
+
+#[test]
+fn notices_and_questions_without_room_are_dropped_and_fail() {
+    play(Limits { max_outbound_bytes: 2_000, ..Limits::default() }, async |stage| {
+        let mut host = stage.connect();
+        host.steps(&[
+            "→ hello",
+            r#"→ {"id":1,"method":"tools/call","params":{"name":"count 10","_meta":{"progressToken":1}}}"#,
+        ])
+        .await;
+        let mut progress = 0;
+        while host.next().await.unwrap().contains("progress") {
+            progress += 1;
+        }
+        assert!((3..7).contains(&progress), "{progress}");
+        let lost = host.next().await.unwrap();
+        assert!(lost.contains(&format!("{} notifications were dropped", 10 - progress)), "{lost}");
+        host.send(&call(2, "ask-often 10")).await;
+        let mut asked = 0;
+        let answer = loop {
+            let line = host.next().await.unwrap();
+            asked += usize::from(line.contains(r#""method":"ping""#));
+            if line.contains(r#""id":2"#) && line.contains("result") {
+                break line;
+            }
+        };
+        assert!((3..8).contains(&asked), "{asked}");
+        assert!(answer.contains(&format!("{} too many", 10 - asked)), "{answer}");
+        assert_eq!(outbound(&stage), 0);
+    });
+}
+
+#[test]
+fn an_outcome_that_waits_for_its_client_takes_room() {
+    play(Limits::default(), async |stage| {
+        let mut host = stage.connect();
+        let meta = super::transcript::expand(r#""_meta":{«2026 {"roots":{}}»}"#);
+        let line = format!(r#"{{"id":1,"method":"tools/call","params":{{{meta},"name":"impatient"}}}}"#);
+        host.send(&full(&line)).await;
+        assert!(host.next().await.unwrap().contains("input_required"));
+        assert_eq!(outbound(&stage), 0);
+        host.steps(&["· 1100ms"]).await;
+        assert!(outbound(&stage) > Limits::MESSAGE_OVERHEAD);
+    });
+}
+
+/// With real time and a real pipe.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_client_that_never_reads_its_pipe_keeps_bounded_memory() {
+    use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    let test = async {
+        let stage = Stage::new(Limits { max_outbound_bytes: 8 << 20, ..Limits::default() }, false);
+        let (mut input, reader) = tokio::net::unix::pipe::pipe().unwrap();
+        let (writer, output) = tokio::net::unix::pipe::pipe().unwrap();
+        let serving = stage.serve(Lines::new(reader, writer));
+        input.write_all(format!("{}\n", initialize("2025-11-25")).as_bytes()).await.unwrap();
+        let before = resident();
+        for id in 0..60 {
+            input.write_all(format!("{}\n", call(id, "big 1000000")).as_bytes()).await.unwrap();
+        }
+        let is_answered = || stage.tools.called.load(Ordering::SeqCst) == 60 && inbound(&stage) == 0;
+        while !is_answered() {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        let grown = resident().saturating_sub(before);
+        assert!(grown < 30 << 20, "60 answers of 1 MB keep {grown} bytes");
+        let mut lines = BufReader::new(output).lines();
+        let (mut whole, mut dropped) = (0, 0);
+        while whole + dropped < 60 {
+            let line = lines.next_line().await.unwrap().unwrap();
+            whole += usize::from(line.len() > 1_000_000);
+            dropped += usize::from(line.contains("OVERLOADED"));
+        }
+        assert!((6..30).contains(&whole), "{whole}");
+        drop(input);
+        serving.await.unwrap().unwrap();
+        assert_eq!(outbound(&stage), 0);
+    };
+    runtime.block_on(async { tokio::time::timeout(Duration::from_secs(60), test).await.expect("it has an end") });
+}
+
+/// The bytes of memory that this process has.
+#[cfg(target_os = "linux")]
+fn resident() -> usize {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+    line.split_whitespace().next().unwrap().parse::<usize>().unwrap() * 1024
+}
+
+fn outbound(stage: &Stage) -> usize {
+    stage.server.sessions().outbound_budget().taken()
+}
+
+const DROPPED: &str = r#""isError":true}}"#;

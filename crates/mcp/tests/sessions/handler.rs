@@ -25,6 +25,7 @@ const KNOWN: &str = "file:///known";
 /// Tools that do what a test needs.
 pub(crate) struct Tools {
     pub(crate) sessions: Sessions,
+    pub(crate) called: AtomicUsize,
     pub(crate) opened: AtomicUsize,
     pub(crate) closed: AtomicUsize,
     /// Calls of `wait` that were dropped before their end.
@@ -49,12 +50,15 @@ impl Handler for Tools {
     }
 
     async fn call_tool(&self, call: CallTool, context: Context) -> Result<CallToolResult, ErrorObject> {
+        self.called.fetch_add(1, Ordering::SeqCst);
         let (tool, argument) = call.name.split_once(' ').unwrap_or((&call.name, ""));
         let number = || argument.parse().unwrap_or(1);
         match tool {
             "echo" => {
                 return Ok(CallToolResult::text("echo").with_structured(call.arguments_or_empty()));
             }
+            // A result of so many bytes.
+            "big" => return Ok(CallToolResult::text("x".repeat(number() as usize))),
             "fail" => return Ok(CallToolResult::error("it did not work")),
             // Counts to so many, without a break.
             "count" => (1..=number()).for_each(|step| context.progress(&Progress::new(step))),

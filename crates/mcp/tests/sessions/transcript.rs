@@ -68,7 +68,7 @@ pub(crate) struct Host {
 }
 
 impl Stage {
-    fn new(limits: Limits, in_place: bool) -> Self {
+    pub(crate) fn new(limits: Limits, in_place: bool) -> Self {
         let capabilities = ServerCapabilities::default()
             .with_tools()
             .with_logging()
@@ -81,6 +81,7 @@ impl Stage {
         let sessions = Sessions::new(info, limits);
         let tools = Arc::new(Tools {
             sessions: sessions.clone(),
+            called: 0.into(),
             opened: 0.into(),
             closed: 0.into(),
             dropped: 0.into(),
@@ -111,7 +112,7 @@ impl Stage {
         tokio::spawn(async move { server.serve(transport).await })
     }
 
-    fn connect_over(&self, pipe: usize, principal: Option<Arc<str>>) -> Host {
+    pub(crate) fn connect_over(&self, pipe: usize, principal: Option<Arc<str>>) -> Host {
         let (ours, theirs) = tokio::io::duplex(pipe);
         let (reader, writer) = tokio::io::split(theirs);
         let transport = Known { principal, lines: Lines::new(reader, writer).with_max_line(1000) };

@@ -4,6 +4,7 @@ use protomcp_types::{Body, ErrorObject, Method, Notification, Ping, Progress, Pr
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
 use crate::ask::{Question, Report};
+use crate::ended::Reserved;
 use crate::server::drive::Driver;
 use crate::server::drive::ending::Ending;
 use crate::service::Service;
@@ -24,7 +25,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         if !may_ask || !is_heard || !is_reached || question.answer.is_closed() {
             return Ok(());
         }
-        let Question { number, during, method, mut params, answer, place, report } = question;
+        let Question { number, during, method, mut params, answer, place, room, report } = question;
         for layer in &self.sending {
             params = match layer.question(self.id, method, params) {
                 Ok(params) => params,
@@ -40,7 +41,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         let (call, message) = self.session.call(method, params);
         let asker = during.as_ref().map(|ticket| ticket.id.clone());
         self.open_questions.push(OpenQuestion { call, number, method, during, answer, place, report });
-        self.send(message, asker.as_ref())
+        self.send_reserved(Reserved { message, room: Some(room) }, asker.as_ref())
     }
 
     pub(super) fn host_answered(&mut self, call: CallId, outcome: Result<Body, ErrorObject>) {

@@ -103,7 +103,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         let tickets: Vec<_> = self.session.tickets().collect();
         for ticket in tickets {
             let reply = self.session.reply(&ticket, Err(shutting_down()));
-            self.answer(&ticket, reply)?;
+            self.answer(&ticket, reply, None)?;
         }
         Ok(())
     }

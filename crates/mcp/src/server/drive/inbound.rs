@@ -118,14 +118,14 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
                 // An answer may take as long as the host listens, and would hold up the others.
                 Ok(Message::Request(request)) if Session::is_stateless(&request) => {
                     let why = "a batch holds no requests of 2026-07-28";
-                    answers.push(Malformed::invalid(Some(request.id), why).into());
+                    answers.push(self.with_room(Malformed::invalid(Some(request.id), why).into(), None));
                 }
                 Ok(message) => {
                     let (answer, number) = self.message(message)?;
-                    answers.extend(answer);
+                    answers.extend(answer.map(|answer| self.with_room(answer, None)));
                     running.extend(number);
                 }
-                Err(malformed) => answers.push(malformed.into()),
+                Err(malformed) => answers.push(self.with_room(malformed.into(), None)),
             }
         }
         // A request can be cancelled by a later message of the same batch.

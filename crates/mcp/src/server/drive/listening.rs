@@ -68,7 +68,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
             }
             Err(error) => {
                 let reply = self.session.reply(ticket, Err(error));
-                self.answer(ticket, reply)
+                self.answer(ticket, reply, None)
             }
         }
     }

@@ -2,10 +2,11 @@
 
 use protomcp_types::{Level, Message, Notification, RawJson, RequestId, Response};
 
+use crate::budget::Reservation;
 use crate::context::Context;
-use crate::outbox::{Event, Load, log_message};
+use crate::ended::{Ended, Outcome, Reserved};
+use crate::outbox::{Event, Load, Notice, log_message};
 use crate::request::ServerResult;
-use crate::rounds::Outcome;
 use crate::server::drive::ending::{Ending, shutting_down};
 use crate::server::drive::{Driver, now};
 use crate::service::Service;
@@ -16,18 +17,16 @@ use crate::transport::{Sink, TransportError};
 impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
     pub(super) fn event(&mut self, event: Event) -> Result<(), TransportError> {
         match event {
-            Event::Done(ticket, outcome) => self.done(&ticket, outcome),
-            Event::During(ticket, notification) if self.session.is_pending(&ticket) => {
-                self.notice(notification, Some(&ticket.id))
-            }
+            Event::Done(ticket, ended) => self.done(&ticket, ended),
+            Event::During(ticket, notice) if self.session.is_pending(&ticket) => self.notice(notice, Some(&ticket.id)),
             // The level is asked again, as it may have changed meanwhile.
-            Event::Log(during, level, notification) if self.may_log(level) => {
+            Event::Log(during, level, notice) if self.may_log(level) => {
                 let during = during.filter(|ticket| self.session.is_pending(ticket));
-                self.notice(notification, during.as_ref().map(|ticket| &ticket.id))
+                self.notice(notice, during.as_ref().map(|ticket| &ticket.id))
             }
-            Event::Notice(notification) if self.session.is_ready() => self.notice(notification, None),
+            Event::Notice(notice) if self.session.is_ready() => self.notice(notice, None),
             Event::During(_, unwanted) | Event::Log(_, _, unwanted) | Event::Notice(unwanted) => {
-                self.outbox.make_room(Load::of(&unwanted));
+                self.outbox.make_room(Load::of(&unwanted.notification));
                 Ok(())
             }
             Event::Pause(ticket) => {
@@ -59,7 +58,8 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         self.done(context.ticket(), context.conclude(outcome))
     }
 
-    pub(super) fn done(&mut self, ticket: &Ticket, outcome: Outcome) -> Result<(), TransportError> {
+    pub(super) fn done(&mut self, ticket: &Ticket, ended: Ended) -> Result<(), TransportError> {
+        let Ended { outcome, room } = ended;
         let call = self.running.remove(&ticket.number);
         self.withdraw_all_of(ticket.number)?;
         // A call that was dropped was cancelled: by the host, which wants no answer (the session knows), or by the end.
@@ -68,18 +68,33 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
             outcome => outcome,
         };
         let reply = self.session.reply(ticket, outcome);
-        self.answer(ticket, reply)
+        self.answer(ticket, reply, room)
     }
 
-    pub(super) fn answer(&mut self, ticket: &Ticket, reply: Option<Message>) -> Result<(), TransportError> {
+    /// Sends the answer to a request. `room`: the bytes that it has reserved, if it has.
+    pub(super) fn answer(
+        &mut self,
+        ticket: &Ticket,
+        reply: Option<Message>,
+        room: Option<Reservation>,
+    ) -> Result<(), TransportError> {
         if reply.is_some() && self.announcements.deadline().is_some() {
             self.announcements.answered(now(), ticket.number);
         }
+        let reply = reply.map(|reply| self.with_room(reply, room));
         if self.batches.contains(ticket.number) {
             let answers = self.batches.ended(ticket.number, reply).unwrap_or_default();
             return self.send_batch(answers);
         }
-        reply.map_or(Ok(()), |reply| self.send(reply, Some(&ticket.id)))
+        reply.map_or(Ok(()), |reply| self.send_reserved(reply, Some(&ticket.id)))
+    }
+
+    /// An answer with its room, or a short error in its place.
+    pub(super) fn with_room(&self, message: Message, room: Option<Reservation>) -> Reserved {
+        match room {
+            Some(_) => Reserved { message, room },
+            None => Reserved::new(message, self.sessions.outbound_budget(), &self.peer.owner),
+        }
     }
 
     /// MCP 2025-11-25, basic/lifecycle and server/utilities/logging: log messages may come before the handshake is
@@ -88,25 +103,34 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         self.opened && level >= self.session.level() && self.sessions.info().capabilities.logging.is_some()
     }
 
-    fn notice(&mut self, notification: Notification, during: Option<&RequestId>) -> Result<(), TransportError> {
+    fn notice(&mut self, notice: Notice, during: Option<&RequestId>) -> Result<(), TransportError> {
+        let Notice { notification, room } = notice;
         // What a layer withholds has made room when the rest is written.
         self.unsent_notices.add(Load::of(&notification));
-        self.tell(notification, during)
+        self.notify(notification, during, Some(room))
     }
 
-    /// Sends a message that nobody has asked for, if no layer withholds it.
+    /// Sends a message that was not asked for, if no layer withholds it.
     pub(super) fn tell(
         &mut self,
         message: impl Into<Message>,
         during: Option<&RequestId>,
     ) -> Result<(), TransportError> {
-        let notification = match message.into() {
-            Message::Notification(notification) => notification,
-            other @ (Message::Request(_) | Message::Response(_)) => return self.send(other, during),
-        };
+        match message.into() {
+            Message::Notification(notification) => self.notify(notification, during, None),
+            other @ (Message::Request(_) | Message::Response(_)) => self.send(other, during),
+        }
+    }
+
+    fn notify(
+        &mut self,
+        notification: Notification,
+        during: Option<&RequestId>,
+        room: Option<Reservation>,
+    ) -> Result<(), TransportError> {
         let id = self.id;
         match self.sending.iter().try_fold(notification, |told, layer| layer.notification(id, told)) {
-            Some(notification) => self.send(notification.into(), during),
+            Some(notification) => self.send_reserved(Reserved { message: notification.into(), room }, during),
             // Flushed with nothing to write, so that what was counted is counted back.
             None => {
                 self.unsent += 1;
@@ -121,21 +145,41 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
             Message::Response(Response { id, .. }) => id.clone(),
             Message::Request(_) | Message::Notification(_) => None,
         };
-        self.send(answer, id.as_ref())
+        let answer = self.with_room(answer, None);
+        self.send_reserved(answer, id.as_ref())
     }
 
+    /// Sends a short message, of which there are few.
     pub(super) fn send(&mut self, message: Message, during: Option<&RequestId>) -> Result<(), TransportError> {
+        self.send_reserved(Reserved { message, room: None }, during)
+    }
+
+    pub(super) fn send_reserved(
+        &mut self,
+        reserved: Reserved,
+        during: Option<&RequestId>,
+    ) -> Result<(), TransportError> {
+        let Reserved { message, room } = reserved;
         self.unsent += 1;
         self.unsent_answers += usize::from(matches!(message, Message::Response(_)));
-        self.sink.send(message, during)
+        match room {
+            Some(room) => self.unsent_rooms.extend(self.sink.send_reserved(message, during, room)?),
+            None => self.sink.send(message, during)?,
+        }
+        Ok(())
     }
 
-    pub(super) fn send_batch(&mut self, messages: Vec<Message>) -> Result<(), TransportError> {
-        if messages.is_empty() {
+    pub(super) fn send_batch(&mut self, answers: Vec<Reserved>) -> Result<(), TransportError> {
+        if answers.is_empty() {
             return Ok(());
         }
-        self.unsent += messages.len();
-        self.unsent_answers += messages.len();
+        self.unsent += answers.len();
+        self.unsent_answers += answers.len();
+        let mut messages = Vec::with_capacity(answers.len());
+        for Reserved { message, room } in answers {
+            messages.push(message);
+            self.unsent_rooms.extend(room);
+        }
         self.sink.send_batch(messages)
     }
 
@@ -143,6 +187,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         self.unsent = 0;
         self.unsent_answers = 0;
         self.unsent_changes = false;
+        self.unsent_rooms = Vec::new();
         self.unsent_places.clear();
         self.outbox.make_room(std::mem::take(&mut self.unsent_notices));
         for (topic, name) in std::mem::take(&mut self.unsent_updates) {

@@ -61,7 +61,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         match resumed {
             Resumed::Running => {}
             Resumed::Asking => self.outbox.asked(ticket),
-            Resumed::Ended(outcome) => self.outbox.done(ticket, outcome),
+            Resumed::Ended(ended) => self.outbox.done(ticket, *ended),
         }
     }
 
@@ -86,7 +86,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         self.running.remove(&ticket.number);
         let required = InputRequired { questions, state: Some(state) };
         let reply = self.session.reply(ticket, Ok(ServerResult::InputRequired(required)));
-        self.answer(ticket, reply)
+        self.answer(ticket, reply, None)
     }
 
     /// A handler's own questions and state, made fit to be sent.

@@ -23,10 +23,10 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
             Some(task) => {
                 self.running.remove(&ticket.number);
                 let reply = self.session.reply_task(ticket, &task, true);
-                self.answer(ticket, reply)
+                self.answer(ticket, reply, None)
             }
             None => match rounds.stay() {
-                Some(outcome) => self.done(ticket, outcome),
+                Some(ended) => self.done(ticket, ended),
                 // It may have asked something in between.
                 None => self.park(ticket),
             },

@@ -8,6 +8,7 @@ use memchr::memchr2;
 use protomcp_types::{Message, Output, RequestId, SHARE_FROM};
 use tokio::io::{AsyncWrite, AsyncWriteExt};
 
+use crate::budget::Reservation;
 use crate::transport::{Sink, TransportError};
 
 /// How many pieces go into one write.
@@ -16,6 +17,9 @@ const PIECES: usize = 32;
 /// A buffer that was bigger than this once is not kept for later.
 const KEEP: usize = 256 * 1024;
 
+/// For how many messages there is always a place.
+const KEEP_ROOMS: usize = 16;
+
 /// The writing half of [`super::Lines`].
 #[derive(Debug)]
 pub struct LinesSink<W> {
@@ -23,18 +27,29 @@ pub struct LinesSink<W> {
     text: Text,
     /// How much of the first piece is written.
     written: usize,
+    /// How much was written in all.
+    total: u64,
+    /// Bytes of messages, each until so much is written in all.
+    rooms: VecDeque<(u64, Reservation)>,
     /// Whether the writer may hold something back.
     unflushed: bool,
 }
 
 impl<W> LinesSink<W> {
     pub(super) fn new(writer: W) -> Self {
-        Self { writer, text: Text::default(), written: 0, unflushed: false }
+        Self { writer, text: Text::default(), written: 0, total: 0, rooms: VecDeque::new(), unflushed: false }
     }
 
     /// `count` more bytes are written.
     fn advance(&mut self, count: usize) {
         self.written += count;
+        self.total += count as u64;
+        while self.rooms.front().is_some_and(|(until, _)| *until <= self.total) {
+            self.rooms.pop_front();
+        }
+        if self.rooms.is_empty() {
+            self.rooms.shrink_to(KEEP_ROOMS);
+        }
         while let Some(first) = self.text.done.front() {
             if self.written < first.len() {
                 return;
@@ -55,6 +70,17 @@ impl<W: AsyncWrite + Unpin + Send + 'static> Sink for LinesSink<W> {
         message.write_to(&mut self.text);
         self.text.end_line();
         Ok(())
+    }
+
+    fn send_reserved(
+        &mut self,
+        message: Message,
+        during: Option<&RequestId>,
+        room: Reservation,
+    ) -> Result<Option<Reservation>, TransportError> {
+        self.send(message, during)?;
+        self.rooms.push_back((self.text.total, room));
+        Ok(None)
     }
 
     fn send_batch(&mut self, messages: Vec<Message>) -> Result<(), TransportError> {
@@ -90,7 +116,7 @@ impl<W: AsyncWrite + Unpin + Send + 'static> Sink for LinesSink<W> {
     }
 
     fn unwritten(&self) -> usize {
-        self.text.len() - self.written + usize::from(self.unflushed)
+        usize::try_from(self.text.total - self.total).unwrap_or(usize::MAX) + usize::from(self.unflushed)
     }
 }
 
@@ -99,6 +125,8 @@ impl<W: AsyncWrite + Unpin + Send + 'static> Sink for LinesSink<W> {
 struct Text {
     done: VecDeque<Bytes>,
     tail: Vec<u8>,
+    /// The length of everything that there ever was.
+    total: u64,
 }
 
 impl Text {
@@ -106,12 +134,9 @@ impl Text {
         self.done.is_empty() && self.tail.is_empty()
     }
 
-    fn len(&self) -> usize {
-        self.done.iter().map(Bytes::len).sum::<usize>() + self.tail.len()
-    }
-
     fn end_line(&mut self) {
         self.tail.push(b'\n');
+        self.total += 1;
     }
 
     fn slices(&self, written: usize) -> Vec<IoSlice<'_>> {
@@ -127,6 +152,7 @@ impl Output for Text {
     fn put(&mut self, piece: &[u8]) {
         let start = self.tail.len();
         self.tail.extend_from_slice(piece);
+        self.total += piece.len() as u64;
         if memchr2(b'\n', b'\r', piece).is_some() {
             for byte in &mut self.tail[start..] {
                 if matches!(byte, b'\n' | b'\r') {
@@ -144,6 +170,7 @@ impl Output for Text {
         if !self.tail.is_empty() {
             self.done.push_back(Bytes::from(std::mem::take(&mut self.tail)));
         }
+        self.total += piece.len() as u64;
         self.done.push_back(piece);
     }
 }
