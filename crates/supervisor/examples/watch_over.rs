@@ -8,7 +8,7 @@
 
 use std::process::ExitCode;
 
-use protomcp_supervisor::{Command, Event, Guardian, Process, Status, StopPolicy, guardian};
+use protomcp_supervisor::{Command, Event, Guardian, Process, Status, StopPolicy, guardian, open_files};
 
 fn main() -> ExitCode {
     // Before anything else: this program may have been started to be a guardian.
@@ -16,8 +16,15 @@ fn main() -> ExitCode {
 
     let mut args = std::env::args_os().skip(1).peekable();
     let alone = args.next_if(|arg| arg == "--no-guardian").is_some();
+    if args.next_if(|arg| arg == "--raise-open-files").is_some() {
+        // As a server with many connections does.
+        match open_files::raise(u64::MAX) {
+            Ok(limit) => println!("{limit} open files"),
+            Err(error) => eprintln!("the limit of open files stays as it is: {error}"),
+        }
+    }
     let Some(program) = args.next() else {
-        eprintln!("usage: watch_over [--no-guardian] PROGRAM [ARG ...]");
+        eprintln!("usage: watch_over [--no-guardian] [--raise-open-files] PROGRAM [ARG ...]");
         return ExitCode::from(2);
     };
     let mut command = Command::new(program).args(args);

@@ -19,7 +19,7 @@ use crate::error::SpawnError;
 use crate::exit::Status;
 use crate::launch::{Launched, Reports, dress};
 use crate::leash::Leash;
-use crate::os;
+use crate::{open_files, os};
 
 /// Enough for a fork and a wait.
 const STACK: usize = 256 * 1024;
@@ -37,7 +37,7 @@ pub(crate) async fn launch(command: &Command) -> Result<Launched, SpawnError> {
         }
         std.current_dir(directory);
     }
-    os::prepare_child(&mut std);
+    os::prepare_child(&mut std, open_files::before());
 
     let (started, start) = oneshot::channel();
     let (ended, end) = oneshot::channel();

@@ -23,6 +23,7 @@ use crate::guardian::agreement::{NAME, Order, Report, Stage, Task};
 use crate::guardian::descendants::kill_session;
 use crate::launch::{self, Launched, dress};
 use crate::leash::Leash;
+use crate::open_files;
 
 /// How long a guardian may take to say that the tool process runs. It takes a millisecond; what takes this long is
 /// not a guardian.
@@ -80,6 +81,7 @@ fn start(command: &Command, guardian: &Path, theirs: StdStream) -> io::Result<Ch
     let task = Task {
         directory: command.directory().map(Into::into),
         socket: command.socket_variable().map(Into::into),
+        open_files: open_files::before(),
         program: command.program().to_owned(),
         args: command.arguments().to_vec(),
     };

@@ -58,6 +58,7 @@ mod launch;
 mod leash;
 mod lifecycle;
 mod lines;
+pub mod open_files;
 mod os;
 mod output;
 mod policy;

@@ -11,8 +11,8 @@ use std::process::Command;
 /// thread that starts it.
 ///
 /// A clean slate: no descriptors but the three standard ones, no blocked signals, no ignored signals, whatever the
-/// caller itself inherited.
-pub(crate) fn prepare_child(command: &mut Command) {
+/// caller itself inherited, and this soft limit of open files if there is one.
+pub(crate) fn prepare_child(command: &mut Command, open_files: Option<u64>) {
     command.process_group(0);
     let parent = rustix::process::getpid();
     // SAFETY: the closure runs in the forked child of a process that may have several threads. It makes system calls
@@ -23,6 +23,7 @@ pub(crate) fn prepare_child(command: &mut Command) {
             default_signals();
             unblock_signals();
             forget_descriptors();
+            open_files.map_or(Ok(()), crate::open_files::set)?;
             die_with_parent(parent)
         });
     }

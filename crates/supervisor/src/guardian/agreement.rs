@@ -1,8 +1,8 @@
 //! What bridge and guardian say to each other.
 //!
-//! The guardian's command line is `protomcp-guardian --protomcp-guardian-2 [--cwd DIR] [--socket VARIABLE] -- PROGRAM
-//! [ARG ...]`, where the variable holds the path of a socket that goes with the process; its standard input is the socket
-//! of this agreement. Orders are single bytes, reports are six. The marker carries a version: both sides are
+//! The guardian's command line is `protomcp-guardian --protomcp-guardian-3 [--cwd DIR] [--socket VARIABLE] [--open-files
+//! N] -- PROGRAM [ARG ...]`, where the variable holds the path of a socket that goes with the process, and the number is the
+//! soft limit of open files for it; its standard input is the socket of this agreement. Orders are single bytes, reports are six. The marker carries a version: both sides are
 //! normally one executable, but a guardian may be another program of another age.
 
 use std::ffi::OsString;
@@ -15,10 +15,11 @@ use crate::exit::Status;
 pub(crate) const NAME: &str = "protomcp-guardian";
 
 /// First argument of a guardian.
-pub(crate) const MARKER: &str = "--protomcp-guardian-2";
+pub(crate) const MARKER: &str = "--protomcp-guardian-3";
 
 const CWD: &str = "--cwd";
 const SOCKET: &str = "--socket";
+const OPEN_FILES: &str = "--open-files";
 const END_OF_OPTIONS: &str = "--";
 
 /// What the guardian is to start.
@@ -28,6 +29,8 @@ pub(crate) struct Task {
     /// The variable with the path of a socket that goes with the process. Every user can read a command line, so the path
     /// itself is not there.
     pub(crate) socket: Option<OsString>,
+    /// The soft limit of open files, if it is another than the bridge's.
+    pub(crate) open_files: Option<u64>,
     pub(crate) program: OsString,
     pub(crate) args: Vec<OsString>,
 }
@@ -41,6 +44,9 @@ impl Task {
         }
         if let Some(variable) = &self.socket {
             args.extend([SOCKET.into(), variable.clone()]);
+        }
+        if let Some(limit) = self.open_files {
+            args.extend([OPEN_FILES.into(), limit.to_string().into()]);
         }
         args.extend([END_OF_OPTIONS.into(), self.program.clone()]);
         args.extend_from_slice(&self.args);
@@ -60,10 +66,15 @@ impl Task {
             socket = Some(args.next()?);
             next = args.next()?;
         }
+        let mut open_files = None;
+        if next == OPEN_FILES {
+            open_files = Some(args.next()?.to_str()?.parse().ok()?);
+            next = args.next()?;
+        }
         if next != END_OF_OPTIONS {
             return None;
         }
-        Some(Self { directory, socket, program: args.next()?, args: args.collect() })
+        Some(Self { directory, socket, open_files, program: args.next()?, args: args.collect() })
     }
 }
 
@@ -153,16 +164,18 @@ mod tests {
     #[test]
     fn a_task_survives_the_command_line() {
         for task in [
-            Task { directory: None, socket: None, program: "tool".into(), args: vec![] },
+            Task { directory: None, socket: None, open_files: None, program: "tool".into(), args: vec![] },
             Task {
                 directory: None,
                 socket: Some("SOCKET".into()),
+                open_files: Some(1024),
                 program: "tool".into(),
                 args: vec!["--socket".into()],
             },
             Task {
                 directory: Some("/srv/tools".into()),
                 socket: Some("--".into()),
+                open_files: Some(u64::MAX),
                 program: "--".into(),
                 args: vec!["--cwd".into(), "".into()],
             },
@@ -175,7 +188,18 @@ mod tests {
 
     #[test]
     fn a_command_line_that_is_not_ours_is_refused() {
-        for args in [&[][..], &["--"], &["tool"], &["--cwd"], &["--cwd", "/"], &["--cwd", "/", "tool"], &["--socket"]] {
+        for args in [
+            &[][..],
+            &["--"],
+            &["tool"],
+            &["--cwd"],
+            &["--cwd", "/"],
+            &["--cwd", "/", "tool"],
+            &["--socket"],
+            &["--open-files"],
+            &["--open-files", "many", "--", "tool"],
+            &["--open-files", "-1", "--", "tool"],
+        ] {
             assert_eq!(Task::from_args(args.iter().map(OsString::from)), None, "{args:?}");
         }
     }

@@ -13,7 +13,7 @@ use crate::exit::Status;
 use crate::guardian::agreement::{NAME, Order, Report, Stage, Task};
 use crate::guardian::companion::Companion;
 use crate::guardian::descendants::{Leftover, end_all, reap};
-use crate::os;
+use crate::{open_files, os};
 
 /// Serves until nothing is left to guard; the result is the exit code of the guardian, which nobody reads.
 pub(super) fn serve(args: impl Iterator<Item = std::ffi::OsString>) -> i32 {
@@ -28,10 +28,15 @@ pub(super) fn serve(args: impl Iterator<Item = std::ffi::OsString>) -> i32 {
     {
         return fail(&control, Stage::Directory, &error.into());
     }
+    if let Some(limit) = task.open_files
+        && let Err(error) = open_files::set(limit)
+    {
+        return fail(&control, Stage::Setup, &error);
+    }
     let socket = task.socket.as_deref().and_then(Companion::of);
     let mut command = Command::new(&task.program);
     command.args(&task.args);
-    os::prepare_child(&mut command);
+    os::prepare_child(&mut command, None);
     let tool = match command.spawn() {
         Ok(child) => Pid::from_child(&child),
         Err(error) => {

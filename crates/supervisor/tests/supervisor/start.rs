@@ -165,6 +165,18 @@ async fn a_process_has_three_descriptors_whatever_the_bridge_has_open() {
     drop(leaky);
 }
 
+#[test]
+fn a_process_gets_the_limit_of_open_files_from_before_it_was_raised() {
+    for options in [&["--raise-open-files"][..], &["--no-guardian", "--raise-open-files"]] {
+        let mut command = std::process::Command::new("sh");
+        command.args(["-c", "ulimit -Sn 200 && ulimit -Hn 300 && exec \"$@\"", "sh"]).arg(watch_over()).args(options);
+        let output = command.args(["sh", "-c", "ulimit -Sn; ulimit -Hn"]).output().unwrap();
+        let text = String::from_utf8_lossy(&output.stdout);
+        let lines: Vec<_> = text.lines().collect();
+        assert_eq!((lines[0], lines[2], lines[3]), ("300 open files", "stdout: 200", "stdout: 300"), "{text}");
+    }
+}
+
 #[tokio::test]
 async fn a_process_leads_its_group_and_with_a_guardian_has_no_terminal() {
     let ours = stat(std::process::id()).unwrap();
