@@ -14,6 +14,7 @@ pub struct Launch {
     args: Vec<OsString>,
     env: Vec<(OsString, OsString)>,
     unset: Vec<OsString>,
+    open_files: Option<u64>,
     sandbox: Sandbox,
 }
 
@@ -23,6 +24,7 @@ impl Launch {
             args: args.iter().map(OsString::from).collect(),
             env: Vec::new(),
             unset: Vec::new(),
+            open_files: None,
             sandbox: sandbox.clone(),
         };
         launch
@@ -53,6 +55,12 @@ impl Launch {
         self
     }
 
+    /// Sets the soft limit of open files.
+    pub fn open_files(mut self, soft: u64) -> Self {
+        self.open_files = Some(soft);
+        self
+    }
+
     /// Starts it with its three streams piped to a [`Host`].
     ///
     /// # Panics
@@ -65,7 +73,15 @@ impl Launch {
 
     /// The command, for a test that wants the streams otherwise.
     pub fn command(self) -> Command {
-        let mut command = Command::new(pmcp());
+        let mut command = match self.open_files {
+            None => Command::new(pmcp()),
+            Some(soft) => {
+                // `pmcp` takes the place of the shell.
+                let mut command = Command::new("sh");
+                command.args(["-c", &format!("ulimit -Sn {soft} && exec \"$0\" \"$@\"")]).arg(pmcp());
+                command
+            }
+        };
         command.args(self.args).current_dir(self.sandbox.path(""));
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         for name in self.unset {

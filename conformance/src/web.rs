@@ -7,6 +7,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use crate::host::Host;
+use crate::launch::Launch;
 use crate::sandbox::Sandbox;
 use crate::wait::patience;
 
@@ -85,7 +86,17 @@ impl Web {
 
     fn run(sandbox: Sandbox, file: &str, flags: &[&str], env: &[(&str, &str)]) -> Self {
         let launch = sandbox.pmcp(&[&["run", file, "--port", "0"], flags].concat());
-        let host = env.iter().fold(launch, |launch, (name, value)| launch.env(*name, *value)).start();
+        let launch = env.iter().fold(launch, |launch, (name, value)| launch.env(*name, *value));
+        Self::launch(sandbox, launch)
+    }
+
+    /// Starts what was prepared in a sandbox, and waits until it serves.
+    ///
+    /// # Panics
+    ///
+    /// When it does not say where it listens.
+    pub fn launch(sandbox: Sandbox, launch: Launch) -> Self {
+        let host = launch.start();
         let text = host.stderr_with("over HTTP");
         let line = text.lines().find(|line| line.contains("listening on http")).expect("it says where it listens");
         let port = line.rsplit(':').next().and_then(|rest| rest.split('/').next()).and_then(|port| port.parse().ok());

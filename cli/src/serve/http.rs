@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use protomcp_bridge::open_files;
 use protomcp_http::{Listener, ListenerConfig, StreamableHttp};
 use tokio::task::JoinSet;
 
@@ -36,9 +37,13 @@ pub(super) async fn serve(mut options: Options) -> Result<(), Failure> {
         tracing::info!("asking hosts for a token of {}", oauth.issuer());
         http.config = http.config.protect(oauth.server(http.public_url.as_deref().unwrap_or(&url))?);
     }
+    let mut config = ListenerConfig::default();
+    // Before the tool process starts, which gets the limit from before.
+    if let Err(error) = open_files::raise(config.open_files()) {
+        tracing::warn!("the limit of open files stays as it is: {error}");
+    }
     let (bridge, starting) = launch(&options);
     let service = StreamableHttp::with_tools(bridge.server(), http.config, bridge.tool_definitions());
-    let mut config = ListenerConfig::default();
     config.health = http.health;
     let page = metrics::page(&bridge, &service);
     config.metrics = http.metrics.then(|| page.clone());

@@ -10,6 +10,9 @@ use crate::args::{HttpOptions, Place};
 use crate::exit::Failure;
 use crate::serve::doors::{self, Doors};
 
+/// Connections of scrapers at a time.
+const MAX_CONNECTIONS: usize = 64;
+
 /// How long a scrape that is under way at the end may take.
 const LEAVE: Duration = Duration::from_secs(1);
 
@@ -38,6 +41,7 @@ pub(super) async fn open(options: &HttpOptions) -> Result<Option<Doors>, Failure
 /// Shows figures and nothing else.
 pub(super) fn listener(page: MetricsPage) -> Listener {
     let mut config = ListenerConfig::default();
+    config.max_connections = MAX_CONNECTIONS;
     config.health = true;
     config.metrics = Some(page);
     config.drain_timeout = LEAVE;

@@ -2,56 +2,57 @@
 //! without.
 //!
 //! The server answers on `/` and `/mcp`, on `/sse` when the old transport is on, and where it describes itself when it
-//! asks for tokens. Each connection has a task; all of
-//! them end politely when the listener is told to stop.
+//! asks for tokens. Each connection has a task; all of them end politely when the listener is told to stop. When no
+//! place is free, [`FairLimit`](fair_limit::FairLimit) decides which address gets one.
 
+mod accept_log;
 mod activity;
+mod connection;
+mod descriptors;
+mod fair_limit;
 #[cfg(feature = "tls")]
 mod handshake;
+mod places;
 
-use std::convert::Infallible;
 use std::io;
-use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use http::{Request, Response, StatusCode};
-use hyper::service::service_fn;
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
-use hyper_util::server::conn::auto::Builder;
-use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::time::Instant;
+use protomcp_mcp::Owner;
+use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use self::activity::{Activity, Use};
-use crate::caller::{Connection, PeerAddr};
+use self::accept_log::AcceptLog;
+use self::fair_limit::State;
+use self::places::Places;
+use crate::caller::PeerAddr;
 use crate::figures::MetricsPage;
 use crate::reply::{self, Body, TRANSPORT_ERROR};
 use crate::service::StreamableHttp;
 
-/// How long the system is left alone when it refuses connections, for want of descriptors for example.
+/// How long the system is left alone when it hands over no connection, for want of descriptors for example.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Headers of one request, in bytes. Over HTTP/1.1 hyper takes up to 100 of them: to take more costs memory for every
-/// request, and hosts send a dozen.
-const MAX_HEADERS: usize = 64 * 1024;
-
-/// Connections so far, of all listeners.
-static CONNECTIONS: AtomicU64 = AtomicU64::new(0);
+/// Connections beyond the bound, which are just being closed for others.
+const CLOSING: usize = 32;
 
 /// What a listener allows, and how long it waits.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ListenerConfig {
-    /// Connections at a time. More wait to be accepted.
+    /// Connections at a time, if the limit of open files allows so many: see [`ListenerConfig::open_files`]. When there
+    /// are as many, a connection of an address that has few takes the place of one of the address that has most, if
+    /// possible an idle one; the other addresses are refused. IPv6 addresses of one /64 network are one address.
     pub max_connections: usize,
-    /// How long a connection may be open without a request: until the headers of the first are there, and then between
-    /// two.
-    pub header_timeout: Duration,
+    /// How long a connection may be open until the headers of its first request are there, after the handshake where
+    /// there is TLS.
+    pub first_request_timeout: Duration,
+    /// How long a connection may be open between two requests, until the headers of the next are there. Responses that
+    /// are not over, such as streams, are no such time.
+    pub idle_timeout: Duration,
     /// Requests that one HTTP/2 connection may have open.
     pub max_concurrent_requests: u32,
     /// How long connections may take to end when the listener stops. Those that take longer are cut.
@@ -77,7 +78,8 @@ impl Default for ListenerConfig {
     fn default() -> Self {
         Self {
             max_connections: 20_000,
-            header_timeout: Duration::from_secs(75),
+            first_request_timeout: Duration::from_secs(10),
+            idle_timeout: Duration::from_secs(75),
             max_concurrent_requests: 256,
             drain_timeout: Duration::from_secs(10),
             #[cfg(feature = "tls")]
@@ -93,6 +95,13 @@ impl Default for ListenerConfig {
 }
 
 impl ListenerConfig {
+    /// The limit of open files (`RLIMIT_NOFILE`) under which there can be [`ListenerConfig::max_connections`]: as many,
+    /// and 256 for everything else that a server has open. Under a smaller limit there are fewer connections.
+    #[must_use]
+    pub fn open_files(&self) -> u64 {
+        self.max_connections.saturating_add(descriptors::RESERVED).try_into().unwrap_or(u64::MAX)
+    }
+
     /// Keeps what TLS shows up to date. Never ends.
     async fn follow(&self) {
         #[cfg(feature = "tls")]
@@ -116,6 +125,10 @@ struct Inner {
     stop: CancellationToken,
     /// Connections end at once.
     cut: CancellationToken,
+    places: Arc<Places>,
+    /// Bounds the descriptors of connections, also of those that have lost their place.
+    descriptors: Arc<Semaphore>,
+    log: AcceptLog,
     #[cfg(feature = "tls")]
     handshakes: Semaphore,
 }
@@ -135,6 +148,12 @@ impl Listener {
 
     fn of(service: Option<StreamableHttp>, config: ListenerConfig) -> Self {
         let (ready, stop, cut) = (CancellationToken::new(), CancellationToken::new(), CancellationToken::new());
+        let limit = descriptors::limit();
+        let connections = descriptors::connections(config.max_connections, limit);
+        if connections < config.max_connections {
+            let limit = limit.unwrap_or_default();
+            tracing::info!("the limit of open files, {limit}, leaves room for {connections} connections");
+        }
         #[cfg(feature = "tls")]
         let handshakes = Semaphore::new(config.max_handshakes);
         Self(Arc::new(Inner {
@@ -143,6 +162,9 @@ impl Listener {
             ready,
             stop,
             cut,
+            places: Places::new(connections),
+            descriptors: Arc::new(Semaphore::new((connections + CLOSING).min(Semaphore::MAX_PERMITS))),
+            log: AcceptLog::default(),
             #[cfg(feature = "tls")]
             handshakes,
         }))
@@ -164,14 +186,15 @@ impl Listener {
     /// # Errors
     /// When the socket cannot be used any more.
     pub async fn serve(&self, socket: TcpListener) -> io::Result<()> {
-        let places = Arc::new(Semaphore::new(self.0.config.max_connections));
         let connections = TaskTracker::new();
         let outcome = tokio::select! {
-            outcome = self.accept(&socket, &places, &connections) => outcome,
+            outcome = self.accept(&socket, &connections) => outcome,
             () = self.0.stop.cancelled() => Ok(()),
             () = self.0.config.follow() => unreachable!("files may change until the end"),
+            () = self.0.log.write() => unreachable!("connections may be refused until the end"),
         };
         drop(socket);
+        self.0.log.write_now();
         connections.close();
         if tokio::time::timeout(self.0.config.drain_timeout, connections.wait()).await.is_err() {
             tracing::warn!(connections = connections.len(), "connections do not end: cut");
@@ -181,104 +204,38 @@ impl Listener {
         outcome
     }
 
-    async fn accept(&self, socket: &TcpListener, places: &Arc<Semaphore>, connections: &TaskTracker) -> io::Result<()> {
+    async fn accept(&self, socket: &TcpListener, connections: &TaskTracker) -> io::Result<()> {
+        let Inner { places, descriptors, log, .. } = &*self.0;
         loop {
-            let place = Arc::clone(places).acquire_owned().await.expect("the semaphore is never closed");
+            let descriptor = Arc::clone(descriptors).acquire_owned().await.expect("the semaphore is never closed");
             match socket.accept().await {
                 Ok((stream, peer)) => {
+                    let Some((place, has_evicted)) = places.try_take(&Owner::of_address(peer.ip()), State::Idle) else {
+                        log.count(|counts| counts.refused += 1);
+                        continue;
+                    };
+                    if has_evicted {
+                        log.count(|counts| counts.closed += 1);
+                    }
                     // Small answers must not wait for the host to acknowledge earlier ones.
                     if let Err(error) = stream.set_nodelay(true) {
                         tracing::debug!("a connection is slow: {error}");
                     }
-                    connections.spawn(self.clone().connection(stream, PeerAddr(peer), place));
+                    let connection = self.clone().serve_connection(stream, PeerAddr(peer), place);
+                    connections.spawn(async move {
+                        connection.await;
+                        drop(descriptor);
+                    });
                 }
                 Err(error) if is_of_connection(&error) => tracing::debug!("a connection was lost: {error}"),
                 Err(error) => {
-                    tracing::warn!("no connection can be accepted: {error}");
+                    log.count(|counts| counts.fail(&error));
+                    if descriptors::are_exhausted(&error) && places.evict_idle() {
+                        log.count(|counts| counts.closed += 1);
+                    }
                     tokio::time::sleep(PAUSE).await;
                 }
             }
-        }
-    }
-
-    async fn connection(self, stream: TcpStream, peer: PeerAddr, place: OwnedSemaphorePermit) {
-        #[cfg(feature = "tls")]
-        if let Some(tls) = &self.0.config.tls {
-            let deadline = Instant::now() + self.0.config.handshake_timeout;
-            let secured = tokio::select! {
-                secured = handshake::shake(tls, &self.0.handshakes, stream, deadline) => secured,
-                () = self.0.stop.cancelled() => return,
-            };
-            if let Some(secured) = secured {
-                self.speak(secured, peer, Instant::now() + self.0.config.header_timeout).await;
-            }
-            return drop(place);
-        }
-        let deadline = Instant::now() + self.0.config.header_timeout;
-        let mut byte = [0];
-        let first_byte = tokio::time::timeout_at(deadline, stream.peek(&mut byte));
-        tokio::select! {
-            heard = first_byte => if !matches!(heard, Ok(Ok(1..))) {
-                return;
-            },
-            () = self.0.stop.cancelled() => return,
-        }
-        self.speak(stream, peer, deadline).await;
-        drop(place);
-    }
-
-    /// Serves one connection, whose first request must be there at `deadline`.
-    async fn speak(&self, io: impl AsyncRead + AsyncWrite + Unpin + Send + 'static, peer: PeerAddr, deadline: Instant) {
-        let mut builder = Builder::new(TokioExecutor::new());
-        let mut http1 = builder.http1();
-        http1.timer(TokioTimer::new()).header_read_timeout(self.0.config.header_timeout).max_buf_size(MAX_HEADERS);
-        let mut http2 = builder.http2();
-        http2
-            .timer(TokioTimer::new())
-            .max_header_list_size(u32::try_from(MAX_HEADERS).unwrap_or(u32::MAX))
-            .max_concurrent_streams(self.0.config.max_concurrent_requests)
-            .keep_alive_interval(Duration::from_secs(30));
-        let activity = Arc::new(Activity::default());
-        let number = Connection(CONNECTIONS.fetch_add(1, Ordering::Relaxed));
-        let answer = |mut request: Request<hyper::body::Incoming>| {
-            request.extensions_mut().insert(number);
-            request.extensions_mut().insert(peer);
-            let listener = self.clone();
-            let open = activity.open(request.version());
-            async move { Ok::<_, Infallible>(listener.answer(request).await.map(|body| open.hold(body))) }
-        };
-        let mut connection = pin!(builder.serve_connection(TokioIo::new(io), service_fn(answer)));
-        let patience = self.0.config.header_timeout;
-        let mut look = pin!(tokio::time::sleep_until(deadline));
-        let (mut stops, mut leaves) = (false, false);
-        let outcome = loop {
-            tokio::select! {
-                outcome = connection.as_mut() => break outcome,
-                () = self.0.cut.cancelled() => return,
-                () = self.0.stop.cancelled(), if !stops => {
-                    connection.as_mut().graceful_shutdown();
-                    stops = true;
-                }
-                () = look.as_mut() => {
-                    let now = Instant::now();
-                    let next = match activity.look() {
-                        Use::Silent => return,
-                        Use::Busy => now + patience,
-                        Use::Idle(since) if since + patience > now => since + patience,
-                        // Whoever was told and does not go is left.
-                        Use::Idle(_) if leaves => return,
-                        Use::Idle(_) => {
-                            connection.as_mut().graceful_shutdown();
-                            leaves = true;
-                            now + patience
-                        }
-                    };
-                    look.as_mut().reset(next);
-                }
-            }
-        };
-        if let Err(error) = outcome {
-            tracing::debug!("a connection broke: {error}");
         }
     }
 

@@ -21,7 +21,7 @@ pub struct CallerKey {
 /// Whom a request counts for when a limit is shared between callers.
 ///
 /// An address proves nothing about its user; it only keeps one machine from taking what is there for all.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Owner {
     /// An authenticated principal ([`Transport::principal`]).
     Principal(Arc<str>),

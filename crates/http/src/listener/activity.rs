@@ -8,9 +8,16 @@ use http::Version;
 use http_body::{Frame, SizeHint};
 use tokio::time::Instant;
 
+use super::fair_limit::State;
+use super::places::PlaceUse;
+
 /// What happens on one connection.
-#[derive(Debug, Default)]
-pub(super) struct Activity(Mutex<Used>);
+#[derive(Debug)]
+pub(super) struct Activity {
+    used: Mutex<Used>,
+    /// The place of the connection is idle when no request is open.
+    place: PlaceUse,
+}
 
 #[derive(Debug, Default, Clone, Copy)]
 struct Used {
@@ -44,11 +51,19 @@ pub(super) struct Held<B> {
 }
 
 impl Activity {
+    pub(super) fn new(place: PlaceUse) -> Self {
+        Self { used: Mutex::default(), place }
+    }
+
     /// A request begins.
     pub(super) fn open(self: &Arc<Self>, version: Version) -> Open {
         let mut used = self.used();
         used.version.get_or_insert(version);
         used.open += 1;
+        if used.open == 1 {
+            self.place.set(State::Busy);
+        }
+        drop(used);
         Open(Arc::clone(self))
     }
 
@@ -62,7 +77,7 @@ impl Activity {
     }
 
     fn used(&self) -> MutexGuard<'_, Used> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.used.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -78,6 +93,9 @@ impl Drop for Open {
         let mut used = self.0.used();
         used.open -= 1;
         used.ended = Some(Instant::now());
+        if used.open == 0 {
+            self.0.place.set(State::Idle);
+        }
     }
 }
 

@@ -111,7 +111,7 @@ async fn a_stream_that_nobody_reads_holds_only_so_much_and_keeps_the_newest() {
 #[tokio::test]
 async fn a_connection_that_says_nothing_is_closed() {
     let mut listener = ListenerConfig::default();
-    listener.header_timeout = std::time::Duration::from_millis(20);
+    listener.first_request_timeout = std::time::Duration::from_millis(20);
     let stage = Stage::with(Config::default(), listener).await;
     let preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
     // Also after the preface and empty settings, which is all that a host of HTTP/2 must say.

@@ -6,6 +6,7 @@ mod asking;
 mod batch;
 mod callers;
 mod client;
+mod connections;
 mod cuts;
 mod draining;
 mod eras;
