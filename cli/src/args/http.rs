@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::net::{IpAddr, SocketAddr};
 
 use clap::Args;
-use protomcp_http::{Config, Credential};
+use protomcp_http::{Config, Credential, IpNetwork};
 
 use super::oauth::{self, OAuthFlags, OAuthOptions};
 use super::tls::{TlsFiles, TlsFlags};
@@ -59,6 +59,10 @@ pub(super) struct Http {
     /// Longest body of a request, in bytes or with K, M, G
     #[arg(long, value_name = "SIZE", default_value = "64M", value_parser = size)]
     max_body: u64,
+
+    /// A proxy in front, as an address or a network such as 10.0.0.0/8: clients count by the address in its X-Forwarded-For or Forwarded header when they share limits; may be repeated
+    #[arg(long, value_name = "ADDR")]
+    trusted_proxy: Vec<IpNetwork>,
 
     /// Sessions at a time
     #[arg(long, value_name = "N", default_value = "10000", value_parser = clap::value_parser!(u32).range(1..))]
@@ -197,6 +201,7 @@ impl Http {
         config.max_body = usize::try_from(self.max_body).unwrap_or(usize::MAX);
         config.max_sessions = usize::try_from(self.max_sessions).unwrap_or(usize::MAX);
         config.session_idle = self.session_idle;
+        config.trusted_proxies = self.trusted_proxy;
         config.legacy_sse = legacy_sse;
         Ok(HttpOptions {
             host: self.host,

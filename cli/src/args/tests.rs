@@ -249,6 +249,7 @@ fn flags_about_the_network_are_refused_on_stdio_unless_they_always_were_accepted
             "--max-body" => " 1M",
             "--max-sessions" => " 5",
             "--session-idle" => " 1m",
+            "--trusted-proxy" => " 10.0.0.0/8",
             "--metrics-addr" => " localhost:9090",
             _ if flag.get_action().takes_values() => " x",
             _ => "",

@@ -4,6 +4,10 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use http::request::Parts;
+use protomcp_mcp::Owner;
+
+use crate::forwarded;
+use crate::network::IpNetwork;
 
 /// Where a request came from.
 #[derive(Debug, Clone, Default)]
@@ -18,9 +22,31 @@ impl Caller {
     pub(crate) fn of(parts: &Parts) -> Self {
         Self {
             principal: parts.extensions.get().cloned(),
-            address: parts.extensions.get::<PeerAddr>().map(|peer| peer.0.ip()),
+            address: address(parts),
             connection: parts.extensions.get().copied(),
         }
+    }
+
+    /// Whom the request counts for when limits are shared.
+    pub(crate) fn owner(&self) -> Owner {
+        match (&self.principal, self.address) {
+            (Some(Principal(who)), _) => Owner::Principal(Arc::clone(who)),
+            (None, Some(address)) => Owner::of_address(address),
+            (None, None) => Owner::Local,
+        }
+    }
+}
+
+fn address(parts: &Parts) -> Option<IpAddr> {
+    let forwarded = parts.extensions.get().map(|ClientAddr(address)| *address);
+    forwarded.or_else(|| parts.extensions.get::<PeerAddr>().map(|peer| peer.0.ip()))
+}
+
+/// Notes the client that a trusted proxy has forwarded a request for.
+pub(crate) fn note_client(parts: &mut Parts, proxies: &[IpNetwork]) {
+    let peer = parts.extensions.get::<PeerAddr>().map(|peer| peer.0.ip());
+    if let (Some(peer), None, false) = (peer, parts.extensions.get::<ClientAddr>(), proxies.is_empty()) {
+        parts.extensions.insert(ClientAddr(forwarded::client(peer, &parts.headers, proxies)));
     }
 }
 
@@ -28,6 +54,12 @@ impl Caller {
 /// server, put it there to share limits by address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PeerAddr(pub SocketAddr);
+
+/// The address that a request counts for when limits are shared by address, in its extensions: with
+/// [`Config::trusted_proxies`](crate::Config::trusted_proxies) that of the client behind the proxy. A server in front of
+/// this one may put it there itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ClientAddr(pub IpAddr);
 
 /// Who uses a session, as far as that was authenticated. Put it into the extensions of a request, and sessions are
 /// bound to it: nobody else can use them, whatever they know.

@@ -6,6 +6,7 @@ use std::time::Duration;
 use protomcp_auth::ResourceServer;
 
 use crate::auth::Credential;
+use crate::network::IpNetwork;
 use crate::store::{EventStore, MemoryStore};
 
 /// How a server behaves over HTTP. The defaults are safe for a server on this machine.
@@ -28,9 +29,15 @@ pub struct Config {
     pub max_body: usize,
     /// How long a host may take to send a body.
     pub body_timeout: Duration,
-    /// How many sessions may be open. One more takes the place of the one that was not used for longest, if that is a
-    /// minute; otherwise it is refused with 503.
+    /// How many sessions may be open. Owners share them (a principal, or else an address): one more takes the place of
+    /// one of the owner that has most. Within one owner and between owners who have about the same only a session yields
+    /// that was not used for a minute, or has not completed its handshake in ten seconds; otherwise the new one is refused
+    /// with 503.
     pub max_sessions: usize,
+    /// Proxies whose word about the addresses of clients is taken: `X-Forwarded-For` or `Forwarded` then says where a
+    /// request comes from when limits are shared by address. A proxy has to write one of the two itself; clients whose
+    /// requests carry both with different addresses count for the proxy.
+    pub trusted_proxies: Vec<IpNetwork>,
     /// How long a session may be without a connection and without a request before it is closed.
     pub session_idle: Duration,
     /// How many responses of one session may be open at once. One more is refused with 503.
@@ -61,6 +68,7 @@ impl Default for Config {
             max_body: 64 * 1024 * 1024,
             body_timeout: Duration::from_secs(60),
             max_sessions: 10_000,
+            trusted_proxies: Vec::new(),
             session_idle: Duration::from_secs(3600),
             max_streams: 1024,
             keep_alive: Duration::from_secs(15),
@@ -85,6 +93,13 @@ impl Config {
     #[must_use]
     pub fn allow_origin(mut self, origin: impl Into<String>) -> Self {
         self.allowed_origins.push(origin.into());
+        self
+    }
+
+    /// Takes the word of this proxy about the addresses of clients.
+    #[must_use]
+    pub fn trust_proxy(mut self, proxy: impl Into<IpNetwork>) -> Self {
+        self.trusted_proxies.push(proxy.into());
         self
     }
 

@@ -7,19 +7,20 @@
 mod served;
 
 use std::collections::VecDeque;
-use std::future::poll_fn;
-use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::{Poll, Waker};
 use std::time::Duration;
 
 use http::request::Parts;
+use protomcp_mcp::Owner;
 use protomcp_mcp::transport::{Losses, Received};
 use protomcp_types::{Incoming, Members, Message, Params, ProtocolVersion, RequestId, Response, method};
+use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
-use crate::caller::{Caller, Connection, Principal};
+use crate::caller::{Caller, Principal};
 use crate::config::Config;
+use crate::fair_table::Use;
 use crate::store::EventStore;
 use crate::streams::{FIRST, First, Next, Place, Refused, STANDALONE, StreamId, Streams};
 
@@ -43,9 +44,7 @@ pub(crate) enum Kind {
 pub(crate) struct Exchange {
     kind: Kind,
     key: Box<str>,
-    principal: Option<Principal>,
-    address: Option<IpAddr>,
-    connection: Option<Connection>,
+    caller: Caller,
     idle: Duration,
     store: Option<Arc<dyn EventStore>>,
     /// How long a host whose stream has broken is expected back.
@@ -53,6 +52,8 @@ pub(crate) struct Exchange {
     version: OnceLock<ProtocolVersion>,
     /// Where what cannot reach the host any more is said.
     losses: OnceLock<Losses>,
+    /// Room in the inbox. Requests that wait for it leave nothing behind when they are dropped.
+    room: Semaphore,
     state: Mutex<State>,
 }
 
@@ -69,8 +70,6 @@ struct State {
     inbox: VecDeque<Arrived>,
     /// The session's task, when it waits for a message.
     reader: Option<Waker>,
-    /// HTTP requests that wait for room in the inbox.
-    writers: Vec<Waker>,
     /// No messages will come any more.
     ended: bool,
     last_used: Instant,
@@ -88,19 +87,17 @@ impl Exchange {
         Arc::new(Self {
             kind,
             key,
-            principal: caller.principal.clone(),
-            address: caller.address,
-            connection: caller.connection,
+            caller: caller.clone(),
             idle: config.session_idle,
             store: config.event_store.clone().filter(|_| kind == Kind::Session),
             absence: config.absence,
             version: OnceLock::new(),
             losses: OnceLock::new(),
+            room: Semaphore::new(MAX_INBOX),
             state: Mutex::new(State {
                 streams: Streams::new(max_streams, only),
                 inbox: VecDeque::new(),
                 reader: None,
-                writers: Vec::new(),
                 ended: false,
                 last_used: Instant::now(),
             }),
@@ -115,6 +112,11 @@ impl Exchange {
         self.kind
     }
 
+    /// Whom the session counts for when limits are shared.
+    pub(crate) fn owner(&self) -> Owner {
+        self.caller.owner()
+    }
+
     /// The revision that was agreed on; `None` before the handshake.
     pub(crate) fn version(&self) -> Option<ProtocolVersion> {
         self.version.get().copied()
@@ -122,7 +124,7 @@ impl Exchange {
 
     /// Whether this one may use the session.
     pub(crate) fn belongs_to(&self, principal: Option<&Principal>) -> bool {
-        self.principal.as_ref() == principal
+        self.caller.principal.as_ref() == principal
     }
 
     /// Where events are kept for hosts that come back, in a revision and a setting where they can.
@@ -159,31 +161,21 @@ impl Exchange {
 
     /// Hands a message to the session's task, as soon as there is room. `false`: the session is over.
     pub(crate) async fn deliver(&self, received: Received, head: Option<Arc<Parts>>) -> bool {
-        let mut arrived = Some(Arrived { received, head });
-        poll_fn(|cx| self.poll_deliver(&mut arrived, cx.waker())).await
-    }
-
-    fn poll_deliver(&self, arrived: &mut Option<Arrived>, waker: &Waker) -> Poll<bool> {
+        // It is closed when the session is over.
+        let Ok(room) = self.room.acquire().await else { return false };
         let reader = {
             let mut state = self.used();
             if state.ended {
-                return Poll::Ready(false);
+                return false;
             }
-            if state.inbox.len() >= MAX_INBOX {
-                if !state.writers.iter().any(|writer| writer.will_wake(waker)) {
-                    state.writers.push(waker.clone());
-                }
-                return Poll::Pending;
-            }
+            room.forget();
             // Hosts hardly ever say two things at once, and a session that does nothing keeps this room.
             state.inbox.reserve_exact(1);
-            state.inbox.extend(arrived.take());
+            state.inbox.push_back(Arrived { received, head });
             state.reader.take()
         };
-        if let Some(reader) = reader {
-            reader.wake();
-        }
-        Poll::Ready(true)
+        reader.into_iter().for_each(Waker::wake);
+        true
     }
 
     pub(crate) fn first(&self, place: Place, waker: &Waker) -> First {
@@ -219,9 +211,10 @@ impl Exchange {
         let until = self.store().map(|_| state.last_used.into_std() + self.absence);
         let lost = state.streams.detach(place, until);
         // MCP 2026-07-28, basic/transports: closing the response cancels the request. So ends the old transport.
-        state.ended |= self.kind != Kind::Session;
-        // The session's task may have something to look for earlier than it thinks.
-        if state.ended || state.streams.next_loss() != next_loss {
+        if self.kind != Kind::Session {
+            self.end_in(state);
+        } else if state.streams.next_loss() != next_loss {
+            // The session's task may have something to look for earlier than it thinks.
             wake(state);
         } else {
             drop(state);
@@ -248,9 +241,13 @@ impl Exchange {
 
     /// No messages will come any more: the session's task winds up.
     pub(crate) fn end(&self) {
-        let mut state = self.state();
+        self.end_in(self.state());
+    }
+
+    fn end_in(&self, mut state: MutexGuard<'_, State>) {
         state.ended = true;
         wake(state);
+        self.room.close();
     }
 
     /// The host ends its session: what it still waits for is cancelled, after all that it has said before.
@@ -259,9 +256,8 @@ impl Exchange {
         if !state.ended {
             let cancelled: Vec<_> = state.streams.unanswered_requests().map(cancellation).collect();
             state.inbox.extend(cancelled);
-            state.ended = true;
         }
-        wake(state);
+        self.end_in(state);
     }
 
     /// Whether the session's task is gone, or winds up.
@@ -271,29 +267,36 @@ impl Exchange {
 
     /// How long nothing was heard of the host; `None` while it is connected or owed an answer.
     pub(crate) fn idle_for(&self) -> Option<Duration> {
+        self.unused_since().map(|last| last.elapsed())
+    }
+
+    /// How the session is used.
+    pub(crate) fn last_use(&self, now: Instant) -> Use {
+        Use { is_established: self.version().is_some(), last: self.unused_since().unwrap_or(now) }
+    }
+
+    fn unused_since(&self) -> Option<Instant> {
         let state = self.state();
         let is_used = state.streams.connections() > 0 || state.streams.is_waiting() || !state.inbox.is_empty();
-        (!is_used).then(|| state.last_used.elapsed())
+        (!is_used).then_some(state.last_used)
     }
 
     fn poll_received(&self, waker: &Waker) -> Poll<Option<Arrived>> {
-        let (arrived, writers) = {
-            let mut state = self.state();
-            // Whoever does not read its answers is not served until it does.
-            if !state.ended && state.streams.is_full() {
-                state.reader = Some(waker.clone());
-                return Poll::Pending;
+        let mut state = self.state();
+        // Whoever does not read its answers is not served until it does.
+        if !state.ended && state.streams.is_full() {
+            state.reader = Some(waker.clone());
+            return Poll::Pending;
+        }
+        let Some(arrived) = state.inbox.pop_front() else {
+            if state.ended || self.kind == Kind::Single && !state.streams.is_waiting() {
+                return Poll::Ready(self.last_words(&mut state));
             }
-            let Some(arrived) = state.inbox.pop_front() else {
-                if state.ended || self.kind == Kind::Single && !state.streams.is_waiting() {
-                    return Poll::Ready(self.last_words(&mut state));
-                }
-                state.reader = Some(waker.clone());
-                return Poll::Pending;
-            };
-            (arrived, std::mem::take(&mut state.writers))
+            state.reader = Some(waker.clone());
+            return Poll::Pending;
         };
-        writers.into_iter().for_each(Waker::wake);
+        drop(state);
+        self.room.add_permits(1);
         Poll::Ready(Some(arrived))
     }
 
@@ -326,10 +329,9 @@ impl Exchange {
             let mut state = self.state();
             state.ended = true;
             state.inbox.clear();
-            let mut wakers = state.streams.close();
-            wakers.append(&mut state.writers);
-            wakers
+            state.streams.close()
         };
+        self.room.close();
         wakers.into_iter().for_each(Waker::wake);
         if let Some(store) = self.store() {
             store.forget(&self.key);
@@ -348,9 +350,9 @@ impl Exchange {
 }
 
 fn wake(mut state: MutexGuard<'_, State>) {
-    let (reader, writers) = (state.reader.take(), std::mem::take(&mut state.writers));
+    let reader = state.reader.take();
     drop(state);
-    reader.into_iter().chain(writers).for_each(Waker::wake);
+    reader.into_iter().for_each(Waker::wake);
 }
 
 /// As if the host had said that it does not wait for this request any more.

@@ -36,30 +36,35 @@ mod delivery;
 mod era;
 mod events;
 mod exchange;
+mod fair_table;
 mod figures;
+mod forwarded;
 mod get;
 mod guard;
 mod headers;
 mod legacy;
 #[cfg(feature = "listener")]
 mod listener;
+mod log_rate;
 mod modern;
+mod network;
 mod post;
 mod reply;
 mod service;
+mod session_table;
 mod sse;
 mod store;
 mod streams;
-mod table;
 #[cfg(feature = "tls")]
 mod tls;
 
 pub use auth::Credential;
-pub use caller::{Connection, PeerAddr, Principal};
+pub use caller::{ClientAddr, Connection, PeerAddr, Principal};
 pub use config::Config;
 pub use figures::MetricsPage;
 #[cfg(feature = "listener")]
 pub use listener::{Listener, ListenerConfig};
+pub use network::{InvalidNetwork, IpNetwork};
 pub use reply::Body;
 pub use service::StreamableHttp;
 pub use store::{EventKey, EventStore, MemoryStore, Replay, StoredEvent};

@@ -15,18 +15,20 @@ use http::{HeaderValue, Method, Request, Response, StatusCode};
 use protomcp_mcp::{Server, Service, Sessions};
 use protomcp_metrics::Page;
 use protomcp_types::{RawJson, Request as AnyRequest};
+use tokio::time::Instant;
 use tokio_util::task::TaskTracker;
 use tower_service::Service as TowerService;
 
-use crate::caller::Caller;
+use crate::caller::{self, Caller};
 use crate::config::Config;
 use crate::events::{Events, Seat};
 use crate::exchange::{Exchange, Kind, Served};
 use crate::figures::Figures;
 use crate::guard::{Guard, Page as Seen};
 use crate::headers::{EVENTS, JSON, accepts, is_json};
+use crate::log_rate::LogRate;
 use crate::reply::{self, Body, Refusal, TRANSPORT_ERROR};
-use crate::table::{Table, new_key};
+use crate::session_table::{SessionTable, new_key};
 use crate::{auth, cors, delete, era, get, legacy, post};
 
 /// An MCP server over HTTP, as a [`tower_service::Service`] for any server that speaks [`http`]. Cloning is cheap.
@@ -41,10 +43,14 @@ type Definitions = Box<dyn Fn(&str) -> Option<RawJson> + Send + Sync>;
 
 pub(crate) struct Inner {
     pub(crate) config: Config,
-    pub(crate) table: Table,
+    pub(crate) table: SessionTable,
     pub(crate) guard: Guard,
     pub(crate) definitions: Definitions,
     figures: Figures,
+    /// Requests that were refused by their names.
+    refused: LogRate,
+    /// Sessions that found no place.
+    rejected: LogRate,
     server: Box<dyn Serve>,
     sessions: Sessions,
     /// One for each exchange.
@@ -149,10 +155,12 @@ impl StreamableHttp {
 
     fn serving(server: Box<dyn Serve>, sessions: Sessions, config: Config, definitions: Definitions) -> Self {
         Self(Arc::new(Inner {
-            table: Table::new(config.max_sessions),
+            table: SessionTable::new(config.max_sessions),
             guard: Guard::new(&config.allowed_hosts, &config.allowed_origins),
             definitions,
             figures: Figures::default(),
+            refused: LogRate::default(),
+            rejected: LogRate::default(),
             sessions,
             tasks: TaskTracker::new(),
             server,
@@ -178,6 +186,7 @@ impl StreamableHttp {
     pub(crate) async fn page<B>(&self, request: Request<B>, page: impl FnOnce() -> Response<Body>) -> Response<Body> {
         let (mut parts, _) = request.into_parts();
         let inner = &self.0;
+        caller::note_client(&mut parts, &inner.config.trusted_proxies);
         if let Err(why) = inner.guard.check(&parts.uri, &parts.headers) {
             return reply::error(StatusCode::FORBIDDEN, TRANSPORT_ERROR, why);
         }
@@ -220,12 +229,15 @@ impl StreamableHttp {
     where
         B: http_body::Body,
     {
-        let (parts, body) = request.into_parts();
+        let (mut parts, body) = request.into_parts();
         let inner = &self.0;
+        caller::note_client(&mut parts, &inner.config.trusted_proxies);
         let page = match inner.guard.check(&parts.uri, &parts.headers) {
             Ok(page) => page,
             Err(why) => {
-                tracing::warn!("a request was refused: {why}");
+                if let Some(left_out) = inner.refused.permit(Instant::now()) {
+                    tracing::warn!(left_out, "a request was refused: {why}");
+                }
                 inner.figures.answered(StatusCode::FORBIDDEN);
                 return reply::error(StatusCode::FORBIDDEN, TRANSPORT_ERROR, why);
             }
@@ -314,7 +326,9 @@ impl Inner {
         })?;
         let exchange = Exchange::new(kind, key, &Caller::of(parts), &self.config);
         if !self.table.insert(&exchange) {
-            tracing::warn!("a session was refused: there are {} already", self.table.len());
+            if let Some(left_out) = self.rejected.permit(Instant::now()) {
+                tracing::warn!(left_out, "a session was refused: there are {} already", self.table.len());
+            }
             return Err(Box::new(unavailable("there are too many sessions")));
         }
         let place = TablePlace { inner: Arc::clone(self), exchange: Arc::clone(&exchange) };

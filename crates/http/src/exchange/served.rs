@@ -34,15 +34,15 @@ impl Transport for Served {
     type Sink = ExchangeSink;
 
     fn principal(&self) -> Option<Arc<str>> {
-        self.0.principal.as_ref().map(|Principal(who)| Arc::clone(who))
+        self.0.caller.principal.as_ref().map(|Principal(who)| Arc::clone(who))
     }
 
     fn address(&self) -> Option<IpAddr> {
-        self.0.address
+        self.0.caller.address
     }
 
     fn connection(&self) -> Option<u64> {
-        self.0.connection.map(|Connection(number)| number)
+        self.0.caller.connection.map(|Connection(number)| number)
     }
 
     fn split(self) -> (ExchangeSource, ExchangeSink) {

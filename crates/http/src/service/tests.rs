@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use protomcp_mcp::transport::{Sink, Source, Transport};
 use protomcp_mcp::{Limits, ServerInfo};
-use protomcp_types::{Body as Payload, Message, Params, RequestId};
+use protomcp_types::{Body as Payload, Incoming, Message, Params, RequestId};
+use tokio::task::unconstrained;
 
 use super::*;
 use crate::store::MemoryStore;
@@ -38,10 +39,12 @@ fn still() -> (StreamableHttp, Arc<Still>) {
     let still = Arc::new(Still::default());
     let config = Config::default();
     let inner = Inner {
-        table: Table::new(config.max_sessions),
+        table: SessionTable::new(config.max_sessions),
         guard: Guard::new(&[], &[]),
         definitions: Box::new(|_| None),
         figures: Figures::default(),
+        refused: LogRate::default(),
+        rejected: LogRate::default(),
         sessions: Sessions::new(ServerInfo::new("still", "1"), Limits::default()),
         server: Box::new(Arc::clone(&still)),
         tasks: TaskTracker::new(),
@@ -59,6 +62,10 @@ fn post(headers: &[(&str, &str)], body: &str) -> Request<String> {
     request.body(body.to_owned()).unwrap()
 }
 
+fn notice() -> Incoming {
+    Incoming::One(Message::notification("n", Params::Absent))
+}
+
 /// Begins a session of 2025-03-26, and fills its inbox up to `room` places.
 fn begin(http: &StreamableHttp, still: &Still, room: usize) -> Arc<Exchange> {
     let parts = Request::new(()).into_parts().0;
@@ -68,8 +75,7 @@ fn begin(http: &StreamableHttp, still: &Still, room: usize) -> Arc<Exchange> {
     still.0.lock().unwrap()[0].sink.send(answer, None).unwrap();
     let mut cx = Context::from_waker(std::task::Waker::noop());
     for _ in 0..64 - room {
-        let notice = protomcp_types::Incoming::One(Message::notification("n", Params::Absent));
-        assert!(pin!(exchange.deliver(Ok(notice), None)).poll(&mut cx).is_ready());
+        assert!(pin!(unconstrained(exchange.deliver(Ok(notice()), None))).poll(&mut cx).is_ready());
     }
     exchange
 }
@@ -108,6 +114,28 @@ async fn a_request_that_never_reached_its_session_is_not_waited_for() {
     }
 }
 
+/// Counts how many of it are alive.
+struct Counted(#[expect(dead_code, reason = "held for its count")] Arc<()>);
+
+impl std::task::Wake for Counted {
+    fn wake(self: Arc<Self>) {}
+}
+
+#[tokio::test]
+async fn a_delivery_that_is_broken_off_leaves_nothing_with_its_session() {
+    let (http, still) = still();
+    let exchange = begin(&http, &still, 0);
+    let alive = Arc::new(());
+    for _ in 0..10_000 {
+        let waker = std::task::Waker::from(Arc::new(Counted(Arc::clone(&alive))));
+        let mut cx = Context::from_waker(&waker);
+        // With a budget for its turn it would stop to wait before long.
+        let mut delivery = pin!(unconstrained(exchange.deliver(Ok(notice()), None)));
+        assert!(delivery.as_mut().poll(&mut cx).is_pending());
+    }
+    assert_eq!(Arc::strong_count(&alive), 1);
+}
+
 #[tokio::test]
 async fn a_task_of_the_stateless_revision_begins_with_its_request() {
     let (http, still) = still();
@@ -131,8 +159,7 @@ async fn a_host_of_the_old_transport_that_does_not_read_is_not_served_until_it_d
         let answer = Message::result(RequestId::from(id), Payload::empty_object());
         held.sink.send(answer, Some(&RequestId::from(id))).unwrap();
     }
-    let notice = protomcp_types::Incoming::One(Message::notification("n", Params::Absent));
-    assert!(exchange.deliver(Ok(notice), None).await);
+    assert!(exchange.deliver(Ok(notice()), None).await);
     let mut next = Box::pin(held.source.next());
     let is_taken = tokio::time::timeout(Duration::from_millis(1), next.as_mut()).await.is_ok();
     assert!(!is_taken, "a message was taken of a host that does not read");

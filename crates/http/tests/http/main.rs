@@ -25,5 +25,6 @@ mod requests;
 mod resume;
 mod safety;
 mod sessions;
+mod sharing;
 #[cfg(feature = "tls")]
 mod tls;

@@ -1,0 +1,47 @@
+//! Bounds what callers can write to the log.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+/// The time between two lines of one kind.
+const INTERVAL: Duration = Duration::from_secs(1);
+
+/// Lets one line a second into the log, and counts the others.
+#[derive(Debug, Default)]
+pub(crate) struct LogRate(Mutex<Window>);
+
+#[derive(Debug, Default)]
+struct Window {
+    last: Option<Instant>,
+    left_out: u64,
+}
+
+impl LogRate {
+    /// Whether a line may be written now; `Some`: how many were left out since the last one.
+    pub(crate) fn permit(&self, now: Instant) -> Option<u64> {
+        let mut window = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if window.last.is_some_and(|last| now.saturating_duration_since(last) < INTERVAL) {
+            window.left_out += 1;
+            return None;
+        }
+        window.last = Some(now);
+        Some(std::mem::take(&mut window.left_out))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_line_a_second_says_how_many_were_left_out() {
+        let (rate, start) = (LogRate::default(), Instant::now());
+        let at = |millis| rate.permit(start + Duration::from_millis(millis));
+        assert_eq!(
+            [at(0), at(1), at(999), at(1000), at(1001), at(2500), at(2600)],
+            [Some(0), None, None, Some(2), None, Some(1), None]
+        );
+    }
+}

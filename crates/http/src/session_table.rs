@@ -1,0 +1,165 @@
+//! The sessions of a server, by the id that their clients know.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use tokio::time::Instant;
+
+use crate::exchange::Exchange;
+use crate::fair_table::{Admission, FairTable};
+use crate::log_rate::LogRate;
+
+/// All sessions that are open. Their number is limited, and their owners share it.
+#[derive(Debug)]
+pub(crate) struct SessionTable {
+    open: Mutex<Open>,
+    evictions: LogRate,
+}
+
+#[derive(Debug)]
+struct Open {
+    numbers: HashMap<Box<str>, u64>,
+    sessions: FairTable<Arc<Exchange>>,
+}
+
+impl SessionTable {
+    pub(crate) fn new(limit: usize) -> Self {
+        let open = Open { numbers: HashMap::new(), sessions: FairTable::new(limit) };
+        Self { open: Mutex::new(open), evictions: LogRate::default() }
+    }
+
+    pub(crate) fn find(&self, key: &str) -> Option<Arc<Exchange>> {
+        let open = self.open();
+        open.sessions.get(*open.numbers.get(key)?).cloned()
+    }
+
+    /// Takes a session in. `false`: there are too many, and none of them makes room for one of this owner.
+    pub(crate) fn insert(&self, exchange: &Arc<Exchange>) -> bool {
+        let now = Instant::now();
+        let admission = {
+            let mut open = self.open();
+            let Open { numbers, sessions } = &mut *open;
+            let owner = exchange.owner();
+            let (admission, number) = sessions.insert(Arc::clone(exchange), &owner, now, |other| other.last_use(now));
+            if let Admission::InsteadOf(other) = &admission {
+                numbers.remove(other.key());
+            }
+            numbers.extend(number.map(|number| (exchange.key().into(), number)));
+            admission
+        };
+        match admission {
+            Admission::Free => true,
+            Admission::InsteadOf(other) => {
+                if let Some(left_out) = self.evictions.permit(now) {
+                    tracing::warn!(left_out, "too many sessions: closed one of the owner that has most");
+                }
+                other.end();
+                true
+            }
+            Admission::Refused => false,
+        }
+    }
+
+    /// Forgets a session, and returns it if it was there.
+    pub(crate) fn remove(&self, key: &str) -> Option<Arc<Exchange>> {
+        let mut open = self.open();
+        let number = open.numbers.remove(key)?;
+        open.sessions.remove(number)
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.open().sessions.len()
+    }
+
+    fn open(&self) -> MutexGuard<'_, Open> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// An id that cannot be guessed: 192 random bits, as visible ASCII.
+///
+/// # Errors
+/// When the system has no randomness.
+pub(crate) fn new_key() -> Result<Box<str>, getrandom::Error> {
+    let mut bits = [0; 24];
+    getrandom::fill(&mut bits)?;
+    Ok(URL_SAFE_NO_PAD.encode(bits).into())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use protomcp_types::{Body, Message, RawJson, RequestId};
+
+    use super::*;
+    use crate::caller::{Caller, Principal};
+    use crate::config::Config;
+    use crate::exchange::{Kind, Served};
+    use crate::fair_table::{ESTABLISHED_WITHIN, REPLACEABLE};
+    use protomcp_mcp::transport::{Sink, Transport};
+
+    fn stranger(key: &str, who: &str) -> Arc<Exchange> {
+        let config = Config { event_store: None, ..Config::default() };
+        let caller = Caller { principal: Some(Principal(who.into())), ..Caller::default() };
+        Exchange::new(Kind::Session, key.into(), &caller, &config)
+    }
+
+    fn session(key: &str, who: &str) -> Arc<Exchange> {
+        let exchange = stranger(key, who);
+        let agreed = RawJson::parse(r#"{"protocolVersion":"2025-11-25"}"#.to_owned()).unwrap();
+        let (_, mut sink) = Served(Arc::clone(&exchange)).split();
+        sink.send(Message::result(RequestId::from(0), Body::from(agreed)), None).unwrap();
+        std::mem::forget(sink);
+        exchange
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_full_table_evicts_the_session_that_was_unused_for_longest() {
+        let table = SessionTable::new(2);
+        let (busy, idle) = (session("busy", "ann"), session("idle", "ann"));
+        assert!(table.insert(&busy) && table.insert(&idle));
+        let (place, _) = busy.listen().unwrap();
+        tokio::time::advance(REPLACEABLE - Duration::from_secs(1)).await;
+        assert!(!table.insert(&session("early", "ann")), "both may be needed");
+        tokio::time::advance(Duration::from_secs(1)).await;
+        assert!(table.insert(&session("new", "ann")));
+        assert!(table.find("idle").is_none() && idle.is_over());
+        assert!(table.find("busy").is_some() && !busy.is_over());
+        assert_eq!(table.len(), 2);
+        busy.detach(place);
+        assert!(!table.insert(&session("other", "ann")), "one was used just now, the other is new");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_owner_who_holds_all_sessions_yields() {
+        let table = SessionTable::new(3);
+        let hoard = ["a", "b", "c"].map(|key| session(key, "ann"));
+        let listening = hoard.each_ref().map(|exchange| (table.insert(exchange), exchange.listen()));
+        assert!(listening.iter().all(|(is_in, place)| *is_in && place.is_some()));
+        assert!(table.insert(&session("bob's", "bob")));
+        assert_eq!(hoard.iter().filter(|exchange| exchange.is_over()).count(), 1);
+        assert!(!table.insert(&session("d", "ann")));
+        assert!(table.find("bob's").is_some() && table.len() == 3);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_session_without_a_handshake_is_evicted_first() {
+        let table = SessionTable::new(2);
+        let (idle, mute) = (session("idle", "ann"), stranger("mute", "ann"));
+        assert!(table.insert(&idle) && table.insert(&mute));
+        let _listening = mute.listen().unwrap();
+        tokio::time::advance(ESTABLISHED_WITHIN).await;
+        assert!(table.insert(&session("new", "ann")));
+        assert!(mute.is_over() && table.find("mute").is_none() && table.find("idle").is_some());
+    }
+
+    #[test]
+    fn keys_are_long_and_never_the_same() {
+        let keys: std::collections::HashSet<_> = (0..1000).map(|_| new_key().unwrap()).collect();
+        assert_eq!(keys.len(), 1000);
+        assert!(keys.iter().all(|key| key.len() == 32 && key.bytes().all(|byte| byte.is_ascii_graphic())));
+    }
+}
