@@ -109,7 +109,7 @@ struct Serve {
     #[arg(long, value_name = "DURATION", default_value = "15m", value_parser = time)]
     queue_timeout: Duration,
 
-    /// How long calls may go on after the host has left, and keep a second reload waiting
+    /// How long calls may go on after the host has left
     #[arg(long, value_name = "DURATION", default_value = "5s", value_parser = time)]
     drain_timeout: Duration,
 
@@ -141,6 +141,10 @@ struct Serve {
     /// Requests of one session that may wait for their answer
     #[arg(long, value_name = "N", default_value = "1024", value_parser = clap::value_parser!(u32).range(1..))]
     max_pending: u32,
+
+    /// Processes of earlier versions that finish their calls at the same time; the next reload waits while there are so many
+    #[arg(long, value_name = "N", default_value = "4", value_parser = clap::value_parser!(u32).range(1..))]
+    max_retiring: u32,
 
     /// What happens to arguments that do not fit a tool's input schema
     #[arg(long, value_name = "WHAT", default_value = "warn")]
@@ -200,6 +204,7 @@ pub(crate) struct Options {
     pub(crate) max_frame: usize,
     pub(crate) max_result: u64,
     pub(crate) max_pending: usize,
+    pub(crate) max_retiring: usize,
     pub(crate) arguments: ArgumentPolicy,
     pub(crate) output_schemas: SchemaPolicy,
     pub(crate) tool_lists: ToolLists,
@@ -378,6 +383,7 @@ impl Serve {
             max_frame: usize::try_from(self.max_frame).unwrap_or(usize::MAX),
             max_result: self.max_result,
             max_pending: usize::try_from(self.max_pending).unwrap_or(usize::MAX),
+            max_retiring: usize::try_from(self.max_retiring).unwrap_or(usize::MAX),
             arguments: self.validate_args.into(),
             output_schemas: self.output_schema.into(),
             tool_lists: self.tool_list.into(),

@@ -69,7 +69,8 @@ fn launch(options: &Options) -> (Bridge, Starting) {
         .tool_lists(options.tool_lists)
         .max_frame(options.max_frame)
         .max_result(options.max_result)
-        .max_pending(options.max_pending);
+        .max_pending(options.max_pending)
+        .max_retiring(options.max_retiring);
     if options.watch {
         let watch = Watch::file(&options.file);
         builder = builder.watch(match options.poll {

@@ -2,9 +2,9 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use protomcp_conformance::{Host, Sandbox, Scene, eventually, living, session, tool};
+use protomcp_conformance::{Host, Peer, Sandbox, Scene, eventually, living, session, tool};
 use protomcp_proto::{ReloadResponse, ToolListResponse};
 use rustix::process::Signal;
 use serde_json::json;
@@ -12,18 +12,30 @@ use serde_json::json;
 /// Long enough for a frame that should not have been written to be seen.
 const MOMENT: Duration = Duration::from_millis(600);
 
+/// What the product promises from a save to `list_changed`, beside the start of the tool process.
+const PROMISE: Duration = Duration::from_millis(45);
+
+/// A test allows ten times what is promised.
+const MARGIN: u32 = 10;
+
+/// Two reloads may follow each other without a pause; a third waits until the first is this long ago.
+const PACE: Duration = Duration::from_secs(1);
+
 /// Items 67, 75.
 #[test]
 fn saving_a_python_file_replaces_its_tools_and_tells_the_host() {
     for mode in ["graceful", "swap", "immediate"] {
         let sandbox = Sandbox::new();
         sandbox.write("tools.py", python("original", ""));
+        let begun = Instant::now();
         let host = sandbox.pmcp(&["dev", "tools.py", "--hot-reload", mode]).start();
         host.initialize();
         assert_eq!(host.names(), ["original"], "{mode}");
-        let place = host.now();
+        let start = begun.elapsed();
+        let (place, saved) = (host.now(), Instant::now());
         sandbox.write("tools.py", python("new_tool", ""));
-        host.list_changed(place);
+        let took = host.list_changed(place).at - saved;
+        assert!(took < MARGIN * (PROMISE + start), "{mode}: {took:?} from the save on, and a start takes {start:?}");
         assert_eq!(host.names(), ["new_tool"], "{mode}");
         assert_eq!(host.text("new_tool", &json!({})), "new_tool", "{mode}: the session goes on");
         eventually("the old process to leave", || (processes(&sandbox) == 1).then_some(()));
@@ -233,7 +245,7 @@ fn a_version_that_hangs_at_its_start_does_not_keep_the_one_that_mends_it_waiting
 
 /// Item 72.
 #[test]
-fn ten_saves_within_a_second_cause_at_most_two_reloads_and_leave_one_process() {
+fn ten_saves_within_a_second_cause_at_most_three_reloads_and_leave_one_process() {
     for gap in [20, 90] {
         assert!((0..8).any(|_| ten_saves(Duration::from_millis(gap))), "never were ten saves made within a second");
     }
@@ -244,29 +256,146 @@ fn ten_saves(gap: Duration) -> bool {
     let sandbox = Sandbox::new();
     let file = |n: u32| python(&format!("t{n}"), "import os\nopen(os.environ['WORK_LOG'], 'a').write('start\\n')\n");
     sandbox.write("tools.py", file(0));
+    let begun = Instant::now();
     let host = sandbox.pmcp(&["dev", "tools.py"]).start();
     host.initialize();
     assert_eq!(host.names(), ["t0"]);
-    let start = std::time::Instant::now();
-    let mut most = 0;
+    let start = begun.elapsed();
+    let saving = Instant::now();
     for n in 1..=10 {
         sandbox.write("tools.py", file(n));
         std::thread::sleep(gap);
-        most = most.max(processes(&sandbox));
     }
-    let took = start.elapsed();
-    eventually("the last save to show", || {
-        most = most.max(processes(&sandbox));
-        (host.names() == ["t10"]).then_some(())
-    });
+    let saved = Instant::now();
+    eventually("the last save to show", || (host.names() == ["t10"]).then_some(()));
+    let shown = saved.elapsed();
+    assert!(shown < MARGIN * (PACE + PROMISE + start), "the last save showed after {shown:?}");
     eventually("one process to be left", || (processes(&sandbox) == 1).then_some(()));
-    assert!(most <= 2, "{most} tool processes lived at once");
-    let in_time = took < Duration::from_secs(1);
+    let in_time = saved - saving < PACE;
     if in_time {
         let starts = work_log(&sandbox).len();
-        assert!(starts <= 3, "{starts} starts for ten saves within {took:?}");
+        assert!(starts <= 4, "{starts} starts, the first one included, for ten saves within {:?}", saved - saving);
     }
     in_time
+}
+
+/// Item 72.
+#[test]
+fn the_second_of_two_saves_waits_for_nothing_and_a_third_within_a_second_does() {
+    let mut scene = Scene::with_tools("dev", "./relay", &["--hot-reload=swap"], vec![tool("slow")]);
+    let mut fastest = Duration::MAX;
+    for _ in 0..3 {
+        let first = Instant::now();
+        replace(&mut scene);
+        fastest = fastest.min(replace(&mut scene) - first);
+        // Within a second of the first one, if the machine is fast enough for that.
+        let third = replace(&mut scene) - first;
+        assert!(third >= PACE, "a third reload was over {third:?} after the first save");
+        std::thread::sleep(2 * PACE);
+    }
+    assert!(fastest < PACE, "two reloads took {fastest:?} at best");
+}
+
+/// Saves, has the next process register, and says when the host was told.
+fn replace(scene: &mut Scene) -> Instant {
+    let place = scene.host.now();
+    touch(&scene.sandbox);
+    let mut next = scene.stage.accept();
+    next.handshake(vec![tool("slow")]);
+    let told = || scene.host.told("notifications/tools/list_changed", place).first().map(|message| message.at);
+    next.settle(|| told().is_some());
+    let told = told().expect("it has settled");
+    scene.peer.until_closed();
+    scene.peer = next;
+    told
+}
+
+/// Items 68, 69.
+#[test]
+fn a_python_call_outlives_any_number_of_saves() {
+    for mode in ["swap", "graceful"] {
+        let (host, sandbox) =
+            session("dev", "py/versioned.py", &["--hot-reload", mode, "--drain-timeout=100ms", "--call-timeout=1m"]);
+        let long = host.start_call("work", &json!({"id": 1, "ms": 4000}));
+        eventually("the call to run", || work_log(&sandbox).first().cloned());
+        for version in 1..=3 {
+            let place = host.now();
+            save(&sandbox, "versioned.py", &format!("v{version}"));
+            if mode == "swap" {
+                // The new version takes its place and serves while the call goes on.
+                host.list_changed(place);
+                let id = version + 1;
+                assert_eq!(host.text("work", &json!({"id": id, "ms": 0})), format!("{id} v{version}"));
+                assert!(host.answered(long).is_none(), "{mode}: the call is over before the save it was to outlive");
+            } else {
+                std::thread::sleep(MOMENT);
+            }
+        }
+        assert_eq!(host.answer(long).value["result"]["content"][0]["text"], "1 v0", "{mode}");
+        eventually("the last version", || (host.text("work", &json!({"id": 9, "ms": 0})) == "9 v3").then_some(()));
+        eventually("one process to be left", || (processes(&sandbox) == 1).then_some(()));
+        if mode == "graceful" {
+            assert_eq!(host.stderr().matches("reloaded (").count(), 1, "three saves wait as one reload");
+        }
+    }
+}
+
+/// Items 68, 69.
+#[test]
+fn a_save_waits_while_all_places_of_earlier_versions_are_taken_and_the_log_names_the_calls() {
+    let options = ["--hot-reload=swap", "--max-retiring=2", "--drain-timeout=100ms"];
+    let mut scene = Scene::with_tools("dev", "./relay", &options, vec![tool("slow")]);
+    let mut old: Vec<(u64, String, Peer)> = Vec::new();
+    for _ in 0..2 {
+        let id = scene.host.start_call("slow", &json!({}));
+        let (call, _) = scene.peer.call();
+        let place = scene.host.now();
+        touch(&scene.sandbox);
+        let mut next = scene.stage.accept();
+        next.handshake(vec![tool("slow")]);
+        next.settle(|| !scene.host.told("notifications/tools/list_changed", place).is_empty());
+        old.push((id, call, std::mem::replace(&mut scene.peer, next)));
+    }
+    let place = scene.host.now();
+    touch(&scene.sandbox);
+    let log = scene.host.stderr_with("the reload waits for running calls: slow (");
+    assert!(log.contains("s), slow ("), "both calls are named: {log}");
+    let told = scene.host.wait_for("a log message", place, |message| message.method() == "notifications/message");
+    assert!(!told.text.contains("slow"), "hosts hear of no calls that may be those of others: {}", told.text);
+    assert!(scene.stage.accept_within(MOMENT).is_none(), "a third process of an earlier version");
+    for (id, call, mut peer) in old {
+        peer.result(&call, r#""done""#);
+        assert_eq!(scene.host.answer(id).value["result"]["content"][0]["text"], "done");
+        peer.until_closed();
+    }
+    let mut last = scene.stage.accept();
+    last.handshake(vec![tool("slow")]);
+    scene.peer.until_closed();
+}
+
+/// Items 68, 90.
+#[test]
+fn the_end_of_pmcp_ends_the_processes_of_earlier_versions_too() {
+    for end in ["hang up", "SIGTERM", "SIGKILL"] {
+        let options = ["--hot-reload=swap", "--drain-timeout=500ms"];
+        let (host, sandbox) = session("dev", "py/versioned.py", &options);
+        for version in 1..=2 {
+            host.start_call("work", &json!({"id": version, "ms": 60_000}));
+            eventually("the call to run", || (work_log(&sandbox).len() == version).then_some(()));
+            let place = host.now();
+            save(&sandbox, "versioned.py", &format!("v{version}"));
+            host.list_changed(place);
+        }
+        assert_eq!(processes(&sandbox), 3, "two finish their calls, and one serves");
+        match end {
+            "SIGTERM" => host.signal(Signal::TERM),
+            "SIGKILL" => host.signal(Signal::KILL),
+            _ => host.hang_up(),
+        }
+        host.exit();
+        host.no_orphans();
+        assert!(sandbox.leftovers().is_empty(), "{end}: {:?}", sandbox.leftovers());
+    }
 }
 
 /// Item 74.

@@ -62,7 +62,7 @@ fn defaults_are_the_documented_ones() {
     assert_eq!(options.tool_lists, ToolLists::PerSession);
     assert_eq!(options.arguments, ArgumentPolicy::Warn);
     assert_eq!(options.max_concurrent_calls, None);
-    assert_eq!(options.max_pending, 1024);
+    assert_eq!((options.max_pending, options.max_retiring), (1024, 4));
     assert!(matches!(options.door, Door::Stdio { max_line, idle } if max_line == 64 << 20 && idle.is_empty()));
 }
 
@@ -71,6 +71,11 @@ fn what_a_host_may_say_at_once_is_bounded_as_asked() {
     let options = options("run FILE --max-line 2K --max-pending 7");
     assert_eq!(options.max_pending, 7);
     assert!(matches!(options.door, Door::Stdio { max_line: 2048, .. }));
+}
+
+#[test]
+fn how_many_earlier_versions_finish_their_calls_can_be_chosen() {
+    assert_eq!(options("dev FILE --max-retiring 1").max_retiring, 1);
 }
 
 #[test]

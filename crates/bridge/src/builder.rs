@@ -23,10 +23,11 @@ use crate::bridge::Bridge;
 use crate::calls::{Calls, LONGEST_TASK};
 use crate::core::list::{List, ToolLists};
 use crate::core::signal::ReloadMode;
-use crate::core::{Core, Patience};
+use crate::core::{self, Core};
 use crate::ear::Ear;
 use crate::figures::Figures;
 use crate::gate::{Gate, Waits};
+use crate::inbox::Inbox;
 use crate::meter::Meter;
 use crate::questions::Questions;
 use crate::run::{self, First, INPUTS, Run};
@@ -39,6 +40,8 @@ use crate::watching::watch_files;
 const MAX_WAITING: usize = 4096;
 /// How long each may wait for its turn: three calls of the usual length.
 const QUEUE_TIMEOUT: Duration = Duration::from_secs(15 * 60);
+/// Processes of earlier versions that finish their calls at the same time.
+const MAX_RETIRING: usize = 4;
 /// Calls at once for a command about which nothing is known.
 const CONCURRENCY: usize = 256;
 
@@ -57,6 +60,7 @@ pub struct Builder {
     drain_timeout: Duration,
     ping_interval: Option<Duration>,
     max_pending: usize,
+    max_retiring: usize,
     concurrency: Option<usize>,
     connect_timeout: Option<Duration>,
     socket: Option<PathBuf>,
@@ -94,6 +98,7 @@ impl Builder {
             drain_timeout: Duration::from_secs(5),
             ping_interval: None,
             max_pending: Limits::default().max_pending,
+            max_retiring: MAX_RETIRING,
             concurrency: None,
             connect_timeout: None,
             socket: None,
@@ -159,8 +164,7 @@ impl Builder {
         self
     }
 
-    /// How long calls may go on after a host has left or the bridge is shut down, and how long those of the version before
-    /// may keep another reload waiting. Default 5 s.
+    /// How long calls may go on after a host has left or the bridge is shut down. Default 5 s.
     #[must_use]
     pub fn drain_timeout(mut self, timeout: Duration) -> Self {
         self.drain_timeout = timeout;
@@ -227,6 +231,14 @@ impl Builder {
         self
     }
 
+    /// Processes of earlier versions that finish their calls at the same time, at least one. When there are so many, the
+    /// next reload waits for one of them, and the log names its calls. Default 4.
+    #[must_use]
+    pub fn max_retiring(mut self, processes: usize) -> Self {
+        self.max_retiring = processes.max(1);
+        self
+    }
+
     /// How patiently processes are stopped.
     #[must_use]
     pub fn stop_policy(mut self, policy: StopPolicy) -> Self {
@@ -279,7 +291,7 @@ impl Builder {
             run::now(),
             self.mode,
             List::new(self.schemas, self.lists),
-            Patience { draining: self.call_timeout, retiring: self.drain_timeout },
+            core::Limits { call_timeout: self.call_timeout, max_retiring: self.max_retiring },
         );
         let meter = Arc::new(Meter::default());
         let waits = Waits { capacity: MAX_WAITING, turn: self.queue_timeout, handler: self.call_timeout };
@@ -342,10 +354,7 @@ impl Builder {
             sessions,
             starter,
             sender: sender.clone(),
-            inputs,
-            idle,
-            closed,
-            stop: stop.clone(),
+            inbox: Inbox { stop: stop.clone(), idle, closed, inputs },
             living: HashMap::new(),
             tasks: JoinSet::new(),
             superseded: CancellationToken::new(),

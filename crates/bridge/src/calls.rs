@@ -70,7 +70,7 @@ impl Calls {
         let live = Arc::clone(permit.live());
         let (link, chain) = (live.link(), live.chain());
         let mut time = Budget::new(self.timeout);
-        permit.asks();
+        permit.asks(tool.name());
         let turn = Turn { permit: &permit, chain: &chain, time: &time };
         let mut answer = self.ask(turn, call, &mut arguments_json, heard.clone(), context).await;
         if !answer.as_ref().is_err_and(Failure::leaves_busy) {

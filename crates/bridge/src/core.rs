@@ -15,13 +15,19 @@
 //!   Starting ─────────────────────────────────────────▶ GivingUp ── it is gone ──▶ Starting (the next)
 //! ```
 //!
-//! Invariants: at most one old and one new process at a time; never two reloads at once (a change that arrives during
-//! one is remembered, once; a start that takes long is given up for it); no input makes the list empty except a process
-//! that registers nothing.
+//! Processes that were replaced finish their calls side by side (`retiring`). When there are as many as there may be, the
+//! next reload waits, and so does a third one within a second (`pace`).
+//!
+//! Invariants: one process serves, at most one starts, and at most [`Limits::max_retiring`] finish their calls; never two
+//! reloads at once (a change that arrives during one is remembered, once; a start that takes long is given up for it); no
+//! change of the files fails a call, except in immediate mode; no input makes the list empty except a process that
+//! registers nothing.
 
 mod catalog;
 pub(crate) mod list;
+mod pace;
 mod reload;
+mod retiring;
 mod service;
 pub(crate) mod signal;
 
@@ -31,6 +37,8 @@ use protomcp_supervisor::Restart;
 
 use crate::core::catalog::Catalogs;
 use crate::core::list::List;
+use crate::core::pace::Pace;
+use crate::core::retiring::Retiring;
 use crate::core::signal::{Effect, Input, ReloadMode};
 use crate::generation::Generation;
 use crate::report::Report;
@@ -48,23 +56,14 @@ enum Step {
     GivingUp(Generation),
 }
 
-/// The process before, which finishes its calls.
-#[derive(Debug)]
-struct Retiring {
-    generation: Generation,
-    /// It has been told to leave, and will.
-    leaves: bool,
-    /// How long another reload waits for it, if there is one.
-    until: Option<Instant>,
-}
-
-/// How long calls in flight may keep a reload waiting.
+/// What a reload waits for, and how long.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Patience {
-    /// Those of the process that serves, before a graceful reload goes on like a swap.
-    pub(crate) draining: Duration,
-    /// Those of the process before, before they fail so that another reload can go on.
-    pub(crate) retiring: Duration,
+pub(crate) struct Limits {
+    /// The time of a call: a graceful reload waits so long for those in flight and then goes on like a swap. Calls that
+    /// became tasks may last longer; when their process has been retired for so long and its place is needed, they fail.
+    pub(crate) call_timeout: Duration,
+    /// Processes of earlier versions that finish their calls at the same time.
+    pub(crate) max_retiring: usize,
 }
 
 /// The state of one bridge.
@@ -73,20 +72,20 @@ pub(crate) struct Core {
     mode: ReloadMode,
     step: Step,
     current: Option<Generation>,
-    retiring: Option<Retiring>,
+    retiring: Retiring,
+    pace: Pace,
     newest: Generation,
     /// When that one began to start.
     started_at: Instant,
     /// Some process has been in service.
     served: bool,
-    /// A change came while a reload was under way.
-    again: bool,
+    /// A change waits to be taken up.
+    waiting: bool,
+    /// It has been said which calls the reload waits for.
+    named: bool,
     hold_until: Option<Instant>,
-    /// How long a reload may wait for the calls in flight.
-    drain_limit: Duration,
+    call_timeout: Duration,
     drain_until: Option<Instant>,
-    /// How long the calls of a process that retires may keep another reload waiting.
-    retire_limit: Duration,
     restart: Restart,
     list: List,
     catalogs: Catalogs,
@@ -94,21 +93,22 @@ pub(crate) struct Core {
 
 impl Core {
     /// The state before the first process has started; the effects start it.
-    pub(crate) fn new(now: Instant, mode: ReloadMode, list: List, limits: Patience) -> (Self, Vec<Effect>) {
+    pub(crate) fn new(now: Instant, mode: ReloadMode, list: List, limits: Limits) -> (Self, Vec<Effect>) {
         let first = Generation::FIRST;
         let core = Self {
             mode,
             step: Step::Starting(first),
             current: None,
-            retiring: None,
+            retiring: Retiring::new(limits.max_retiring),
+            pace: Pace::default(),
             newest: first,
             started_at: now,
             served: false,
-            again: false,
+            waiting: false,
+            named: false,
             hold_until: None,
-            drain_limit: limits.draining,
+            call_timeout: limits.call_timeout,
             drain_until: None,
-            retire_limit: limits.retiring,
             restart: Restart::default(),
             list,
             catalogs: Catalogs::default(),
@@ -119,8 +119,10 @@ impl Core {
     /// When `Elapsed` is due.
     pub(crate) fn deadline(&self) -> Option<Instant> {
         let restart = if self.current.is_none() && self.step == Step::Settled { self.restart.deadline() } else { None };
-        let retiring = self.retiring.as_ref().and_then(|retiring| retiring.until);
-        [restart, self.hold_until, self.drain_until, retiring, self.give_up_at()].into_iter().flatten().min()
+        [restart, self.hold_until, self.drain_until, self.give_up_at(), self.turn_of_waiting_change()]
+            .into_iter()
+            .flatten()
+            .min()
     }
 
     /// Takes one input and says what to do about it.
@@ -129,7 +131,7 @@ impl Core {
         let fx = &mut effects;
         match input {
             Input::Changed => self.changed(now, fx),
-            Input::Started(generation, registered) => self.started(generation, registered, fx),
+            Input::Started(generation, registered) => self.started(now, generation, registered, fx),
             Input::StartFailed(generation, why) => self.start_failed(now, generation, why, fx),
             Input::Reloaded(generation, registered) => self.reloaded(now, generation, registered, fx),
             Input::NotReloaded(generation, why) => self.not_reloaded(now, generation, why, fx),
@@ -186,15 +188,14 @@ impl Core {
             }
         }
         if self.drain_until.is_some_and(|at| at <= now) {
-            // As a swap: something never ends, and nobody else is to wait for it.
+            // As a swap: a task goes on, and other calls need not wait for it.
             self.drain_until = None;
-            fx.push(Effect::Report(Report::NotDrained { after: self.drain_limit }));
+            fx.push(Effect::Report(Report::NotDrained { after: self.call_timeout }));
             if let Some(current) = self.current {
                 fx.push(Effect::ReleaseTo(current));
             }
             self.start_next(now, fx);
         }
-        self.end_retirement(now, fx);
         self.give_up_slow_start(now, fx);
         let due = self.current.is_none() && self.step == Step::Settled && self.restart.poll(now);
         if due {

@@ -65,7 +65,7 @@ struct State {
     lane: Lane<Waiter>,
     live: HashMap<Generation, Arc<Live>>,
     callers: Callers,
-    /// Generations whose owner wants to know when they are idle; at most the two that live.
+    /// Generations whose owner wants to know when they are idle; at most the one that serves and those that retire.
     awaited: Vec<Generation>,
     /// Calls that were given up and still have a place, and who is told when one is answered after all; at most one for
     /// each process that lives.
@@ -218,6 +218,11 @@ impl Gate {
         } else {
             state.awaited.push(generation);
         }
+    }
+
+    /// Whether this process has no call in flight. Final once calls go elsewhere.
+    pub(crate) fn is_idle(&self, generation: Generation) -> bool {
+        self.lock().lane.in_flight(generation) == 0
     }
 
     /// Whose tool list is meant by a process that names this call, or none; see [`Callers::list_meant`].

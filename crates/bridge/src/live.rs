@@ -11,6 +11,7 @@ use tokio::sync::watch;
 use crate::generation::Generation;
 use crate::intercept::Chain;
 use crate::readers::Readers;
+use crate::running::RunningCalls;
 use crate::sdk::Sdk;
 
 /// How long a call whose link broke waits for the process's end, to name it. The end is reported within milliseconds.
@@ -39,6 +40,7 @@ pub(crate) struct Live {
     cut_short: OnceLock<CutShort>,
     /// Replaced as a whole when the process registers anew.
     chain: ArcSwap<Chain>,
+    running: RunningCalls,
 }
 
 impl Live {
@@ -53,8 +55,8 @@ impl Live {
         sdk: Sdk,
         chain: Chain,
     ) -> Self {
-        let (cut_short, chain) = (OnceLock::new(), ArcSwap::from_pointee(chain));
-        Self { generation, link, process, exit, concurrency, readers, sdk, cut_short, chain }
+        let (cut_short, chain, running) = (OnceLock::new(), ArcSwap::from_pointee(chain), RunningCalls::default());
+        Self { generation, link, process, exit, concurrency, readers, sdk, cut_short, chain, running }
     }
 
     pub(crate) fn generation(&self) -> Generation {
@@ -93,6 +95,11 @@ impl Live {
     /// It has registered other middleware.
     pub(crate) fn set_chain(&self, chain: Chain) {
         self.chain.store(Arc::new(chain));
+    }
+
+    /// The calls that it is making.
+    pub(crate) fn running(&self) -> &RunningCalls {
+        &self.running
     }
 
     /// Begins its end: the link closes, then signals follow by the ladder.

@@ -140,6 +140,7 @@ impl Meter {
             Report::ReloadWaits
             | Report::StartGivenUp { .. }
             | Report::NotDrained { .. }
+            | Report::WaitsForCalls { .. }
             | Report::CutShort { .. }
             | Report::RestartIn { .. }
             | Report::GaveUp { .. }

@@ -3,10 +3,12 @@
 use std::sync::Arc;
 
 use protomcp_link::CallId;
+use protomcp_types::ToolName;
 
 use crate::gate::Gate;
 use crate::lane::Place;
 use crate::live::Live;
+use crate::run;
 
 /// One call's place in a process; dropping it lets the next call go.
 #[derive(Debug)]
@@ -38,10 +40,11 @@ impl Permit {
         self.place
     }
 
-    /// The process is about to be asked something. Until [`is_answered`](Self::is_answered), dropping the permit leaves a
-    /// handler that goes on.
-    pub(crate) fn asks(&mut self) {
+    /// The process is about to be asked to call this tool. Until [`is_answered`](Self::is_answered), dropping the permit
+    /// leaves a handler that goes on.
+    pub(crate) fn asks(&mut self, tool: &ToolName) {
         self.busy = true;
+        self.live.running().begin(self.call, tool.clone(), run::now());
     }
 
     /// The process has nothing more to do for the call.
@@ -63,6 +66,7 @@ impl Permit {
 
 impl Drop for Permit {
     fn drop(&mut self) {
+        self.live.running().end(self.call);
         Arc::clone(&self.gate).leave(self);
     }
 }

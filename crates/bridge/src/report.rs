@@ -8,6 +8,7 @@ use protomcp_types::Level;
 
 use crate::catalog::Fault;
 use crate::generation::Generation;
+use crate::running::Calls;
 use crate::tool::DefinitionFault;
 
 /// One thing worth telling.
@@ -37,9 +38,14 @@ pub(crate) enum Report {
         /// How long it has waited.
         after: Duration,
     },
-    /// Calls of the process before kept another reload waiting, and have been ended.
+    /// A reload waits for calls.
+    WaitsForCalls {
+        /// Those calls, of all hosts; none while processes of earlier versions end.
+        calls: Calls,
+    },
+    /// Tasks of an earlier version lasted longer than a call may, and a reload needed the place of their process.
     CutShort {
-        /// How long it has waited.
+        /// How long after that version was replaced.
         after: Duration,
     },
     /// The process ended by itself.
@@ -82,7 +88,11 @@ impl Report {
     /// How grave it is.
     pub(crate) fn level(&self) -> Level {
         match self {
-            Self::Reloaded { .. } | Self::Restarted { .. } | Self::RestartIn { .. } | Self::ReloadWaits => Level::Info,
+            Self::Reloaded { .. }
+            | Self::Restarted { .. }
+            | Self::RestartIn { .. }
+            | Self::ReloadWaits
+            | Self::WaitsForCalls { .. } => Level::Info,
             Self::StartGivenUp { .. }
             | Self::NotDrained { .. }
             | Self::CutShort { .. }
@@ -92,6 +102,16 @@ impl Report {
             Self::ReloadFailed { .. } | Self::Crashed { .. } | Self::RestartFailed { .. } | Self::GaveUp { .. } => {
                 Level::Error
             }
+        }
+    }
+
+    /// The text for hosts. It names no calls: they may be those of another host.
+    pub(crate) fn for_hosts(&self) -> String {
+        match self {
+            Self::WaitsForCalls { calls } if !calls.is_empty() => {
+                "the files changed; the reload waits for running calls".into()
+            }
+            other => other.to_string(),
         }
     }
 }
@@ -112,10 +132,16 @@ impl fmt::Display for Report {
                 f,
                 "calls are still running {after:?} after the files changed; the new version starts beside them"
             ),
+            Self::WaitsForCalls { calls } if calls.is_empty() => {
+                f.write_str("the files changed; the reload waits until a process of an earlier version has ended")
+            }
+            Self::WaitsForCalls { calls } => {
+                write!(f, "the files changed; the reload waits for running calls: {calls}")
+            }
             Self::CutShort { after } => write!(
                 f,
-                "calls of the version before are still running {after:?} after the files changed again; they fail, and the \
-                 reload goes on"
+                "tasks of an earlier version are still running {after:?} after it was replaced; they fail, and the reload \
+                 goes on"
             ),
             Self::Crashed { exit, .. } => write!(f, "the tool process {}", Told::new(exit, "")),
             Self::RestartIn { pause } => write!(f, "restarting the tool process in {pause:?}"),

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use arc_swap::ArcSwap;
 use protomcp_link::{Event, Notice, Phase};
-use protomcp_mcp::{Audience, SessionId, Sessions};
+use protomcp_mcp::{Audience, Sessions};
 use protomcp_proto::{ActiveToolsResponse, Msg};
 use protomcp_types::{Level, RawJson};
 use tokio::sync::{SetOnce, mpsc, oneshot};
@@ -20,12 +20,14 @@ use crate::core::Core;
 use crate::core::signal::{Effect, Input};
 use crate::gate::Gate;
 use crate::generation::Generation;
+use crate::inbox::Inbox;
 use crate::intercept::Chain;
 use crate::live::Live;
 use crate::meter::Meter;
 use crate::questions::{Asked, Question, Questions};
 use crate::registered::Registered;
 use crate::report::Report;
+use crate::running::Calls;
 use crate::sdk;
 use crate::snapshot::Snapshot;
 use crate::starter::{Open, StartError, Started, Starter};
@@ -38,6 +40,8 @@ pub(crate) const INPUTS: usize = 256;
 #[derive(Debug)]
 pub(crate) enum Sent {
     Input(Input),
+    /// This process had no call in flight a moment ago.
+    Idle(Generation),
     /// The sender waits until the effects are in force.
     Acknowledged(Input, oneshot::Sender<()>),
     /// A start has ended one way or the other.
@@ -56,10 +60,7 @@ pub(crate) struct Run {
     pub(crate) questions: Questions,
     pub(crate) starter: Arc<Starter>,
     pub(crate) sender: mpsc::Sender<Sent>,
-    pub(crate) inputs: mpsc::Receiver<Sent>,
-    pub(crate) idle: mpsc::UnboundedReceiver<Generation>,
-    pub(crate) closed: mpsc::UnboundedReceiver<SessionId>,
-    pub(crate) stop: CancellationToken,
+    pub(crate) inbox: Inbox,
     pub(crate) living: HashMap<Generation, Arc<Live>>,
     /// Starts, link readers and waits for ends; aborted when the loop ends, which kills what was starting.
     pub(crate) tasks: JoinSet<()>,
@@ -95,7 +96,9 @@ impl Run {
     /// Runs until it is stopped, or the first start fails; then every process is led out by the ladder before it returns.
     pub(crate) async fn run(mut self, effects: Vec<Effect>) {
         self.carry_out(effects);
-        while let Some(sent) = self.next().await {
+        while let Some(sent) = self.inbox.next(self.core.deadline()).await {
+            // What a task that has ended leaves behind is taken here: nothing waits for it.
+            while self.tasks.try_join_next().is_some() {}
             let sent = match sent {
                 Sent::Start(generation, Err(error)) if self.first.is_some() && !self.core.has_given_up(generation) => {
                     self.first.take().expect("it was there").tell(Err(error));
@@ -126,22 +129,11 @@ impl Run {
         self.shut_down().await;
     }
 
-    async fn next(&mut self) -> Option<Sent> {
-        let deadline = self.core.deadline();
-        tokio::select! {
-            biased;
-            () = self.stop.cancelled() => None,
-            Some(generation) = self.idle.recv() => Some(Sent::Input(Input::Idle(generation))),
-            Some(session) = self.closed.recv() => Some(Sent::Input(Input::SessionClosed(session))),
-            sent = self.inputs.recv() => sent,
-            Some(_) = self.tasks.join_next() => Some(Sent::Input(Input::Elapsed)),
-            () = sleep_until(deadline) => Some(Sent::Input(Input::Elapsed)),
-        }
-    }
-
     fn understand(&mut self, sent: Sent) -> (Option<Input>, Option<oneshot::Sender<()>>) {
         match sent {
             Sent::Input(input) => (Some(input), None),
+            // Calls may have gone to it once more before they went elsewhere; then it is said again when they have ended.
+            Sent::Idle(generation) => (self.gate.is_idle(generation).then_some(Input::Idle(generation)), None),
             Sent::Acknowledged(input, done) => (Some(input), Some(done)),
             Sent::Start(generation, Ok(started)) => {
                 let Started { live, registered, events, open } = *started;
@@ -259,6 +251,7 @@ impl Run {
                 Effect::AskCatalog(generation, kind) => self.ask_catalog(generation, kind),
                 Effect::Reply { generation, id, active } => self.answer_control(generation, id, active),
                 Effect::Report(report) => self.report(&report),
+                Effect::NameCalls(generations) => self.name_calls(&generations),
             }
         }
     }
@@ -336,6 +329,12 @@ impl Run {
         }
     }
 
+    fn name_calls(&self, generations: &[Generation]) {
+        let processes = generations.iter().filter_map(|generation| self.living.get(generation));
+        let calls = processes.flat_map(|live| live.running().list(now())).collect();
+        self.report(&Report::WaitsForCalls { calls: Calls::new(calls) });
+    }
+
     fn report(&self, report: &Report) {
         self.meter.report(report);
         let level = report.level();
@@ -346,7 +345,7 @@ impl Run {
             Level::Warning => tracing::warn!("{text}"),
             Level::Error | Level::Critical | Level::Alert | Level::Emergency => tracing::error!("{text}"),
         }
-        self.sessions.log(Audience::Everyone, level, Some("pmcp"), &RawJson::text(&text));
+        self.sessions.log(Audience::Everyone, level, Some("pmcp"), &RawJson::text(&report.for_hosts()));
     }
 
     /// Puts a question of the process to a host, beside everything else.
@@ -378,11 +377,4 @@ impl Run {
 
 pub(crate) fn now() -> Instant {
     tokio::time::Instant::now().into_std()
-}
-
-async fn sleep_until(deadline: Option<Instant>) {
-    match deadline {
-        Some(at) => tokio::time::sleep_until(at.into()).await,
-        None => std::future::pending().await,
-    }
 }

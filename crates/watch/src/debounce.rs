@@ -3,9 +3,6 @@
 //! An editor's save is a handful of operations within a millisecond or two, a formatter or a branch switch is hundreds
 //! within a second. A batch is ready once it has been quiet for a moment; and because something that writes all the time
 //! would then never be reported, also once the first change has waited long enough.
-//!
-//! A single save is told soon. Whoever saves again within a moment is likely to go on, and every batch may cost its reader a
-//! restart: batches keep a distance.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -48,8 +45,6 @@ impl Batch {
 pub struct Debounce {
     quiet: Duration,
     at_most: Duration,
-    calm: Duration,
-    told: Option<Instant>,
     open: Option<Open>,
 }
 
@@ -64,14 +59,7 @@ struct Open {
 impl Debounce {
     /// A batch is ready after `quiet` without a change, or `at_most` after its first change, whichever comes first.
     pub fn new(quiet: Duration, at_most: Duration) -> Self {
-        Self { quiet, at_most, calm: Duration::ZERO, told: None, open: None }
-    }
-
-    /// No batch is ready less than `calm` after the one before it was told.
-    #[must_use]
-    pub fn calm(mut self, calm: Duration) -> Self {
-        self.calm = calm;
-        self
+        Self { quiet, at_most, open: None }
     }
 
     /// Something happened to `path`.
@@ -89,15 +77,13 @@ impl Debounce {
         if self.deadline()? > now {
             return None;
         }
-        self.told = Some(now);
         self.open.take().map(|open| open.batch)
     }
 
     /// When to [`poll`](Self::poll) next; `None` while nothing has changed.
     pub fn deadline(&self) -> Option<Instant> {
         let open = self.open.as_ref()?;
-        let ready = (open.last + self.quiet).min(open.first + self.at_most);
-        Some(self.told.map_or(ready, |told| ready.max(told + self.calm)))
+        Some((open.last + self.quiet).min(open.first + self.at_most))
     }
 
     fn touch(&mut self, now: Instant) -> &mut Batch {

@@ -101,7 +101,7 @@ impl Driver {
         let mut driver = Self {
             poll: asked.or_else(|| remote::is_shared(&watch.root).then_some(DEFAULT_POLL)),
             tree: Tree::new(watch.root, watch.filter),
-            debounce: Debounce::new(watch.quiet, watch.at_most).calm(watch.calm),
+            debounce: Debounce::new(watch.quiet, watch.at_most),
             open,
             inbox,
             signals,

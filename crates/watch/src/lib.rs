@@ -49,5 +49,5 @@ pub use debounce::{Batch, Debounce, MAX_PATHS};
 pub use error::WatchError;
 pub use filter::Filter;
 pub use tree::{MAX_DIRECTORIES, MAX_FILES};
-pub use watch::{DEFAULT_AT_MOST, DEFAULT_CALM, DEFAULT_POLL, DEFAULT_QUIET, Watch};
+pub use watch::{DEFAULT_AT_MOST, DEFAULT_POLL, DEFAULT_QUIET, Watch};
 pub use watcher::{Backend, Watcher};

@@ -16,10 +16,6 @@ pub const DEFAULT_QUIET: Duration = Duration::from_millis(30);
 /// enough that something which writes without pause does not hide a save.
 pub const DEFAULT_AT_MOST: Duration = Duration::from_millis(300);
 
-/// How far apart batches are at least, so that saves within a second, however many and in whatever rhythm, are two batches
-/// at most.
-pub const DEFAULT_CALM: Duration = Duration::from_secs(1);
-
 /// How often files are looked at when the system's notifications fail.
 pub const DEFAULT_POLL: Duration = Duration::from_millis(500);
 
@@ -34,8 +30,6 @@ pub struct Watch {
     pub quiet: Duration,
     /// See [`DEFAULT_AT_MOST`].
     pub at_most: Duration,
-    /// See [`DEFAULT_CALM`]; zero keeps no distance.
-    pub calm: Duration,
     /// Poll this often instead of using the system's notifications: for mounts and containers that send none.
     /// The pause lies between the end of one look and the start of the next; less than 10 ms is taken as 10 ms.
     pub poll: Option<Duration>,
@@ -57,15 +51,7 @@ impl Watch {
 
     /// Watches a directory for what `filter` wants.
     pub fn directory(root: impl Into<PathBuf>, filter: Filter) -> Self {
-        Self {
-            root: root.into(),
-            filter,
-            quiet: DEFAULT_QUIET,
-            at_most: DEFAULT_AT_MOST,
-            calm: DEFAULT_CALM,
-            poll: None,
-            since: None,
-        }
+        Self { root: root.into(), filter, quiet: DEFAULT_QUIET, at_most: DEFAULT_AT_MOST, poll: None, since: None }
     }
 
     /// Polls this often instead of using the system's notifications.

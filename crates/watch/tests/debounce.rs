@@ -44,27 +44,6 @@ fn a_change_does_not_wait_for_ever_while_others_come() {
 }
 
 #[test]
-fn batches_keep_their_distance() {
-    let every = |gap: u64, count: u64| (0..count).map(|n| (n * gap, "a")).collect::<Vec<_>>();
-    for (pushes, expected) in [
-        // Ten saves within a second.
-        (every(100, 10), vec![30, 1_030]),
-        (every(50, 10), vec![30, 1_030]),
-        (every(20, 20), vec![300, 1_300]),
-        (vec![(0, "a"), (1, "a"), (400, "a"), (401, "a"), (800, "a"), (999, "a")], vec![31, 1_031]),
-        // The second save of two, and the next after a pause.
-        (vec![(0, "a"), (500, "a"), (1_900, "a")], vec![30, 1_030, 2_030]),
-        (vec![(0, "a"), (500, "a"), (2_100, "a")], vec![30, 1_030, 2_130]),
-        // Something that writes all the time is told once a second.
-        (every(40, 80), vec![30, 1_030, 2_030, 3_030, 4_030]),
-    ] {
-        let debounce = Debounce::new(ms(QUIET), ms(AT_MOST)).calm(ms(1_000));
-        let told = run_with(debounce, pushes.iter().map(|(at, path)| (*at, PathBuf::from(path))));
-        assert_eq!(told.iter().map(|(at, _)| *at).collect::<Vec<_>>(), expected, "{pushes:?}");
-    }
-}
-
-#[test]
 fn a_bound_shorter_than_the_quiet_time_wins() {
     let start = Instant::now();
     let mut debounce = Debounce::new(ms(30), ms(10));
@@ -152,11 +131,7 @@ fn check(pushes: &[Push], expected: &[(u64, &str)]) {
 /// Pushes each path at its time and polls at each deadline, as the driver does; says when each batch was ready. A batch
 /// that is due at the very moment of a push is told first.
 fn run(pushes: impl Iterator<Item = (u64, PathBuf)>) -> Vec<(u64, Batch)> {
-    run_with(fresh().0, pushes)
-}
-
-fn run_with(mut debounce: Debounce, pushes: impl Iterator<Item = (u64, PathBuf)>) -> Vec<(u64, Batch)> {
-    let start = Instant::now();
+    let (mut debounce, start) = fresh();
     let mut told = Vec::new();
     let mut tell = |debounce: &mut Debounce, until: Option<Instant>| {
         while let Some(due) = debounce.deadline().filter(|due| until.is_none_or(|until| *due <= until)) {

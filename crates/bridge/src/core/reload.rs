@@ -7,7 +7,7 @@ use protomcp_mcp::Audience;
 use crate::catalog::Kind;
 use crate::core::list::Keep;
 use crate::core::signal::{Effect, ReloadMode};
-use crate::core::{Core, Retiring, Step};
+use crate::core::{Core, Step};
 use crate::generation::Generation;
 use crate::registered::Registered;
 use crate::report::Report;
@@ -21,15 +21,24 @@ const START_LIMIT: Duration = Duration::from_secs(2);
 
 impl Core {
     pub(super) fn changed(&mut self, now: Instant, fx: &mut Vec<Effect>) {
-        let under_way = self.step != Step::Settled || self.retiring.is_some() && self.current.is_some();
-        if under_way {
-            let known = std::mem::replace(&mut self.again, true);
-            let waits = !self.give_up_slow_start(now, fx);
-            if waits && !known && self.current.is_some() {
-                fx.push(Effect::Report(Report::ReloadWaits));
+        let known = std::mem::replace(&mut self.waiting, true);
+        match (self.step, self.current) {
+            (Step::Settled, _) => {}
+            // The files are read when the calls have ended, so this change is in time.
+            (Step::Draining, Some(current)) => {
+                self.waiting = false;
+                self.name_calls(vec![current], fx);
             }
-            return;
+            (_, current) => {
+                let waits = !self.give_up_slow_start(now, fx);
+                if waits && !known && current.is_some() {
+                    fx.push(Effect::Report(Report::ReloadWaits));
+                }
+            }
         }
+    }
+
+    fn begin_reload(&mut self, now: Instant, fx: &mut Vec<Effect>) {
         let Some(current) = self.current else {
             // Crashed: a save is the user's "try again".
             self.restart.retry();
@@ -39,8 +48,9 @@ impl Core {
         match self.mode {
             ReloadMode::Graceful => {
                 self.step = Step::Draining;
+                self.has_taken_up_change();
                 // A limit that no clock reaches is none.
-                self.drain_until = now.checked_add(self.drain_limit);
+                self.drain_until = now.checked_add(self.call_timeout);
                 fx.push(Effect::Hold);
                 fx.push(Effect::AwaitIdle(current));
             }
@@ -56,7 +66,7 @@ impl Core {
 
     /// When the process that is starting has to make room for the change that waits for it.
     pub(super) fn give_up_at(&self) -> Option<Instant> {
-        (self.again && matches!(self.step, Step::Starting(_))).then(|| self.started_at + START_LIMIT)
+        (self.waiting && matches!(self.step, Step::Starting(_))).then(|| self.started_at + START_LIMIT)
     }
 
     /// Ends a process that has been starting for long while newer files are there. The next one starts when nothing of it
@@ -72,7 +82,7 @@ impl Core {
         true
     }
 
-    /// Whether this one does not count any more, however its start ends: a newer one follows.
+    /// Whether this one does not count, however its start ends: a newer one follows.
     pub(crate) fn has_given_up(&self, generation: Generation) -> bool {
         self.step == Step::GivingUp(generation)
     }
@@ -82,9 +92,7 @@ impl Core {
             self.step = Step::Asking;
             self.drain_until = None;
             fx.push(Effect::AskReload(generation));
-        } else if let Some(retiring) = self.retiring.as_mut().filter(|retiring| retiring.generation == generation) {
-            retiring.leaves = true;
-            retiring.until = None;
+        } else if self.retiring.leave(generation) {
             fx.push(Effect::Stop(generation));
         }
     }
@@ -138,31 +146,51 @@ impl Core {
         self.start_next(now, fx);
     }
 
-    /// A change that arrived during a reload is taken up when nothing of that reload is left. Calls that the process before
-    /// still works on may keep it waiting for a while, and not for as long as they like.
+    /// Takes a change up when no reload is under way, one may begin, and the process that serves could retire.
     pub(super) fn take_up_waiting_change(&mut self, now: Instant, fx: &mut Vec<Effect>) {
-        if !self.again || self.step != Step::Settled {
+        if !self.waiting || self.step != Step::Settled {
             return;
         }
-        match &mut self.retiring {
-            None => {
-                self.again = false;
-                self.changed(now, fx);
-            }
-            Some(Retiring { leaves: false, until: until @ None, .. }) => *until = now.checked_add(self.retire_limit),
-            Some(_) => {}
+        if self.needs_place() {
+            self.name_calls(self.retiring.busy(), fx);
+            self.make_place(now, fx);
+        } else if self.pace.try_begin(now) {
+            self.begin_reload(now, fx);
         }
     }
 
-    /// What the process before still does has kept a change waiting for long enough.
-    pub(super) fn end_retirement(&mut self, now: Instant, fx: &mut Vec<Effect>) {
-        if let Some(Retiring { generation, leaves, until }) = &mut self.retiring
-            && until.is_some_and(|at| at <= now)
-        {
-            *until = None;
-            *leaves = true;
-            fx.push(Effect::Report(Report::CutShort { after: self.retire_limit }));
-            fx.push(Effect::CutShort(*generation));
+    /// When a change that waits for nothing but time can be taken up, or can be made a place.
+    pub(super) fn turn_of_waiting_change(&self) -> Option<Instant> {
+        if !self.waiting || self.step != Step::Settled {
+            return None;
+        }
+        if self.needs_place() { self.retiring.next_end() } else { self.pace.ready_at() }
+    }
+
+    /// No change waits from now on.
+    pub(super) fn has_taken_up_change(&mut self) {
+        self.waiting = false;
+        self.named = false;
+    }
+
+    /// Ends a process of an earlier version that has had the time of a call. Calls have ended by then; tasks may last
+    /// longer.
+    fn make_place(&mut self, now: Instant, fx: &mut Vec<Effect>) {
+        if let Some(overdue) = self.retiring.overdue(now) {
+            self.retiring.leave(overdue);
+            fx.push(Effect::Report(Report::CutShort { after: self.call_timeout }));
+            fx.push(Effect::CutShort(overdue));
+        }
+    }
+
+    fn needs_place(&self) -> bool {
+        self.current.is_some() && !self.retiring.has_place()
+    }
+
+    /// Says once which calls a reload waits for.
+    fn name_calls(&mut self, of: Vec<Generation>, fx: &mut Vec<Effect>) {
+        if !std::mem::replace(&mut self.named, true) {
+            fx.push(Effect::NameCalls(of));
         }
     }
 }

@@ -8,30 +8,44 @@ use protomcp_supervisor::{Exit, Next};
 
 use crate::core::list::Keep;
 use crate::core::signal::{Effect, ReloadMode};
-use crate::core::{Core, Retiring, Step};
+use crate::core::{Core, Step};
 use crate::generation::Generation;
 use crate::registered::Registered;
 use crate::report::Report;
 
 impl Core {
+    /// Starts the next process, which reads the files as they are now.
     pub(super) fn start_next(&mut self, now: Instant, fx: &mut Vec<Effect>) {
+        self.has_taken_up_change();
         self.newest = self.newest.next();
         self.started_at = now;
         self.step = Step::Starting(self.newest);
         fx.push(Effect::Start(self.newest));
     }
 
-    pub(super) fn started(&mut self, generation: Generation, registered: Registered, fx: &mut Vec<Effect>) {
+    pub(super) fn started(
+        &mut self,
+        now: Instant,
+        generation: Generation,
+        registered: Registered,
+        fx: &mut Vec<Effect>,
+    ) {
         // One that was being given up may have come in time after all; the change is then taken up after it.
         if self.step != Step::Starting(generation) && !self.has_given_up(generation) {
-            // Nobody waits for it any more.
+            // Another one has taken its place.
             fx.push(Effect::Stop(generation));
             return;
         }
-        self.take_over(generation, registered, fx);
+        self.take_over(now, generation, registered, fx);
     }
 
-    pub(super) fn take_over(&mut self, generation: Generation, mut registered: Registered, fx: &mut Vec<Effect>) {
+    pub(super) fn take_over(
+        &mut self,
+        now: Instant,
+        generation: Generation,
+        mut registered: Registered,
+        fx: &mut Vec<Effect>,
+    ) {
         self.step = Step::Settled;
         self.hold_until = None;
         let old = self.current.replace(generation);
@@ -54,16 +68,21 @@ impl Core {
             fx.push(Effect::Report(Report::Restarted { generation }));
         }
         if let Some(old) = old {
-            let leaves = self.mode == ReloadMode::Immediate;
-            self.retiring = Some(Retiring { generation: old, leaves, until: None });
-            fx.push(if leaves { Effect::Stop(old) } else { Effect::AwaitIdle(old) });
+            // An instant that no clock reaches is none.
+            self.retiring.add(old, now.checked_add(self.call_timeout));
+            if self.mode == ReloadMode::Immediate {
+                self.retiring.leave(old);
+                fx.push(Effect::CutShort(old));
+            } else {
+                fx.push(Effect::AwaitIdle(old));
+            }
         }
     }
 
     pub(super) fn start_failed(&mut self, now: Instant, generation: Generation, why: String, fx: &mut Vec<Effect>) {
         if self.has_given_up(generation) {
-            // Why does not matter: its code is not that of the files any more. Those that have changed are read now.
-            self.again = false;
+            // The reason does not matter: the files have changed since.
+            self.pace.begin(now);
             self.start_next(now, fx);
             return;
         }
@@ -85,8 +104,7 @@ impl Core {
     }
 
     pub(super) fn exited(&mut self, now: Instant, generation: Generation, exit: Exit, fx: &mut Vec<Effect>) {
-        if self.retiring.as_ref().is_some_and(|retiring| retiring.generation == generation) {
-            self.retiring = None;
+        if self.retiring.remove(generation) {
             return;
         }
         if self.current != Some(generation) {

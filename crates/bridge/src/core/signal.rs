@@ -89,7 +89,7 @@ pub(crate) enum Effect {
     Interrupt(Generation),
     /// Have this process leave politely, then less politely; `Exited` follows.
     Stop(Generation),
-    /// The same, and what it still does fails, as retryable.
+    /// The same, and the calls and tasks that it still runs fail, as retryable.
     CutShort(Generation),
     /// Show this list from now on.
     Publish(Arc<Snapshot>),
@@ -105,4 +105,6 @@ pub(crate) enum Effect {
     Reply { generation: Generation, id: String, active: Vec<String> },
     /// Write it to the log and tell the sessions.
     Report(Report),
+    /// Write to the log which calls of these processes a reload waits for.
+    NameCalls(Vec<Generation>),
 }

@@ -12,6 +12,7 @@ mod host;
 mod hostile;
 mod logs;
 mod questions;
+mod reload;
 mod stage;
 mod tasks;
 mod tasks_without_session;

@@ -58,6 +58,12 @@ impl Stage {
         tokio::time::timeout(PATIENCE, connect).await.expect("the bridge listens")
     }
 
+    /// Whether the bridge starts no process while it has time to.
+    pub(crate) async fn starts_nothing(&self) -> bool {
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        UnixStream::connect(self.folder.path().join("socket")).await.is_err()
+    }
+
     /// Takes changed files up.
     pub(crate) async fn reload(&self) {
         self.bridge.reload().await;

@@ -49,6 +49,29 @@ impl Tool {
         self.send("", ReloadResponse { success: true, error: String::new() }).await;
     }
 
+    /// Answers the questions after the handshake: it has nothing beside tools.
+    pub(crate) async fn has_nothing_else(&mut self) {
+        for _ in 0..3 {
+            let envelope = self.next().await;
+            let answer: Msg = match &envelope.msg {
+                Some(Msg::ListResourcesRequest(_)) => ResourceListResponse::default().into(),
+                Some(Msg::ListResourceTemplatesRequest(_)) => ResourceTemplateListResponse::default().into(),
+                Some(Msg::ListPromptsRequest(_)) => PromptListResponse::default().into(),
+                other => panic!("a question about a list was expected, not {other:?}"),
+            };
+            self.send(&envelope.request_id, answer).await;
+        }
+    }
+
+    /// The bridge closes the link, whatever it sends before that.
+    pub(crate) async fn is_left(&mut self) {
+        let read = async {
+            let mut rest = [0; 4096];
+            while self.stream.read(&mut rest).await.unwrap_or(0) > 0 {}
+        };
+        timeout(PATIENCE, read).await.expect("the bridge closes the link");
+    }
+
     /// The next envelope, if one comes while the bridge has time to send it.
     pub(crate) async fn next_unless_quiet(&mut self) -> Option<Envelope> {
         self.next_within(Duration::from_millis(60)).await

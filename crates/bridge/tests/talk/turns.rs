@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use protomcp_bridge::{Builder, ReloadMode};
+use protomcp_bridge::Builder;
 use protomcp_proto::{
     CallToolRequest, CreateTaskResponse, MiddlewareInterceptRequest, MiddlewareInterceptResponse, Msg,
     RegisterMiddlewareRequest, RegisterMiddlewareResponse, ReloadResponse, SdkInfo, StreamHeader, TaskStatusResponse,
@@ -164,35 +164,6 @@ async fn a_task_keeps_nobody_waiting() {
     tool.result(&fetch.request_id, "of the task").await;
     assert_eq!(host.text(first).await, "of the task");
     assert!(matches!(tool.request().await.msg, Some(Msg::Reload(_))));
-}
-
-#[tokio::test]
-async fn what_the_version_before_still_does_fails_when_the_files_change_again() {
-    let change = |builder: Builder| builder.reload_mode(ReloadMode::Swap).drain_timeout(Duration::from_millis(100));
-    let (stage, mut tool) = Stage::with(vec![Tool::definition("a")], change).await;
-    let mut host = stage.host("{}").await;
-    let (call, task) = (host.call("a").await, host.call("a").await);
-    tool.call().await;
-    let (second, _) = tool.call().await;
-    tool.send(&second, CreateTaskResponse { task_id: "t".into() }).await;
-    stage.reload().await;
-    let mut next = stage.process().await;
-    next.handshake(vec![Tool::definition("a")]).await;
-    while host.next().await["method"] != "notifications/tools/list_changed" {}
-    stage.reload().await;
-    let mut interrupted = Vec::new();
-    while interrupted.len() < 2 {
-        let message = host.next().await;
-        if message["id"].is_u64() {
-            assert_eq!(error(&message), ("RELOADED", true));
-            interrupted.push(message["id"].as_u64().unwrap());
-        }
-    }
-    interrupted.sort_unstable();
-    assert_eq!(interrupted, [call, task]);
-    // The reload goes on.
-    let mut third = stage.process().await;
-    third.handshake(vec![Tool::definition("a")]).await;
 }
 
 /// Registers a middleware in the handshake.

@@ -160,11 +160,7 @@ fn a_batch_waits_for_a_busy_reader_and_grows() {
     let directory = tempfile::tempdir().unwrap();
     let (signals, received) = sync_channel(1);
     let (batches, mut reader) = mpsc::channel(1);
-    let watch = Watch {
-        quiet: Duration::ZERO,
-        calm: Duration::ZERO,
-        ..Watch::directory(directory.path(), crate::filter::Filter::new())
-    };
+    let watch = Watch { quiet: Duration::ZERO, ..Watch::directory(directory.path(), crate::filter::Filter::new()) };
     let open: Opener = Box::new(|_| Ok(Box::new(Granting(9, limit))));
     let (mut driver, _) = Driver::start(watch, open, Inbox::new(signals), received, batches, Arc::default());
     assert!(driver.notifier.is_some());

@@ -52,7 +52,7 @@ fn rig(mode: ReloadMode) -> Rig {
 
 #[test]
 fn what_a_process_says_while_it_starts_is_shown_with_its_tools_and_is_no_news() {
-    let (mut core, _) = Core::new(Instant::now(), ReloadMode::Graceful, no_tools(), PATIENCE);
+    let (mut core, _) = Core::new(Instant::now(), ReloadMode::Graceful, no_tools(), LIMITS);
     let listed = vec![resources(&["r"]), templates(&["t"]), prompts(&["p"])];
     let effects = core.handle(Instant::now(), Input::Started(generation(1), with(listed)));
     assert_eq!(describe(&effects), "list a,b,c; release 1");
@@ -74,7 +74,7 @@ fn a_late_answer_counts_and_is_told_once_and_only_when_it_makes_a_difference() {
 
 #[test]
 fn a_new_process_replaces_what_it_has_said_and_the_rest_stays_until_it_says_more() {
-    for (mode, end) in [(ReloadMode::Swap, "await 1"), (ReloadMode::Immediate, "stop 1")] {
+    for (mode, end) in [(ReloadMode::Swap, "await 1"), (ReloadMode::Immediate, "cut short 1")] {
         let mut rig = rig(mode);
         rig.core.handle(rig.now, Input::Changed);
         let effects = "list a,b,c; release 2; changed everyone; resources changed; report reloaded";
@@ -129,7 +129,7 @@ fn however_often_a_process_says_that_a_list_has_changed_one_question_is_open() {
 
 #[test]
 fn a_list_that_changed_during_the_start_is_asked_for_again() {
-    let (mut core, _) = Core::new(Instant::now(), ReloadMode::Graceful, no_tools(), PATIENCE);
+    let (mut core, _) = Core::new(Instant::now(), ReloadMode::Graceful, no_tools(), LIMITS);
     let renewed = vec![Kind::Resources, Kind::Prompts];
     let started = Registered { renewed, ..with(vec![resources(&["r"])]) };
     let effects = core.handle(Instant::now(), Input::Started(generation(1), started));

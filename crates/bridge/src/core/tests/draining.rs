@@ -34,31 +34,3 @@ fn nothing_is_due_once_the_calls_have_ended_or_the_process_has() {
     rig.exited(1, 1, "hold; report crash; start 2");
     assert_eq!(rig.core.deadline(), None);
 }
-
-#[test]
-fn calls_of_the_process_before_keep_another_reload_waiting_for_a_while_and_are_then_cut_short() {
-    let mut rig = Rig::new(ReloadMode::Swap);
-    rig.check(Input::Changed, "start 2");
-    rig.started(2, "list a,b,c; release 2; changed everyone; report reloaded; await 1");
-    assert_eq!(rig.core.deadline(), None, "nobody needs its place");
-    rig.check(Input::Changed, "report waits");
-    rig.elapse(5000, "report cut short after 5s; cut short 1");
-    assert_eq!(rig.core.deadline(), None, "it has a way of its own to its end");
-    rig.exited(1, 9, "start 3");
-    // A change during the start counts from the moment the old process is the one before.
-    rig.check(Input::Changed, "report waits");
-    rig.started(3, "list a,b,c; release 3; changed everyone; report reloaded; await 2");
-    rig.elapse(5000, "report cut short after 5s; cut short 2");
-    rig.exited(2, 9, "start 4");
-}
-
-#[test]
-fn a_process_that_becomes_idle_in_time_is_not_cut_short() {
-    let mut rig = Rig::new(ReloadMode::Swap);
-    rig.check(Input::Changed, "start 2");
-    rig.started(2, "list a,b,c; release 2; changed everyone; report reloaded; await 1");
-    rig.check(Input::Changed, "report waits");
-    rig.check(Input::Idle(generation(1)), "stop 1");
-    rig.exited(1, 9, "start 3");
-    assert_eq!(rig.core.deadline(), None);
-}

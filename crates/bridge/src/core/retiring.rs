@@ -1,0 +1,70 @@
+//! Processes of earlier versions, which finish their calls side by side.
+
+use std::time::Instant;
+
+use crate::generation::Generation;
+
+/// One that was replaced and has not ended.
+#[derive(Debug)]
+struct Retired {
+    generation: Generation,
+    /// It has been told to leave.
+    leaves: bool,
+    /// How long its calls may keep another reload waiting; `None`: no clock reaches it.
+    until: Option<Instant>,
+}
+
+/// All of them, at most so many.
+#[derive(Debug)]
+pub(super) struct Retiring {
+    max: usize,
+    retired: Vec<Retired>,
+}
+
+impl Retiring {
+    pub(super) fn new(max: usize) -> Self {
+        Self { max: max.max(1), retired: Vec::new() }
+    }
+
+    /// Whether one more process may retire. One that leaves keeps its place until it has ended.
+    pub(super) fn has_place(&self) -> bool {
+        self.retired.len() < self.max
+    }
+
+    /// A process finishes its calls.
+    pub(super) fn add(&mut self, generation: Generation, until: Option<Instant>) {
+        self.retired.push(Retired { generation, leaves: false, until });
+    }
+
+    /// A process is told to leave. Says whether it is one of these and was not told before.
+    pub(super) fn leave(&mut self, generation: Generation) -> bool {
+        let retired = self.retired.iter_mut().find(|retired| retired.generation == generation);
+        retired.is_some_and(|retired| !std::mem::replace(&mut retired.leaves, true))
+    }
+
+    /// A process has ended. Says whether it was one of these.
+    pub(super) fn remove(&mut self, generation: Generation) -> bool {
+        let before = self.retired.len();
+        self.retired.retain(|retired| retired.generation != generation);
+        self.retired.len() < before
+    }
+
+    /// Those that have calls, oldest first.
+    pub(super) fn busy(&self) -> Vec<Generation> {
+        self.retired.iter().filter(|retired| !retired.leaves).map(|retired| retired.generation).collect()
+    }
+
+    /// When the first of them has had all of its time; `None` while one leaves, and so makes a place.
+    pub(super) fn next_end(&self) -> Option<Instant> {
+        if self.retired.iter().any(|retired| retired.leaves) {
+            return None;
+        }
+        self.retired.iter().filter_map(|retired| retired.until).min()
+    }
+
+    /// The one that has had all of its time, if its place is needed.
+    pub(super) fn overdue(&self, now: Instant) -> Option<Generation> {
+        let end = self.next_end().filter(|end| *end <= now)?;
+        self.retired.iter().find(|retired| retired.until == Some(end)).map(|retired| retired.generation)
+    }
+}

@@ -1,0 +1,135 @@
+//! Processes of earlier versions that finish their calls side by side.
+
+use super::*;
+
+/// Generations 1 to 4 have calls and are retired, generation 5 serves, and no reload has begun within the last seconds.
+fn crowded() -> Rig {
+    let mut rig = Rig::new(ReloadMode::Swap);
+    for number in 2..=5 {
+        rig.swap_to(number);
+        rig.pass(2000);
+    }
+    rig
+}
+
+#[test]
+fn earlier_versions_finish_their_calls_side_by_side_and_leave_in_any_order() {
+    let mut rig = crowded();
+    assert_eq!(rig.core.deadline(), None, "no change waits, so they have all the time that their calls have");
+    for number in [3, 1, 4, 2] {
+        rig.check(Input::Idle(generation(number)), &format!("stop {number}"));
+        rig.check(Input::Idle(generation(number)), "");
+    }
+    for number in [2, 4, 1, 3] {
+        rig.exited(number, 9, "");
+    }
+    rig.swap_to(6);
+}
+
+#[test]
+fn a_change_waits_while_all_places_are_taken_and_names_the_calls_once() {
+    let mut rig = crowded();
+    rig.check(Input::Changed, "name calls of 1,2,3,4");
+    rig.check(Input::Changed, "");
+    rig.check(Input::Idle(generation(2)), "stop 2");
+    rig.check(Input::Changed, "");
+    // Its place is free when it has ended, and the change is then taken up, once.
+    rig.exited(2, 9, "start 6");
+    rig.swapped_to(6);
+    assert_eq!(rig.core.deadline(), None);
+    rig.pass(2000);
+    rig.check(Input::Changed, "name calls of 1,3,4,5");
+    rig.exited(5, 1, "start 7");
+}
+
+#[test]
+fn a_process_that_leaves_names_no_calls() {
+    let mut rig = crowded();
+    rig.check(Input::Idle(generation(3)), "stop 3");
+    rig.check(Input::Changed, "name calls of 1,2,4");
+    rig.exited(3, 9, "start 6");
+}
+
+#[test]
+fn a_change_during_a_reload_that_takes_the_last_place_waits_for_one() {
+    let mut rig = Rig::new(ReloadMode::Swap);
+    for number in 2..=4 {
+        rig.swap_to(number);
+        rig.pass(2000);
+    }
+    rig.check(Input::Changed, "start 5");
+    rig.check(Input::Changed, "report waits");
+    rig.started(5, "list a,b,c; release 5; changed everyone; report reloaded; await 4; name calls of 1,2,3,4");
+    rig.check(Input::Idle(generation(1)), "stop 1");
+    rig.exited(1, 9, "start 6");
+}
+
+#[test]
+fn tasks_that_last_longer_than_a_call_may_are_ended_when_their_place_is_needed_the_oldest_first() {
+    let mut rig = crowded();
+    // Generation 1 was replaced eight seconds ago.
+    rig.pass(1000);
+    rig.check(Input::Changed, "name calls of 1,2,3,4");
+    rig.elapse(291_000, "report cut short after 300s; cut short 1");
+    assert_eq!(rig.core.deadline(), None, "one place is enough");
+    rig.exited(1, 9, "start 6");
+    rig.swapped_to(6);
+    rig.now += Duration::from_secs(600);
+    assert_eq!(rig.core.deadline(), None, "no change waits");
+    rig.check(Input::Elapsed, "");
+    rig.check(Input::Changed, "name calls of 2,3,4,5; report cut short after 300s; cut short 2");
+}
+
+#[test]
+fn a_place_that_is_overdue_when_the_change_comes_is_made_free_at_once() {
+    let mut rig = crowded();
+    rig.now += Duration::from_secs(301);
+    rig.check(Input::Changed, "name calls of 1,2,3,4; report cut short after 300s; cut short 1");
+    rig.check(Input::Changed, "");
+}
+
+#[test]
+fn a_crash_needs_no_place() {
+    let mut rig = crowded();
+    rig.exited(5, 1, "hold; report crash; report restart in 250ms");
+    rig.check(Input::Changed, "start 6");
+    rig.started(6, "list a,b,c; release 6; report back");
+    rig.pass(2000);
+    rig.check(Input::Changed, "name calls of 1,2,3,4");
+    rig.exited(6, 1, "hold; report crash; report restart in 250ms; start 7");
+}
+
+#[test]
+fn graceful_waits_for_a_place_before_it_holds_calls() {
+    let now = Instant::now();
+    let limits = Limits { max_retiring: 1, ..LIMITS };
+    let (mut core, _) = Core::new(now, ReloadMode::Graceful, no_tools(), limits);
+    let mut handle = |input| describe(&core.handle(now, input));
+    let started = |number| Input::Started(generation(number), registered(&definitions(&NAMES)));
+    handle(started(1));
+    assert_eq!(handle(Input::Changed), "hold; await 1");
+    handle(Input::Idle(generation(1)));
+    assert_eq!(handle(Input::NotReloaded(generation(1), None)), "start 2");
+    handle(started(2));
+    assert_eq!(handle(Input::Changed), "name calls of 1");
+    assert_eq!(handle(Input::Idle(generation(1))), "stop 1");
+    let exit = Exit { status: Status::Signal(9), stderr_tail: Vec::new(), uptime: Duration::ZERO };
+    assert_eq!(handle(Input::Exited(generation(1), exit)), "hold; await 2");
+}
+
+#[test]
+fn immediate_leaves_no_calls_to_finish_and_still_bounds_the_processes() {
+    let mut rig = Rig::new(ReloadMode::Immediate);
+    for number in 2..=5 {
+        let old = number - 1;
+        rig.check(Input::Changed, &format!("hold; interrupt {old}; start {number}"));
+        rig.started(
+            number,
+            &format!("list a,b,c; release {number}; changed everyone; report reloaded; cut short {old}"),
+        );
+        rig.pass(2000);
+    }
+    rig.check(Input::Changed, "name calls of ");
+    assert_eq!(rig.core.deadline(), None);
+    rig.exited(3, 9, "hold; interrupt 5; start 6");
+}
