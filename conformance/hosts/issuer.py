@@ -2,7 +2,7 @@
 
 Usage: issuer.py FOLDER [tls]
 
-Prints its URL, then one token for each line on stdin, a JSON object of claims; the member "alg" says how to sign. Ends with
+Prints its URL, then one token for each line on stdin, a JSON object of claims; the member "alg" says how to sign, "header_typ" what the header says of the token. Ends with
 stdin. Keys are made at its start; FOLDER gets keys.json and, with tls, ca.pem. With `opaque` as the algorithm a token means
 nothing to anybody else: ask at /introspect, as "tools" with the secret "s3cret".
 """
@@ -62,7 +62,7 @@ class Issuer:
         # How tokens of the flow are signed: that of the last token that was asked for on stdin.
         self.alg = "RS256"
 
-    def token(self, claims, alg):
+    def token(self, claims, alg, typ="at+jwt"):
         claims = {"iss": self.url, "sub": "ann", "client_id": "cli", "exp": int(time.time()) + 300, **claims}
         if alg == "opaque":
             token = secrets.token_urlsafe(24)
@@ -82,7 +82,7 @@ class Issuer:
             message = part(b'{"alg":"HS256","kid":"rsa"}') + b"." + part(json.dumps(claims).encode())
             return (message + b"." + part(hmac.new(public, message, hashlib.sha256).digest())).decode()
         kid, key = KEYS[alg]
-        return jwt.encode(claims, key, algorithm=alg, headers={"kid": kid, "typ": "at+jwt"})
+        return jwt.encode(claims, key, algorithm=alg, headers={"kid": kid, "typ": typ})
 
     async def get_client(self, client_id):
         return self.clients.get(client_id)
@@ -193,7 +193,8 @@ def main(folder, secure):
         for line in sys.stdin:
             claims = json.loads(line)
             issuer.alg = claims.pop("alg")
-            print(issuer.token(claims, issuer.alg), flush=True)
+            typ = claims.pop("header_typ", "at+jwt")
+            print(issuer.token(claims, issuer.alg, typ), flush=True)
         server.should_exit = True
 
     print(url, flush=True)

@@ -81,6 +81,13 @@ fn tokens_count_if_the_issuer_has_signed_them_for_this_server() {
             assert_eq!(reply.status, 401, "{claims}");
             assert!(challenge.contains("error=\"invalid_token\"") && challenge.contains(why), "{claims}: {challenge}");
         }
+        // An ID token of a client whose id is an audience here, and an access token of an issuer that marks none.
+        let id_token = json!({"alg": "ES256", "header_typ": "JWT", "aud": "api://tools", "nonce": "n", "at_hash": "h"});
+        let reply = show(&web, &issuer.token(&id_token));
+        let challenge = reply.header("www-authenticate").unwrap_or_default();
+        assert!(reply.status == 401 && challenge.contains("the token is not an access token"), "{reply:?}");
+        let unmarked = json!({"alg": "ES256", "header_typ": "JWT", "aud": "api://tools", "scope": "use"});
+        assert_eq!(show(&web, &issuer.token(&unmarked)).status, 200);
         let token = issuer.token(&json!({"alg": "ES256", "aud": resource}));
         let ping = json!({"jsonrpc": "2.0", "id": 1, "method": "ping"}).to_string();
         assert_eq!(web.send("POST", &format!("/mcp?access_token={token}"), &[], &ping).status, 401);

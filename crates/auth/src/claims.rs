@@ -5,6 +5,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use serde_json::{Map, Value};
 
 use crate::identity::Identity;
+use crate::token_kind;
 use crate::verifier::TokenError;
 
 /// More than this is no difference between clocks but a longer life for every token.
@@ -17,6 +18,7 @@ const LEEWAY: Duration = Duration::from_secs(30);
 #[derive(Debug, Clone)]
 pub struct Expected {
     issuer: Box<str>,
+    /// The resource, and others.
     audiences: Vec<Box<str>>,
     leeway: Duration,
 }
@@ -24,8 +26,10 @@ pub struct Expected {
 /// Where claims come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// A signed token, which must name its issuer and its end.
+    /// A signed token, which must name its issuer and its end, and must not be an ID token.
     Jwt,
+    /// A signed token whose header says that it is an access token (`typ: at+jwt`, RFC 9068, section 2.1).
+    AccessTokenJwt,
     /// The answer of the issuer itself, which may leave out both (RFC 7662, section 2.2).
     Introspection,
 }
@@ -37,7 +41,9 @@ impl Expected {
         Self { issuer: issuer.into(), audiences: vec![resource.into()], leeway: LEEWAY }
     }
 
-    /// Takes tokens for this audience as well, for issuers that do not know resources by their URLs.
+    /// Takes access tokens for this audience as well, for issuers that do not know resources by their URLs. If that is the
+    /// id of a client, its ID tokens are refused. An issuer whose access tokens look like those can be asked instead
+    /// (introspection).
     #[must_use]
     pub fn or_audience(mut self, audience: &str) -> Self {
         self.audiences.push(audience.into());
@@ -68,23 +74,35 @@ impl Expected {
             None if kind == Kind::Introspection => {}
             _ => return Err(TokenError::Invalid("the token is from another issuer")),
         }
-        let fits = match claims.get("aud") {
-            Some(Value::String(audience)) => self.is_meant(audience),
+        let is_for = |known: &[Box<str>]| match claims.get("aud") {
+            Some(Value::String(audience)) => is_meant(known, audience),
             Some(Value::Array(audiences)) => {
-                audiences.iter().filter_map(Value::as_str).any(|audience| self.is_meant(audience))
+                audiences.iter().filter_map(Value::as_str).any(|audience| is_meant(known, audience))
             }
             _ => false,
         };
-        if !fits {
+        if !is_for(&self.audiences) {
             // MCP 2025-11-25, basic/authorization, token handling.
             return Err(TokenError::Invalid("the token is for another audience"));
+        }
+        let is_another_kind = match kind {
+            Kind::AccessTokenJwt => false,
+            Kind::Introspection => token_kind::is_of_another_kind(&claims),
+            // An ID token is for a client, whose id is not the URL of this server.
+            Kind::Jwt => {
+                let is_for_resource = is_for(&self.audiences[..1]);
+                token_kind::is_of_another_kind(&claims) || !is_for_resource && !token_kind::is_access_token(&claims)
+            }
+        };
+        if is_another_kind {
+            return Err(TokenError::Invalid("the token is not an access token"));
         }
         let expires = time(&claims, "exp")?;
         match expires {
             Some(expires) if now >= expires + self.leeway => {
                 return Err(TokenError::Invalid("the token has expired"));
             }
-            None if kind == Kind::Jwt => return Err(TokenError::Invalid("the token never expires")),
+            None if kind != Kind::Introspection => return Err(TokenError::Invalid("the token never expires")),
             Some(_) | None => {}
         }
         if time(&claims, "nbf")?.is_some_and(|start| now + self.leeway < start) {
@@ -93,12 +111,12 @@ impl Expected {
         Identity::with_leeway(claims, Some(&self.issuer), expires, self.leeway)
             .ok_or(TokenError::Invalid("the token names nobody"))
     }
+}
 
-    /// A slash at the end makes no difference: some clients put one there.
-    fn is_meant(&self, audience: &str) -> bool {
-        let bare = |text: &'_ str| text.strip_suffix('/').map_or(text.len(), str::len);
-        self.audiences.iter().any(|known| known[..bare(known)] == audience[..bare(audience)])
-    }
+/// A slash at the end makes no difference: some clients put one there.
+fn is_meant(known: &[Box<str>], audience: &str) -> bool {
+    let bare = |text: &'_ str| text.strip_suffix('/').map_or(text.len(), str::len);
+    known.iter().any(|known| known[..bare(known)] == audience[..bare(audience)])
 }
 
 /// A time in seconds, with or without a fraction (RFC 7519, section 2).

@@ -45,8 +45,8 @@ impl Identity {
             found.next().map(Box::<str>::from)
         };
         let subject = text(&["sub"]);
-        // `azp` and `cid` are what issuers say that are older than RFC 9068.
-        let client = text(&["client_id", "azp", "cid"]);
+        // The others are names that issuers use which are older than RFC 9068.
+        let client = text(&["client_id", "azp", "cid", "appid"]);
         if subject.is_none() && client.is_none() {
             return None;
         }

@@ -115,6 +115,7 @@ impl Algorithm {
 #[derive(Debug)]
 pub(crate) struct Unverified<'a> {
     algorithm: Algorithm,
+    kind: Kind,
     key: Option<Box<str>>,
     /// What is signed: header and claims as they were written.
     message: &'a str,
@@ -151,13 +152,15 @@ impl<'a> Unverified<'a> {
             return Err(TokenError::Invalid("the token has an extension that is not known"));
         }
         // RFC 9068, section 2.1, says at+jwt; many issuers are older. A token of another kind says so.
-        let kind = header.typ.as_deref().unwrap_or("JWT").to_ascii_lowercase();
-        if !matches!(kind.strip_prefix("application/").unwrap_or(&kind), "at+jwt" | "jwt") {
-            return Err(TokenError::Invalid("the token is of another type"));
-        }
+        let typ = header.typ.as_deref().unwrap_or("JWT").to_ascii_lowercase();
+        let kind = match typ.strip_prefix("application/").unwrap_or(&typ) {
+            "at+jwt" => Kind::AccessTokenJwt,
+            "jwt" => Kind::Jwt,
+            _ => return Err(TokenError::Invalid("the token is of another type")),
+        };
         let algorithm = Algorithm::parse(&header.alg).filter(|algorithm| allowed.contains(algorithm));
         let algorithm = algorithm.ok_or(TokenError::Invalid("the token is signed in a way that is not allowed"))?;
-        Ok(Self { algorithm, key: header.kid.map(Box::from), message, claims, signature })
+        Ok(Self { algorithm, kind, key: header.kid.map(Box::from), message, claims, signature })
     }
 
     /// What these keys say about the signature.
@@ -177,7 +180,7 @@ impl<'a> Unverified<'a> {
         let why = match verdict {
             Verdict::Good => {
                 let claims = self.claims().ok_or(TokenError::Invalid("the token is no JSON Web Token"))?;
-                return expected.check(Kind::Jwt, claims, now);
+                return expected.check(self.kind, claims, now);
             }
             Verdict::Unknown => "the token is signed with a key that is not known",
             Verdict::Wrong | Verdict::NoneOfThese => "the signature of the token is wrong",

@@ -55,6 +55,7 @@ mod peer;
 mod places;
 mod resource;
 mod scopes;
+mod token_kind;
 mod url;
 mod verifier;
 
