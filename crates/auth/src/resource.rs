@@ -143,18 +143,23 @@ impl ResourceServer {
         self.policy.is_some()
     }
 
-    /// Whether somebody who was admitted may do this.
+    /// The scopes that an operation needs besides the required ones ([`ResourceServer::scopes_for`]).
+    #[must_use]
+    pub fn needed(&self, operation: &Operation<'_>) -> Scopes {
+        self.policy.as_ref().map_or_else(Scopes::default, |policy| policy(operation))
+    }
+
+    /// Whether an admitted caller may do something that needs these scopes: an operation, or reading what came of one.
     ///
     /// # Errors
-    /// What they are told otherwise: all scopes that it takes.
-    pub fn permit(&self, identity: &Identity, operation: &Operation<'_>) -> Result<(), Denial> {
-        let Some(policy) = &self.policy else { return Ok(()) };
-        let mut needed = policy(operation);
-        if identity.scopes().include(&needed) {
+    /// The answer to the request otherwise, with all scopes that it takes.
+    pub fn permit(&self, identity: &Identity, needed: &Scopes) -> Result<(), Denial> {
+        if identity.scopes().include(needed) {
             return Ok(());
         }
-        needed.add(&self.required);
-        Err(self.deny(Fault::InsufficientScope(&needed)))
+        let mut all = self.required.clone();
+        all.add(needed);
+        Err(self.deny(Fault::InsufficientScope(&all)))
     }
 
     /// The URL of the server.

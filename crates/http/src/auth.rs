@@ -1,13 +1,15 @@
 //! Who may use the server: secrets that each request must carry, or tokens of an issuer.
 
 use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
 use http::header::{AUTHORIZATION, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode};
-use protomcp_auth::{Denial, Identity, Operation, PeerKey, ResourceServer};
-use protomcp_types::{ErrorObject, Request, RequestId};
+use protomcp_auth::{Denial, Identity, Operation, PeerKey, ResourceServer, Scopes};
+use protomcp_mcp::Sessions;
+use protomcp_types::{ErrorObject, Listen, Method as _, Request, RequestId, SubscriptionFilter};
 use subtle::ConstantTimeEq;
 
 use crate::caller::{Caller, Principal};
@@ -79,6 +81,9 @@ pub(crate) async fn admit(config: &Config, parts: &mut Parts) -> Result<(), Refu
             Ok(identity) => {
                 parts.extensions.insert(Principal(identity.principal()));
                 parts.extensions.insert(identity);
+                if oauth.has_policy() {
+                    parts.extensions.insert(NeededScopes::default());
+                }
                 Ok(())
             }
             Err(denial) => Err(Box::new(deny(denial, None))),
@@ -97,15 +102,83 @@ fn peer(parts: &Parts) -> PeerKey {
     Caller::of(parts).address.map_or_else(PeerKey::default, PeerKey::of_address)
 }
 
+/// The scopes that requests have needed besides those that every request needs. Reading later what came of the requests
+/// needs them as well: an owner may have tokens that allow less.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct NeededScopes(Arc<Mutex<Scopes>>);
+
+impl NeededScopes {
+    pub(crate) fn add(&self, more: &Scopes) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).add(more);
+    }
+
+    pub(crate) fn get(&self) -> Scopes {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Those of the request with this head.
+    pub(crate) fn of(parts: &Parts) -> Scopes {
+        parts.extensions.get::<Self>().map_or_else(Scopes::default, Self::get)
+    }
+}
+
 /// Whether the bearer of a token may make this request.
 pub(crate) fn permit(config: &Config, parts: &Parts, request: &Request) -> Result<(), Refusal> {
     let Some(oauth) = config.oauth.as_ref().filter(|oauth| oauth.has_policy()) else { return Ok(()) };
-    // Whoever came in by another way has no scopes that could be too few.
+    // A request that came in by secrets has no scopes that could be too few.
     let Some(identity) = parts.extensions.get::<Identity>() else { return Ok(()) };
     // A name that is missing or no text is an error of the request, whoever makes it.
     let name = modern::named_by(&request.method).and_then(|member| request.params.required::<String>(member).ok());
-    let operation = Operation::new(&request.method, name.as_deref(), parts);
-    oauth.permit(identity, &operation).map_err(|denial| Box::new(deny(denial, Some(request.id.clone()))))
+    let needed = oauth.needed(&Operation::new(&request.method, name.as_deref(), parts));
+    let permitted = oauth.permit(identity, &needed).map_err(|denial| deny(denial, Some(request.id.clone())));
+    if permitted.is_ok()
+        && let Some(all) = parts.extensions.get::<NeededScopes>()
+    {
+        all.add(&needed);
+    }
+    permitted.map_err(Box::new)
+}
+
+/// Whether the bearer of a token may read what came of requests that needed these scopes. `id`: of the request that would
+/// read it.
+pub(crate) fn permit_reading(
+    config: &Config,
+    parts: &Parts,
+    needed: &Scopes,
+    id: Option<&RequestId>,
+) -> Result<(), Refusal> {
+    match (&config.oauth, parts.extensions.get::<Identity>()) {
+        (Some(oauth), Some(identity)) => {
+            oauth.permit(identity, needed).map_err(|denial| Box::new(deny(denial, id.cloned())))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Whether the bearer of a token may make this request in a session that has needed these scopes, as far as it is about
+/// tasks of the session.
+pub(crate) fn permit_tasks(config: &Config, parts: &Parts, request: &Request, needed: &Scopes) -> Result<(), Refusal> {
+    if !request.method.starts_with("tasks/") {
+        return Ok(());
+    }
+    permit_reading(config, parts, needed, Some(&request.id))
+}
+
+/// The scopes that the tasks have needed which a request without a session is about.
+pub(crate) fn needed_by_tasks(sessions: &Sessions, request: &Request) -> Scopes {
+    let ids = if request.method == Listen::NAME {
+        let filter = request.params.member("notifications").and_then(|raw| raw.to::<SubscriptionFilter>().ok());
+        filter.unwrap_or_default().task_ids
+    } else if request.method.starts_with("tasks/") {
+        request.params.required::<String>("taskId").into_iter().collect()
+    } else {
+        Vec::new()
+    };
+    let mut needed = Scopes::default();
+    for known in ids.iter().filter_map(|id| sessions.task_extensions(id)) {
+        needed.add(&known.find::<Parts>().map_or_else(Scopes::default, NeededScopes::of));
+    }
+    needed
 }
 
 /// Until when the bearer of a token may listen without showing another one. `None`: there is no end.

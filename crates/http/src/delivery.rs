@@ -5,6 +5,7 @@ use std::sync::Arc;
 use http::request::Parts;
 use protomcp_types::{Incoming, Message, RequestId};
 
+use crate::auth::NeededScopes;
 use crate::exchange::Exchange;
 
 /// Requests that have a stream and are still to be handed over. Those that are left when this is dropped, because the
@@ -19,6 +20,7 @@ pub(crate) struct Delivery<'a> {
 impl<'a> Delivery<'a> {
     /// `requests` in the order in which they will be handed over.
     pub(crate) fn new(exchange: &'a Exchange, requests: &'a [RequestId], head: &'a Arc<Parts>) -> Self {
+        exchange.needs(&NeededScopes::of(head));
         Self { exchange, left: requests, head }
     }
 

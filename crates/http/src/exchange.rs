@@ -12,12 +12,14 @@ use std::task::{Poll, Waker};
 use std::time::Duration;
 
 use http::request::Parts;
+use protomcp_auth::Scopes;
 use protomcp_mcp::Owner;
 use protomcp_mcp::transport::{Losses, Received};
 use protomcp_types::{Incoming, Members, Message, Params, ProtocolVersion, RequestId, Response, method};
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
+use crate::auth::NeededScopes;
 use crate::caller::{Caller, Principal};
 use crate::config::Config;
 use crate::fair_table::Use;
@@ -50,6 +52,8 @@ pub(crate) struct Exchange {
     /// How long a host whose stream has broken is expected back.
     absence: Duration,
     version: OnceLock<ProtocolVersion>,
+    /// The scopes that requests of the session have needed.
+    needed: OnceLock<NeededScopes>,
     /// Where what cannot reach the host any more is said.
     losses: OnceLock<Losses>,
     /// Room in the inbox. Requests that wait for it leave nothing behind when they are dropped.
@@ -92,6 +96,7 @@ impl Exchange {
             store: config.event_store.clone().filter(|_| kind == Kind::Session),
             absence: config.absence,
             version: OnceLock::new(),
+            needed: OnceLock::new(),
             losses: OnceLock::new(),
             room: Semaphore::new(MAX_INBOX),
             state: Mutex::new(State {
@@ -125,6 +130,18 @@ impl Exchange {
     /// Whether this one may use the session.
     pub(crate) fn belongs_to(&self, principal: Option<&Principal>) -> bool {
         self.caller.principal.as_ref() == principal
+    }
+
+    /// A request has needed these scopes.
+    pub(crate) fn needs(&self, scopes: &Scopes) {
+        if !scopes.is_empty() {
+            self.needed.get_or_init(NeededScopes::default).add(scopes);
+        }
+    }
+
+    /// The scopes that requests of the session have needed.
+    pub(crate) fn needed(&self) -> Scopes {
+        self.needed.get().map_or_else(Scopes::default, NeededScopes::get)
     }
 
     /// Where events are kept for hosts that come back, in a revision and a setting where they can.

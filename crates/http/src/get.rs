@@ -5,7 +5,7 @@ use std::sync::Arc;
 use http::request::Parts;
 use http::{Response, StatusCode};
 
-use crate::auth::valid_until;
+use crate::auth::{permit_reading, valid_until};
 use crate::era;
 use crate::events::{Seat, event_id, parse_event_id};
 use crate::exchange::Exchange;
@@ -30,6 +30,10 @@ pub(crate) async fn get(inner: &Inner, parts: &Parts) -> Response<Body> {
         Ok(exchange) => exchange,
         Err(refusal) => return *refusal,
     };
+    // What came of any request of the session may be among it.
+    if let Err(refusal) = permit_reading(&inner.config, parts, &exchange.needed(), None) {
+        return *refusal;
+    }
     match text(&parts.headers, &LAST_EVENT) {
         Some(last) => resume(inner, parts, exchange, last).await,
         None => listen(inner, parts, exchange),

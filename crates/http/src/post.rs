@@ -14,7 +14,7 @@ use protomcp_types::{
     RequestMeta, Response as Answer,
 };
 
-use crate::auth::valid_until;
+use crate::auth::{needed_by_tasks, permit_reading, permit_tasks, valid_until};
 use crate::caller::{Caller, Principal};
 use crate::delivery::Delivery;
 use crate::era::{self, Era};
@@ -73,6 +73,9 @@ async fn request_of(inner: &Arc<Inner>, parts: &Arc<Parts>, request: Request) ->
         // Somebody who has a session does not get another one under its name.
         Era::Handshake if session(inner, parts).is_err() => handshake(inner, parts, request).await,
         Era::Handshake | Era::Session => match session(inner, parts) {
+            Ok(exchange) if let Err(refusal) = permit_tasks(&inner.config, parts, &request, &exchange.needed()) => {
+                *refusal
+            }
             Ok(exchange) => match ask(exchange, parts, request).await {
                 Ok(seat) => respond(inner, seat, Some(inner.config.stream_after), false).await,
                 Err(refusal) => *refusal,
@@ -109,6 +112,10 @@ async fn handshake(inner: &Arc<Inner>, parts: &Arc<Parts>, request: Request) -> 
 async fn single(inner: &Arc<Inner>, parts: &Arc<Parts>, meta: &RequestMeta, request: Request) -> Response<Body> {
     if let Err(error) = modern::check(&request, meta, &parts.headers, &inner.definitions) {
         return reply::refuse(modern::status(&error), Some(request.id), error);
+    }
+    let needed = needed_by_tasks(&inner.sessions, &request);
+    if let Err(refusal) = permit_reading(&inner.config, parts, &needed, Some(&request.id)) {
+        return *refusal;
     }
     let exchange = Exchange::new(Kind::Single, Box::default(), &Caller::of(parts), &inner.config);
     match ask(exchange, parts, request).await {
@@ -165,7 +172,9 @@ async fn batch(inner: &Inner, parts: &Arc<Parts>, messages: Vec<Result<Message, 
     }
     for message in &messages {
         if let Ok(Message::Request(request)) = message
-            && let Err(refusal) = inner.permit(parts, request)
+            && let Err(refusal) = inner
+                .permit(parts, request)
+                .and_then(|()| permit_tasks(&inner.config, parts, request, &exchange.needed()))
         {
             return *refusal;
         }

@@ -52,7 +52,7 @@ pub(crate) struct Inner {
     /// Sessions that found no place.
     rejected: LogRate,
     server: Box<dyn Serve>,
-    sessions: Sessions,
+    pub(crate) sessions: Sessions,
     /// One for each exchange.
     tasks: TaskTracker,
 }

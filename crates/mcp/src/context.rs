@@ -212,6 +212,11 @@ impl Context {
         self.0.terms.known.find()
     }
 
+    /// What the transport knows about the request.
+    pub(crate) fn extensions(&self) -> &Extensions {
+        &self.0.terms.known
+    }
+
     /// Whether the host does not want the answer any more, or the server shuts down.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {

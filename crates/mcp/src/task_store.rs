@@ -86,6 +86,11 @@ impl<O: Eq, T: Clone> TaskStore<O, T> {
         open.tasks.get(id).filter(|kept| kept.until > now && kept.owner == *owner).map(|kept| kept.task.clone())
     }
 
+    /// The task with this id, if it is still kept, whoever owns it.
+    pub(crate) fn peek(&self, id: &str, now: Instant) -> Option<T> {
+        self.open().tasks.get(id).filter(|kept| kept.until > now).map(|kept| kept.task.clone())
+    }
+
     /// The tasks of this owner, oldest first.
     pub(crate) fn of(&self, owner: &O, now: Instant) -> Vec<T> {
         let open = self.open();

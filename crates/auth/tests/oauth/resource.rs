@@ -125,8 +125,9 @@ async fn scopes_decide_what_somebody_may_do() {
                 continue;
             }
         };
-        assert!(server.permit(&identity, &Operation::new("tools/call", Some("echo"), &parts)).is_ok());
-        match server.permit(&identity, &Operation::new("tools/call", Some("deploy"), &parts)) {
+        let needed = |tool| server.needed(&Operation::new("tools/call", Some(tool), &parts));
+        assert!(server.permit(&identity, &needed("echo")).is_ok());
+        match server.permit(&identity, &needed("deploy")) {
             Ok(()) => assert!(may_deploy, "{scope}"),
             Err(denial) => {
                 assert!(!may_deploy, "{scope}");

@@ -22,6 +22,7 @@ mod oauth;
 mod questions;
 mod reordered;
 mod requests;
+mod results;
 mod resume;
 mod safety;
 mod sessions;

@@ -14,7 +14,7 @@ const METADATA: &str = "/.well-known/oauth-protected-resource";
 
 /// Reads tokens such as `ann.use.deploy`: a user and scopes. With `~` and a number behind it the token ends so many
 /// milliseconds after 1970; it is believed all the same, so that only what is open can end with it.
-struct Plain;
+pub(crate) struct Plain;
 
 impl Verifier for Plain {
     async fn verify(&self, token: &str) -> Result<Identity, TokenError> {

@@ -13,6 +13,7 @@ use crate::ask::{AskError, Report, ask};
 use crate::budget::Budget;
 use crate::caller::Owner;
 use crate::context::Context;
+use crate::extensions::Extensions;
 use crate::info::{Limits, ServerInfo};
 use crate::lot::Lot;
 use crate::outbox::Outbox;
@@ -274,6 +275,14 @@ impl Sessions {
 
     pub(super) fn lot(&self) -> &Lot {
         &self.0.lot
+    }
+
+    /// What the transport knew about the request without a session that goes on as this task. A transport that lets
+    /// requests in by more than their principal compares it with the requests that are about the task.
+    #[must_use]
+    pub fn task_extensions(&self, id: &str) -> Option<Extensions> {
+        let now = tokio::time::Instant::now().into_std();
+        self.0.tasks.peek(id, now).map(|call| call.extensions().clone())
     }
 
     pub(super) fn task_store(&self) -> &StatelessTasks {
