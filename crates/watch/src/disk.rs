@@ -88,6 +88,9 @@ pub(crate) fn read_gitignore(directory: &Path) -> String {
     String::from_utf8_lossy(&text).into_owned()
 }
 
+/// The name of the file that every Python virtual environment holds (PEP 405).
+pub(crate) const ENVIRONMENT_MARK: &str = "pyvenv.cfg";
+
 /// The name of the files with rules.
 pub(crate) const GITIGNORE: &str = ".gitignore";
 

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use crate::rules::Rules;
 
 /// Directories that hold installed, generated or cached files, never an author's source; besides those that begin with a
-/// dot (protomcp wire 2.7).
-const NEVER_ENTERED: [&str; 4] = ["__pycache__", "node_modules", "target", "venv"];
+/// dot (protomcp wire 2.7). `site-packages` is filled while a virtual environment has no mark of one yet.
+const NEVER_ENTERED: [&str; 5] = ["__pycache__", "node_modules", "site-packages", "target", "venv"];
 
 /// Decides by path alone whether a change matters.
 ///
@@ -21,6 +21,7 @@ pub struct Filter {
     always: BTreeSet<PathBuf>,
     rules: Rules,
     ignores_gitignore: bool,
+    environments: BTreeSet<PathBuf>,
 }
 
 impl Filter {
@@ -73,16 +74,31 @@ impl Filter {
         }
     }
 
+    /// Says whether `directory` is a Python virtual environment: what it holds is installed there, whatever the directory
+    /// is called.
+    pub fn set_environment(&mut self, directory: &Path, is_environment: bool) {
+        if is_environment {
+            self.environments.insert(directory.to_owned());
+        } else {
+            self.environments.remove(directory);
+        }
+    }
+
     /// Whether files in this directory may matter, given that its parent is entered.
     pub fn enters(&self, directory: &Path) -> bool {
         let Some(name) = directory.file_name() else { return true };
         let skipped = is_hidden(name) || NEVER_ENTERED.iter().any(|never| name == *never);
-        !skipped && !self.rules.ignore(directory, true)
+        !skipped && !self.is_installed(directory) && !self.rules.ignore(directory, true)
     }
 
     /// Whether a change of this file matters, given that its directory is entered.
     pub fn wants(&self, file: &Path) -> bool {
-        self.names(file) || self.is_source(file) && !self.rules.ignore(file, false)
+        self.names(file) || self.is_source(file) && !self.is_installed(file) && !self.rules.ignore(file, false)
+    }
+
+    /// Whether this lies in a virtual environment, given that the directories above its own are entered.
+    fn is_installed(&self, path: &Path) -> bool {
+        path.parent().is_some_and(|directory| self.environments.contains(directory))
     }
 
     /// Whether the file was named with [`always`](Self::always).

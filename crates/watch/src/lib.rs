@@ -15,8 +15,8 @@
 //! - The tree remembers every wanted file with its time, length and identity. So a directory that is moved away counts as
 //!   the loss of the files in it, a file that was there before its directory could be watched is found, `touch` counts
 //!   and `chmod` does not, and polling is the same code without notifications.
-//! - Every directory is watched by itself. Ignored ones (`node_modules`, `.git`, whatever `.gitignore` names) are not
-//!   watched at all, because the number of watches is a limit shared by all programs of the user.
+//! - Every directory is watched by itself. Ignored ones (`node_modules`, `.git`, what `.gitignore` names, and what lies in a
+//!   Python virtual environment) are not watched at all, because the number of watches is a limit shared by all programs of the user.
 //! - If the system refuses watches, the watcher polls and [`Watcher::backend`] says why. On file systems that are shared
 //!   with other machines it does both, since their changes raise no notification here.
 //! - Symbolic links to directories are not followed; those to the entry file are, link by link.

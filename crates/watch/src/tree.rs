@@ -11,7 +11,7 @@ use std::io;
 use std::ops::Bound;
 use std::path::{Path, PathBuf};
 
-use crate::disk::{GITIGNORE, Stamp, chain, read_gitignore};
+use crate::disk::{ENVIRONMENT_MARK, GITIGNORE, Stamp, chain, read_gitignore};
 use crate::filter::Filter;
 
 /// The most directories that are entered. Deeper ones are left out, and the log says so: this happens to someone who
@@ -119,7 +119,7 @@ impl Tree {
     ) {
         let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else { return };
         let is_directory = fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_dir());
-        if name == GITIGNORE {
+        if name == GITIGNORE || name == ENVIRONMENT_MARK {
             self.enter(parent.to_owned(), on_directory, changed);
         } else if is_directory {
             let entered = self.directories.contains_key(path);
@@ -179,6 +179,7 @@ impl Tree {
             let below = below.clone();
             let Some(directory) = self.directories.remove(&below) else { return };
             self.filter.set_gitignore(&below, "");
+            self.filter.set_environment(&below, false);
             self.files -= directory.files.len();
             if let Some(changed) = changed.as_deref_mut() {
                 changed.extend(directory.files.keys().map(|name| below.join(name)));
@@ -219,6 +220,8 @@ impl Tree {
         if now.gitignore != before.gitignore {
             self.filter.set_gitignore(path, &read_gitignore(path));
         }
+        // The root is watched because it was named.
+        self.filter.set_environment(path, path != self.root && path.join(ENVIRONMENT_MARK).is_file());
         let mut next = Vec::new();
         for entry in entries.flatten() {
             let (path, name) = (entry.path(), entry.file_name());

@@ -57,13 +57,37 @@ fn by_products_of_editors_are_not_wanted() {
 #[test]
 fn directories_without_sources_are_not_entered() {
     let filter = Filter::source(&at("tools.py"));
-    for name in [".git", ".venv", ".x", "a/.cache", "node_modules", "__pycache__", "a/b/target", "venv"] {
+    for name in [
+        ".git",
+        ".venv",
+        ".x",
+        "a/.cache",
+        "node_modules",
+        "__pycache__",
+        "a/b/target",
+        "venv",
+        "env/lib/python3.11/site-packages",
+    ] {
         assert!(!filter.enters(&at(name)), "{name}");
     }
-    for name in ["src", "a/b", "targets", "my_venv", "node_modules_of_mine", "x.py"] {
+    for name in ["src", "a/b", "targets", "my_venv", "env", "node_modules_of_mine", "x.py"] {
         assert!(filter.enters(&at(name)), "{name}");
     }
     assert!(filter.enters(Path::new("/")));
+}
+
+#[test]
+fn what_lies_in_a_virtual_environment_is_installed_whatever_its_name() {
+    let mut filter = Filter::source(&at("tools.py")).always(at("env/named.py"));
+    filter.set_environment(&at("env"), true);
+    for (path, wanted) in [("env/a.py", false), ("env/named.py", true), ("a.py", true), ("environment/a.py", true)] {
+        assert_eq!(filter.wants(&at(path)), wanted, "{path}");
+    }
+    for (path, entered) in [("env/lib", false), ("env", true), ("lib", true)] {
+        assert_eq!(filter.enters(&at(path)), entered, "{path}");
+    }
+    filter.set_environment(&at("env"), false);
+    assert!(filter.wants(&at("env/a.py")) && filter.enters(&at("env/lib")));
 }
 
 #[test]

@@ -228,8 +228,12 @@ both_ways! {
         ] {
             bench.write(name, "1");
         }
-        fs::create_dir_all(bench.path(".cache/deep")).expect("writable");
-        bench.write(".cache/deep/m.py", "1");
+        for directory in [".cache/deep", "env/bin", "env/lib/python3.11/site-packages"] {
+            fs::create_dir_all(bench.path(directory)).expect("writable");
+        }
+        let modules = (0..300).map(|number| format!("env/lib/python3.11/site-packages/m{number}.py"));
+        let others = [".cache/deep/m.py", "env/pyvenv.cfg", "env/bin/activate_this.py"].map(str::to_owned);
+        others.into_iter().chain(modules).for_each(|name| bench.write(&name, "1"));
         assert_eq!(bench.reported_by_now().await, BTreeSet::new());
     }
 

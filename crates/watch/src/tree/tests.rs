@@ -308,6 +308,45 @@ fn act() -> impl Strategy<Value = Act> {
     ]
 }
 
+#[test]
+fn a_virtual_environment_is_out_of_sight_from_its_mark_on() {
+    let mut bench = Bench::new(&["tools.py", "env/pyvenv.cfg", "env/bin/activate_this.py", "env/x.py"]);
+    assert_eq!(bench.announced(), " env", "the mark itself is watched");
+    bench.write("env/x.py", "changed");
+    bench.write("env/bin/activate_this.py", "changed");
+    assert_eq!(bench.refresh("env/x.py", true), "");
+    assert_eq!(bench.scan(), "");
+    // One that appears while its files come in.
+    make(&bench.path("other/lib/a.py"), false);
+    assert_eq!(bench.refresh("other", true), "other/lib/a.py");
+    bench.write("other/pyvenv.cfg", "");
+    assert_eq!(bench.refresh("other/pyvenv.cfg", true), "");
+    make(&bench.path("other/lib/b.py"), false);
+    make(&bench.path("other/bin/c.py"), false);
+    for path in ["other/lib/a.py", "other/lib/b.py", "other/bin", "other/bin/c.py"] {
+        assert_eq!(bench.refresh(path, true), "", "{path}");
+    }
+    assert_eq!(bench.scan(), "");
+    // Whole, by a rename or by a look.
+    make(&bench.path("third/pyvenv.cfg"), false);
+    make(&bench.path("third/lib/a.py"), false);
+    assert_eq!(bench.refresh("third", true), "");
+    // Without its mark it is a directory like any other.
+    fs::remove_file(bench.path("other/pyvenv.cfg")).unwrap();
+    assert_eq!(bench.refresh("other/pyvenv.cfg", true), "other/bin/c.py other/lib/a.py other/lib/b.py");
+    fs::remove_dir_all(bench.path("env")).unwrap();
+    assert_eq!(bench.refresh("env", true), "");
+    make(&bench.path("env/x.py"), false);
+    assert_eq!(bench.refresh("env", true), "env/x.py", "another directory of that name");
+}
+
+#[test]
+fn a_root_that_is_a_virtual_environment_is_watched() {
+    let mut bench = Bench::new(&["tools.py", "pyvenv.cfg"]);
+    bench.write("lib.py", "");
+    assert_eq!(bench.scan(), "lib.py");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(96) })]
 
