@@ -24,10 +24,10 @@ use crate::calls::{Calls, LONGEST_TASK};
 use crate::core::list::{List, ToolLists};
 use crate::core::signal::ReloadMode;
 use crate::core::{self, Core};
-use crate::ear::Ear;
 use crate::figures::Figures;
 use crate::gate::{Gate, Waits};
 use crate::inbox::Inbox;
+use crate::inline_events::EventTap;
 use crate::meter::Meter;
 use crate::questions::Questions;
 use crate::run::{self, First, INPUTS, Run};
@@ -295,9 +295,6 @@ impl Builder {
         );
         let meter = Arc::new(Meter::default());
         let waits = Waits { capacity: MAX_WAITING, turn: self.queue_timeout, handler: self.call_timeout };
-        let (gate, idle) = Gate::new(waits, Arc::clone(&meter));
-        let traffic = Arc::clone(&self.link.traffic);
-        let figures = Figures { meter: Arc::clone(&meter), gate: Arc::clone(&gate), traffic };
         let limits = Limits {
             drain_timeout: self.drain_timeout,
             max_task_ttl: LONGEST_TASK,
@@ -307,6 +304,9 @@ impl Builder {
         };
         let info = self.info.with_capabilities(capabilities());
         let sessions = Sessions::new(info.clone(), limits);
+        let (gate, idle) = Gate::new(waits, Arc::clone(&meter), sessions.clone());
+        let traffic = Arc::clone(&self.link.traffic);
+        let figures = Figures { meter: Arc::clone(&meter), gate: Arc::clone(&gate), traffic };
         let starter = Arc::new(Starter {
             name: self.name,
             command: guarded(self.launch.command.clone()),
@@ -319,7 +319,7 @@ impl Builder {
             concurrency: self.concurrency,
             usual_concurrency: self.launch.concurrency,
             python: self.launch.python,
-            ear: Ear::new(Arc::clone(&gate), sessions.clone()),
+            tap: EventTap::new(Arc::clone(&gate), sessions.clone()),
         });
         let snapshot = Arc::new(ArcSwap::default());
         let started = Arc::new(SetOnce::new());

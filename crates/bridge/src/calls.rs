@@ -11,8 +11,8 @@ use protomcp_types::{CallTool, CallToolResult, Members, RawJson};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::arguments::ArgumentPolicy;
+use crate::attribution::Caller;
 use crate::budget::Budget;
-use crate::callers::Caller;
 use crate::control;
 use crate::convert::result;
 use crate::core::signal::Input;
@@ -24,7 +24,6 @@ use crate::live::{CutShort, Live};
 use crate::meter::Meter;
 use crate::permit::Permit;
 use crate::progress::{OnProgress, on_progress};
-use crate::report::Told;
 use crate::run::Sent;
 use crate::tool::Tool;
 
@@ -66,7 +65,7 @@ impl Calls {
         let arguments = call.arguments.take().unwrap_or(RawJson::EMPTY_OBJECT);
         tool.input().check(self.arguments, name, &arguments)?;
         let mut arguments_json = arguments.into_bytes();
-        let mut permit = self.gate.enter(Caller::Request(context.clone()), name).await?;
+        let mut permit = self.gate.enter(Caller::of(context), name).await?;
         let live = Arc::clone(permit.live());
         let (link, chain) = (live.link(), live.chain());
         let mut time = Budget::new(self.timeout);
@@ -84,7 +83,7 @@ impl Calls {
             }
             answer = match self.follow(link, name, task.task_id, heard, &time).await {
                 Ok(response) => Ok(CallAnswer::Result(response)),
-                Err(Ended::Link(error)) => Err(failure(name, error, &live).await),
+                Err(Ended::Link(error)) => Err(failure(name, error, &live, context).await),
                 Err(Ended::Task(failure)) => Err(failure),
             };
         }
@@ -134,7 +133,7 @@ impl Calls {
         match link.call_tool(request, left, options).await {
             Ok(answer) => Ok(answer),
             Err(CallError::TimedOut(_)) => Err(Failure::TimedOut { tool: call.name, after: time.total() }),
-            Err(error) => Err(failure(&call.name, error, live).await),
+            Err(error) => Err(failure(&call.name, error, live, context).await),
         }
     }
 
@@ -207,7 +206,7 @@ struct Turn<'a> {
     time: &'a Budget,
 }
 
-async fn failure(tool: &str, error: CallError, live: &Live) -> Failure {
+async fn failure(tool: &str, error: CallError, live: &Live, context: &Context) -> Failure {
     let tool = tool.to_owned();
     match error {
         CallError::TimedOut(after) => Failure::TimedOut { tool, after },
@@ -216,10 +215,8 @@ async fn failure(tool: &str, error: CallError, live: &Live) -> Failure {
             Some(CutShort::Reload) => Failure::Interrupted { tool },
             Some(CutShort::Shutdown) => Failure::ShuttingDown,
             None => {
-                let how = match live.exit().await {
-                    Some(exit) => Told::new(&exit, "").to_string(),
-                    None => format!("broke its link: {closed}"),
-                };
+                let known = live.end_for(&context.caller().owner).await;
+                let how = known.unwrap_or_else(|| format!("the tool process broke its link: {closed}"));
                 Failure::Crashed { tool, how }
             }
         },

@@ -116,7 +116,9 @@ impl Failure {
     pub(crate) fn suggestion(&self) -> &'static str {
         match self {
             Self::TimedOut { .. } => "raise --call-timeout if the tool needs longer",
-            Self::Crashed { .. } => "the tool process is being restarted; look at its last lines, then try again",
+            Self::Crashed { .. } => {
+                "the tool process is being restarted; its last lines are in the log of pmcp; try again"
+            }
             Self::Interrupted { .. } => "try again: the new code is starting",
             Self::Down { .. } => "fix the tool file and save it, or restart pmcp",
             Self::Overloaded { .. } | Self::Waited { .. } => "try again later",
@@ -185,9 +187,9 @@ impl fmt::Display for Failure {
             Self::TimedOut { tool, after } => {
                 write!(f, "call tool \"{tool}\" timed out after {}", duration::Go(*after))
             }
-            Self::Crashed { tool, how } => write!(f, "call tool \"{tool}\": the tool process {how}"),
+            Self::Crashed { tool, how } => write!(f, "call tool \"{tool}\": {how}"),
             Self::Interrupted { tool } => write!(f, "call tool \"{tool}\" was interrupted by a reload"),
-            Self::Down { why } => write!(f, "the tool process is not running: it {why}"),
+            Self::Down { why } => write!(f, "the tool process is not running: {why}"),
             Self::Overloaded { tool, waiting } => {
                 write!(f, "call tool \"{tool}\": the tool process is overloaded, {waiting} calls are waiting")
             }

@@ -8,11 +8,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use protomcp_link::{CallId, Middleware};
-use protomcp_mcp::{CallerKey, SessionId};
+use protomcp_mcp::{CallerKey, Owner, SessionId, Sessions};
 use tokio::runtime::Handle;
 use tokio::sync::{Notify, mpsc, oneshot, watch};
 
-use crate::callers::{Caller, Callers, Meant};
+use crate::attribution::{Attribution, Caller, Meant};
+use crate::cause::Cause;
 use crate::failure::Failure;
 use crate::generation::Generation;
 use crate::lane::{Entry, Lane, Place, Ticket};
@@ -20,14 +21,19 @@ use crate::linger::until_free;
 use crate::live::Live;
 use crate::meter::Meter;
 use crate::permit::Permit;
+use crate::run::now;
 
 /// A call that waits, and who is told when it may go.
-type Waiter = (Caller, oneshot::Sender<Result<Permit, String>>);
+type Waiter = (Caller, oneshot::Sender<Result<Permit, Cause>>);
+
+/// Stands for a time that is too long to be a moment.
+const FOR_EVER: Duration = Duration::from_secs(100 * 365 * 86_400);
 
 /// The way to the tool process.
 #[derive(Debug)]
 pub(crate) struct Gate {
     state: Mutex<State>,
+    sessions: Sessions,
     waits: Waits,
     meter: Arc<Meter>,
     /// Rings whenever a call has ended.
@@ -56,15 +62,15 @@ enum Serving {
     /// Nobody yet, or nobody for the moment.
     Soon,
     This(Arc<Live>),
-    /// Nobody; the text says why.
-    Down(String),
+    /// Nobody.
+    Down(Cause),
 }
 
 #[derive(Debug)]
 struct State {
     lane: Lane<Waiter>,
     live: HashMap<Generation, Arc<Live>>,
-    callers: Callers,
+    attribution: Attribution,
     /// Generations whose owner wants to know when they are idle; at most the one that serves and those that retire.
     awaited: Vec<Generation>,
     /// Calls that were given up and still have a place, and who is told when one is answered after all; at most one for
@@ -74,24 +80,28 @@ struct State {
 
 impl Gate {
     /// A closed gate, and the generations that became idle after [`await_idle`](Self::await_idle).
-    pub(crate) fn new(waits: Waits, meter: Arc<Meter>) -> (Arc<Self>, mpsc::UnboundedReceiver<Generation>) {
+    pub(crate) fn new(
+        waits: Waits,
+        meter: Arc<Meter>,
+        sessions: Sessions,
+    ) -> (Arc<Self>, mpsc::UnboundedReceiver<Generation>) {
         let (idle, receiver) = mpsc::unbounded_channel();
         let lane = Lane::new(waits.capacity);
         let state = State {
             lane,
             live: HashMap::new(),
-            callers: Callers::default(),
+            attribution: Attribution::default(),
             awaited: Vec::new(),
             given_up: HashMap::new(),
         };
         let serving = watch::Sender::new(Serving::Soon);
         let (left, closed) = (Notify::new(), AtomicBool::new(false));
-        (Arc::new(Self { state: Mutex::new(state), waits, meter, left, idle, serving, closed }), receiver)
+        (Arc::new(Self { state: Mutex::new(state), sessions, waits, meter, left, idle, serving, closed }), receiver)
     }
 
     /// Waits for the turn of a call, no longer than [`Waits::turn`]. Dropping the future gives the turn up.
     pub(crate) async fn enter(self: &Arc<Self>, caller: Caller, tool: &str) -> Result<Permit, Failure> {
-        let key = caller.key();
+        let key = caller.key.clone();
         let (waiter, mut turn) = oneshot::channel();
         let entry = {
             let mut state = self.lock();
@@ -105,7 +115,7 @@ impl Gate {
         };
         let ticket = match entry {
             Entry::Wait(ticket) => ticket,
-            Entry::Down(_, why) => return Err(self.down(why)),
+            Entry::Down(_, why) => return Err(self.down(&why)),
             Entry::Full(_, waiting) => return Err(Failure::Overloaded { tool: tool.into(), waiting }),
             Entry::Go(..) => unreachable!("returned above"),
         };
@@ -119,26 +129,32 @@ impl Gate {
         };
         match outcome {
             Ok(Ok(permit)) => Ok(permit),
-            Ok(Err(why)) => Err(self.down(why)),
+            Ok(Err(why)) => Err(self.down(&why)),
             Err(_) => Err(Failure::ShuttingDown),
         }
     }
 
-    /// The process that serves, as soon as there is one.
-    pub(crate) async fn serving(&self) -> Result<Arc<Live>, Failure> {
+    /// The process that serves, as soon as there is one, for something that this owner asks.
+    pub(crate) async fn serving(&self, owner: &Owner) -> Result<Arc<Live>, Failure> {
         let mut serving = self.serving.subscribe();
         let known = serving.wait_for(|serving| !matches!(serving, Serving::Soon)).await;
         match known.as_deref() {
-            Ok(Serving::This(live)) => Ok(Arc::clone(live)),
-            Ok(Serving::Down(why)) => Err(self.down(why.clone())),
+            Ok(Serving::This(live)) => {
+                live.served().add(owner);
+                Ok(Arc::clone(live))
+            }
+            Ok(Serving::Down(why)) => Err(self.down(why)),
             Ok(Serving::Soon) | Err(_) => Err(Failure::ShuttingDown),
         }
     }
 
     /// The process that serves, if it is another than this one.
-    pub(crate) fn successor(&self, of: &Live) -> Option<Arc<Live>> {
+    pub(crate) fn successor(&self, of: &Live, owner: &Owner) -> Option<Arc<Live>> {
         match &*self.serving.borrow() {
-            Serving::This(live) if live.generation() != of.generation() => Some(Arc::clone(live)),
+            Serving::This(live) if live.generation() != of.generation() => {
+                live.served().add(owner);
+                Some(Arc::clone(live))
+            }
             Serving::This(_) | Serving::Soon | Serving::Down(_) => None,
         }
     }
@@ -168,6 +184,7 @@ impl Gate {
     pub(crate) fn remove(&self, generation: Generation) {
         let mut state = self.lock();
         state.live.remove(&generation);
+        state.attribution.forget(generation);
         let left = |serving: &Serving| matches!(serving, Serving::This(live) if live.generation() == generation);
         self.serving.send_if_modified(|serving| {
             let left = left(serving);
@@ -188,26 +205,29 @@ impl Gate {
     }
 
     /// Fails calls, waiting ones too, until the next release.
-    pub(crate) fn refuse(&self, why: &str) {
+    pub(crate) fn refuse(&self, why: &Cause) {
         let refused = {
             let mut state = self.lock();
-            self.serving.send_replace(Serving::Down(why.into()));
-            state.lane.refuse(why.into())
+            self.serving.send_replace(Serving::Down(why.clone()));
+            state.lane.refuse(why.clone())
         };
         for (_, waiter) in refused {
             // A host that gave up meanwhile needs no answer.
-            let _gone = waiter.send(Err(why.into()));
+            let _gone = waiter.send(Err(why.clone()));
         }
     }
 
     /// Fails calls from now on, because the bridge ends.
     pub(crate) fn close(&self) {
         self.closed.store(true, Ordering::Relaxed);
-        self.refuse("is shutting down");
+        self.refuse(&Cause::from("the bridge is shutting down"));
     }
 
-    fn down(&self, why: String) -> Failure {
-        if self.closed.load(Ordering::Relaxed) { Failure::ShuttingDown } else { Failure::Down { why } }
+    fn down(&self, why: &Cause) -> Failure {
+        if self.closed.load(Ordering::Relaxed) {
+            return Failure::ShuttingDown;
+        }
+        Failure::Down { why: why.text(self.sessions.sole_owner().is_some()) }
     }
 
     /// Says when this process has no call in flight; at once when it has none.
@@ -225,14 +245,14 @@ impl Gate {
         self.lock().lane.in_flight(generation) == 0
     }
 
-    /// Whose tool list is meant by a process that names this call, or none; see [`Callers::list_meant`].
+    /// Whose tool list is meant by a process that names this call, or none; see [`Attribution::list_meant`].
     pub(crate) fn list_meant(&self, generation: Generation, for_call: &str) -> Option<SessionId> {
-        self.lock().callers.list_meant(generation, for_call)
+        self.lock().attribution.list_meant(generation, for_call)
     }
 
     /// The session of a call that has ended a short while ago.
     pub(crate) fn session_of_ended(&self, generation: Generation, call: &str) -> Option<SessionId> {
-        self.lock().callers.session_of_ended(generation, call)
+        self.lock().attribution.session_of_ended(generation, call)
     }
 
     /// Calls whose turn comes from now on pass this middleware, too.
@@ -244,7 +264,13 @@ impl Gate {
 
     /// Who is meant by a process that names this call, or none.
     pub(crate) fn meant(&self, generation: Generation, for_call: &str) -> Meant {
-        self.lock().callers.meant(generation, for_call)
+        self.lock().attribution.meant(generation, for_call, now())
+    }
+
+    /// Whom everything concerns that this process says: the owner of all sessions, if the process has worked for no other.
+    pub(crate) fn sole_owner(&self, generation: Generation) -> Option<Owner> {
+        let owner = self.sessions.sole_owner()?;
+        self.lock().live.get(&generation).filter(|live| live.served().none_but(&owner)).map(|_| owner)
     }
 
     /// Waits until the call of this name has ended, or without a name until no call of this session is running.
@@ -252,7 +278,7 @@ impl Gate {
         loop {
             let mut left = std::pin::pin!(self.left.notified());
             left.as_mut().enable();
-            if !self.lock().callers.is_served(generation, session, for_call) {
+            if !self.lock().attribution.is_served(generation, session, for_call) {
                 return;
             }
             left.await;
@@ -267,7 +293,9 @@ impl Gate {
     /// A call on this process that was given up has been answered after all.
     pub(crate) fn answered_late(&self, generation: Generation, call: &str) {
         let Some(call) = CallId::from_wire(call) else { return };
-        if let Some(waiting) = self.lock().given_up.remove(&(generation, call)) {
+        let mut state = self.lock();
+        state.attribution.handler_ended(generation, call);
+        if let Some(waiting) = state.given_up.remove(&(generation, call)) {
             // Who waits may have learnt it by other means.
             let _known = waiting.send(());
         }
@@ -286,7 +314,14 @@ impl Gate {
         let (generation, call) = (permit.live().generation(), permit.call());
         let handler = permit.leaves_busy().then(|| Handle::try_current().ok()).flatten();
         let mut state = self.lock();
-        state.callers.end(generation, call);
+        if permit.handler_goes_on() {
+            let now = now();
+            // A time that no clock reaches is the end of the process.
+            let until = now.checked_add(self.waits.handler).unwrap_or(now + FOR_EVER);
+            state.attribution.give_up(generation, call, now, until);
+        } else {
+            state.attribution.end(generation, call);
+        }
         let idle = match handler {
             Some(_) => state.lane.give_up(generation),
             None => state.lane.leave(generation, permit.place()),
@@ -309,6 +344,7 @@ impl Gate {
         until_free(&live, late, self.waits.handler).await;
         let mut state = self.lock();
         state.given_up.remove(&(live.generation(), call));
+        state.attribution.handler_ended(live.generation(), call);
         state.lane.free(live.generation());
         self.grant(state);
     }
@@ -330,7 +366,8 @@ impl Gate {
     fn permit(self: &Arc<Self>, state: &mut State, generation: Generation, caller: Caller) -> Permit {
         let live = Arc::clone(state.live.get(&generation).expect("an open lane leads to a known process"));
         let call = live.link().new_call();
-        state.callers.begin(generation, call, caller);
+        live.served().add(&caller.key.owner);
+        state.attribution.begin(generation, call, caller);
         Permit::new(Arc::clone(self), live, call)
     }
 

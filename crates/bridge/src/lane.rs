@@ -12,6 +12,7 @@ use std::collections::{HashMap, VecDeque};
 
 use protomcp_mcp::CallerKey;
 
+use crate::cause::Cause;
 use crate::generation::Generation;
 
 /// Names a waiting call, so that it can be taken out when its host gives up.
@@ -25,8 +26,8 @@ enum Target {
     Held,
     /// To this process, so many at once.
     Open(Generation, usize),
-    /// Nowhere; the text says why.
-    Down(String),
+    /// Nowhere.
+    Down(Cause),
 }
 
 /// What a call in flight, or one that was given up, is to its process.
@@ -64,7 +65,7 @@ pub(crate) enum Entry<W> {
     /// It waits.
     Wait(Ticket),
     /// It must not go.
-    Down(W, String),
+    Down(W, Cause),
     /// Too many are waiting.
     Full(W, usize),
 }
@@ -196,7 +197,7 @@ impl<W> Lane<W> {
     }
 
     /// Lets no call go, and gives back those that wait, so that they can fail.
-    pub(crate) fn refuse(&mut self, why: String) -> Vec<W> {
+    pub(crate) fn refuse(&mut self, why: Cause) -> Vec<W> {
         self.target = Target::Down(why);
         self.turns.clear();
         self.count = 0;

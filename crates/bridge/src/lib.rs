@@ -9,7 +9,8 @@
 //! * `backend` answers hosts. It reads the list from an immutable `snapshot`, so that no request waits for another;
 //! * `catalog` is what the process has beside tools, `listing` how lists are handed out in pages;
 //! * `gate` (a driver of the pure `lane`) lets calls through to the living process, one permit each, sessions in turn;
-//! * `questions` are what the process asks of hosts; `callers` knows whose call each of them belongs to;
+//! * `questions` are what the process asks of hosts; `attribution` knows whose call each of them belongs to, `served`
+//!   which owners a process has worked for;
 //! * `calls` takes one call to its result, `follow` a task that the process makes of it;
 //! * `intercept` runs the middleware of the tool process around each call;
 //! * `convert` turns the process's answers into results, `failure` what went wrong into results a model can read;
@@ -32,18 +33,18 @@
 //! is good for and what is left without it.
 
 mod arguments;
+mod attribution;
 mod backend;
 mod bridge;
 mod budget;
 mod builder;
-mod callers;
 mod calls;
 mod catalog;
+mod cause;
 mod control;
 mod convert;
 mod core;
 pub mod duration;
-mod ear;
 mod failure;
 mod figures;
 mod follow;
@@ -52,6 +53,7 @@ pub mod fuzzing;
 mod gate;
 mod generation;
 mod inbox;
+mod inline_events;
 mod intercept;
 mod lane;
 mod linger;
@@ -69,6 +71,7 @@ mod run;
 mod running;
 mod schema;
 mod sdk;
+mod served;
 mod snapshot;
 mod starter;
 mod tool;

@@ -5,14 +5,17 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use protomcp_link::{Link, Middleware};
+use protomcp_mcp::Owner;
 use protomcp_supervisor::{Exit, Process};
 use tokio::sync::watch;
 
+use crate::cause::Cause;
 use crate::generation::Generation;
 use crate::intercept::Chain;
 use crate::readers::Readers;
 use crate::running::RunningCalls;
 use crate::sdk::Sdk;
+use crate::served::ServedOwners;
 
 /// How long a call whose link broke waits for the process's end, to name it. The end is reported within milliseconds.
 const EXIT_PATIENCE: Duration = Duration::from_millis(800);
@@ -41,6 +44,7 @@ pub(crate) struct Live {
     /// Replaced as a whole when the process registers anew.
     chain: ArcSwap<Chain>,
     running: RunningCalls,
+    served: ServedOwners,
 }
 
 impl Live {
@@ -55,8 +59,9 @@ impl Live {
         sdk: Sdk,
         chain: Chain,
     ) -> Self {
-        let (cut_short, chain, running) = (OnceLock::new(), ArcSwap::from_pointee(chain), RunningCalls::default());
-        Self { generation, link, process, exit, concurrency, readers, sdk, cut_short, chain, running }
+        let (cut_short, chain) = (OnceLock::new(), ArcSwap::from_pointee(chain));
+        let (running, served) = (RunningCalls::default(), ServedOwners::default());
+        Self { generation, link, process, exit, concurrency, readers, sdk, cut_short, chain, running, served }
     }
 
     pub(crate) fn generation(&self) -> Generation {
@@ -102,6 +107,11 @@ impl Live {
         &self.running
     }
 
+    /// The owners that it has worked for.
+    pub(crate) fn served(&self) -> &ServedOwners {
+        &self.served
+    }
+
     /// Begins its end: the link closes, then signals follow by the ladder.
     pub(crate) fn stop(&self) {
         self.link.close();
@@ -132,6 +142,13 @@ impl Live {
         let mut exit = self.exit.clone();
         let ended = tokio::time::timeout(EXIT_PATIENCE, exit.wait_for(Option::is_some)).await;
         ended.ok()?.ok()?.clone()
+    }
+
+    /// The reason of its end, if it is known now or very soon, for a call of this owner: with what the process wrote last
+    /// as long as that cannot be about anyone else.
+    pub(crate) async fn end_for(&self, owner: &Owner) -> Option<String> {
+        let exit = self.exit().await?;
+        Some(Cause::exited(&exit, "").text(self.served.none_but(owner)))
     }
 
     /// Waits for its end, however long it takes.

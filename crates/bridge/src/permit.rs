@@ -60,7 +60,12 @@ impl Permit {
     /// Whether whatever the process does for the call keeps it from doing anything else. One that takes several calls
     /// takes the next one all the same.
     pub(crate) fn leaves_busy(&self) -> bool {
-        self.busy && self.place == Place::Taken && self.live.concurrency() == 1 && !self.live.link().is_closed()
+        self.handler_goes_on() && self.place == Place::Taken && self.live.concurrency() == 1
+    }
+
+    /// Whether the process may still be at work on the call.
+    pub(crate) fn handler_goes_on(&self) -> bool {
+        self.busy && !self.live.link().is_closed()
     }
 }
 

@@ -11,7 +11,7 @@ use protomcp_proto::{ElicitationRequest, ListRootsRequest, Msg, SamplingRequest}
 use protomcp_types::{ClientCapabilities, CreateMessage, Elicit, ElicitWay, HostMethod, ListRoots, ProtocolVersion};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::callers::{Caller, Meant};
+use crate::attribution::Meant;
 use crate::convert::question;
 use crate::gate::Gate;
 use crate::live::Live;
@@ -57,6 +57,8 @@ enum Unanswered {
     NoneAble(&'static str),
     #[error("several MCP sessions are open, and it is not known which one to ask")]
     Ambiguous,
+    #[error("the tool process works for several users, and the question names no call")]
+    SeveralOwners,
     #[error("the call that asks is over")]
     Over,
     #[error("too many questions wait for answers")]
@@ -169,15 +171,15 @@ impl Questions {
     ) -> Result<M::Result, Unanswered> {
         let generation = live.generation();
         let meant = match self.gate.meant(generation, for_call) {
-            Meant::One(Caller::Request(context)) => {
+            Meant::Call(context) => {
                 fit(&mut params, context.protocol_version(), context.session());
                 return Ok(context.ask::<M>(&params).await?);
             }
             Meant::Over => return Err(Unanswered::Over),
-            Meant::One(Caller::Session(session)) => Some(session),
+            Meant::Session(session) => Some(session),
             Meant::Anyone => None,
         };
-        let (session, version) = self.choose::<M>(meant, &params)?;
+        let (session, version) = self.choose::<M>(live, meant, &params)?;
         fit(&mut params, version, session);
         let answer = self.sessions.ask::<M>(session, &params, self.sessions.limits().ask_timeout);
         let served = async {
@@ -197,6 +199,7 @@ impl Questions {
     /// The session to ask: the one that is meant, or the only one that can answer.
     fn choose<M: HostMethod>(
         &self,
+        live: &Live,
         meant: Option<SessionId>,
         params: &M::Params,
     ) -> Result<(SessionId, ProtocolVersion), Unanswered> {
@@ -210,7 +213,13 @@ impl Questions {
             None => able(&view.client.capabilities),
         });
         match (able.next(), able.next()) {
-            (Some(only), None) => Ok((only.id, only.client.version)),
+            (Some(only), None) => {
+                if meant.is_none() && self.gate.sole_owner(live.generation()).is_none() {
+                    return Err(Unanswered::SeveralOwners);
+                }
+                live.served().add(&only.owner);
+                Ok((only.id, only.client.version))
+            }
             (Some(_), Some(_)) => Err(Unanswered::Ambiguous),
             (None, _) if meant.is_some() => Err(AskError::Gone.into()),
             (None, _) => Err(Unanswered::NoneAble(M::NAME)),

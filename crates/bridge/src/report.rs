@@ -1,4 +1,4 @@
-//! What the author of a tool file is told, in the log and in the host.
+//! Reports on the tool process, for our log and for clients.
 
 use std::fmt;
 use std::time::Duration;
@@ -7,6 +7,7 @@ use protomcp_supervisor::Exit;
 use protomcp_types::Level;
 
 use crate::catalog::Fault;
+use crate::cause::Cause;
 use crate::generation::Generation;
 use crate::running::Calls;
 use crate::tool::DefinitionFault;
@@ -24,7 +25,7 @@ pub(crate) enum Report {
     /// New code is not in service; what was there before still is.
     ReloadFailed {
         /// The reason.
-        why: String,
+        why: Cause,
     },
     /// A change has to wait for the end of the reload before it.
     ReloadWaits,
@@ -66,7 +67,7 @@ pub(crate) enum Report {
     /// It was started again in vain.
     RestartFailed {
         /// The reason.
-        why: String,
+        why: Cause,
     },
     /// It failed too often in a row and is left alone until something changes.
     GaveUp {
@@ -104,24 +105,34 @@ impl Report {
             }
         }
     }
+}
 
-    /// The text for hosts. It names no calls: they may be those of another host.
-    pub(crate) fn for_hosts(&self) -> String {
+impl Report {
+    /// The text for clients, if it is for them. `one_owner`: all clients are one owner, so that it may quote the process.
+    ///
+    /// The last lines of a process that has crashed are never sent to all: they may be about any of its calls.
+    pub(crate) fn for_clients(&self, one_owner: bool) -> Option<String> {
         match self {
+            Self::Crashed { exit } => Some(Cause::exited(exit, "").summary().to_owned()),
+            Self::ReloadFailed { why } => Some(reload_failed(&why.text(one_owner))),
+            Self::RestartFailed { why } => Some(restart_failed(&why.text(one_owner))),
+            Self::ControlRejected { .. } | Self::Definition(_) | Self::Catalog(_) if !one_owner => None,
+            // Those calls may be of another session.
             Self::WaitsForCalls { calls } if !calls.is_empty() => {
-                "the files changed; the reload waits for running calls".into()
+                Some("the files changed; the reload waits for running calls".into())
             }
-            other => other.to_string(),
+            other => Some(other.to_string()),
         }
     }
 }
 
+/// The text for our log, which is the author's: in full.
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Reloaded { generation, in_place: true } => write!(f, "reloaded in place ({generation})"),
             Self::Reloaded { generation, in_place: false } => write!(f, "reloaded ({generation})"),
-            Self::ReloadFailed { why } => write!(f, "reload failed, the tools from before stay: {why}"),
+            Self::ReloadFailed { why } => f.write_str(&reload_failed(&why.to_string())),
             Self::ReloadWaits => f.write_str("the files changed again; the reload waits for the one under way"),
             Self::StartGivenUp { generation } => write!(
                 f,
@@ -143,10 +154,10 @@ impl fmt::Display for Report {
                 "tasks of an earlier version are still running {after:?} after it was replaced; they fail, and the reload \
                  goes on"
             ),
-            Self::Crashed { exit, .. } => write!(f, "the tool process {}", Told::new(exit, "")),
+            Self::Crashed { exit } => Cause::exited(exit, "").fmt(f),
             Self::RestartIn { pause } => write!(f, "restarting the tool process in {pause:?}"),
             Self::Restarted { generation } => write!(f, "the tool process is back ({generation})"),
-            Self::RestartFailed { why } => write!(f, "restarting the tool process failed: {why}"),
+            Self::RestartFailed { why } => f.write_str(&restart_failed(&why.to_string())),
             Self::GaveUp { failures } => write!(
                 f,
                 "giving up: the tool process failed {failures} times in a row; save the file to try again, or restart pmcp"
@@ -158,26 +169,10 @@ impl fmt::Display for Report {
     }
 }
 
-/// An exit, when it came, and the last lines the process wrote.
-pub(crate) struct Told<'a> {
-    pub(crate) exit: &'a Exit,
-    /// What follows the status in the sentence, such as ` before it connected`.
-    pub(crate) when: &'a str,
+fn reload_failed(why: &str) -> String {
+    format!("reload failed, still serving the previous version: {why}")
 }
 
-impl<'a> Told<'a> {
-    pub(crate) fn new(exit: &'a Exit, when: &'a str) -> Self {
-        Self { exit, when }
-    }
-}
-
-impl fmt::Display for Told<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}{}", self.exit, self.when)?;
-        for (index, line) in self.exit.stderr_tail.iter().enumerate() {
-            f.write_str(if index == 0 { "; its last lines:\n" } else { "\n" })?;
-            write!(f, "  {line}")?;
-        }
-        Ok(())
-    }
+fn restart_failed(why: &str) -> String {
+    format!("restarting the tool process failed: {why}")
 }

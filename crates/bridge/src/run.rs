@@ -81,10 +81,10 @@ pub(crate) struct First {
 }
 
 impl First {
-    fn tell(self, outcome: Result<(), StartError>) {
+    fn tell(self, outcome: Result<(), StartError>, one_owner: bool) {
         let text = match &outcome {
             Ok(()) => Ok(()),
-            Err(error) => Err(format!("failed to start tool process: {error}")),
+            Err(error) => Err(format!("failed to start tool process: {}", error.cause().text(one_owner))),
         };
         self.requests.set(text).expect("there is one first start");
         // An owner who does not want to know has dropped the receiver.
@@ -101,7 +101,7 @@ impl Run {
             while self.tasks.try_join_next().is_some() {}
             let sent = match sent {
                 Sent::Start(generation, Err(error)) if self.first.is_some() && !self.core.has_given_up(generation) => {
-                    self.first.take().expect("it was there").tell(Err(error));
+                    self.first.take().expect("it was there").tell(Err(error), self.sessions.sole_owner().is_some());
                     break;
                 }
                 sent => sent,
@@ -118,7 +118,7 @@ impl Run {
                 if !self.living.is_empty()
                     && let Some(first) = self.first.take()
                 {
-                    first.tell(Ok(()));
+                    first.tell(Ok(()), true);
                 }
             }
             if let Some(done) = done {
@@ -140,7 +140,7 @@ impl Run {
                 self.adopt(live, events, open);
                 (Some(Input::Started(generation, registered)), None)
             }
-            Sent::Start(generation, Err(error)) => (Some(Input::StartFailed(generation, error.to_string())), None),
+            Sent::Start(generation, Err(error)) => (Some(Input::StartFailed(generation, error.cause())), None),
             Sent::Link(generation, event) => (self.read(generation, event), None),
         }
     }
@@ -183,7 +183,7 @@ impl Run {
             },
             // Said before it was in service, and understood after it.
             Event::Told { message: Msg::Log(message), for_call } => {
-                self.starter.ear.log(generation, &message, &for_call);
+                self.starter.tap.log(generation, &message, &for_call);
                 None
             }
             Event::LateMiddleware(middleware) => {
@@ -345,7 +345,11 @@ impl Run {
             Level::Warning => tracing::warn!("{text}"),
             Level::Error | Level::Critical | Level::Alert | Level::Emergency => tracing::error!("{text}"),
         }
-        self.sessions.log(Audience::Everyone, level, Some("pmcp"), &RawJson::text(&report.for_hosts()));
+        let owner = self.sessions.sole_owner();
+        if let Some(text) = report.for_clients(owner.is_some()) {
+            let audience = owner.map_or(Audience::Everyone, Audience::Owner);
+            self.sessions.log(audience, level, Some("pmcp"), &RawJson::text(&text));
+        }
     }
 
     /// Puts a question of the process to a host, beside everything else.

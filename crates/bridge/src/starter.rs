@@ -16,14 +16,14 @@ use tokio_util::sync::CancellationToken;
 
 use crate::catalog::ask::{START_PATIENCE, ask};
 use crate::catalog::{Kind, Listed};
+use crate::cause::Cause;
 use crate::control::{self, Draft};
-use crate::ear::Ear;
 use crate::generation::Generation;
+use crate::inline_events::EventTap;
 use crate::intercept::Chain;
 use crate::live::Live;
 use crate::readers::Readers;
 use crate::registered::Registered;
-use crate::report::Told;
 use crate::sdk::Sdk;
 
 /// How long the process may take to answer the questions after its handshake before it takes calls. SDKs hide hidden
@@ -52,7 +52,7 @@ pub(crate) struct Starter {
     /// And otherwise, unless the process announces something else.
     pub(crate) usual_concurrency: usize,
     pub(crate) python: bool,
-    pub(crate) ear: Ear,
+    pub(crate) tap: EventTap,
 }
 
 /// A process that takes calls.
@@ -79,7 +79,7 @@ pub enum StartError {
     #[error(transparent)]
     Spawn(#[from] SpawnError),
     /// It ended before it connected.
-    #[error("the tool process {}", Told::new(.0, before_it_connected(.0)))]
+    #[error("{}", Cause::exited(.0, before_it_connected(.0)))]
     Exited(Exit),
     /// It is running and does not connect.
     #[error("the tool process did not connect within {0:?}; does it use a protomcp SDK and call its run function?")]
@@ -88,7 +88,7 @@ pub enum StartError {
     #[error("the tool process did not register its tools: {0}")]
     Handshake(HandshakeError),
     /// It connected and went away while registering.
-    #[error("the tool process {}", Told::new(.0, " while it registered its tools"))]
+    #[error("{}", Cause::exited(.0, WHILE_REGISTERING))]
     ExitedRegistering(Exit),
     /// It closed the link while registering and lives on.
     #[error("the tool process closed its link while it registered its tools")]
@@ -100,6 +100,21 @@ pub enum StartError {
     #[error("the connection of the tool process could not be accepted: {0}")]
     Accept(#[source] std::io::Error),
 }
+
+impl StartError {
+    pub(crate) fn cause(&self) -> Cause {
+        match self {
+            Self::Exited(exit) => Cause::exited(exit, before_it_connected(exit)),
+            Self::ExitedRegistering(exit) => Cause::exited(exit, WHILE_REGISTERING),
+            Self::Handshake(HandshakeError::Refused(reason)) => {
+                Cause::reported("the tool process did not register its tools: it reported", reason)
+            }
+            other => other.to_string().into(),
+        }
+    }
+}
+
+const WHILE_REGISTERING: &str = " while it registered its tools";
 
 fn before_it_connected(exit: &Exit) -> &'static str {
     if exit.status.success() {
@@ -197,8 +212,8 @@ impl Starter {
             }
         };
         let readers = if self.python { Readers::PerhapsTwo(stream.peer_process()) } else { Readers::One };
-        let ear = self.ear.clone();
-        let (link, mut events) = drive_through(stream, self.link.clone(), move |event| ear.hear(generation, event));
+        let tap = self.tap.clone();
+        let (link, mut events) = drive_through(stream, self.link.clone(), move |event| tap.filter(generation, event));
         let mut open = Open::new();
         let (registered, sdk) = match register(&link, &mut events, &mut open).await {
             Ok(registered) => registered,

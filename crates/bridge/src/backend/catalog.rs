@@ -4,7 +4,7 @@
 //! serves, and once more to its successor if it was replaced before it answered.
 
 use protomcp_link::CallError;
-use protomcp_mcp::Context;
+use protomcp_mcp::{Context, Owner};
 use protomcp_proto::{GetPromptRequest, ReadResourceRequest, Rpc};
 use protomcp_types::{
     Complete, CompleteResult, ErrorObject, GetPrompt, GetPromptResult, ReadResource, ReadResourceResult, Reference,
@@ -17,7 +17,6 @@ use crate::duration;
 use crate::failure::Failure;
 use crate::listing::Page;
 use crate::live::Live;
-use crate::report::Told;
 
 /// Converting contents of more bytes than this is done on a blocking thread, so that it holds up nobody else.
 const CONVERT_INLINE: usize = 1 << 20;
@@ -94,26 +93,31 @@ impl Backend {
             biased;
             // Dropping the question takes it back.
             () = context.cancelled() => Err(internal(&Failure::ShuttingDown)),
-            answer = self.ask_serving(what, request) => answer,
+            answer = self.ask_serving(what, request, &context.caller().owner) => answer,
         }
     }
 
-    async fn ask_serving<R: Rpc + Clone>(&self, what: &str, request: R) -> Result<R::Response, ErrorObject> {
+    async fn ask_serving<R: Rpc + Clone>(
+        &self,
+        what: &str,
+        request: R,
+        owner: &Owner,
+    ) -> Result<R::Response, ErrorObject> {
         let patience = self.calls.timeout;
-        let mut live = tokio::time::timeout(patience, self.calls.gate.serving())
+        let mut live = tokio::time::timeout(patience, self.calls.gate.serving(owner))
             .await
             .map_err(|_| ErrorObject::internal(format!("{what}: the tool process is not back yet; try again later")))?
             .map_err(|failure| internal(&failure))?;
         let mut outcome = live.link().call(request.clone(), patience).await;
         if let Err(CallError::Closed(_)) = outcome
-            && let Some(successor) = self.calls.gate.successor(&live)
+            && let Some(successor) = self.calls.gate.successor(&live, owner)
         {
             live = successor;
             outcome = live.link().call(request, patience).await;
         }
         match outcome {
             Ok(answer) => Ok(answer),
-            Err(error) => Err(ErrorObject::internal(unanswered(what, &error, &live).await)),
+            Err(error) => Err(ErrorObject::internal(unanswered(what, &error, &live, owner).await)),
         }
     }
 }
@@ -122,11 +126,11 @@ fn internal(failure: &Failure) -> ErrorObject {
     ErrorObject::internal(failure.to_string())
 }
 
-async fn unanswered(what: &str, error: &CallError, live: &Live) -> String {
+async fn unanswered(what: &str, error: &CallError, live: &Live, owner: &Owner) -> String {
     match error {
         CallError::TimedOut(after) => format!("{what} timed out after {}", duration::Go(*after)),
-        CallError::Closed(closed) => match live.exit().await {
-            Some(exit) => format!("{what}: the tool process {}", Told::new(&exit, "")),
+        CallError::Closed(closed) => match live.end_for(owner).await {
+            Some(how) => format!("{what}: {how}"),
             None => format!("{what}: the tool process broke its link: {closed}"),
         },
         other => format!("{what}: {other}"),

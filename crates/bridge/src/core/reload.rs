@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use protomcp_mcp::Audience;
 
 use crate::catalog::Kind;
+use crate::cause::Cause;
 use crate::core::list::Keep;
 use crate::core::signal::{Effect, ReloadMode};
 use crate::core::{Core, Step};
@@ -133,6 +134,7 @@ impl Core {
         match why {
             Some(why) => {
                 self.step = Step::Settled;
+                let why = Cause::reported("the tool process reported an error", &why);
                 fx.push(Effect::Report(Report::ReloadFailed { why }));
                 fx.push(Effect::ReleaseTo(generation));
             }

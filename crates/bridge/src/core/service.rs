@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use protomcp_mcp::Audience;
 use protomcp_supervisor::{Exit, Next};
 
+use crate::cause::Cause;
 use crate::core::list::Keep;
 use crate::core::signal::{Effect, ReloadMode};
 use crate::core::{Core, Step};
@@ -79,7 +80,7 @@ impl Core {
         }
     }
 
-    pub(super) fn start_failed(&mut self, now: Instant, generation: Generation, why: String, fx: &mut Vec<Effect>) {
+    pub(super) fn start_failed(&mut self, now: Instant, generation: Generation, why: Cause, fx: &mut Vec<Effect>) {
         if self.has_given_up(generation) {
             // The reason does not matter: the files have changed since.
             self.pace.begin(now);
@@ -98,7 +99,7 @@ impl Core {
             }
             None => {
                 fx.push(Effect::Report(Report::RestartFailed { why: why.clone() }));
-                self.schedule_restart(now, Duration::ZERO, &why, fx);
+                self.schedule_restart(now, Duration::ZERO, why, fx);
             }
         }
     }
@@ -114,22 +115,23 @@ impl Core {
         self.hold_until = None;
         self.drain_until = None;
         fx.push(Effect::Hold);
-        let (uptime, why) = (exit.uptime, exit.to_string());
+        // Its last lines may be about any of its calls.
+        let (uptime, why) = (exit.uptime, Cause::from(Cause::exited(&exit, "").summary()));
         fx.push(Effect::Report(Report::Crashed { exit }));
         match self.step {
             // The next process is on its way already.
             Step::Starting(_) | Step::GivingUp(_) => {}
             // The change that waited is in the file that the next process reads.
             Step::Draining | Step::Asking => self.start_next(now, fx),
-            Step::Settled => self.schedule_restart(now, uptime, &why, fx),
+            Step::Settled => self.schedule_restart(now, uptime, why, fx),
         }
     }
 
-    pub(super) fn schedule_restart(&mut self, now: Instant, uptime: Duration, why: &str, fx: &mut Vec<Effect>) {
+    pub(super) fn schedule_restart(&mut self, now: Instant, uptime: Duration, why: Cause, fx: &mut Vec<Effect>) {
         match self.restart.failed(now, uptime) {
             Next::After(pause) => fx.push(Effect::Report(Report::RestartIn { pause })),
             Next::GiveUp => {
-                fx.push(Effect::Refuse(why.to_owned()));
+                fx.push(Effect::Refuse(why));
                 fx.push(Effect::Report(Report::GaveUp { failures: self.restart.failures() }));
             }
         }

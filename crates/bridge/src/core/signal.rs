@@ -10,6 +10,7 @@ use protomcp_toollist::{Command, Rejected};
 use protomcp_types::ToolName;
 
 use crate::catalog::{Kind, Listed};
+use crate::cause::Cause;
 use crate::generation::Generation;
 use crate::registered::Registered;
 use crate::report::Report;
@@ -35,7 +36,7 @@ pub(crate) enum Input {
     /// A process that was to be started takes calls.
     Started(Generation, Registered),
     /// A process that was to be started will not take calls. It is gone, or on its way.
-    StartFailed(Generation, String),
+    StartFailed(Generation, Cause),
     /// A process answered the reload request and registered (perhaps the same again).
     Reloaded(Generation, Registered),
     /// A process failed to reload: it said so (`Some`), or did not answer.
@@ -83,8 +84,8 @@ pub(crate) enum Effect {
     Hold,
     /// Let calls, waiting ones first, go to this process.
     ReleaseTo(Generation),
-    /// Fail calls, waiting ones too, with this text until the next release.
-    Refuse(String),
+    /// Fail calls, waiting ones too, for this reason until the next release.
+    Refuse(Cause),
     /// Fail the calls in flight on this process, as retryable.
     Interrupt(Generation),
     /// Have this process leave politely, then less politely; `Exited` follows.

@@ -234,7 +234,8 @@ fn a_process_that_refuses_to_reload_keeps_serving_and_one_that_is_silent_is_repl
     let mut rig = Rig::new(ReloadMode::Graceful);
     rig.check(Input::Changed, "hold; await 1");
     rig.check(Input::Idle(generation(1)), "ask 1");
-    rig.check(Input::NotReloaded(generation(1), Some("syntax".into())), "report failed: syntax; release 1");
+    let failed = "report failed: the tool process reported an error: syntax; release 1";
+    rig.check(Input::NotReloaded(generation(1), Some("syntax".into())), failed);
     rig.check(Input::Changed, "hold; await 1");
     rig.check(Input::Idle(generation(1)), "ask 1");
     rig.check(Input::NotReloaded(generation(1), None), "start 2");

@@ -56,7 +56,7 @@ async fn each_host_hears_what_it_wants_and_what_belongs_to_its_calls() {
         let id = host.request("logging/setLevel", json!({"level": level})).await;
         host.answer(id).await;
     }
-    quiet.call("a").await;
+    let id = quiet.call("a").await;
     let (call, _) = tool.call().await;
     tool.send("", log("info", "", "1")).await;
     tool.send("", log("error", "", "2")).await;
@@ -64,16 +64,17 @@ async fn each_host_hears_what_it_wants_and_what_belongs_to_its_calls() {
     tool.send_for(&call, "", log("info", "", "4")).await;
     tool.send("", log("error", "", "5")).await;
     let data = |message: Value| message["params"]["data"].as_i64().unwrap();
-    let mut heard = Vec::new();
-    for _ in 0..3 {
-        heard.push(data(loud.expect("notifications/message").await));
+    for number in [2, 3, 5] {
+        assert_eq!(data(quiet.expect("notifications/message").await), number);
     }
-    assert_eq!(heard, [1, 2, 5]);
-    let mut heard = Vec::new();
-    for _ in 0..3 {
-        heard.push(data(quiet.expect("notifications/message").await));
+    tool.result(&call, "done").await;
+    quiet.text(id).await;
+    tool.send("", log("info", "", "6")).await;
+    tool.send("", log("error", "", "7")).await;
+    for number in [6, 7] {
+        assert_eq!(data(loud.expect("notifications/message").await), number);
     }
-    assert_eq!(heard, [2, 3, 5]);
+    assert_eq!(data(quiet.expect("notifications/message").await), 7);
 }
 
 #[tokio::test]

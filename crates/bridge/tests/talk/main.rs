@@ -11,6 +11,7 @@ mod early;
 mod host;
 mod hostile;
 mod logs;
+mod privacy;
 mod questions;
 mod reload;
 mod stage;

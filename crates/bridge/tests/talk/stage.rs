@@ -1,8 +1,10 @@
 //! A running bridge, the tool process in the test's hands, and as many hosts as a test wants.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use protomcp_bridge::{Bridge, Builder, Command, StopPolicy};
+use protomcp_mcp::transport::Transport;
 use protomcp_mcp::transport::lines::Lines;
 use protomcp_proto::ToolDefinition;
 use tempfile::TempDir;
@@ -16,7 +18,7 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A running bridge.
 pub(crate) struct Stage {
-    bridge: std::sync::Arc<Bridge>,
+    bridge: Arc<Bridge>,
     folder: TempDir,
 }
 
@@ -35,12 +37,17 @@ impl Stage {
 
     /// A bridge whose tool process has connected and said nothing.
     pub(crate) async fn silent(change: impl FnOnce(Builder) -> Builder) -> (Self, Tool) {
+        Self::of_command(&Command::new("sleep").arg("3600"), change).await
+    }
+
+    /// A bridge that runs this command, in whose place the test connects.
+    pub(crate) async fn of_command(command: &Command, change: impl FnOnce(Builder) -> Builder) -> (Self, Tool) {
         let folder = tempfile::tempdir().unwrap();
-        let builder = Bridge::command(Command::new("sleep").arg("3600"))
+        let builder = Bridge::command(command.clone())
             .socket(folder.path().join("socket"))
             .stop_policy(StopPolicy { close: Duration::from_millis(10), ..StopPolicy::default() });
         let (bridge, _starting) = change(builder).launch();
-        let stage = Self { bridge: std::sync::Arc::new(bridge), folder };
+        let stage = Self { bridge: Arc::new(bridge), folder };
         let tool = stage.process().await;
         (stage, tool)
     }
@@ -69,6 +76,16 @@ impl Stage {
         self.bridge.reload().await;
     }
 
+    /// Waits until so many hosts are connected.
+    pub(crate) async fn hosts(&self, count: usize) {
+        let connected = async {
+            while self.bridge.server().sessions().count() != count {
+                tokio::time::sleep(Duration::from_millis(2)).await;
+            }
+        };
+        tokio::time::timeout(PATIENCE, connected).await.expect("hosts come and go");
+    }
+
     /// A host that has introduced itself.
     pub(crate) async fn host(&self, capabilities: &str) -> Host {
         self.host_of("2025-11-25", capabilities).await
@@ -81,12 +98,48 @@ impl Stage {
         host
     }
 
+    /// A host of this user that has introduced itself.
+    pub(crate) async fn host_as(&self, who: &str, capabilities: &str) -> Host {
+        let mut host = self.stranger_as(who);
+        host.hello("2025-11-25", capabilities).await;
+        host
+    }
+
     /// A host that has said nothing.
     pub(crate) fn stranger(&self) -> Host {
+        self.connect(None)
+    }
+
+    /// A host of this user that has said nothing.
+    pub(crate) fn stranger_as(&self, who: &str) -> Host {
+        self.connect(Some(who.into()))
+    }
+
+    fn connect(&self, principal: Option<Arc<str>>) -> Host {
         let (ours, theirs) = tokio::io::duplex(1 << 20);
         let (reader, writer) = tokio::io::split(theirs);
-        let bridge = std::sync::Arc::clone(&self.bridge);
-        tokio::spawn(async move { bridge.serve(Lines::new(reader, writer)).await });
+        let bridge = Arc::clone(&self.bridge);
+        let transport = Known { principal, lines: Lines::new(reader, writer) };
+        tokio::spawn(async move { bridge.serve(transport).await });
         Host::new(ours)
+    }
+}
+
+/// A transport that may know the user at the other end.
+struct Known<T> {
+    principal: Option<Arc<str>>,
+    lines: T,
+}
+
+impl<T: Transport> Transport for Known<T> {
+    type Source = T::Source;
+    type Sink = T::Sink;
+
+    fn principal(&self) -> Option<Arc<str>> {
+        self.principal.clone()
+    }
+
+    fn split(self) -> (T::Source, T::Sink) {
+        self.lines.split()
     }
 }

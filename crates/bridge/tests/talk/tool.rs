@@ -5,8 +5,8 @@ use std::time::Duration;
 use bytes::BytesMut;
 use protomcp_codec::{Decoder, Encoder, Frame, Limits};
 use protomcp_proto::{
-    CallToolRequest, CallToolResponse, Envelope, Msg, PromptListResponse, ReloadResponse, ResourceListResponse,
-    ResourceTemplateListResponse, ToolDefinition, ToolListResponse, message_name,
+    ActiveToolsResponse, CallToolRequest, CallToolResponse, Envelope, GetActiveToolsRequest, Msg, PromptListResponse,
+    ReloadResponse, ResourceListResponse, ResourceTemplateListResponse, ToolDefinition, ToolListResponse, message_name,
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
@@ -94,6 +94,12 @@ impl Tool {
     /// Says which call it is for.
     pub(crate) async fn send_for(&mut self, call: &str, id: &str, msg: impl Into<Msg>) {
         self.envelope(&Envelope { for_call: call.into(), ..Envelope::new(id, msg) }).await;
+    }
+
+    /// Waits until the bridge, which has to be serving, has read everything that was sent.
+    pub(crate) async fn is_heard(&mut self) {
+        self.send("fence", GetActiveToolsRequest {}).await;
+        self.answer::<ActiveToolsResponse>("fence").await;
     }
 
     /// Answers a call with a text.

@@ -1,0 +1,169 @@
+//! For whom each running call is made: a value, kept by `gate`.
+//!
+//! What a process says or asks in the middle of a call concerns the caller of that call, and no other. A process that knows
+//! our extension of the envelope names the call. Published SDKs do not, so the bridge goes by what is running: a single
+//! call, or several of a single session, leave no doubt. The handler of a call that was given up may go on, so it counts
+//! until it has answered or has had the time of a call: what it still says must not reach another owner.
+
+use std::collections::{HashMap, VecDeque};
+use std::time::Instant;
+
+use protomcp_link::CallId;
+use protomcp_mcp::{CallerKey, Context, Owner, SessionId};
+
+use crate::generation::Generation;
+
+/// The caller of a call that is running.
+#[derive(Debug, Clone)]
+pub(crate) struct Caller {
+    /// With which other calls the call takes turns.
+    pub(crate) key: CallerKey,
+    session: SessionId,
+    context: Context,
+}
+
+impl Caller {
+    pub(crate) fn of(context: &Context) -> Self {
+        Self { key: context.caller().clone(), session: context.session(), context: context.clone() }
+    }
+}
+
+/// Whom something concerns that a process asks or says.
+#[derive(Debug, Clone)]
+pub(crate) enum Meant {
+    /// The caller of this call.
+    Call(Context),
+    /// A session of which several calls are running.
+    Session(SessionId),
+    /// A call that is over.
+    Over,
+    /// No call is named, and none is running, or calls of several sessions are.
+    Anyone,
+}
+
+/// Ended calls whose session is still known. What a process says right before a result is often read right after it.
+const REMEMBERED: usize = 64;
+
+/// Calls that were given up and are kept in mind, of all processes together. With one more nothing is attributed by what is
+/// running until the time of that one is over.
+const MAX_GIVEN_UP: usize = 1024;
+
+/// The callers of all calls that are running.
+#[derive(Debug, Default)]
+pub(crate) struct Attribution {
+    running: HashMap<(Generation, CallId), Caller>,
+    /// The last that have ended, oldest first.
+    ended: VecDeque<(Generation, CallId, SessionId)>,
+    /// Calls whose handlers may go on, with the time until which that counts.
+    given_up: HashMap<(Generation, CallId), (Owner, Instant)>,
+    /// Until when there are more of these than are kept in mind.
+    crowded: Option<Instant>,
+}
+
+impl Attribution {
+    pub(crate) fn begin(&mut self, generation: Generation, call: CallId, caller: Caller) {
+        self.running.insert((generation, call), caller);
+    }
+
+    pub(crate) fn end(&mut self, generation: Generation, call: CallId) {
+        let Some(caller) = self.running.remove(&(generation, call)) else { return };
+        self.remember(generation, call, caller.session);
+    }
+
+    /// A call was given up. Its handler may go on until [`handler_ended`](Self::handler_ended), but counts no longer than
+    /// `until`.
+    pub(crate) fn give_up(&mut self, generation: Generation, call: CallId, now: Instant, until: Instant) {
+        let Some(caller) = self.running.remove(&(generation, call)) else { return };
+        self.remember(generation, call, caller.session);
+        if self.given_up.len() >= MAX_GIVEN_UP {
+            self.given_up.retain(|_, (_, until)| *until > now);
+        }
+        if self.given_up.len() < MAX_GIVEN_UP {
+            self.given_up.insert((generation, call), (caller.key.owner, until));
+        } else {
+            self.crowded = self.crowded.max(Some(until));
+        }
+    }
+
+    /// The handler of a call that was given up has ended.
+    pub(crate) fn handler_ended(&mut self, generation: Generation, call: CallId) {
+        self.given_up.remove(&(generation, call));
+    }
+
+    /// A process has ended, and with it all its handlers.
+    pub(crate) fn forget(&mut self, generation: Generation) {
+        self.given_up.retain(|(of, _), _| *of != generation);
+    }
+
+    /// Whom a process means that names this call, or none.
+    pub(crate) fn meant(&self, generation: Generation, for_call: &str, now: Instant) -> Meant {
+        if !for_call.is_empty() {
+            let call = CallId::from_wire(for_call);
+            let named = call.and_then(|call| self.running.get(&(generation, call)));
+            return named.map_or(Meant::Over, |caller| Meant::Call(caller.context.clone()));
+        }
+        let mut running = self.callers(generation);
+        let Some(one) = running.next() else { return Meant::Anyone };
+        if self.may_be_of_another(generation, &one.key.owner, now) {
+            return Meant::Anyone;
+        }
+        match running.next() {
+            None => Meant::Call(one.context.clone()),
+            // Requests that belong to no session may be those of different hosts.
+            Some(_) if one.session == SessionId::STATELESS => Meant::Anyone,
+            Some(other) if other.session == one.session && running.all(|caller| caller.session == one.session) => {
+                Meant::Session(one.session)
+            }
+            Some(_) => Meant::Anyone,
+        }
+    }
+
+    /// Whose tool list a process changes that names this call, or none; `None`: everyone's.
+    /// [`SessionId::STATELESS`], which has no list of its own, when the call is over or when whatever is running belongs
+    /// to no session: then nobody's list changes (MCP 2026-07-28, server/tools).
+    pub(crate) fn list_meant(&self, generation: Generation, for_call: &str) -> Option<SessionId> {
+        if !for_call.is_empty() {
+            let call = CallId::from_wire(for_call);
+            let named = call.and_then(|call| self.running.get(&(generation, call)));
+            return Some(named.map_or(SessionId::STATELESS, |caller| caller.session));
+        }
+        let mut sessions = self.callers(generation).map(|caller| caller.session);
+        let one = sessions.next()?;
+        sessions.all(|session| session == one).then_some(one)
+    }
+
+    /// The session of a call that has ended a short while ago.
+    pub(crate) fn session_of_ended(&self, generation: Generation, call: &str) -> Option<SessionId> {
+        let call = CallId::from_wire(call)?;
+        let mut ended = self.ended.iter().rev();
+        ended.find(|(of, ended, _)| (*of, *ended) == (generation, call)).map(|(_, _, session)| *session)
+    }
+
+    /// Whether a call of this session is running: this one, or any.
+    pub(crate) fn is_served(&self, generation: Generation, session: SessionId, for_call: &str) -> bool {
+        if !for_call.is_empty() {
+            return CallId::from_wire(for_call).is_some_and(|call| self.running.contains_key(&(generation, call)));
+        }
+        self.callers(generation).any(|caller| caller.session == session)
+    }
+
+    fn callers(&self, generation: Generation) -> impl Iterator<Item = &Caller> {
+        self.running.iter().filter(move |((of, _), _)| *of == generation).map(|(_, caller)| caller)
+    }
+
+    /// Whether the handler of a call that another owner has given up may still be running.
+    fn may_be_of_another(&self, generation: Generation, owner: &Owner, now: Instant) -> bool {
+        self.crowded.is_some_and(|until| until > now)
+            || self.given_up.iter().any(|((of, _), (other, until))| *of == generation && other != owner && *until > now)
+    }
+
+    fn remember(&mut self, generation: Generation, call: CallId, session: SessionId) {
+        if self.ended.len() == REMEMBERED {
+            self.ended.pop_front();
+        }
+        self.ended.push_back((generation, call, session));
+    }
+}
+
+#[cfg(test)]
+mod tests;

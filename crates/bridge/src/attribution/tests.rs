@@ -1,0 +1,179 @@
+//! Whom a process means.
+
+use std::time::Duration;
+
+use protomcp_link::CallIds;
+use protomcp_mcp::Conversation;
+
+use super::*;
+
+fn owner(name: &str) -> Owner {
+    Owner::Principal(name.into())
+}
+
+fn caller(name: &str, session: SessionId) -> Caller {
+    let key = CallerKey { owner: owner(name), conversation: Conversation::Session(session) };
+    Caller { key, session, context: Context::detached() }
+}
+
+/// A call of a session; each session is one owner's.
+fn of_session(number: u64) -> Caller {
+    caller(&number.to_string(), SessionId::new(number))
+}
+
+fn show(meant: &Meant) -> String {
+    match meant {
+        Meant::Call(_) => "the call".into(),
+        Meant::Session(session) => format!("session {session}"),
+        Meant::Over => "over".into(),
+        Meant::Anyone => "anyone".into(),
+    }
+}
+
+#[test]
+fn the_caller_follows_from_the_name_or_from_the_running_calls() {
+    for (sessions, for_call, expected) in [
+        (&[][..], "", "anyone"),
+        (&[1], "", "the call"),
+        (&[1, 1, 1], "", "session 1"),
+        (&[1, 2], "", "anyone"),
+        (&[1, 1, 2], "", "anyone"),
+        (&[1, 2], "req-1", "the call"),
+        (&[1, 2], "req-2", "the call"),
+        (&[1, 2], "req-3", "over"),
+        (&[1], "nonsense", "over"),
+        // The call of another process.
+        (&[1], "req-0", "over"),
+    ] {
+        let (ids, first, mut calls) = (CallIds::default(), Generation::FIRST, Attribution::default());
+        calls.begin(first.next(), ids.next(), of_session(99));
+        for session in sessions {
+            calls.begin(first, ids.next(), of_session(*session));
+        }
+        let meant = calls.meant(first, for_call, Instant::now());
+        assert_eq!(show(&meant), expected, "{sessions:?} {for_call:?}");
+    }
+}
+
+#[test]
+fn requests_without_a_session_have_nothing_in_common() {
+    let (ids, first, mut calls) = (CallIds::default(), Generation::FIRST, Attribution::default());
+    let now = Instant::now();
+    calls.begin(first, ids.next(), caller("ann", SessionId::STATELESS));
+    assert!(matches!(calls.meant(first, "", now), Meant::Call(_)));
+    calls.begin(first, ids.next(), caller("ann", SessionId::STATELESS));
+    assert!(matches!(calls.meant(first, "", now), Meant::Anyone));
+    assert!(matches!(calls.meant(first, "req-1", now), Meant::Call(_)));
+}
+
+#[test]
+fn a_handler_that_was_given_up_counts_until_it_ends_or_its_time_is_over() {
+    let (ids, first, now) = (CallIds::default(), Generation::FIRST, Instant::now());
+    let until = now + Duration::from_secs(300);
+    let (of_ann, other) = (ids.next(), ids.next());
+    let mut calls = Attribution::default();
+    calls.begin(first, of_ann, caller("ann", SessionId::new(1)));
+    calls.give_up(first, of_ann, now, until);
+    let meant = |calls: &Attribution, at| show(&calls.meant(first, "", at));
+    assert_eq!(meant(&calls, now), "anyone");
+    calls.begin(first, other, caller("bob", SessionId::new(2)));
+    assert_eq!(meant(&calls, now), "anyone", "it may be ann's handler that speaks");
+    assert_eq!(show(&calls.meant(first, "req-1", now)), "the call", "a name leaves no doubt");
+    assert_eq!(show(&calls.meant(first, "req-0", now)), "over");
+    assert_eq!(calls.list_meant(first, ""), Some(SessionId::new(2)), "one session has calls in flight");
+    assert_eq!(meant(&calls, until), "the call");
+    calls.handler_ended(first, of_ann);
+    assert_eq!(meant(&calls, now), "the call");
+    // One of the same owner leaves no doubt about the owner.
+    let again = ids.next();
+    calls.begin(first, again, caller("bob", SessionId::new(2)));
+    calls.give_up(first, again, now, until);
+    assert_eq!(meant(&calls, now), "the call");
+    // Nor does one of a process that has ended, or of another process.
+    let last = ids.next();
+    calls.begin(first, last, caller("ann", SessionId::new(1)));
+    calls.give_up(first, last, now, until);
+    calls.forget(first.next());
+    assert_eq!(meant(&calls, now), "anyone");
+    calls.forget(first);
+    assert_eq!(meant(&calls, now), "the call");
+}
+
+#[test]
+fn handlers_that_were_given_up_are_bounded_and_the_doubt_stays() {
+    let (ids, first, now) = (CallIds::default(), Generation::FIRST, Instant::now());
+    let (soon, later) = (now + Duration::from_secs(1), now + Duration::from_secs(2));
+    let mut calls = Attribution::default();
+    let give_up = |calls: &mut Attribution, at, until| {
+        let call = ids.next();
+        calls.begin(first, call, caller("ann", SessionId::new(1)));
+        calls.give_up(first, call, at, until);
+    };
+    for _ in 0..MAX_GIVEN_UP {
+        give_up(&mut calls, now, soon);
+    }
+    give_up(&mut calls, now, later);
+    assert_eq!(calls.given_up.len(), MAX_GIVEN_UP);
+    calls.begin(first, ids.next(), caller("bob", SessionId::new(2)));
+    assert_eq!(show(&calls.meant(first, "", soon)), "anyone", "one of them is not known");
+    assert_eq!(show(&calls.meant(first, "", later)), "the call");
+    give_up(&mut calls, soon, later);
+    assert_eq!(calls.given_up.len(), 1, "those whose time is over make room");
+}
+
+#[test]
+fn a_session_is_served_until_its_last_call_has_ended() {
+    let (ids, first, mut calls) = (CallIds::default(), Generation::FIRST, Attribution::default());
+    let (one, running) = (SessionId::new(1), [ids.next(), ids.next()]);
+    for call in running {
+        calls.begin(first, call, of_session(1));
+    }
+    calls.end(first, running[0]);
+    assert!(calls.is_served(first, one, "") && !calls.is_served(first, one, "req-0"));
+    assert!(!calls.is_served(first, SessionId::new(2), ""));
+    calls.give_up(first, running[1], Instant::now(), Instant::now());
+    assert!(!calls.is_served(first, one, ""));
+}
+
+#[test]
+fn no_list_is_meant_by_a_call_that_is_over_and_by_calls_without_a_session() {
+    let none = SessionId::STATELESS.to_string();
+    for (sessions, for_call, whose) in [
+        (&[][..], "", "everyone"),
+        (&[Some(1)], "", "1"),
+        (&[Some(1), Some(1)], "", "1"),
+        (&[Some(1), Some(2)], "", "everyone"),
+        (&[None], "", &none),
+        (&[None, None], "", &none),
+        (&[None, None, None], "", &none),
+        (&[None, Some(1)], "", "everyone"),
+        (&[Some(1), Some(2)], "req-2", "2"),
+        (&[Some(1)], "req-9", &none),
+        (&[], "req-9", &none),
+    ] {
+        let (ids, first, mut calls) = (CallIds::default(), Generation::FIRST, Attribution::default());
+        ids.next();
+        for session in sessions {
+            calls.begin(first, ids.next(), caller("ann", session.map_or(SessionId::STATELESS, SessionId::new)));
+        }
+        let meant = calls.list_meant(first, for_call);
+        assert_eq!(meant.map_or("everyone".into(), |session| session.to_string()), whose, "{sessions:?} {for_call:?}");
+    }
+}
+
+#[test]
+fn the_session_of_an_ended_call_is_known_for_a_while() {
+    let (ids, first, mut calls) = (CallIds::default(), Generation::FIRST, Attribution::default());
+    let known = |calls: &Attribution| calls.session_of_ended(first, "req-0");
+    let call = ids.next();
+    calls.begin(first, call, of_session(1));
+    assert_eq!(known(&calls), None);
+    calls.give_up(first, call, Instant::now(), Instant::now());
+    assert_eq!(known(&calls), Some(SessionId::new(1)));
+    for _ in 0..REMEMBERED {
+        let call = ids.next();
+        calls.begin(first, call, of_session(2));
+        calls.end(first, call);
+    }
+    assert_eq!(known(&calls), None);
+}

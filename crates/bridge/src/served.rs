@@ -1,0 +1,47 @@
+//! The owners that a process has worked for.
+//!
+//! What a process prints, or says without naming a call, may be about any caller that it has worked for since its start. So
+//! it is for clients only while that is one owner, and otherwise for our log alone.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use protomcp_mcp::Owner;
+
+/// The owners that one process has worked for.
+#[derive(Debug, Default)]
+pub(crate) struct ServedOwners {
+    first: OnceLock<Owner>,
+    others: AtomicBool,
+}
+
+impl ServedOwners {
+    /// The process is about to be sent something of this owner.
+    pub(crate) fn add(&self, owner: &Owner) {
+        if self.first.get_or_init(|| owner.clone()) != owner {
+            self.others.store(true, Ordering::Release);
+        }
+    }
+
+    /// Whether the process has worked for no other owner than this one.
+    pub(crate) fn none_but(&self, owner: &Owner) -> bool {
+        !self.others.load(Ordering::Acquire) && self.first.get().is_none_or(|first| first == owner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_second_owner_counts_for_ever() {
+        let (served, [ann, bob]) = (ServedOwners::default(), ["ann", "bob"].map(|name| Owner::Principal(name.into())));
+        assert!(served.none_but(&ann) && served.none_but(&bob));
+        served.add(&ann);
+        served.add(&ann);
+        assert!(served.none_but(&ann) && !served.none_but(&bob));
+        served.add(&bob);
+        served.add(&ann);
+        assert!(!served.none_but(&ann) && !served.none_but(&bob));
+    }
+}
