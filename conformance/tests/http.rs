@@ -76,6 +76,40 @@ fn secrets_are_asked_for_on_every_method() {
 
 /// Item 96.
 #[test]
+fn wrong_secrets_open_nothing() {
+    let flags = ["--transport", "http", "--auth", "token:MY_TOKEN", "--auth", "apikey:MY_KEY"];
+    let web = Web::start_with("py/basics.py", &flags, &[("MY_TOKEN", "s3cret"), ("MY_KEY", "k3y")]);
+    let hello = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
+        "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "web", "version": "1"}
+    }});
+    let right = [("authorization", "Bearer s3cret"), ("x-api-key", "k3y")];
+    let opened = web.send("POST", "/mcp", &right, &hello.to_string());
+    let session = opened.header("mcp-session-id").expect("the right secrets open a session").to_owned();
+    let ping = json!({"jsonrpc": "2.0", "id": 1, "method": "ping"}).to_string();
+    let tokens = ["wrong!", "", "s", "s3cre", "s3crets", "s3cret s3cret", "S3CRET", "k3y"];
+    let mut wrong: Vec<_> = tokens.iter().map(|token| (format!("Bearer {token}"), "k3y".to_owned())).collect();
+    wrong.extend(
+        ["s3cret", "Bearer", "Bearers3cret", "Basic s3cret", ""].map(|value| (value.to_owned(), "k3y".to_owned())),
+    );
+    let keys = ["bad", "", "k", "k3", "k3y3", "k3yk3y", "K3Y", "s3cret", "Bearer k3y"];
+    wrong.extend(keys.map(|key| ("Bearer s3cret".to_owned(), key.to_owned())));
+    for (token, key) in &wrong {
+        let what = if key == "k3y" { "Bearer token" } else { "API key" };
+        for method in ["POST", "GET", "DELETE"] {
+            // A session that is known is worth nothing without them.
+            let headers = [("authorization", &**token), ("x-api-key", &**key), ("mcp-session-id", &*session)];
+            let reply = web.send(method, "/mcp", &headers, &ping);
+            assert_eq!(reply.status, 401, "{method} {token:?} {key:?}: {reply:?}");
+            assert!(reply.body.contains(&format!("invalid or missing {what}")), "{token:?} {key:?}: {reply:?}");
+        }
+    }
+    let headers = [right[0], right[1], ("mcp-session-id", &*session)];
+    assert_eq!(web.send("POST", "/mcp", &headers, &ping).status, 200, "nothing of it has ended the session");
+    assert!(!web.process().stderr().contains("s3cret"));
+}
+
+/// Item 96.
+#[test]
 fn a_secret_that_is_not_there_is_a_mistake_and_under_stdio_a_warning() {
     let sandbox = Sandbox::new();
     sandbox.copy("py/basics.py");
