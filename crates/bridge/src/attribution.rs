@@ -1,4 +1,4 @@
-//! For whom each running call is made: a value, kept by `gate`.
+//! For whom each running call is made: a value, kept by `dispatcher`.
 //!
 //! What a process says or asks in the middle of a call concerns the caller of that call, and no other. A process that knows
 //! our extension of the envelope names the call. Published SDKs do not, so the bridge goes by what is running: a single

@@ -24,8 +24,8 @@ use crate::calls::{Calls, LONGEST_TASK};
 use crate::core::list::{List, ToolLists};
 use crate::core::signal::ReloadMode;
 use crate::core::{self, Core};
+use crate::dispatcher::{Dispatcher, Waits};
 use crate::figures::Figures;
-use crate::gate::{Gate, Waits};
 use crate::inbox::Inbox;
 use crate::inline_events::EventTap;
 use crate::meter::Meter;
@@ -304,9 +304,9 @@ impl Builder {
         };
         let info = self.info.with_capabilities(capabilities());
         let sessions = Sessions::new(info.clone(), limits);
-        let (gate, idle) = Gate::new(waits, Arc::clone(&meter), sessions.clone());
+        let (dispatcher, idle) = Dispatcher::new(waits, Arc::clone(&meter), sessions.clone());
         let traffic = Arc::clone(&self.link.traffic);
-        let figures = Figures { meter: Arc::clone(&meter), gate: Arc::clone(&gate), traffic };
+        let figures = Figures { meter: Arc::clone(&meter), dispatcher: Arc::clone(&dispatcher), traffic };
         let starter = Arc::new(Starter {
             name: self.name,
             command: guarded(self.launch.command.clone()),
@@ -319,7 +319,7 @@ impl Builder {
             concurrency: self.concurrency,
             usual_concurrency: self.launch.concurrency,
             python: self.launch.python,
-            tap: EventTap::new(Arc::clone(&gate), sessions.clone()),
+            tap: EventTap::new(Arc::clone(&dispatcher), sessions.clone()),
         });
         let snapshot = Arc::new(ArcSwap::default());
         let started = Arc::new(SetOnce::new());
@@ -330,7 +330,7 @@ impl Builder {
             info,
             snapshot: Arc::clone(&snapshot),
             calls: Arc::new(Calls {
-                gate: Arc::clone(&gate),
+                dispatcher: Arc::clone(&dispatcher),
                 inputs: sender.clone(),
                 timeout: self.call_timeout,
                 arguments: self.arguments,
@@ -347,8 +347,8 @@ impl Builder {
         let shown = Arc::clone(&snapshot);
         let run = Run {
             core,
-            questions: Questions::new(Arc::clone(&gate), sessions.clone()),
-            gate,
+            questions: Questions::new(Arc::clone(&dispatcher), sessions.clone()),
+            dispatcher,
             meter,
             snapshot,
             sessions,

@@ -1,4 +1,4 @@
-//! One call of a tool, from its turn at the gate to the result for the host.
+//! One call of a tool, from its turn to the result for the host.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,9 +16,9 @@ use crate::budget::Budget;
 use crate::control;
 use crate::convert::result;
 use crate::core::signal::Input;
+use crate::dispatcher::Dispatcher;
 use crate::failure::Failure;
 use crate::follow::{Ended, follow};
-use crate::gate::Gate;
 use crate::intercept::Chain;
 use crate::live::{CutShort, Live};
 use crate::meter::Meter;
@@ -39,7 +39,7 @@ pub(crate) const LONGEST_TASK: Duration = Duration::from_secs(24 * 60 * 60);
 /// What every call needs.
 #[derive(Debug)]
 pub(crate) struct Calls {
-    pub(crate) gate: Arc<Gate>,
+    pub(crate) dispatcher: Arc<Dispatcher>,
     pub(crate) inputs: mpsc::Sender<Sent>,
     pub(crate) timeout: Duration,
     pub(crate) arguments: ArgumentPolicy,
@@ -65,7 +65,7 @@ impl Calls {
         let arguments = call.arguments.take().unwrap_or(RawJson::EMPTY_OBJECT);
         tool.input().check(self.arguments, name, &arguments)?;
         let mut arguments_json = arguments.into_bytes();
-        let mut permit = self.gate.enter(Caller::of(context), name).await?;
+        let mut permit = self.dispatcher.acquire(Caller::of(context), name).await?;
         let live = Arc::clone(permit.live());
         let (link, chain) = (live.link(), live.chain());
         let mut time = Budget::new(self.timeout);

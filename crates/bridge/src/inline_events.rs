@@ -12,31 +12,31 @@ use protomcp_proto::{LogMessage, Msg};
 
 use crate::attribution::Meant;
 use crate::convert::log::LogLine;
-use crate::gate::Gate;
+use crate::dispatcher::Dispatcher;
 use crate::generation::Generation;
 
 /// Sees each event of a link first.
 #[derive(Debug, Clone)]
 pub(crate) struct EventTap {
-    gate: Arc<Gate>,
+    dispatcher: Arc<Dispatcher>,
     sessions: Sessions,
 }
 
 impl EventTap {
-    pub(crate) fn new(gate: Arc<Gate>, sessions: Sessions) -> Self {
-        Self { gate, sessions }
+    pub(crate) fn new(dispatcher: Arc<Dispatcher>, sessions: Sessions) -> Self {
+        Self { dispatcher, sessions }
     }
 
     /// Handles an event, or gives it back to be handled in order.
     pub(crate) fn filter(&self, generation: Generation, event: Event) -> Option<Event> {
         match event {
             // A process that is not in service yet speaks to its author alone.
-            Event::Told { message: Msg::Log(message), for_call } if self.gate.knows(generation) => {
+            Event::Told { message: Msg::Log(message), for_call } if self.dispatcher.knows(generation) => {
                 self.log(generation, &message, &for_call);
                 None
             }
             Event::LateMiddleware(middleware) => {
-                self.gate.intercept(generation, &middleware);
+                self.dispatcher.intercept(generation, &middleware);
                 Some(Event::LateMiddleware(middleware))
             }
             other => Some(other),
@@ -48,12 +48,12 @@ impl EventTap {
         let line = LogLine::of(message);
         line.write_down();
         let LogLine { level, logger, data } = line;
-        let audience = match self.gate.meant(generation, for_call) {
+        let audience = match self.dispatcher.meant(generation, for_call) {
             Meant::Call(context) => return context.log(level, logger, &data),
             Meant::Session(session) => Some(Audience::Session(session)),
             // It may have been said right before the result.
-            Meant::Over => self.gate.session_of_ended(generation, for_call).map(Audience::Session),
-            Meant::Anyone => self.gate.sole_owner(generation).map(Audience::Owner),
+            Meant::Over => self.dispatcher.session_of_ended(generation, for_call).map(Audience::Session),
+            Meant::Anyone => self.dispatcher.sole_owner(generation).map(Audience::Owner),
         };
         match audience {
             None | Some(Audience::Session(SessionId::STATELESS)) => {

@@ -1,4 +1,4 @@
-//! Which call may go to the tool process next: a value, driven by `gate`.
+//! Which call may go to the tool process next: a value, driven by `dispatcher`.
 //!
 //! Published Python and TypeScript SDKs run one handler at a time, and a second call written meanwhile can be lost
 //! inside them (wire contract, rule R4), so calls wait here, where they are safe. Callers take turns, however many calls

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use protomcp_link::CallId;
 use protomcp_types::ToolName;
 
-use crate::gate::Gate;
+use crate::dispatcher::Dispatcher;
 use crate::lane::Place;
 use crate::live::Live;
 use crate::run;
@@ -13,7 +13,7 @@ use crate::run;
 /// One call's place in a process; dropping it lets the next call go.
 #[derive(Debug)]
 pub(crate) struct Permit {
-    gate: Arc<Gate>,
+    dispatcher: Arc<Dispatcher>,
     live: Arc<Live>,
     call: CallId,
     place: Place,
@@ -22,8 +22,8 @@ pub(crate) struct Permit {
 }
 
 impl Permit {
-    pub(crate) fn new(gate: Arc<Gate>, live: Arc<Live>, call: CallId) -> Self {
-        Self { gate, live, call, place: Place::Taken, busy: false }
+    pub(crate) fn new(dispatcher: Arc<Dispatcher>, live: Arc<Live>, call: CallId) -> Self {
+        Self { dispatcher, live, call, place: Place::Taken, busy: false }
     }
 
     /// The name under which the call is to be made.
@@ -54,7 +54,7 @@ impl Permit {
 
     /// The process goes on with the call as a task: others need not wait for it.
     pub(crate) fn step_aside(&mut self) {
-        self.place = self.gate.step_aside(&self.live);
+        self.place = self.dispatcher.step_aside(&self.live);
     }
 
     /// Whether whatever the process does for the call keeps it from doing anything else. One that takes several calls
@@ -72,6 +72,6 @@ impl Permit {
 impl Drop for Permit {
     fn drop(&mut self) {
         self.live.running().end(self.call);
-        Arc::clone(&self.gate).leave(self);
+        Arc::clone(&self.dispatcher).release(self);
     }
 }

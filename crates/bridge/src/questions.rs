@@ -13,7 +13,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::attribution::Meant;
 use crate::convert::question;
-use crate::gate::Gate;
+use crate::dispatcher::Dispatcher;
 use crate::live::Live;
 use crate::pages::Pages;
 
@@ -42,7 +42,7 @@ pub(crate) enum Asked {
 /// The hosts, as far as they can be asked.
 #[derive(Debug, Clone)]
 pub(crate) struct Questions {
-    gate: Arc<Gate>,
+    dispatcher: Arc<Dispatcher>,
     sessions: Sessions,
     pages: Pages,
     places: Arc<Semaphore>,
@@ -95,8 +95,8 @@ impl Asked {
 }
 
 impl Questions {
-    pub(crate) fn new(gate: Arc<Gate>, sessions: Sessions) -> Self {
-        Self { gate, sessions, pages: Pages::default(), places: Arc::new(Semaphore::new(OPEN_QUESTIONS)) }
+    pub(crate) fn new(dispatcher: Arc<Dispatcher>, sessions: Sessions) -> Self {
+        Self { dispatcher, sessions, pages: Pages::default(), places: Arc::new(Semaphore::new(OPEN_QUESTIONS)) }
     }
 
     /// A place for one more question; `None` when too many are open, and then the process has been told.
@@ -170,7 +170,7 @@ impl Questions {
         fit: impl Fn(&mut M::Params, ProtocolVersion, SessionId),
     ) -> Result<M::Result, Unanswered> {
         let generation = live.generation();
-        let meant = match self.gate.meant(generation, for_call) {
+        let meant = match self.dispatcher.meant(generation, for_call) {
             Meant::Call(context) => {
                 fit(&mut params, context.protocol_version(), context.session());
                 return Ok(context.ask::<M>(&params).await?);
@@ -184,7 +184,7 @@ impl Questions {
         let answer = self.sessions.ask::<M>(session, &params, self.sessions.limits().ask_timeout);
         let served = async {
             match meant {
-                Some(session) => self.gate.served(generation, session, for_call).await,
+                Some(session) => self.dispatcher.served(generation, session, for_call).await,
                 // It belongs to no call that could end.
                 None => std::future::pending().await,
             }
@@ -214,7 +214,7 @@ impl Questions {
         });
         match (able.next(), able.next()) {
             (Some(only), None) => {
-                if meant.is_none() && self.gate.sole_owner(live.generation()).is_none() {
+                if meant.is_none() && self.dispatcher.sole_owner(live.generation()).is_none() {
                     return Err(Unanswered::SeveralOwners);
                 }
                 live.served().add(&only.owner);

@@ -18,7 +18,7 @@ use crate::catalog::ask::{RENEWAL_PATIENCE, ask};
 use crate::control;
 use crate::core::Core;
 use crate::core::signal::{Effect, Input};
-use crate::gate::Gate;
+use crate::dispatcher::Dispatcher;
 use crate::generation::Generation;
 use crate::inbox::Inbox;
 use crate::intercept::Chain;
@@ -53,7 +53,7 @@ pub(crate) enum Sent {
 /// The loop and what it works on.
 pub(crate) struct Run {
     pub(crate) core: Core,
-    pub(crate) gate: Arc<Gate>,
+    pub(crate) dispatcher: Arc<Dispatcher>,
     pub(crate) meter: Arc<Meter>,
     pub(crate) snapshot: Arc<ArcSwap<Snapshot>>,
     pub(crate) sessions: Sessions,
@@ -133,7 +133,7 @@ impl Run {
         match sent {
             Sent::Input(input) => (Some(input), None),
             // Calls may have gone to it once more before they went elsewhere; then it is said again when they have ended.
-            Sent::Idle(generation) => (self.gate.is_idle(generation).then_some(Input::Idle(generation)), None),
+            Sent::Idle(generation) => (self.dispatcher.is_idle(generation).then_some(Input::Idle(generation)), None),
             Sent::Acknowledged(input, done) => (Some(input), Some(done)),
             Sent::Start(generation, Ok(started)) => {
                 let Started { live, registered, events, open } = *started;
@@ -172,7 +172,7 @@ impl Run {
                     None
                 }
                 Err(message) => {
-                    let session = self.gate.list_meant(generation, &for_call);
+                    let session = self.dispatcher.list_meant(generation, &for_call);
                     control::command(message).map(|command| Input::Control {
                         generation,
                         session,
@@ -187,7 +187,7 @@ impl Run {
                 None
             }
             Event::LateMiddleware(middleware) => {
-                // It may have been read before the process was known to the gate.
+                // It may have been read before the process was known to the dispatcher.
                 live.intercept(&middleware);
                 Some(Input::Intercepts(generation, middleware))
             }
@@ -198,7 +198,7 @@ impl Run {
             }
             Event::Noticed(Notice::LateAnswer { id, kind }) => {
                 if kind != "progress" {
-                    self.gate.answered_late(generation, &id);
+                    self.dispatcher.answered_late(generation, &id);
                 }
                 tracing::debug!(%generation, id, kind, "an answer came too late");
                 None
@@ -237,10 +237,10 @@ impl Run {
                     self.superseded.cancel();
                 }
                 Effect::AskReload(generation) => self.with(generation, |live| live.link().reload()),
-                Effect::AwaitIdle(generation) => self.gate.await_idle(generation),
-                Effect::Hold => self.gate.hold(),
-                Effect::ReleaseTo(generation) => self.gate.release_to(generation),
-                Effect::Refuse(why) => self.gate.refuse(&why),
+                Effect::AwaitIdle(generation) => self.dispatcher.await_idle(generation),
+                Effect::Hold => self.dispatcher.hold(),
+                Effect::ReleaseTo(generation) => self.dispatcher.release_to(generation),
+                Effect::Refuse(why) => self.dispatcher.refuse(&why),
                 Effect::Interrupt(generation) => self.with(generation, |live| live.link().interrupt()),
                 Effect::Stop(generation) => self.with(generation, Live::stop),
                 Effect::CutShort(generation) => self.with(generation, Live::cut_short),
@@ -258,7 +258,7 @@ impl Run {
 
     fn answer_control(&mut self, generation: Generation, id: String, active: Vec<String>) {
         let Some(live) = self.living.get(&generation) else { return };
-        if self.gate.is_busy(generation) && live.readers().are_two() {
+        if self.dispatcher.is_busy(generation) && live.readers().are_two() {
             live.link().hush();
             if !std::mem::replace(&mut self.told_of_readers, true) {
                 tracing::warn!(
@@ -298,7 +298,7 @@ impl Run {
     fn adopt(&mut self, live: Live, mut events: mpsc::Receiver<Event>, mut open: Open) {
         let live = Arc::new(live);
         let generation = live.generation();
-        self.gate.add(Arc::clone(&live));
+        self.dispatcher.add(Arc::clone(&live));
         self.living.insert(generation, Arc::clone(&live));
         let sender = self.sender.clone();
         self.tasks.spawn(async move {
@@ -360,14 +360,14 @@ impl Run {
     }
 
     fn bury(&mut self, generation: Generation) {
-        self.gate.remove(generation);
+        self.dispatcher.remove(generation);
         self.living.remove(&generation);
     }
 
     /// Links close, then the ladder; all at once, and each waited for. So is the end of a start, which takes its socket
     /// and its process with it.
     async fn shut_down(mut self) {
-        self.gate.close();
+        self.dispatcher.close();
         self.tasks.abort_all();
         for live in self.living.values() {
             live.shut_down();

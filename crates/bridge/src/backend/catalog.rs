@@ -104,13 +104,13 @@ impl Backend {
         owner: &Owner,
     ) -> Result<R::Response, ErrorObject> {
         let patience = self.calls.timeout;
-        let mut live = tokio::time::timeout(patience, self.calls.gate.serving(owner))
+        let mut live = tokio::time::timeout(patience, self.calls.dispatcher.serving(owner))
             .await
             .map_err(|_| ErrorObject::internal(format!("{what}: the tool process is not back yet; try again later")))?
             .map_err(|failure| internal(&failure))?;
         let mut outcome = live.link().call(request.clone(), patience).await;
         if let Err(CallError::Closed(_)) = outcome
-            && let Some(successor) = self.calls.gate.successor(&live, owner)
+            && let Some(successor) = self.calls.dispatcher.successor(&live, owner)
         {
             live = successor;
             outcome = live.link().call(request, patience).await;

@@ -31,7 +31,7 @@ const FOR_EVER: Duration = Duration::from_secs(100 * 365 * 86_400);
 
 /// The way to the tool process.
 #[derive(Debug)]
-pub(crate) struct Gate {
+pub(crate) struct Dispatcher {
     state: Mutex<State>,
     sessions: Sessions,
     waits: Waits,
@@ -45,7 +45,7 @@ pub(crate) struct Gate {
     closed: AtomicBool,
 }
 
-/// How long is waited at the gate.
+/// How long calls wait, and how many.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Waits {
     /// Calls that wait at once, of all sessions together.
@@ -78,8 +78,8 @@ struct State {
     given_up: HashMap<(Generation, CallId), oneshot::Sender<()>>,
 }
 
-impl Gate {
-    /// A closed gate, and the generations that became idle after [`await_idle`](Self::await_idle).
+impl Dispatcher {
+    /// One that holds calls, and the generations that became idle after [`await_idle`](Self::await_idle).
     pub(crate) fn new(
         waits: Waits,
         meter: Arc<Meter>,
@@ -100,7 +100,7 @@ impl Gate {
     }
 
     /// Waits for the turn of a call, no longer than [`Waits::turn`]. Dropping the future gives the turn up.
-    pub(crate) async fn enter(self: &Arc<Self>, caller: Caller, tool: &str) -> Result<Permit, Failure> {
+    pub(crate) async fn acquire(self: &Arc<Self>, caller: Caller, tool: &str) -> Result<Permit, Failure> {
         let key = caller.key.clone();
         let (waiter, mut turn) = oneshot::channel();
         let entry = {
@@ -120,7 +120,7 @@ impl Gate {
             Entry::Go(..) => unreachable!("returned above"),
         };
         let since = Instant::now();
-        let _queued = Queued { gate: self, caller: key, ticket };
+        let _queued = Queued { dispatcher: self, caller: key, ticket };
         let outcome = tokio::time::timeout(self.waits.turn, &mut turn).await;
         self.meter.waits.observe(since.elapsed());
         tracing::debug!(tool, waited_ms = since.elapsed().as_millis(), "a call waited for its turn");
@@ -310,7 +310,7 @@ impl Gate {
     }
 
     /// A call has ended, or nobody waits for it any more.
-    pub(crate) fn leave(self: &Arc<Self>, permit: &Permit) {
+    pub(crate) fn release(self: &Arc<Self>, permit: &Permit) {
         let (generation, call) = (permit.live().generation(), permit.call());
         let handler = permit.leaves_busy().then(|| Handle::try_current().ok()).flatten();
         let mut state = self.lock();
@@ -384,13 +384,13 @@ impl Gate {
 
 /// A turn that is waited for, given up when its call is.
 struct Queued<'a> {
-    gate: &'a Arc<Gate>,
+    dispatcher: &'a Arc<Dispatcher>,
     caller: CallerKey,
     ticket: Ticket,
 }
 
 impl Drop for Queued<'_> {
     fn drop(&mut self) {
-        self.gate.lock().lane.abandon(&self.caller, self.ticket);
+        self.dispatcher.lock().lane.abandon(&self.caller, self.ticket);
     }
 }
