@@ -5,14 +5,13 @@ mod asking;
 use std::any::Any;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use protomcp_types::{
     Amount, ClientCapabilities, Implementation, Level, Progress, ProgressToken, ProtocolVersion, RawJson, RequestId,
 };
 use tokio::sync::Notify;
-use tokio_util::sync::CancellationToken;
 
 use crate::again::Given;
 use crate::budget::Reservation;
@@ -36,7 +35,7 @@ struct Call {
     outbox: Arc<Outbox>,
     ask_timeout: Duration,
     /// Only of stateless requests that may ask.
-    rounds: Option<Box<Rounds>>,
+    rounds: Option<Arc<Rounds>>,
     /// Only of calls that were answered with a task of their session.
     task: Option<Arc<Running>>,
     cancelled: AtomicBool,
@@ -50,6 +49,10 @@ struct Call {
     /// To be done when the answer is on its way.
     afterwards: Mutex<Option<Box<dyn FnOnce() + Send>>>,
 }
+
+/// A context that does not keep what its call needs.
+#[derive(Clone)]
+pub(crate) struct WeakContext(Weak<Call>);
 
 /// What a request says about itself and its sender.
 #[derive(Debug, Clone)]
@@ -71,7 +74,7 @@ impl Context {
         terms: Terms,
         outbox: Arc<Outbox>,
         ask_timeout: Duration,
-        rounds: Option<Box<Rounds>>,
+        rounds: Option<Arc<Rounds>>,
     ) -> Self {
         Self(Arc::new(Call {
             caller,
@@ -137,6 +140,10 @@ impl Context {
     /// A context without a host behind it, for tests of services: what it reports goes nowhere.
     #[must_use]
     pub fn detached() -> Self {
+        Self::detached_as(Owner::Local)
+    }
+
+    pub(crate) fn detached_as(owner: Owner) -> Self {
         let client = Client {
             version: ProtocolVersion::NEWEST_STATEFUL,
             implementation: Implementation::new("detached", ""),
@@ -152,7 +159,7 @@ impl Context {
             room: None,
         };
         Self::new(
-            CallerKey { owner: Owner::Local, conversation: Conversation::Session(SessionId::DETACHED) },
+            CallerKey { owner, conversation: Conversation::Session(SessionId::DETACHED) },
             SessionId::DETACHED,
             terms,
             Outbox::closed(),
@@ -298,8 +305,12 @@ impl Context {
         &self.0.terms.ticket
     }
 
-    pub(crate) fn rounds(&self) -> Option<&Rounds> {
-        self.0.rounds.as_deref()
+    pub(crate) fn rounds(&self) -> Option<&Arc<Rounds>> {
+        self.0.rounds.as_ref()
+    }
+
+    pub(crate) fn downgrade(&self) -> WeakContext {
+        WeakContext(Arc::downgrade(&self.0))
     }
 
     /// Whether the call may have to leave its connection.
@@ -344,14 +355,6 @@ impl Context {
         }
     }
 
-    /// Waits until the call has been parked for too long, or is parked while the server stops.
-    pub(crate) async fn overstayed(&self, shutdown: &CancellationToken) {
-        match &self.0.rounds {
-            None => std::future::pending().await,
-            Some(rounds) => rounds.overstayed(shutdown).await,
-        }
-    }
-
     fn with_route(&self, report: impl FnOnce(&Outbox, &Terms)) {
         match &self.0.rounds {
             None => report(&self.0.outbox, &self.0.terms),
@@ -362,6 +365,21 @@ impl Context {
     pub(crate) fn cancel(&self) {
         self.0.cancelled.store(true, Ordering::Release);
         self.0.wake.notify_waiters();
+    }
+}
+
+impl WeakContext {
+    /// Cancels the call, unless it has ended.
+    pub(crate) fn cancel(&self) {
+        if let Some(call) = self.0.upgrade() {
+            Context(call).cancel();
+        }
+    }
+}
+
+impl fmt::Debug for WeakContext {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WeakContext").field("runs", &(self.0.strong_count() > 0)).finish_non_exhaustive()
     }
 }
 

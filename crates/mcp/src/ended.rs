@@ -31,12 +31,19 @@ impl Ended {
         let Some(answer) = outcome else { return Self::NONE };
         let bytes = weight(&answer) + Limits::MESSAGE_OVERHEAD;
         let room = budget.reserve(owner, bytes).ok();
-        let answer = match answer {
-            answer if room.is_some() || bytes <= SHORT => answer,
-            Ok(ServerResult::CallTool(_)) => Ok(ServerResult::CallTool(overload::result(bytes))),
-            Ok(_) | Err(_) => Err(overload::answer(bytes)),
-        };
+        let answer = if room.is_some() || bytes <= SHORT { answer } else { in_place_of(&answer, bytes) };
         Self { outcome: Some(answer), room }
+    }
+}
+
+/// A short error in place of an answer of so many bytes.
+pub(crate) fn in_place_of(
+    answer: &Result<ServerResult, ErrorObject>,
+    bytes: usize,
+) -> Result<ServerResult, ErrorObject> {
+    match answer {
+        Ok(ServerResult::CallTool(_)) => Ok(ServerResult::CallTool(overload::result(bytes))),
+        Ok(_) | Err(_) => Err(overload::answer(bytes)),
     }
 }
 

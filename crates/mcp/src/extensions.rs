@@ -35,6 +35,11 @@ impl Extensions {
     pub fn find<T: Any>(&self) -> Option<&T> {
         self.0.iter().find_map(|known| known.downcast_ref())
     }
+
+    /// All but what there is of this type.
+    pub(crate) fn without<T: Any>(&self) -> Self {
+        Self(self.0.iter().filter(|known| !known.is::<T>()).cloned().collect())
+    }
 }
 
 impl fmt::Debug for Extensions {

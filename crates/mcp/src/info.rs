@@ -110,16 +110,19 @@ pub struct Limits {
     /// How long a host may take to answer a question, which may mean that a person has to; see
     /// [`crate::Context::ask`].
     pub ask_timeout: Duration,
-    /// Stateless calls of all hosts together that wait for a host to come back with an answer, each for `ask_timeout` at
-    /// most. One more cannot ask.
+    /// Stateless calls of all clients together that wait for their client to come back with an answer, each for
+    /// `ask_timeout` at most. For one more the oldest of the caller with most of them is cancelled; a call of that caller
+    /// cannot ask.
     pub max_parked: usize,
-    /// Stateless calls of all hosts together that go on as tasks, ended ones included until their time is up. One more
-    /// goes on without being one.
+    /// Tasks of all sessions together, ended ones included until their time is up, and as many stateless calls that go on as
+    /// tasks. For one more the oldest of the caller with most of them is forgotten, ended ones first. One more of that
+    /// caller is refused in a session (see [`crate::Tasks`]), and is answered as a call without one.
     pub max_tasks: usize,
-    /// Tasks of one session, ended ones included until their time is up. One more is refused; see [`crate::Tasks`].
+    /// Tasks of one session, ended ones included until their time is up. One more is refused.
     pub max_session_tasks: usize,
-    /// Bytes that are kept of the results of tasks: of those of one session together, and of all stateless ones
-    /// together. The oldest ended tasks are forgotten to make room for a new result, however big that is.
+    /// Bytes that are kept of the results of tasks of all sessions together, and as many of stateless ones. For a new result
+    /// the oldest results of the caller with most of them are forgotten. When that leaves only the new one, a short error
+    /// takes its place.
     pub max_task_bytes: usize,
     /// For how long a task may be kept, whatever handlers and hosts wish.
     pub max_task_ttl: Duration,
@@ -159,7 +162,7 @@ impl Default for Limits {
             max_questions: 64,
             ask_timeout: Duration::from_secs(300),
             max_parked: 1024,
-            max_tasks: 1024,
+            max_tasks: 4096,
             max_session_tasks: 256,
             max_task_bytes: 256 << 20,
             max_task_ttl: Duration::from_secs(24 * 60 * 60),

@@ -50,15 +50,16 @@ mod canonical;
 mod context;
 mod ended;
 mod extensions;
+mod fair;
 mod handler;
 mod info;
 pub mod layer;
 #[cfg(feature = "tracing-layer")]
 mod log_layer;
-mod lot;
 mod outbox;
 mod overload;
 mod panics;
+mod parked;
 mod question;
 mod request;
 mod rounds;

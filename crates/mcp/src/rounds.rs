@@ -17,37 +17,35 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Instant, SystemTime};
 
 use protomcp_types::{CallToolResult, ClientCapabilities, ErrorObject, RawJson};
-use tokio::sync::{oneshot, watch};
-use tokio_util::sync::CancellationToken;
+use tokio::sync::oneshot;
 
 use crate::ask::AskError;
 use crate::context::Terms;
-use crate::ended::{self, Ended, Outcome};
+use crate::ended::{Ended, Outcome};
 use crate::outbox::Outbox;
 use crate::question::{Answers, Asked, InputRequired, Questions};
 use crate::request::ServerResult;
 use crate::rounds::task::{Detached, told};
 use crate::seal::Binding;
 
-pub(crate) use crate::rounds::task::{Detail, TaskView};
+pub(crate) use crate::rounds::task::{Detail, StatelessTask, TaskView};
 
 /// What a call needs to ask, beside its context.
 #[derive(Debug)]
 pub(crate) struct Rounds {
-    pub(crate) binding: Binding,
     state: Option<String>,
     max_questions: usize,
     /// Whether host and server know tasks, and the request may become one.
     may_be_task: bool,
     inner: Mutex<Inner>,
-    /// Until when it is parked; `None`: it is not.
-    parked: watch::Sender<Option<Instant>>,
 }
 
 #[derive(Debug)]
 struct Inner {
-    /// The request that the call belongs to now, or belonged to last.
-    route: Route,
+    /// The request that the call belongs to now, or belonged to last; `None`: it has ended as a task.
+    route: Option<Route>,
+    /// What states of the call are bound to.
+    binding: Option<Arc<Binding>>,
     is_parked: bool,
     /// Asked, and not answered.
     open: Vec<Open>,
@@ -113,7 +111,8 @@ impl Rounds {
         may_be_task: bool,
     ) -> Self {
         let inner = Inner {
-            route,
+            route: Some(route),
+            binding: Some(Arc::new(binding)),
             is_parked: false,
             open: Vec::new(),
             given,
@@ -127,14 +126,15 @@ impl Rounds {
             said: None,
             task: None,
         };
-        Self { binding, state, max_questions, may_be_task, inner: Mutex::new(inner), parked: watch::Sender::new(None) }
+        Self { state, max_questions, may_be_task, inner: Mutex::new(inner) }
     }
 
     /// Reports something, if somebody is there.
     pub(crate) fn with_route(&self, report: impl FnOnce(&Route)) {
         let inner = self.inner();
-        if !inner.is_parked && !inner.wants_task && inner.task.is_none() {
-            report(&inner.route);
+        let is_there = !inner.is_parked && !inner.wants_task && inner.task.is_none();
+        if let Some(route) = inner.route.as_ref().filter(|_| is_there) {
+            report(route);
         }
     }
 
@@ -155,6 +155,7 @@ impl Rounds {
             return Err(AskError::Gone);
         }
         let Inner { route, is_parked, open, given, counts, last, missing, wants_task, task, .. } = &mut *inner;
+        let route = route.as_ref().ok_or(AskError::Gone)?;
         let capabilities = &route.terms.client.capabilities;
         let mut all_met = Ok(());
         for asked in &questions {
@@ -232,7 +233,6 @@ impl Rounds {
             return None;
         };
         inner.is_parked = true;
-        self.parked.send_replace(Some(until));
         let questions = Questions::of(inner.open.iter().map(|open| open.asked.clone()).collect());
         Some((questions, until, place))
     }
@@ -256,9 +256,8 @@ impl Rounds {
     /// The host has come back with these answers, in another request.
     pub(crate) fn resume(&self, route: Route, mut answers: BTreeMap<String, RawJson>) -> Resumed {
         let mut inner = self.inner();
-        inner.route = route;
+        inner.route = Some(route);
         inner.is_parked = false;
-        self.parked.send_replace(None);
         if let Some(ended) = inner.outcome.take() {
             return Resumed::Ended(Box::new(ended));
         }
@@ -284,11 +283,11 @@ impl Rounds {
         inner.open.clear();
         if let Some(task) = &mut inner.task {
             task.updated = SystemTime::now();
-            // Results of tasks have a bound of their own.
-            let (id, news, size) = (task.id.clone(), task.news.clone(), outcome.as_ref().map_or(0, ended::weight));
-            inner.outcome = Some(Ended { outcome, room: None });
-            drop(inner);
-            news.ended(&id, size);
+            let (id, news) = (task.id.clone(), task.news.clone());
+            // Its request has been answered, and needs no memory.
+            (inner.route, inner.binding) = (None, None);
+            inner.keep_result(&id, &news, outcome);
+            told(inner);
             return None;
         }
         let ended = outbox.settle(outcome);
@@ -296,20 +295,12 @@ impl Rounds {
             inner.outcome = Some(ended);
             return None;
         }
-        Some((inner.route.clone(), ended))
+        inner.route.clone().map(|route| (route, ended))
     }
 
-    /// Waits until the call has been parked for too long, or is parked while the server stops.
-    pub(crate) async fn overstayed(&self, shutdown: &CancellationToken) {
-        let mut parked = self.parked.subscribe();
-        loop {
-            let until = *parked.borrow_and_update();
-            tokio::select! {
-                () = shutdown.cancelled(), if until.is_some() => return,
-                changed = parked.changed() => changed.expect("the sender lives as long as this"),
-                () = sleep_until(until) => return,
-            }
-        }
+    /// What states of the call are bound to; `None`: it has ended as a task, and has none.
+    pub(crate) fn binding(&self) -> Option<Arc<Binding>> {
+        self.inner().binding.clone()
     }
 
     fn inner(&self) -> MutexGuard<'_, Inner> {
@@ -343,12 +334,5 @@ impl Inner {
             }
         }
         Some(outcome)
-    }
-}
-
-async fn sleep_until(moment: Option<Instant>) {
-    match moment {
-        Some(moment) => tokio::time::sleep_until(moment.into()).await,
-        None => std::future::pending().await,
     }
 }

@@ -11,6 +11,7 @@ mod drive;
 mod interest;
 mod open_sessions;
 mod sessions;
+mod sweep;
 
 use std::fmt;
 use std::sync::Arc;

@@ -20,10 +20,11 @@ use protomcp_types::{
 };
 
 use crate::context::Context;
+use crate::overload;
 use crate::panics::panic_as_value;
 use crate::server::Sessions;
 use crate::session::SessionId;
-use crate::task_store::{Room, TaskStore, TaskTerms};
+use crate::task_store::{Belongs, Kept, Room, TaskStore, TaskTerms};
 
 pub(crate) use crate::tasks::running::{Running, cut, size};
 
@@ -77,7 +78,7 @@ impl Tasks {
     #[must_use]
     pub fn new(sessions: Sessions) -> Self {
         let limits = sessions.limits();
-        let room = Room { tasks: limits.max_session_tasks, bytes: limits.max_task_bytes, each: true };
+        let room = Room { tasks: limits.max_tasks, of_one: limits.max_session_tasks, bytes: limits.max_task_bytes };
         Self(Arc::new(Inner { store: TaskStore::new(room), sessions }))
     }
 
@@ -86,7 +87,7 @@ impl Tasks {
     /// ([`CallTool::task_ttl`]). Must be called inside a tokio runtime with timers.
     ///
     /// # Errors
-    /// −32603 when the session has too many tasks; −32601 for a request without a session.
+    /// −32603 when the session or its caller has too many tasks; −32601 for a request without a session.
     pub fn begin<R, F>(
         &self,
         context: &Context,
@@ -109,12 +110,11 @@ impl Tasks {
             let terms = TaskTerms { ttl, ..terms };
             Arc::new(Running::new(id, terms, self.0.sessions.clone(), session))
         };
-        let Some(running) = self.0.store.keep(session, now, until, make) else {
-            let most = limits.max_session_tasks;
-            return Err(ErrorObject::internal(format!(
-                "this session has {most} tasks already; one has to expire first"
-            )));
+        let belongs = Belongs { key: session, owner: context.caller().owner.clone() };
+        let Some((running, gone)) = self.0.store.keep(belongs, now, until, make) else {
+            return Err(ErrorObject::internal("too many tasks are kept; call again when one has expired"));
         };
+        gone.iter().for_each(|oldest| self.gone(oldest));
         if self.0.sessions.view(session).is_none() {
             // It has ended in between, and nobody would forget the task.
             self.0.store.forget(running.id());
@@ -239,9 +239,13 @@ impl Tasks {
         message: Option<String>,
         outcome: Result<CallToolResult, ErrorObject>,
     ) -> Option<Context> {
-        let size = size(outcome.as_ref());
-        let call = running.end(status, message, outcome)?;
-        for oldest in self.0.store.ended(running.id(), size) {
+        let bytes = size(outcome.as_ref());
+        let keep = || {
+            let Kept { is_kept, gone } = self.0.store.ended(running.id(), bytes);
+            ((!is_kept).then(|| overload::result(bytes)), gone)
+        };
+        let (call, gone) = running.end(status, message, outcome, keep)?;
+        for oldest in gone {
             tracing::debug!(task = oldest.id(), "the result of a task is forgotten to make room");
             self.gone(&oldest);
         }
@@ -251,7 +255,8 @@ impl Tasks {
     /// A task is not kept any more. Whoever waits for its result hears that there is none.
     fn gone(&self, running: &Running) {
         running.forget();
-        if let Some(call) = running.end(TaskStatus::Cancelled, None, Ok(CallToolResult::error("the task is gone"))) {
+        let outcome = Ok(CallToolResult::error("the task is gone"));
+        if let Some((call, ())) = running.end(TaskStatus::Cancelled, None, outcome, || (None, ())) {
             call.cancel();
         }
     }

@@ -1,12 +1,15 @@
 //! A call that goes on as a task: nobody waits for it, and whoever asks is told how far it is.
 
 use std::collections::{BTreeMap, HashSet};
-use std::sync::MutexGuard;
-use std::time::{Instant, SystemTime};
+use std::sync::{Arc, MutexGuard};
+use std::time::SystemTime;
 
 use protomcp_types::{ErrorObject, RawJson, TaskStatus};
 
-use crate::ended::{self, Ended};
+use crate::budget::Reservation;
+use crate::context::{Context, WeakContext};
+use crate::ended::{self, Ended, Outcome};
+use crate::extensions::Extensions;
 use crate::question::Questions;
 use crate::request::ServerResult;
 use crate::rounds::{Inner, Rounds, Route};
@@ -28,6 +31,14 @@ pub(super) struct Detached {
     pub(super) news: TaskNews,
     /// Those of all its questions; none is used twice.
     pub(super) keys: HashSet<String>,
+}
+
+/// A task as it is looked after: it does not keep what its call needs.
+#[derive(Debug, Clone)]
+pub(crate) struct StatelessTask {
+    rounds: Arc<Rounds>,
+    call: WeakContext,
+    known: Extensions,
 }
 
 /// A task at one moment.
@@ -63,6 +74,26 @@ impl Detail {
     }
 }
 
+impl StatelessTask {
+    pub(crate) fn new(call: &Context, rounds: &Arc<Rounds>) -> Self {
+        // The bytes of the request are given back when the call has ended.
+        let known = call.extensions().without::<Reservation>();
+        Self { rounds: Arc::clone(rounds), call: call.downgrade(), known }
+    }
+
+    pub(crate) fn rounds(&self) -> &Rounds {
+        &self.rounds
+    }
+
+    pub(crate) fn extensions(&self) -> &Extensions {
+        &self.known
+    }
+
+    pub(crate) fn cancel(&self) {
+        self.call.cancel();
+    }
+}
+
 impl Rounds {
     /// Whether the call may go on as a task.
     pub(crate) fn may_be_task(&self) -> bool {
@@ -82,8 +113,9 @@ impl Rounds {
         if inner.has_ended || inner.is_parked || inner.task.is_some() || inner.wants_task {
             return None;
         }
+        let route = inner.route.clone()?;
         inner.wants_task = true;
-        Some(inner.route.clone())
+        Some(route)
     }
 
     /// The call cannot go on as a task. Returns its outcome, when it has ended meanwhile.
@@ -94,7 +126,7 @@ impl Rounds {
     }
 
     /// The call goes on as a task, or has ended as one. `None`: it does not want to.
-    pub(crate) fn detach(&self, id: String, terms: TaskTerms, until: Instant, news: TaskNews) -> Option<TaskView> {
+    pub(crate) fn detach(&self, id: String, terms: TaskTerms, news: TaskNews) -> Option<TaskView> {
         let mut inner = self.inner();
         if !std::mem::take(&mut inner.wants_task) {
             return None;
@@ -102,16 +134,14 @@ impl Rounds {
         let keys = inner.open.iter().map(|open| open.asked.key.clone()).collect();
         let now = SystemTime::now();
         let message = inner.said.take();
-        let (task_id, notifier) = (id.clone(), news.clone());
+        if let Some(Ended { outcome, .. }) = inner.outcome.take() {
+            // It has ended in between.
+            inner.keep_result(&id, &news, outcome);
+        }
         inner.task = Some(Detached { id, terms, created: now, updated: now, message, is_cancelled: false, news, keys });
-        self.parked.send_replace(Some(until));
         let view = inner.view();
-        if let Some(ended) = inner.outcome.as_mut() {
-            // In between. Results of tasks have a bound of their own.
-            ended.room = None;
-            let size = ended.outcome.as_ref().map_or(0, ended::weight);
-            drop(inner);
-            notifier.ended(&task_id, size);
+        if inner.has_ended {
+            told(inner);
         }
         view
     }
@@ -167,6 +197,15 @@ impl Rounds {
 }
 
 impl Inner {
+    /// Keeps what the task has come to, if there is room.
+    pub(super) fn keep_result(&mut self, id: &str, news: &TaskNews, outcome: Outcome) {
+        let bytes = outcome.as_ref().map_or(0, ended::weight);
+        let is_kept = news.ended(id, bytes);
+        let outcome = outcome.map(|answer| if is_kept { answer } else { ended::in_place_of(&answer, bytes) });
+        // Results of tasks have a bound of their own.
+        self.outcome = Some(Ended { outcome, room: None });
+    }
+
     fn view(&self) -> Option<TaskView> {
         let task = self.task.as_ref()?;
         let asked = || self.open.iter().map(|open| open.asked.clone()).collect();

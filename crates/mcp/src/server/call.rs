@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use protomcp_types::ErrorObject;
-use tokio_util::sync::CancellationToken;
 
 use crate::again;
 use crate::context::Context;
@@ -20,7 +19,6 @@ pub(super) async fn run<S: Service>(
     mut request: ServerRequest,
     context: Context,
     grace: Duration,
-    shutdown: CancellationToken,
 ) -> (Context, Outcome) {
     let (mut current, mut round) = (context.clone(), 0);
     let outcome = loop {
@@ -31,11 +29,6 @@ pub(super) async fn run<S: Service>(
                 biased;
                 outcome = &mut call => Some(outcome),
                 () = context.cancelled() => tokio::time::timeout(grace, call).await.ok(),
-                () = context.overstayed(&shutdown) => {
-                    tracing::debug!(request = %context.request_id(), "nobody has come back with the answers: cancelled");
-                    context.cancel();
-                    tokio::time::timeout(grace, call).await.ok()
-                }
             }
         };
         let (Some(kept), Some(Ok(answer))) = (kept, &outcome) else { break outcome };

@@ -2,9 +2,9 @@
 
 use std::fmt;
 use std::future::Future;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use protomcp_types::{HostMethod, Level, Members, Notification, Progress, ProgressToken, RawJson, Task, method};
 use tokio_util::sync::CancellationToken;
@@ -12,34 +12,36 @@ use tokio_util::sync::CancellationToken;
 use crate::ask::{AskError, Report, ask};
 use crate::budget::Budget;
 use crate::caller::Owner;
-use crate::context::Context;
 use crate::extensions::Extensions;
 use crate::info::{Limits, ServerInfo};
-use crate::lot::Lot;
 use crate::outbox::Outbox;
+use crate::parked::ParkedCalls;
+use crate::rounds::StatelessTask;
 use crate::seal::StateKeys;
 use crate::server::interest::Interest;
 use crate::server::open_sessions::{OpenSession, OpenSessions};
 use crate::session::announce::List;
 use crate::session::subscriptions::Topic;
 use crate::session::{SessionId, SessionView};
-use crate::task_store::{Room, TaskStore};
+use crate::task_store::{Kept, Room, TaskStore};
 
 /// The open sessions of a server, and what can be told to them. Cloning is cheap.
 ///
 /// It exists before the server does, so that a service can hold it.
 #[derive(Clone)]
-pub struct Sessions(Arc<Hub>);
+pub struct Sessions(pub(super) Arc<Hub>);
 
-struct Hub {
+pub(super) struct Hub {
     info: Arc<ServerInfo>,
     limits: Limits,
     open: Mutex<OpenSessions>,
     last: AtomicU64,
     shutdown: CancellationToken,
-    /// Stateless calls whose host has been asked something.
-    lot: Lot,
-    tasks: StatelessTasks,
+    /// Stateless calls whose client has been asked something.
+    pub(super) parked: ParkedCalls,
+    pub(super) tasks: StatelessTasks,
+    /// Whether a task ends those that wait for too long.
+    pub(super) is_swept: AtomicBool,
     /// Resources that requests listen to.
     interest: Interest,
     keys: StateKeys,
@@ -48,7 +50,7 @@ struct Hub {
 }
 
 /// Stateless calls that go on as tasks, by who began them.
-pub(super) type StatelessTasks = TaskStore<Option<Arc<str>>, Context>;
+pub(super) type StatelessTasks = TaskStore<Option<Arc<str>>, StatelessTask>;
 
 /// The way from a stateless task to those who listen for it.
 #[derive(Clone)]
@@ -79,8 +81,9 @@ impl Sessions {
         Self(Arc::new(Hub {
             info: Arc::new(info),
             limits,
-            lot: Lot::new(limits.max_parked),
-            tasks: TaskStore::new(Room { tasks: limits.max_tasks, bytes: limits.max_task_bytes, each: false }),
+            parked: ParkedCalls::new(limits.max_parked),
+            tasks: TaskStore::new(Room { tasks: limits.max_tasks, of_one: usize::MAX, bytes: limits.max_task_bytes }),
+            is_swept: AtomicBool::new(false),
             interest: Interest::default(),
             keys,
             inbound: Budget::new(limits.max_inbound_bytes),
@@ -273,8 +276,8 @@ impl Sessions {
         self.0.shutdown.is_cancelled()
     }
 
-    pub(super) fn lot(&self) -> &Lot {
-        &self.0.lot
+    pub(super) fn parked(&self) -> &ParkedCalls {
+        &self.0.parked
     }
 
     /// What the transport knew about the request without a session that goes on as this task. A transport that lets
@@ -282,7 +285,7 @@ impl Sessions {
     #[must_use]
     pub fn task_extensions(&self, id: &str) -> Option<Extensions> {
         let now = tokio::time::Instant::now().into_std();
-        self.0.tasks.peek(id, now).map(|call| call.extensions().clone())
+        self.0.tasks.peek(id, now).map(|task| task.extensions().clone())
     }
 
     pub(super) fn task_store(&self) -> &StatelessTasks {
@@ -352,23 +355,14 @@ impl TaskNews {
         }
     }
 
-    /// Forgets a task when its time is up.
-    pub(super) async fn forget(self, id: String, until: Instant) {
-        tokio::time::sleep_until(until.into()).await;
-        if let Some(hub) = self.0.upgrade() {
-            hub.tasks.forget(&id);
+    /// A task has ended, with a result of so many bytes. `false`: there is no room for it.
+    pub(crate) fn ended(&self, id: &str, size: usize) -> bool {
+        let Some(hub) = self.0.upgrade() else { return true };
+        let Kept { is_kept, gone } = hub.tasks.ended(id, size);
+        if !gone.is_empty() {
+            tracing::debug!(forgotten = gone.len(), "results of tasks are forgotten to make room");
         }
-    }
-
-    /// A task has ended, with a result of so many bytes.
-    pub(crate) fn ended(&self, id: &str, size: usize) {
-        self.changed(id);
-        if let Some(hub) = self.0.upgrade() {
-            let forgotten = hub.tasks.ended(id, size).len();
-            if forgotten > 0 {
-                tracing::debug!(forgotten, "results of tasks are forgotten to make room");
-            }
-        }
+        is_kept
     }
 }
 

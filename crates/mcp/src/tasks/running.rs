@@ -105,19 +105,26 @@ impl Running {
         Notification { params: self.mark(notification.params), ..notification }
     }
 
-    /// Ends it, unless it has ended. Returns the context of the call.
-    pub(super) fn end(
+    /// Ends it, unless it has ended. `keep` finds room for its outcome, or returns a short one in its place. Returns the
+    /// context of the call.
+    pub(super) fn end<T>(
         &self,
         status: TaskStatus,
         message: Option<String>,
         outcome: Result<CallToolResult, ErrorObject>,
-    ) -> Option<Context> {
+        keep: impl FnOnce() -> (Option<CallToolResult>, T),
+    ) -> Option<(Context, T)> {
         let mut state = self.state();
         let call = state.call.take()?;
+        let (short, kept) = keep();
+        let (status, message, outcome) = match short {
+            Some(short) => (TaskStatus::Failed, first_text(&short), Ok(short)),
+            None => (status, message, outcome),
+        };
         // It is set here only, and only once.
         let _first = self.outcome.set(outcome);
         self.tell(&mut state, status, message.map(|message| cut(&message)));
-        Some(call)
+        Some((call, kept))
     }
 
     /// Waits for the end, on behalf of a request.

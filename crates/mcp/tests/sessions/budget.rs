@@ -83,13 +83,30 @@ fn requests_of_a_batch_share_their_line() {
 
 #[test]
 fn a_call_that_waits_for_its_client_keeps_its_bytes() {
-    play(Limits::default(), async |stage| {
+    play(Limits { ask_timeout: Duration::from_secs(10), ..Limits::default() }, async |stage| {
         let mut host = stage.connect();
         let meta = super::transcript::expand(r#""_meta":{«2026 {"roots":{}}»}"#);
         let line = full(&format!(r#"{{"id":1,"method":"tools/call","params":{{{meta},"name":"roots"}}}}"#));
         host.send(&line).await;
         assert!(host.next().await.unwrap().contains("input_required"));
         assert_eq!(inbound(&stage), line.len() + Limits::REQUEST_OVERHEAD);
+        host.steps(&["· 12000ms"]).await;
+        assert_eq!(inbound(&stage), 0);
+    });
+}
+
+#[test]
+fn a_task_gives_the_bytes_of_its_request_back_when_it_has_ended() {
+    play(Limits::default(), async |stage| {
+        let mut host = stage.connect();
+        let meta = r#""_meta":{«2026 {"extensions":{"io.modelcontextprotocol/tasks":{}}}»}"#;
+        let meta = super::transcript::expand(meta);
+        let line = full(&format!(r#"{{"id":1,"method":"tools/call","params":{{{meta},"name":"task 10"}}}}"#));
+        host.send(&line).await;
+        assert!(host.next().await.unwrap().contains("taskId"));
+        assert_eq!(inbound(&stage), line.len() + Limits::REQUEST_OVERHEAD);
+        host.steps(&["· 20ms"]).await;
+        assert_eq!((inbound(&stage), outbound(&stage)), (0, 0));
     });
 }
 

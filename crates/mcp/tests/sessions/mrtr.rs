@@ -269,10 +269,39 @@ fn a_call_that_nobody_comes_for_is_cancelled() {
     let limits = Limits { ask_timeout: Duration::from_secs(10), ..Limits::default() };
     play(limits, async |stage| {
         let mut host = stage.connect();
-        let call = json!({"name": "name"});
+        let call = json!({"name": "ask-and-stay"});
         let first = ask(&mut host, 1, "tools/call", &call).await;
-        tokio::time::sleep(Duration::from_secs(11)).await;
-        fails(&ask(&mut host, 2, "tools/call", &again(&call, &first, accept("a"))).await, -32602);
+        assert_eq!(questions(&first).len(), 1);
+        tokio::time::sleep(Duration::from_millis(9_900)).await;
+        assert_eq!(stage.tools.closed.load(Ordering::SeqCst), 0);
+        tokio::time::sleep(Duration::from_millis(1_200)).await;
+        assert_eq!(stage.tools.closed.load(Ordering::SeqCst), 101, "its question fails, and it is cancelled");
+        let roots = json!({"roots-1": {"roots": []}});
+        fails(&ask(&mut host, 2, "tools/call", &again(&call, &first, roots)).await, -32602);
+    });
+}
+
+#[test]
+fn whoever_has_parked_most_gives_way_to_others() {
+    play(Limits { max_parked: 2, ..Limits::default() }, async |stage| {
+        let (mut ann, mut bob) = (stage.connect_as("ann"), stage.connect_as("bob"));
+        let call = json!({"name": "ask-and-stay"});
+        let first = ask(&mut ann, 1, "tools/call", &call).await;
+        let second = ask(&mut ann, 2, "tools/call", &call).await;
+        let other = ask(&mut bob, 1, "tools/call", &call).await;
+        assert_eq!([&first, &second, &other].map(|answer| questions(answer).len()), [1, 1, 1]);
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        assert_eq!(stage.tools.closed.load(Ordering::SeqCst), 101, "one handler is cancelled");
+        let roots = json!({"roots-1": {"roots": []}});
+        let late = ask(&mut ann, 3, "tools/call", &again(&call, &first, roots)).await;
+        fails(&late, -32602);
+        let why = late["error"]["message"].as_str().unwrap();
+        assert!(why.ends_with("is used up or too old, or its call gave way to others; call again"), "{why}");
+        // The others wait still.
+        for (host, first) in [(&mut ann, &second), (&mut bob, &other)] {
+            let again = ask(host, 4, "tools/call", &again(&call, first, json!({}))).await;
+            assert_eq!(questions(&again).len(), 1);
+        }
     });
 }
 

@@ -196,6 +196,36 @@ fn a_task_of_a_host_that_answers_no_questions_outlives_its_connection_too() {
 }
 
 #[test]
+fn whoever_has_most_tasks_gives_way_to_others() {
+    play(Limits { max_tasks: 2, ..Limits::default() }, async |stage| {
+        let (mut ann, mut bob) = (stage.connect_as("ann"), stage.connect_as("bob"));
+        let ids = [begin(&mut ann, "task 5").await, begin(&mut ann, "task 10").await];
+        let other = begin(&mut bob, "task 10").await;
+        assert_eq!(ask(&mut ann, "tasks/get", &json!({"taskId": ids[0]})).await["error"]["code"], -32602);
+        later(20).await;
+        assert_eq!(look(&mut ann, &ids[1]).await["status"], "completed");
+        assert_eq!(look(&mut bob, &other).await["status"], "completed");
+    });
+}
+
+#[test]
+fn results_of_others_stay_when_one_owner_keeps_too_much() {
+    play(Limits { max_task_bytes: 60, ..Limits::default() }, async |stage| {
+        let (mut ann, mut bob) = (stage.connect_as("ann"), stage.connect_as("bob"));
+        let other = begin(&mut bob, "task 1").await;
+        let mut ids = Vec::new();
+        for _ in 0..3 {
+            ids.push(begin(&mut ann, "task 1").await);
+            later(5).await;
+        }
+        // Each result is 31 bytes, of which two have no room: Ann's newest gives way to Bob's.
+        assert_eq!(look(&mut bob, &other).await["status"], "completed");
+        let result = &look(&mut ann, &ids[2]).await["result"];
+        assert_eq!(result["_meta"]["protomcp/error"]["error_code"], "OVERLOADED", "{result}");
+    });
+}
+
+#[test]
 fn when_there_are_too_many_a_call_is_answered_as_ever() {
     play(Limits { max_tasks: 1, ..Limits::default() }, async |stage| {
         let mut host = stage.connect();

@@ -254,7 +254,7 @@ fn tasks_and_their_time_and_their_results_are_bounded() {
         assert_eq!(about(&mut host, "tasks/get", &first).await.unwrap_err()["code"], -32602);
         begin(&mut host, "endless", json!({})).await;
 
-        let limits = Limits { max_task_ttl: Duration::from_secs(5), max_task_bytes: 150, ..Limits::default() };
+        let limits = Limits { max_task_ttl: Duration::from_secs(5), max_task_bytes: 250, ..Limits::default() };
         let terms = TaskTerms { ttl: Duration::from_secs(9), poll_interval: Duration::from_millis(20) };
         let large = Tool::new("large", "Has a large result").handler(async || "x".repeat(80));
         let registry = Registry::builder("tasks", "1").tool(large.task(TaskSupport::Optional).task_terms(terms));
@@ -266,7 +266,7 @@ fn tasks_and_their_time_and_their_results_are_bounded() {
         about(&mut other, "tasks/result", &theirs).await.unwrap();
         let second = begin(&mut host, "large", json!({})).await;
         about(&mut host, "tasks/result", &second).await.unwrap();
-        // The older result has made room for the newer one; other sessions have room of their own.
+        // The oldest result of the caller has made room for the newest, whatever its session.
         assert_eq!(about(&mut host, "tasks/get", &first).await.unwrap_err()["code"], -32602);
         let state = about(&mut host, "tasks/get", &second).await.unwrap();
         assert_eq!((&state["ttl"], &state["pollInterval"]), (&json!(5000), &json!(20)));

@@ -98,8 +98,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         let context = Context::new(caller, self.id, terms, Arc::clone(&self.outbox), limits.ask_timeout, rounds);
         self.running.insert(number, context.clone());
         let may_leave = context.may_leave();
-        let shutdown = self.sessions.shutdown_token();
-        let call = call::run(Arc::clone(&self.service), request, context, limits.cancel_grace, shutdown);
+        let call = call::run(Arc::clone(&self.service), request, context, limits.cancel_grace);
         match &mut self.in_place {
             Some(calls) if !may_leave => calls.push(Box::pin(call)),
             // An async block would hold the call twice.

@@ -19,7 +19,7 @@ use crate::transport::{Sink, TransportError};
 /// What a request that may ask is.
 pub(super) enum Round {
     /// The first, or one that begins anew.
-    First(Box<Rounds>),
+    First(Arc<Rounds>),
     /// One that a call waits for.
     Again(Context, Resumed),
 }
@@ -37,11 +37,11 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
                 None => return Err(invalid("is not valid for this request")),
                 Some(State::Own(state)) => Some(state),
                 Some(State::Parked(number)) => {
-                    let gone = || invalid("is used up or too old");
-                    let call = self.sessions.lot().look(number, now()).ok_or_else(gone)?;
+                    let gone = || invalid("is used up or too old, or its call gave way to others; call again");
+                    let call = self.sessions.parked().look(number, now()).ok_or_else(gone)?;
                     call.rounds().map_or(Ok(()), |rounds| rounds.check(&responses))?;
                     // Somebody else may have taken it in between.
-                    let call = self.sessions.lot().take(number, now()).ok_or_else(gone)?;
+                    let call = self.sessions.parked().take(number, now()).ok_or_else(gone)?;
                     let resumed = call.rounds().map(|rounds| rounds.resume(route, responses)).ok_or_else(gone)?;
                     return Ok(Round::Again(call, resumed));
                 }
@@ -52,7 +52,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         let may_be_task = is_known && method == CallTool::NAME;
         let max_questions = self.sessions.limits().max_questions;
         let rounds = Rounds::new(binding, route, state, responses, max_questions, may_be_task);
-        Ok(Round::First(Box::new(rounds)))
+        Ok(Round::First(Arc::new(rounds)))
     }
 
     /// A call has come to this connection.
@@ -78,11 +78,11 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
             return Ok(());
         }
         let now = now();
-        let parked = rounds.park(|until| self.sessions.lot().park(call.clone(), now, until));
+        let parked = rounds.park(|until| self.sessions.park(call.clone(), now, until));
         let Some((questions, until, number)) = parked else { return Ok(()) };
+        let Some(binding) = rounds.binding() else { return Ok(()) };
         let lifetime = until.saturating_duration_since(now);
-        let state =
-            self.sessions.keys().seal(&State::Parked(number), rounds.binding.bound(), SystemTime::now(), lifetime);
+        let state = self.sessions.keys().seal(&State::Parked(number), binding.bound(), SystemTime::now(), lifetime);
         self.running.remove(&ticket.number);
         let required = InputRequired { questions, state: Some(state) };
         let reply = self.session.reply(ticket, Ok(ServerResult::InputRequired(required)));
@@ -95,7 +95,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         call: Option<&Context>,
         mut required: InputRequired,
     ) -> Result<ServerResult, ErrorObject> {
-        let Some((call, rounds)) = call.and_then(|call| Some((call, call.rounds()?))) else {
+        let Some((call, binding)) = call.and_then(|call| Some((call, call.rounds()?.binding()?))) else {
             return Err(ErrorObject::internal("this request cannot be answered with questions"));
         };
         if required.questions.is_empty() && required.state.is_none() {
@@ -108,8 +108,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
             return Err(ErrorObject::missing_capability(&missing));
         }
         let lifetime = self.sessions.limits().ask_timeout;
-        let seal =
-            |state| self.sessions.keys().seal(&State::Own(state), rounds.binding.bound(), SystemTime::now(), lifetime);
+        let seal = |state| self.sessions.keys().seal(&State::Own(state), binding.bound(), SystemTime::now(), lifetime);
         required.state = required.state.map(seal);
         Ok(ServerResult::InputRequired(required))
     }

@@ -6,12 +6,12 @@ use protomcp_types::{ErrorObject, Message, TaskRequest};
 
 use crate::context::Context;
 use crate::request::ServerResult;
-use crate::rounds::{Rounds, TaskView};
+use crate::rounds::{Rounds, StatelessTask, TaskView};
 use crate::server::drive::{Driver, now};
 use crate::service::Service;
 use crate::session::Ticket;
 use crate::session::subscriptions::Topic;
-use crate::task_store::TaskTerms;
+use crate::task_store::{Belongs, TaskTerms};
 use crate::transport::{Sink, TransportError};
 
 impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
@@ -33,27 +33,21 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         }
     }
 
-    fn keep(&self, ticket: &Ticket, terms: TaskTerms, call: &Context, rounds: &Rounds) -> Option<TaskView> {
+    fn keep(&self, ticket: &Ticket, terms: TaskTerms, call: &Context, rounds: &Arc<Rounds>) -> Option<TaskView> {
         if !self.session.is_pending(ticket) || self.sessions.is_shut_down() {
             return None;
         }
-        let (store, now) = (self.sessions.task_store(), now());
+        let now = now();
         let terms = TaskTerms { ttl: terms.ttl.min(self.sessions.limits().max_task_ttl), ..terms };
         let until = now + terms.ttl;
-        let mut id = String::new();
-        let make = |chosen: &str| {
-            chosen.clone_into(&mut id);
-            call.clone()
-        };
-        if store.keep(self.peer.principal.clone(), now, until, make).is_none() {
+        let belongs = Belongs { key: self.peer.principal.clone(), owner: self.peer.owner.clone() };
+        let Some(id) = self.sessions.keep_task(belongs, now, until, StatelessTask::new(call, rounds)) else {
             tracing::warn!(session = %self.id, "too many tasks: a call goes on without being one");
             return None;
-        }
-        let task = rounds.detach(id.clone(), terms, until, self.sessions.task_news());
-        match task {
-            // Nobody needs to ask for it to be forgotten.
-            Some(_) => drop(tokio::spawn(self.sessions.task_news().forget(id, until))),
-            None => drop(store.forget(&id)),
+        };
+        let task = rounds.detach(id.clone(), terms, self.sessions.task_news());
+        if task.is_none() {
+            self.sessions.task_store().forget(&id);
         }
         task
     }
@@ -67,8 +61,8 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
     /// A task has changed; whoever listens for it has it still to hear.
     pub(super) fn task_changed(&mut self, id: Arc<str>) -> Result<(), TransportError> {
         let Some(wanted) = self.session.subscriptions().sending(Topic::Task, &id) else { return Ok(()) };
-        let call = self.sessions.task_store().find(&id, &self.peer.principal, now());
-        if let Some(task) = call.as_ref().and_then(Context::rounds).and_then(Rounds::view) {
+        let task = self.sessions.task_store().find(&id, &self.peer.principal, now());
+        if let Some(task) = task.and_then(|task| task.rounds().view()) {
             for (listener, notice) in self.session.task_notices(&task, &wanted.listeners) {
                 self.tell(notice, Some(&listener))?;
             }
@@ -79,24 +73,22 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
 
     /// Answers a request about a task.
     pub(super) fn task(&mut self, ticket: &Ticket, request: TaskRequest) -> Option<Message> {
-        let call = self.sessions.task_store().find(request.task_id(), &self.peer.principal, now());
-        let task = call.as_ref().and_then(|call| Some((call, call.rounds()?)));
-        let Some((call, rounds)) = task else {
+        let Some(task) = self.sessions.task_store().find(request.task_id(), &self.peer.principal, now()) else {
             let why = format!("unknown task {:?}", request.task_id());
             return self.session.reply(ticket, Err(ErrorObject::invalid_params(why)));
         };
         let outcome = match request {
-            TaskRequest::Get { .. } => match rounds.view() {
-                Some(task) => return self.session.reply_task(ticket, &task, false),
+            TaskRequest::Get { .. } => match task.rounds().view() {
+                Some(view) => return self.session.reply_task(ticket, &view, false),
                 None => Err(ErrorObject::internal("the task is gone")),
             },
             TaskRequest::Update { responses, .. } => {
                 let responses = responses.into_iter().collect();
-                rounds.check(&responses).map(|()| rounds.answer(responses))
+                task.rounds().check(&responses).map(|()| task.rounds().answer(responses))
             }
             TaskRequest::Cancel { .. } => {
-                if rounds.cancel() {
-                    call.cancel();
+                if task.rounds().cancel() {
+                    task.cancel();
                 }
                 Ok(())
             }

@@ -1,0 +1,77 @@
+//! Ends what waits without a connection when its time is up: parked calls and tasks.
+//!
+//! One task looks after all of them, once a second, and only while there are any. When the server stops it cancels them:
+//! their clients could not come back.
+
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Weak};
+use std::time::{Duration, Instant};
+
+use tokio_util::sync::CancellationToken;
+
+use crate::context::Context;
+use crate::rounds::StatelessTask;
+use crate::server::sessions::{Hub, Sessions};
+use crate::task_store::Belongs;
+
+/// The time between two looks.
+const EVERY: Duration = Duration::from_secs(1);
+
+impl Sessions {
+    /// Parks a call; see [`ParkedCalls::park`](crate::parked::ParkedCalls::park).
+    pub(super) fn park(&self, call: Context, now: Instant, until: Instant) -> Option<u128> {
+        let number = self.0.parked.park(call, now, until)?;
+        self.sweep();
+        Some(number)
+    }
+
+    /// Keeps a task and returns its id; `None`: there is no room.
+    pub(super) fn keep_task(
+        &self,
+        belongs: Belongs<Option<Arc<str>>>,
+        now: Instant,
+        until: Instant,
+        task: StatelessTask,
+    ) -> Option<String> {
+        let mut id = String::new();
+        let make = |chosen: &str| {
+            chosen.clone_into(&mut id);
+            task
+        };
+        let (_, gone) = self.0.tasks.keep(belongs, now, until, make)?;
+        gone.iter().for_each(StatelessTask::cancel);
+        self.sweep();
+        Some(id)
+    }
+
+    /// Starts the task that looks after all, unless it runs.
+    fn sweep(&self) {
+        if !self.0.is_swept.swap(true, Ordering::AcqRel) {
+            tokio::spawn(run(Arc::downgrade(&self.0), self.shutdown_token()));
+        }
+    }
+}
+
+async fn run(hub: Weak<Hub>, shutdown: CancellationToken) {
+    loop {
+        let _is_later = tokio::time::timeout(EVERY, shutdown.cancelled()).await;
+        let Some(hub) = hub.upgrade() else { return };
+        if shutdown.is_cancelled() {
+            hub.parked.cancel_all();
+            // They stay: their clients may still ask about them.
+            hub.tasks.all().iter().for_each(StatelessTask::cancel);
+        } else {
+            let now = tokio::time::Instant::now().into_std();
+            hub.parked.expire(now);
+            hub.tasks.expire(now).iter().for_each(StatelessTask::cancel);
+        }
+        let is_done = || hub.parked.is_empty() && (hub.tasks.is_empty() || shutdown.is_cancelled());
+        if is_done() {
+            hub.is_swept.store(false, Ordering::Release);
+            // Something may have come in between.
+            if is_done() || hub.is_swept.swap(true, Ordering::AcqRel) {
+                return;
+            }
+        }
+    }
+}
