@@ -42,5 +42,5 @@ pub use programs::{envelope_tools, everything_server, example, peers, pmcp, rela
 pub use sandbox::Sandbox;
 pub use scene::{Scene, rust_session, session};
 pub use stage::{Hello, Stage};
-pub use wait::{eventually, patience, tier};
+pub use wait::{eventually, median, patience, tier};
 pub use web::{Listening, Reply, Web};

@@ -29,3 +29,13 @@ pub fn eventually<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
         thread::sleep(Duration::from_millis(5));
     }
 }
+
+/// The middle one of some times, which are sorted for it. A busy machine slows down some, but not most of them.
+///
+/// # Panics
+///
+/// When there are none.
+pub fn median(times: &mut [Duration]) -> Duration {
+    times.sort_unstable();
+    times[times.len() / 2]
+}

@@ -4,11 +4,13 @@
 //! allow, so that a bound which is missing shows.
 
 use std::fs;
+use std::time::{Duration, Instant};
 
-use protomcp_conformance::{Message, Scene, frame, tool};
+use prost::encoding::{bytes, string};
+use protomcp_conformance::{Message, Scene, frame, median, tool};
 use protomcp_proto::{
-    CallToolResponse, DisableToolsRequest, Envelope, LogMessage, Msg, RawHeader, SetBlockedRequest, StreamChunk,
-    StreamHeader,
+    CallToolResponse, DisableToolsRequest, Envelope, LogMessage, Msg, PromptDefinition, PromptListChanged, RawHeader,
+    ResourceDefinition, ResourceListChanged, SetBlockedRequest, StreamChunk, StreamHeader, ToolListResponse,
 };
 use serde_json::{Value, json};
 
@@ -19,6 +21,8 @@ const MAX_RESULT: u64 = 16 * MIB;
 const EVENTS: u64 = 64 * MIB;
 /// What waits to be written to a process that does not read.
 const UNWRITTEN: u64 = 128 * MIB;
+/// Ten times as long as a ping may take while a process floods its link.
+const PING: Duration = Duration::from_millis(500);
 /// Many times every limit above that applies to what comes from the process.
 const FLOOD: u64 = 640 * MIB;
 
@@ -63,6 +67,18 @@ fn fails(scene: &Scene, id: u64) {
 /// As many times one megabyte as make a flood.
 fn megabytes() -> impl Iterator<Item = Vec<u8>> {
     (0..FLOOD / MIB).map(|_| vec![b'x'; 1 << 20])
+}
+
+/// A frame whose lists are as long as a frame of the limit allows: every entry takes two bytes.
+fn list(id: &str, member: u32, field: u32) -> Vec<u8> {
+    let entries = usize::try_from(MAX_FRAME / 2).expect("it fits") - 64;
+    let mut envelope = Vec::new();
+    let entry = [u8::try_from(field << 3 | 2).expect("a small number"), 0];
+    bytes::encode(member, &entry.repeat(entries), &mut envelope);
+    string::encode(14, &id.to_owned(), &mut envelope);
+    let mut frame = u32::try_from(envelope.len()).expect("a frame is small").to_be_bytes().to_vec();
+    frame.append(&mut envelope);
+    frame
 }
 
 fn raw(call: &str, size: u64) -> RawHeader {
@@ -111,6 +127,84 @@ fn a_bomb_is_not_inflated_beyond_the_limit() {
             fails(scene, id);
         }
         serves(scene);
+    });
+}
+
+/// Lists of the process, by their number in the envelope and the number of their entries in them.
+const LISTS: [(u32, u32); 7] = [(5, 1), (7, 1), (9, 1), (12, 2), (32, 1), (34, 1), (41, 1)];
+
+#[test]
+fn lists_of_tiny_entries_are_refused_and_the_host_is_answered_meanwhile() {
+    // A frame is read, and counted.
+    check(2 * MAX_FRAME, |scene| {
+        let log = scene.host.stderr().len();
+        let mut pings = Vec::new();
+        for (member, field) in LISTS.repeat(3) {
+            scene.peer.bytes(&list("", member, field));
+            let asked = Instant::now();
+            scene.host.ask("ping", &json!({}));
+            pings.push(asked.elapsed());
+            if [7, 9, 12].contains(&member) {
+                // The handler that has sent it is not left waiting.
+                assert_eq!(scene.peer.active_tools().1, ["echo"]);
+            }
+        }
+        assert!(median(&mut pings) < PING, "{pings:?}");
+        serves(scene);
+        let told = scene.host.stderr_with("more than 16384 entries")[log..].to_owned();
+        assert_eq!(told.lines().filter(|line| line.contains("a tool_list of 8388")).count(), 1, "{told}");
+        assert!(told.len() < 10_000, "{} bytes of log", told.len());
+    });
+}
+
+#[test]
+fn an_answer_of_tiny_entries_fails_its_request_only() {
+    check(2 * MAX_FRAME, |scene| {
+        scene.peer.resources = vec![ResourceDefinition { uri: "memo://one".into(), ..Default::default() }];
+        scene.peer.prompts = vec![PromptDefinition { name: "one".into(), ..Default::default() }];
+        scene.peer.send("", ResourceListChanged {});
+        scene.peer.send("", PromptListChanged {});
+        let told = |list: &str| !scene.host.told(&format!("notifications/{list}/list_changed"), 0).is_empty();
+        scene.peer.settle(|| told("resources") && told("prompts"));
+
+        let read = scene.host.request("resources/read", &json!({"uri": "memo://one"}));
+        let reading = asked(scene, "read_resource_request");
+        scene.peer.bytes(&list(&reading, 36, 1));
+        let get = scene.host.request("prompts/get", &json!({"name": "one"}));
+        let getting = asked(scene, "get_prompt_request");
+        scene.peer.bytes(&list(&getting, 43, 2));
+        for id in [read, get] {
+            let answer = scene.host.answer(id).value;
+            assert!(answer["error"]["message"].to_string().contains("more than 16384 entries"), "{answer}");
+        }
+        let (id, call) = begin(scene);
+        scene.peer.bytes(&list(&call, 6, 3));
+        fails(scene, id);
+        serves(scene);
+    });
+}
+
+/// The next request that is no call: its id.
+fn asked(scene: &mut Scene, name: &str) -> String {
+    let envelope = scene.peer.request();
+    assert_eq!(envelope.name(), name);
+    envelope.request_id
+}
+
+#[test]
+fn a_list_with_thousands_of_faults_is_told_in_a_few_lines() {
+    check(MAX_FRAME + EVENTS, |scene| {
+        let log = scene.host.stderr().len();
+        for round in 0..6 {
+            let tool = tool(if round % 2 == 0 { "" } else { "x y" });
+            scene.peer.send("", ToolListResponse { tools: vec![tool; 16_000] });
+        }
+        scene.peer.send("", ToolListResponse { tools: vec![tool("echo")] });
+        scene.host.until_names(&["echo"]);
+        serves(scene);
+        let told = scene.host.stderr()[log..].to_owned();
+        assert!(told.contains("there are 15992 more tools without a name"), "{told}");
+        assert!(told.len() < 20_000, "{} bytes of log", told.len());
     });
 }
 

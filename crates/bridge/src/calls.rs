@@ -221,7 +221,9 @@ async fn failure(tool: &str, error: CallError, live: &Live, context: &Context) -
             }
         },
         CallError::Busy(waiting) => Failure::Overloaded { tool, waiting },
-        CallError::AnswerTooLarge { .. } => Failure::TooLarge { tool, why: error.to_string() },
+        CallError::AnswerTooLarge { .. } | CallError::TooManyEntries { .. } => {
+            Failure::TooLarge { tool, why: error.to_string() }
+        }
         CallError::RequestTooLarge(_) => Failure::ArgumentsTooLarge { tool, why: error.to_string() },
         other => Failure::Unusable { tool, why: other.to_string() },
     }

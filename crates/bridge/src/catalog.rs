@@ -7,7 +7,6 @@ pub(crate) mod ask;
 mod item;
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::sync::Arc;
 
 use protomcp_proto::{PromptDefinition, ResourceDefinition, ResourceTemplateDefinition};
@@ -15,6 +14,7 @@ use protomcp_types::{ErrorObject, RawJson};
 
 pub(crate) use crate::catalog::item::Prompt;
 use crate::catalog::item::{Resource, Template};
+use crate::faults::{Faults, clipped};
 use crate::listing::{Listing, Page};
 
 /// What a process can be asked to list.
@@ -66,7 +66,7 @@ pub(crate) struct Catalog {
 
 impl Catalog {
     /// The same with one shelf replaced, if that makes a difference to hosts.
-    pub(crate) fn with(&self, listed: Listed, faults: &mut Vec<Fault>) -> Option<Self> {
+    pub(crate) fn with(&self, listed: Listed, faults: &mut Faults) -> Option<Self> {
         let mut other = self.clone();
         let differs = match listed {
             Listed::Resources(wire) => replace(&mut other.resources, wire, faults),
@@ -130,30 +130,33 @@ trait Item: Sized {
     type Wire;
     /// What it is called in the log.
     const NOUN: &'static str;
+    /// What several are called that cannot be asked for.
+    const NAMELESS: &'static str;
+    /// What several are called that take the place of others.
+    const REPEATED: &'static str;
 
     /// Its key, and what hosts read.
-    fn read(wire: Self::Wire, fault: &mut dyn FnMut(String)) -> (String, Self);
+    fn read(wire: Self::Wire, faults: &mut Faults) -> (String, Self);
 
     /// The definition as an element of its list.
     fn json(&self) -> &RawJson;
 }
 
 /// Says whether hosts see a difference.
-fn replace<T: Item>(shelf: &mut Arc<Shelf<T>>, wire: Vec<T::Wire>, faults: &mut Vec<Fault>) -> bool {
+fn replace<T: Item>(shelf: &mut Arc<Shelf<T>>, wire: Vec<T::Wire>, faults: &mut Faults) -> bool {
     let mut items = BTreeMap::new();
     for definition in wire {
-        let mut found = Vec::new();
-        let (key, item) = T::read(definition, &mut |what| found.push(what));
-        let known = items.contains_key(&key);
+        let (key, item) = T::read(definition, faults);
         if key.is_empty() {
-            found = vec!["it has no name under which it could be asked for, so it is left out".into()];
+            faults.add(T::NAMELESS, || {
+                fault::<T>(&key, "it has no name under which it could be asked for, so it is left out")
+            });
         } else {
-            if known {
-                found.push("it is registered twice; the last definition counts".into());
+            if items.contains_key(&key) {
+                faults.add(T::REPEATED, || fault::<T>(&key, "it is registered twice; the last definition counts"));
             }
-            items.insert(key.clone(), item);
+            items.insert(key, item);
         }
-        faults.extend(found.into_iter().map(|what| Fault { noun: T::NOUN, key: key.clone(), what }));
     }
     let same = shelf.items.iter().map(|(key, item)| (key, item.json()));
     let differs = !same.eq(items.iter().map(|(key, item)| (key, item.json())));
@@ -164,17 +167,8 @@ fn replace<T: Item>(shelf: &mut Arc<Shelf<T>>, wire: Vec<T::Wire>, faults: &mut 
 }
 
 /// What is wrong with a definition and what was made of it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Fault {
-    noun: &'static str,
-    key: String,
-    what: String,
-}
-
-impl fmt::Display for Fault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} \"{}\": {}", self.noun, self.key, self.what)
-    }
+fn fault<T: Item>(key: &str, what: &str) -> String {
+    format!("{} \"{}\": {what}", T::NOUN, clipped(key))
 }
 
 #[cfg(test)]

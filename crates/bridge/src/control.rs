@@ -1,6 +1,6 @@
 //! Tool list control as the tool process sends it, before and while it is in service.
 
-use protomcp_link::{Event, Link, Middleware};
+use protomcp_link::{Event, Link, Middleware, Notice};
 use protomcp_proto::{
     ActiveToolsResponse, BatchUpdateRequest, DisableToolsRequest, EnableToolsRequest, Msg, SetAllowedRequest,
     SetBlockedRequest, ToolDefinition,
@@ -44,14 +44,13 @@ const NAME_MAX: usize = 1024;
 
 /// Names that no tool can have are left out, since they could never take effect, and so are those that are too long.
 fn names(names: Vec<String>) -> Vec<ToolName> {
-    let fits = |name: &String| {
-        let fits = name.len() <= NAME_MAX;
-        if !fits {
-            tracing::warn!("a tool cannot be shown or hidden under a name of {} bytes; {NAME_MAX} may be", name.len());
-        }
-        fits
-    };
-    names.into_iter().filter(fits).filter_map(|name| ToolName::new(name).ok()).collect()
+    let count = names.len();
+    let fit: Vec<_> = names.into_iter().filter(|name| name.len() <= NAME_MAX).collect();
+    if fit.len() < count {
+        let long = count - fit.len();
+        tracing::warn!("{long} names of tools to show or hide are longer than {NAME_MAX} bytes; they are ignored");
+    }
+    fit.into_iter().filter_map(|name| ToolName::new(name).ok()).collect()
 }
 
 /// The lists beside tools that have changed, according to the process.
@@ -60,6 +59,14 @@ pub(crate) fn renewed(message: &Msg) -> &'static [Kind] {
         Msg::ResourceListChanged(_) => &[Kind::Resources, Kind::Templates],
         Msg::PromptListChanged(_) => &[Kind::Prompts],
         _ => &[],
+    }
+}
+
+/// Tells the author of a frame that could not be taken.
+pub(crate) fn refused(reason: &str, count: u64) {
+    match count {
+        1 => tracing::warn!("a message of the tool process was refused: {reason}"),
+        _ => tracing::warn!("{count} such messages of the tool process were refused, the last because {reason}"),
     }
 }
 
@@ -131,6 +138,7 @@ pub(crate) fn answer_early(link: &Link, event: Event, draft: &mut Draft) {
             draft.renewed.extend(kinds.copied().collect::<Vec<_>>());
         }
         Event::LateMiddleware(middleware) => draft.late.push(middleware),
+        Event::Noticed(Notice::Undecoded { reason, count }) => refused(&reason, count),
         Event::Noticed(notice) => tracing::debug!("{notice:?} while starting"),
         _ => {}
     }

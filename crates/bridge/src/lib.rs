@@ -47,6 +47,7 @@ mod core;
 mod dispatcher;
 pub mod duration;
 mod failure;
+mod faults;
 mod figures;
 mod follow;
 #[cfg(fuzzing)]

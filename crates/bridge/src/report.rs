@@ -6,11 +6,9 @@ use std::time::Duration;
 use protomcp_supervisor::Exit;
 use protomcp_types::Level;
 
-use crate::catalog::Fault;
 use crate::cause::Cause;
 use crate::generation::Generation;
 use crate::running::Calls;
-use crate::tool::DefinitionFault;
 
 /// One thing worth telling.
 #[derive(Debug, Clone)]
@@ -80,9 +78,9 @@ pub(crate) enum Report {
         why: String,
     },
     /// A definition of the process is not as it should be.
-    Definition(DefinitionFault),
+    Definition(String),
     /// Nor is this one, which is no tool.
-    Catalog(Fault),
+    Catalog(String),
 }
 
 impl Report {
@@ -163,8 +161,7 @@ impl fmt::Display for Report {
                 "giving up: the tool process failed {failures} times in a row; save the file to try again, or restart pmcp"
             ),
             Self::ControlRejected { why } => write!(f, "a change of the tool list was not applied: {why}"),
-            Self::Definition(fault) => fault.fmt(f),
-            Self::Catalog(fault) => fault.fmt(f),
+            Self::Definition(fault) | Self::Catalog(fault) => f.write_str(fault),
         }
     }
 }

@@ -203,6 +203,10 @@ impl Run {
                 tracing::debug!(%generation, id, kind, "an answer came too late");
                 None
             }
+            Event::Noticed(Notice::Undecoded { reason, count }) => {
+                control::refused(&reason, count);
+                None
+            }
             Event::Told { message: Msg::ResourceChanged(changed), .. } => {
                 self.sessions.resource_updated(&changed.uri);
                 None

@@ -4,7 +4,6 @@
 //! one that allows anything, and the author is told; nothing that a process registers can end the bridge.
 
 use std::collections::HashSet;
-use std::fmt;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -14,6 +13,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::arguments::Input;
+use crate::faults::{Faults, clipped};
 use crate::schema::Schema;
 
 /// When a tool's output schema is shown to hosts. Strict hosts refuse results without the structured content that a
@@ -58,12 +58,12 @@ impl Tool {
         definitions: &[ToolDefinition],
         policy: SchemaPolicy,
         before: impl Fn(&ToolName) -> Option<&'a Self>,
-    ) -> (Vec<(ToolName, Arc<Self>)>, Vec<DefinitionFault>) {
-        let mut faults = Vec::new();
+    ) -> (Vec<(ToolName, Arc<Self>)>, Vec<String>) {
+        let mut faults = Faults::default();
         let mut seen = HashSet::new();
         let mut tools = Vec::with_capacity(definitions.len());
         for definition in definitions {
-            let mut fault = |what: Fault| faults.push(DefinitionFault { tool: definition.name.clone(), what });
+            let mut fault = |what: Fault| faults.add(what.others(), || what.line(&definition.name));
             let Ok(name) = ToolName::new(definition.name.as_str()) else {
                 fault(Fault::EmptyName);
                 continue;
@@ -76,7 +76,7 @@ impl Tool {
             let tool = Self::new(name.clone(), definition, policy, before(&name), &mut fault);
             tools.push((name, Arc::new(tool)));
         }
-        (tools, faults)
+        (tools, faults.into_lines())
     }
 
     fn new(
@@ -187,13 +187,6 @@ impl Parts {
 }
 
 /// What is wrong with a definition and what was made of it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct DefinitionFault {
-    tool: String,
-    what: Fault,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
 enum Fault {
     EmptyName,
     UnusualName,
@@ -202,22 +195,31 @@ enum Fault {
     OutputSchema(String),
 }
 
-impl fmt::Display for DefinitionFault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let tool = &self.tool;
-        match &self.what {
-            Fault::EmptyName => f.write_str("a tool without a name was left out"),
-            Fault::UnusualName => {
-                write!(
-                    f,
-                    "tool \"{tool}\": some hosts accept only letters, digits, '_', '-' and '.' in names, 128 at most"
-                )
+impl Fault {
+    /// What is told of one tool.
+    fn line(&self, tool: &str) -> String {
+        let tool = clipped(tool);
+        match self {
+            Self::EmptyName => "a tool without a name was left out".into(),
+            Self::UnusualName => format!(
+                "tool \"{tool}\": some hosts accept only letters, digits, '_', '-' and '.' in names, 128 at most"
+            ),
+            Self::Duplicate => format!("tool \"{tool}\" is registered twice; the last definition counts"),
+            Self::InputSchema(why) => {
+                format!("tool \"{tool}\": its input schema is replaced by one that allows anything, because {why}")
             }
-            Fault::Duplicate => write!(f, "tool \"{tool}\" is registered twice; the last definition counts"),
-            Fault::InputSchema(why) => {
-                write!(f, "tool \"{tool}\": its input schema is replaced by one that allows anything, because {why}")
-            }
-            Fault::OutputSchema(why) => write!(f, "tool \"{tool}\": its output schema is left out, because {why}"),
+            Self::OutputSchema(why) => format!("tool \"{tool}\": its output schema is left out, because {why}"),
+        }
+    }
+
+    /// What is told of those with the same fault.
+    fn others(&self) -> &'static str {
+        match self {
+            Self::EmptyName => "tools without a name",
+            Self::UnusualName => "tools with names that some hosts do not accept",
+            Self::Duplicate => "definitions of tools that are registered already",
+            Self::InputSchema(_) => "tools whose input schemas are replaced",
+            Self::OutputSchema(_) => "tools whose output schemas are left out",
         }
     }
 }

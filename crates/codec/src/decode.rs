@@ -25,6 +25,7 @@ use crate::{
     frame::{Frame, Raw, TooLarge, TooLargeKind},
     hot,
     limits::Limits,
+    prescan::{self, Verdict},
     walk::Walk,
 };
 
@@ -135,13 +136,27 @@ impl Decoder {
         if size < COPIED_BELOW {
             // From the buffer into fields of their own, without a copy of the whole in between.
             let frame = &src[..size];
-            let merged = if hot::fill(envelope, frame) { Ok(()) } else { envelope.merge(frame) };
-            let merged = merged.map_err(|source| self.malformed(&src[..size], source));
+            let merged = if hot::fill(envelope, frame) { Ok(()) } else { self.merge_counted(envelope, frame, frame) };
             src.advance(size);
             merged
         } else {
             let frame = take(src, size);
-            envelope.merge(frame.clone()).map_err(|source| self.malformed(&frame, source))
+            self.merge_counted(envelope, &frame, frame.clone())?;
+            if size >= KEPT_WHOLE_BELOW && envelope.encoded_len() < size / 2 {
+                // Most of it is nothing that is known here, and must not stay in memory for the sake of the rest.
+                envelope.clear();
+                return self.merge_counted(envelope, &frame, &frame[..]);
+            }
+            Ok(())
+        }
+    }
+
+    /// Decodes `buf`, which holds the bytes of `frame`, unless too much would come of it.
+    fn merge_counted(&mut self, envelope: &mut Envelope, frame: &[u8], buf: impl Buf) -> Result<(), DecodeError> {
+        match prescan::scan(frame, self.limits.max_entries) {
+            Verdict::Fits => envelope.merge(buf).map_err(|source| self.refused(frame, Some(source))),
+            Verdict::TooMany => Err(self.refused(frame, None)),
+            Verdict::Broken => Err(self.refused(frame, Some(cut_off()))),
         }
     }
 
@@ -178,7 +193,8 @@ impl Decoder {
             TooLargeKind::Envelope => Some(Walk::new()),
             TooLargeKind::Payload => None,
         };
-        self.state = State::Skip(Box::new(Skip { left: size, walk, frame: TooLarge { size, request_id, kind } }));
+        let frame = TooLarge { size, request_id, message: "empty", kind };
+        self.state = State::Skip(Box::new(Skip { left: size, walk, frame }));
         Ok(())
     }
 
@@ -200,18 +216,24 @@ impl Decoder {
             if walk.has_raw_header() {
                 return Err(self.lost(DecodeError::LostPayload { size: frame.size }));
             }
+            frame.message = walk.message();
             frame.request_id = walk.request_id();
         }
         Ok(Some(frame))
     }
 
+    /// What is said of a frame that is malformed, for this reason, or otherwise has too many entries.
     #[cold]
-    fn malformed(&mut self, frame: &[u8], source: prost::DecodeError) -> DecodeError {
-        let walk = Walk::over(frame);
+    fn refused(&mut self, frame: &[u8], malformed: Option<prost::DecodeError>) -> DecodeError {
+        let (walk, size) = (Walk::over(frame), frame.len());
         if walk.has_raw_header() {
-            return self.lost(DecodeError::LostPayload { size: frame.len() as u64 });
+            return self.lost(DecodeError::LostPayload { size: size as u64 });
         }
-        DecodeError::Malformed { size: frame.len(), request_id: walk.request_id(), source }
+        let (message, request_id) = (walk.message(), walk.request_id());
+        match malformed {
+            Some(source) => DecodeError::Malformed { size, request_id, message, source },
+            None => DecodeError::TooManyEntries { size, request_id, message, limit: self.limits.max_entries },
+        }
     }
 
     fn lost(&mut self, error: DecodeError) -> DecodeError {
@@ -231,6 +253,11 @@ fn take(src: &mut BytesMut, size: usize) -> Bytes {
     copy
 }
 
+/// What the generic decoder says of a field that does not end where its message does.
+fn cut_off() -> prost::DecodeError {
+    Envelope::decode(&[REQUEST_ID, 1][..]).expect_err("its one byte is missing")
+}
+
 /// The smaller of the two.
 fn clamp(left: u64, most: usize) -> usize {
     usize::try_from(left).map_or(most, |left| left.min(most))
@@ -241,6 +268,12 @@ const PREFIX: usize = 4;
 
 /// Frames below this size are copied out of the read buffer.
 const COPIED_BELOW: usize = 1024;
+
+/// Frames below this size may stay in memory for the sake of one field, however small.
+const KEPT_WHOLE_BELOW: usize = 32 << 10;
+
+/// The key of the request id.
+const REQUEST_ID: u8 = 14 << 3 | 2;
 
 /// How much a driver is asked to make room for while something is skipped.
 const SKIP_STEP: usize = 64 << 10;

@@ -13,8 +13,23 @@ pub enum DecodeError {
         size: usize,
         /// The request id, if it could be read all the same; otherwise empty.
         request_id: String,
+        /// The kind of message, such as `tool_list`, as far as it could be read; otherwise `empty`.
+        message: &'static str,
         /// What is wrong with it.
         source: prost::DecodeError,
+    },
+    /// An envelope would take far more memory than it has bytes. It was consumed without being decoded; the next frame can
+    /// be decoded.
+    #[error("a {message} of {size} bytes has more than {limit} entries")]
+    TooManyEntries {
+        /// Length of the frame without its prefix.
+        size: usize,
+        /// The request id, or nothing.
+        request_id: String,
+        /// The kind of message, such as `tool_list`.
+        message: &'static str,
+        /// [`Limits::max_entries`](crate::Limits::max_entries).
+        limit: usize,
     },
     /// A raw header could not be read, so where its payload ends is unknown. The stream is lost.
     #[error("a raw header of {size} bytes cannot be read, and with it the length of its payload is unknown")]
@@ -36,8 +51,24 @@ impl DecodeError {
     /// Whether the stream is lost: no later frame can be found in it, and the decoder repeats this error for ever.
     pub fn is_fatal(&self) -> bool {
         match self {
-            Self::Malformed { .. } => false,
+            Self::Malformed { .. } | Self::TooManyEntries { .. } => false,
             Self::LostPayload { .. } | Self::TooFar { .. } => true,
+        }
+    }
+
+    /// The id of the request that the frame belonged to; empty when it is not known.
+    pub fn request_id(&self) -> &str {
+        match self {
+            Self::Malformed { request_id, .. } | Self::TooManyEntries { request_id, .. } => request_id,
+            Self::LostPayload { .. } | Self::TooFar { .. } => "",
+        }
+    }
+
+    /// The kind of message that the frame held, such as `tool_list`; `empty` when it is not known.
+    pub fn message(&self) -> &'static str {
+        match self {
+            Self::Malformed { message, .. } | Self::TooManyEntries { message, .. } => message,
+            Self::LostPayload { .. } | Self::TooFar { .. } => "empty",
         }
     }
 }

@@ -56,6 +56,8 @@ pub struct TooLarge {
     pub size: u64,
     /// The request it belongs to. Empty when that is unknown; of an envelope, ids above 256 bytes are not remembered.
     pub request_id: String,
+    /// The kind of message in an envelope, such as `tool_list`; `empty` when that is unknown, and of a payload.
+    pub message: &'static str,
     /// What was too large.
     pub kind: TooLargeKind,
 }

@@ -16,7 +16,8 @@
 //!
 //! Sizes are checked against [`Limits`] before anything is allocated for them. What is too large is read past with
 //! bounded memory and reported as [`TooLarge`], with the id of the request that will get no answer; the stream goes on.
-//! A frame that is not valid protobuf is reported and left behind. Only what makes it impossible to say where the next
+//! A frame that is not valid protobuf is reported and left behind, and so is one whose lists have more entries than
+//! [`Limits::max_entries`]: these are counted before it is decoded. Only what makes it impossible to say where the next
 //! frame begins ends the stream, see [`DecodeError::is_fatal`].
 //!
 //! # Copies
@@ -59,7 +60,9 @@ mod frame;
 mod framed;
 mod hot;
 mod limits;
+mod prescan;
 mod result;
+mod shape;
 mod walk;
 
 pub use chunk::chunks;

@@ -1,8 +1,14 @@
 //! Finds out whom an envelope concerns without holding or understanding it.
 //!
 //! [`Walk`] is fed the bytes of an envelope in pieces of any size. It follows the top-level protobuf fields and remembers
-//! two things: the request id, and whether a raw header went by. It holds at most [`MAX_ID`] bytes. Bytes that are not
+//! three things: the request id, which message went by last, and whether a raw header did. It holds at most [`MAX_ID`] bytes. Bytes that are not
 //! protobuf end the walk; what it has learned until then stays.
+
+use prost::Message;
+use prost::encoding::{WireType, encode_key};
+use protomcp_proto::Envelope;
+
+use crate::shape::ENVELOPE;
 
 /// Follows one envelope as it streams by.
 #[derive(Debug)]
@@ -11,6 +17,8 @@ pub(crate) struct Walk {
     /// How many groups the walk is inside of; only fields at depth 0 are the envelope's own.
     depth: u32,
     request_id: Vec<u8>,
+    /// The field number of the last message in the envelope's oneof.
+    message: Option<u32>,
     raw_header: bool,
 }
 
@@ -41,7 +49,13 @@ struct Varint {
 
 impl Walk {
     pub(crate) fn new() -> Self {
-        Self { state: State::Key(Varint::default()), depth: 0, request_id: Vec::new(), raw_header: false }
+        Self {
+            state: State::Key(Varint::default()),
+            depth: 0,
+            request_id: Vec::new(),
+            message: None,
+            raw_header: false,
+        }
     }
 
     /// What is left of the walk over a whole envelope.
@@ -73,6 +87,15 @@ impl Walk {
     pub(crate) fn request_id(self) -> String {
         let complete = !matches!(self.state, State::Value { keep: true, .. });
         if complete { String::from_utf8(self.request_id).unwrap_or_default() } else { String::new() }
+    }
+
+    /// The name of the message in the envelope; `empty` when there is none that is known here.
+    pub(crate) fn message(&self) -> &'static str {
+        let Some(number) = self.message else { return "empty" };
+        let mut bytes = Vec::new();
+        encode_key(number, WireType::LengthDelimited, &mut bytes);
+        bytes.push(0);
+        Envelope::decode(&bytes[..]).map_or("empty", |envelope| envelope.name())
     }
 
     /// Whether the envelope announces a payload after itself.
@@ -123,6 +146,9 @@ impl Walk {
     fn length(&mut self, field: u32, length: u64) -> State {
         let own = self.depth == 0;
         self.raw_header |= own && field == RAW_HEADER;
+        if own && ENVELOPE.inner(field).is_some() {
+            self.message = Some(field);
+        }
         let id = own && field == REQUEST_ID;
         if id {
             // Given twice, the last one counts, as everywhere in protobuf.

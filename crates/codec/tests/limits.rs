@@ -9,7 +9,7 @@ use protomcp_proto::{CallToolResponse, Envelope, ListToolsRequest};
 const PIECE: usize = 4 << 10;
 
 fn limits() -> Limits {
-    Limits { max_frame: 16 << 10, max_payload: 32 << 10, max_skip: 1 << 30 }
+    Limits { max_frame: 16 << 10, max_payload: 32 << 10, max_skip: 1 << 30, ..Limits::default() }
 }
 
 /// Reads a stream as a driver would: makes room for what the decoder wants, then reads what there is, in pieces.
@@ -69,7 +69,8 @@ fn a_frame_of_200_mib_goes_by_in_little_memory_and_is_reported_with_its_id() {
     reader.read_many(b'x', size - 11);
     reader.read(&[0x72, 4, b'c', b'a', b'l', b'l']);
     reader.read(&frame(&question()));
-    let skipped = TooLarge { size: size as u64, request_id: "call".into(), kind: TooLargeKind::Envelope };
+    let skipped =
+        TooLarge { size: size as u64, request_id: "call".into(), message: "call_result", kind: TooLargeKind::Envelope };
     assert_eq!(reader.frames, [Ok(Frame::TooLarge(skipped)), Ok(Frame::Envelope(question()))]);
     assert!(reader.most <= 256 << 10, "{} bytes", reader.most);
 }
@@ -83,7 +84,7 @@ fn a_payload_of_200_mib_goes_by_in_little_memory_and_is_reported_with_its_id() {
     reader.read(&frame(&Envelope::new("", header)));
     reader.read_many(b'x', usize::try_from(size).unwrap());
     reader.read(&frame(&question()));
-    let skipped = TooLarge { size, request_id: "call".into(), kind: TooLargeKind::Payload };
+    let skipped = TooLarge { size, request_id: "call".into(), message: "empty", kind: TooLargeKind::Payload };
     assert_eq!(reader.frames, [Ok(Frame::TooLarge(skipped)), Ok(Frame::Envelope(question()))]);
     assert!(reader.most <= 256 << 10, "{} bytes", reader.most);
 }
@@ -159,7 +160,8 @@ fn what_is_too_large_to_be_accepted_is_not_written_and_the_buffer_stays_as_it_wa
     let envelope = Frame::Envelope(Envelope::new("1", result));
     let raw = Frame::Raw(Raw::new("1", Field::ResultJson, vec![b'x'; 40_000]));
     let header = Frame::Raw(Raw::new("x".repeat(20_000), Field::ResultJson, "x"));
-    let skipped = Frame::TooLarge(TooLarge { size: 7, request_id: String::new(), kind: TooLargeKind::Payload });
+    let skipped =
+        Frame::TooLarge(TooLarge { size: 7, request_id: String::new(), message: "empty", kind: TooLargeKind::Payload });
     let mut dst = b"before".to_vec();
     let mut encoder = Encoder::new(limits());
     let errors = [envelope, raw, header, skipped].map(|frame| encoder.encode(&frame, &mut dst).unwrap_err());

@@ -121,14 +121,19 @@ fn describe(frame: &Frame) -> String {
                 TooLargeKind::Envelope => "envelope",
                 TooLargeKind::Payload => "payload",
             };
-            format!("too large {kind} {} {:?}", frame.size, frame.request_id)
+            format!("too large {kind} {} {} {:?}", frame.size, frame.message, frame.request_id)
         }
     }
 }
 
 fn describe_error(error: &DecodeError) -> String {
     match error {
-        DecodeError::Malformed { size, request_id, .. } => format!("malformed {size} {request_id:?}"),
+        DecodeError::Malformed { size, request_id, message, .. } => {
+            format!("malformed {size} {message} {request_id:?}")
+        }
+        DecodeError::TooManyEntries { size, request_id, message, limit } => {
+            format!("more than {limit} entries {size} {message} {request_id:?}")
+        }
         DecodeError::LostPayload { size } => format!("lost payload {size}"),
         DecodeError::TooFar { size, .. } => format!("lost too far {size}"),
         other => panic!("{other}"),
@@ -163,8 +168,10 @@ fn streams() -> Vec<Stream> {
 
 fn from_words(limits: &str) -> Limits {
     let mut words = limits.split(' ').map(|word| word.parse::<u64>().unwrap());
-    let mut next = || words.next().expect("three limits");
-    Limits { max_frame: usize::try_from(next()).unwrap(), max_payload: next(), max_skip: next() }
+    let mut next = || words.next().expect("three limits, or four");
+    let (max_frame, max_payload, max_skip) = (usize::try_from(next()).unwrap(), next(), next());
+    let max_entries = words.next().map_or(Limits::default().max_entries, |entries| entries.try_into().unwrap());
+    Limits { max_frame, max_payload, max_skip, max_entries }
 }
 
 fn from_hex(hex: &str) -> Vec<u8> {

@@ -9,9 +9,10 @@
 //! reply, tell ────────────────────────────┘
 //! ```
 //!
-//! This file is what the owner does to it; what the peer does is in [`receive`].
+//! This file is what the owner does to it; what the peer does is in [`receive`], and in [`refused`] where it cannot be taken.
 
 mod receive;
+mod refused;
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -25,6 +26,7 @@ use protomcp_proto::{
 use crate::answer::Answer;
 use crate::assemble::Assembler;
 use crate::config::{Config, Side};
+use crate::connection::refused::Refused;
 use crate::error::{CallError, Closed, HandshakeError, LinkError};
 use crate::event::{Event, Notice, Phase};
 use crate::handshake::Handshaker;
@@ -48,6 +50,7 @@ pub struct Connection {
     pending: PendingCalls,
     held: HeldCalls,
     assembler: Assembler,
+    refused: Refused,
     outbox: Outbox,
     events: VecDeque<Event>,
     closed: Option<Closed>,
@@ -65,6 +68,7 @@ impl Connection {
             pending: PendingCalls::default(),
             held: HeldCalls::default(),
             assembler: Assembler::new(config.limits.max_payload, config.max_assembling),
+            refused: Refused::default(),
             outbox: Outbox::new(config.limits.clone()),
             events: VecDeque::new(),
             closed: None,

@@ -29,6 +29,14 @@ pub enum CallError {
         /// The limit it broke, in bytes.
         limit: u64,
     },
+    /// The lists in the answer have more entries than this side accepts. It was not decoded; the link goes on.
+    #[error("the answer, a {message}, has more than {limit} entries")]
+    TooManyEntries {
+        /// Its kind.
+        message: &'static str,
+        /// The limit it broke.
+        limit: usize,
+    },
     /// The request did not fit a frame and was not sent.
     #[error("the request is larger than a frame may be ({0} bytes)")]
     RequestTooLarge(usize),
@@ -95,6 +103,9 @@ pub enum HandshakeError {
     /// The process reported that registering failed.
     #[error("it reported: {0}")]
     Refused(String),
+    /// Its tool list could not be taken.
+    #[error("its tool list was refused: {0}")]
+    Undecoded(String),
 }
 
 /// Why a process did not reload in place. The list from before stays valid.
@@ -107,4 +118,7 @@ pub enum ReloadError {
     /// The process did not answer the request.
     #[error("it did not answer within {0:?}")]
     Unanswered(Duration),
+    /// Its new tool list could not be taken.
+    #[error("its tool list was refused: {0}")]
+    Undecoded(String),
 }

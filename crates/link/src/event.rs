@@ -126,14 +126,12 @@ pub enum Notice {
         /// Its size in bytes.
         size: usize,
     },
-    /// A frame too large to accept, for no call that is known.
-    TooLarge {
-        /// Its announced size in bytes.
-        size: u64,
-    },
-    /// A frame whose bytes are not an envelope, for no call that is known; it was skipped.
-    Malformed {
-        /// What the decoder says.
+    /// A frame that could not be taken, for no call that is known: it is too large, has too many entries, or its bytes are
+    /// not an envelope. It was skipped. Of each kind of message the first, the tenth, the hundredth and so on is told.
+    Undecoded {
+        /// What is wrong with it.
         reason: String,
+        /// How many there have been of this kind.
+        count: u64,
     },
 }

@@ -123,6 +123,18 @@ impl Handshaker {
         None
     }
 
+    /// A list arrived that cannot be taken. Ends a handshake that waits for its first one.
+    pub(crate) fn list_refused(&mut self, why: String) -> Option<Outcome> {
+        match (self.stage, self.phase) {
+            (Stage::Settled | Stage::Registering, _) => None,
+            (Stage::Listing { .. }, Phase::Start) => Some(self.fail(HandshakeError::Undecoded(why))),
+            (Stage::Listing { .. }, Phase::Reload) => {
+                self.settle();
+                Some(Outcome::ReloadFailed(ReloadError::Undecoded(why)))
+            }
+        }
+    }
+
     /// A registration arrived.
     pub(crate) fn register(&mut self, now: Instant, middleware: Middleware) -> Registration {
         let room = self.registered < self.max_middleware && middleware.name.len() <= MIDDLEWARE_NAME_MAX;

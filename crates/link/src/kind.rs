@@ -92,3 +92,8 @@ impl Kind {
         }
     }
 }
+
+/// Whether this is the name of a request that changes the tool list or asks for it. `active_tools` answers all of them.
+pub(crate) fn is_list_control(name: &str) -> bool {
+    matches!(name, "enable_tools" | "disable_tools" | "set_allowed" | "set_blocked" | "get_active_tools" | "batch")
+}

@@ -19,9 +19,16 @@ pub(crate) const RENEWAL_PATIENCE: Duration = Duration::from_secs(300);
 /// # Errors
 /// See [`CallError`].
 pub(crate) async fn ask(link: &Link, kind: Kind, patience: Duration) -> Result<Listed, CallError> {
-    Ok(match kind {
-        Kind::Resources => Listed::Resources(link.call(ListResourcesRequest {}, patience).await?.resources),
-        Kind::Templates => Listed::Templates(link.call(ListResourceTemplatesRequest {}, patience).await?.templates),
-        Kind::Prompts => Listed::Prompts(link.call(ListPromptsRequest {}, patience).await?.prompts),
+    let answer = match kind {
+        Kind::Resources => link.call(ListResourcesRequest {}, patience).await.map(|it| Listed::Resources(it.resources)),
+        Kind::Templates => {
+            link.call(ListResourceTemplatesRequest {}, patience).await.map(|it| Listed::Templates(it.templates))
+        }
+        Kind::Prompts => link.call(ListPromptsRequest {}, patience).await.map(|it| Listed::Prompts(it.prompts)),
+    };
+    answer.inspect_err(|error| {
+        if let CallError::TooManyEntries { .. } | CallError::AnswerTooLarge { .. } | CallError::Malformed(_) = error {
+            tracing::warn!("a list of the tool process was refused: {error}");
+        }
     })
 }

@@ -4,7 +4,8 @@ use bytes::Bytes;
 use protomcp_proto::{PromptDefinition, ResourceDefinition, ResourceTemplateDefinition};
 use protomcp_types::{self as types, PromptArgument, RawJson, UriTemplate};
 
-use crate::catalog::Item;
+use crate::catalog::{Item, fault};
+use crate::faults::Faults;
 
 /// Something that can be read under one URI.
 #[derive(Debug)]
@@ -16,8 +17,10 @@ pub(super) struct Resource {
 impl Item for Resource {
     type Wire = ResourceDefinition;
     const NOUN: &'static str = "resource";
+    const NAMELESS: &'static str = "resources without a name under which they could be asked for";
+    const REPEATED: &'static str = "definitions of resources that are registered already";
 
-    fn read(wire: ResourceDefinition, _: &mut dyn FnMut(String)) -> (String, Self) {
+    fn read(wire: ResourceDefinition, _: &mut Faults) -> (String, Self) {
         let ResourceDefinition { uri, name, description, mime_type, size, title, icons_json, annotations_json } = wire;
         let definition = types::Resource {
             name: or(name, &uri),
@@ -57,8 +60,10 @@ impl Template {
 impl Item for Template {
     type Wire = ResourceTemplateDefinition;
     const NOUN: &'static str = "resource template";
+    const NAMELESS: &'static str = "resource templates without a name under which they could be asked for";
+    const REPEATED: &'static str = "definitions of resource templates that are registered already";
 
-    fn read(wire: ResourceTemplateDefinition, fault: &mut dyn FnMut(String)) -> (String, Self) {
+    fn read(wire: ResourceTemplateDefinition, faults: &mut Faults) -> (String, Self) {
         let ResourceTemplateDefinition {
             uri_template,
             name,
@@ -69,7 +74,11 @@ impl Item for Template {
             annotations_json,
         } = wire;
         let pattern = UriTemplate::parse(&uri_template)
-            .inspect_err(|error| fault(format!("nothing can be read through it, because {error}")))
+            .inspect_err(|error| {
+                faults.add("resource templates through which nothing can be read", || {
+                    fault::<Self>(&uri_template, &format!("nothing can be read through it, because {error}"))
+                });
+            })
             .ok();
         let definition = types::ResourceTemplate {
             name: or(name, &uri_template),
@@ -106,8 +115,10 @@ impl Prompt {
 impl Item for Prompt {
     type Wire = PromptDefinition;
     const NOUN: &'static str = "prompt";
+    const NAMELESS: &'static str = "prompts without a name under which they could be asked for";
+    const REPEATED: &'static str = "definitions of prompts that are registered already";
 
-    fn read(wire: PromptDefinition, _: &mut dyn FnMut(String)) -> (String, Self) {
+    fn read(wire: PromptDefinition, _: &mut Faults) -> (String, Self) {
         let PromptDefinition { name, description, arguments, title, icons_json } = wire;
         let arguments: Vec<_> = arguments
             .into_iter()

@@ -12,11 +12,11 @@ fn template(uri_template: &str, mime_type: &str) -> ResourceTemplateDefinition {
 
 /// A catalog of these answers, and what is wrong with them.
 fn catalog(listed: impl IntoIterator<Item = Listed>) -> (Catalog, Vec<String>) {
-    let (mut catalog, mut faults) = (Catalog::default(), Vec::new());
+    let (mut catalog, mut faults) = (Catalog::default(), Faults::default());
     for listed in listed {
         catalog = catalog.with(listed, &mut faults).unwrap_or(catalog);
     }
-    (catalog, faults.iter().map(ToString::to_string).collect())
+    (catalog, faults.into_lines())
 }
 
 /// What hosts see of one list.
@@ -112,8 +112,23 @@ fn a_prompt_knows_what_it_needs() {
 fn only_a_difference_that_hosts_see_makes_another_catalog() {
     let (before, _) = catalog([Listed::Resources(vec![resource("a", ""), resource("b", "")])]);
     let same = Listed::Resources(vec![resource("b", ""), resource("a", "a")]);
-    assert!(before.with(same, &mut Vec::new()).is_none());
-    assert!(before.with(Listed::none(Kind::Prompts), &mut Vec::new()).is_none());
-    let fewer = before.with(Listed::Resources(vec![resource("a", "")]), &mut Vec::new()).unwrap();
+    assert!(before.with(same, &mut Faults::default()).is_none());
+    assert!(before.with(Listed::none(Kind::Prompts), &mut Faults::default()).is_none());
+    let fewer = before.with(Listed::Resources(vec![resource("a", "")]), &mut Faults::default()).unwrap();
     assert!(fewer.media_type("b").is_none() && before.media_type("b").is_some());
+}
+
+#[test]
+fn a_fault_of_many_definitions_is_told_in_a_few_lines() {
+    for listed in [
+        Listed::Resources(vec![ResourceDefinition::default(); 10_000]),
+        Listed::Templates(vec![ResourceTemplateDefinition::default(); 10_000]),
+        Listed::Templates((0..10_000).map(|number| template(&format!("{{{number}"), "")).collect()),
+        Listed::Prompts(vec![PromptDefinition { name: "p".repeat(5000), ..Default::default() }; 10_000]),
+    ] {
+        let kind = listed.kind();
+        let (_, faults) = catalog([listed]);
+        assert!((9..20).contains(&faults.len()), "{faults:?}");
+        assert!(faults.iter().all(|line| line.len() < 300), "{kind:?}: {faults:?}");
+    }
 }

@@ -6,6 +6,7 @@ use protomcp_mcp::Audience;
 
 use crate::catalog::{Catalog, Kind, Listed};
 use crate::core::signal::Effect;
+use crate::faults::Faults;
 use crate::generation::Generation;
 use crate::report::Report;
 
@@ -14,6 +15,8 @@ use crate::report::Report;
 pub(crate) struct Catalogs {
     catalog: Arc<Catalog>,
     questions: [Question; 3],
+    /// What was told of each list last: a process that sends the same list again has the same faults.
+    faults: [Vec<String>; 3],
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -62,6 +65,7 @@ impl Catalogs {
         fx: &mut Vec<Effect>,
     ) -> Changed {
         self.questions = [Question::Asked; 3];
+        self.faults = Default::default();
         let mut changed = Changed::default();
         for listed in listed {
             self.questions[listed.kind() as usize] = Question::None;
@@ -105,7 +109,7 @@ impl Catalogs {
 
     fn shelve(&mut self, listed: Listed, changed: &mut Changed, fx: &mut Vec<Effect>) {
         let kind = listed.kind();
-        let mut faults = Vec::new();
+        let mut faults = Faults::default();
         if let Some(catalog) = self.catalog.with(listed, &mut faults) {
             self.catalog = Arc::new(catalog);
             match kind {
@@ -113,6 +117,11 @@ impl Catalogs {
                 Kind::Prompts => changed.prompts = true,
             }
         }
-        fx.extend(faults.into_iter().map(|fault| Effect::Report(Report::Catalog(fault))));
+        let faults = faults.into_lines();
+        let told = &mut self.faults[kind as usize];
+        if *told != faults {
+            fx.extend(faults.iter().map(|fault| Effect::Report(Report::Catalog(fault.clone()))));
+            *told = faults;
+        }
     }
 }

@@ -44,6 +44,8 @@ pub(crate) struct List {
     policy: SchemaPolicy,
     lists: ToolLists,
     tools: Arc<ToolList<ToolName, Arc<Tool>>>,
+    /// What was told of the tools last.
+    faults: Vec<String>,
     /// As they came, to tell a real reload from a mere answer.
     definitions: Registered,
     base: Selection<ToolName>,
@@ -59,6 +61,7 @@ impl List {
             policy,
             lists,
             tools: Arc::default(),
+            faults: Vec::new(),
             definitions: Registered::default(),
             base: Selection::open(),
             overlays: HashMap::new(),
@@ -81,7 +84,11 @@ impl List {
                 policy => policy,
             };
             let (tools, faults) = Tool::all(definitions, policy, proven);
-            fx.extend(faults.into_iter().map(|fault| Effect::Report(Report::Definition(fault))));
+            // A process that sends the same list again has the same faults.
+            if keep == Keep::Nothing || self.faults != faults {
+                fx.extend(faults.iter().map(|fault| Effect::Report(Report::Definition(fault.clone()))));
+                self.faults = faults;
+            }
             let mut list = ToolList::new();
             list.register(tools);
             self.tools = Arc::new(list);

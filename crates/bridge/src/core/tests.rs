@@ -5,6 +5,7 @@
 
 mod catalog;
 mod draining;
+mod faults;
 mod middleware;
 mod pace;
 mod retiring;
@@ -180,7 +181,7 @@ fn kind(report: &Report) -> String {
         Report::GaveUp { failures } => format!("gave up after {failures}"),
         Report::ControlRejected { .. } => "rejected".into(),
         Report::Definition(_) => "definition".into(),
-        Report::Catalog(fault) => fault.to_string(),
+        Report::Catalog(fault) => fault.clone(),
     }
 }
 

@@ -8,7 +8,6 @@ fn definition(name: &str) -> ToolDefinition {
 
 fn check(definition: &ToolDefinition, json: &str, faults: &[&str]) {
     let (tools, found) = Tool::all(std::slice::from_ref(definition), SchemaPolicy::Always, |_| None);
-    let found: Vec<_> = found.iter().map(ToString::to_string).collect();
     assert_eq!(tools[0].1.json().as_str(), json);
     assert_eq!(found.len(), faults.len(), "{found:?}");
     for (found, expected) in found.iter().zip(faults) {
@@ -61,8 +60,25 @@ fn names_are_checked_and_the_last_of_a_name_counts() {
         Tool::all(&[definition(""), definition("a"), definition("b c"), second], SchemaPolicy::Always, |_| None);
     let names: Vec<_> = tools.iter().map(|(name, _)| name.as_str().to_owned()).collect();
     assert_eq!(names, ["a", "b c", "a"], "the list keeps the last");
-    let faults: Vec<_> = faults.into_iter().map(|fault| fault.what).collect();
-    assert_eq!(faults, [Fault::EmptyName, Fault::UnusualName, Fault::Duplicate]);
+    let expected = [Fault::EmptyName.line(""), Fault::UnusualName.line("b c"), Fault::Duplicate.line("a")];
+    assert_eq!(faults, expected);
+}
+
+#[test]
+fn a_fault_of_many_tools_is_told_in_a_few_lines() {
+    let mut definitions = vec![definition(""); 10_000];
+    definitions.extend((0..10_000).map(|_| definition(&"x y".repeat(1000))));
+    definitions.extend((0..10_000).map(|number| ToolDefinition {
+        input_schema_json: "[]".into(),
+        output_schema_json: "[]".into(),
+        ..definition(&format!("t{number}"))
+    }));
+    let (tools, faults) = Tool::all(&definitions, SchemaPolicy::Always, |_| None);
+    assert_eq!(tools.len(), 20_000);
+    assert!(faults.len() < 50 && faults.iter().all(|line| line.len() < 300), "{faults:?}");
+    for others in [Fault::EmptyName.others(), Fault::InputSchema(String::new()).others()] {
+        assert!(faults.contains(&format!("there are 9992 more {others}")), "{faults:?}");
+    }
 }
 
 #[test]

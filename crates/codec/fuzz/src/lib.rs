@@ -8,7 +8,7 @@ use protomcp_codec::{DecodeError, Decoder, Frame, Limits};
 
 /// So small that a short input gets beyond each of them.
 pub fn limits() -> Limits {
-    Limits { max_frame: 1200, max_payload: 1500, max_skip: 4000 }
+    Limits { max_frame: 1200, max_payload: 1500, max_skip: 4000, max_entries: 20 }
 }
 
 /// Everything the bytes decode to when they arrive in these pieces, up to a fatal error. Panics when the decoder takes more

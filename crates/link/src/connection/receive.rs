@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use bytes::BytesMut;
-use protomcp_codec::{DecodeError, Frame, Raw, TooLarge, TooLargeKind};
+use protomcp_codec::{Frame, Raw};
 use protomcp_proto::{
     Envelope, Msg, ProgressNotification, RegisterMiddlewareRequest, RegisterMiddlewareResponse, message_name,
 };
@@ -14,7 +14,7 @@ use crate::connection::Connection;
 use crate::error::{CallError, LinkError};
 use crate::event::{Event, Middleware, Notice, Progress};
 use crate::handshake::{Outcome, Registration};
-use crate::kind::Kind;
+use crate::kind::{Kind, is_list_control};
 
 /// So much of a foreign id is kept for the log, in bytes.
 const NOTED_ID_MAX: usize = 256;
@@ -32,7 +32,7 @@ impl Connection {
                 Ok(Some(Frame::Raw(raw))) => self.handle_raw(raw),
                 Ok(Some(Frame::TooLarge(frame))) => self.handle_too_large(frame),
                 Err(error) if error.is_fatal() => return Err(error.into()),
-                Err(error) => self.handle_malformed(error),
+                Err(error) => self.handle_undecoded(error),
             }
         }
     }
@@ -151,31 +151,6 @@ impl Connection {
         }
     }
 
-    fn handle_too_large(&mut self, frame: TooLarge) {
-        let TooLarge { size, request_id, kind } = frame;
-        match self.pending.find(&request_id) {
-            Some(call) => {
-                let limit = match kind {
-                    TooLargeKind::Envelope => self.config.limits.max_frame as u64,
-                    TooLargeKind::Payload => self.config.limits.max_payload,
-                };
-                self.answer(call, Err(CallError::AnswerTooLarge { size, limit }));
-            }
-            None => self.notice(Notice::TooLarge { size }),
-        }
-    }
-
-    fn handle_malformed(&mut self, error: DecodeError) {
-        let call = match &error {
-            DecodeError::Malformed { request_id, .. } => self.pending.find(request_id),
-            _ => None,
-        };
-        match call {
-            Some(call) => self.answer(call, Err(CallError::Malformed(error))),
-            None => self.notice(Notice::Malformed { reason: error.to_string() }),
-        }
-    }
-
     /// A handshake has ended. What waited for that is released when this turn ends.
     pub(super) fn settle(&mut self, outcome: Outcome) {
         let event = match outcome {
@@ -215,12 +190,7 @@ impl Connection {
 fn answers(answer: &Msg, name: &'static str) -> bool {
     match answer {
         Msg::RegisterMiddlewareResponse(_) => name == "register_middleware",
-        Msg::ActiveTools(_) => {
-            matches!(
-                name,
-                "enable_tools" | "disable_tools" | "set_allowed" | "set_blocked" | "get_active_tools" | "batch"
-            )
-        }
+        Msg::ActiveTools(_) => is_list_control(name),
         _ => false,
     }
 }

@@ -9,7 +9,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use protomcp_proto::ToolDefinition;
+use protomcp_proto::{Msg, ToolDefinition};
 use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::TrySendError;
 
@@ -19,6 +19,9 @@ use crate::event::Event;
 const EVENTS: usize = 1024;
 /// Bytes of messages that the owner may have before it is waited for.
 const EVENT_BYTES: usize = 64 << 20;
+
+/// What a name takes beyond its characters: itself, in a list with room for twice as many, and the memory for them.
+const NAME: usize = 2 * size_of::<String>() + 32;
 
 type Waiting<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
@@ -103,8 +106,8 @@ impl Outlet {
 /// About how many bytes an event keeps alive beyond itself. Answers and progress never come here.
 fn size(event: &Event) -> usize {
     match event {
-        Event::Asked { id, message, for_call } => id.len() + for_call.len() + message.encoded_len(),
-        Event::Told { message, for_call } => for_call.len() + message.encoded_len(),
+        Event::Asked { id, message, for_call } => id.len() + for_call.len() + message_size(message),
+        Event::Told { message, for_call } => for_call.len() + message_size(message),
         Event::Listed(tools) => tools.iter().map(tool_size).sum(),
         Event::Ready(handshake) => handshake.tools.iter().flatten().map(tool_size).sum(),
         Event::HandshakeFailed(_)
@@ -115,6 +118,20 @@ fn size(event: &Event) -> usize {
         | Event::Noticed(_)
         | Event::Closed(_) => 0,
     }
+}
+
+/// An empty name takes two bytes on the wire, and more here.
+fn message_size(message: &Msg) -> usize {
+    let names = match message {
+        Msg::EnableTools(request) => request.tool_names.len(),
+        Msg::DisableTools(request) => request.tool_names.len(),
+        Msg::SetAllowed(request) => request.tool_names.len(),
+        Msg::SetBlocked(request) => request.tool_names.len(),
+        Msg::Batch(request) => request.enable.len() + request.disable.len() + request.allow.len() + request.block.len(),
+        Msg::SdkInfo(info) => info.features.len(),
+        _ => 0,
+    };
+    message.encoded_len() + names * NAME
 }
 
 fn tool_size(tool: &ToolDefinition) -> usize {

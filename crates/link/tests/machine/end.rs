@@ -17,7 +17,7 @@ use protomcp_proto::Msg;
 /// Small limits, so that a short life meets all of them.
 fn config() -> Config {
     Config {
-        limits: Limits { max_frame: 2000, max_payload: 4000, max_skip: 100_000 },
+        limits: Limits { max_frame: 2000, max_payload: 4000, max_skip: 100_000, max_entries: 20 },
         max_pending: 8,
         max_unwritten: 3000,
         max_assembling: 5000,

@@ -14,6 +14,7 @@ mod operations;
 mod pair;
 mod pieces;
 mod properties;
+mod refused;
 mod replies;
 mod reports;
 mod talk;

@@ -79,3 +79,18 @@ fn what_has_waited_counts_when_it_goes_on() {
     assert!(keeps_up(&mut outlet));
     assert!(owner.try_recv().is_err(), "nothing came twice");
 }
+
+#[test]
+fn an_empty_name_weighs_what_it_takes() {
+    use protomcp_proto::{BatchUpdateRequest, EnableToolsRequest, SdkInfo};
+    let names = || vec![String::new(); 1000];
+    let messages: [Msg; 3] = [
+        EnableToolsRequest { tool_names: names() }.into(),
+        BatchUpdateRequest { disable: names(), ..Default::default() }.into(),
+        SdkInfo { features: names(), ..Default::default() }.into(),
+    ];
+    for message in messages {
+        let event = Event::Asked { id: String::new(), message, for_call: String::new() };
+        assert!(size(&event) >= 1000 * 2 * size_of::<String>(), "{}", size(&event));
+    }
+}

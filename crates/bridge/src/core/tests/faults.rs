@@ -1,0 +1,33 @@
+//! Faults of definitions are told when they are new.
+
+use super::*;
+use crate::catalog::Listed;
+
+#[test]
+fn a_list_that_is_sent_again_tells_its_faults_once() {
+    let mut rig = Rig::new(ReloadMode::Swap);
+    let odd = || definitions(&["a", "x y"]);
+    rig.check(Input::Listed(generation(1), odd()), "report definition; list a,x y; changed everyone");
+    rig.check(Input::Listed(generation(1), odd()), "list a,x y");
+    rig.check(
+        Input::Listed(generation(1), definitions(&["a", "y z"])),
+        "report definition; list a,y z; changed everyone",
+    );
+    // Another process with the same fault.
+    rig.tools = definitions(&["a", "y z"]);
+    rig.check(Input::Changed, "start 2");
+    rig.started(2, "report definition; list a,y z; release 2; changed everyone; report reloaded; await 1");
+}
+
+#[test]
+fn a_catalog_that_is_sent_again_tells_its_faults_once() {
+    let mut rig = Rig::new(ReloadMode::Swap);
+    let answer = || Input::Catalogued(generation(1), crate::catalog::Kind::Prompts, Some(nameless()));
+    let fault = r#"report prompt "": it has no name under which it could be asked for, so it is left out"#;
+    rig.check(answer(), fault);
+    rig.check(answer(), "");
+}
+
+fn nameless() -> Listed {
+    Listed::Prompts(vec![protomcp_proto::PromptDefinition::default()])
+}

@@ -1,0 +1,86 @@
+//! Frames that cannot be taken: too large, with too many entries, or malformed.
+//!
+//! The sender may wait for an answer, and so may a caller here. Both get one where the frame says enough of itself, so that
+//! a refused frame ends what it belongs to and nothing else.
+
+use std::collections::HashMap;
+
+use protomcp_codec::{DecodeError, TooLarge, TooLargeKind};
+use protomcp_proto::GetActiveToolsRequest;
+
+use crate::connection::Connection;
+use crate::error::CallError;
+use crate::event::{Event, Notice};
+use crate::kind::is_list_control;
+
+/// How many frames of each kind have been refused. There are only so many kinds.
+#[derive(Debug, Default)]
+pub(super) struct Refused(HashMap<&'static str, u64>);
+
+impl Refused {
+    /// Counts one more. `Some` when the number is to be told: 1, 10, 100 and so on.
+    fn count(&mut self, message: &'static str) -> Option<u64> {
+        let count = self.0.entry(message).or_default();
+        *count += 1;
+        let is_power = 10_u64.checked_pow(count.ilog10()) == Some(*count);
+        is_power.then_some(*count)
+    }
+}
+
+impl Connection {
+    pub(super) fn handle_too_large(&mut self, frame: TooLarge) {
+        let TooLarge { size, request_id, message, kind } = frame;
+        let limit = match kind {
+            TooLargeKind::Envelope => self.config.limits.max_frame as u64,
+            TooLargeKind::Payload => self.config.limits.max_payload,
+        };
+        let reason = match kind {
+            TooLargeKind::Envelope => format!("a {message} of {size} bytes is larger than the limit of {limit}"),
+            TooLargeKind::Payload => format!("a payload of {size} bytes is larger than the limit of {limit}"),
+        };
+        self.refuse(request_id, message, reason, CallError::AnswerTooLarge { size, limit });
+    }
+
+    pub(super) fn handle_undecoded(&mut self, error: DecodeError) {
+        let (id, message, reason) = (error.request_id().to_owned(), error.message(), error.to_string());
+        let error = match error {
+            DecodeError::TooManyEntries { message, limit, .. } => CallError::TooManyEntries { message, limit },
+            other => CallError::Malformed(other),
+        };
+        self.refuse(id, message, reason, error);
+    }
+
+    fn refuse(&mut self, id: String, message: &'static str, reason: String, error: CallError) {
+        if let Some(call) = self.pending.find(&id) {
+            return self.answer(call, Err(error));
+        }
+        if let Some(count) = self.refused.count(message) {
+            self.notice(Notice::Undecoded { reason: reason.clone(), count });
+        }
+        if message == "tool_list" {
+            // Nothing else would end the wait for it before its time is over.
+            if let Some(outcome) = self.handshake.list_refused(reason) {
+                self.settle(outcome);
+            }
+        } else if is_list_control(message) {
+            // Nothing of it is applied. The process waits for the list as it is now.
+            let message = GetActiveToolsRequest {}.into();
+            self.events.push_back(Event::Asked { id, message, for_call: String::new() });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_the_tenth_and_the_hundredth_refusal_of_each_kind_are_told() {
+        let mut refused = Refused::default();
+        let told: Vec<_> = (0..2000).filter_map(|_| refused.count("log")).collect();
+        assert_eq!(told, [1, 10, 100, 1000]);
+        assert_eq!(refused.count("tool_list"), Some(1));
+        refused.0.insert("log", u64::MAX - 1);
+        assert_eq!(refused.count("log"), None);
+    }
+}

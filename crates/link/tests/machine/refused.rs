@@ -1,0 +1,123 @@
+//! Frames that cannot be taken end what they belong to, at once, and nothing else.
+
+use protomcp_codec::Limits;
+use protomcp_link::Config;
+use protomcp_proto::{
+    BatchUpdateRequest, CallToolResponse, DisableToolsRequest, EnableToolsRequest, LogMessage, Msg, PromptListResponse,
+    ReadResourceRequest, ReadResourceResponse, ResourceListResponse, SetAllowedRequest, SetBlockedRequest,
+    ToolListResponse,
+};
+
+use crate::talk::{SECOND, Talk, done, result, tools};
+
+const MANY: usize = 20_000;
+
+fn many_tools() -> ToolListResponse {
+    ToolListResponse { tools: vec![Default::default(); MANY] }
+}
+
+fn names() -> Vec<String> {
+    vec![String::new(); MANY]
+}
+
+#[test]
+fn an_answer_with_too_many_entries_fails_its_call_only() {
+    let mut talk = Talk::ready();
+    let call = talk.call(SECOND);
+    let prompts = talk.list_prompts();
+    let read = talk.request(ReadResourceRequest::default(), SECOND);
+    let other = talk.call(SECOND);
+    let failed = |id: &str, kind: &str| format!("{id} failed: the answer, a {kind}, has more than 16384 entries");
+
+    talk.hears(&call.to_string(), CallToolResponse { enable_tools: names(), ..Default::default() });
+    talk.happened(&[&failed("req-1", "call_result")]);
+    talk.hears(&prompts.to_string(), PromptListResponse { prompts: vec![Default::default(); MANY] });
+    talk.happened(&[&failed("req-2", "prompt_list_response")]);
+    let contents = vec![Default::default(); MANY];
+    talk.hears(&read.to_string(), ReadResourceResponse { contents, ..Default::default() });
+    talk.happened(&[&failed("req-3", "read_resource_response")]);
+    talk.hears(&other.to_string(), result("fine"));
+    talk.happened(&["req-4: result text fine"]);
+}
+
+#[test]
+fn a_first_list_that_is_refused_ends_the_handshake_at_once() {
+    let config = Config { limits: Limits { max_frame: 100_000, ..Limits::default() }, ..Config::default() };
+    for (entries, why) in [
+        (MANY, "a tool_list of 40004 bytes has more than 16384 entries"),
+        (4 * MANY, "a tool_list of 160004 bytes is larger than the limit of 100000"),
+    ] {
+        let mut talk = Talk::new(config.clone());
+        talk.connection.begin(talk.now);
+        talk.wrote(&["list_tools[req-0]"]);
+        talk.hears("", ToolListResponse { tools: vec![Default::default(); entries] });
+        talk.happened(&[
+            &format!("undecoded 1: {why}"),
+            &format!("handshake failed: its tool list was refused: {why}"),
+        ]);
+    }
+}
+
+#[test]
+fn a_list_that_is_refused_after_a_reload_leaves_the_one_before() {
+    let mut talk = Talk::ready();
+    talk.connection.reload(talk.now);
+    talk.wrote(&["reload[req-1]"]);
+    talk.hears("req-1", done(true));
+    talk.hears("", many_tools());
+    let why = "a tool_list of 40004 bytes has more than 16384 entries";
+    talk.happened(&[&format!("undecoded 1: {why}"), &format!("reload failed: its tool list was refused: {why}")]);
+}
+
+#[test]
+fn a_second_list_that_is_refused_does_not_end_the_handshake() {
+    let mut talk = Talk::new(Config::default());
+    talk.connection.begin(talk.now);
+    talk.wrote(&["list_tools[req-0]"]);
+    talk.hears("req-0", tools(&["first"]));
+    talk.hears("", many_tools());
+    talk.hears("", done(true));
+    talk.happened(&[
+        "undecoded 1: a tool_list of 40004 bytes has more than 16384 entries",
+        "ready after Start: first []",
+    ]);
+}
+
+#[test]
+fn a_process_that_changes_the_list_in_a_refused_frame_is_told_the_list() {
+    let mut talk = Talk::ready();
+    let requests: [Msg; 5] = [
+        EnableToolsRequest { tool_names: names() }.into(),
+        DisableToolsRequest { tool_names: names() }.into(),
+        SetAllowedRequest { tool_names: names() }.into(),
+        SetBlockedRequest { tool_names: names() }.into(),
+        BatchUpdateRequest { disable: names(), ..Default::default() }.into(),
+    ];
+    for request in requests {
+        talk.hears("mine-1", request);
+        let events = talk.events();
+        assert!(events[0].starts_with("undecoded 1: "), "{events:?}");
+        assert_eq!(events[1..], ["asked get_active_tools[mine-1]"]);
+    }
+}
+
+#[test]
+fn what_is_refused_again_and_again_is_told_less_and_less_often() {
+    let limits = Limits { max_entries: 2, ..Limits::default() };
+    let mut talk = Talk::ready_with(Config { limits, ..Config::default() });
+    for _ in 0..1000 {
+        talk.hears("", ToolListResponse { tools: vec![Default::default(); 3] });
+    }
+    let why = "a tool_list of 8 bytes has more than 2 entries";
+    let told = [1, 10, 100, 1000].map(|count| format!("undecoded {count}: {why}"));
+    assert_eq!(talk.events(), told);
+    // Another kind, and one that is not known.
+    talk.hears("", ResourceListResponse { resources: vec![Default::default(); 3] });
+    talk.hears_bytes(&[0, 0, 0, 2, 0x92, 1]);
+    talk.happened(&[
+        "undecoded 1: a resource_list_response of 9 bytes has more than 2 entries",
+        "undecoded 1: a frame of 2 bytes is not an envelope",
+    ]);
+    talk.hears("", LogMessage::default());
+    talk.happened(&["told log"]);
+}
