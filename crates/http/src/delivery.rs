@@ -1,11 +1,9 @@
 //! The way of requests to the session's task: one that does not get there is not waited for.
 
-use std::sync::Arc;
-
-use http::request::Parts;
 use protomcp_types::{Incoming, Message, RequestId};
 
 use crate::auth::NeededScopes;
+use crate::body::Origin;
 use crate::exchange::Exchange;
 
 /// Requests that have a stream and are still to be handed over. Those that are left when this is dropped, because the
@@ -13,22 +11,21 @@ use crate::exchange::Exchange;
 pub(crate) struct Delivery<'a> {
     exchange: &'a Exchange,
     left: &'a [RequestId],
-    /// The head of the request that brings them.
-    head: &'a Arc<Parts>,
+    /// The request that brings them.
+    origin: &'a Origin,
 }
 
 impl<'a> Delivery<'a> {
     /// `requests` in the order in which they will be handed over.
-    pub(crate) fn new(exchange: &'a Exchange, requests: &'a [RequestId], head: &'a Arc<Parts>) -> Self {
-        exchange.needs(&NeededScopes::of(head));
-        Self { exchange, left: requests, head }
+    pub(crate) fn new(exchange: &'a Exchange, requests: &'a [RequestId], origin: &'a Origin) -> Self {
+        exchange.needs(&NeededScopes::of(&origin.head));
+        Self { exchange, left: requests, origin }
     }
 
     /// Hands a message to the session's task, as soon as there is room. `false`: the session is over.
     pub(crate) async fn hand_over(&mut self, message: Message) -> bool {
         let is_request = matches!(message, Message::Request(_));
-        let head = is_request.then(|| Arc::clone(self.head));
-        let is_taken = self.exchange.deliver(Ok(Incoming::One(message)), head).await;
+        let is_taken = self.exchange.deliver(Ok(Incoming::One(message)), Some(self.origin.clone())).await;
         if is_taken && is_request {
             self.left = self.left.get(1..).unwrap_or_default();
         }

@@ -11,7 +11,6 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::{Poll, Waker};
 use std::time::Duration;
 
-use http::request::Parts;
 use protomcp_auth::Scopes;
 use protomcp_mcp::Owner;
 use protomcp_mcp::transport::{Losses, Received};
@@ -20,6 +19,7 @@ use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
 use crate::auth::NeededScopes;
+use crate::body::Origin;
 use crate::caller::{Caller, Principal};
 use crate::config::Config;
 use crate::fair_table::Use;
@@ -61,11 +61,11 @@ pub(crate) struct Exchange {
     state: Mutex<State>,
 }
 
-/// What was POSTed, and the head of the request that it came with if that matters.
+/// What was POSTed, and the request that it came with.
 #[derive(Debug)]
 struct Arrived {
     received: Received,
-    head: Option<Arc<Parts>>,
+    origin: Option<Origin>,
 }
 
 #[derive(Debug)]
@@ -177,7 +177,7 @@ impl Exchange {
     }
 
     /// Hands a message to the session's task, as soon as there is room. `false`: the session is over.
-    pub(crate) async fn deliver(&self, received: Received, head: Option<Arc<Parts>>) -> bool {
+    pub(crate) async fn deliver(&self, received: Received, origin: Option<Origin>) -> bool {
         // It is closed when the session is over.
         let Ok(room) = self.room.acquire().await else { return false };
         let reader = {
@@ -188,7 +188,7 @@ impl Exchange {
             room.forget();
             // Hosts hardly ever say two things at once, and a session that does nothing keeps this room.
             state.inbox.reserve_exact(1);
-            state.inbox.push_back(Arrived { received, head });
+            state.inbox.push_back(Arrived { received, origin });
             state.reader.take()
         };
         reader.into_iter().for_each(Waker::wake);
@@ -376,7 +376,7 @@ fn wake(mut state: MutexGuard<'_, State>) {
 fn cancellation(request: &RequestId) -> Arrived {
     let params = Members::new().with("requestId", request.to_raw()).into();
     let received = Ok(Incoming::One(Message::notification(method::CANCELLED, params)));
-    Arrived { received, head: None }
+    Arrived { received, origin: None }
 }
 
 /// The revision in the answer to `initialize`.

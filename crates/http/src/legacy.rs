@@ -11,6 +11,7 @@ use http::{Method, Response, StatusCode};
 use protomcp_types::{Incoming, Message};
 
 use crate::auth::valid_until;
+use crate::body::Origin;
 use crate::caller::Principal;
 use crate::events::Seat;
 use crate::exchange::{Exchange, Kind};
@@ -48,7 +49,8 @@ pub(crate) fn get(inner: &Arc<Inner>, parts: &Parts) -> Response<Body> {
     }
 }
 
-pub(crate) async fn post(inner: &Inner, parts: &Arc<Parts>, body: Bytes) -> Response<Body> {
+pub(crate) async fn post(inner: &Inner, origin: &Origin, body: Bytes) -> Response<Body> {
+    let parts = &*origin.head;
     let principal = parts.extensions.get::<Principal>();
     let exchange = session_id(parts).and_then(|key| inner.table.find(key));
     let Some(exchange) = exchange.filter(|exchange| is_legacy(exchange) && exchange.belongs_to(principal)) else {
@@ -57,16 +59,16 @@ pub(crate) async fn post(inner: &Inner, parts: &Arc<Parts>, body: Bytes) -> Resp
     match Incoming::parse(&body) {
         Ok(Incoming::Batch(_)) => reply::bad_request(None, "batches are for MCP 2025-03-26 only"),
         Ok(Incoming::One(Message::Request(request))) => match inner.permit(parts, &request) {
-            Ok(()) => deliver(&exchange, request.into(), Some(Arc::clone(parts))).await,
+            Ok(()) => deliver(&exchange, request.into(), origin).await,
             Err(refusal) => *refusal,
         },
-        Ok(Incoming::One(message)) => deliver(&exchange, message, None).await,
+        Ok(Incoming::One(message)) => deliver(&exchange, message, origin).await,
         Err(malformed) => reply::refuse(StatusCode::BAD_REQUEST, malformed.id, malformed.error),
     }
 }
 
-async fn deliver(exchange: &Exchange, message: Message, head: Option<Arc<Parts>>) -> Response<Body> {
-    match exchange.deliver(Ok(Incoming::One(message)), head).await {
+async fn deliver(exchange: &Exchange, message: Message, origin: &Origin) -> Response<Body> {
+    match exchange.deliver(Ok(Incoming::One(message)), Some(origin.clone())).await {
         true => reply::text(StatusCode::ACCEPTED, "Accepted"),
         false => gone(),
     }

@@ -28,6 +28,7 @@
 //! ```
 
 mod auth;
+mod body;
 mod caller;
 mod config;
 mod cors;

@@ -6,7 +6,9 @@ use std::fmt;
 
 use http::{HeaderMap, HeaderName};
 use memchr::memmem;
-use protomcp_types::{ErrorObject, Notification, Params, RawJson, Request, RequestMeta, code};
+use protomcp_types::{
+    ErrorObject, Kind, MAX_MEMBERS, Members, Notification, Params, RawJson, Request, RequestMeta, code,
+};
 use serde_json::Value;
 
 use crate::headers::{METHOD, NAME, PARAM, VERSION, decode, repeated, text};
@@ -16,6 +18,9 @@ const ANNOTATION: &str = "x-mcp-header";
 
 /// How deep in a schema annotations are looked for.
 const MAX_SCHEMA_DEPTH: usize = 32;
+
+/// How many letters of a value an error repeats.
+const MAX_QUOTED: usize = 200;
 
 /// The member of the parameters that `Mcp-Name` repeats.
 pub(crate) fn named_by(method: &str) -> Option<&'static str> {
@@ -47,7 +52,7 @@ pub(crate) fn check(
     let in_body = meta.requested_version()?;
     meta.capabilities()?;
     if in_body != version {
-        return Err(mismatch(&VERSION, version, in_body));
+        return Err(mismatch(&VERSION, version, &in_body));
     }
     meta.version()?;
     if method != request.method {
@@ -77,7 +82,7 @@ pub(crate) fn check_notice(notice: &Notification, headers: &HeaderMap) -> Result
     if let Ok(in_body) = RequestMeta::of(&notice.params).requested_version()
         && in_body != version
     {
-        return Err(mismatch(&VERSION, version, in_body));
+        return Err(mismatch(&VERSION, version, &in_body));
     }
     if method != notice.method { Err(mismatch(&METHOD, method, &notice.method)) } else { Ok(()) }
 }
@@ -90,25 +95,37 @@ fn check_arguments(tool: &RawJson, params: &Params, headers: &HeaderMap) -> Resu
     }
     let Ok(tool) = tool.to::<Value>() else { return Ok(()) };
     let Some(schema) = tool.get("inputSchema") else { return Ok(()) };
-    let arguments = params.member("arguments").and_then(|raw| raw.to::<Value>().ok()).unwrap_or_default();
-    let mut pending = vec![(schema, &arguments, 0)];
+    let mut pending = vec![(schema, params.member("arguments").cloned(), 0)];
     while let Some((schema, value, depth)) = pending.pop() {
         let properties = schema.get("properties").and_then(Value::as_object).filter(|_| depth < MAX_SCHEMA_DEPTH);
-        for (name, property) in properties.into_iter().flatten() {
-            let value = value.get(name).unwrap_or(&Value::Null);
+        let Some(properties) = properties else { continue };
+        // Arguments may be long: they are read one level deep, where the schema asks for it.
+        let members = value.filter(|value| value.kind() == Kind::Object).map(|value| Members::from_raw(&value));
+        let Ok(members) = members.transpose() else {
+            let why = format!("arguments with more than {MAX_MEMBERS} members cannot be compared with headers");
+            return Err(ErrorObject::new(code::HEADER_MISMATCH, why));
+        };
+        for (name, property) in properties {
+            let value = members.as_ref().and_then(|members| members.member(name));
             if let Some(suffix) = property.get(ANNOTATION).and_then(Value::as_str) {
                 check_argument(suffix, value, headers)?;
             }
-            pending.push((property, value, depth + 1));
+            pending.push((property, value.cloned(), depth + 1));
         }
     }
     Ok(())
 }
 
-fn check_argument(suffix: &str, value: &Value, headers: &HeaderMap) -> Result<(), ErrorObject> {
+fn check_argument(suffix: &str, value: Option<&RawJson>, headers: &HeaderMap) -> Result<(), ErrorObject> {
     // An annotation that cannot be a header is no rule for anybody.
     let Ok(header) = HeaderName::try_from(format!("{PARAM}{}", suffix.to_ascii_lowercase())) else { return Ok(()) };
-    let expected = match value {
+    let value = match value {
+        // Not a value that is repeated.
+        Some(value) if matches!(value.kind(), Kind::Array | Kind::Object) => return Ok(()),
+        Some(value) => value.to::<Value>().unwrap_or_default(),
+        None => Value::Null,
+    };
+    let expected = match &value {
         Value::String(text) => Cow::Borrowed(text.as_str()),
         Value::Number(number) => Cow::Owned(number.to_string()),
         Value::Bool(truth) => Cow::Borrowed(if *truth { "true" } else { "false" }),
@@ -120,7 +137,6 @@ fn check_argument(suffix: &str, value: &Value, headers: &HeaderMap) -> Result<()
                 None => Ok(()),
             };
         }
-        // Not a value that is repeated.
         Value::Array(_) | Value::Object(_) => return Ok(()),
     };
     let given = headers.get(&header).ok_or_else(|| missing(&header))?;
@@ -148,8 +164,21 @@ fn undecodable(header: &HeaderName) -> ErrorObject {
     ErrorObject::new(code::HEADER_MISMATCH, format!("header {header} cannot be decoded"))
 }
 
-fn mismatch(header: &HeaderName, given: impl fmt::Debug, expected: impl fmt::Debug) -> ErrorObject {
-    ErrorObject::new(code::HEADER_MISMATCH, format!("header {header} is {given:?}, but the body says {expected:?}"))
+fn mismatch(header: &HeaderName, given: &str, expected: &str) -> ErrorObject {
+    let (given, expected) = (Quoted(given), Quoted(expected));
+    ErrorObject::new(code::HEADER_MISMATCH, format!("header {header} is {given}, but the body says {expected}"))
+}
+
+/// A text in quotes, of which the beginning says enough.
+struct Quoted<'a>(&'a str);
+
+impl fmt::Display for Quoted<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.char_indices().nth(MAX_QUOTED) {
+            Some((end, _)) => write!(f, "{:?}...", &self.0[..end]),
+            None => write!(f, "{:?}", self.0),
+        }
+    }
 }
 
 /// The status of an answer (MCP 2026-07-28, basic/transports).

@@ -9,12 +9,14 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::request::Parts;
 use http::{HeaderName, HeaderValue, Response, StatusCode};
+use protomcp_mcp::Limits;
 use protomcp_types::{
     ErrorObject, Incoming, Initialize, Listen, Malformed, Message, Method, ProtocolVersion, Request, RequestId,
     RequestMeta, Response as Answer,
 };
 
 use crate::auth::{needed_by_tasks, permit_reading, permit_tasks, valid_until};
+use crate::body::Origin;
 use crate::caller::{Caller, Principal};
 use crate::delivery::Delivery;
 use crate::era::{self, Era};
@@ -27,16 +29,25 @@ use crate::service::{Inner, unavailable};
 use crate::sse;
 use crate::streams::{First, Refused};
 
-pub(crate) async fn post(inner: &Arc<Inner>, parts: &Arc<Parts>, body: Bytes) -> Response<Body> {
+pub(crate) async fn post(inner: &Arc<Inner>, mut origin: Origin, body: Bytes) -> Response<Body> {
+    let parts = Arc::clone(&origin.head);
+    let parts = &parts;
     let is_ambiguous = repeated(&parts.headers).is_some();
     match Incoming::parse(&body) {
         Ok(Incoming::One(Message::Request(request))) => match inner.permit(parts, &request) {
-            Ok(()) => request_of(inner, parts, request).await,
+            Ok(()) => request_of(inner, &origin, request).await,
             Err(refusal) => *refusal,
         },
         Ok(_) if is_ambiguous => ambiguous(parts, None),
-        Ok(Incoming::One(message)) => told(inner, parts, message).await,
-        Ok(Incoming::Batch(messages)) => batch(inner, parts, messages).await,
+        Ok(Incoming::One(message)) => told(inner, &origin, message).await,
+        Ok(Incoming::Batch(messages)) => {
+            // Many small messages take more than their text, whatever they are.
+            let room = Arc::get_mut(&mut origin.room).expect("nothing else has it yet");
+            match room.grow((messages.len() - 1) * Limits::REQUEST_OVERHEAD) {
+                Ok(()) => batch(inner, &origin, messages).await,
+                Err(_) => *inner.no_room(),
+            }
+        }
         Err(malformed) => reply::refuse(StatusCode::BAD_REQUEST, malformed.id, malformed.error),
     }
 }
@@ -65,18 +76,19 @@ pub(crate) fn session(inner: &Inner, parts: &Parts) -> Result<Arc<Exchange>, Ref
         .ok_or_else(|| Box::new(reply::error(StatusCode::NOT_FOUND, NO_SESSION, "there is no such session")))
 }
 
-async fn request_of(inner: &Arc<Inner>, parts: &Arc<Parts>, request: Request) -> Response<Body> {
+async fn request_of(inner: &Arc<Inner>, origin: &Origin, request: Request) -> Response<Body> {
+    let parts = &*origin.head;
     let meta = RequestMeta::of(&request.params);
     match era::of(&request.method, &meta, text(&parts.headers, &VERSION)) {
-        Era::Modern => single(inner, parts, &meta, request).await,
+        Era::Modern => single(inner, origin, &meta, request).await,
         Era::Handshake | Era::Session if repeated(&parts.headers).is_some() => ambiguous(parts, Some(request.id)),
         // Somebody who has a session does not get another one under its name.
-        Era::Handshake if session(inner, parts).is_err() => handshake(inner, parts, request).await,
+        Era::Handshake if session(inner, parts).is_err() => handshake(inner, origin, request).await,
         Era::Handshake | Era::Session => match session(inner, parts) {
             Ok(exchange) if let Err(refusal) = permit_tasks(&inner.config, parts, &request, &exchange.needed()) => {
                 *refusal
             }
-            Ok(exchange) => match ask(exchange, parts, request).await {
+            Ok(exchange) => match ask(exchange, origin, request).await {
                 Ok(seat) => respond(inner, seat, Some(inner.config.stream_after), false).await,
                 Err(refusal) => *refusal,
             },
@@ -86,12 +98,12 @@ async fn request_of(inner: &Arc<Inner>, parts: &Arc<Parts>, request: Request) ->
 }
 
 /// Begins a session, which stays if its host and the server agree.
-async fn handshake(inner: &Arc<Inner>, parts: &Arc<Parts>, request: Request) -> Response<Body> {
-    let exchange = match inner.begin(Kind::Session, parts) {
+async fn handshake(inner: &Arc<Inner>, origin: &Origin, request: Request) -> Response<Body> {
+    let exchange = match inner.begin(Kind::Session, &origin.head) {
         Ok(exchange) => exchange,
         Err(refusal) => return *refusal,
     };
-    let mut response = match ask(Arc::clone(&exchange), parts, request).await {
+    let mut response = match ask(Arc::clone(&exchange), origin, request).await {
         Ok(seat) => respond(inner, seat, None, false).await,
         Err(refusal) => *refusal,
     };
@@ -109,7 +121,8 @@ async fn handshake(inner: &Arc<Inner>, parts: &Arc<Parts>, request: Request) -> 
 }
 
 /// Serves one request of the stateless revision.
-async fn single(inner: &Arc<Inner>, parts: &Arc<Parts>, meta: &RequestMeta, request: Request) -> Response<Body> {
+async fn single(inner: &Arc<Inner>, origin: &Origin, meta: &RequestMeta, request: Request) -> Response<Body> {
+    let parts = &*origin.head;
     if let Err(error) = modern::check(&request, meta, &parts.headers, &inner.definitions) {
         return reply::refuse(modern::status(&error), Some(request.id), error);
     }
@@ -118,7 +131,7 @@ async fn single(inner: &Arc<Inner>, parts: &Arc<Parts>, meta: &RequestMeta, requ
         return *refusal;
     }
     let exchange = Exchange::new(Kind::Single, Box::default(), &Caller::of(parts), &inner.config);
-    match ask(exchange, parts, request).await {
+    match ask(exchange, origin, request).await {
         Ok(seat) => {
             // A task that finds no request has nothing to wait for, and ends.
             inner.spawn(&seat.exchange, parts);
@@ -129,20 +142,21 @@ async fn single(inner: &Arc<Inner>, parts: &Arc<Parts>, meta: &RequestMeta, requ
 }
 
 /// Hands a request to its session, and returns where the answer will be.
-async fn ask(exchange: Arc<Exchange>, parts: &Arc<Parts>, request: Request) -> Result<Seat, Refusal> {
+async fn ask(exchange: Arc<Exchange>, origin: &Origin, request: Request) -> Result<Seat, Refusal> {
     let place = exchange.open(&[&request.id], Vec::new()).map_err(|refused| Box::new(refuse(refused)))?;
     // A call that ends with its response ends by itself; who only listens does not.
     let is_bounded = exchange.kind() == Kind::Single && request.method != Listen::NAME;
-    let seat = Seat { exchange, place, until: valid_until(parts).filter(|_| !is_bounded) };
+    let seat = Seat { exchange, place, until: valid_until(&origin.head).filter(|_| !is_bounded) };
     let requests = [request.id.clone()];
-    if !Delivery::new(&seat.exchange, &requests, parts).hand_over(request.into()).await {
+    if !Delivery::new(&seat.exchange, &requests, origin).hand_over(request.into()).await {
         return Err(Box::new(over()));
     }
     Ok(seat)
 }
 
 /// Takes what needs no answer.
-async fn told(inner: &Inner, parts: &Parts, message: Message) -> Response<Body> {
+async fn told(inner: &Inner, origin: &Origin, message: Message) -> Response<Body> {
+    let parts = &*origin.head;
     // MCP 2026-07-28 has no session that a notification could be for. Answers to questions it does not know at all.
     if era::is_sessionless(&parts.headers)
         && let Message::Notification(notice) = &message
@@ -153,7 +167,7 @@ async fn told(inner: &Inner, parts: &Parts, message: Message) -> Response<Body> 
         };
     }
     match session(inner, parts) {
-        Ok(exchange) => match exchange.deliver(Ok(Incoming::One(message)), None).await {
+        Ok(exchange) => match exchange.deliver(Ok(Incoming::One(message)), Some(origin.clone())).await {
             true => reply::empty(StatusCode::ACCEPTED),
             false => over(),
         },
@@ -162,7 +176,8 @@ async fn told(inner: &Inner, parts: &Parts, message: Message) -> Response<Body> 
 }
 
 /// Takes several messages, which MCP 2025-03-26 allows.
-async fn batch(inner: &Inner, parts: &Arc<Parts>, messages: Vec<Result<Message, Malformed>>) -> Response<Body> {
+async fn batch(inner: &Inner, origin: &Origin, messages: Vec<Result<Message, Malformed>>) -> Response<Body> {
+    let parts = &*origin.head;
     let exchange = match session(inner, parts) {
         Ok(exchange) => exchange,
         Err(refusal) => return *refusal,
@@ -203,7 +218,7 @@ async fn batch(inner: &Inner, parts: &Arc<Parts>, messages: Vec<Result<Message, 
             Err(refused) => return refuse(refused),
         }
     };
-    let mut delivery = Delivery::new(&exchange, &requests, parts);
+    let mut delivery = Delivery::new(&exchange, &requests, origin);
     for message in good {
         if !delivery.hand_over(message).await {
             return over();

@@ -2,23 +2,24 @@
 
 use std::convert::Infallible;
 use std::fmt;
-use std::future::{Future, poll_fn};
-use std::pin::{Pin, pin};
+use std::future::Future;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use bytes::{Buf, Bytes, BytesMut};
+use bytes::Bytes;
 use futures_util::FutureExt;
 use http::header::RETRY_AFTER;
 use http::request::Parts;
 use http::{HeaderValue, Method, Request, Response, StatusCode};
-use protomcp_mcp::{Server, Service, Sessions};
+use protomcp_mcp::{Limits, Reservation, Server, Service, Sessions};
 use protomcp_metrics::Page;
 use protomcp_types::{RawJson, Request as AnyRequest};
 use tokio::time::Instant;
 use tokio_util::task::TaskTracker;
 use tower_service::Service as TowerService;
 
+use crate::body::{Origin, Unread};
 use crate::caller::{self, Caller};
 use crate::config::Config;
 use crate::events::{Events, Seat};
@@ -29,7 +30,7 @@ use crate::headers::{EVENTS, JSON, accepts, is_json};
 use crate::log_rate::LogRate;
 use crate::reply::{self, Body, Refusal, TRANSPORT_ERROR};
 use crate::session_table::{SessionTable, new_key};
-use crate::{auth, cors, delete, era, get, legacy, post};
+use crate::{auth, body, cors, delete, era, get, legacy, post};
 
 /// An MCP server over HTTP, as a [`tower_service::Service`] for any server that speaks [`http`]. Cloning is cheap.
 ///
@@ -51,6 +52,8 @@ pub(crate) struct Inner {
     refused: LogRate,
     /// Sessions that found no place.
     rejected: LogRate,
+    /// Requests that found no room.
+    crowded: LogRate,
     server: Box<dyn Serve>,
     pub(crate) sessions: Sessions,
     /// One for each exchange.
@@ -161,6 +164,7 @@ impl StreamableHttp {
             figures: Figures::default(),
             refused: LogRate::default(),
             rejected: LogRate::default(),
+            crowded: LogRate::default(),
             sessions,
             tasks: TaskTracker::new(),
             server,
@@ -280,22 +284,44 @@ impl Inner {
         if let Err(refusal) = self.admit(&mut parts).await {
             return *refusal;
         }
-        // Whoever answers a request may want to see its head.
-        let parts = Arc::new(parts);
-        match tokio::time::timeout(self.config.body_timeout, read(body, self.config.max_body)).await {
-            Ok(Ok(body)) if legacy::is_meant(self, &parts) => legacy::post(self, &parts, body).await,
-            Ok(Ok(body)) => post::post(self, &parts, body).await,
-            Ok(Err(status)) => {
-                let why = match status {
-                    StatusCode::PAYLOAD_TOO_LARGE => {
-                        format!("the body is longer than {} bytes", self.config.max_body)
-                    }
-                    _ => "the body cannot be read".to_owned(),
-                };
-                reply::error(status, TRANSPORT_ERROR, why)
+        match self.read(&parts, body).await {
+            // Handlers may want to see the head.
+            Ok((body, room)) => {
+                let origin = Origin { head: Arc::new(parts), room: Arc::new(room) };
+                if legacy::is_meant(self, &origin.head) {
+                    legacy::post(self, &origin, body).await
+                } else {
+                    post::post(self, origin, body).await
+                }
             }
-            Err(_) => reply::error(StatusCode::REQUEST_TIMEOUT, TRANSPORT_ERROR, "the body took too long"),
+            Err(refusal) => *refusal,
         }
+    }
+
+    /// Reads a body in the time and the room that there are for it.
+    async fn read<B: http_body::Body>(&self, parts: &Parts, body: B) -> Result<(Bytes, Reservation), Refusal> {
+        let owner = Caller::of(parts).owner();
+        let budget = self.sessions.inbound_budget();
+        let read = body::read(body, self.config.max_body, budget, &owner, Limits::REQUEST_OVERHEAD);
+        let (status, why) = match tokio::time::timeout(self.config.body_timeout, read).await {
+            Ok(Ok(read)) => return Ok(read),
+            Ok(Err(Unread::NoRoom)) => return Err(self.no_room()),
+            Ok(Err(Unread::TooLong)) => {
+                (StatusCode::PAYLOAD_TOO_LARGE, format!("the body is longer than {} bytes", self.config.max_body))
+            }
+            Ok(Err(Unread::Broken)) => (StatusCode::BAD_REQUEST, "the body cannot be read".to_owned()),
+            Err(_) => (StatusCode::REQUEST_TIMEOUT, "the body took too long".to_owned()),
+        };
+        Err(Box::new(reply::error(status, TRANSPORT_ERROR, why)))
+    }
+
+    /// The response to a request that finds no room in the inbound budget.
+    pub(crate) fn no_room(&self) -> Refusal {
+        let why = "too many bytes of requests wait for their answers";
+        if let Some(left_out) = self.crowded.permit(Instant::now()) {
+            tracing::warn!(left_out, "a request was refused: {why}");
+        }
+        Box::new(unavailable(&format!("{why}; send it again in a moment")))
     }
 
     /// Whether this request may be served at all.
@@ -347,34 +373,7 @@ impl Inner {
     }
 }
 
-/// Reads a body, but not more than that.
-async fn read<B: http_body::Body>(body: B, limit: usize) -> Result<Bytes, StatusCode> {
-    if body.size_hint().lower() > limit as u64 {
-        return Err(StatusCode::PAYLOAD_TOO_LARGE);
-    }
-    let mut body = pin!(body);
-    let mut whole = Bytes::new();
-    let mut copy = BytesMut::new();
-    while let Some(frame) = poll_fn(|cx| body.as_mut().poll_frame(cx)).await {
-        let Ok(frame) = frame else { return Err(StatusCode::BAD_REQUEST) };
-        let Ok(mut data) = frame.into_data() else { continue };
-        let length = data.remaining();
-        if whole.len() + copy.len() + length > limit {
-            return Err(StatusCode::PAYLOAD_TOO_LARGE);
-        }
-        let piece = data.copy_to_bytes(length);
-        // Most bodies come in one piece, which is not copied.
-        if whole.is_empty() && copy.is_empty() {
-            whole = piece;
-        } else {
-            copy.extend_from_slice(&std::mem::take(&mut whole));
-            copy.extend_from_slice(&piece);
-        }
-    }
-    Ok(if copy.is_empty() { whole } else { copy.freeze() })
-}
-
-/// 503: somebody else may have more luck, or the same one later.
+/// 503, with a time after which to try again.
 pub(crate) fn unavailable(why: &str) -> Response<Body> {
     let mut response = reply::error(StatusCode::SERVICE_UNAVAILABLE, TRANSPORT_ERROR, why);
     response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("5"));

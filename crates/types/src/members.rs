@@ -8,7 +8,7 @@ use std::fmt;
 
 use bytes::Bytes;
 use serde::de::value::BorrowedStrDeserializer;
-use serde::de::{DeserializeOwned, DeserializeSeed, MapAccess, Visitor};
+use serde::de::{DeserializeOwned, DeserializeSeed, IgnoredAny, MapAccess, Visitor};
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
@@ -18,7 +18,7 @@ use crate::body::Body;
 use crate::output::{Output, put_either, put_text};
 use crate::raw::RawJson;
 
-/// How many members an object read this way may have; MCP's own have fewer than twenty.
+/// How many members an object read this way may have, duplicates included; MCP's own have fewer than twenty.
 pub const MAX_MEMBERS: usize = 256;
 
 /// The members of one JSON object, in order. No name comes twice: of duplicates the last value wins, at the place of
@@ -188,15 +188,16 @@ pub(crate) struct Scan<'a> {
 impl<'a> Scan<'a> {
     pub(crate) fn collect<A: MapAccess<'a>>(mut map: A) -> Result<Self, A::Error> {
         let mut scan = Self { pairs: SmallVec::new(), too_many: false };
-        while let Some((Name(name), value)) = map.next_entry()? {
-            if let Some(pair) = scan.pairs.iter_mut().find(|pair| pair.0 == name) {
-                pair.1 = value;
-            } else if scan.pairs.len() < MAX_MEMBERS {
-                scan.pairs.push((name, value));
-            } else {
-                // The rest is read to its end, so that the id behind it is still found.
-                scan.too_many = true;
+        for _ in 0..MAX_MEMBERS {
+            let Some((Name(name), value)) = map.next_entry()? else { return Ok(scan) };
+            match scan.pairs.iter_mut().find(|pair| pair.0 == name) {
+                Some(pair) => pair.1 = value,
+                None => scan.pairs.push((name, value)),
             }
+        }
+        // The rest is read to its end, so that the id behind it is still found.
+        while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {
+            scan.too_many = true;
         }
         Ok(scan)
     }

@@ -6,13 +6,13 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-use http::request::Parts;
 use protomcp_mcp::Extensions;
 use protomcp_mcp::transport::{Losses, Received, Sink, Source, Transport, TransportError};
 use protomcp_types::{Message, RequestId};
 use tokio::time::{Instant, Sleep};
 
 use super::{Arrived, Exchange, Kind};
+use crate::body::Origin;
 use crate::caller::{Connection, Principal};
 
 /// The session's task's end of an exchange.
@@ -21,8 +21,8 @@ pub(crate) struct Served(pub(crate) Arc<Exchange>);
 
 pub(crate) struct ExchangeSource {
     exchange: Arc<Exchange>,
-    /// The head of the request that brought the last message.
-    head: Option<Arc<Parts>>,
+    /// The request that brought the last message.
+    origin: Option<Origin>,
     /// When to look whether the session is used at all.
     expiry: Pin<Box<Sleep>>,
 }
@@ -47,7 +47,7 @@ impl Transport for Served {
 
     fn split(self) -> (ExchangeSource, ExchangeSink) {
         let expiry = Box::pin(tokio::time::sleep(self.0.idle));
-        (ExchangeSource { exchange: Arc::clone(&self.0), head: None, expiry }, ExchangeSink(self.0))
+        (ExchangeSource { exchange: Arc::clone(&self.0), origin: None, expiry }, ExchangeSink(self.0))
     }
 }
 
@@ -57,15 +57,16 @@ impl Source for ExchangeSource {
     }
 
     fn extensions(&mut self) -> Extensions {
-        self.head.take().map_or_else(Extensions::default, |head| Extensions::default().with(head))
+        let Some(Origin { head, room }) = self.origin.take() else { return Extensions::default() };
+        Extensions::default().with(head).with(room)
     }
 }
 
 impl ExchangeSource {
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<Option<Received>, TransportError>> {
         if let Poll::Ready(arrived) = self.exchange.poll_received(cx.waker()) {
-            return Poll::Ready(Ok(arrived.map(|Arrived { received, head }| {
-                self.head = head;
+            return Poll::Ready(Ok(arrived.map(|Arrived { received, origin }| {
+                self.origin = origin;
                 received
             })));
         }

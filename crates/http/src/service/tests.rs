@@ -8,6 +8,9 @@ use protomcp_mcp::{Limits, ServerInfo};
 use protomcp_types::{Body as Payload, Incoming, Message, Params, RequestId};
 use tokio::task::unconstrained;
 
+use std::future::poll_fn;
+use std::pin::pin;
+
 use super::*;
 use crate::store::MemoryStore;
 
@@ -45,6 +48,7 @@ fn still() -> (StreamableHttp, Arc<Still>) {
         figures: Figures::default(),
         refused: LogRate::default(),
         rejected: LogRate::default(),
+        crowded: LogRate::default(),
         sessions: Sessions::new(ServerInfo::new("still", "1"), Limits::default()),
         server: Box::new(Arc::clone(&still)),
         tasks: TaskTracker::new(),

@@ -145,7 +145,7 @@ impl Stage {
         Self::build_with(Limits::default(), config, listener, define).await
     }
 
-    async fn build_with(
+    pub(crate) async fn build_with(
         limits: Limits,
         config: Config,
         listener: ListenerConfig,

@@ -1,6 +1,7 @@
 //! What a host cannot do too much of.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use protomcp_http::{Config, ListenerConfig};
 use protomcp_mcp::Audience;
@@ -111,7 +112,7 @@ async fn a_stream_that_nobody_reads_holds_only_so_much_and_keeps_the_newest() {
 #[tokio::test]
 async fn a_connection_that_says_nothing_is_closed() {
     let mut listener = ListenerConfig::default();
-    listener.first_request_timeout = std::time::Duration::from_millis(20);
+    listener.first_request_timeout = Duration::from_millis(20);
     let stage = Stage::with(Config::default(), listener).await;
     let preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
     // Also after the preface and empty settings, which is all that a host of HTTP/2 must say.
@@ -144,7 +145,7 @@ async fn hundreds_of_requests_at_once_are_all_answered() {
 #[tokio::test]
 async fn a_body_that_does_not_come_is_not_waited_for() {
     let mut config = Config::default();
-    config.body_timeout = std::time::Duration::from_millis(20);
+    config.body_timeout = Duration::from_millis(20);
     let stage = Stage::new(config).await;
     let mut stream = TcpStream::connect(stage.host.address).await.unwrap();
     let head = "POST /mcp HTTP/1.1\r\nhost: localhost\r\naccept: */*\r\ncontent-type: application/json\r\n\
@@ -157,9 +158,32 @@ async fn a_body_that_does_not_come_is_not_waited_for() {
 }
 
 #[tokio::test]
+async fn a_body_that_comes_byte_by_byte_is_not_waited_for_either() {
+    let mut config = Config::default();
+    config.body_timeout = Duration::from_millis(200);
+    let stage = Stage::new(config).await;
+    let stream = TcpStream::connect(stage.host.address).await.unwrap();
+    let (mut reading, mut writing) = stream.into_split();
+    let head = "POST /mcp HTTP/1.1\r\nhost: localhost\r\naccept: */*\r\ncontent-type: application/json\r\n\
+                content-length: 100000\r\n\r\n";
+    writing.write_all(head.as_bytes()).await.unwrap();
+    let trickling = tokio::spawn(async move {
+        while writing.write_all(b" ").await.is_ok() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    });
+    let mut answer = vec![0; 12];
+    let read = tokio::time::timeout(super::client::PATIENCE, reading.read_exact(&mut answer)).await;
+    read.expect("the server waits").unwrap();
+    assert_eq!(answer, b"HTTP/1.1 408");
+    assert_eq!(stage.sessions.inbound_budget().taken(), 0);
+    trickling.abort();
+}
+
+#[tokio::test]
 async fn a_connection_that_does_not_end_with_its_listener_is_cut() {
     let mut listener = ListenerConfig::default();
-    listener.drain_timeout = std::time::Duration::from_millis(20);
+    listener.drain_timeout = Duration::from_millis(20);
     let stage = Stage::with(Config::default(), listener).await;
     let host = stage.host.hello("2025-11-25").await;
     let mut stream = host.get().await;

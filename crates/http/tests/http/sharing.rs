@@ -1,11 +1,23 @@
 //! One user who takes all there is, and another who finds room.
 
-use protomcp_http::Config;
+use std::net::IpAddr;
+use std::time::Duration;
 
-use super::client::{Host, initialize};
+use protomcp_http::{Config, ListenerConfig};
+use protomcp_mcp::{Budget, Limits};
+use tokio::io::AsyncWriteExt;
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+
+use super::client::{Host, PATIENCE, call, done, initialize};
 use super::handler::Stage;
 
 const PING: &str = r#"{"id":1,"method":"ping"}"#;
+
+/// Settings behind a proxy on this machine.
+fn behind_proxy() -> Config {
+    Config::default().trust_proxy(IpAddr::from([127, 0, 0, 1]))
+}
 
 /// The clients of a proxy on this machine.
 fn user(stage: &Stage, address: &str) -> Host {
@@ -26,7 +38,7 @@ async fn count_alive(sessions: &[Host]) -> usize {
 #[tokio::test]
 async fn a_user_who_holds_all_sessions_keeps_no_other_out() {
     const SESSIONS: usize = 8;
-    let mut config = Config::default().trust_proxy(std::net::IpAddr::from([127, 0, 0, 1]));
+    let mut config = behind_proxy();
     config.max_sessions = SESSIONS;
     let stage = Stage::new(config).await;
     let (ann, bob) = (user(&stage, "192.0.2.1"), user(&stage, "192.0.2.2"));
@@ -54,4 +66,80 @@ async fn an_address_that_no_trusted_proxy_has_forwarded_does_not_count() {
     let stage = Stage::new(config).await;
     user(&stage, "192.0.2.1").hello("2025-11-25").await;
     assert_eq!(user(&stage, "192.0.2.2").post(&initialize("2025-11-25", "{}")).await.status, 503);
+}
+
+/// Waits until a budget is as it should be.
+async fn until(budget: &Budget, is_so: impl Fn(usize) -> bool) {
+    let reached = timeout(PATIENCE, async {
+        while !is_so(budget.taken()) {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    });
+    assert!(reached.await.is_ok(), "{} bytes are taken", budget.taken());
+}
+
+#[tokio::test]
+async fn unfinished_bodies_of_one_user_leave_room_for_another() {
+    const BUDGET: usize = 8 << 20;
+    const BODY: usize = 1 << 20;
+    const CONNECTIONS: usize = 40;
+    let limits = Limits { max_inbound_bytes: BUDGET, ..Limits::default() };
+    let stage = Stage::build_with(limits, behind_proxy(), ListenerConfig::default(), |_| None).await;
+    let (ann, bob) = (user(&stage, "192.0.2.1"), user(&stage, "192.0.2.2").hello("2025-11-25").await);
+    let budget = stage.sessions.inbound_budget().clone();
+    let mut sending = tokio::task::JoinSet::new();
+    for _ in 0..CONNECTIONS {
+        let mut stream = TcpStream::connect(ann.address).await.unwrap();
+        sending.spawn(async move {
+            let head = format!(
+                "POST /mcp HTTP/1.1\r\nhost: localhost\r\naccept: */*\r\ncontent-type: application/json\r\n\
+                 x-forwarded-for: 192.0.2.1\r\ncontent-length: {BODY}\r\n\r\n"
+            );
+            stream.write_all(head.as_bytes()).await.unwrap();
+            stream.write_all(&vec![b' '; BODY - 1]).await.unwrap();
+            stream
+        });
+    }
+    let mut unfinished = Vec::new();
+    while let Some(sent) = timeout(PATIENCE, sending.join_next()).await.expect("bodies are read") {
+        assert!(budget.taken() <= BUDGET / 5 * 4, "{} bytes are taken", budget.taken());
+        unfinished.push(sent.unwrap());
+    }
+    until(&budget, |taken| taken > BUDGET / 2).await;
+    let answer = ann.post(&format!(r#"{{"id":1,"method":"ping","x":"{}"}}"#, "x".repeat(BUDGET / 2))).await;
+    assert_eq!((answer.status, answer.headers["retry-after"].as_str()), (503, "5"));
+    for id in 0..10 {
+        assert_eq!(bob.say(&call(id, "echo x")).await, (200, done(id, "x")));
+    }
+    drop(unfinished);
+    until(&budget, |taken| taken == 0).await;
+}
+
+#[tokio::test]
+async fn a_call_keeps_its_bytes_until_it_is_answered() {
+    let stage = Stage::local().await;
+    let host = stage.host.hello("2025-11-25").await;
+    let budget = stage.sessions.inbound_budget();
+    until(budget, |taken| taken == 0).await;
+    let long = "x".repeat(100_000);
+    let body = format!(r#"{{"id":7,"method":"tools/call","params":{{"name":"wait","arguments":{{"x":"{long}"}}}}}}"#);
+    let waiting = tokio::spawn(async move { host.say(&body).await });
+    timeout(PATIENCE, stage.tools.waiting.notified()).await.unwrap();
+    assert!(budget.taken() > 100_000 + Limits::REQUEST_OVERHEAD, "{}", budget.taken());
+    stage.tools.go.notify_one();
+    assert_eq!(timeout(PATIENCE, waiting).await.unwrap().unwrap(), (200, done(7, "done")));
+    until(budget, |taken| taken == 0).await;
+}
+
+#[tokio::test]
+async fn each_message_of_a_batch_takes_room() {
+    const BUDGET: usize = 1 << 20;
+    let limits = Limits { max_inbound_bytes: BUDGET, ..Limits::default() };
+    let stage = Stage::build_with(limits, Config::default(), ListenerConfig::default(), |_| None).await;
+    let host = stage.host.hello("2025-03-26").await;
+    let batch = |count: usize| format!("[{}]", vec![r#"{"jsonrpc":"2.0","method":"n"}"#; count].join(","));
+    let fitting = BUDGET / 5 * 4 / Limits::REQUEST_OVERHEAD - 1;
+    assert_eq!(host.post(&batch(fitting)).await.status, 202);
+    until(stage.sessions.inbound_budget(), |taken| taken == 0).await;
+    assert_eq!(host.post(&batch(fitting + 2)).await.status, 503);
 }
