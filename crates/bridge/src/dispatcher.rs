@@ -8,23 +8,32 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use protomcp_link::{CallId, Middleware};
-use protomcp_mcp::{CallerKey, Owner, SessionId, Sessions};
+use protomcp_mcp::{Owner, SessionId, Sessions};
 use tokio::runtime::Handle;
 use tokio::sync::{Notify, mpsc, oneshot, watch};
 
 use crate::attribution::{Attribution, Caller, Meant};
 use crate::cause::Cause;
 use crate::failure::Failure;
+use crate::fair_queue::Ticket;
 use crate::generation::Generation;
-use crate::lane::{Entry, Lane, Place, Ticket};
+use crate::lane::{Entry, Lane, Place};
 use crate::linger::until_free;
 use crate::live::Live;
 use crate::meter::Meter;
 use crate::permit::Permit;
 use crate::run::now;
 
-/// A call that waits, and who is told when it may go.
-type Waiter = (Caller, oneshot::Sender<Result<Permit, Cause>>);
+/// A call that waits, and the way to tell it that it may go.
+type Waiter = (Caller, oneshot::Sender<Result<Permit, Refusal>>);
+
+/// Why a call that waits does not go.
+#[derive(Debug)]
+enum Refusal {
+    Down(Cause),
+    /// It made room for a call of an owner with fewer; its own had this many waiting.
+    Displaced(usize),
+}
 
 /// Stands for a time that is too long to be a moment.
 const FOR_EVER: Duration = Duration::from_secs(100 * 365 * 86_400);
@@ -101,11 +110,11 @@ impl Dispatcher {
 
     /// Waits for the turn of a call, no longer than [`Waits::turn`]. Dropping the future gives the turn up.
     pub(crate) async fn acquire(self: &Arc<Self>, caller: Caller, tool: &str) -> Result<Permit, Failure> {
-        let key = caller.key.clone();
+        let owner = caller.key.owner.clone();
         let (waiter, mut turn) = oneshot::channel();
         let entry = {
             let mut state = self.lock();
-            match state.lane.enter(&key, (caller, waiter)) {
+            match state.lane.enter(&caller.key.clone(), (caller, waiter)) {
                 Entry::Go(generation, (caller, _)) => {
                     self.meter.waits.observe(Duration::ZERO);
                     return Ok(self.permit(&mut state, generation, caller));
@@ -115,12 +124,17 @@ impl Dispatcher {
         };
         let ticket = match entry {
             Entry::Wait(ticket) => ticket,
+            Entry::WaitInPlaceOf(ticket, (_, displaced), held) => {
+                // Given up in the meantime, it needs no answer.
+                let _gone = displaced.send(Err(Refusal::Displaced(held)));
+                ticket
+            }
             Entry::Down(_, why) => return Err(self.down(&why)),
             Entry::Full(_, waiting) => return Err(Failure::Overloaded { tool: tool.into(), waiting }),
             Entry::Go(..) => unreachable!("returned above"),
         };
         let since = Instant::now();
-        let _queued = Queued { dispatcher: self, caller: key, ticket };
+        let _queued = Queued { dispatcher: self, owner, ticket };
         let outcome = tokio::time::timeout(self.waits.turn, &mut turn).await;
         self.meter.waits.observe(since.elapsed());
         tracing::debug!(tool, waited_ms = since.elapsed().as_millis(), "a call waited for its turn");
@@ -129,7 +143,8 @@ impl Dispatcher {
         };
         match outcome {
             Ok(Ok(permit)) => Ok(permit),
-            Ok(Err(why)) => Err(self.down(&why)),
+            Ok(Err(Refusal::Down(why))) => Err(self.down(&why)),
+            Ok(Err(Refusal::Displaced(waiting))) => Err(Failure::Displaced { tool: tool.into(), waiting }),
             Err(_) => Err(Failure::ShuttingDown),
         }
     }
@@ -213,7 +228,7 @@ impl Dispatcher {
         };
         for (_, waiter) in refused {
             // A host that gave up meanwhile needs no answer.
-            let _gone = waiter.send(Err(why.clone()));
+            let _gone = waiter.send(Err(Refusal::Down(why.clone())));
         }
     }
 
@@ -385,12 +400,12 @@ impl Dispatcher {
 /// A turn that is waited for, given up when its call is.
 struct Queued<'a> {
     dispatcher: &'a Arc<Dispatcher>,
-    caller: CallerKey,
+    owner: Owner,
     ticket: Ticket,
 }
 
 impl Drop for Queued<'_> {
     fn drop(&mut self) {
-        self.dispatcher.lock().lane.abandon(&self.caller, self.ticket);
+        self.dispatcher.lock().lane.abandon(&self.owner, self.ticket);
     }
 }

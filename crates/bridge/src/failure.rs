@@ -37,6 +37,11 @@ pub(crate) enum Failure {
         tool: String,
         waiting: usize,
     },
+    /// It waited, and made room for a call of another owner, who had fewer.
+    Displaced {
+        tool: String,
+        waiting: usize,
+    },
     /// Its turn did not come.
     Waited {
         tool: String,
@@ -96,7 +101,7 @@ impl Failure {
             Self::Crashed { .. } => "TOOL_PROCESS_CRASHED",
             Self::Interrupted { .. } => "RELOADED",
             Self::Down { .. } => "TOOL_PROCESS_DOWN",
-            Self::Overloaded { .. } => "OVERLOADED",
+            Self::Overloaded { .. } | Self::Displaced { .. } => "OVERLOADED",
             Self::Waited { .. } => "QUEUE_TIMEOUT",
             Self::TooLarge { .. } => "RESULT_TOO_LARGE",
             Self::Unusable { .. } => "INVALID_RESPONSE",
@@ -122,6 +127,7 @@ impl Failure {
             Self::Interrupted { .. } => "try again: the new code is starting",
             Self::Down { .. } => "fix the tool file and save it, or restart pmcp",
             Self::Overloaded { .. } | Self::Waited { .. } => "try again later",
+            Self::Displaced { .. } => "send fewer calls at once, and try again later",
             Self::TooLarge { .. } => "return less, or raise --max-result",
             Self::Unusable { .. } => {
                 "the tool's SDK and pmcp do not understand each other; report it with the text above"
@@ -144,6 +150,7 @@ impl Failure {
             Self::Crashed { .. }
             | Self::Interrupted { .. }
             | Self::Overloaded { .. }
+            | Self::Displaced { .. }
             | Self::Waited { .. }
             | Self::Down { .. }
             | Self::TaskCancelled { .. }
@@ -193,8 +200,12 @@ impl fmt::Display for Failure {
             Self::Overloaded { tool, waiting } => {
                 write!(f, "call tool \"{tool}\": the tool process is overloaded, {waiting} calls are waiting")
             }
+            Self::Displaced { tool, waiting } => write!(
+                f,
+                "call tool \"{tool}\" made room in the full queue for another user; {waiting} of your calls were waiting"
+            ),
             Self::Waited { tool, after } => {
-                write!(f, "call tool \"{tool}\" waited {} for its turn in vain", duration::Go(*after))
+                write!(f, "call tool \"{tool}\" timed out after {} in the queue", duration::Go(*after))
             }
             Self::TooLarge { tool, why } | Self::Unusable { tool, why } | Self::ArgumentsTooLarge { tool, why } => {
                 write!(f, "call tool \"{tool}\": {why}")

@@ -1,23 +1,20 @@
 //! Which call may go to the tool process next: a value, driven by `dispatcher`.
 //!
 //! Published Python and TypeScript SDKs run one handler at a time, and a second call written meanwhile can be lost
-//! inside them (wire contract, rule R4), so calls wait here, where they are safe. Callers take turns, however many calls
-//! each has waiting: sessions, and, where there are none, whoever has authenticated, or else the connections. While a reload holds the lane everything waits, and goes to the new process afterwards.
+//! inside them (wire contract, rule R4), so calls wait here, where they are safe, and take turns (`fair_queue`). While a
+//! reload holds the lane everything waits, and goes to the new process afterwards.
 //!
 //! A call has one of the process's places from its turn to its end. Two things come apart from that: a call that the
 //! process has made a task of is in flight and has no place, since its handler has answered; one that was given up while
 //! its handler goes on is in flight no more and still has its place.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 
-use protomcp_mcp::CallerKey;
+use protomcp_mcp::{CallerKey, Owner};
 
 use crate::cause::Cause;
+use crate::fair_queue::{FairQueue, Pushed, Ticket};
 use crate::generation::Generation;
-
-/// Names a waiting call, so that it can be taken out when its host gives up.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct Ticket(u64);
 
 /// Where calls go.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,6 +61,8 @@ pub(crate) enum Entry<W> {
     Go(Generation, W),
     /// It waits.
     Wait(Ticket),
+    /// It waits in the place of another one, whose owner had this many calls waiting.
+    WaitInPlaceOf(Ticket, W, usize),
     /// It must not go.
     Down(W, Cause),
     /// Too many are waiting.
@@ -77,63 +76,37 @@ pub(crate) type Grant<W> = (Generation, W);
 #[derive(Debug)]
 pub(crate) struct Lane<W> {
     target: Target,
-    waiting: HashMap<CallerKey, VecDeque<(Ticket, W)>>,
-    /// Callers with waiting calls, in the order of their turns; no more than calls wait.
-    turns: VecDeque<CallerKey>,
-    count: usize,
-    capacity: usize,
+    queue: FairQueue<W>,
     loads: HashMap<Generation, Load>,
-    next_ticket: u64,
 }
 
 impl<W> Lane<W> {
     /// A held lane in which at most `capacity` calls wait.
     pub(crate) fn new(capacity: usize) -> Self {
-        Self {
-            target: Target::Held,
-            waiting: HashMap::new(),
-            turns: VecDeque::new(),
-            count: 0,
-            capacity,
-            loads: HashMap::new(),
-            next_ticket: 0,
-        }
+        Self { target: Target::Held, queue: FairQueue::new(capacity), loads: HashMap::new() }
     }
 
     /// A call of this caller wants to go.
     pub(crate) fn enter(&mut self, caller: &CallerKey, waiter: W) -> Entry<W> {
         match &self.target {
             Target::Down(why) => Entry::Down(waiter, why.clone()),
-            Target::Open(generation, limit) if self.count == 0 && self.occupied(*generation) < *limit => {
+            Target::Open(generation, limit) if self.queue.len() == 0 && self.occupied(*generation) < *limit => {
                 let generation = *generation;
                 self.begin(generation);
                 Entry::Go(generation, waiter)
             }
-            Target::Open(..) | Target::Held if self.count >= self.capacity => Entry::Full(waiter, self.count),
-            Target::Open(..) | Target::Held => {
-                let ticket = Ticket(self.next_ticket);
-                self.next_ticket += 1;
-                let queue = self.waiting.entry(caller.clone()).or_default();
-                if queue.is_empty() {
-                    self.turns.push_back(caller.clone());
-                }
-                queue.push_back((ticket, waiter));
-                self.count += 1;
-                Entry::Wait(ticket)
-            }
+            Target::Open(..) | Target::Held => match self.queue.push(caller, waiter) {
+                Pushed::Waits(ticket) => Entry::Wait(ticket),
+                Pushed::InPlaceOf(ticket, displaced, held) => Entry::WaitInPlaceOf(ticket, displaced, held),
+                Pushed::Full(waiter) => Entry::Full(waiter, self.queue.len()),
+            },
         }
     }
 
     /// A waiting call is given up.
-    pub(crate) fn abandon(&mut self, caller: &CallerKey, ticket: Ticket) {
-        let Some(queue) = self.waiting.get_mut(caller) else { return };
-        let before = queue.len();
-        queue.retain(|(waiting, _)| *waiting != ticket);
-        self.count -= before - queue.len();
-        if queue.is_empty() {
-            self.waiting.remove(caller);
-            self.turns.retain(|turn| turn != caller);
-        }
+    pub(crate) fn abandon(&mut self, owner: &Owner, ticket: Ticket) {
+        // Its turn may have come.
+        let _gone = self.queue.remove(owner, ticket);
     }
 
     /// A call on this process has ended. Says whether it was the last one there.
@@ -173,15 +146,7 @@ impl<W> Lane<W> {
         if self.occupied(generation) >= limit {
             return None;
         }
-        let caller = self.turns.pop_front()?;
-        let queue = self.waiting.get_mut(&caller).expect("a caller with a turn has a queue");
-        let (_, waiter) = queue.pop_front().expect("a caller with a turn has a waiting call");
-        self.count -= 1;
-        if queue.is_empty() {
-            self.waiting.remove(&caller);
-        } else {
-            self.turns.push_back(caller);
-        }
+        let waiter = self.queue.pop()?;
         self.begin(generation);
         Some((generation, waiter))
     }
@@ -199,9 +164,7 @@ impl<W> Lane<W> {
     /// Lets no call go, and gives back those that wait, so that they can fail.
     pub(crate) fn refuse(&mut self, why: Cause) -> Vec<W> {
         self.target = Target::Down(why);
-        self.turns.clear();
-        self.count = 0;
-        self.waiting.drain().flat_map(|(_, queue)| queue).map(|(_, waiter)| waiter).collect()
+        self.queue.drain()
     }
 
     /// Calls in flight on this process.
@@ -217,7 +180,7 @@ impl<W> Lane<W> {
 
     /// Calls that wait.
     pub(crate) fn waiting(&self) -> usize {
-        self.count
+        self.queue.len()
     }
 
     fn begin(&mut self, generation: Generation) {

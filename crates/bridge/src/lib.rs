@@ -8,7 +8,8 @@
 //!
 //! * `backend` answers hosts. It reads the list from an immutable `snapshot`, so that no request waits for another;
 //! * `catalog` is what the process has beside tools, `listing` how lists are handed out in pages;
-//! * `dispatcher` (a driver of the pure `lane`) lets calls through to the living process, one permit each, sessions in turn;
+//! * `dispatcher` (a driver of the pure `lane` and `fair_queue`) lets calls through to the living process, one permit each,
+//!   owners in turn;
 //! * `questions` are what the process asks of hosts; `attribution` knows whose call each of them belongs to, `served`
 //!   which owners a process has worked for;
 //! * `calls` takes one call to its result, `follow` a task that the process makes of it;
@@ -47,6 +48,7 @@ mod core;
 mod dispatcher;
 pub mod duration;
 mod failure;
+mod fair_queue;
 mod faults;
 mod figures;
 mod follow;

@@ -63,7 +63,7 @@ impl Outcome {
                 Failure::TimedOut { .. } => Self::TimedOut,
                 Failure::Crashed { .. } | Failure::Down { .. } => Self::Crashed,
                 Failure::Interrupted { .. } => Self::Interrupted,
-                Failure::Overloaded { .. } | Failure::Waited { .. } => Self::Overloaded,
+                Failure::Overloaded { .. } | Failure::Displaced { .. } | Failure::Waited { .. } => Self::Overloaded,
                 Failure::ArgumentsTooLarge { .. } | Failure::InvalidArguments { .. } | Failure::Rejected { .. } => {
                     Self::Rejected
                 }

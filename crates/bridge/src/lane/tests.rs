@@ -83,9 +83,8 @@ fn a_place_given_up_is_nobody_s() {
     let mut lane = Lane::new(10);
     let Entry::Wait(first) = enter(&mut lane, 1, 1) else { panic!("a held lane") };
     let Entry::Wait(_) = enter(&mut lane, 2, 2) else { panic!("a held lane") };
-    lane.abandon(&session(1), first);
-    lane.abandon(&session(1), first);
-    lane.abandon(&session(9), first);
+    lane.abandon(&session(1).owner, first);
+    lane.abandon(&session(1).owner, first);
     assert_eq!(lane.waiting(), 1);
     lane.open(generation(1), 5);
     assert_eq!(grants(&mut lane), [2]);
@@ -98,6 +97,9 @@ fn the_queue_is_bounded() {
     enter(&mut lane, 1, 1);
     enter(&mut lane, 2, 2);
     assert_eq!(enter(&mut lane, 3, 3), Entry::Full(3, 2));
+    let other = CallerKey { owner: Owner::Principal("other".into()), ..session(3) };
+    assert!(matches!(lane.enter(&other, 4), Entry::WaitInPlaceOf(_, 2, 2)), "the newest of the largest holder");
+    assert_eq!(lane.waiting(), 2);
 }
 
 #[test]
@@ -157,19 +159,4 @@ fn no_more_than_so_many_tasks_are_without_a_place() {
     enter(&mut lane, 1, 2000);
     assert_eq!(lane.step_aside(generation(1)), Place::Taken);
     assert!(matches!(enter(&mut lane, 1, 2001), Entry::Wait(_)));
-}
-
-#[test]
-fn requests_without_a_session_take_turns_by_whom_they_come_from() {
-    let mut lane = Lane::new(20);
-    let principal = |name: &str| CallerKey { owner: Owner::Principal(name.into()), ..session(0) };
-    let connection = |number| CallerKey { owner: Owner::Local, conversation: Conversation::Connection(number) };
-    let (ann, bob) = (principal("ann"), principal("bob"));
-    let (one, two) = (connection(1), connection(2));
-    for (from, call) in [(&ann, 10), (&ann, 11), (&ann, 12), (&one, 20), (&one, 21), (&bob, 30), (&two, 40)] {
-        assert!(matches!(lane.enter(from, call), Entry::Wait(_)));
-    }
-    lane.open(generation(1), 7);
-    assert_eq!(grants(&mut lane), [10, 20, 30, 40, 11, 21, 12]);
-    assert!(lane.waiting.is_empty() && lane.turns.is_empty(), "nobody is remembered who does not wait");
 }

@@ -8,6 +8,7 @@ mod announced;
 mod arguments;
 mod catalog;
 mod early;
+mod fairness;
 mod host;
 mod hostile;
 mod logs;

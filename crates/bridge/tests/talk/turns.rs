@@ -41,7 +41,7 @@ async fn a_call_whose_turn_does_not_come_fails_as_retryable_and_never_reaches_th
     let second = host.call("a").await;
     let answer = host.answer(second).await;
     assert_eq!(error(&answer), ("QUEUE_TIMEOUT", true));
-    assert_eq!(answer["result"]["content"][0]["text"], "call tool \"a\" waited 100ms for its turn in vain");
+    assert_eq!(answer["result"]["content"][0]["text"], "call tool \"a\" timed out after 100ms in the queue");
     tool.result(&call, "one").await;
     assert_eq!(host.text(first).await, "one");
     let third = host.call("a").await;

@@ -1,0 +1,187 @@
+//! Waiting calls, in turns: a value.
+//!
+//! Owners take turns, and within one owner its conversations do, so that a principal with a thousand sessions has one turn
+//! while another has one. The places to wait are shared as well: alone one owner may have all of them; when they are taken,
+//! the newest call of the owner with the most makes room for an owner with fewer.
+//!
+//! Calls are kept in the order of their tickets, and turns in the order of their numbers, so that any call can be taken out
+//! at the cost of a search.
+
+use std::collections::{BTreeMap, HashMap};
+
+use protomcp_mcp::{CallerKey, Conversation, Owner};
+
+/// Names a waiting call. Later calls have later tickets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Ticket(u64);
+
+/// What became of a call that wants to wait.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Pushed<W> {
+    /// It waits.
+    Waits(Ticket),
+    /// It waits in the place of a call whose owner had this many waiting.
+    InPlaceOf(Ticket, W, usize),
+    /// No owner has more calls waiting than this one would have.
+    Full(W),
+}
+
+/// Calls that wait for their turn. `W` is what it takes to wake one.
+#[derive(Debug)]
+pub(crate) struct FairQueue<W> {
+    owners: HashMap<Owner, OfOwner<W>>,
+    turns: Turns<Owner>,
+    count: usize,
+    capacity: usize,
+    last: u64,
+}
+
+/// The calls of one owner; there is at least one.
+#[derive(Debug)]
+struct OfOwner<W> {
+    turn: u64,
+    conversations: HashMap<Conversation, OfConversation<W>>,
+    turns: Turns<Conversation>,
+    /// The conversation of each call.
+    tickets: BTreeMap<Ticket, Conversation>,
+}
+
+/// The calls of one conversation; there is at least one.
+#[derive(Debug)]
+struct OfConversation<W> {
+    turn: u64,
+    calls: BTreeMap<Ticket, W>,
+}
+
+/// Who is next, and after whom.
+#[derive(Debug)]
+struct Turns<K> {
+    order: BTreeMap<u64, K>,
+    last: u64,
+}
+
+impl<K> Turns<K> {
+    fn new() -> Self {
+        Self { order: BTreeMap::new(), last: 0 }
+    }
+
+    /// The last turn of all, for this one.
+    fn add(&mut self, key: K) -> u64 {
+        self.last += 1;
+        self.order.insert(self.last, key);
+        self.last
+    }
+
+    fn first(&self) -> Option<&K> {
+        self.order.first_key_value().map(|(_, key)| key)
+    }
+
+    /// After this turn it is this one's again, last of all.
+    fn again(&mut self, turn: &mut u64) {
+        if let Some(key) = self.order.remove(turn) {
+            *turn = self.add(key);
+        }
+    }
+}
+
+impl<W> FairQueue<W> {
+    /// An empty queue with room for `capacity` calls.
+    pub(crate) fn new(capacity: usize) -> Self {
+        Self { owners: HashMap::new(), turns: Turns::new(), count: 0, capacity, last: 0 }
+    }
+
+    /// Calls that wait.
+    pub(crate) fn len(&self) -> usize {
+        self.count
+    }
+
+    /// Lets a call wait.
+    pub(crate) fn push(&mut self, caller: &CallerKey, waiter: W) -> Pushed<W> {
+        if self.count < self.capacity {
+            return Pushed::Waits(self.insert(caller, waiter));
+        }
+        let held = self.owners.get(&caller.owner).map_or(0, OfOwner::len);
+        let largest = self.owners.iter().max_by_key(|(_, calls)| calls.len());
+        match largest.map(|(owner, calls)| (owner.clone(), calls.len(), calls.newest())) {
+            // It has more than this one is about to have.
+            Some((owner, most, Some(newest))) if most > held + 1 => {
+                let displaced = self.remove(&owner, newest).expect("a ticket of a waiting call");
+                Pushed::InPlaceOf(self.insert(caller, waiter), displaced, most)
+            }
+            Some(_) | None => Pushed::Full(waiter),
+        }
+    }
+
+    /// Takes a call out, if it still waits.
+    pub(crate) fn remove(&mut self, owner: &Owner, ticket: Ticket) -> Option<W> {
+        let calls = self.owners.get_mut(owner)?;
+        let conversation = calls.tickets.remove(&ticket)?;
+        let line = calls.conversations.get_mut(&conversation)?;
+        let waiter = line.calls.remove(&ticket)?;
+        self.count -= 1;
+        if line.calls.is_empty() {
+            calls.turns.order.remove(&line.turn);
+            calls.conversations.remove(&conversation);
+        }
+        if calls.tickets.is_empty() {
+            self.turns.order.remove(&calls.turn);
+            self.owners.remove(owner);
+        }
+        Some(waiter)
+    }
+
+    /// Takes out the call whose turn it is.
+    pub(crate) fn pop(&mut self) -> Option<W> {
+        let owner = self.turns.first()?.clone();
+        let calls = self.owners.get_mut(&owner).expect("an owner with a turn has calls");
+        let conversation = *calls.turns.first().expect("an owner with a turn has a conversation with one");
+        let line = calls.conversations.get_mut(&conversation).expect("a conversation with a turn has calls");
+        let ticket = *line.calls.first_key_value().expect("a conversation with a turn has a call").0;
+        calls.turns.again(&mut line.turn);
+        self.turns.again(&mut calls.turn);
+        self.remove(&owner, ticket)
+    }
+
+    /// Takes all calls out.
+    pub(crate) fn drain(&mut self) -> Vec<W> {
+        let waiting = std::mem::replace(self, Self::new(self.capacity));
+        self.last = waiting.last;
+        let lines = waiting.owners.into_values().flat_map(|calls| calls.conversations.into_values());
+        lines.flat_map(|line| line.calls.into_values()).collect()
+    }
+
+    fn insert(&mut self, caller: &CallerKey, waiter: W) -> Ticket {
+        let CallerKey { owner, conversation } = caller;
+        self.last += 1;
+        let ticket = Ticket(self.last);
+        let turns = &mut self.turns;
+        let calls = self.owners.entry(owner.clone()).or_insert_with(|| OfOwner {
+            turn: turns.add(owner.clone()),
+            conversations: HashMap::new(),
+            turns: Turns::new(),
+            tickets: BTreeMap::new(),
+        });
+        let turns = &mut calls.turns;
+        let line = calls
+            .conversations
+            .entry(*conversation)
+            .or_insert_with(|| OfConversation { turn: turns.add(*conversation), calls: BTreeMap::new() });
+        line.calls.insert(ticket, waiter);
+        calls.tickets.insert(ticket, *conversation);
+        self.count += 1;
+        ticket
+    }
+}
+
+impl<W> OfOwner<W> {
+    fn len(&self) -> usize {
+        self.tickets.len()
+    }
+
+    fn newest(&self) -> Option<Ticket> {
+        self.tickets.last_key_value().map(|(ticket, _)| *ticket)
+    }
+}
+
+#[cfg(test)]
+mod tests;
