@@ -2,7 +2,8 @@
 //!
 //! The task waits for many things at once and decides little; what a message means is the session's business. It
 //! writes when nothing else is ready or after `BATCH` steps, so that a burst of calls leaves in one write, and it
-//! never waits for the host to read while the host has something to say.
+//! never waits for the client to read while the client has something to say. A flood of one kind holds up nothing else for
+//! longer than `BATCH` steps: then the task writes, reads a message, and looks at the time.
 
 mod arrival;
 mod asking;
@@ -19,9 +20,10 @@ use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::time::Instant;
 
-use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
+use futures_util::{FutureExt, StreamExt};
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
+use tokio::task::unconstrained;
 use tokio_util::sync::CancellationToken;
 
 use crate::budget::Reservation;
@@ -159,7 +161,7 @@ impl<S: Service, Q: Source, K: Sink> Driver<S, Q, K> {
             let mut failure = None;
             let mut steps = 0;
             while !self.is_over() {
-                let may_read = self.reading && self.kept() < self.sessions.limits().max_unsent;
+                let may_read = self.may_read();
                 let deadline = self.deadline();
                 let step = tokio::select! {
                     biased;
@@ -176,7 +178,7 @@ impl<S: Service, Q: Source, K: Sink> Driver<S, Q, K> {
                 steps += 1;
                 if steps >= BATCH {
                     steps = 0;
-                    if let Err(error) = self.look_around().await {
+                    if let Err(error) = self.look_around() {
                         failure.get_or_insert(error);
                     }
                 }
@@ -185,17 +187,18 @@ impl<S: Service, Q: Source, K: Sink> Driver<S, Q, K> {
         }
     }
 
-    /// What would be left for later for ever under steady load.
-    async fn look_around(&mut self) -> Result<(), ServeError> {
-        if self.unsent > 0 {
-            let flushed = tokio::select! {
-                biased;
-                flushed = self.sink.flush() => Some(flushed),
-                () = std::future::ready(()) => None,
-            };
-            if let Some(flushed) = flushed {
-                self.take(Step::Flushed(flushed))?;
-            }
+    /// Does what a flood of events would hold up.
+    fn look_around(&mut self) -> Result<(), ServeError> {
+        // The flood may have used up the budget of steps that the runtime gives a task before it yields.
+        if self.unsent > 0
+            && let Some(flushed) = unconstrained(self.sink.flush()).now_or_never()
+        {
+            self.take(Step::Flushed(flushed))?;
+        }
+        if self.may_read()
+            && let Some(received) = unconstrained(self.source.next()).now_or_never()
+        {
+            self.take(Step::Received(received))?;
         }
         if self.ending == Ending::Open && self.stop.is_cancelled() {
             self.take(Step::Shutdown)?;
@@ -204,6 +207,10 @@ impl<S: Service, Q: Source, K: Sink> Driver<S, Q, K> {
             self.take(Step::Time)?;
         }
         Ok(())
+    }
+
+    fn may_read(&self) -> bool {
+        self.reading && self.kept() < self.sessions.limits().max_unsent
     }
 
     fn take(&mut self, step: Step) -> Result<(), ServeError> {

@@ -10,6 +10,7 @@ mod changes;
 mod discover;
 mod drain;
 mod eras;
+mod flood;
 mod handler;
 mod initialize;
 mod limits;

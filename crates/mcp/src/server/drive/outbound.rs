@@ -52,7 +52,9 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
 
     /// A call of this task has ended. What it reported goes first.
     pub(super) fn ended(&mut self, context: &Context, outcome: Outcome) -> Result<(), TransportError> {
-        while let Ok(event) = self.events.try_recv() {
+        // Other calls may go on reporting without end.
+        for _ in 0..self.events.len() {
+            let Ok(event) = self.events.try_recv() else { break };
             self.event(*event)?;
         }
         self.done(context.ticket(), context.conclude(outcome))
