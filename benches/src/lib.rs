@@ -8,6 +8,8 @@
 //! - `pmcp` with the codec's example of a tool process;
 //! - an `rmcp` server with the tool inside, so without a second process.
 //!
+//! The program `reload` measures how long a save takes to reach the host, beside the start of the tool process alone.
+//!
 //! Over HTTP the program `http` does the same beside `rmcp` and measures what sessions cost; `load` lasts as long as asked and
 //! watches the memory.
 //!

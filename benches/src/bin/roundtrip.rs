@@ -7,11 +7,7 @@
 
 use std::collections::BTreeMap;
 use std::error::Error;
-use std::fs;
 use std::io::Write;
-use std::os::unix::fs::PermissionsExt;
-use std::process::{Command, Stdio};
-use std::thread;
 use std::time::{Duration, Instant};
 
 use protomcp_benches::{Client, Figures, Measured, Programs, Subject, cpu, memory, micros, millis, peak};
@@ -213,8 +209,8 @@ fn lists(plan: &mut Plan, programs: &Programs) -> Outcome<()> {
     Ok(())
 }
 
-/// Idle memory, and what a start and a save cost with a tool process that keeps nobody waiting: the example leaves the
-/// bridge's question for resources unanswered, as a simple SDK does, and that is waited for.
+/// Idle memory, and the start of a tool process that answers everything: the example leaves the bridge's question for
+/// resources unanswered, as a simple SDK does, and that is waited for.
 fn beside(plan: &mut Plan, programs: &Programs) -> Outcome<()> {
     let small = [("LARGE_SIZE", "1000")];
     let mut cold = Measured::default();
@@ -225,27 +221,6 @@ fn beside(plan: &mut Plan, programs: &Programs) -> Outcome<()> {
     let mut client = Subject::Pmcp.start(programs, &[])?;
     client.handshake()?;
     writeln!(plan.out, "idle memory of pmcp: {:.1} MB", kilobytes(memory(client.pid())))?;
-
-    let folder = tempfile::tempdir()?;
-    let tool = folder.path().join("tool");
-    fs::copy(&programs.large_tool, &tool)?;
-    let mut command = Command::new(&programs.pmcp);
-    command.envs(small).arg("dev").arg(&tool).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
-    let mut client = Client::new(command)?;
-    client.handshake()?;
-    let mut saves = Measured::default();
-    for _ in 0..10 {
-        // A save soon after another would wait for more.
-        thread::sleep(Duration::from_millis(1_500));
-        let draft = folder.path().join(".draft");
-        fs::copy(&programs.large_tool, &draft)?;
-        fs::set_permissions(&draft, fs::Permissions::from_mode(0o755))?;
-        let start = Instant::now();
-        fs::rename(&draft, &tool)?;
-        client.line_with("notifications/tools/list_changed")?;
-        saves.push(start.elapsed());
-    }
-    writeln!(plan.out, "save to list_changed, native tool: {} ms", millis(saves.median()))?;
     Ok(())
 }
 
