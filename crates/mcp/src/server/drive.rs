@@ -177,7 +177,8 @@ impl<S: Service, Q: Source, K: Sink> Driver<S, Q, K> {
                 }
                 steps += 1;
                 if steps >= BATCH {
-                    steps = 0;
+                    // The message that is read is a step.
+                    steps = 1;
                     if let Err(error) = self.look_around() {
                         failure.get_or_insert(error);
                     }
