@@ -1,8 +1,11 @@
 //! `pmcp` over HTTPS: hosts that we did not write, certificates that are renewed, and mistakes.
 
 use std::fs;
+use std::io::Write;
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::time::{Duration, Instant};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -116,6 +119,28 @@ fn curl_speaks_either_protocol_and_either_version_of_tls() {
     }
     let output = curl(&web, &authority.root, &["--tls-max", "1.1"]);
     assert!(!output.status.success(), "{output:?}");
+}
+
+/// Item 95.
+#[test]
+fn hundreds_of_connections_that_send_one_byte_hold_up_no_handshake() {
+    let folder = Folder::new();
+    let authority = folder.authority("root.pem", 2100);
+    folder.put(&authority.certificate, &authority.key);
+    let web = folder.serve(&[]);
+    let silent: Vec<TcpStream> = (0..600)
+        .map(|_| {
+            let mut stream = TcpStream::connect(("127.0.0.1", web.port())).expect("pmcp listens");
+            stream.write_all(&[22]).expect("pmcp has accepted it");
+            stream
+        })
+        .collect();
+    let began = Instant::now();
+    let output = curl(&web, &authority.root, &[]);
+    assert!(output.status.success(), "{output:?}");
+    // It takes a tenth of that, with the start of curl. Those who send one byte are given 10 s.
+    assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
+    drop(silent);
 }
 
 /// Item 95.

@@ -7,6 +7,8 @@
 
 mod accept_log;
 mod activity;
+#[cfg(feature = "tls")]
+mod client_hello;
 mod connection;
 mod descriptors;
 mod fair_limit;
@@ -57,11 +59,11 @@ pub struct ListenerConfig {
     pub max_concurrent_requests: u32,
     /// How long connections may take to end when the listener stops. Those that take longer are cut.
     pub drain_timeout: Duration,
-    /// How long a connection may take to shake hands, from its first byte on, where there is TLS.
+    /// How long a connection may take to shake hands, where there is TLS.
     #[cfg(feature = "tls")]
     pub handshake_timeout: Duration,
-    /// How many connections may shake hands at a time, which costs more than most requests. More wait, within their
-    /// time.
+    /// How many connections may shake hands at a time, from the first message of the client on, which costs more than
+    /// most requests. More wait, within their time; but an address that has few gets the place of one that has most.
     #[cfg(feature = "tls")]
     pub max_handshakes: usize,
     /// What makes HTTPS of it; `None` is plain HTTP.
@@ -130,7 +132,7 @@ struct Inner {
     descriptors: Arc<Semaphore>,
     log: AcceptLog,
     #[cfg(feature = "tls")]
-    handshakes: Semaphore,
+    handshakes: Arc<Places>,
 }
 
 impl Listener {
@@ -155,7 +157,7 @@ impl Listener {
             tracing::info!("the limit of open files, {limit}, leaves room for {connections} connections");
         }
         #[cfg(feature = "tls")]
-        let handshakes = Semaphore::new(config.max_handshakes);
+        let handshakes = Places::new(config.max_handshakes);
         Self(Arc::new(Inner {
             service,
             config,

@@ -18,9 +18,6 @@ use rustls::ServerConfig;
 use rustls::crypto::ring;
 use rustls::server::{ClientHello, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
-use tokio::io::{AsyncRead, AsyncWrite};
-use tokio_rustls::TlsAcceptor;
-use tokio_rustls::server::TlsStream;
 
 pub use self::error::TlsError;
 use self::files::Files;
@@ -34,7 +31,7 @@ const LOOK: Duration = Duration::from_secs(1);
 /// [`ServerConfig`] of your own and turn it into this; the protocols `h2` and `http/1.1` belong into its ALPN then.
 #[derive(Clone)]
 pub struct Tls {
-    acceptor: TlsAcceptor,
+    config: Arc<ServerConfig>,
     files: Option<Arc<Files>>,
 }
 
@@ -52,7 +49,7 @@ impl Tls {
     /// log.
     pub fn from_files(certificate: impl Into<PathBuf>, key: impl Into<PathBuf>) -> Result<Self, TlsError> {
         let files = Arc::new(Files::open(certificate.into(), key.into())?);
-        Ok(Self { acceptor: acceptor(Arc::clone(files.shown())), files: Some(files) })
+        Ok(Self { config: config(Arc::clone(files.shown())), files: Some(files) })
     }
 
     /// As [`Tls::from_files`], with what is in the files. It stays as it is.
@@ -61,7 +58,7 @@ impl Tls {
     /// When they are no pair.
     pub fn from_pem(certificate: &[u8], key: &[u8]) -> Result<Self, TlsError> {
         let pair = pair::read(certificate, key, "the certificate", "the key")?;
-        Ok(Self { acceptor: acceptor(Arc::new(Shown::new(pair))), files: None })
+        Ok(Self { config: config(Arc::new(Shown::new(pair))), files: None })
     }
 
     /// Reads the files again whenever they change. Never ends.
@@ -77,18 +74,15 @@ impl Tls {
         }
     }
 
-    /// Shakes hands.
-    pub(crate) async fn accept<IO>(&self, io: IO) -> std::io::Result<TlsStream<IO>>
-    where
-        IO: AsyncRead + AsyncWrite + Unpin,
-    {
-        self.acceptor.accept(io).await
+    /// How hands are shaken.
+    pub(crate) fn config(&self) -> Arc<ServerConfig> {
+        Arc::clone(&self.config)
     }
 }
 
 impl From<Arc<ServerConfig>> for Tls {
     fn from(config: Arc<ServerConfig>) -> Self {
-        Self { acceptor: config.into(), files: None }
+        Self { config, files: None }
     }
 }
 
@@ -114,12 +108,18 @@ impl ResolvesServerCert for Shown {
     }
 }
 
-fn acceptor(shown: Arc<Shown>) -> TlsAcceptor {
+/// From when until when a certificate is valid, in seconds since 1970.
+#[cfg(fuzzing)]
+pub(crate) fn validity_of(certificate: &[u8]) -> Option<(u64, u64)> {
+    validity::Validity::of(certificate).map(|validity| (validity.from, validity.until))
+}
+
+fn config(shown: Arc<Shown>) -> Arc<ServerConfig> {
     let mut config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()
         .expect("ring has what TLS 1.2 and 1.3 need")
         .with_no_client_auth()
         .with_cert_resolver(shown);
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-    Arc::new(config).into()
+    Arc::new(config)
 }

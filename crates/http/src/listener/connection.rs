@@ -10,6 +10,8 @@ use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
+#[cfg(feature = "tls")]
+use protomcp_mcp::Owner;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::time::{Duration, Instant};
@@ -46,8 +48,9 @@ impl Listener {
         #[cfg(feature = "tls")]
         if let Some(tls) = &config.tls {
             let deadline = Instant::now() + config.handshake_timeout;
+            let owner = Owner::of_address(peer.0.ip());
             let secured = tokio::select! {
-                secured = handshake::shake(tls, &self.0.handshakes, stream, deadline) => secured,
+                secured = handshake::shake(tls, &self.0.handshakes, &self.0.log, &owner, stream, deadline) => secured,
                 () = self.0.stop.cancelled() => return,
             };
             if let Some(secured) = secured {

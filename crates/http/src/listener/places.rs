@@ -1,8 +1,12 @@
 //! Places of a [`FairLimit`] that tasks hold, wait for, and lose.
 
+#[cfg(feature = "tls")]
+use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use protomcp_mcp::Owner;
+#[cfg(feature = "tls")]
+use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use super::fair_limit::{Admitted, FairLimit, PlaceId, State};
@@ -11,6 +15,8 @@ use super::fair_limit::{Admitted, FairLimit, PlaceId, State};
 #[derive(Debug)]
 pub(super) struct Places {
     limit: Mutex<FairLimit<CancellationToken>>,
+    #[cfg(feature = "tls")]
+    freed: Notify,
 }
 
 /// A place until it is dropped.
@@ -30,7 +36,11 @@ pub(super) struct PlaceUse {
 
 impl Places {
     pub(super) fn new(max: usize) -> Arc<Self> {
-        Arc::new(Self { limit: Mutex::new(FairLimit::new(max)) })
+        Arc::new(Self {
+            limit: Mutex::new(FairLimit::new(max)),
+            #[cfg(feature = "tls")]
+            freed: Notify::new(),
+        })
     }
 
     /// Takes a place now. The second value says whether it was taken from another holder, who has been told.
@@ -42,6 +52,20 @@ impl Places {
             evicted.cancel();
         }
         Some((Place { places: Arc::clone(self), id, revoked }, has_evicted))
+    }
+
+    /// Takes a place, and waits for one while there is none.
+    #[cfg(feature = "tls")]
+    pub(super) async fn take(self: &Arc<Self>, owner: &Owner, state: State) -> (Place, bool) {
+        loop {
+            let mut freed = pin!(self.freed.notified());
+            // From here on no place is freed unnoticed.
+            freed.as_mut().enable();
+            if let Some(taken) = self.try_take(owner, state) {
+                return taken;
+            }
+            freed.await;
+        }
     }
 
     /// Takes an idle place from an address that holds most. `false`: none of its places is idle.
@@ -69,6 +93,8 @@ impl Place {
 impl Drop for Place {
     fn drop(&mut self) {
         self.places.lock().leave(self.id);
+        #[cfg(feature = "tls")]
+        self.places.freed.notify_one();
     }
 }
 

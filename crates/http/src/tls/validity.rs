@@ -11,8 +11,8 @@ const DAY: u64 = 24 * 60 * 60;
 /// From when until when, both included, in seconds since 1970.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Validity {
-    from: u64,
-    until: u64,
+    pub(super) from: u64,
+    pub(super) until: u64,
 }
 
 impl Validity {
@@ -63,6 +63,9 @@ fn element(der: &[u8]) -> Option<(u8, &[u8], &[u8])> {
 /// `YYMMDDHHMMSSZ`, or with four digits of the year.
 fn seconds(tag: u8, text: &[u8]) -> Option<u64> {
     let digits = std::str::from_utf8(text).ok()?.strip_suffix('Z')?;
+    if !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
     let (year, rest) = digits.split_at_checked(match tag {
         UTC_TIME => 2,
         GENERALIZED_TIME => 4,
@@ -117,6 +120,30 @@ mod tests {
             let (from, until) = expected;
             assert_eq!(Validity::of(certificate.der()), Some(Validity { from, until }));
         }
+    }
+
+    #[test]
+    fn a_time_is_digits_and_a_z() {
+        let read = |text: &str| seconds(UTC_TIME, text.as_bytes());
+        assert_eq!(read("700101000001Z"), Some(1));
+        assert_eq!(seconds(GENERALIZED_TIME, b"19700102000000Z"), Some(DAY));
+        for text in [
+            "700101000001",
+            "700101000001z",
+            "+70101000001Z",
+            "7001010000+1Z",
+            "7001010000Z",
+            "701301000001Z",
+            "700001000001Z",
+            "700100000001Z",
+            "7001010000011Z",
+            "",
+            "Z",
+        ] {
+            assert_eq!(read(text), None, "{text}");
+        }
+        assert_eq!(seconds(GENERALIZED_TIME, b"19691231235959Z"), None);
+        assert_eq!(seconds(SEQUENCE, b"700101000001Z"), None);
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! HTTPS: what is negotiated, what is shown after a renewal, and who is left waiting.
 
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use axum::body::{Body, to_bytes};
 use base64::Engine;
@@ -14,7 +15,7 @@ use rcgen::{CertificateParams, CertifiedIssuer, ExtendedKeyUsagePurpose, IsCa, K
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::{ClientConfig, RootCertStore, ServerConfig, SupportedProtocolVersion, version};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
+use tokio::net::{TcpSocket, TcpStream};
 use tokio::time::timeout;
 use tokio_rustls::client::TlsStream;
 
@@ -88,6 +89,22 @@ fn pem(what: &str, der: &[u8]) -> String {
     format!("-----BEGIN {what}-----\n{}\n-----END {what}-----\n", lines.join("\n"))
 }
 
+/// The first message of a client.
+fn client_hello(certificates: &Certificates) -> Vec<u8> {
+    let config = Arc::new(certificates.client(rustls::ALL_VERSIONS, &[]));
+    let mut client = rustls::ClientConnection::new(config, ServerName::try_from("localhost").unwrap()).unwrap();
+    let mut hello = Vec::new();
+    client.write_tls(&mut hello).unwrap();
+    hello
+}
+
+/// A connection from the local address 127.0.0.`last`.
+async fn dial(stage: &Stage, last: u8) -> TcpStream {
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.bind(SocketAddr::from(([127, 0, 0, last], 0))).unwrap();
+    socket.connect(stage.host.address).await.unwrap()
+}
+
 async fn stage(tls: Tls, change: impl FnOnce(&mut ListenerConfig)) -> Stage {
     let mut listener = ListenerConfig::default();
     listener.tls = Some(tls);
@@ -96,7 +113,10 @@ async fn stage(tls: Tls, change: impl FnOnce(&mut ListenerConfig)) -> Stage {
 }
 
 async fn connect(stage: &Stage, config: ClientConfig) -> TlsStream<TcpStream> {
-    let stream = TcpStream::connect(stage.host.address).await.unwrap();
+    connect_over(dial(stage, 1).await, config).await
+}
+
+async fn connect_over(stream: TcpStream, config: ClientConfig) -> TlsStream<TcpStream> {
     let name = ServerName::try_from("localhost").unwrap();
     let connector = tokio_rustls::TlsConnector::from(Arc::new(config));
     timeout(PATIENCE, connector.connect(name, stream)).await.expect("no handshake").unwrap()
@@ -204,6 +224,82 @@ async fn whoever_does_not_shake_hands_is_left_and_does_not_keep_others_out() {
         }
     }
     assert_eq!(shown(&stage, &certificates).await, pair.der);
+}
+
+/// With this time for a handshake a test fails before any is given up.
+const FOREVER: Duration = Duration::from_secs(600);
+
+/// A handshake takes milliseconds.
+const SOON: Duration = Duration::from_secs(2);
+
+#[tokio::test]
+async fn connections_that_send_one_byte_hold_up_no_handshake() {
+    let certificates = Certificates::new();
+    let pair = certificates.pair();
+    let tls = Tls::from_pem(pair.certificate.as_bytes(), pair.key.as_bytes()).unwrap();
+    let stage = stage(tls, |listener| (listener.handshake_timeout, listener.max_handshakes) = (FOREVER, 4)).await;
+    let hello = client_hello(&certificates);
+    let mut unfinished = Vec::new();
+    // One byte, and all bytes but one.
+    for start in [&hello[..1], &hello[..hello.len() - 1]] {
+        for _ in 0..30 {
+            let mut stream = dial(&stage, 1).await;
+            stream.write_all(start).await.unwrap();
+            unfinished.push(stream);
+        }
+    }
+    let began = Instant::now();
+    assert_eq!(shown(&stage, &certificates).await, pair.der);
+    assert!(began.elapsed() < SOON, "{:?}", began.elapsed());
+}
+
+#[tokio::test]
+async fn an_address_with_all_handshakes_keeps_no_other_out() {
+    let certificates = Certificates::new();
+    let pair = certificates.pair();
+    let tls = Tls::from_pem(pair.certificate.as_bytes(), pair.key.as_bytes()).unwrap();
+    let stage = stage(tls, |listener| (listener.handshake_timeout, listener.max_handshakes) = (FOREVER, 4)).await;
+    let hello = client_hello(&certificates);
+    let mut taken = Vec::new();
+    for _ in 0..4 {
+        let mut stream = dial(&stage, 1).await;
+        stream.write_all(&hello).await.unwrap();
+        // The server has begun, and waits for the rest.
+        timeout(PATIENCE, stream.read_u8()).await.expect("the server does not begin").unwrap();
+        taken.push(stream);
+    }
+    let waiting = {
+        let (stream, config) = (dial(&stage, 1).await, certificates.client(rustls::ALL_VERSIONS, &[]));
+        tokio::spawn(connect_over(stream, config))
+    };
+    let began = Instant::now();
+    connect_over(dial(&stage, 2).await, certificates.client(rustls::ALL_VERSIONS, &[])).await;
+    assert!(began.elapsed() < SOON, "{:?}", began.elapsed());
+    // The place of the last one was taken away; after it, the one that waits has its turn.
+    let mut rest = Vec::new();
+    let end = timeout(PATIENCE, taken.pop().unwrap().read_to_end(&mut rest)).await;
+    end.expect("the last one stays open").expect("it ends with its flight");
+    timeout(PATIENCE, waiting).await.expect("a handshake waits for ever").unwrap();
+}
+
+#[tokio::test]
+async fn a_first_message_without_end_is_not_read() {
+    let certificates = Certificates::new();
+    let pair = certificates.pair();
+    let tls = Tls::from_pem(pair.certificate.as_bytes(), pair.key.as_bytes()).unwrap();
+    let stage = stage(tls, |listener| listener.handshake_timeout = FOREVER).await;
+    let mut stream = dial(&stage, 1).await;
+    // A record of 4,096 bytes, and a message of 65,000 in it.
+    let record = [&[22, 3, 1, 0x10, 0][..], &[1, 0, 0xfd, 0xe8], &[0; 4092]].concat();
+    let more = [&[22, 3, 1, 0x10, 0][..], &[0; 4096]].concat();
+    let sent = async {
+        stream.write_all(&record).await?;
+        for _ in 0..15 {
+            stream.write_all(&more).await?;
+        }
+        stream.read_u8().await
+    };
+    assert!(timeout(PATIENCE, sent).await.expect("the server reads on").is_err());
 }
 
 #[tokio::test]
