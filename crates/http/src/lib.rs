@@ -40,6 +40,8 @@ mod exchange;
 mod fair_table;
 mod figures;
 mod forwarded;
+#[cfg(fuzzing)]
+pub mod fuzzing;
 mod get;
 mod guard;
 mod headers;

@@ -51,6 +51,8 @@ mod driver;
 mod error;
 mod event;
 mod exit;
+#[cfg(all(fuzzing, target_os = "linux"))]
+pub mod fuzzing;
 #[cfg(target_os = "linux")]
 mod guarded;
 pub mod guardian;
