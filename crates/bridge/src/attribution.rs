@@ -32,9 +32,9 @@ impl Caller {
 #[derive(Debug, Clone)]
 pub(crate) enum Meant {
     /// The caller of this call.
-    Call(Context),
-    /// A session of which several calls are running.
-    Session(SessionId),
+    Call(CallId, Context),
+    /// A session of which several calls are running, and its owner.
+    Session(SessionId, Owner),
     /// A call that is over.
     Over,
     /// No call is named, and none is running, or calls of several sessions are.
@@ -99,20 +99,22 @@ impl Attribution {
     pub(crate) fn meant(&self, generation: Generation, for_call: &str, now: Instant) -> Meant {
         if !for_call.is_empty() {
             let call = CallId::from_wire(for_call);
-            let named = call.and_then(|call| self.running.get(&(generation, call)));
-            return named.map_or(Meant::Over, |caller| Meant::Call(caller.context.clone()));
+            let named = call.and_then(|call| Some((call, self.running.get(&(generation, call))?)));
+            return named.map_or(Meant::Over, |(call, caller)| Meant::Call(call, caller.context.clone()));
         }
-        let mut running = self.callers(generation);
-        let Some(one) = running.next() else { return Meant::Anyone };
+        let mut running = self.calls(generation);
+        let Some((call, one)) = running.next() else { return Meant::Anyone };
         if self.may_be_of_another(generation, &one.key.owner, now) {
             return Meant::Anyone;
         }
         match running.next() {
-            None => Meant::Call(one.context.clone()),
+            None => Meant::Call(call, one.context.clone()),
             // Requests that belong to no session may be those of different hosts.
             Some(_) if one.session == SessionId::STATELESS => Meant::Anyone,
-            Some(other) if other.session == one.session && running.all(|caller| caller.session == one.session) => {
-                Meant::Session(one.session)
+            Some((_, other))
+                if other.session == one.session && running.all(|(_, caller)| caller.session == one.session) =>
+            {
+                Meant::Session(one.session, one.key.owner.clone())
             }
             Some(_) => Meant::Anyone,
         }
@@ -127,7 +129,7 @@ impl Attribution {
             let named = call.and_then(|call| self.running.get(&(generation, call)));
             return Some(named.map_or(SessionId::STATELESS, |caller| caller.session));
         }
-        let mut sessions = self.callers(generation).map(|caller| caller.session);
+        let mut sessions = self.calls(generation).map(|(_, caller)| caller.session);
         let one = sessions.next()?;
         sessions.all(|session| session == one).then_some(one)
     }
@@ -144,11 +146,12 @@ impl Attribution {
         if !for_call.is_empty() {
             return CallId::from_wire(for_call).is_some_and(|call| self.running.contains_key(&(generation, call)));
         }
-        self.callers(generation).any(|caller| caller.session == session)
+        self.calls(generation).any(|(_, caller)| caller.session == session)
     }
 
-    fn callers(&self, generation: Generation) -> impl Iterator<Item = &Caller> {
-        self.running.iter().filter(move |((of, _), _)| *of == generation).map(|(_, caller)| caller)
+    fn calls(&self, generation: Generation) -> impl Iterator<Item = (CallId, &Caller)> {
+        let running = self.running.iter().filter(move |((of, _), _)| *of == generation);
+        running.map(|((_, call), caller)| (*call, caller))
     }
 
     /// Whether the handler of a call that another owner has given up may still be running.

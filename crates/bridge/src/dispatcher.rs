@@ -2,6 +2,8 @@
 //!
 //! A thin driver of `lane`: a mutex held for a few instructions, never across an await, and a channel per waiting call.
 
+mod open_question;
+
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,8 +14,10 @@ use protomcp_mcp::{Owner, SessionId, Sessions};
 use tokio::runtime::Handle;
 use tokio::sync::{Notify, mpsc, oneshot, watch};
 
+use crate::asking::Asking;
 use crate::attribution::{Attribution, Caller, Meant};
 use crate::cause::Cause;
+use crate::dispatcher::open_question::OpenQuestion;
 use crate::failure::Failure;
 use crate::fair_queue::Ticket;
 use crate::generation::Generation;
@@ -47,6 +51,8 @@ pub(crate) struct Dispatcher {
     meter: Arc<Meter>,
     /// Rings whenever a call has ended.
     left: Notify,
+    /// Rings when an owner begins to wait, or when it has changed which question is taken back next.
+    wanted: Notify,
     idle: mpsc::UnboundedSender<Generation>,
     /// Changed only with the state locked.
     serving: watch::Sender<Serving>,
@@ -80,6 +86,7 @@ struct State {
     lane: Lane<Waiter>,
     live: HashMap<Generation, Arc<Live>>,
     attribution: Attribution,
+    asking: Asking,
     /// Generations whose owner wants to know when they are idle; at most the one that serves and those that retire.
     awaited: Vec<Generation>,
     /// Calls that were given up and still have a place, and who is told when one is answered after all; at most one for
@@ -100,12 +107,16 @@ impl Dispatcher {
             lane,
             live: HashMap::new(),
             attribution: Attribution::default(),
+            asking: Asking::default(),
             awaited: Vec::new(),
             given_up: HashMap::new(),
         };
         let serving = watch::Sender::new(Serving::Soon);
-        let (left, closed) = (Notify::new(), AtomicBool::new(false));
-        (Arc::new(Self { state: Mutex::new(state), sessions, waits, meter, left, idle, serving, closed }), receiver)
+        let (left, wanted, closed) = (Notify::new(), Notify::new(), AtomicBool::new(false));
+        (
+            Arc::new(Self { state: Mutex::new(state), sessions, waits, meter, left, wanted, idle, serving, closed }),
+            receiver,
+        )
     }
 
     /// Waits for the turn of a call, no longer than [`Waits::turn`]. Dropping the future gives the turn up.
@@ -114,7 +125,12 @@ impl Dispatcher {
         let (waiter, mut turn) = oneshot::channel();
         let entry = {
             let mut state = self.lock();
-            match state.lane.enter(&caller.key.clone(), (caller, waiter)) {
+            let owners = state.lane.owners();
+            let entry = state.lane.enter(&caller.key.clone(), (caller, waiter));
+            if state.lane.owners() > owners && !state.asking.is_empty() {
+                self.wanted.notify_waiters();
+            }
+            match entry {
                 Entry::Go(generation, (caller, _)) => {
                     self.meter.waits.observe(Duration::ZERO);
                     return Ok(self.permit(&mut state, generation, caller));
@@ -183,6 +199,7 @@ impl Dispatcher {
     /// Lets calls wait.
     pub(crate) fn hold(&self) {
         self.lock().lane.hold();
+        self.wanted.notify_waiters();
     }
 
     /// Makes a process known; calls do not go there yet.
@@ -216,6 +233,7 @@ impl Dispatcher {
         let Some(live) = state.live.get(&generation).cloned() else { return };
         state.lane.open(generation, live.concurrency());
         self.serving.send_replace(Serving::This(live));
+        self.wanted.notify_waiters();
         self.grant(state);
     }
 
@@ -300,6 +318,13 @@ impl Dispatcher {
         }
     }
 
+    /// A call of this process asks its client something. `None` for the call: one of several of a session.
+    pub(crate) fn asks(self: &Arc<Self>, generation: Generation, owner: &Owner, call: Option<CallId>) -> OpenQuestion {
+        let number = self.lock().asking.begin(generation, owner.clone(), call, now());
+        self.wanted.notify_waiters();
+        OpenQuestion { dispatcher: Arc::clone(self), generation, number }
+    }
+
     /// Whether a handler of this process may be running.
     pub(crate) fn is_busy(&self, generation: Generation) -> bool {
         self.lock().lane.is_busy(generation)
@@ -329,6 +354,7 @@ impl Dispatcher {
         let (generation, call) = (permit.live().generation(), permit.call());
         let handler = permit.leaves_busy().then(|| Handle::try_current().ok()).flatten();
         let mut state = self.lock();
+        state.asking.call_ended(generation, call);
         if permit.handler_goes_on() {
             let now = now();
             // A time that no clock reaches is the end of the process.

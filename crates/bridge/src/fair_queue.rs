@@ -95,6 +95,16 @@ impl<W> FairQueue<W> {
         self.count
     }
 
+    /// Owners with calls that wait.
+    pub(crate) fn owners(&self) -> usize {
+        self.owners.len()
+    }
+
+    /// Whether a call of another owner waits.
+    pub(crate) fn others_wait(&self, owner: &Owner) -> bool {
+        self.owners.len() > usize::from(self.owners.contains_key(owner))
+    }
+
     /// Lets a call wait.
     pub(crate) fn push(&mut self, caller: &CallerKey, waiter: W) -> Pushed<W> {
         if self.count < self.capacity {

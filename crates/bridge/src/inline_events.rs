@@ -49,8 +49,8 @@ impl EventTap {
         line.write_down();
         let LogLine { level, logger, data } = line;
         let audience = match self.dispatcher.meant(generation, for_call) {
-            Meant::Call(context) => return context.log(level, logger, &data),
-            Meant::Session(session) => Some(Audience::Session(session)),
+            Meant::Call(_, context) => return context.log(level, logger, &data),
+            Meant::Session(session, _) => Some(Audience::Session(session)),
             // It may have been said right before the result.
             Meant::Over => self.dispatcher.session_of_ended(generation, for_call).map(Audience::Session),
             Meant::Anyone => self.dispatcher.sole_owner(generation).map(Audience::Owner),

@@ -178,6 +178,23 @@ impl<W> Lane<W> {
         load.in_flight() + load.given_up > 0
     }
 
+    /// Owners with calls that wait.
+    pub(crate) fn owners(&self) -> usize {
+        self.queue.owners()
+    }
+
+    /// Whether a call of another owner waits for what calls of this process hold: for one of its places, or, while the lane
+    /// is held, for their end. Returns how many places there are.
+    pub(crate) fn others_want(&self, generation: Generation, owner: &Owner) -> Option<usize> {
+        let places = match self.target {
+            Target::Open(open, limit) if open == generation && self.occupied(generation) >= limit => limit,
+            // A place for each: no owner holds most of them.
+            Target::Held => usize::MAX,
+            Target::Open(..) | Target::Down(_) => return None,
+        };
+        self.queue.others_wait(owner).then_some(places)
+    }
+
     /// Calls that wait.
     pub(crate) fn waiting(&self) -> usize {
         self.queue.len()

@@ -11,7 +11,7 @@
 //! * `dispatcher` (a driver of the pure `lane` and `fair_queue`) lets calls through to the living process, one permit each,
 //!   owners in turn;
 //! * `questions` are what the process asks of hosts; `attribution` knows whose call each of them belongs to, `served`
-//!   which owners a process has worked for;
+//!   which owners a process has worked for, and `asking` which question is taken back when others wait for its place;
 //! * `calls` takes one call to its result, `follow` a task that the process makes of it;
 //! * `intercept` runs the middleware of the tool process around each call;
 //! * `convert` turns the process's answers into results, `failure` what went wrong into results a model can read;
@@ -34,6 +34,7 @@
 //! is good for and what is left without it.
 
 mod arguments;
+mod asking;
 mod attribution;
 mod backend;
 mod bridge;

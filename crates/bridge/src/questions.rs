@@ -59,6 +59,8 @@ enum Unanswered {
     Ambiguous,
     #[error("the tool process works for several users, and the question names no call")]
     SeveralOwners,
+    #[error("it was not answered in time, and calls of other users wait")]
+    OthersWait,
     #[error("the call that asks is over")]
     Over,
     #[error("too many questions wait for answers")]
@@ -111,25 +113,40 @@ impl Questions {
     /// Asks, and tells the process what came of it. Ends early when the process has gone.
     pub(crate) async fn ask(self, live: Arc<Live>, question: Question, _place: OwnedSemaphorePermit) {
         let Question { id, for_call, asked } = question;
+        let meant = self.dispatcher.meant(live.generation(), &for_call);
+        let open = match &meant {
+            Meant::Call(call, context) => Some((&context.caller().owner, Some(*call))),
+            Meant::Session(_, owner) => Some((owner, None)),
+            Meant::Over | Meant::Anyone => None,
+        };
+        let open = open.map(|(owner, call)| self.dispatcher.asks(live.generation(), owner, call));
+        let taken_back = async {
+            match &open {
+                Some(open) => open.taken_back().await,
+                None => std::future::pending().await,
+            }
+        };
+        let refusal = asked.refuse(Unanswered::OthersWait.to_string());
         let answer = tokio::select! {
             biased;
             () = live.link().closed() => return,
-            answer = self.answer(&live, &for_call, asked) => answer,
+            answer = self.answer(&live, meant, &for_call, asked) => answer,
+            () = taken_back => refusal,
         };
         live.link().reply(id, answer);
     }
 
-    async fn answer(&self, live: &Live, for_call: &str, asked: Asked) -> Msg {
+    async fn answer(&self, live: &Live, meant: Meant, for_call: &str, asked: Asked) -> Msg {
         match asked {
             Asked::Sampling(request) => {
                 let answer = match question::sampling(request) {
-                    Ok(params) => self.put::<CreateMessage>(live, for_call, params, one_block_each).await,
+                    Ok(params) => self.put::<CreateMessage>(live, meant, for_call, params, one_block_each).await,
                     Err(why) => return question::not_sampled(why).into(),
                 };
                 answer.map_or_else(|why| question::not_sampled(why.to_string()), question::sampled).into()
             }
             Asked::Roots(ListRootsRequest {}) => {
-                let answer = self.put::<ListRoots>(live, for_call, ListRoots::default(), as_it_is).await;
+                let answer = self.put::<ListRoots>(live, meant, for_call, ListRoots::default(), as_it_is).await;
                 answer.map_or_else(|why| question::no_roots(why.to_string()), question::roots).into()
             }
             Asked::Elicitation(request) => {
@@ -144,7 +161,7 @@ impl Questions {
                                 self.pages.opened(id, session);
                             }
                         };
-                        self.put::<Elicit>(live, for_call, params, note).await
+                        self.put::<Elicit>(live, meant, for_call, params, note).await
                     }
                     Err(why) => return question::not_elicited(why).into(),
                 };
@@ -165,18 +182,19 @@ impl Questions {
     async fn put<M: HostMethod>(
         &self,
         live: &Live,
+        meant: Meant,
         for_call: &str,
         mut params: M::Params,
         fit: impl Fn(&mut M::Params, ProtocolVersion, SessionId),
     ) -> Result<M::Result, Unanswered> {
         let generation = live.generation();
-        let meant = match self.dispatcher.meant(generation, for_call) {
-            Meant::Call(context) => {
+        let meant = match meant {
+            Meant::Call(_, context) => {
                 fit(&mut params, context.protocol_version(), context.session());
                 return Ok(context.ask::<M>(&params).await?);
             }
             Meant::Over => return Err(Unanswered::Over),
-            Meant::Session(session) => Some(session),
+            Meant::Session(session, _) => Some(session),
             Meant::Anyone => None,
         };
         let (session, version) = self.choose::<M>(live, meant, &params)?;

@@ -23,8 +23,8 @@ fn of_session(number: u64) -> Caller {
 
 fn show(meant: &Meant) -> String {
     match meant {
-        Meant::Call(_) => "the call".into(),
-        Meant::Session(session) => format!("session {session}"),
+        Meant::Call(..) => "the call".into(),
+        Meant::Session(session, _) => format!("session {session}"),
         Meant::Over => "over".into(),
         Meant::Anyone => "anyone".into(),
     }
@@ -60,10 +60,10 @@ fn requests_without_a_session_have_nothing_in_common() {
     let (ids, first, mut calls) = (CallIds::default(), Generation::FIRST, Attribution::default());
     let now = Instant::now();
     calls.begin(first, ids.next(), caller("ann", SessionId::STATELESS));
-    assert!(matches!(calls.meant(first, "", now), Meant::Call(_)));
+    assert!(matches!(calls.meant(first, "", now), Meant::Call(..)));
     calls.begin(first, ids.next(), caller("ann", SessionId::STATELESS));
     assert!(matches!(calls.meant(first, "", now), Meant::Anyone));
-    assert!(matches!(calls.meant(first, "req-1", now), Meant::Call(_)));
+    assert!(matches!(calls.meant(first, "req-1", now), Meant::Call(..)));
 }
 
 #[test]

@@ -72,8 +72,9 @@ fn a_call_that_is_taken_out_leaves_nothing_behind() {
     assert_eq!(queue.remove(&owner("a"), tickets[1]), Some(1));
     assert_eq!(queue.owners[&owner("a")].conversations.len(), 1);
     assert_eq!(queue.remove(&owner("b"), tickets[3]), Some(3));
+    assert!(!queue.others_wait(&owner("a")) && queue.others_wait(&owner("b")));
     assert_eq!(order(&mut queue), [2]);
-    assert!(is_clean(&queue));
+    assert!(is_clean(&queue) && !queue.others_wait(&owner("b")));
 }
 
 #[test]

@@ -1,6 +1,10 @@
 //! A user with many calls keeps no other user from calling.
 
-use serde_json::Value;
+use std::time::Duration;
+
+use protomcp_proto::{Msg, SamplingRequest, SamplingResponse};
+use serde_json::{Value, json};
+use tokio::time::Instant;
 
 use crate::host::Host;
 use crate::stage::Stage;
@@ -27,7 +31,7 @@ async fn fill(stage: &Stage, tool: &mut Tool) -> (Vec<Host>, String) {
             running = Some(tool.call().await.0);
         }
         // All of them have been taken in or refused by then.
-        let ping = host.request("ping", serde_json::json!({})).await;
+        let ping = host.request("ping", json!({})).await;
         host.until(ping).await;
         hosts.push(host);
     }
@@ -58,7 +62,7 @@ async fn a_call_of_another_user_finds_room_in_a_full_queue_and_is_next() {
 async fn displaced(hosts: &mut [Host]) -> Value {
     let text = "call tool \"a\" made room in the full queue for another user; 4096 of your calls were waiting";
     for host in hosts.iter_mut().rev() {
-        let ping = host.request("ping", serde_json::json!({})).await;
+        let ping = host.request("ping", json!({})).await;
         let (_, before) = host.until(ping).await;
         let found = before.into_iter().find(|answer| answer["result"]["content"][0]["text"] == text);
         if let Some(answer) = found {
@@ -94,8 +98,99 @@ async fn calls_that_give_up_all_at_once_leave_the_queue_at_once() {
 async fn next_call(tool: &mut Tool) -> (String, String) {
     loop {
         let envelope = tool.request().await;
-        if let Some(protomcp_proto::Msg::CallTool(call)) = envelope.msg {
+        if let Some(Msg::CallTool(call)) = envelope.msg {
             return (envelope.request_id, call.name);
         }
     }
+}
+
+/// A call without a session, of a client that can be asked.
+async fn call_without_a_session(host: &mut Host) -> u64 {
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": {"name": "h", "version": "1"},
+        "io.modelcontextprotocol/clientCapabilities": {"sampling": {}},
+    });
+    host.request("tools/call", json!({"name": "a", "arguments": {}, "_meta": meta})).await
+}
+
+async fn ask(tool: &mut Tool, call: &str) {
+    let messages_json = json!([{"role": "user", "content": "?"}]).to_string().into();
+    tool.send_for(call, call, SamplingRequest { messages_json, ..SamplingRequest::default() }).await;
+}
+
+/// Calls that ask and are left alone; their names.
+async fn park(host: &mut Host, tool: &mut Tool, count: usize) -> Vec<String> {
+    let mut calls = Vec::new();
+    for _ in 0..count {
+        let id = call_without_a_session(host).await;
+        let (call, _) = tool.call().await;
+        ask(tool, &call).await;
+        assert_eq!(host.answer(id).await["result"]["resultType"], "input_required");
+        calls.push(call);
+    }
+    calls
+}
+
+/// A question is taken back, and its handler ends.
+async fn handler_ends(tool: &mut Tool) -> String {
+    let envelope = tool.request().await;
+    let Some(Msg::SamplingResponse(SamplingResponse { error, .. })) = envelope.msg else { panic!("{envelope:?}") };
+    assert_eq!(error, "it was not answered in time, and calls of other users wait");
+    tool.result(&envelope.request_id, "not answered").await;
+    envelope.request_id
+}
+
+#[tokio::test]
+async fn sixty_four_calls_that_are_parked_give_way_to_a_call_of_another_user_within_a_second() {
+    let (stage, mut tool) = Stage::with(vec![Tool::definition("a")], |builder| builder.max_concurrent_calls(64)).await;
+    let (mut ann, mut bob) = (stage.stranger_as("ann"), stage.host_as("bob", "{}").await);
+    let parked = park(&mut ann, &mut tool, 64).await;
+    let begun = Instant::now();
+    let id = bob.call("a").await;
+    assert_eq!(handler_ends(&mut tool).await, parked[0], "the oldest");
+    let (call, _) = tool.call().await;
+    assert!(begun.elapsed() < Duration::from_secs(1), "{:?}", begun.elapsed());
+    tool.result(&call, "bob's").await;
+    assert_eq!(bob.text(id).await, "bob's");
+    tool.hears_nothing().await;
+}
+
+#[tokio::test]
+async fn one_parked_call_holds_a_process_that_runs_one_handler_for_seconds_only() {
+    for session in [false, true] {
+        let (stage, mut tool) = one_at_a_time().await;
+        let (mut ann, mut bob) = (stage.stranger_as("ann"), stage.host_as("bob", "{}").await);
+        if session {
+            ann.hello("2025-11-25", r#"{"sampling":{}}"#).await;
+            ann.call("a").await;
+            let (call, _) = tool.call().await;
+            ask(&mut tool, &call).await;
+            ann.expect("sampling/createMessage").await;
+        } else {
+            park(&mut ann, &mut tool, 1).await;
+        }
+        let begun = Instant::now();
+        let id = bob.call("a").await;
+        // It asks once more, and then at once.
+        let envelope = tool.request().await;
+        assert!(matches!(envelope.msg, Some(Msg::SamplingResponse(_))), "{envelope:?}");
+        ask(&mut tool, &envelope.request_id).await;
+        handler_ends(&mut tool).await;
+        let (call, _) = tool.call().await;
+        let waited = begun.elapsed();
+        assert!(waited > Duration::from_secs(4) && waited < Duration::from_secs(8), "{waited:?}");
+        tool.result(&call, "bob's").await;
+        assert_eq!(bob.text(id).await, "bob's");
+    }
+}
+
+#[tokio::test]
+async fn a_lone_user_may_leave_questions_open() {
+    let (stage, mut tool) = one_at_a_time().await;
+    let (mut ann, mut more) = (stage.stranger_as("ann"), stage.host_as("ann", "{}").await);
+    park(&mut ann, &mut tool, 1).await;
+    more.call("a").await;
+    tokio::time::sleep(Duration::from_secs(6)).await;
+    tool.hears_nothing().await;
 }

@@ -1,0 +1,49 @@
+//! A question to a client, taken back when calls of other owners wait for the place of its call: a driver of `asking`.
+
+use std::sync::Arc;
+
+use crate::dispatcher::{Dispatcher, State};
+use crate::generation::Generation;
+use crate::run::now;
+
+/// A question of a call that its client has not answered.
+pub(crate) struct OpenQuestion {
+    pub(super) dispatcher: Arc<Dispatcher>,
+    pub(super) generation: Generation,
+    pub(super) number: u64,
+}
+
+impl OpenQuestion {
+    /// Waits until the question is taken back, because calls of other owners wait.
+    pub(crate) async fn taken_back(&self) {
+        let Self { dispatcher, generation, number } = self;
+        loop {
+            let mut changed = std::pin::pin!(dispatcher.wanted.notified());
+            changed.as_mut().enable();
+            let at = {
+                let mut state = dispatcher.lock();
+                let State { asking, lane, .. } = &mut *state;
+                match asking.next(*generation, |owner| lane.others_want(*generation, owner)) {
+                    Some((next, at)) if next == *number && at <= now() => {
+                        asking.take_back(next, now());
+                        dispatcher.wanted.notify_waiters();
+                        return;
+                    }
+                    Some((next, at)) if next == *number => Some(at),
+                    Some(_) | None => None,
+                }
+            };
+            match at {
+                None => changed.await,
+                Some(at) => drop(tokio::time::timeout_at(at.into(), changed).await),
+            }
+        }
+    }
+}
+
+impl Drop for OpenQuestion {
+    fn drop(&mut self) {
+        self.dispatcher.lock().asking.end(self.number);
+        self.dispatcher.wanted.notify_waiters();
+    }
+}
