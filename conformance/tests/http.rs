@@ -10,6 +10,11 @@ use serde_json::json;
 #[test]
 fn sessions_come_and_go_on_both_paths() {
     let mut web = Web::start("py/basics.py", &["--transport", "http"]);
+    for method in ["POST", "GET", "DELETE"] {
+        let ping = json!({"jsonrpc": "2.0", "id": 1, "method": "ping"}).to_string();
+        let reply = web.send(method, "/mcp", &[("mcp-session-id", "unknown")], &ping);
+        assert_eq!(reply.status, 404, "{method} {}", reply.body);
+    }
     let result = web.initialize();
     assert_eq!(result["serverInfo"]["name"], "protomcp");
     for path in ["/", "/mcp"] {
@@ -25,7 +30,11 @@ fn sessions_come_and_go_on_both_paths() {
     assert_eq!(counted.header("content-type"), Some("text/event-stream"));
     assert_eq!(counted.body.matches("notifications/progress").count(), 3, "{}", counted.body);
     assert!(counted.body.contains("\"result\""), "{}", counted.body);
-    assert_eq!(web.send("POST", "/mcp", &[("mcp-session-id", "unknown")], "{}").status, 400);
+    // With the id that it carries these are two.
+    let ping = json!({"jsonrpc": "2.0", "id": 1, "method": "ping"}).to_string();
+    let ambiguous = web.send("POST", "/mcp", &[("mcp-session-id", "unknown")], &ping);
+    assert_eq!(ambiguous.status, 400, "{}", ambiguous.body);
+    assert!(ambiguous.body.contains("several headers mcp-session-id"), "{}", ambiguous.body);
     assert_eq!(web.send("DELETE", "/mcp", &[], "").status, 204);
     assert_eq!(web.post(&json!({"jsonrpc": "2.0", "id": 3, "method": "ping"})).status, 404);
 }

@@ -12,6 +12,7 @@ use protomcp_metrics::Held;
 use tokio::time::{Instant, Sleep};
 
 use crate::exchange::Exchange;
+use crate::reserved::{Reserved, hold};
 use crate::sse;
 use crate::store::{EventKey, StoredEvent};
 use crate::streams::{Next, Place};
@@ -79,13 +80,14 @@ impl Events {
             let Seat { exchange, place, .. } = &self.seat;
             match exchange.next(*place, cx.waker()) {
                 Next::End => return Poll::Ready(None),
-                Next::Event(number, message) => {
+                Next::Event(number, Reserved { message, room }) => {
                     let event = match exchange.store() {
                         Some(store) => {
                             let event = sse::event(Some(&event_id(place.stream, number)), &message);
                             // Once the session is over nobody comes back, and nobody forgets what is kept then.
                             if !exchange.is_over() {
-                                store.keep(EventKey { session: exchange.key(), stream: place.stream, number }, &event);
+                                let key = EventKey { session: exchange.key(), stream: place.stream, number };
+                                store.keep(&exchange.owner(), key, &event);
                                 if exchange.is_over() {
                                     store.forget(exchange.key());
                                 }
@@ -94,7 +96,11 @@ impl Events {
                         }
                         None => sse::event(None, &message),
                     };
-                    self.ready.extend(event);
+                    // What is kept for a client that comes back has a bound of its own.
+                    self.ready.extend(match room {
+                        Some(room) => hold(event, room),
+                        None => event,
+                    });
                 }
                 Next::Pending => {
                     if self.silence.as_mut().poll(cx).is_pending() {

@@ -23,6 +23,7 @@ use crate::body::Origin;
 use crate::caller::{Caller, Principal};
 use crate::config::Config;
 use crate::fair_table::Use;
+use crate::reserved::Reserved;
 use crate::store::EventStore;
 use crate::streams::{FIRST, First, Next, Place, Refused, STANDALONE, StreamId, Streams};
 
@@ -70,7 +71,7 @@ struct Arrived {
 
 #[derive(Debug)]
 struct State {
-    streams: Streams,
+    streams: Streams<Reserved>,
     inbox: VecDeque<Arrived>,
     /// The session's task, when it waits for a message.
     reader: Option<Waker>,
@@ -156,6 +157,7 @@ impl Exchange {
 
     /// Opens a stream for requests.
     pub(crate) fn open(&self, requests: &[&RequestId], answers: Vec<Message>) -> Result<Place, Refused> {
+        let answers = answers.into_iter().map(Reserved::from).collect();
         self.used().streams.open(requests, answers)
     }
 
@@ -195,7 +197,7 @@ impl Exchange {
         true
     }
 
-    pub(crate) fn first(&self, place: Place, waker: &Waker) -> First {
+    pub(crate) fn first(&self, place: Place, waker: &Waker) -> First<Reserved> {
         self.state().streams.first(place, waker)
     }
 
@@ -203,7 +205,7 @@ impl Exchange {
         self.state().streams.stream(place);
     }
 
-    pub(crate) fn next(&self, place: Place, waker: &Waker) -> Next {
+    pub(crate) fn next(&self, place: Place, waker: &Waker) -> Next<Reserved> {
         let (next, reader) = {
             let mut state = self.state();
             let was_full = state.streams.is_full();
@@ -323,9 +325,9 @@ impl Exchange {
         Some(cancellation(&open))
     }
 
-    fn route(&self, message: Message, during: Option<&RequestId>) {
+    fn route(&self, message: Reserved, during: Option<&RequestId>) {
         // Only the first answers of a session are looked into, until one is that of the handshake.
-        if let (Message::Response(response), None) = (&message, self.version.get())
+        if let (Message::Response(response), None) = (&message.message, self.version.get())
             && self.kind != Kind::Single
             && let Some(version) = negotiated(response)
         {

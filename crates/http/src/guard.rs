@@ -10,6 +10,9 @@ use http::{HeaderMap, HeaderValue, Uri};
 /// Names of the local machine, under which any port is fine.
 const LOCAL: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
 
+/// The longest host or origin that is looked at, and repeated in a refusal. Names of hosts have at most 255 bytes.
+const MAX_NAME: usize = 512;
+
 /// Which names and pages are allowed.
 #[derive(Debug, Clone)]
 pub(crate) struct Guard {
@@ -45,6 +48,9 @@ impl Guard {
             return Err("the Host header is missing".to_owned());
         }
         for host in names() {
+            if host.len() > MAX_NAME {
+                return Err(format!("the Host header is longer than {MAX_NAME} bytes"));
+            }
             let host = std::str::from_utf8(host).map_err(|_| "the Host header cannot be read".to_owned())?;
             if !self.allows_host(host) {
                 return Err(format!("host {host:?} is not allowed; --allow-host {host} allows it"));
@@ -54,6 +60,9 @@ impl Guard {
         let Some(origin) = origins.next() else { return Ok(Page::Unnamed) };
         if origins.next().is_some() {
             return Err("there are several Origin headers".to_owned());
+        }
+        if origin.len() > MAX_NAME {
+            return Err(format!("the Origin header is longer than {MAX_NAME} bytes"));
         }
         let text = origin.to_str().map_err(|_| "the Origin header cannot be read".to_owned())?;
         if self.names_origin(text) {
@@ -172,6 +181,26 @@ mod tests {
         check(&["app.example.com"], &[], "localhost", Some(app), Ok(false));
         check(&[], &["*"], "localhost", Some("https://any.com"), Ok(true));
         check(&[], &["*"], "localhost", Some("null"), Err("only pages of http and https"));
+    }
+
+    #[test]
+    fn each_of_several_names_is_checked() {
+        let guard = Guard::new(&[], &["https://app.example.com".to_owned()]);
+        let check = |name: http::HeaderName, values: [&'static str; 2]| {
+            let mut headers = HeaderMap::new();
+            for value in values {
+                headers.append(&name, HeaderValue::from_static(value));
+            }
+            headers.entry(HOST).or_insert(HeaderValue::from_static("localhost"));
+            guard.check(&Uri::from_static("/mcp"), &headers).is_ok()
+        };
+        assert!(check(HOST, ["localhost", "127.0.0.1"]));
+        assert!(!check(HOST, ["localhost", "evil.com"]) && !check(HOST, ["evil.com", "localhost"]));
+        let (app, evil) = ("https://app.example.com", "https://evil.com");
+        assert!(!check(ORIGIN, [app, evil]) && !check(ORIGIN, [evil, app]) && !check(ORIGIN, [app, app]));
+        // The line of the request counts like the header.
+        let headers = HeaderMap::from_iter([(HOST, HeaderValue::from_static("localhost"))]);
+        assert!(guard.check(&Uri::from_static("http://evil.com/mcp"), &headers).is_err());
     }
 
     #[test]

@@ -53,6 +53,7 @@ mod modern;
 mod network;
 mod post;
 mod reply;
+mod reserved;
 mod service;
 mod session_table;
 mod sse;

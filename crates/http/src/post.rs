@@ -25,6 +25,7 @@ use crate::exchange::{Exchange, Kind};
 use crate::headers::{SESSION, VERSION, repeated, text};
 use crate::modern;
 use crate::reply::{self, Body, NO_SESSION, Refusal};
+use crate::reserved::{Reserved, hold};
 use crate::service::{Inner, unavailable};
 use crate::sse;
 use crate::streams::{First, Refused};
@@ -245,14 +246,17 @@ async fn respond(inner: &Inner, seat: Seat, patience: Option<Duration>, is_batch
         First::Answers(answers) => answers,
         First::Events | First::Pending => return stream(inner, seat),
     };
+    let (answers, rooms): (Vec<_>, Vec<_>) =
+        answers.into_iter().map(|Reserved { message, room }| (message, room)).unzip();
+    let write = |status, pieces| reply::json(status, hold(pieces, rooms));
     match answers.first() {
-        Some(_) if is_batch => reply::json(StatusCode::OK, sse::json_array(&answers)),
+        Some(_) if is_batch => write(StatusCode::OK, sse::json_array(&answers)),
         Some(answer @ Message::Response(Answer { outcome: Err(error), .. }))
             if seat.exchange.kind() == Kind::Single =>
         {
-            reply::message(modern::status(error), answer)
+            write(modern::status(error), sse::json(answer))
         }
-        Some(answer) => reply::message(StatusCode::OK, answer),
+        Some(answer) => write(StatusCode::OK, sse::json(answer)),
         None if seat.exchange.is_over() => over(),
         // The request was cancelled: there is nothing to say, and the host does not listen.
         None => reply::past_events(Vec::new()),

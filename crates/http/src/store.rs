@@ -2,17 +2,19 @@
 //!
 //! A host whose connection broke comes back with the id of the last event that it has read, and gets the events of that
 //! stream that it has missed (MCP 2025-11-25, basic/transports, resumability and redelivery). An `EventStore` keeps
-//! them. The one that comes with the crate keeps them in memory, the newest of all sessions up to a limit.
+//! them. The one that comes with the crate keeps them in memory up to a limit, which owners share: the one that keeps most
+//! makes room.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::fmt;
 use std::future::{Future, ready};
 use std::pin::Pin;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
+use protomcp_mcp::Owner;
 
-/// Where an event stands: in which session, in which of its streams, and as the how manieth.
+/// Identifies an event: the session, the stream in it, and the number in the stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EventKey<'a> {
     /// The session, which is a secret: whoever knows it can read its events.
@@ -31,8 +33,9 @@ pub type Replay<'a> = Pin<Box<dyn Future<Output = Option<Vec<StoredEvent>>> + Se
 
 /// Keeps events that were sent.
 pub trait EventStore: fmt::Debug + Send + Sync + 'static {
-    /// Keeps an event. Called while it is sent, so it must not block; one that writes elsewhere has a queue.
-    fn keep(&self, key: EventKey<'_>, event: &StoredEvent);
+    /// Keeps an event of a session that counts for this owner. Called while it is sent, so it must not block; one that writes
+    /// elsewhere has a queue.
+    fn keep(&self, owner: &Owner, key: EventKey<'_>, event: &StoredEvent);
 
     /// The events of a stream from number `key.number + 1` up to, without, `end`, oldest first. `None`: nothing is
     /// known of this stream, or the first of them is not kept any more; a host must not take what is left for all.
@@ -42,7 +45,8 @@ pub trait EventStore: fmt::Debug + Send + Sync + 'static {
     fn forget(&self, session: &str);
 }
 
-/// Keeps events in memory.
+/// Keeps events in memory. When there is no room, the oldest event makes it of the session that keeps most bytes, of the
+/// owner that keeps most.
 #[derive(Debug)]
 pub struct MemoryStore {
     per_session: usize,
@@ -52,25 +56,38 @@ pub struct MemoryStore {
 
 #[derive(Debug, Default)]
 struct Kept {
-    /// By age.
-    events: BTreeMap<u64, Entry>,
-    /// The ages of each session's events, oldest first.
-    sessions: HashMap<Box<str>, VecDeque<u64>>,
+    sessions: HashMap<Arc<str>, Session>,
+    holders: HashMap<Owner, Holder>,
+    /// Owners by the bytes that they keep.
+    by_bytes: BTreeSet<(usize, Owner)>,
     bytes: usize,
-    next: u64,
+}
+
+#[derive(Debug)]
+struct Session {
+    owner: Owner,
+    /// Oldest first.
+    events: VecDeque<Entry>,
+    bytes: usize,
+}
+
+#[derive(Debug, Default)]
+struct Holder {
+    /// By the bytes that they keep.
+    sessions: BTreeSet<(usize, Arc<str>)>,
+    bytes: usize,
 }
 
 #[derive(Debug)]
 struct Entry {
-    session: Box<str>,
     stream: u64,
     number: u64,
     event: StoredEvent,
 }
 
 impl MemoryStore {
-    /// Keeps `per_session` events of each session, and of all sessions together so many bytes; the newest event is kept
-    /// however big it is.
+    /// Keeps `per_session` events of each session, and of all sessions together so many bytes. An event with more bytes than
+    /// that is not kept.
     #[must_use]
     pub fn new(per_session: usize, bytes: usize) -> Self {
         Self { per_session, bytes, kept: Mutex::default() }
@@ -95,33 +112,29 @@ impl Default for MemoryStore {
 }
 
 impl EventStore for MemoryStore {
-    fn keep(&self, key: EventKey<'_>, event: &StoredEvent) {
+    fn keep(&self, owner: &Owner, key: EventKey<'_>, event: &StoredEvent) {
         let mut kept = self.kept();
-        let age = kept.next;
-        kept.next += 1;
-        kept.bytes += size(event);
-        let session = key.session.into();
-        kept.events.insert(age, Entry { session, stream: key.stream, number: key.number, event: event.clone() });
-        if !kept.sessions.contains_key(key.session) {
-            kept.sessions.insert(key.session.into(), VecDeque::new());
+        let session = match kept.sessions.get_key_value(key.session) {
+            Some((session, _)) => Arc::clone(session),
+            None => key.session.into(),
+        };
+        kept.push(owner, &session, Entry { stream: key.stream, number: key.number, event: event.clone() });
+        if kept.sessions.get(&session).is_some_and(|session| session.events.len() > self.per_session) {
+            kept.pop(&session);
         }
-        let ages = kept.sessions.get_mut(key.session).expect("it was inserted just now");
-        ages.push_back(age);
-        let surplus = if ages.len() > self.per_session { ages.front().copied() } else { None };
-        if let Some(age) = surplus {
-            kept.remove(age);
-        }
-        while kept.bytes > self.bytes && kept.events.len() > 1 {
-            let oldest = *kept.events.first_key_value().expect("there is more than one").0;
-            kept.remove(oldest);
+        while kept.bytes > self.bytes
+            && let Some(session) = kept.largest()
+        {
+            kept.pop(&session);
         }
     }
 
     fn replay<'a>(&'a self, key: EventKey<'a>, end: u64) -> Replay<'a> {
         let kept = self.kept();
-        let of_stream = |age: &u64| kept.events.get(age).filter(|entry| entry.stream == key.stream);
-        let events: Option<Vec<&Entry>> =
-            kept.sessions.get(key.session).map(|ages| ages.iter().filter_map(of_stream).collect());
+        let events: Option<Vec<&Entry>> = kept
+            .sessions
+            .get(key.session)
+            .map(|session| session.events.iter().filter(|entry| entry.stream == key.stream).collect());
         let missed = events.filter(|events| !events.is_empty()).map(|events| {
             let is_missed = |entry: &&Entry| entry.number > key.number && entry.number < end;
             events.into_iter().filter(is_missed).collect::<Vec<_>>()
@@ -135,23 +148,72 @@ impl EventStore for MemoryStore {
 
     fn forget(&self, session: &str) {
         let mut kept = self.kept();
-        for age in kept.sessions.remove(session).unwrap_or_default() {
-            kept.remove(age);
-        }
+        let Some((session, owner)) =
+            kept.sessions.get_key_value(session).map(|(key, session)| (Arc::clone(key), session.owner.clone()))
+        else {
+            return;
+        };
+        kept.change(&owner, &session, Session::clear);
     }
 }
 
 impl Kept {
-    fn remove(&mut self, age: u64) {
-        let Some(entry) = self.events.remove(&age) else { return };
-        self.bytes -= size(&entry.event);
-        if let Some(ages) = self.sessions.get_mut(&entry.session) {
-            // The oldest of all is the oldest of its session.
-            ages.pop_front();
-            if ages.is_empty() {
-                self.sessions.remove(&entry.session);
-            }
+    fn push(&mut self, owner: &Owner, session: &Arc<str>, entry: Entry) {
+        let fresh = || Session { owner: owner.clone(), events: VecDeque::new(), bytes: 0 };
+        let owner = self.sessions.entry(Arc::clone(session)).or_insert_with(fresh).owner.clone();
+        self.change(&owner, session, |session| session.push(entry));
+    }
+
+    /// Drops the oldest event of a session.
+    fn pop(&mut self, session: &Arc<str>) {
+        let Some(owner) = self.sessions.get(session).map(|session| session.owner.clone()) else { return };
+        self.change(&owner, session, Session::pop);
+    }
+
+    /// The session that keeps most, of the owner that keeps most.
+    fn largest(&self) -> Option<Arc<str>> {
+        let (_, owner) = self.by_bytes.last()?;
+        let (_, session) = self.holders.get(owner)?.sessions.last()?;
+        Some(Arc::clone(session))
+    }
+
+    /// Changes the events of a session, and the order of sessions and owners with it. A session without events is gone.
+    fn change(&mut self, owner: &Owner, key: &Arc<str>, change: impl FnOnce(&mut Session)) {
+        let Some(session) = self.sessions.get_mut(key) else { return };
+        let before = session.bytes;
+        change(session);
+        let (after, is_gone) = (session.bytes, session.events.is_empty());
+        let holder = self.holders.entry(owner.clone()).or_default();
+        self.by_bytes.remove(&(holder.bytes, owner.clone()));
+        holder.sessions.remove(&(before, Arc::clone(key)));
+        holder.bytes = holder.bytes - before + after;
+        self.bytes = self.bytes - before + after;
+        if is_gone {
+            self.sessions.remove(key);
+        } else {
+            holder.sessions.insert((after, Arc::clone(key)));
         }
+        if holder.sessions.is_empty() {
+            self.holders.remove(owner);
+        } else {
+            self.by_bytes.insert((holder.bytes, owner.clone()));
+        }
+    }
+}
+
+impl Session {
+    fn push(&mut self, entry: Entry) {
+        self.bytes += size(&entry.event);
+        self.events.push_back(entry);
+    }
+
+    fn pop(&mut self) {
+        self.bytes -= self.events.pop_front().map_or(0, |entry| size(&entry.event));
+    }
+
+    fn clear(&mut self) {
+        self.events.clear();
+        self.bytes = 0;
     }
 }
 
@@ -165,8 +227,12 @@ mod tests {
 
     use super::*;
 
+    fn keep_of(store: &MemoryStore, owner: &str, session: &str, stream: u64, number: u64, event: Bytes) {
+        store.keep(&Owner::Principal(owner.into()), EventKey { session, stream, number }, &vec![event]);
+    }
+
     fn keep(store: &MemoryStore, session: &str, stream: u64, number: u64, text: &'static str) {
-        store.keep(EventKey { session, stream, number }, &vec![Bytes::from_static(text.as_bytes())]);
+        keep_of(store, "ann", session, stream, number, Bytes::from_static(text.as_bytes()));
     }
 
     fn replay(store: &MemoryStore, session: &str, stream: u64, after: u64, end: u64) -> Option<String> {
@@ -208,13 +274,45 @@ mod tests {
             keep(&store, "s", 1, number, "1");
         }
         assert_eq!(store.bytes(), 2);
-        keep(&store, "t", 1, 1, "123456789");
-        assert_eq!((store.bytes(), replay(&store, "s", 1, 4, 9).as_deref()), (10, Some("1")));
-        keep(&store, "t", 1, 2, "12345678901234567890");
-        assert_eq!((store.bytes(), replay(&store, "s", 1, 4, 9)), (20, None));
-        store.forget("t");
-        store.forget("t");
+        keep(&store, "t", 1, 1, "12345678");
+        assert_eq!((store.bytes(), replay(&store, "s", 1, 3, 9).as_deref()), (10, Some("11")));
+        keep(&store, "t", 1, 2, "123");
+        assert_eq!((store.bytes(), replay(&store, "t", 1, 1, 9).as_deref()), (5, Some("123")));
+        // More than there is room for is not kept, and pushes nothing of another session out.
+        keep(&store, "t", 1, 3, "12345678901");
+        assert_eq!((store.bytes(), replay(&store, "s", 1, 3, 9).as_deref()), (2, Some("11")));
+        assert_eq!(replay(&store, "t", 1, 2, 9), None);
+        for session in ["s", "s", "t"] {
+            store.forget(session);
+        }
         assert_eq!(store.bytes(), 0);
-        assert!(store.kept().events.is_empty() && store.kept().sessions.is_empty());
+        let kept = store.kept();
+        assert_eq!((kept.sessions.len(), kept.holders.len(), kept.by_bytes.len()), (0, 0, 0));
+    }
+
+    #[test]
+    fn who_keeps_most_makes_room() {
+        const PART: usize = 30;
+        let big = || Bytes::from(vec![b'x'; PART]);
+        let small = |store: &MemoryStore, owner, session| keep_of(store, owner, session, 1, 1, "1".into());
+        let store = MemoryStore::new(10, 2 * PART + PART / 2);
+        small(&store, "bob", "b");
+        small(&store, "ann", "a2");
+        for number in 1..=4 {
+            keep_of(&store, "ann", "a1", 1, number, big());
+        }
+        // The session of another owner, and the other session of the same.
+        for session in ["b", "a2"] {
+            assert_eq!(replay(&store, session, 1, 0, 9).as_deref(), Some("1"), "{session}");
+        }
+        assert_eq!(replay(&store, "a1", 1, 2, 9).map(|events| events.len()), Some(2 * PART));
+        // Several small ones of one owner make room for one of another that keeps less.
+        let store = MemoryStore::new(10, 4);
+        for session in ["a", "b", "c", "d"] {
+            small(&store, "ann", session);
+        }
+        small(&store, "bob", "z");
+        let left = ["a", "b", "c", "d", "z"].map(|session| replay(&store, session, 1, 0, 9).is_some());
+        assert_eq!((left.iter().filter(|is_left| **is_left).count(), left[4]), (4, true));
     }
 }

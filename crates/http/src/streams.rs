@@ -14,6 +14,7 @@
 //!                        attached
 //! ```
 
+use std::borrow::Borrow;
 use std::collections::HashMap;
 use std::task::Waker;
 use std::time::Instant;
@@ -36,10 +37,10 @@ pub(crate) const FIRST: StreamId = 1;
 /// Streams whose answer waits for a host that is not there.
 const MAX_DETACHED: usize = 32;
 
-/// The streams of one session.
+/// The streams of one session, with messages and what belongs to them.
 #[derive(Debug)]
-pub(crate) struct Streams {
-    open: HashMap<StreamId, Stream>,
+pub(crate) struct Streams<M = Message> {
+    open: HashMap<StreamId, Stream<M>>,
     /// By which stream the answer to a request leaves.
     owners: HashMap<RequestId, StreamId>,
     next: StreamId,
@@ -52,9 +53,9 @@ pub(crate) struct Streams {
     closed: bool,
 }
 
-#[derive(Debug, Default)]
-struct Stream {
-    queue: Queue,
+#[derive(Debug)]
+struct Stream<M> {
+    queue: Queue<M>,
     /// Requests without an answer.
     waiting: usize,
     /// The number that the next event will have; the one that opens the stream has 0.
@@ -102,9 +103,9 @@ pub(crate) struct Place {
 
 /// What a connection that waits for answers finds.
 #[derive(Debug, PartialEq)]
-pub(crate) enum First {
+pub(crate) enum First<M = Message> {
     /// All answers, and nothing before them.
-    Answers(Vec<Message>),
+    Answers(Vec<M>),
     /// Something that only events can carry.
     Events,
     /// Nothing yet.
@@ -113,17 +114,16 @@ pub(crate) enum First {
 
 /// What a connection that streams finds.
 #[derive(Debug, PartialEq)]
-#[expect(clippy::large_enum_variant, reason = "one at a time, on the stack; a box would cost every message")]
-pub(crate) enum Next {
+pub(crate) enum Next<M = Message> {
     /// The next event and its number.
-    Event(u64, Message),
+    Event(u64, M),
     /// Nothing yet.
     Pending,
     /// Nothing more for this connection.
     End,
 }
 
-impl Streams {
+impl<M: Borrow<Message>> Streams<M> {
     /// At most `limit` streams at a time. All messages leave by the stream `only` if one is named.
     pub(crate) fn new(limit: usize, only: Option<StreamId>) -> Self {
         Self {
@@ -140,7 +140,7 @@ impl Streams {
 
     /// Opens a stream for these requests, with a connection that waits for their answers. Some answers may be there
     /// already.
-    pub(crate) fn open(&mut self, requests: &[&RequestId], answers: Vec<Message>) -> Result<Place, Refused> {
+    pub(crate) fn open(&mut self, requests: &[&RequestId], answers: Vec<M>) -> Result<Place, Refused> {
         if self.closed {
             return Err(Refused::Closed);
         }
@@ -156,7 +156,7 @@ impl Streams {
         }
         self.next += 1;
         self.owners.extend(requests.iter().map(|request| (RequestId::clone(request), id)));
-        self.open.insert(id, Stream { waiting: requests.len(), queue: Queue::of(answers), ..Stream::default() });
+        self.open.insert(id, Stream::new(requests.len(), answers));
         self.sit_down(id).ok_or(Refused::Closed)
     }
 
@@ -166,7 +166,7 @@ impl Streams {
             return None;
         }
         if id == STANDALONE {
-            let stream = self.open.entry(id).or_default();
+            let stream = self.open.entry(id).or_insert_with(|| Stream::new(0, Vec::new()));
             stream.phase = Phase::Streaming;
             stream.next = stream.next.max(1);
         }
@@ -224,8 +224,8 @@ impl Streams {
     }
 
     /// Takes a message for the host, and returns whom to wake.
-    pub(crate) fn route(&mut self, message: Message, during: Option<&RequestId>) -> Option<Waker> {
-        let is_answer = matches!(message, Message::Response(_));
+    pub(crate) fn route(&mut self, message: M, during: Option<&RequestId>) -> Option<Waker> {
+        let is_answer = matches!(message.borrow(), Message::Response(_));
         let owner = match during {
             Some(request) if is_answer => self.owners.remove(request),
             Some(request) => self.owners.get(request).copied(),
@@ -237,7 +237,7 @@ impl Streams {
             return None;
         }
         if id == STANDALONE {
-            self.open.entry(id).or_default();
+            self.open.entry(id).or_insert_with(|| Stream::new(0, Vec::new()));
         }
         let stream = self.open.get_mut(&id)?;
         stream.push(message, id == STANDALONE);
@@ -267,7 +267,7 @@ impl Streams {
     }
 
     /// What a connection that waits for answers finds; it is woken when there is more.
-    pub(crate) fn first(&mut self, place: Place, waker: &Waker) -> First {
+    pub(crate) fn first(&mut self, place: Place, waker: &Waker) -> First<M> {
         let closed = self.closed;
         let Some(stream) = self.at(place) else { return First::Answers(Vec::new()) };
         if stream.paused || !stream.queue.has_only_answers() {
@@ -291,7 +291,7 @@ impl Streams {
     }
 
     /// What a connection that streams finds; it is woken when there is more.
-    pub(crate) fn next(&mut self, place: Place, waker: &Waker) -> Next {
+    pub(crate) fn next(&mut self, place: Place, waker: &Waker) -> Next<M> {
         let closed = self.closed;
         let Some(stream) = self.at(place) else { return Next::End };
         if let Some(message) = stream.queue.pop() {
@@ -381,7 +381,7 @@ impl Streams {
         self.open.values_mut().filter_map(|stream| stream.waker.take()).collect()
     }
 
-    fn at(&mut self, place: Place) -> Option<&mut Stream> {
+    fn at(&mut self, place: Place) -> Option<&mut Stream<M>> {
         self.open.get_mut(&place.stream).filter(|stream| stream.connection == place.connection)
     }
 
@@ -395,7 +395,7 @@ impl Streams {
             self.remove(id);
             return;
         }
-        let is_left = |(id, stream): (&StreamId, &Stream)| {
+        let is_left = |(id, stream): (&StreamId, &Stream<M>)| {
             (*id != STANDALONE && stream.connection == 0 && stream.waiting == 0).then_some(*id)
         };
         let left: Vec<_> = self.open.iter().filter_map(is_left).collect();
@@ -410,8 +410,22 @@ impl Streams {
     }
 }
 
-impl Stream {
-    fn push(&mut self, message: Message, standalone: bool) {
+impl<M: Borrow<Message>> Stream<M> {
+    fn new(waiting: usize, answers: Vec<M>) -> Self {
+        Self {
+            queue: Queue::of(answers),
+            waiting,
+            next: 0,
+            phase: Phase::Waiting,
+            connection: 0,
+            waker: None,
+            paused: false,
+            until: None,
+            given_up: false,
+        }
+    }
+
+    fn push(&mut self, message: M, standalone: bool) {
         match self.phase {
             Phase::Lost => tracing::debug!("nobody is there to be told: dropped"),
             Phase::Waiting | Phase::Streaming => self.queue.push(message, standalone),

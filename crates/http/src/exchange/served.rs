@@ -6,14 +6,15 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-use protomcp_mcp::Extensions;
 use protomcp_mcp::transport::{Losses, Received, Sink, Source, Transport, TransportError};
+use protomcp_mcp::{Extensions, Reservation};
 use protomcp_types::{Message, RequestId};
 use tokio::time::{Instant, Sleep};
 
 use super::{Arrived, Exchange, Kind};
 use crate::body::Origin;
 use crate::caller::{Connection, Principal};
+use crate::reserved::Reserved;
 
 /// The session's task's end of an exchange.
 #[derive(Debug)]
@@ -96,8 +97,18 @@ impl ExchangeSource {
 
 impl Sink for ExchangeSink {
     fn send(&mut self, message: Message, during: Option<&RequestId>) -> Result<(), TransportError> {
-        self.0.route(message, during);
+        self.0.route(message.into(), during);
         Ok(())
+    }
+
+    fn send_reserved(
+        &mut self,
+        message: Message,
+        during: Option<&RequestId>,
+        room: Reservation,
+    ) -> Result<Option<Reservation>, TransportError> {
+        self.0.route(Reserved { message, room: Some(room) }, during);
+        Ok(None)
     }
 
     /// The end of a stream says that nothing more comes.

@@ -257,7 +257,11 @@ impl World {
             Next::Event(number, message) => {
                 let text = text(&message);
                 let event = vec![Bytes::from(text.clone())];
-                self.store.keep(EventKey { session: "s", stream: place.stream, number }, &event);
+                self.store.keep(
+                    &protomcp_mcp::Owner::Local,
+                    EventKey { session: "s", stream: place.stream, number },
+                    &event,
+                );
                 if !is_dead {
                     self.connections[at].wire.push_back((number, text));
                 }

@@ -1,5 +1,6 @@
 //! Messages that wait in one stream, in order and bounded.
 
+use std::borrow::Borrow;
 use std::collections::VecDeque;
 
 use protomcp_types::Message;
@@ -12,26 +13,27 @@ pub(super) const MAX_QUEUED: usize = 256;
 /// Bytes of notifications that wait in one stream before it counts as full for them.
 pub(super) const MAX_QUEUED_BYTES: usize = 16 << 20;
 
-#[derive(Debug, Default)]
-pub(super) struct Queue {
-    messages: VecDeque<Message>,
+#[derive(Debug)]
+pub(super) struct Queue<M> {
+    messages: VecDeque<M>,
     /// Of the notifications among them.
     bytes: usize,
     dropped: usize,
 }
 
-impl Queue {
-    pub(super) fn of(answers: Vec<Message>) -> Self {
-        Self { messages: answers.into(), ..Self::default() }
+impl<M: Borrow<Message>> Queue<M> {
+    pub(super) fn of(answers: Vec<M>) -> Self {
+        Self { messages: answers.into(), bytes: 0, dropped: 0 }
     }
 
     /// Takes a message in, and drops what does not fit: the oldest notifications if `rolls`, otherwise this one.
-    pub(super) fn push(&mut self, message: Message, rolls: bool) {
-        let weight = weight(&message);
+    pub(super) fn push(&mut self, message: M, rolls: bool) {
+        let weight = weight(message.borrow());
         while self.messages.len() >= MAX_QUEUED || (weight.is_some() && self.bytes >= MAX_QUEUED_BYTES) {
-            let oldest = if rolls { self.messages.iter().position(is_notification) } else { None };
+            let oldest =
+                if rolls { self.messages.iter().position(|message| is_notification(message.borrow())) } else { None };
             match oldest.and_then(|oldest| self.messages.remove(oldest)) {
-                Some(oldest) => self.lighten(&oldest),
+                Some(oldest) => self.lighten(oldest.borrow()),
                 None if weight.is_none() => break,
                 None => {
                     self.dropped += 1;
@@ -44,24 +46,24 @@ impl Queue {
         self.messages.push_back(message);
     }
 
-    pub(super) fn pop(&mut self) -> Option<Message> {
+    pub(super) fn pop(&mut self) -> Option<M> {
         let message = self.messages.pop_front()?;
-        self.lighten(&message);
+        self.lighten(message.borrow());
         Some(message)
     }
 
-    pub(super) fn take_all(&mut self) -> Vec<Message> {
+    pub(super) fn take_all(&mut self) -> Vec<M> {
         self.bytes = 0;
         self.messages.drain(..).collect()
     }
 
     pub(super) fn has_only_answers(&self) -> bool {
-        self.messages.iter().all(|message| matches!(message, Message::Response(_)))
+        self.messages.iter().all(|message| matches!(message.borrow(), Message::Response(_)))
     }
 
     /// Whether there are as many as may wait, and none of them may be dropped.
     pub(super) fn is_full(&self) -> bool {
-        self.messages.len() >= MAX_QUEUED && !self.messages.iter().any(is_notification)
+        self.messages.len() >= MAX_QUEUED && !self.messages.iter().any(|message| is_notification(message.borrow()))
     }
 
     pub(super) fn is_empty(&self) -> bool {

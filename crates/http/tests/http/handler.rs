@@ -105,6 +105,9 @@ impl Handler for Shared {
                     context.progress(&Progress::new(2));
                 }
                 std::mem::forget(on_drop);
+                if let Ok(length) = argument.parse() {
+                    return Ok(CallToolResult::text("x".repeat(length)));
+                }
             }
             "change" => self.0.sessions.tools_changed(protomcp_mcp::Audience::Session(context.session())),
             name => return Err(ErrorObject::unknown_tool(name)),

@@ -5,11 +5,12 @@ use std::time::Duration;
 
 use protomcp_http::{Config, ListenerConfig};
 use protomcp_mcp::{Budget, Limits};
+use protomcp_metrics::Page;
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use super::client::{Host, PATIENCE, call, done, initialize};
+use super::client::{Host, PATIENCE, call, call_with_progress, done, initialize};
 use super::handler::Stage;
 
 const PING: &str = r#"{"id":1,"method":"ping"}"#;
@@ -142,4 +143,50 @@ async fn each_message_of_a_batch_takes_room() {
     assert_eq!(host.post(&batch(fitting)).await.status, 202);
     until(stage.sessions.inbound_budget(), |taken| taken == 0).await;
     assert_eq!(host.post(&batch(fitting + 2)).await.status, 503);
+}
+
+#[tokio::test]
+async fn answers_that_nobody_reads_take_room_and_none_is_lost_in_silence() {
+    const BUDGET: usize = 1 << 20;
+    const ANSWER: usize = 300_000;
+    let limits = Limits { max_outbound_bytes: BUDGET, ..Limits::default() };
+    let stage = Stage::build_with(limits, behind_proxy(), ListenerConfig::default(), |_| None).await;
+    let (ann, bob) = (user(&stage, "192.0.2.1").hello("2025-11-25").await, user(&stage, "192.0.2.2"));
+    let bob = bob.hello("2025-11-25").await;
+    let budget = stage.sessions.outbound_budget();
+    let has_streams = |count: usize| {
+        let mut page = Page::default();
+        stage.service.figures()(&mut page);
+        page.into_text().contains(&format!("pmcp_http_streams {count}\n"))
+    };
+    let mut last_events = Vec::new();
+    for number in 0..4 {
+        let mut stream = ann.post(&call_with_progress(number, &format!("report {ANSWER}"))).await;
+        timeout(PATIENCE, stage.tools.waiting.notified()).await.unwrap();
+        // After the one that opens the stream.
+        let event = loop {
+            let event = stream.event().await.unwrap();
+            if event.data.contains("progress") {
+                break event;
+            }
+        };
+        assert!(has_streams(1));
+        last_events.push(event.id.unwrap());
+        drop(stream);
+        until(budget, |_| has_streams(0)).await;
+        stage.tools.go.notify_one();
+        until(budget, |taken| taken > ANSWER * (number as usize + 1).min(2)).await;
+    }
+    assert!(budget.taken() <= BUDGET / 5 * 4, "{} bytes are taken", budget.taken());
+    let (status, text) = bob.say(&call(1, &format!("big {}", ANSWER / 3))).await;
+    assert!(status == 200 && text.len() > ANSWER / 3, "{status} {}", &text[..200]);
+    for (number, last) in last_events.iter().enumerate() {
+        let events = ann.with("last-event-id", last).get().await.events().await;
+        let answer = &events.last().unwrap().data;
+        match number {
+            0 | 1 => assert!(answer.len() > ANSWER, "{answer}"),
+            _ => assert!(answer.contains("OVERLOADED") && answer.len() < 1000, "{}", &answer[..200]),
+        }
+    }
+    until(budget, |taken| taken == 0).await;
 }
