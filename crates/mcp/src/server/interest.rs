@@ -1,5 +1,9 @@
-//! Resources to which requests listen, for all connections together: the service is told of the first that wants to hear
-//! of one, and when the last has gone, as a session tells it with `resources/subscribe` and `resources/unsubscribe`.
+//! Resources to which requests listen, for all connections together: the service is told of the first request that listens to
+//! one and when the last has ended, as a session tells it with `resources/subscribe` and `resources/unsubscribe`.
+//!
+//! No lock is held while the service answers, so a request whose answer takes long holds up no other. For the same reason
+//! the service can be told of a resource by several requests that begin at the same time, and an `unsubscribe` can reach
+//! it after the `subscribe` of a later request. Then it is told `subscribe` once more.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -15,14 +19,12 @@ use crate::request::{ServerRequest, ServerResult};
 use crate::server::sessions::Sessions;
 use crate::service::Service;
 
-/// How long the service may take to say whether there is a resource, or that nobody listens any more.
+/// How long the service may take to answer.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// How many listen to each resource. A count is locked while the service is told.
+/// How many requests listen to each resource.
 #[derive(Debug, Default)]
-pub(super) struct Interest(Mutex<HashMap<Arc<str>, Count>>);
-
-type Count = Arc<tokio::sync::Mutex<usize>>;
+pub(super) struct Interest(Mutex<HashMap<Arc<str>, usize>>);
 
 /// What one request listens to. Dropping it ends that.
 pub(crate) struct Watch {
@@ -70,53 +72,71 @@ impl fmt::Debug for Watch {
 }
 
 impl Interest {
-    /// One more listens. `false`: the service does not know the resource.
+    /// A request begins to listen. `false`: the service does not know the resource.
     async fn enter(&self, uri: &str, service: &impl Service, context: &Context) -> bool {
-        let count = self.count(uri);
-        let mut listening = count.lock().await;
-        if *listening == 0 {
-            let request = ServerRequest::Subscribe(Subscribe { uri: uri.to_owned(), meta: None });
-            if let Err(why) = tell(service, request, context).await {
-                tracing::debug!(uri, why, "nobody can listen to this resource");
-                drop(listening);
-                self.tidy(uri, &count);
-                return false;
+        if let Some(count) = self.counts().get_mut(uri) {
+            *count += 1;
+            return true;
+        }
+        match tell(service, subscribe(uri), context).await {
+            Ok(_) => {
+                *self.counts().entry(uri.into()).or_default() += 1;
+                true
+            }
+            Err(why) => {
+                tracing::debug!(uri, why, "requests cannot listen to this resource");
+                false
             }
         }
-        *listening += 1;
-        true
     }
 
-    /// One less listens.
+    /// A request does not listen to this resource from now on.
     async fn leave(&self, uri: &str, service: &impl Service, context: &Context) {
-        let count = self.count(uri);
-        let mut listening = count.lock().await;
-        *listening -= 1;
-        if *listening == 0 {
+        if !self.is_last(uri) {
+            return;
+        }
+        // Until the service knows the last that is true.
+        loop {
             let request = ServerRequest::Unsubscribe(Unsubscribe { uri: uri.to_owned(), meta: None });
             if let Err(why) = tell(service, request, context).await {
-                tracing::debug!(uri, why, "the service does not take note that nobody listens any more");
+                tracing::debug!(uri, why, "the service refuses to be told that no request listens to this resource");
+            }
+            if !self.is_listened_to(uri) {
+                return;
+            }
+            // Others have begun in between.
+            if let Err(why) = tell(service, subscribe(uri), context).await {
+                tracing::warn!(uri, why, "requests listen to a resource that the service does not know again");
+            }
+            if self.is_listened_to(uri) {
+                return;
             }
         }
-        drop(listening);
-        self.tidy(uri, &count);
     }
 
-    fn count(&self, uri: &str) -> Count {
-        Arc::clone(self.all().entry(uri.into()).or_default())
-    }
-
-    /// Forgets a count of nothing that nobody is about to change.
-    fn tidy(&self, uri: &str, count: &Count) {
-        let mut all = self.all();
-        if Arc::strong_count(count) == 2 && count.try_lock().is_ok_and(|listening| *listening == 0) {
-            all.remove(uri);
+    /// Counts one request less. Whether it was the last.
+    fn is_last(&self, uri: &str) -> bool {
+        let mut counts = self.counts();
+        let Some(count) = counts.get_mut(uri) else { return false };
+        *count -= 1;
+        let is_last = *count == 0;
+        if is_last {
+            counts.remove(uri);
         }
+        is_last
     }
 
-    fn all(&self) -> MutexGuard<'_, HashMap<Arc<str>, Count>> {
+    fn is_listened_to(&self, uri: &str) -> bool {
+        self.counts().contains_key(uri)
+    }
+
+    fn counts(&self) -> MutexGuard<'_, HashMap<Arc<str>, usize>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn subscribe(uri: &str) -> ServerRequest {
+    ServerRequest::Subscribe(Subscribe { uri: uri.to_owned(), meta: None })
 }
 
 async fn tell(service: &impl Service, request: ServerRequest, context: &Context) -> Result<ServerResult, String> {

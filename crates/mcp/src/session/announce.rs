@@ -1,7 +1,9 @@
 //! When the host is told that a list has changed.
 //!
-//! A tool may change the list and then answer. The host must see the answer first, and gets a moment to act on it; many
-//! changes in a row are told once (protomcp wire, tool list control). Each kind of list has an `Announce` of its own.
+//! A tool may change the list and then answer. The client sees the answer first if it comes within the delay, and gets a moment
+//! to act on it; many changes in a row are told once (protomcp wire, tool list control). A further change, and each answer of
+//! a call that may have caused it, put the notice off by the delay again, up to `LONGEST`. A call that works on for longer is
+//! answered after the notice. Each kind of list has an `Announce` of its own.
 
 use std::time::{Duration, Instant};
 

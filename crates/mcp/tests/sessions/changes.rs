@@ -38,6 +38,18 @@ fn an_answer_that_takes_a_moment_still_comes_first() {
 }
 
 #[test]
+fn a_call_that_works_on_for_longer_is_answered_after_the_notice() {
+    check(&[
+        "→ hello",
+        r#"→ {"id":1,"method":"tools/call","params":{"name":"change 12"}}"#,
+        "· 9ms",
+        CHANGED,
+        &done(1),
+        "· 1000ms",
+    ]);
+}
+
+#[test]
 fn later_calls_do_not_put_the_notice_off() {
     play(Limits::default(), async |stage| {
         let mut host = stage.connect();

@@ -270,7 +270,12 @@ impl Handler for Tools {
     }
 
     async fn subscribe(&self, request: Subscribe, _: Context) -> Result<(), ErrorObject> {
-        self.watched.lock().unwrap().push(format!("+{}", request.uri));
+        let told = format!("+{}", request.uri);
+        let is_first = !self.watched.lock().unwrap().contains(&told);
+        self.watched.lock().unwrap().push(told);
+        if request.uri.ends_with("stuck") && is_first {
+            std::future::pending::<()>().await;
+        }
         if request.uri.ends_with("slow") {
             sleep(Duration::from_millis(10)).await;
         }
@@ -279,6 +284,9 @@ impl Handler for Tools {
 
     async fn unsubscribe(&self, request: Unsubscribe, _: Context) -> Result<(), ErrorObject> {
         self.watched.lock().unwrap().push(format!("-{}", request.uri));
+        if request.uri.ends_with("slow") {
+            sleep(Duration::from_millis(20)).await;
+        }
         Ok(())
     }
 

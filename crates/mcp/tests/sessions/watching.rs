@@ -68,17 +68,49 @@ fn who_leaves_before_the_handler_has_answered_is_not_told_and_leaves_nothing_beh
         let slow = r#""file:///slow""#;
         host.steps(&[&listen(1, slow), &cancel(1), "· 100ms"]).await;
         assert_eq!(heard(&stage).await, ["+file:///slow", "-file:///slow"]);
-        // Two at once ask once.
         let mut other = stage.connect();
         host.send(&super::transcript::full(&super::transcript::expand(&listen(2, slow)[4..]))).await;
         other.steps(&[&listen(2, slow), &acknowledged(2, slow)]).await;
         host.steps(&[&acknowledged(2, slow)]).await;
-        assert_eq!(heard(&stage).await, ["+file:///slow"]);
+        assert_eq!(heard(&stage).await, ["+file:///slow", "+file:///slow"], "both begin at the same time");
         // A server that stops answers those that wait, too.
         host.steps(&[&listen(3, r#""file:///more/slow""#), "shut down", &acknowledged(3, r#""file:///more/slow""#)])
             .await;
         tokio::time::sleep(Duration::from_secs(1)).await;
         assert_eq!(heard(&stage).await, ["+file:///more/slow", "-file:///more/slow", "-file:///slow"]);
+    });
+}
+
+#[test]
+fn a_request_whose_answer_takes_long_holds_up_no_other() {
+    play(Limits::default(), async |stage| {
+        let (mut one, mut two) = (stage.connect(), stage.connect());
+        let stuck = r#""file:///stuck""#;
+        one.steps(&[&listen(1, stuck), "· 1ms"]).await;
+        let began = tokio::time::Instant::now();
+        two.steps(&[&listen(1, stuck), &acknowledged(1, stuck)]).await;
+        assert!(began.elapsed() < Duration::from_secs(1));
+        // The other gives up, and the one that listens still does.
+        one.steps(&[&acknowledged(1, "")]).await;
+        assert_eq!(began.elapsed().as_secs(), 29, "30 s after it began");
+        assert_eq!(heard(&stage).await, ["+file:///stuck", "+file:///stuck"]);
+        two.steps(&["→ end"]).await;
+        assert_eq!(heard(&stage).await, ["-file:///stuck"]);
+    });
+}
+
+#[test]
+fn the_last_that_the_handler_hears_is_true() {
+    play(Limits::default(), async |stage| {
+        let mut host = stage.connect();
+        let slow = r#""file:///slow""#;
+        host.steps(&[&listen(1, slow), &acknowledged(1, slow), &cancel(1), "· 1ms"]).await;
+        // The handler is still busy with the end of the first.
+        host.steps(&[&listen(2, slow), &acknowledged(2, slow), "· 100ms"]).await;
+        let told = std::mem::take(&mut *stage.tools.watched.lock().unwrap());
+        assert_eq!(told, ["+file:///slow", "-file:///slow", "+file:///slow", "+file:///slow"]);
+        host.steps(&[&cancel(2), "· 100ms"]).await;
+        assert_eq!(heard(&stage).await, ["-file:///slow"]);
     });
 }
 
