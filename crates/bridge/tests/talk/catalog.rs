@@ -90,6 +90,22 @@ async fn what_a_replaced_process_has_not_answered_its_successor_does() {
 }
 
 #[tokio::test]
+async fn a_read_after_the_end_of_the_process_waits_for_the_next_one() {
+    let (stage, tool, mut host) = begin(ReloadMode::Graceful).await;
+    drop(tool);
+    let ended = host.expect("notifications/message").await;
+    assert!(ended["params"]["data"].as_str().unwrap_or_default().contains("the tool process"), "{ended}");
+    let id = read(&mut host).await;
+    let mut next = stage.process().await;
+    next.handshake(vec![Tool::definition("a")]).await;
+    lists(&mut next).await;
+    let question = asked(&mut next).await;
+    answer(&mut next, &question, "from the next one").await;
+    let (found, _) = host.until(id).await;
+    assert_eq!(found["result"]["contents"][0]["text"], "from the next one", "{found}");
+}
+
+#[tokio::test]
 async fn a_read_that_the_host_gave_up_is_not_answered() {
     let (_stage, mut tool, mut host) = begin(ReloadMode::Graceful).await;
     let id = read(&mut host).await;

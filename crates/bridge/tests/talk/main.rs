@@ -9,6 +9,7 @@ mod arguments;
 mod catalog;
 mod early;
 mod fairness;
+mod hiding;
 mod host;
 mod hostile;
 mod logs;
