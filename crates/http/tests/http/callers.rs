@@ -7,8 +7,9 @@ use protomcp_http::Principal;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::TcpStream;
+use tokio::time::timeout;
 
-use super::client::full;
+use super::client::{PATIENCE, full};
 use super::handler::Stage;
 
 fn body() -> String {
@@ -37,13 +38,13 @@ async fn over(connection: &mut BufReader<TcpStream>) -> String {
     let (mut length, mut line) = (0, String::new());
     while line != "\r\n" {
         line.clear();
-        connection.read_line(&mut line).await.unwrap();
+        timeout(PATIENCE, connection.read_line(&mut line)).await.unwrap().unwrap();
         if let Some(("content-length", value)) = line.trim_end().split_once(": ") {
             length = value.parse().unwrap();
         }
     }
     let mut answer = vec![0; length];
-    connection.read_exact(&mut answer).await.unwrap();
+    timeout(PATIENCE, connection.read_exact(&mut answer)).await.unwrap().unwrap();
     text(&answer)
 }
 

@@ -72,9 +72,12 @@ impl Host {
         for (name, value) in headers.iter().filter(|(_, value)| !value.is_empty()) {
             text.push_str(&format!("{name}: {value}\r\n"));
         }
-        let mut stream = TcpStream::connect(self.address).await.unwrap();
-        stream.write_all(format!("{text}\r\n{body}").as_bytes()).await.unwrap();
-        timeout(PATIENCE, Answer::read(BufReader::new(stream))).await.expect("no answer")
+        let answer = async {
+            let mut stream = TcpStream::connect(self.address).await.unwrap();
+            stream.write_all(format!("{text}\r\n{body}").as_bytes()).await.unwrap();
+            Answer::read(BufReader::new(stream)).await
+        };
+        timeout(PATIENCE, answer).await.expect("no answer")
     }
 
     pub(crate) async fn post(&self, body: &str) -> Answer {
@@ -132,16 +135,19 @@ impl Answer {
 
     /// The whole body.
     pub(crate) async fn text(mut self) -> String {
-        let mut body = Vec::new();
-        if let Some(length) = self.headers.get("content-length") {
-            body.resize(length.parse().unwrap(), 0);
-            timeout(PATIENCE, self.stream.read_exact(&mut body)).await.expect("no body").unwrap();
-        } else {
-            while let Some(chunk) = timeout(PATIENCE, self.chunk()).await.expect("no body") {
-                body.extend(chunk);
+        let body = async {
+            let mut body = Vec::new();
+            if let Some(length) = self.headers.get("content-length") {
+                body.resize(length.parse().unwrap(), 0);
+                self.stream.read_exact(&mut body).await.unwrap();
+            } else {
+                while let Some(chunk) = self.chunk().await {
+                    body.extend(chunk);
+                }
             }
-        }
-        String::from_utf8(body).unwrap()
+            body
+        };
+        String::from_utf8(timeout(PATIENCE, body).await.expect("no body")).unwrap()
     }
 
     async fn chunk(&mut self) -> Option<Vec<u8>> {
@@ -162,6 +168,11 @@ impl Answer {
 
     /// The next event; `None` at the end of the stream. Comments are no events.
     pub(crate) async fn event(&mut self) -> Option<Event> {
+        // Comments that keep the stream alive do not keep a test alive.
+        timeout(PATIENCE, self.next_event()).await.expect("the stream is silent")
+    }
+
+    async fn next_event(&mut self) -> Option<Event> {
         loop {
             if let Some(end) = self.left.windows(2).position(|pair| pair == b"\n\n") {
                 let block: Vec<u8> = self.left.drain(..end + 2).collect();
@@ -170,7 +181,7 @@ impl Answer {
                 }
                 continue;
             }
-            let chunk = timeout(PATIENCE, self.chunk()).await.expect("the stream is silent")?;
+            let chunk = self.chunk().await?;
             self.left.extend(chunk);
         }
     }

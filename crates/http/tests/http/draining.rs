@@ -18,7 +18,7 @@ async fn hosts_answer_and_cancel_until_the_last_call_has_ended() {
         let host = host.clone();
         async move { host.post(&call(2, "wait")).await.status }
     });
-    stage.tools.waiting.notified().await;
+    stage.tools.begun().await;
     let mut listening = host.get().await;
     listening.event().await.unwrap();
 

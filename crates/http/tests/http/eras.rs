@@ -219,7 +219,7 @@ async fn a_connection_that_breaks_cancels_its_request() {
             let mut answer = host.post(&body).await;
             while answer.event().await.is_some() {}
         });
-        stage.tools.waiting.notified().await;
+        stage.tools.begun().await;
         gone.abort();
         let dropped = stage.tools.has_dropped.notified();
         tokio::time::timeout(PATIENCE, dropped).await.expect("the call goes on");
@@ -232,7 +232,7 @@ async fn ids_of_different_requests_have_nothing_to_do_with_each_other() {
     let stage = Arc::new(Stage::local().await);
     let host = modern(&stage, "tools/call", Some("wait"));
     let waiting = tokio::spawn(async move { host.say(&tool("wait", "")).await });
-    stage.tools.waiting.notified().await;
+    stage.tools.begun().await;
     let (status, _) = modern(&stage, "tools/call", Some("echo x")).say(&tool("echo x", "")).await;
     assert_eq!(status, 200);
     stage.tools.go.notify_one();

@@ -1,8 +1,9 @@
 //! A server whose tools do what the tests need.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, mpsc};
+use std::time::Duration;
 
 use http::request::Parts;
 use protomcp_auth::Identity;
@@ -14,8 +15,9 @@ use protomcp_types::{
 };
 use tokio::net::TcpListener;
 use tokio::sync::Notify;
+use tokio::time::timeout;
 
-use super::client::Host;
+use super::client::{Host, PATIENCE};
 
 /// Tools, and what they wait for.
 pub(crate) struct Tools {
@@ -35,6 +37,11 @@ impl Tools {
     /// Says to everyone that the tools have changed.
     pub(crate) fn announce(&self) {
         self.sessions.tools_changed(protomcp_mcp::Audience::Everyone);
+    }
+
+    /// Waits until a tool waits.
+    pub(crate) async fn begun(&self) {
+        timeout(PATIENCE, self.waiting.notified()).await.expect("no tool waits");
     }
 
     /// Ends everything politely.
@@ -124,6 +131,27 @@ pub(crate) struct Stage {
     pub(crate) listener: Listener,
     pub(crate) sessions: Sessions,
     pub(crate) serving: tokio::task::JoinHandle<std::io::Result<()>>,
+    _watchdog: Watchdog,
+}
+
+/// How long a test may have a stage.
+const LONGEST: Duration = Duration::from_secs(180);
+
+/// Ends the program when a test hangs in spite of all its time limits.
+struct Watchdog(#[expect(dead_code, reason = "its end is heard")] mpsc::Sender<()>);
+
+impl Watchdog {
+    fn start() -> Self {
+        let (sender, receiver) = mpsc::channel();
+        let test = std::thread::current().name().unwrap_or("a test").to_owned();
+        std::thread::spawn(move || {
+            if receiver.recv_timeout(LONGEST) == Err(mpsc::RecvTimeoutError::Timeout) {
+                eprintln!("{test} has not ended within {LONGEST:?}");
+                std::process::exit(1);
+            }
+        });
+        Self(sender)
+    }
 }
 
 impl Stage {
@@ -174,7 +202,7 @@ impl Stage {
             let listener = listener.clone();
             tokio::spawn(async move { listener.serve(socket).await })
         };
-        Self { host, tools, service, listener, sessions, serving }
+        Self { host, tools, service, listener, sessions, serving, _watchdog: Watchdog::start() }
     }
 
     /// A server whose sessions have these limits.

@@ -38,7 +38,7 @@ async fn requests_at_once_on_one_connection_are_answered_independently() {
     let mut sender = connect(&stage).await;
     let slow = sender.send_request(post(&stage, &headers, &call(1, "wait")));
     let slow = tokio::spawn(slow);
-    stage.tools.waiting.notified().await;
+    stage.tools.begun().await;
     for id in 2..20 {
         let answer = sender.send_request(post(&stage, &headers, &call(id, "echo quick"))).await.unwrap();
         assert_eq!(answer.status(), 200);
@@ -55,7 +55,7 @@ async fn a_stream_that_is_reset_cancels_its_request_and_no_other() {
     let headers = [("mcp-protocol-version", "2026-07-28"), ("mcp-method", "tools/call"), ("mcp-name", "wait")];
     let mut sender = connect(&stage).await;
     let gone = tokio::spawn(sender.send_request(post(&stage, &headers, &tool("wait", ""))));
-    stage.tools.waiting.notified().await;
+    stage.tools.begun().await;
     gone.abort();
     tokio::time::timeout(PATIENCE, stage.tools.has_dropped.notified()).await.expect("the call goes on");
     stage.tools.go.notify_one();
@@ -80,7 +80,7 @@ async fn a_connection_ends_when_nothing_is_open_on_it_for_long_and_not_before() 
     let (mut sender, connection) = watched(&stage).await;
     let headers = [("mcp-session-id", session.as_str())];
     let slow = tokio::spawn(sender.send_request(post(&stage, &headers, &call(1, "wait"))));
-    stage.tools.waiting.notified().await;
+    stage.tools.begun().await;
     tokio::time::sleep(std::time::Duration::from_millis(400)).await;
     assert!(!connection.is_finished(), "a connection ended under a request");
     stage.tools.go.notify_one();

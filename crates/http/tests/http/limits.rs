@@ -78,7 +78,7 @@ async fn a_session_has_only_so_many_responses_open() {
     let host = stage.host.hello("2025-11-25").await;
     let waiting = host.clone();
     let waiting = tokio::spawn(async move { waiting.say(&call(1, "wait")).await });
-    stage.tools.waiting.notified().await;
+    stage.tools.begun().await;
     assert_eq!(host.post(&call(2, "echo x")).await.status, 503);
     stage.tools.go.notify_one();
     assert_eq!(waiting.await.unwrap().0, 200);

@@ -89,7 +89,7 @@ async fn the_end_of_the_server_ends_the_streams() {
     stream.event().await.unwrap();
     let waiting = host.clone();
     let waiting = tokio::spawn(async move { waiting.say(&call(1, "wait")).await });
-    stage.tools.waiting.notified().await;
+    stage.tools.begun().await;
     stage.sessions.shutdown();
     stage.listener.stop();
     stage.tools.go.notify_one();

@@ -230,7 +230,7 @@ async fn a_tool_sees_who_calls_it_and_what_that_one_may() {
         ] {
             let body = body(id);
             all.push((version, expected, tokio::spawn(async move { host.say(&body).await })));
-            stage.tools.waiting.notified().await;
+            stage.tools.begun().await;
         }
     }
     stage.tools.go.notify_waiters();

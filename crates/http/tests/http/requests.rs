@@ -65,7 +65,7 @@ async fn requests_at_once_are_answered_independently() {
     let host = stage.host.hello("2025-11-25").await;
     let slow = host.clone();
     let slow = tokio::spawn(async move { slow.say(&call(1, "wait")).await });
-    stage.tools.waiting.notified().await;
+    stage.tools.begun().await;
     for id in 2..5 {
         assert_eq!(host.say(&call(id, "echo quick")).await.1, done(id, "quick"));
     }
@@ -79,7 +79,7 @@ async fn an_id_that_is_in_use_is_refused_and_harms_nobody() {
     let host = stage.host.hello("2025-11-25").await;
     let first = host.clone();
     let first = tokio::spawn(async move { first.say(&call(7, "wait")).await });
-    stage.tools.waiting.notified().await;
+    stage.tools.begun().await;
     let (status, text) = host.say(&call(7, "echo x")).await;
     assert_eq!(status, 400);
     assert!(text.contains("-32600") && text.contains("\"id\":7"), "{text}");
@@ -121,7 +121,7 @@ async fn a_cancelled_request_ends_its_response_without_an_answer() {
     let host = stage.host.hello("2025-11-25").await;
     let waiting = host.clone();
     let waiting = tokio::spawn(async move { waiting.say(&call(1, "wait")).await });
-    stage.tools.waiting.notified().await;
+    stage.tools.begun().await;
     host.say(r#"{"method":"notifications/cancelled","params":{"requestId":1}}"#).await;
     assert_eq!(waiting.await.unwrap(), (200, String::new()));
 }
@@ -132,7 +132,7 @@ async fn a_connection_that_breaks_cancels_nothing() {
     let host = stage.host.hello("2025-11-25").await;
     let gone = host.clone();
     let gone = tokio::spawn(async move { gone.say(&call(1, "wait")).await });
-    stage.tools.waiting.notified().await;
+    stage.tools.begun().await;
     gone.abort();
     assert!(gone.await.unwrap_err().is_cancelled());
     // The session is alive, and the call, too: what it does afterwards is done.

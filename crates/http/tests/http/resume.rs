@@ -79,7 +79,7 @@ async fn a_handler_may_send_the_host_away_until_it_is_done() {
 async fn stays(stage: &Stage, host: &Host, body: &str) {
     let mut answer = host.post(body).await;
     assert_eq!(answer.kind(), "text/event-stream");
-    stage.tools.waiting.notified().await;
+    stage.tools.begun().await;
     let early = tokio::time::timeout(std::time::Duration::from_millis(50), answer.event()).await;
     assert!(early.is_err(), "the host was sent away: {early:?}");
     stage.tools.go.notify_one();
@@ -135,7 +135,7 @@ async fn an_unknown_event_is_an_error_of_the_host() {
     // A response that may still become JSON is not there to be taken over.
     let waiting = host.clone();
     let waiting = tokio::spawn(async move { waiting.say(&call(1, "wait")).await });
-    stage.tools.waiting.notified().await;
+    stage.tools.begun().await;
     assert_eq!(host.with("last-event-id", "2-0").get().await.status, 400);
     stage.tools.go.notify_one();
     assert_eq!(waiting.await.unwrap(), (200, done(1, "done")));

@@ -77,7 +77,7 @@ async fn a_deleted_session_is_gone_and_its_calls_with_it() {
     let (host, other) = (stage.host.hello("2025-11-25").await, stage.host.hello("2025-11-25").await);
     let waiting = host.clone();
     let call = tokio::spawn(async move { waiting.post(&call(1, "wait")).await.status });
-    stage.tools.waiting.notified().await;
+    stage.tools.begun().await;
     let mut listening = host.get().await;
     listening.event().await.unwrap();
     assert_eq!(host.send("DELETE", "").await.status, 204);

@@ -125,7 +125,7 @@ async fn a_call_keeps_its_bytes_until_it_is_answered() {
     let long = "x".repeat(100_000);
     let body = format!(r#"{{"id":7,"method":"tools/call","params":{{"name":"wait","arguments":{{"x":"{long}"}}}}}}"#);
     let waiting = tokio::spawn(async move { host.say(&body).await });
-    timeout(PATIENCE, stage.tools.waiting.notified()).await.unwrap();
+    stage.tools.begun().await;
     assert!(budget.taken() > 100_000 + Limits::REQUEST_OVERHEAD, "{}", budget.taken());
     stage.tools.go.notify_one();
     assert_eq!(timeout(PATIENCE, waiting).await.unwrap().unwrap(), (200, done(7, "done")));
@@ -162,7 +162,7 @@ async fn answers_that_nobody_reads_take_room_and_none_is_lost_in_silence() {
     let mut last_events = Vec::new();
     for number in 0..4 {
         let mut stream = ann.post(&call_with_progress(number, &format!("report {ANSWER}"))).await;
-        timeout(PATIENCE, stage.tools.waiting.notified()).await.unwrap();
+        stage.tools.begun().await;
         // After the one that opens the stream.
         let event = loop {
             let event = stream.event().await.unwrap();
