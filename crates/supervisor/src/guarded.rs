@@ -1,7 +1,9 @@
 //! The bridge's side of a guardian: starts it, orders it about, listens to it.
 
+use std::ffi::OsString;
 use std::io;
 use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::UnixStream as StdStream;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -12,7 +14,7 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::SendFlags;
-use rustix::process::Pid;
+use rustix::process::{Pid, Signal, kill_process};
 use tokio::io::AsyncReadExt;
 use tokio::net::UnixStream;
 
@@ -20,7 +22,7 @@ use crate::command::Command;
 use crate::error::SpawnError;
 use crate::exit::Status;
 use crate::guardian::agreement::{NAME, Order, Report, Stage, Task};
-use crate::guardian::descendants::kill_session;
+use crate::guardian::descendants::kill_remains;
 use crate::launch::{self, Launched, dress};
 use crate::leash::Leash;
 use crate::open_files;
@@ -48,7 +50,9 @@ pub(crate) async fn launch(command: &Command, guardian: &Path) -> Result<Launche
         _ => other(source),
     })?;
     let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
-    let hold = Hold { control, pid: Pid::from_child(&child), child: Mutex::new(Some(child)) };
+    let socket =
+        command.socket_variable().and_then(|name| Some((name.to_owned(), command.variables().get(name)?.clone())));
+    let hold = Hold { control, pid: Pid::from_child(&child), child: Mutex::new(Some(child)), socket };
 
     let report = reports.answer().await.map_err(|source| {
         // Whatever that is, it does not take orders.
@@ -98,21 +102,30 @@ pub(crate) struct Hold {
     pid: Pid,
     /// None once reaped.
     child: Mutex<Option<Child>>,
+    /// The variable with the path of the socket that goes with the process, and its value. Everything that the process
+    /// starts inherits it, so it is a mark that no other process has.
+    socket: Option<(OsString, OsString)>,
 }
 
 impl Hold {
     pub(crate) fn terminate(&self) {
-        self.order(Order::Terminate);
+        if self.lock().is_some() {
+            self.order(Order::Terminate);
+        }
     }
 
     pub(crate) fn kill(&self) {
-        self.order(Order::Kill);
+        if self.lock().is_some() {
+            self.order(Order::Kill);
+        }
     }
 
-    /// An order that cannot be delivered has nobody to follow it: the guardian is gone, and its end was seen.
+    /// Sends an order to a guardian that is not reaped, and SIGCONT, without which a stopped one would not follow it. A
+    /// guardian that is gone cannot follow it, and its end was seen.
     fn order(&self, order: Order) {
         let byte = [order.to_byte()];
         while rustix::net::send(&self.control, &byte, SendFlags::NOSIGNAL) == Err(Errno::INTR) {}
+        let _ = kill_process(self.pid, Signal::CONT);
     }
 
     pub(crate) fn end_now(&self) {
@@ -131,11 +144,13 @@ impl Hold {
         }
     }
 
-    /// The guardian is dead and its tool process with it; what else was in their session may live.
+    /// The guardian is dead and its tool process with it; what else came from them may live. It is in their session, or
+    /// has the path of the socket in its environment.
     pub(crate) fn sweep(&self) {
         // Not reaped yet, so the session still has its number.
         if let Some(child) = self.lock().as_mut() {
-            kill_session(self.pid);
+            let mark = self.socket.as_ref().map(|(name, path)| [name.as_bytes(), b"=", path.as_bytes()].concat());
+            kill_remains(self.pid, mark.as_deref());
             let _ = child.kill();
         }
     }

@@ -14,9 +14,14 @@
 //!
 //! It has one thread, a few pages of memory, and sleeps until something ends.
 //!
-//! What it cannot help: processes that others start on the tool's behalf (`systemd-run`, `docker`), processes of other
-//! users (`sudo`), and a SIGKILL to bridge and guardian in the same moment. When only the guardian is killed, the tool
-//! process dies by its parent-death signal and the bridge kills what is left of the guardian's session.
+//! A guardian that is stopped (SIGSTOP) goes on when it gets an order and when the bridge ends. When only the guardian is
+//! killed, the tool process dies by its parent-death signal, and the bridge kills what is left: the guardian's session, and
+//! whatever has the path of the process's socket in its environment.
+//!
+//! It does not reach: processes that others start on the tool's behalf (`systemd-run`, `docker`); processes of other users
+//! (`sudo`), unless it runs as root; and, when bridge and guardian are killed at once, what the tool process has started.
+//! It exits 10 s after it has killed everything even if the kernel still holds a process, which then ends when the kernel
+//! lets go of it.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 

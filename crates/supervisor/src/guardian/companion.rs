@@ -71,6 +71,34 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_socket_whose_owner_is_just_ending_is_looked_at_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.sock");
+        let listener = std::cell::RefCell::new(Some(UnixListener::bind(&path).unwrap()));
+        let companion = Companion { path: path.clone(), file: identity(&path).unwrap() };
+        let looks = std::cell::Cell::new(0);
+        // The owner is gone, and the kernel closes its socket after the third look.
+        companion.remove(|| {
+            looks.set(looks.get() + 1);
+            if looks.get() == 3 {
+                listener.take();
+            }
+            true
+        });
+        assert_eq!((looks.get(), path.exists()), (3, false));
+
+        // One that is never closed is left after half a second.
+        let _listener = UnixListener::bind(&path).unwrap();
+        let companion = Companion { path: path.clone(), file: identity(&path).unwrap() };
+        looks.set(0);
+        companion.remove(|| {
+            looks.set(looks.get() + 1);
+            true
+        });
+        assert_eq!((looks.get(), path.exists()), (LOOKS, true));
+    }
+
+    #[test]
     fn only_the_abandoned_socket_that_was_there_at_first_is_removed() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.sock");

@@ -92,15 +92,23 @@ pub(crate) fn kill_below(root: Pid) -> Found {
     found
 }
 
-/// Stops descendants until a walk finds nobody new.
+/// Stops the descendants of `root`.
 fn stop_below(root: Pid) -> Found {
+    stop_all(|visit| walk(root, visit), |pid, parent| stop(root, pid, parent))
+}
+
+/// Stops what a walk finds, until a walk finds nothing new: a process may start another one before it is stopped.
+fn stop_all(
+    mut walk: impl FnMut(&mut dyn FnMut(Pid, Pid) -> bool),
+    mut stop: impl FnMut(Pid, Pid) -> Stopped,
+) -> Found {
     let mut found = Found::default();
     let mut known = HashSet::new();
     for _ in 0..MAX_PASSES {
         let before = known.len();
-        walk(root, |pid, parent| {
+        walk(&mut |pid, parent| {
             if known.insert(pid) {
-                match stop(root, pid, parent) {
+                match stop(pid, parent) {
                     Stopped::Yes => {}
                     Stopped::Refused => found.refused += 1,
                     Stopped::NotOurs => return false,
@@ -151,7 +159,7 @@ fn stop(root: Pid, pid: Pid, parent: Pid) -> Stopped {
 }
 
 /// Visits the descendants of `root`, parents before children; `visit` says whether to look below.
-fn walk(root: Pid, mut visit: impl FnMut(Pid, Pid) -> bool) {
+fn walk(root: Pid, visit: &mut dyn FnMut(Pid, Pid) -> bool) {
     let table = (!kernel_lists_children()).then(Table::read);
     let mut waiting = vec![root];
     let mut visited = HashSet::from([root]);
@@ -198,22 +206,30 @@ impl Table {
     }
 }
 
-/// Kills every process of a session whose leader is gone, as far as it can be found in a few rounds.
-pub(crate) fn kill_session(leader: Pid) {
+/// Kills what a guardian that is gone has left, as far as it can be found in a few rounds: every process of its session,
+/// and every process with this variable (`NAME=value`) in its environment, whatever session it is in.
+pub(crate) fn kill_remains(guardian: Pid, mark: Option<&[u8]>) {
+    let is_left = |pid: Pid| session_of(pid) == Some(guardian) || mark.is_some_and(|mark| carries(pid, mark));
     for _ in 0..MAX_PASSES {
-        let members: Vec<Pid> = all_processes().filter(|pid| session_of(*pid) == Some(leader)).collect();
-        if members.is_empty() {
+        let left: Vec<Pid> = all_processes().filter(|pid| is_left(*pid)).collect();
+        if left.is_empty() {
             return;
         }
-        for pid in members {
-            let handle = pidfd_open(pid, PidfdFlags::empty());
-            if let (Ok(handle), Some(session)) = (handle, session_of(pid))
-                && session == leader
+        for pid in left {
+            // The handle is fixed before the second look, so that the look and the signal meet the same process.
+            if let Ok(handle) = pidfd_open(pid, PidfdFlags::empty())
+                && is_left(pid)
             {
                 let _ = pidfd_send_signal(handle, Signal::KILL);
             }
         }
     }
+}
+
+/// Whether a process that lives was started with this variable. The environment of other users is not readable.
+fn carries(pid: Pid, mark: &[u8]) -> bool {
+    let environment = fs::read(format!("/proc/{}/environ", pid.as_raw_pid())).unwrap_or_default();
+    environment.split(|byte| *byte == 0).any(|variable| variable == mark)
 }
 
 fn all_processes() -> impl Iterator<Item = Pid> {
@@ -263,6 +279,7 @@ fn await_child(children: &OwnedFd, limit: Duration) {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::RefCell;
     use std::process::{Child, Command, Stdio};
 
     use super::*;
@@ -289,7 +306,7 @@ mod tests {
 
     fn descendants(root: Pid) -> HashSet<Pid> {
         let mut all = HashSet::new();
-        walk(root, |pid, _| all.insert(pid));
+        walk(root, &mut |pid, _| all.insert(pid));
         all
     }
 
@@ -312,6 +329,30 @@ mod tests {
         kill_below(pid);
         child.kill().unwrap();
         child.wait().unwrap();
+    }
+
+    #[test]
+    fn walks_go_on_until_one_finds_nothing_new() {
+        let pid = |number| Pid::from_raw(number).unwrap();
+        let alive = RefCell::new(vec![pid(1)]);
+        let mut walks = 0;
+        let found = stop_all(
+            |visit| {
+                walks += 1;
+                let listed = alive.borrow().clone();
+                for child in listed {
+                    visit(child, pid(1000));
+                }
+            },
+            // Each of the first three starts another one after it was listed, and before it is stopped.
+            |child, _| {
+                if child.as_raw_pid() < 4 {
+                    alive.borrow_mut().push(pid(child.as_raw_pid() + 1));
+                }
+                Stopped::Yes
+            },
+        );
+        assert_eq!((found.all, walks), (vec![pid(1), pid(2), pid(3), pid(4)], 5));
     }
 
     #[test]

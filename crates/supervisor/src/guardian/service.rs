@@ -84,6 +84,9 @@ fn become_guardian() -> io::Result<OwnedFd> {
     let children = os::child_signals()?;
     rustix::process::setsid()?;
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
+    // A guardian that was stopped sees the end of the bridge, too. The signal also comes when the thread that started us
+    // ends, and then changes nothing.
+    rustix::process::set_parent_process_death_signal(Some(Signal::CONT))?;
     // Only for people: without it `ps` shows the name of the link we were executed through.
     let _ = std::fs::write("/proc/self/comm", NAME);
     Ok(children)

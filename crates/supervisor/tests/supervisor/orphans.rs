@@ -9,7 +9,10 @@ use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 
-use crate::support::{Mark, is_alive, signal, watch_over, write_program};
+use crate::support::{
+    Mark, PATIENCE, expect_line, guarded, is_alive, rest, shell, signal, spawn, stat, watch_over, write_program,
+};
+use protomcp_supervisor::Status;
 
 /// A bridge in miniature that runs a script, and the lines it prints.
 fn bridge(mark: &Mark, options: &[&str], script: &str) -> Child {
@@ -32,11 +35,23 @@ fn kill(mut bridge: Child) -> Instant {
     Instant::now()
 }
 
-/// The promise is two seconds; a guardian needs milliseconds.
-fn assert_gone_soon(mark: &Mark, since: Instant) {
+/// What is promised. A guardian needs milliseconds.
+const PROMISE: Duration = Duration::from_secs(2);
+
+/// How many times the promise one round may take on a machine that does much else. Of many rounds, half keep the promise.
+const MARGIN: u32 = 10;
+
+fn assert_gone_soon(mark: &Mark, since: Instant) -> Duration {
     mark.wait_until_gone();
     let took = since.elapsed();
-    assert!(took < Duration::from_secs(20), "it took {took:?}");
+    assert!(took < PROMISE * MARGIN, "it took {took:?}");
+    took
+}
+
+fn assert_promise_is_kept(mut rounds: Vec<Duration>) {
+    rounds.sort_unstable();
+    let median = rounds[rounds.len() / 2];
+    assert!(median < PROMISE, "half of the rounds took longer than {median:?}");
 }
 
 /// Everything a descendant can do to get away: another session, a double fork without descriptors, no attention to
@@ -64,13 +79,62 @@ fn rounds() -> u64 {
 
 #[test]
 fn nothing_outlives_a_killed_bridge() {
-    for _ in 0..rounds() {
+    let rounds = (0..rounds()).map(|_| {
         let mark = Mark::new();
         let mut bridge = bridge(&mark, &[], ESCAPE_ARTISTS);
         let _lines = wait_for_line(&mut bridge, "up");
         mark.wait_for("all are on stage", all_artists_are_on_stage);
-        assert_gone_soon(&mark, kill(bridge));
+        assert_gone_soon(&mark, kill(bridge))
+    });
+    assert_promise_is_kept(rounds.collect());
+}
+
+#[test]
+fn a_stopped_guardian_goes_on_when_its_bridge_is_killed() {
+    let mark = Mark::new();
+    let mut bridge = bridge(&mark, &[], ESCAPE_ARTISTS);
+    let _lines = wait_for_line(&mut bridge, "up");
+    mark.wait_for("all are on stage", all_artists_are_on_stage);
+    let guardian = mark.bearers_of("protomcp-guardian")[0];
+    signal(guardian, Signal::STOP);
+    wait_for_state(guardian, "T");
+    assert_gone_soon(&mark, kill(bridge));
+}
+
+#[test]
+fn a_stopped_guardian_follows_orders() {
+    let mark = Mark::new();
+    let mut bridge = bridge(&mark, &[], "trap 'exit 3' TERM; echo up; while :; do sleep 0.01; done");
+    let _lines = wait_for_line(&mut bridge, "up");
+    let guardian = mark.bearers_of("protomcp-guardian")[0];
+    signal(guardian, Signal::STOP);
+    wait_for_state(guardian, "T");
+    signal(bridge.id(), Signal::INT);
+    assert_eq!(bridge.wait().unwrap().code(), Some(3));
+    mark.wait_until_gone();
+}
+
+fn wait_for_state(pid: u32, state: &str) {
+    let began = Instant::now();
+    while stat(pid).is_none_or(|fields| fields[0] != state) {
+        assert!(began.elapsed() < PATIENCE, "{pid} is never in state {state}");
+        std::thread::sleep(Duration::from_millis(2));
     }
+}
+
+#[tokio::test]
+async fn nothing_outlives_a_guardian_that_is_killed_while_its_bridge_lives() {
+    let mark = Mark::new();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.sock");
+    let command = mark.on(shell(ESCAPE_ARTISTS)).guardian(guarded()).env_socket("TOOL_SOCKET", &path);
+    let (_process, mut events) = spawn(&command).await;
+    expect_line(&mut events, "up").await;
+    mark.wait_for("all are on stage", all_artists_are_on_stage);
+    signal(mark.bearers_of("protomcp-guardian")[0], Signal::KILL);
+    let (_, exit) = rest(&mut events).await;
+    assert_eq!(exit.status, Status::Unknown);
+    mark.wait_until_gone();
 }
 
 #[test]
