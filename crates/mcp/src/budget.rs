@@ -62,6 +62,12 @@ impl Budget {
         Ok(Reservation { budget: self.clone(), owner: owner.clone(), bytes })
     }
 
+    /// A reservation of no bytes, which can grow.
+    #[must_use]
+    pub fn empty(&self, owner: &Owner) -> Reservation {
+        Reservation { budget: self.clone(), owner: owner.clone(), bytes: 0 }
+    }
+
     /// The bytes that all holders have taken.
     #[must_use]
     pub fn taken(&self) -> usize {
@@ -118,6 +124,13 @@ impl Reservation {
         Ok(())
     }
 
+    /// Gives bytes back, at most as many as are reserved.
+    pub fn shrink(&mut self, bytes: usize) {
+        let bytes = bytes.min(self.bytes);
+        self.budget.give_back(&self.owner, bytes);
+        self.bytes -= bytes;
+    }
+
     /// The bytes that are reserved.
     #[must_use]
     pub fn bytes(&self) -> usize {
@@ -170,6 +183,20 @@ mod tests {
         drop(reservation);
         assert_eq!((budget.taken(), budget.taken_by(&ann)), (0, 0));
         assert!(budget.lock().holders.is_empty());
+    }
+
+    #[test]
+    fn a_reservation_shrinks_to_nothing() {
+        let (budget, ann) = (Budget::new(100), owner("ann"));
+        let most = budget.reserve(&ann, 80).unwrap();
+        let mut reservation = budget.empty(&ann);
+        assert!(reservation.grow(1).is_err());
+        drop(most);
+        reservation.grow(30).unwrap();
+        reservation.shrink(10);
+        assert_eq!((budget.taken(), reservation.bytes()), (20, 20));
+        reservation.shrink(30);
+        assert_eq!((budget.taken(), reservation.bytes()), (0, 0));
     }
 
     #[test]

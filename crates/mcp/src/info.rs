@@ -98,7 +98,8 @@ pub struct Limits {
     /// Bytes of their parameters on their way to the host. While as many are, one more is dropped in the same way.
     pub max_notice_bytes: usize,
     /// Bytes of requests that clients have sent and that are not answered yet, of all sessions together, with
-    /// [`Limits::REQUEST_OVERHEAD`] for each. Callers share them as [`Budget`](crate::Budget) says; a request that finds no
+    /// [`Limits::REQUEST_OVERHEAD`] for each, and of what sessions keep of them: the introduction of the client and its
+    /// subscriptions, with [`Limits::SUBSCRIPTION_OVERHEAD`] for each. Callers share them as [`Budget`](crate::Budget) says; a request that finds no
     /// room is refused with −32603.
     pub max_inbound_bytes: usize,
     /// Bytes of messages that wait until clients read them, of all sessions together, with [`Limits::MESSAGE_OVERHEAD`] for
@@ -145,6 +146,9 @@ impl Limits {
     /// The bytes that a request is taken to need beside its text while it runs: its context, its task, and the entries in
     /// the tables of its session. Memory of the handler does not count.
     pub const REQUEST_OVERHEAD: usize = 8 * 1024;
+
+    /// The bytes that a subscription to a resource is taken to need beside its URI, and one to a task beside its id.
+    pub const SUBSCRIPTION_OVERHEAD: usize = 512;
 
     /// The bytes that a message is taken to need beside its text while it waits to be sent.
     pub const MESSAGE_OVERHEAD: usize = 256;

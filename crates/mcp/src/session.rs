@@ -29,6 +29,7 @@ use protomcp_types::{
     RequestMeta, Response, ServerCapabilities, SubscriptionFilter, TaskRequest,
 };
 
+use crate::budget::Reservation;
 use crate::info::ServerInfo;
 use crate::request::{ServerRequest, ServerResult};
 use crate::rounds::TaskView;
@@ -121,6 +122,12 @@ impl Session {
             listeners: Listeners::default(),
             level: Self::INITIAL_LEVEL,
         }
+    }
+
+    /// Takes the bytes of subscriptions out of a budget.
+    pub(crate) fn within(mut self, room: Reservation) -> Self {
+        self.subscriptions = Arc::new(Subscriptions::within(Self::MAX_SUBSCRIPTIONS, room));
+        self
     }
 
     /// From which level on log messages are sent until the host says otherwise.
@@ -304,5 +311,8 @@ impl Session {
 }
 
 fn too_many_subscriptions() -> ErrorObject {
-    ErrorObject::internal(format!("too many subscriptions: at most {}", Session::MAX_SUBSCRIPTIONS))
+    let most = Session::MAX_SUBSCRIPTIONS;
+    ErrorObject::internal(format!(
+        "too many subscriptions: at most {most}, and fewer while others need the room; end some"
+    ))
 }

@@ -84,6 +84,8 @@ pub(super) struct Driver<S: Service, Q, K> {
     watches: ByNumber<Watch>,
     heartbeat: Heartbeat,
     arrival: Arrival,
+    /// The bytes of the client's introduction, which the session keeps.
+    introduction: Option<Reservation>,
     reading: bool,
     opened: bool,
     ending: Ending,
@@ -107,7 +109,8 @@ impl<S: Service, Q: Source, K: Sink> Driver<S, Q, K> {
     pub(super) fn new(server: &Server<S>, peer: Peer, source: Q, mut sink: K, stop: CancellationToken) -> Self {
         let sessions = server.sessions.clone();
         let limits = *sessions.limits();
-        let session = Session::server(Arc::clone(sessions.info()), limits.max_pending);
+        let room = sessions.inbound_budget().empty(&peer.owner);
+        let session = Session::server(Arc::clone(sessions.info()), limits.max_pending).within(room);
         let subscriptions = Arc::clone(session.subscriptions());
         let has_logging = sessions.info().capabilities.logging.is_some();
         let (budget, owner) = (sessions.outbound_budget().clone(), peer.owner.clone());
@@ -140,6 +143,7 @@ impl<S: Service, Q: Source, K: Sink> Driver<S, Q, K> {
             watches: ByNumber::default(),
             heartbeat: Heartbeat::new(limits.ping_interval, limits.ping_timeout),
             arrival: Arrival::default(),
+            introduction: None,
             reading: true,
             opened: false,
             ending: Ending::Open,

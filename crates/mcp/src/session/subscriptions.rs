@@ -17,6 +17,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use smallvec::SmallVec;
 
+use crate::budget::Reservation;
+use crate::info::Limits;
+
 /// The subscriptions of one connection; shared with whoever reports changes, so that what nobody wants costs a look.
 #[derive(Debug)]
 pub(crate) struct Subscriptions {
@@ -39,6 +42,8 @@ struct Open {
     interests: [HashMap<Arc<str>, Interest>; 2],
     /// How many there are, counting a name once for each that wants it.
     count: usize,
+    /// Their bytes; `None`: only their number is bounded.
+    room: Option<Reservation>,
 }
 
 /// Who wants to hear of something.
@@ -74,6 +79,11 @@ impl Subscriptions {
         Self { max, open: Mutex::default() }
     }
 
+    /// As [`Subscriptions::new`], and bounded by the bytes for which `room` can grow.
+    pub(crate) fn within(max: usize, room: Reservation) -> Self {
+        Self { max, open: Mutex::new(Open { room: Some(room), ..Open::default() }) }
+    }
+
     /// Whether there is room for this one, or it is there already.
     pub(crate) fn has_room(&self, uri: &str) -> bool {
         let open = self.open();
@@ -83,11 +93,15 @@ impl Subscriptions {
     /// The session wants to hear of a resource. Whether there was room.
     pub(crate) fn subscribe(&self, uri: &str) -> bool {
         let mut open = self.open();
-        let room = open.count < self.max || open.has_session(uri);
-        if room && !std::mem::replace(&mut open.interest(Topic::Resource, uri).wanted.session, true) {
+        if open.has_session(uri) {
+            return true;
+        }
+        let has_room = open.count < self.max && open.grow(cost(uri));
+        if has_room {
+            open.interest(Topic::Resource, uri).wanted.session = true;
             open.count += 1;
         }
-        room
+        has_room
     }
 
     pub(crate) fn unsubscribe(&self, uri: &str) {
@@ -99,17 +113,23 @@ impl Subscriptions {
             interests.remove(uri);
         }
         open.count -= usize::from(had);
+        if had {
+            open.shrink(cost(uri));
+        }
     }
 
     /// A request listens to these. Whether there was room for all of them.
     pub(crate) fn listen(&self, listener: u64, topic: Topic, names: &[String]) -> bool {
         let mut open = self.open();
-        if open.count + names.len() > self.max {
+        let bytes = names.iter().map(|name| cost(name)).sum();
+        if open.count + names.len() > self.max || !open.grow(bytes) {
             return false;
         }
         for name in names {
             let listeners = &mut open.interest(topic, name).wanted.listeners;
-            if !listeners.contains(&listener) {
+            if listeners.contains(&listener) {
+                open.shrink(cost(name));
+            } else {
                 listeners.push(listener);
                 open.count += 1;
             }
@@ -120,17 +140,19 @@ impl Subscriptions {
     /// A request does not listen any more.
     pub(crate) fn forget(&self, listener: u64) {
         let mut open = self.open();
-        let mut gone = 0;
+        let (mut gone, mut bytes) = (0, 0);
         for interests in &mut open.interests {
-            interests.retain(|_, interest| {
+            interests.retain(|name, interest| {
                 let listeners = &mut interest.wanted.listeners;
                 let before = listeners.len();
                 listeners.retain(|number| *number != listener);
                 gone += before - listeners.len();
+                bytes += (before - listeners.len()) * cost(name);
                 interest.is_wanted()
             });
         }
         open.count -= gone;
+        open.shrink(bytes);
     }
 
     /// Whether the session has subscribed to this one.
@@ -182,7 +204,23 @@ impl Subscriptions {
     }
 }
 
+/// The bytes of a subscription.
+fn cost(name: &str) -> usize {
+    name.len() + Limits::SUBSCRIPTION_OVERHEAD
+}
+
 impl Open {
+    /// Whether there is room for so many bytes more.
+    fn grow(&mut self, bytes: usize) -> bool {
+        self.room.as_mut().is_none_or(|room| room.grow(bytes).is_ok())
+    }
+
+    fn shrink(&mut self, bytes: usize) {
+        if let Some(room) = &mut self.room {
+            room.shrink(bytes);
+        }
+    }
+
     fn has_session(&self, uri: &str) -> bool {
         self.interests[Topic::Resource as usize].get(uri).is_some_and(|interest| interest.wanted.session)
     }
@@ -204,6 +242,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::budget::Budget;
+    use crate::caller::Owner;
 
     #[test]
     fn at_most_one_notice_is_on_its_way_and_none_is_lost() {
@@ -273,6 +313,27 @@ mod tests {
         assert!(subscriptions.listen(1, Topic::Resource, &name) && !subscriptions.has_room("b"));
         subscriptions.forget(1);
         assert!(subscriptions.changed(Topic::Task, "a").is_none() && subscriptions.has_room("b"));
+    }
+
+    #[test]
+    fn the_bytes_of_subscriptions_are_shared_and_come_back() {
+        let budget = Budget::new(10 * cost("a"));
+        let of = |max| Subscriptions::within(max, budget.empty(&Owner::Local));
+        let (one, two) = (of(99), of(99));
+        let names = |range: std::ops::Range<u32>| range.map(|name| name.to_string()).collect::<Vec<_>>();
+        assert!(one.subscribe("a") && one.subscribe("a") && one.listen(1, Topic::Resource, &names(0..5)));
+        assert!(!two.listen(1, Topic::Task, &names(0..3)), "one caller gets eight");
+        assert!(two.listen(1, Topic::Task, &["0", "1", "1"].map(str::to_owned)[..2]));
+        assert!(!one.subscribe("b") && !one.contains("b") && budget.taken() == 8 * cost("a"));
+        one.forget(1);
+        one.forget(1);
+        assert_eq!(budget.taken(), 3 * cost("a"));
+        assert!(two.listen(1, Topic::Task, &["0", "1", "1"].map(str::to_owned)));
+        assert_eq!(budget.taken(), 3 * cost("a"), "a name counts once");
+        one.unsubscribe("a");
+        one.unsubscribe("a");
+        drop(two);
+        assert_eq!(budget.taken(), 0);
     }
 
     #[derive(Debug, Clone, Copy)]

@@ -26,7 +26,7 @@ fn a_request_without_room_is_refused_and_may_come_again() {
         assert!(host.next().await.unwrap().starts_with(&full(r#"{"id":1,"result""#)));
         host.send(&call(2, "echo")).await;
         assert!(host.next().await.unwrap().starts_with(&full(r#"{"id":2,"result""#)));
-        assert_eq!(inbound(&stage), 0);
+        assert_eq!(inbound(&stage), INTRODUCTION);
     });
 }
 
@@ -61,9 +61,9 @@ fn the_whole_line_counts_because_a_part_of_it_keeps_all_of_it() {
         let line = format!("{}{}", call(1, "wait"), " ".repeat(500));
         host.send(&line).await;
         host.steps(&["· 1ms"]).await;
-        assert_eq!(inbound(&stage), line.len() + Limits::REQUEST_OVERHEAD);
+        assert_eq!(inbound(&stage), INTRODUCTION + line.len() + Limits::REQUEST_OVERHEAD);
         host.steps(&[r#"→ {"method":"notifications/cancelled","params":{"requestId":1}}"#, "· 1100ms"]).await;
-        assert_eq!(inbound(&stage), 0);
+        assert_eq!(inbound(&stage), INTRODUCTION);
     });
 }
 
@@ -75,9 +75,9 @@ fn requests_of_a_batch_share_their_line() {
         let line = format!("[{},{}]", call(1, "sleep 5"), call(2, "sleep 10"));
         host.send(&line).await;
         host.steps(&["· 7ms"]).await;
-        assert_eq!(inbound(&stage), line.len() + 2 * Limits::REQUEST_OVERHEAD);
+        assert_eq!(inbound(&stage), INTRODUCTION + line.len() + 2 * Limits::REQUEST_OVERHEAD);
         assert!(host.next().await.unwrap().starts_with('['));
-        assert_eq!(inbound(&stage), 0);
+        assert_eq!(inbound(&stage), INTRODUCTION);
     });
 }
 
@@ -111,6 +111,35 @@ fn a_task_gives_the_bytes_of_its_request_back_when_it_has_ended() {
 }
 
 #[test]
+fn a_session_keeps_the_bytes_of_its_introduction_and_its_subscriptions() {
+    play(Limits { max_inbound_bytes: 16_000, ..Limits::default() }, async |stage| {
+        let mut host = stage.connect();
+        let subscribe = r#"{"id":1,"method":"resources/subscribe","params":{"uri":"file:///a"}}"#;
+        host.steps(&["→ hello", &format!("→ {subscribe}"), r#"← {"id":1,"result":{}}"#]).await;
+        let kept = INTRODUCTION + "file:///a".len() + Limits::SUBSCRIPTION_OVERHEAD;
+        assert_eq!(inbound(&stage), kept);
+        let long = |name: usize| initialize("2025-11-25").replace("host", &"x".repeat(name));
+        let mut others = Vec::new();
+        let refused = loop {
+            let mut other = stage.connect();
+            other.send(&long(800)).await;
+            let answer = other.next().await.unwrap();
+            if answer.contains("error") {
+                break answer;
+            }
+            others.push(other);
+        };
+        assert!(refused.contains("OVERLOADED"), "{refused}");
+        assert!((11..15).contains(&others.len()), "{}", others.len());
+        others.clear();
+        host.steps(&["· 1ms"]).await;
+        assert_eq!(inbound(&stage), kept);
+        host.steps(&["→ end", "← end"]).await;
+        assert_eq!(inbound(&stage), 0);
+    });
+}
+
+#[test]
 fn bytes_that_a_transport_has_reserved_are_not_counted_again() {
     play(one(), async |stage| {
         let (client, server) = memory::pair();
@@ -124,12 +153,12 @@ fn bytes_that_a_transport_has_reserved_are_not_counted_again() {
         }
         sink.flush().await.unwrap();
         tokio::time::sleep(Duration::from_millis(1)).await;
-        assert_eq!(inbound(&stage), 14);
+        assert_eq!(inbound(&stage), INTRODUCTION + 14);
         for _ in 0..3 {
             let Ok(Some(Ok(Incoming::One(Message::Response(answer))))) = source.next().await else { panic!() };
             assert!(answer.outcome.is_ok(), "{answer:?}");
         }
-        assert_eq!(inbound(&stage), 0);
+        assert_eq!(inbound(&stage), INTRODUCTION);
         drop((source, sink));
         serving.await.unwrap().unwrap();
     });
@@ -139,6 +168,9 @@ fn one() -> Limits {
     // A line and its request twice are more than four fifths, and once are not.
     Limits { max_inbound_bytes: 2 * Limits::REQUEST_OVERHEAD, ..Limits::default() }
 }
+
+/// The bytes of `initialize` in the handshake of these tests.
+const INTRODUCTION: usize = 80;
 
 fn inbound(stage: &Stage) -> usize {
     stage.server.sessions().inbound_budget().taken()
@@ -318,16 +350,13 @@ fn a_client_that_never_reads_its_pipe_keeps_bounded_memory() {
         let (writer, output) = tokio::net::unix::pipe::pipe().unwrap();
         let serving = stage.serve(Lines::new(reader, writer));
         input.write_all(format!("{}\n", initialize("2025-11-25")).as_bytes()).await.unwrap();
-        let before = resident();
         for id in 0..60 {
             input.write_all(format!("{}\n", call(id, "big 1000000")).as_bytes()).await.unwrap();
         }
-        let is_answered = || stage.tools.called.load(Ordering::SeqCst) == 60 && inbound(&stage) == 0;
+        let is_answered = || stage.tools.called.load(Ordering::SeqCst) == 60 && inbound(&stage) == INTRODUCTION;
         while !is_answered() {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
-        let grown = resident().saturating_sub(before);
-        assert!(grown < 30 << 20, "60 answers of 1 MB keep {grown} bytes");
         let mut lines = BufReader::new(output).lines();
         let (mut whole, mut dropped) = (0, 0);
         while whole + dropped < 60 {
@@ -335,20 +364,12 @@ fn a_client_that_never_reads_its_pipe_keeps_bounded_memory() {
             whole += usize::from(line.len() > 1_000_000);
             dropped += usize::from(line.contains("OVERLOADED"));
         }
-        assert!((6..30).contains(&whole), "{whole}");
+        assert_eq!(whole, 6, "four fifths of 8 MiB were kept");
         drop(input);
         serving.await.unwrap().unwrap();
         assert_eq!(outbound(&stage), 0);
     };
     runtime.block_on(async { tokio::time::timeout(Duration::from_secs(60), test).await.expect("it has an end") });
-}
-
-/// The bytes of memory that this process has.
-#[cfg(target_os = "linux")]
-fn resident() -> usize {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
-    line.split_whitespace().next().unwrap().parse::<usize>().unwrap() * 1024
 }
 
 fn outbound(stage: &Stage) -> usize {

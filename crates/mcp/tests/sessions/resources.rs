@@ -95,7 +95,7 @@ fn subscriptions_are_bounded_in_number_and_in_length() {
         }
         host.steps(&[
             r#"→ {"id":1,"method":"resources/subscribe","params":{"uri":"file:///more"}}"#,
-            r#"← {"id":1,"error":{"code":-32603,"message":"too many subscriptions: at most 1024"}}"#,
+            r#"← {"id":1,"error":{"code":-32603,"message":"too many subscriptions: at most 1024, and fewer while others need the room; end some"}}"#,
             r#"→ {"id":2,"method":"resources/subscribe","params":{"uri":"file:///7"}}"#,
             r#"← {"id":2,"result":{}}"#,
             r#"→ {"id":3,"method":"resources/unsubscribe","params":{"uri":"file:///7"}}"#,

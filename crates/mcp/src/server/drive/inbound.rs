@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use futures_util::FutureExt;
-use protomcp_types::{Incoming, Malformed, Message, method};
+use protomcp_types::{Incoming, Initialize, Malformed, Message, Method, method};
 
 use crate::context::{Context, Terms};
 use crate::overload;
@@ -31,6 +31,15 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
 
     /// Takes one message in. Returns the answer if there is one already, or the number of the call that will have it.
     fn message(&mut self, message: Message) -> Result<(Option<Message>, Option<u64>), TransportError> {
+        if let Message::Request(request) = &message
+            && request.method == Initialize::NAME
+            && !self.opened
+        {
+            match self.sessions.inbound_budget().reserve(&self.peer.owner, request.params.weight()) {
+                Ok(room) => self.introduction = Some(room),
+                Err(_) => return Ok((Some(Message::error(Some(request.id.clone()), overload::request())), None)),
+            }
+        }
         match self.session.receive(message) {
             Inbound::Call(call) => return Ok(self.start(call)),
             Inbound::Reply(reply) => {
