@@ -1,7 +1,10 @@
 //! Whose turn it is, with SDKs that run one handler at a time.
 
-use protomcp_conformance::session;
-use serde_json::json;
+use std::io::{Read, Write};
+use std::time::{Duration, Instant};
+
+use protomcp_conformance::{Web, session};
+use serde_json::{Value, json};
 
 /// Item 47.
 #[test]
@@ -29,4 +32,54 @@ fn a_python_handler_that_minds_its_cancellation_keeps_nobody_waiting() {
     protomcp_conformance::eventually("the handler to run", || (read() == "running").then_some(()));
     host.tell("notifications/cancelled", &json!({"requestId": id}));
     assert_eq!(host.text("echo", &json!({"text": "next"})), "next");
+}
+
+/// A call without a session, of a client with these capabilities.
+fn call(capabilities: &Value) -> String {
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": capabilities,
+        "io.modelcontextprotocol/clientInfo": {"name": "conformance", "version": "1"},
+    });
+    let params = json!({"name": "ask", "arguments": {"text": "hi"}, "_meta": meta});
+    json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}).to_string()
+}
+
+const HEADERS: [(&str, &str); 3] =
+    [("mcp-protocol-version", "2026-07-28"), ("mcp-method", "tools/call"), ("mcp-name", "ask")];
+
+/// Sends a call from another address of this machine, which is another owner, and returns all that comes back.
+fn call_from_elsewhere(port: u16, body: &str) -> String {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    let connect = async {
+        let socket = tokio::net::TcpSocket::new_v4().expect("a socket");
+        socket.bind(([127, 0, 0, 2], 0).into()).expect("all of 127.0.0.0/8 is this machine");
+        socket.connect(([127, 0, 0, 1], port).into()).await.expect("pmcp listens").into_std()
+    };
+    let mut stream = runtime.block_on(connect).expect("a socket of the system");
+    stream.set_nonblocking(false).expect("a socket blocks");
+    stream.set_read_timeout(Some(Duration::from_secs(60))).expect("a socket has timeouts");
+    let headers: String = HEADERS.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+    let text = format!(
+        "POST /mcp HTTP/1.1\r\nhost: localhost:{port}\r\nconnection: close\r\naccept: application/json, \
+         text/event-stream\r\ncontent-type: application/json\r\n{headers}content-length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    stream.write_all(text.as_bytes()).expect("pmcp reads");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("an answer");
+    answer
+}
+
+#[test]
+fn a_python_handler_whose_question_is_left_alone_holds_other_users_for_seconds_only() {
+    let web = Web::start("py/asks.py", &["--transport", "http"]);
+    let parked = web.send("POST", "/mcp", &HEADERS, &call(&json!({"sampling": {}}))).json();
+    assert_eq!(parked["result"]["resultType"], "input_required", "{parked}");
+    let begun = Instant::now();
+    // The handler of this one fails at once, when its turn has come.
+    let answer = call_from_elsewhere(web.port(), &call(&json!({})));
+    assert!(answer.contains("sampling"), "{answer}");
+    let waited = begun.elapsed();
+    assert!(waited > Duration::from_secs(4) && waited < Duration::from_secs(15), "{waited:?}");
 }
