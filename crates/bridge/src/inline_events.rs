@@ -14,22 +14,25 @@ use crate::attribution::Meant;
 use crate::convert::log::LogLine;
 use crate::dispatcher::Dispatcher;
 use crate::generation::Generation;
+use crate::log_rate::LogLimit;
 
 /// Sees each event of a link first.
 #[derive(Debug, Clone)]
 pub(crate) struct EventTap {
     dispatcher: Arc<Dispatcher>,
     sessions: Sessions,
+    logs: LogLimit,
 }
 
 impl EventTap {
     pub(crate) fn new(dispatcher: Arc<Dispatcher>, sessions: Sessions) -> Self {
-        Self { dispatcher, sessions }
+        Self { dispatcher, sessions, logs: LogLimit::new() }
     }
 
     /// Handles an event, or gives it back to be handled in order.
     pub(crate) fn filter(&self, generation: Generation, event: Event) -> Option<Event> {
         match event {
+            Event::Told { message: Msg::Log(message), .. } if !self.logs.takes(&message) => None,
             // A process that is not in service yet speaks to its author alone.
             Event::Told { message: Msg::Log(message), for_call } if self.dispatcher.knows(generation) => {
                 self.log(generation, &message, &for_call);

@@ -63,6 +63,7 @@ mod lane;
 mod linger;
 mod listing;
 mod live;
+mod log_rate;
 mod meter;
 mod pages;
 mod permit;

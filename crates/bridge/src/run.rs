@@ -106,6 +106,7 @@ impl Run {
                 }
                 sent => sent,
             };
+            let is_from_process = matches!(sent, Sent::Link(..) | Sent::Input(Input::Catalogued(..)));
             let (input, done) = self.understand(sent);
             if let Some(input) = input {
                 let ended = if let Input::Exited(generation, _) = &input { Some(*generation) } else { None };
@@ -124,6 +125,10 @@ impl Run {
             if let Some(done) = done {
                 // A host that gave up meanwhile does not wait any more.
                 let _gone = done.send(());
+            }
+            if is_from_process {
+                // A process may send lists without end. Each takes its time, and everyone else has a turn in between.
+                tokio::task::yield_now().await;
             }
         }
         self.shut_down().await;

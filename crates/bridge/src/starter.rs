@@ -283,6 +283,8 @@ async fn register(
             Some(Event::Closed(_)) | None => return Err(StartError::Disconnected),
             Some(event) => control::answer_early(link, event, &mut early),
         }
+        // A process that says more and more while it starts holds up nobody else.
+        tokio::task::yield_now().await;
     };
     let Handshake { tools, mut middleware, .. } = handshake;
     let mut draft = Draft::of(early.sdk, tools.as_deref().unwrap_or_default());

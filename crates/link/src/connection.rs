@@ -179,7 +179,16 @@ impl Connection {
     /// # Errors
     /// The stream cannot be followed any further. The owner calls [`close`](Self::close) and drops it.
     pub fn handle_bytes(&mut self, now: Instant, src: &mut BytesMut) -> Result<(), LinkError> {
-        let outcome = self.receive(now, src);
+        self.handle_frames(now, src, usize::MAX).map(drop)
+    }
+
+    /// As [`handle_bytes`](Self::handle_bytes), but takes so many frames at most and says how many it has taken. As many as
+    /// may be: there may be more of them in `src`.
+    ///
+    /// # Errors
+    /// As [`handle_bytes`](Self::handle_bytes).
+    pub fn handle_frames(&mut self, now: Instant, src: &mut BytesMut, most: usize) -> Result<usize, LinkError> {
+        let outcome = self.receive(now, src, most);
         self.end_silence(now);
         outcome
     }

@@ -1,8 +1,9 @@
 //! Runs a [`Connection`] over a byte stream: one task, no decisions.
 //!
-//! Each turn takes everything that is ready: all commands in the queue, all that the socket accepts, all that it holds.
-//! What they cause is written with one system call, which is what makes bursts cheap. A turn waits for nothing: neither
-//! for a peer that does not read nor for an owner that does not take its events, so deadlines and cancels always work.
+//! Each turn takes what is ready: the commands in the queue, what the socket accepts, what it holds. What they cause is
+//! written with one system call, which is what makes bursts cheap. A turn waits for nothing: neither for a peer that does
+//! not read nor for an owner that does not take its events, so deadlines and cancels always work. And it ends: after so
+//! many frames or bytes every other task has a turn, however much there is to read.
 
 mod input;
 mod outlet;
@@ -32,6 +33,10 @@ use crate::traffic::Traffic;
 
 /// Commands taken in one turn.
 const COMMANDS_PER_TURN: usize = 256;
+/// Frames taken in one turn. Each is an event that others deal with, and these take no more in a turn of theirs.
+const FRAMES_PER_TURN: usize = 64;
+/// Bytes read in one turn, but for the last read.
+const BYTES_PER_TURN: usize = 256 << 10;
 /// What the timer is set to until there is a deadline; not polled before.
 const IDLE: Duration = Duration::from_secs(365 * 86_400);
 /// How long is waited for the end of the stream when writing has failed. A process that has ended has sent all it ever
@@ -87,6 +92,7 @@ where
         outlet,
         waiting: HashMap::new(),
         input: Input::new(),
+        turn: Turn::default(),
         output: Output::default(),
         unwritable: None,
         ended,
@@ -117,12 +123,28 @@ struct Driver<IO> {
     outlet: Outlet,
     waiting: HashMap<CallId, Waiting>,
     input: Input,
+    turn: Turn,
     output: Output,
     /// Writing has failed, for this reason; what the peer said before is still read, until then at the latest.
     unwritable: Option<(Closed, Instant)>,
     /// For callers that come too late.
     ended: Arc<OnceLock<Closed>>,
     traffic: Arc<Traffic>,
+}
+
+/// What has been taken since the other tasks had their turn.
+#[derive(Debug, Default)]
+struct Turn {
+    frames: usize,
+    bytes: usize,
+    /// There may be frames that were read and not taken.
+    unfinished: bool,
+}
+
+impl Turn {
+    fn is_over(&self) -> bool {
+        self.frames >= FRAMES_PER_TURN || self.bytes >= BYTES_PER_TURN
+    }
 }
 
 /// Frames on their way into the socket.
@@ -161,7 +183,11 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Driver<IO> {
                 let _first = self.ended.set(reason.clone());
                 return Poll::Ready(());
             }
-            if !busy {
+            if !busy || self.turn.is_over() {
+                self.turn = Turn { unfinished: self.turn.unfinished, ..Turn::default() };
+                if busy {
+                    pass_the_turn(cx);
+                }
                 return Poll::Pending;
             }
         }
@@ -246,18 +272,32 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Driver<IO> {
         if !self.connection.may_read() || !self.outlet.poll_keeps_up(cx) {
             return false;
         }
+        if self.turn.unfinished {
+            self.take_frames();
+            return true;
+        }
         match self.input.poll_read(cx, &mut self.io, self.connection.wants()) {
             Poll::Pending => return false,
             Poll::Ready(Ok(0)) => self.connection.close(Closed::ByPeer),
             Poll::Ready(Ok(count)) => {
                 self.traffic.received.add(count as u64);
-                if let Err(error) = self.connection.handle_bytes(now(), &mut self.input.bytes) {
-                    self.connection.close(Closed::Broken(error.to_string()));
-                }
+                self.turn.bytes += count;
+                self.take_frames();
             }
             Poll::Ready(Err(error)) => self.connection.close(broken(&error)),
         }
         true
+    }
+
+    fn take_frames(&mut self) {
+        let most = FRAMES_PER_TURN.saturating_sub(self.turn.frames).max(1);
+        match self.connection.handle_frames(now(), &mut self.input.bytes, most) {
+            Ok(taken) => {
+                self.turn.frames += taken;
+                self.turn.unfinished = taken == most;
+            }
+            Err(error) => self.connection.close(Closed::Broken(error.to_string())),
+        }
     }
 
     fn pass_time(&mut self, cx: &mut Context<'_>, mut timer: Pin<&mut Sleep>) -> bool {
@@ -310,6 +350,12 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Driver<IO> {
             }
         }
     }
+}
+
+/// Wakes this task again when the others have had their turn and input and output were looked at.
+fn pass_the_turn(cx: &mut Context<'_>) {
+    // The first look at it does just that, and there is no other.
+    let _pending = pin!(tokio::task::yield_now()).poll(cx);
 }
 
 fn broken(error: &io::Error) -> Closed {

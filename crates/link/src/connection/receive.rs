@@ -20,14 +20,14 @@ use crate::kind::{Kind, is_list_control};
 const NOTED_ID_MAX: usize = 256;
 
 impl Connection {
-    pub(super) fn receive(&mut self, now: Instant, src: &mut BytesMut) -> Result<(), LinkError> {
+    pub(super) fn receive(&mut self, now: Instant, src: &mut BytesMut, most: usize) -> Result<usize, LinkError> {
         if self.closed.is_some() {
             src.clear();
-            return Ok(());
+            return Ok(0);
         }
-        loop {
+        for taken in 0..most {
             match self.decoder.decode(src) {
-                Ok(None) => return Ok(()),
+                Ok(None) => return Ok(taken),
                 Ok(Some(Frame::Envelope(envelope))) => self.handle_envelope(now, envelope),
                 Ok(Some(Frame::Raw(raw))) => self.handle_raw(raw),
                 Ok(Some(Frame::TooLarge(frame))) => self.handle_too_large(frame),
@@ -35,6 +35,7 @@ impl Connection {
                 Err(error) => self.handle_undecoded(error),
             }
         }
+        Ok(most)
     }
 
     fn handle_envelope(&mut self, now: Instant, envelope: Envelope) {

@@ -196,3 +196,40 @@ async fn a_process_that_asks_and_does_not_read_is_held_up_until_it_does() {
     }
     soon(flood).await.unwrap();
 }
+
+#[tokio::test]
+async fn other_tasks_have_a_turn_after_few_frames_however_many_there_are() {
+    let (link, mut events, mut peer) = connected(Config::default(), 8 << 20).await;
+    // All of it is there before the link has a look at it.
+    let mut flood = Vec::new();
+    let envelope = Envelope::new("", log(0, 0));
+    for _ in 0..50_000 {
+        Encoder::new(Limits::default()).encode_envelope(&envelope, &mut flood).unwrap();
+    }
+    peer.io.write_all(&flood).await.unwrap();
+    let (mut taken, mut turns, mut most) = (0, 0, 0);
+    while taken < 50_000 {
+        tokio::task::yield_now().await;
+        let mut in_turn = 0;
+        while events.try_recv().is_ok() {
+            in_turn += 1;
+        }
+        (taken, turns, most) = (taken + in_turn, turns + 1, most.max(in_turn));
+        assert!(turns < 100_000, "{taken} of the messages arrived");
+    }
+    assert!(most <= 64, "{most} messages in one turn");
+    drop(link);
+}
+
+#[tokio::test(start_paused = true)]
+async fn frames_that_were_read_before_the_end_of_a_process_are_taken() {
+    let (_link, mut events, mut peer) = connected(Config::default(), 1 << 20).await;
+    for number in 0..1000 {
+        peer.says("", log(number, 0)).await;
+    }
+    drop(peer);
+    for number in 0..1000 {
+        assert_eq!(heard(&mut events).await, format!("log {number}"));
+    }
+    assert_eq!(heard(&mut events).await, "closed: the tool process disconnected");
+}

@@ -1,0 +1,113 @@
+//! A tool process that floods its link: the host is answered meanwhile, whatever it sends.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use protomcp_conformance::{Peer, Scene, frame, median, tool};
+use protomcp_proto::{
+    CallToolResponse, Envelope, LogMessage, Msg, ProgressNotification, ResourceListChanged, SamplingRequest,
+    SetBlockedRequest, ToolListResponse,
+};
+use serde_json::json;
+
+/// Ten times as long as a ping may take.
+const PING: Duration = Duration::from_millis(500);
+const PINGS: usize = 15;
+/// About so much is written at once.
+const BLOCK: usize = 256 << 10;
+
+/// Repeats `bytes` to a block.
+fn block(bytes: &[u8]) -> Vec<u8> {
+    bytes.repeat(BLOCK.div_ceil(bytes.len()))
+}
+
+fn message(id: &str, message: impl Into<Msg>) -> Vec<u8> {
+    block(&frame(&Envelope::new(id, message)))
+}
+
+/// Lets a process write the same bytes without end, and pings meanwhile.
+#[track_caller]
+fn check(what: &str, scene: Scene, flood: Vec<u8>) {
+    let Scene { host, peer, stage, sandbox } = scene;
+    let done = Arc::new(AtomicBool::new(false));
+    let flooding = thread::spawn({
+        let done = Arc::clone(&done);
+        let mut peer: Peer = peer;
+        move || {
+            while !done.load(Ordering::Relaxed) {
+                peer.bytes(&flood);
+            }
+            peer
+        }
+    });
+    thread::sleep(Duration::from_millis(300));
+    let mut pings: Vec<_> = (0..PINGS)
+        .map(|_| {
+            let asked = Instant::now();
+            host.ask("ping", &json!({}));
+            asked.elapsed()
+        })
+        .collect();
+    done.store(true, Ordering::Relaxed);
+    // What is in the way of the last block is read, or its reader leaves with the host.
+    host.hang_up();
+    drop(host);
+    let _peer = flooding.join().expect("the flood ends with its reader");
+    drop((stage, sandbox));
+    let middle = median(&mut pings);
+    assert!(middle < PING, "{what}: half of the pings took longer than {middle:?}: {pings:?}");
+}
+
+fn scene() -> Scene {
+    Scene::open(&[], &["echo"])
+}
+
+#[test]
+fn a_flood_of_log_messages_keeps_no_ping_waiting() {
+    for (level, text) in [("debug", String::new()), ("error", "x".repeat(1000))] {
+        let data_json = json!(text).to_string().into();
+        let log = LogMessage { level: level.into(), data_json, ..LogMessage::default() };
+        let scene = scene();
+        scene.host.ask("logging/setLevel", &json!({"level": "debug"}));
+        check(&format!("{level} messages"), scene, message("", log));
+    }
+}
+
+#[test]
+fn a_flood_of_progress_keeps_no_ping_waiting() {
+    let mut scene = scene();
+    let params = json!({"name": "echo", "arguments": {}, "_meta": {"progressToken": 1}});
+    scene.host.request("tools/call", &params);
+    let (call, _) = scene.peer.call();
+    let progress = ProgressNotification { progress_token: call, progress: 1, ..ProgressNotification::default() };
+    check("progress", scene, message("", progress));
+}
+
+#[test]
+fn a_flood_of_messages_that_mean_nothing_keeps_no_ping_waiting() {
+    check("frames of length zero", scene(), vec![0; BLOCK]);
+    check("answers to no request", scene(), message("nobody", CallToolResponse::default()));
+    // Field 299 with three bytes, a member that nobody has defined.
+    check("unknown messages", scene(), block(&[0, 0, 0, 6, 0xda, 0x12, 3, b'a', b'b', b'c']));
+    check("frames that are no envelopes", scene(), block(&[0, 0, 0, 1, 7]));
+}
+
+#[test]
+fn a_flood_of_lists_keeps_no_ping_waiting() {
+    let tools = (0..200).map(|number| tool(&format!("tool{number}"))).collect();
+    check("short lists", scene(), message("", ToolListResponse { tools }));
+    let tools = vec![tool("x y"); 5_000];
+    check("long lists with faults", scene(), message("", ToolListResponse { tools }));
+    let tools = vec![Default::default(); 1 << 20];
+    check("refused lists", scene(), message("", ToolListResponse { tools }));
+    check("changes of other lists", scene(), message("", ResourceListChanged {}));
+}
+
+#[test]
+fn a_flood_of_questions_keeps_no_ping_waiting() {
+    check("questions", scene(), message("q", SamplingRequest::default()));
+    let tool_names = (0..1000).map(|number| format!("tool{number}")).collect();
+    check("changes of the list", scene(), message("q", SetBlockedRequest { tool_names }));
+}
