@@ -6,6 +6,9 @@ use tokio::time::timeout;
 
 use crate::stage::PATIENCE;
 
+/// More messages than any test expects.
+const ENDLESS: usize = 100_000;
+
 pub(crate) struct Host {
     lines: Lines<BufReader<ReadHalf<DuplexStream>>>,
     input: WriteHalf<DuplexStream>,
@@ -31,7 +34,11 @@ impl Host {
     /// Sends a message; the version is put in.
     pub(crate) async fn send(&mut self, mut message: Value) {
         message["jsonrpc"] = "2.0".into();
-        self.input.write_all(format!("{message}\n").as_bytes()).await.unwrap();
+        self.write(format!("{message}\n").as_bytes()).await;
+    }
+
+    async fn write(&mut self, bytes: &[u8]) {
+        timeout(PATIENCE, self.input.write_all(bytes)).await.expect("the bridge does not read").unwrap();
     }
 
     /// Sends a request and returns its id.
@@ -52,7 +59,7 @@ impl Host {
         let id = self.last;
         let head = r#""jsonrpc":"2.0","method":"tools/call","params":{"name":"a","arguments":"#;
         for part in [&format!(r#"{{"id":{id},{head}{before}"#), large, after, "}}\n"] {
-            self.input.write_all(part.as_bytes()).await.unwrap();
+            self.write(part.as_bytes()).await;
         }
         id
     }
@@ -91,6 +98,7 @@ impl Host {
                 return (message, before);
             }
             before.push(message);
+            assert!(before.len() < ENDLESS, "{id} is not answered among {ENDLESS} messages");
         }
     }
 
