@@ -6,10 +6,9 @@
 
 use std::sync::Arc;
 
-use protomcp_mcp::{AskError, SessionId, Sessions};
+use protomcp_mcp::{AskError, Budget, Owner, Reservation, SessionId, Sessions};
 use protomcp_proto::{ElicitationRequest, ListRootsRequest, Msg, SamplingRequest};
 use protomcp_types::{ClientCapabilities, CreateMessage, Elicit, ElicitWay, HostMethod, ListRoots, ProtocolVersion};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::attribution::Meant;
 use crate::convert::question;
@@ -17,9 +16,10 @@ use crate::dispatcher::Dispatcher;
 use crate::live::Live;
 use crate::pages::Pages;
 
-/// Questions of all processes that hosts have not answered; each session has a limit of its own below this
+/// Questions of all processes that hosts have not answered, shared by owners as a [`Budget`] is: a lone owner has 256, and
+/// there is always room for an owner with few. Each session has a limit of its own below this
 /// ([`protomcp_mcp::Limits::max_questions`]). One more is refused.
-const OPEN_QUESTIONS: usize = 256;
+const OPEN_QUESTIONS: usize = 320;
 
 /// A question, as the process asked it.
 #[derive(Debug)]
@@ -45,7 +45,7 @@ pub(crate) struct Questions {
     dispatcher: Arc<Dispatcher>,
     sessions: Sessions,
     pages: Pages,
-    places: Arc<Semaphore>,
+    places: Budget,
 }
 
 /// Why nobody was asked, or nobody answered.
@@ -98,12 +98,17 @@ impl Asked {
 
 impl Questions {
     pub(crate) fn new(dispatcher: Arc<Dispatcher>, sessions: Sessions) -> Self {
-        Self { dispatcher, sessions, pages: Pages::default(), places: Arc::new(Semaphore::new(OPEN_QUESTIONS)) }
+        Self { dispatcher, sessions, pages: Pages::default(), places: Budget::new(OPEN_QUESTIONS) }
     }
 
     /// A place for one more question; `None` when too many are open, and then the process has been told.
-    pub(crate) fn admit(&self, live: &Live, question: &Question) -> Option<OwnedSemaphorePermit> {
-        let place = Arc::clone(&self.places).try_acquire_owned().ok();
+    pub(crate) fn admit(&self, live: &Live, question: &Question) -> Option<Reservation> {
+        let owner = match self.dispatcher.meant(live.generation(), &question.for_call) {
+            Meant::Call(_, context) => context.caller().owner.clone(),
+            Meant::Session(_, owner) => owner,
+            Meant::Over | Meant::Anyone => self.sessions.sole_owner().unwrap_or(Owner::Local),
+        };
+        let place = self.places.reserve(&owner, 1).ok();
         if place.is_none() {
             live.link().reply(question.id.as_str(), question.asked.refuse(Unanswered::TooMany.to_string()));
         }
@@ -111,7 +116,7 @@ impl Questions {
     }
 
     /// Asks, and tells the process what came of it. Ends early when the process has gone.
-    pub(crate) async fn ask(self, live: Arc<Live>, question: Question, _place: OwnedSemaphorePermit) {
+    pub(crate) async fn ask(self, live: Arc<Live>, question: Question, _place: Reservation) {
         let Question { id, for_call, asked } = question;
         let meant = self.dispatcher.meant(live.generation(), &for_call);
         let open = match &meant {

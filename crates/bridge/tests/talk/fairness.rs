@@ -194,3 +194,18 @@ async fn a_lone_user_may_leave_questions_open() {
     tokio::time::sleep(Duration::from_secs(6)).await;
     tool.hears_nothing().await;
 }
+
+#[tokio::test]
+async fn a_user_with_many_open_questions_leaves_room_for_those_of_another() {
+    let (stage, mut tool) = Stage::with(vec![Tool::definition("a")], |builder| builder.max_concurrent_calls(512)).await;
+    let (mut ann, mut bob) = (stage.stranger_as("ann"), stage.stranger_as("bob"));
+    park(&mut ann, &mut tool, 256).await;
+    let id = call_without_a_session(&mut ann).await;
+    let (call, _) = tool.call().await;
+    ask(&mut tool, &call).await;
+    let answer: SamplingResponse = tool.answer(&call).await;
+    assert_eq!(answer.error, "too many questions wait for answers");
+    tool.result(&call, "not asked").await;
+    assert_eq!(ann.text(id).await, "not asked");
+    park(&mut bob, &mut tool, 1).await;
+}
