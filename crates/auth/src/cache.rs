@@ -122,12 +122,14 @@ mod tests {
     #[test]
     fn what_is_used_does_not_outlive_its_time() {
         let (cache, now) = (Cache::default(), Instant::now());
-        let (used, until) = (Fingerprint::of("used"), now + Duration::from_secs(10));
+        let (used, unused) = (Fingerprint::of("used"), Fingerprint::of("unused"));
+        let until = now + Duration::from_secs(10);
         cache.keep(used, 0, 0, until);
+        cache.keep(unused, 0, 0, until);
         for number in 0..HALF {
             cache.keep(Fingerprint::of(&number.to_string()), number, 0, until);
         }
         assert_eq!(cache.find(used, now + Duration::from_secs(9)), Some(0), "it moves to the newer half");
-        assert_eq!(cache.find(used, until), None);
+        assert_eq!((cache.find(used, until), cache.find(unused, until)), (None, None));
     }
 }

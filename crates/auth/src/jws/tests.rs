@@ -113,6 +113,18 @@ fn no_token_vouches_for_itself() {
 }
 
 #[test]
+fn only_allowed_algorithms_count() {
+    let signer = Signer::p256();
+    let keys = key_set(&[signer.jwk()]).unwrap();
+    let (token, expected) = (signer.token(&json!({"alg": "ES256"})), Expected::new("https://as", "https://rs"));
+    let check = |allowed: &[Algorithm]| keys.check(&token, allowed, &expected, UNIX_EPOCH + Duration::from_secs(NOW));
+    assert!(check(&[Algorithm::Rs256, Algorithm::Es256]).is_ok());
+    let not_allowed = TokenError::Invalid("the token is signed in a way that is not allowed");
+    assert_eq!(check(&[Algorithm::Rs256, Algorithm::EdDsa]).unwrap_err(), not_allowed);
+    assert_eq!(check(&[]).unwrap_err(), not_allowed);
+}
+
+#[test]
 fn a_public_key_is_no_shared_secret() {
     let signer = Signer::ed25519();
     let secret = with(signer.jwk(), &json!({"kty": "oct", "k": "c2VjcmV0"}));

@@ -146,6 +146,29 @@ async fn tokens_that_one_machine_makes_up_do_not_delay_another() {
 }
 
 #[tokio::test]
+async fn requests_that_wait_with_one_token_ask_once() {
+    let issuer = Issuer::start().await;
+    let answer = claims(&issuer, 60);
+    issuer.answers(move |_, _| Reply::Json(answer.clone()));
+    issuer.is_answering(false);
+    let verifier = Arc::new(verifier(&issuer, HttpClient::default()));
+    let ask = |token: String| {
+        let verifier = Arc::clone(&verifier);
+        tokio::spawn(async move { verifier.verify(&token).await })
+    };
+    let mut requests: Vec<_> = (0..25).map(|number| ask(format!("other-{number}"))).collect();
+    issuer.asked(25).await;
+    requests.extend((0..50).map(|_| ask("opaque".to_owned())));
+    // They run until they wait, before the issuer answers.
+    tokio::task::yield_now().await;
+    issuer.is_answering(true);
+    for request in requests {
+        request.await.unwrap().unwrap();
+    }
+    assert_eq!(issuer.requests(), 26);
+}
+
+#[tokio::test]
 async fn a_request_waits_for_a_place_for_a_short_time() {
     let issuer = Issuer::start().await;
     issuer.is_answering(false);
