@@ -28,22 +28,26 @@ fn every_way_to_end_leaves_no_descendant_and_no_socket() {
 /// Item 90.
 #[test]
 fn wrappers_and_what_they_started_go_too() {
-    for end in ["hang up", "SIGTERM", "SIGKILL"] {
-        let (host, sandbox) = typescript();
-        host.start_call("spin", &json!({}));
-        host.ask("ping", &json!({}));
-        finish(&host, end);
-        host.exit();
-        host.no_orphans();
-        assert!(sandbox.leftovers().is_empty());
-
-        let (host, sandbox) = uv();
-        host.start_call("spin", &json!({}));
-        host.ask("ping", &json!({}));
-        finish(&host, end);
-        host.exit();
-        host.no_orphans();
-        assert!(sandbox.leftovers().is_empty());
+    // Each wrapper with the words by which it and the process that it has started are known.
+    let wrappers: [(Start, [&str; 2]); 2] =
+        [(typescript, ["npm exec tsx", "/preflight.cjs"]), (uv, ["/uv run python stuck.py", "bin/python stuck.py"])];
+    for (start, family) in wrappers {
+        for end in ["hang up", "SIGTERM", "SIGKILL"] {
+            let (host, sandbox) = start();
+            let id = host.start_call("spin", &json!({}));
+            host.ask("ping", &json!({}));
+            let alive = living(sandbox.marker());
+            for member in family {
+                assert!(alive.iter().any(|orphan| orphan.command.contains(member)), "no {member}: {alive:#?}");
+            }
+            finish(&host, end);
+            host.exit();
+            host.no_orphans();
+            assert!(sandbox.leftovers().is_empty());
+            if end != "SIGKILL" {
+                is_told_of_the_end(&host, id);
+            }
+        }
     }
 }
 
@@ -56,9 +60,16 @@ fn a_handler_that_never_returns_in_a_process_that_ignores_sigterm_is_killed() {
     host.hang_up();
     assert_eq!(host.exit().code(), Some(0));
     host.no_orphans();
-    if let Some(answer) = host.answered(id) {
-        assert_eq!(answer.value["result"]["isError"], true, "{}", answer.text);
-    }
+    is_told_of_the_end(&host, id);
+}
+
+/// A call that did not end has exactly one answer, which says why.
+fn is_told_of_the_end(host: &Host, id: u64) {
+    let answer = host.answer(id);
+    assert_eq!(answer.value["result"]["isError"], true, "{}", answer.text);
+    let error = &answer.value["result"]["_meta"]["protomcp/error"];
+    assert_eq!(error["error_code"], "SHUTTING_DOWN", "{}", answer.text);
+    assert_eq!(host.seen().iter().filter(|message| message.value["id"] == id).count(), 1);
 }
 
 /// Item 30.
@@ -147,6 +158,9 @@ fn finish(host: &Host, end: &str) {
     }
 }
 
+/// Starts a session behind a wrapper.
+type Start = fn() -> (Host, Sandbox);
+
 /// A TypeScript file behind `npx` and `tsx`.
 fn typescript() -> (Host, Sandbox) {
     let sandbox = Sandbox::new();
@@ -158,7 +172,7 @@ fn typescript() -> (Host, Sandbox) {
     (host, sandbox)
 }
 
-/// A Python file behind a wrapper in the manner of `uv run`, which starts Python as its child and waits.
+/// A Python file behind a stand-in for `uv run`, which starts Python as its child and waits, as the real one does.
 fn uv() -> (Host, Sandbox) {
     let sandbox = Sandbox::new();
     sandbox.copy("py/stuck.py");
