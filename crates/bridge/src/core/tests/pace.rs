@@ -6,6 +6,7 @@ use super::*;
 fn starts(saves: &[u64], reload: u64) -> Vec<u64> {
     let mut rig = Rig::new(ReloadMode::Swap);
     let (start, mut started, mut ready) = (rig.now, Vec::new(), None);
+    let saves_made = saves.len();
     let mut saves = saves.iter().map(|at| start + Duration::from_millis(*at)).peekable();
     loop {
         let next = [saves.peek().copied(), rig.core.deadline(), ready.map(|(at, _)| at)];
@@ -26,6 +27,7 @@ fn starts(saves: &[u64], reload: u64) -> Vec<u64> {
         effects.extend(rig.core.handle(now, Input::Elapsed));
         for effect in &effects {
             if let Effect::Start(_) = effect {
+                assert!(started.len() < saves_made, "more reloads than saves: {started:?}");
                 started.push(u64::try_from((now - start).as_millis()).unwrap());
                 let number = u32::try_from(started.len()).unwrap() + 1;
                 ready = Some((now + Duration::from_millis(reload), number));
