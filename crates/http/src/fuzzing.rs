@@ -2,8 +2,63 @@
 
 #![allow(missing_docs)]
 
+use std::borrow::Cow;
+use std::net::IpAddr;
+
+use bytes::Bytes;
+use http::header::{HOST, ORIGIN};
+use http::{HeaderMap, HeaderValue, Uri};
+use protomcp_types::{Incoming, Message, RawJson, RequestMeta};
+
+use crate::guard::Guard;
+use crate::headers;
+use crate::network::IpNetwork;
+
 /// From when until when a certificate is valid, in seconds since 1970.
 #[cfg(feature = "tls")]
 pub fn validity_of(certificate: &[u8]) -> Option<(u64, u64)> {
     crate::tls::validity_of(certificate)
+}
+
+/// Whether a request with this host and these origins is served, where only this machine and one page are allowed.
+pub fn is_served(host: &HeaderValue, origins: &[HeaderValue]) -> bool {
+    let mut headers = HeaderMap::new();
+    headers.insert(HOST, host.clone());
+    for origin in origins {
+        headers.append(ORIGIN, origin.clone());
+    }
+    let guard = Guard::new(&[], &["https://app.example.com".to_owned()]);
+    guard.check(&Uri::from_static("/mcp"), &headers).is_ok()
+}
+
+/// The text of a header that may be wrapped in base64.
+pub fn decode(value: &HeaderValue) -> Option<String> {
+    headers::decode(value).map(Cow::into_owned)
+}
+
+/// Whether `Accept` allows both types that responses have, and whether `Content-Type` is JSON.
+pub fn kinds(headers: &HeaderMap) -> (bool, bool) {
+    (headers::accepts(headers, &[headers::JSON, headers::EVENTS]), headers::is_json(headers))
+}
+
+/// The stream and the number in the id of an event.
+pub fn parse_event_id(text: &str) -> Option<(u64, u64)> {
+    crate::events::parse_event_id(text)
+}
+
+/// The id of an event.
+pub fn event_id(stream: u64, number: u64) -> String {
+    crate::events::event_id(stream, number)
+}
+
+/// The address that a request counts for.
+pub fn client_of(peer: IpAddr, headers: &HeaderMap, proxies: &[IpNetwork]) -> IpAddr {
+    crate::forwarded::client(peer, headers, proxies)
+}
+
+/// Whether the headers of a request of 2026-07-28 repeat its body.
+pub fn is_repeated(headers: &HeaderMap, body: &Bytes, tool: &RawJson) -> Option<bool> {
+    let Ok(Incoming::One(Message::Request(request))) = Incoming::parse(body) else { return None };
+    let meta = RequestMeta::of(&request.params);
+    Some(crate::modern::check(&request, &meta, headers, |_| Some(tool.clone())).is_ok())
 }
