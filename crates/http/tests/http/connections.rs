@@ -87,6 +87,22 @@ async fn an_address_alone_replaces_its_idle_connections_only() {
 }
 
 #[tokio::test]
+async fn a_connection_is_idle_again_after_its_request() {
+    let stage = stage(1).await;
+    let mut used = connect(&stage, 1).await;
+    used.write_all(b"GET /nowhere HTTP/1.1\r\nhost: localhost\r\n\r\n").await.unwrap();
+    let mut start = [0; 12];
+    timeout(PATIENCE, used.read_exact(&mut start)).await.expect("no answer").unwrap();
+    assert_eq!(start, *b"HTTP/1.1 404");
+    // The answer may be here before the server has noticed its end.
+    let began = Instant::now();
+    while !is_served(connect(&stage, 1).await).await {
+        assert!(began.elapsed() < PATIENCE, "the connection stays busy");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+#[tokio::test]
 async fn a_first_head_that_comes_in_drops_is_not_waited_for() {
     let mut listener = ListenerConfig::default();
     listener.first_request_timeout = Duration::from_millis(300);
