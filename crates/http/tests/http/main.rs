@@ -1,6 +1,6 @@
 //! The server over real sockets, as a host meets it: one file per topic.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
+#![allow(clippy::unwrap_used, clippy::print_stderr, reason = "a test may panic, and says why it ends")]
 
 mod asking;
 mod batch;
