@@ -172,3 +172,16 @@ fn what_is_too_large_to_be_accepted_is_not_written_and_the_buffer_stays_as_it_wa
     assert_eq!(dst, b"before");
     assert_eq!(errors.map(|error| error.size())[1], 40_000);
 }
+
+#[test]
+fn what_is_read_past_is_wanted_in_steps_and_no_further_than_it_goes() {
+    let (mut decoder, mut src) = (Decoder::new(limits()), BytesMut::new());
+    src.put_slice(&200_000_u32.to_be_bytes());
+    assert_eq!((decoder.decode(&mut src), decoder.want()), (Ok(None), 64 << 10));
+    src.put_bytes(b'x', 199_990);
+    assert_eq!((decoder.decode(&mut src), decoder.want(), src.len()), (Ok(None), 10, 0));
+    src.put_bytes(b'x', 10);
+    assert!(matches!(decoder.decode(&mut src), Ok(Some(Frame::TooLarge(TooLarge { size: 200_000, .. })))));
+    src.put_slice(&frame(&question()));
+    assert_eq!(decoder.decode(&mut src), Ok(Some(Frame::Envelope(question()))));
+}
