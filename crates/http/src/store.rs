@@ -104,10 +104,16 @@ impl MemoryStore {
     }
 }
 
+/// The events of one session that are kept by default.
+const EVENTS: usize = 256;
+
+/// The bytes of all sessions' events that are kept by default.
+const BYTES: usize = 64 << 20;
+
 /// 256 events of each session, 64 MiB of all.
 impl Default for MemoryStore {
     fn default() -> Self {
-        Self::new(256, 64 * 1024 * 1024)
+        Self::new(EVENTS, BYTES)
     }
 }
 

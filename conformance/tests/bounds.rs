@@ -1,0 +1,53 @@
+//! The bounds that SECURITY.md states are those of the code.
+//!
+//! Both tables between `<!-- bounds` markers are made here, out of the constants and defaults that the sources name, so
+//! that a changed constant changes the document. `UPDATE_BOUNDS=1 cargo test -p protomcp-conformance --test bounds`
+//! writes them.
+
+#[path = "bounds/source.rs"]
+mod source;
+#[path = "bounds/table.rs"]
+mod table;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use self::source::Sources;
+use self::table::{BOUNDS, MEMORY};
+
+const BEGIN: &str = "<!-- bounds: made by conformance/tests/bounds.rs -->\n";
+const END: &str = "<!-- end of bounds -->\n";
+
+#[test]
+fn the_tables_of_security_md_are_made_of_the_constants() {
+    let path = root().join("SECURITY.md");
+    let document = fs::read_to_string(&path).expect("SECURITY.md is there");
+    let (before, rest) = document.split_once(BEGIN).expect("the tables have a beginning");
+    let (_, after) = rest.split_once(END).expect("the tables have an end");
+    let fresh = format!("{before}{BEGIN}{}{END}{after}", tables());
+    if std::env::var_os("UPDATE_BOUNDS").is_some() {
+        return fs::write(&path, fresh).expect("SECURITY.md can be written");
+    }
+    assert!(document == fresh, "SECURITY.md is out of date; set UPDATE_BOUNDS=1 to write it");
+}
+
+fn tables() -> String {
+    let mut sources = Sources::new(root());
+    let mut text = String::from("\n| what | default | option |\n|---|---|---|\n");
+    for (what, bound, option) in BOUNDS {
+        text += &format!("| {} | {} | {option} |\n", sources.fill(what).0, sources.fill(bound).0);
+    }
+    text += "\nMemory of the process adds up to this, with the defaults:\n\n| what | at most |\n|---|---|\n";
+    let mut sum = 0;
+    for (what, bound) in MEMORY {
+        let (bound, bytes) = sources.fill(bound);
+        sum += bytes;
+        text += &format!("| {what} | {bound} |\n");
+    }
+    text += &format!("| **together** | **{}** |\n\n", source::bytes(sum));
+    text
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("this package lies in the workspace").to_path_buf()
+}
