@@ -115,24 +115,3 @@ fn message_weight(message: &Message) -> usize {
 /// An answer of so many bytes is sent without room: an error in its place would not be shorter. How many there can be is
 /// bounded by the requests in flight.
 const SHORT: usize = 1024;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_a_short_answer_is_sent_without_room() {
-        let (budget, owner) = (Budget::new(0), Owner::Local);
-        for (bytes, is_whole) in
-            [(SHORT - Limits::MESSAGE_OVERHEAD, true), (SHORT - Limits::MESSAGE_OVERHEAD + 1, false)]
-        {
-            let error = ErrorObject::internal("x".repeat(bytes));
-            let whole = |error: &ErrorObject| error.message.starts_with('x');
-            let Ended { outcome, room } = Ended::new(Some(Err(error.clone())), &budget, &owner);
-            assert!(room.is_none() && outcome.unwrap().is_err_and(|error| whole(&error) == is_whole), "{bytes}");
-            let Reserved { message, room } = Reserved::new(Message::error(None, error), &budget, &owner);
-            let Message::Response(response) = message else { panic!("{message:?}") };
-            assert!(room.is_none() && response.outcome.is_err_and(|error| whole(&error) == is_whole), "{bytes}");
-        }
-    }
-}

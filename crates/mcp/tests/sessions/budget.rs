@@ -140,22 +140,6 @@ fn a_session_keeps_the_bytes_of_its_introduction_and_its_subscriptions() {
 }
 
 #[test]
-fn a_task_that_runs_when_its_time_is_up_is_cancelled() {
-    play(Limits { max_task_ttl: Duration::from_secs(5), ..Limits::default() }, async |stage| {
-        let mut host = stage.connect();
-        let meta = r#""_meta":{«2026 {"extensions":{"io.modelcontextprotocol/tasks":{}}}»}"#;
-        let meta = super::transcript::expand(meta);
-        let line = format!(r#"{{"id":1,"method":"tools/call","params":{{{meta},"name":"task 3600000"}}}}"#);
-        host.send(&full(&line)).await;
-        assert!(host.next().await.unwrap().contains("taskId"));
-        host.steps(&["· 4900ms"]).await;
-        assert!(inbound(&stage) > 0);
-        host.steps(&["· 3000ms"]).await;
-        assert_eq!(inbound(&stage), 0, "its handler is dropped after its grace");
-    });
-}
-
-#[test]
 fn bytes_that_a_transport_has_reserved_are_not_counted_again() {
     play(one(), async |stage| {
         let (client, server) = memory::pair();

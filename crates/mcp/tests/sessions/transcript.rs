@@ -18,7 +18,6 @@
 //! waits, so a transcript takes no time and never depends on the machine.
 
 use std::sync::Arc;
-use std::sync::mpsc::{RecvTimeoutError, Sender};
 use std::time::Duration;
 
 use protomcp_mcp::transport::Transport;
@@ -48,31 +47,10 @@ pub(crate) fn check_with(limits: Limits, transcript: &[&str]) {
 
 /// Plays something on a stage, with made-up time: once with a task for each call, and once without.
 pub(crate) fn play(limits: Limits, test: impl AsyncFn(Stage)) {
-    let _watchdog = Watchdog::start();
     for in_place in [false, true] {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
         runtime.block_on(test(Stage::new(limits, in_place)));
     }
-}
-
-/// Ends the tests when one takes too long: made-up time stands still while a task never waits.
-pub(crate) struct Watchdog(#[expect(dead_code, reason = "its end is what counts")] Sender<()>);
-
-impl Watchdog {
-    pub(crate) fn start() -> Self {
-        let (sender, receiver) = std::sync::mpsc::channel();
-        let test = std::thread::current().name().unwrap_or_default().to_owned();
-        std::thread::spawn(move || {
-            if receiver.recv_timeout(Self::LIMIT) == Err(RecvTimeoutError::Timeout) {
-                std::io::Write::write_all(&mut std::io::stderr(), format!("{test} has no end\n").as_bytes()).unwrap();
-                std::process::abort();
-            }
-        });
-        Self(sender)
-    }
-
-    /// The longest that a test may take; the longest does take a hundredth.
-    const LIMIT: Duration = Duration::from_secs(120);
 }
 
 /// A server for any number of hosts.
