@@ -36,6 +36,11 @@ pub(crate) const BOUNDS: &[(&str, &str, &str)] = &[
         "",
     ),
     ("a URI that is matched against templates", "{crates/types/src/uri_template.rs MAX_URI bytes}", ""),
+    (
+        "values in the arguments of a call that are checked against its schema",
+        "{crates/bridge/src/schema.rs MAX_VALUES count}; a call with more does not fit",
+        "`--validate-args`",
+    ),
     ("**Messages to clients**", "", ""),
     (
         "bytes that wait until clients read them, and {crates/mcp/src/info.rs MESSAGE_OVERHEAD bytes} for each message",
@@ -246,6 +251,10 @@ pub(crate) const BOUNDS: &[(&str, &str, &str)] = &[
 
 /// Memory that peers can fill: of clients, then of the tool process and the versions of it that live side by side.
 pub(crate) const MEMORY: &[(&str, &str)] = &[
+    (
+        "heads of HTTP requests that are arriving, on all connections",
+        "{crates/http/src/listener/connection.rs MAX_HEADERS*20000 bytes}",
+    ),
     ("requests that are not answered yet", "{crates/mcp/src/info.rs max_inbound_bytes bytes}"),
     ("messages that wait until clients read them", "{crates/mcp/src/info.rs max_outbound_bytes bytes}"),
     ("events kept for clients that come back", "{crates/http/src/store.rs BYTES bytes}"),

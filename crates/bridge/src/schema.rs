@@ -33,9 +33,13 @@ impl Schema {
         self.validator().is_some_and(|validator| validator.is_valid(&value))
     }
 
-    /// What is wrong with `value`; `None` when nothing is, as far as can be told.
+    /// The mismatch between `value`, the arguments of a call, and the schema; `None` when they fit, or when the schema does
+    /// not compile. Arguments that would take too much memory to check do not fit.
     pub(crate) fn mismatch(&self, value: &RawJson) -> Option<String> {
         let validator = self.validator()?;
+        if value.max_values() > MAX_VALUES {
+            return Some(format!("the arguments have more than {MAX_VALUES} values, too many to check"));
+        }
         let value = value.to::<Value>().ok()?;
         // Valid values are the rule, and finding that out is cheaper than looking for faults.
         if validator.is_valid(&value) {
@@ -49,6 +53,9 @@ impl Schema {
         self.validator.get_or_init(compile).as_ref()
     }
 }
+
+/// The values that arguments may have to be checked, some 100 MB as a tree. Megabytes of text or base64 are a few values.
+const MAX_VALUES: usize = 1 << 20;
 
 impl fmt::Debug for Schema {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -65,6 +72,16 @@ impl PartialEq for Schema {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn arguments_of_too_many_values_are_not_parsed() {
+        let schema = Schema::new(RawJson::parse(r#"{"type":"object"}"#).unwrap());
+        let many = format!(r#"{{"list":[{}0]}}"#, "[],".repeat(MAX_VALUES / 2));
+        let mismatch = schema.mismatch(&RawJson::parse(many).unwrap()).unwrap();
+        assert!(mismatch.contains("too many to check"), "{mismatch}");
+        let long = format!(r#"{{"text":"{}"}}"#, "x".repeat(4 * MAX_VALUES));
+        assert_eq!(schema.mismatch(&RawJson::parse(long).unwrap()), None);
+    }
 
     #[test]
     fn a_value_fits_or_does_not() {

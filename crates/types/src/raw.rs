@@ -120,6 +120,13 @@ impl RawJson {
         self.0.len()
     }
 
+    /// An upper bound of the number of values in the text, counted without parsing it: a tree of the values takes some
+    /// 100 bytes for each. Commas, colons and brackets inside strings count as well.
+    #[must_use]
+    pub fn max_values(&self) -> usize {
+        1 + self.as_str().bytes().filter(|byte| matches!(byte, b',' | b':' | b'[' | b'{')).count()
+    }
+
     /// Which kind of value this is; looks at the first byte only.
     #[must_use]
     pub fn kind(&self) -> Kind {
@@ -178,6 +185,13 @@ impl<'de> Deserialize<'de> for RawJson {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn values_are_never_undercounted() {
+        for (text, values) in [("1", 1), ("[]", 2), ("[1,2]", 3), (r#"{"a":[1,{"b":2}]}"#, 7), (r#"",:[{""#, 5)] {
+            assert_eq!(RawJson::parse(text.to_owned()).unwrap().max_values(), values, "{text}");
+        }
+    }
 
     #[test]
     fn text_is_kept_as_it_was_and_trimmed() {
