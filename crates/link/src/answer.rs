@@ -28,6 +28,7 @@ impl Answer {
     }
 
     /// Whether the call goes on as a task, and this is not its result.
+    #[cfg(feature = "driver")]
     pub(crate) fn is_task(&self) -> bool {
         matches!(self.message, Msg::CreateTask(_))
     }
