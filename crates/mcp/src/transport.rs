@@ -62,7 +62,7 @@ pub trait Source: Send + 'static {
     /// What else is known about what [`Source::next`] has returned last. Asked at most once after each.
     ///
     /// A source that has reserved bytes for a request itself ([`Sessions::inbound_budget`](crate::Sessions::inbound_budget))
-    /// puts the [`Reservation`](crate::Reservation) here. It is kept until the request is answered, and the server reserves
+    /// puts the [`Reservation`] here. It is kept until the request is answered, and the server reserves
     /// nothing for that request.
     fn extensions(&mut self) -> Extensions {
         Extensions::default()
