@@ -1,13 +1,17 @@
 //! Saving the tool file while the session runs (protomcp wire §2.7).
 
+#[path = "reload/files.rs"]
+mod files;
+
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::time::{Duration, Instant};
 
-use protomcp_conformance::{Host, Peer, Sandbox, Scene, eventually, living, session, tool};
+use protomcp_conformance::{Peer, Sandbox, Scene, eventually, session, tool};
 use protomcp_proto::{ReloadResponse, ToolListResponse};
 use rustix::process::Signal;
 use serde_json::json;
+
+use self::files::{end, processes, python, save, touch, work_log};
 
 /// Long enough for a frame that should not have been written to be seen.
 const MOMENT: Duration = Duration::from_millis(600);
@@ -445,45 +449,4 @@ fn run_reloads_when_it_is_told_to_with_sighup() {
     host.signal(Signal::HUP);
     host.list_changed(place);
     assert_eq!(host.text("work", &json!({"id": 2, "ms": 0})), "2 v1");
-}
-
-fn end(host: &Host) {
-    host.hang_up();
-    assert_eq!(host.exit().code(), Some(0));
-}
-
-/// A tool file with one tool, which answers with its own name.
-fn python(name: &str, head: &str) -> String {
-    format!(
-        "from protomcp import tool\nfrom protomcp.runner import run\n{head}\n@tool(\"A tool.\")\ndef {name}() -> str:\n    \
-         return \"{name}\"\n\nif __name__ == \"__main__\":\n    run()\n"
-    )
-}
-
-/// Rewrites a versioned fixture with another version.
-fn save(sandbox: &Sandbox, file: &str, version: &str) {
-    let text = fs::read_to_string(sandbox.path(file)).expect("the file is there");
-    let (head, rest) = text.split_once("VERSION = \"v").expect("it names its version");
-    let (_, tail) = rest.split_once('"').expect("a string ends");
-    sandbox.write(file, format!("{head}VERSION = \"{version}\"{tail}"));
-}
-
-/// Saves the relay's file without changing it.
-fn touch(sandbox: &Sandbox) {
-    let script = fs::read(sandbox.path("relay")).expect("the script is there");
-    let draft = sandbox.path(".draft");
-    fs::write(&draft, script).expect("the sandbox can be written");
-    fs::set_permissions(&draft, fs::Permissions::from_mode(0o755)).expect("it is our file");
-    fs::rename(draft, sandbox.path("relay")).expect("the sandbox can be written");
-}
-
-fn work_log(sandbox: &Sandbox) -> Vec<String> {
-    fs::read_to_string(sandbox.path("work.log")).unwrap_or_default().lines().map(str::to_owned).collect()
-}
-
-/// How many Python tool processes live now.
-fn processes(sandbox: &Sandbox) -> usize {
-    let python = protomcp_conformance::peers().join("py/bin/python");
-    let python = python.to_string_lossy().into_owned();
-    living(sandbox.marker()).iter().filter(|process| process.command.starts_with(&python)).count()
 }

@@ -72,6 +72,9 @@ impl Calls {
         permit.asks(tool.name());
         let turn = Turn { permit: &permit, chain: &chain, time: &time };
         let mut answer = self.ask(turn, call, &mut arguments_json, heard.clone(), context).await;
+        if matches!(answer, Err(Failure::Crashed { .. })) {
+            self.dispatcher.lose(live.generation());
+        }
         if !answer.as_ref().is_err_and(Failure::leaves_busy) {
             permit.is_answered();
         }

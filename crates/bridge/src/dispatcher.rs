@@ -202,6 +202,11 @@ impl Dispatcher {
         self.wanted.notify_waiters();
     }
 
+    /// A call has seen the end of this process, perhaps before its owner: no other call goes there.
+    pub(crate) fn lose(&self, generation: Generation) {
+        self.lock().lane.lose(generation);
+    }
+
     /// Makes a process known; calls do not go there yet.
     pub(crate) fn add(&self, live: Arc<Live>) {
         self.lock().live.insert(live.generation(), live);

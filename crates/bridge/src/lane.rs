@@ -156,6 +156,13 @@ impl<W> Lane<W> {
         self.target = Target::Held;
     }
 
+    /// Lets every call wait if they go to this process, which has ended.
+    pub(crate) fn lose(&mut self, generation: Generation) {
+        if matches!(self.target, Target::Open(open, _) if open == generation) {
+            self.hold();
+        }
+    }
+
     /// Lets calls go to this process, at most `limit` at once.
     pub(crate) fn open(&mut self, generation: Generation, limit: usize) {
         self.target = Target::Open(generation, limit.max(1));

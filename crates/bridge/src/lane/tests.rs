@@ -160,3 +160,16 @@ fn no_more_than_so_many_tasks_are_without_a_place() {
     assert_eq!(lane.step_aside(generation(1)), Place::Taken);
     assert!(matches!(enter(&mut lane, 1, 2001), Entry::Wait(_)));
 }
+
+#[test]
+fn no_call_goes_to_a_process_that_was_lost() {
+    let mut lane = Lane::new(5);
+    lane.open(generation(2), 1);
+    lane.lose(generation(1));
+    assert_eq!(enter(&mut lane, 1, 1), Entry::Go(generation(2), 1), "another process serves");
+    assert!(lane.leave(generation(2), Place::Taken));
+    lane.lose(generation(2));
+    assert!(matches!(enter(&mut lane, 1, 2), Entry::Wait(_)));
+    lane.open(generation(3), 1);
+    assert_eq!(grants(&mut lane), [2]);
+}

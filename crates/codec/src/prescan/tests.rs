@@ -1,3 +1,5 @@
+//! Messages with too many entries are refused before they are decoded, and no others.
+
 use proptest::collection::vec;
 use proptest::prelude::*;
 use prost::Message;
