@@ -11,7 +11,7 @@ use protomcp_proto::{ReloadResponse, ToolListResponse};
 use rustix::process::Signal;
 use serde_json::json;
 
-use self::files::{end, processes, python, save, touch, work_log};
+use self::files::{end, processes, python, replace, save, touch, work_log};
 
 /// Long enough for a frame that should not have been written to be seen.
 const MOMENT: Duration = Duration::from_millis(600);
@@ -298,20 +298,6 @@ fn the_second_of_two_saves_waits_for_nothing_and_a_third_within_a_second_does() 
         std::thread::sleep(2 * PACE);
     }
     assert!(fastest < PACE, "two reloads took {fastest:?} at best");
-}
-
-/// Saves, has the next process register, and says when the host was told.
-fn replace(scene: &mut Scene) -> Instant {
-    let place = scene.host.now();
-    touch(&scene.sandbox);
-    let mut next = scene.stage.accept();
-    next.handshake(vec![tool("slow")]);
-    let told = || scene.host.told("notifications/tools/list_changed", place).first().map(|message| message.at);
-    next.settle(|| told().is_some());
-    let told = told().expect("it has settled");
-    scene.peer.until_closed();
-    scene.peer = next;
-    told
 }
 
 /// Items 68, 69.

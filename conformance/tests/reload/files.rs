@@ -2,8 +2,9 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::time::Instant;
 
-use protomcp_conformance::{Host, Sandbox, living};
+use protomcp_conformance::{Host, Sandbox, Scene, living, tool};
 pub(crate) fn end(host: &Host) {
     host.hang_up();
     assert_eq!(host.exit().code(), Some(0));
@@ -43,4 +44,18 @@ pub(crate) fn processes(sandbox: &Sandbox) -> usize {
     let python = protomcp_conformance::peers().join("py/bin/python");
     let python = python.to_string_lossy().into_owned();
     living(sandbox.marker()).iter().filter(|process| process.command.starts_with(&python)).count()
+}
+
+/// Saves, has the next process register, and says when the host was told.
+pub(crate) fn replace(scene: &mut Scene) -> Instant {
+    let place = scene.host.now();
+    touch(&scene.sandbox);
+    let mut next = scene.stage.accept();
+    next.handshake(vec![tool("slow")]);
+    let told = || scene.host.told("notifications/tools/list_changed", place).first().map(|message| message.at);
+    next.settle(|| told().is_some());
+    let told = told().expect("it has settled");
+    scene.peer.until_closed();
+    scene.peer = next;
+    told
 }
