@@ -5,6 +5,9 @@ Usage: issuer.py FOLDER [tls]
 Prints its URL, then one token for each line on stdin, a JSON object of claims; the member "alg" says how to sign, "header_typ" what the header says of the token. Ends with
 stdin. Keys are made at its start; FOLDER gets keys.json and, with tls, ca.pem. With `opaque` as the algorithm a token means
 nothing to anybody else: ask at /introspect, as "tools" with the secret "s3cret".
+
+A line may be a command instead, which is answered with the number of requests to /keys and /introspect so far: {"delay":
+SECONDS} lets those wait, {"rotate": true} replaces the key of ES256.
 """
 import asyncio
 import base64
@@ -61,6 +64,8 @@ class Issuer:
         self.url, self.clients, self.codes, self.opaque = url, {}, {}, {}
         # How tokens of the flow are signed: that of the last token that was asked for on stdin.
         self.alg = "RS256"
+        # How long /keys and /introspect take, and how often they were asked.
+        self.delay, self.asked = 0, 0
 
     def token(self, claims, alg, typ="at+jwt"):
         claims = {"iss": self.url, "sub": "ann", "client_id": "cli", "exp": int(time.time()) + 300, **claims}
@@ -126,7 +131,18 @@ class Issuer:
     async def revoke_token(self, token):
         self.opaque.pop(token.token, None)
 
+    async def wait(self):
+        self.asked += 1
+        await asyncio.sleep(self.delay)
+
+    def command(self, line):
+        self.delay = line.get("delay", self.delay)
+        if line.get("rotate"):
+            KEYS["ES256"] = (secrets.token_hex(4), ec.generate_private_key(ec.SECP256R1()))
+        return self.asked
+
     async def introspect(self, request):
+        await self.wait()
         known = "Basic " + base64.b64encode(b"tools:s3cret").decode()
         if request.headers.get("authorization") != known:
             return Response(status_code=401)
@@ -178,6 +194,7 @@ def main(folder, secure):
         return JSONResponse({**document, **more})
 
     async def keys(request):
+        await issuer.wait()
         return JSONResponse(key_set())
 
     routes = [
@@ -192,6 +209,9 @@ def main(folder, secure):
     def obey():
         for line in sys.stdin:
             claims = json.loads(line)
+            if "alg" not in claims:
+                print(issuer.command(claims), flush=True)
+                continue
             issuer.alg = claims.pop("alg")
             typ = claims.pop("header_typ", "at+jwt")
             print(issuer.token(claims, issuer.alg, typ), flush=True)

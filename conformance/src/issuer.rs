@@ -3,8 +3,9 @@
 use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::time::Duration;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::programs::peers;
@@ -80,6 +81,33 @@ impl Issuer {
         let stdin = self.stdin.as_mut().expect("it is open until the end");
         writeln!(stdin, "{claims}").expect("the issuer reads");
         self.line()
+    }
+
+    /// Lets requests for its keys and about tokens take this long.
+    ///
+    /// # Panics
+    ///
+    /// When the issuer is gone.
+    pub fn delay(&mut self, time: Duration) {
+        self.token(&json!({"delay": time.as_secs_f64()}));
+    }
+
+    /// Replaces the key that ES256 signs with.
+    ///
+    /// # Panics
+    ///
+    /// When the issuer is gone.
+    pub fn rotate(&mut self) {
+        self.token(&json!({"rotate": true}));
+    }
+
+    /// How often it was asked for its keys and about tokens.
+    ///
+    /// # Panics
+    ///
+    /// When the issuer is gone.
+    pub fn asked(&mut self) -> usize {
+        self.token(&json!({})).parse().expect("a number")
     }
 
     fn line(&mut self) -> String {

@@ -9,6 +9,7 @@
 //! - [`Peer`] is the tool process end, scripted: the test reads and writes the envelopes itself. `pmcp` starts the tool
 //!   process, so a small program, `relay`, stands in and carries every byte to the test; [`Stage`] is where it reports.
 //! - [`suite`] runs the official conformance suite against a server.
+//! - [`neighbours`] has two users of one server, one of whom does harm while the other works.
 //! - [`Everything`] is a server written with the library, for the official suite and for hosts that we did not write.
 //! - The published SDKs and the official clients are installed by `scripts/setup`; [`peers`] says where.
 //!
@@ -21,6 +22,7 @@ mod host;
 mod inbox;
 mod issuer;
 mod launch;
+pub mod neighbours;
 mod orphans;
 mod peer;
 mod programs;
@@ -38,7 +40,7 @@ pub use issuer::Issuer;
 pub use launch::Launch;
 pub use orphans::{Orphan, living};
 pub use peer::{Peer, frame, tool};
-pub use programs::{envelope_tools, everything_server, example, peers, pmcp, relay};
+pub use programs::{envelope_tools, everything_server, example, hostile_tools, peers, pmcp, relay};
 pub use sandbox::Sandbox;
 pub use scene::{Scene, rust_session, session};
 pub use stage::{Hello, Stage};

@@ -63,6 +63,11 @@ pub fn envelope_tools() -> PathBuf {
     build_folder().join("envelope_tools")
 }
 
+/// The tool process that does whatever its callers want, which cargo builds together with this package's tests.
+pub fn hostile_tools() -> PathBuf {
+    build_folder().join("hostile_tools")
+}
+
 /// The folder that `scripts/setup` fills.
 ///
 /// # Panics
@@ -80,7 +85,7 @@ pub(crate) fn root() -> &'static Path {
 }
 
 /// The folder that holds this profile's programs; tests run from `deps` inside it.
-fn build_folder() -> PathBuf {
+pub(crate) fn build_folder() -> PathBuf {
     let test = env::current_exe().expect("a running program has a path");
     let folder = test.parent().expect("a program lies in a folder");
     if folder.ends_with("deps") { folder.parent().expect("deps lies in a folder") } else { folder }.to_path_buf()

@@ -1,0 +1,274 @@
+//! A user who works steadily and measures every answer.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+use tokio::task::JoinSet;
+
+use crate::neighbours::client::{Client, Failure, Front};
+use crate::neighbours::heard::Heard;
+use crate::neighbours::report::Sample;
+use crate::neighbours::user::User;
+
+/// All fronts.
+pub const FRONTS: [Front; 3] = [Front::Session, Front::Stateless, Front::Sse];
+
+/// After how long an answer counts as missing, beyond the time that it may have to wait for a handler.
+const TOO_LATE: Duration = Duration::from_secs(5);
+/// Between two things that she does.
+const PAUSE: Duration = Duration::from_millis(2);
+/// One round in so many has the parts that cost more: a replay, a new session, a notice.
+const EVERY: usize = 8;
+/// How many times she does everything after an attack, so that one which ends at once is seen as well.
+const ROUNDS_AFTER: usize = EVERY;
+
+/// What she does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Op {
+    /// `ping`, or `server/discover` where there is none.
+    Ping,
+    /// `tools/list`.
+    List,
+    /// A call of a tool that answers at once.
+    Call,
+    /// A stream that broke is gone on with.
+    Replay,
+    /// A new connection with all that it takes until the first answer.
+    Arrive,
+    /// A change of the tool list, until the notice of it is read.
+    Notice,
+    /// The stream that she listens on.
+    Listen,
+}
+
+/// How far things are.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Phase(Arc<AtomicU8>);
+
+/// Before the attack.
+pub(super) const IDLE: u8 = 0;
+/// While it goes on.
+pub(super) const ATTACK: u8 = 1;
+/// It is over.
+pub(super) const OVER: u8 = 2;
+
+impl Phase {
+    pub(super) fn set(&self, phase: u8) {
+        self.0.store(phase, Ordering::Release);
+    }
+
+    pub(super) fn get(&self) -> u8 {
+        self.0.load(Ordering::Acquire)
+    }
+}
+
+/// What came of it all.
+#[derive(Debug, Default)]
+pub(super) struct Work {
+    pub(super) samples: Vec<Sample>,
+    pub(super) failures: Vec<(Front, Op, bool, String)>,
+    pub(super) leaks: Vec<String>,
+}
+
+/// Works on every front until the attack is over.
+pub(super) fn work(user: &User, skipped: &[Op], turn: Duration, phase: &Phase) -> Work {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    runtime.block_on(async {
+        let mut fronts = JoinSet::new();
+        for front in FRONTS {
+            fronts.spawn(Alice::new(user, front, skipped, turn, phase).work());
+        }
+        let mut all = Work::default();
+        while let Some(work) = fronts.join_next().await {
+            let work = work.expect("she does not panic");
+            all.samples.extend(work.samples);
+            all.failures.extend(work.failures);
+            all.leaks.extend(work.leaks);
+        }
+        all
+    })
+}
+
+/// What she does, and where.
+pub(super) fn wanted(skipped: &[Op]) -> Vec<(Front, Op)> {
+    let ops = [Op::Ping, Op::List, Op::Call, Op::Replay, Op::Arrive, Op::Notice];
+    let all = FRONTS.into_iter().flat_map(|front| ops.map(|op| (front, op)));
+    all.filter(|(front, op)| *op != Op::Replay || *front == Front::Session)
+        .filter(|(_, op)| !skipped.contains(op))
+        .collect()
+}
+
+struct Alice {
+    user: User,
+    front: Front,
+    skipped: Vec<Op>,
+    /// After how long an answer counts as missing.
+    patience: Duration,
+    phase: Phase,
+    heard: Heard,
+    /// Streams that were ended while she listened.
+    ended: Arc<AtomicUsize>,
+    work: Work,
+}
+
+impl Alice {
+    fn new(user: &User, front: Front, skipped: &[Op], turn: Duration, phase: &Phase) -> Self {
+        let (user, skipped, phase) = (user.clone(), skipped.to_vec(), phase.clone());
+        let (heard, ended) = (Heard::default(), Arc::default());
+        Self { user, front, skipped, patience: TOO_LATE + turn, phase, heard, ended, work: Work::default() }
+    }
+
+    async fn work(mut self) -> Work {
+        let begun = tokio::time::timeout(TOO_LATE, self.begin()).await;
+        let (mut client, mut before) = begun.expect("she is served before the attack");
+        let (mut left, mut round, mut over) = (ROUNDS_AFTER, 0, None);
+        while left > 0 && over.is_none_or(|over: Instant| over.elapsed() < TOO_LATE) {
+            if self.phase.get() == OVER {
+                left -= 1;
+                over.get_or_insert_with(Instant::now);
+            }
+            self.round(&mut client, round).await;
+            round += 1;
+        }
+        if let Some((left, event)) = &mut before {
+            let resumed = limited(self.patience, left.resume(event)).await;
+            self.note(Op::Replay, Instant::now(), resumed);
+        }
+        if self.ended.load(Ordering::Relaxed) > 0 {
+            self.work.failures.push((self.front, Op::Listen, true, "her stream was ended".to_owned()));
+        }
+        self.work.leaks = self.heard.leaks();
+        self.work
+    }
+
+    /// Opens the session that she keeps, and listens. In another she leaves a call that she comes back for at the end.
+    async fn begin(&mut self) -> (Client, Option<(Client, String)>) {
+        let mut client = self.open().await;
+        self.listen(&mut client).await;
+        if self.front != Front::Stateless {
+            client.ask("logging/setLevel", json!({"level": "debug"})).await.unwrap_or_else(|why| panic!("{why}"));
+        }
+        if !self.wants(Op::Replay) {
+            return (client, None);
+        }
+        let mut left = self.open().await;
+        let event = left.cut_call().await.unwrap_or_else(|why| panic!("{why}"));
+        (client, Some((left, event)))
+    }
+
+    async fn open(&self) -> Client {
+        Client::open(&self.user, self.front, &self.heard).await.unwrap_or_else(|why| panic!("{why}"))
+    }
+
+    async fn listen(&mut self, client: &mut Client) {
+        let (phase, ended) = (self.phase.clone(), Arc::clone(&self.ended));
+        let ended = move || {
+            if phase.get() != OVER {
+                ended.fetch_add(1, Ordering::Relaxed);
+            }
+        };
+        if let Err(why) = client.listen(ended).await {
+            self.note(Op::Listen, Instant::now(), Err(why));
+        }
+    }
+
+    async fn round(&mut self, client: &mut Client, round: usize) {
+        let ping = if self.front == Front::Stateless { "server/discover" } else { "ping" };
+        let mut is_lost = false;
+        for op in [Op::Ping, Op::List, Op::Call] {
+            let start = Instant::now();
+            let done = limited(self.patience, async {
+                match op {
+                    Op::Ping => client.ask(ping, json!({})).await.map(drop),
+                    Op::List => client.ask("tools/list", json!({})).await.map(drop),
+                    _ => same(&client.call("echo", json!({"text": "alice"})).await?, "alice"),
+                }
+            });
+            let done = done.await;
+            is_lost |= matches!(done, Err(Failure::Connection(_) | Failure::Timeout));
+            self.note(op, start, done);
+            tokio::time::sleep(PAUSE).await;
+        }
+        // The connection may be gone, or an answer that is too late would be taken for another.
+        if is_lost
+            && let Ok(Ok(fresh)) =
+                tokio::time::timeout(self.patience, Client::open(&self.user, self.front, &self.heard)).await
+        {
+            *client = fresh;
+            self.listen(client).await;
+        }
+        if round % EVERY != EVERY - 1 {
+            return;
+        }
+        if self.wants(Op::Replay)
+            && let Some(event) = self.measured_cut(client).await
+        {
+            let start = Instant::now();
+            let resumed = limited(self.patience, client.resume(&event)).await;
+            self.note(Op::Replay, start, resumed);
+        }
+        self.arrive().await;
+        if self.wants(Op::Notice) {
+            let seen = self.heard.notices();
+            let start = Instant::now();
+            let heard = self.heard.clone();
+            let told = limited(self.patience, async {
+                client.call("change", json!({})).await?;
+                while heard.notices() == seen {
+                    tokio::time::sleep(Duration::from_millis(1)).await;
+                }
+                Ok(())
+            });
+            let told = told.await;
+            self.note(Op::Notice, start, told);
+        }
+    }
+
+    async fn measured_cut(&mut self, client: &mut Client) -> Option<String> {
+        let cut = match tokio::time::timeout(self.patience, client.cut_call()).await {
+            Ok(cut) => cut,
+            Err(_) => Err(Failure::Timeout),
+        };
+        match cut {
+            Ok(event) => Some(event),
+            Err(why) => {
+                self.note(Op::Replay, Instant::now(), Err(why));
+                None
+            }
+        }
+    }
+
+    /// Comes as a new client would.
+    async fn arrive(&mut self) {
+        let start = Instant::now();
+        let arrived = limited(self.patience, async {
+            let mut client = Client::open(&self.user, self.front, &self.heard).await?;
+            client.ask("tools/list", json!({})).await?;
+            client.close().await
+        });
+        let arrived = arrived.await;
+        self.note(Op::Arrive, start, arrived);
+    }
+
+    fn wants(&self, op: Op) -> bool {
+        wanted(&self.skipped).contains(&(self.front, op))
+    }
+
+    fn note(&mut self, op: Op, start: Instant, done: Result<(), Failure>) {
+        let under_attack = self.phase.get() != IDLE;
+        match done {
+            Ok(()) => self.work.samples.push(Sample { front: self.front, op, under_attack, took: start.elapsed() }),
+            Err(why) => self.work.failures.push((self.front, op, under_attack, why.to_string())),
+        }
+    }
+}
+
+async fn limited<T>(patience: Duration, work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+    tokio::time::timeout(patience, work).await.unwrap_or(Err(Failure::Timeout))
+}
+
+fn same(text: &str, wanted: &str) -> Result<(), Failure> {
+    if text == wanted { Ok(()) } else { Err(Failure::Error(json!(text))) }
+}

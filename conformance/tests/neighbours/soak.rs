@@ -1,0 +1,108 @@
+//! All attacks at once, for as long as asked, under the memory that SECURITY.md allows.
+//!
+//! `scripts/soak neighbours` runs this with the program as it is shipped and shows the table.
+
+use std::future::Future;
+use std::io::Write as _;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use protomcp_conformance::neighbours::{Neighbours, Setup, User};
+use protomcp_conformance::tier;
+
+use crate::{MIB, auth, bodies, connections, floods, link, queue, sessions};
+
+/// A name, and what begins one round.
+type Attack = (&'static str, fn(User) -> Pin<Box<dyn Future<Output = ()> + Send>>);
+
+macro_rules! attacks {
+    ($($topic:ident::$name:ident),* $(,)?) => {
+        [$((stringify!($name), |mallory| Box::pin($topic::$name(mallory)))),*]
+    };
+}
+
+const ATTACKS: [Attack; 45] = attacks![
+    auth::make_keys_up,
+    bodies::leave_bodies_open,
+    bodies::leave_chunks_open,
+    bodies::leave_small_bodies_open,
+    bodies::leave_answers,
+    bodies::read_nothing,
+    bodies::read_nothing_of_one_stream,
+    bodies::break_off_at_a_stuck_session,
+    bodies::send_bodies_in_streams,
+    connections::say_nothing,
+    connections::ask_once,
+    connections::ask_slowly,
+    connections::fill_heads,
+    connections::reset_streams,
+    floods::notify,
+    floods::batch_pings,
+    floods::nest_values,
+    floods::begin_with_bytes,
+    floods::name_progress_at_length,
+    floods::subscribe,
+    floods::send_large,
+    floods::come_as_a_stranger,
+    floods::ask_wrongly,
+    link::inflate,
+    link::inflate_a_resource,
+    link::log,
+    link::log_at_length,
+    link::report,
+    link::change,
+    link::ask,
+    queue::fill_with_posts,
+    queue::fill_with_batches,
+    queue::fill_with_streams,
+    queue::fill_with_bytes,
+    queue::park,
+    queue::ask_and_be_silent,
+    queue::cancel,
+    queue::break_off,
+    sessions::hoard,
+    sessions::begin_only,
+    sessions::come_and_go,
+    sessions::listen_and_go,
+    sessions::keep_large_events,
+    sessions::keep_many_events,
+    sessions::replay_again,
+];
+
+/// For how long, in the long tier.
+fn minutes() -> u64 {
+    std::env::var("PMCP_MINUTES").ok().and_then(|text| text.parse().ok()).unwrap_or(10)
+}
+
+#[test]
+fn all_attacks_at_once_stop_no_other() {
+    let flags = ["--metrics", "--max-sessions", "1000"];
+    let neighbours = Neighbours::start(&Setup { flags: &flags, turn: queue::TURN, ..Setup::default() });
+    let time = tier(Duration::from_secs(5), Duration::from_secs(60 * minutes()));
+    // In the short tier it is seen that this works, with a few of them.
+    let attacks: Vec<_> = ATTACKS.iter().step_by(tier(11, 1)).collect();
+    let rounds: Arc<Vec<AtomicUsize>> = Arc::new(attacks.iter().map(|_| AtomicUsize::new(0)).collect());
+    let report = neighbours.suffer_for(time, async |mallory| {
+        for (number, (_, attack)) in attacks.iter().copied().enumerate() {
+            let (mallory, rounds) = (mallory.clone(), Arc::clone(&rounds));
+            tokio::spawn(async move {
+                loop {
+                    attack(mallory.clone()).await;
+                    rounds[number].fetch_add(1, Ordering::Relaxed);
+                    tokio::time::sleep(Duration::from_millis(100)).await;
+                }
+            });
+        }
+        std::future::pending::<()>().await;
+    });
+    let mut table = report.table();
+    table.push_str(&neighbours.counts());
+    let mut out = std::io::stdout();
+    writeln!(out, "{table}").expect("standard output is open");
+    for ((name, _), rounds) in attacks.iter().zip(rounds.iter()) {
+        writeln!(out, "{name}: {} rounds", rounds.load(Ordering::Relaxed)).expect("standard output is open");
+    }
+    report.serves().keeps_the_secret().grows_at_most(2048 * MIB);
+}
