@@ -65,12 +65,12 @@ pub(crate) const BOUNDS: &[(&str, &str, &str)] = &[
     ),
     (
         "requests to a client that it has not answered",
-        "{crates/mcp/src/info.rs max_questions count} of a session, 256 of a caller, {crates/bridge/src/questions.rs OPEN_QUESTIONS count} in all",
+        "{crates/mcp/src/info.rs max_questions count} of a session, 256 of a caller, {crates/bridge/src/from_tool/questions.rs OPEN_QUESTIONS count} in all",
         "",
     ),
     (
         "time for one such answer",
-        "{crates/mcp/src/info.rs ask_timeout time}; {crates/http/src/config.rs absence time} while the client's stream is broken; {crates/bridge/src/asking.rs GRACE time} while calls of other callers wait for the place of the call that asks",
+        "{crates/mcp/src/info.rs ask_timeout time}; {crates/http/src/config.rs absence time} while the client's stream is broken; {crates/bridge/src/dispatcher/open_questions.rs GRACE time} while calls of other callers wait for the place of the call that asks",
         "",
     ),
     (
@@ -123,13 +123,13 @@ pub(crate) const BOUNDS: &[(&str, &str, &str)] = &[
     ),
     (
         "calls that were given up and whose handlers are remembered",
-        "{crates/bridge/src/attribution.rs MAX_GIVEN_UP count}; with more, log messages that name no call stay in the log",
+        "{crates/bridge/src/dispatcher/attribution.rs MAX_GIVEN_UP count}; with more, log messages that name no call stay in the log",
         "",
     ),
     ("time for reading a resource, getting a prompt, completing an argument", "as for a call", "`--call-timeout`"),
     (
         "calls at once that a process may announce",
-        "{crates/bridge/src/sdk.rs CALLS_MAX count}",
+        "{crates/bridge/src/process/sdk.rs CALLS_MAX count}",
         "`--max-concurrent-calls`",
     ),
     (
@@ -181,11 +181,19 @@ pub(crate) const BOUNDS: &[(&str, &str, &str)] = &[
     ),
     (
         "names of tools that it shows or hides",
-        "{crates/toollist/src/selection.rs MAX_LISTED_NAMES count}, each up to {crates/bridge/src/control.rs NAME_MAX bytes}",
+        "{crates/toollist/src/selection.rs MAX_LISTED_NAMES count}, each up to {crates/bridge/src/from_tool/list_control.rs NAME_MAX bytes}",
         "",
     ),
-    ("URL elicitations that it may report as done", "{crates/bridge/src/pages.rs PAGES count}", ""),
-    ("its tasks that take no place among its calls", "{crates/bridge/src/lane.rs BESIDE_MAX count}", ""),
+    (
+        "URL elicitations that it may report as done",
+        "{crates/bridge/src/from_tool/url_elicitations.rs PAGES count}",
+        "",
+    ),
+    (
+        "its tasks that take no place among its calls",
+        "{crates/bridge/src/dispatcher/scheduler.rs BESIDE_MAX count}",
+        "",
+    ),
     (
         "output that is not logged yet",
         "{crates/supervisor/src/backlog.rs MAX_BACKLOG bytes}; lines are cut at {crates/supervisor/src/lines.rs MAX_LINE bytes}",
@@ -207,7 +215,7 @@ pub(crate) const BOUNDS: &[(&str, &str, &str)] = &[
         "{crates/watch/src/tree.rs MAX_DIRECTORIES count} and {crates/watch/src/tree.rs MAX_FILES count}",
         "",
     ),
-    ("tools with metrics of their own", "{crates/bridge/src/meter.rs MAX_TOOLS count}, the others together", ""),
+    ("tools with metrics of their own", "{crates/bridge/src/metrics.rs MAX_TOOLS count}, the others together", ""),
     ("**Authorization**", "", ""),
     ("a token", "{crates/auth/src/bearer.rs MAX_TOKEN bytes}", ""),
     (

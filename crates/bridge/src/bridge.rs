@@ -12,12 +12,12 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use crate::backend::Backend;
 use crate::builder::Builder;
-use crate::core::signal::Input;
-use crate::figures::Figures;
-use crate::run::Sent;
-use crate::snapshot::Snapshot;
+use crate::catalog::snapshot::Snapshot;
+use crate::core::io::Input;
+use crate::driver::Sent;
+use crate::exposition::Figures;
+use crate::handler::Backend;
 use crate::tool_file::ToolFile;
 
 /// One tool process as one MCP server. Sessions outlive the process: reloads and crashes are invisible to hosts but for

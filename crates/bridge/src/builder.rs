@@ -17,24 +17,25 @@ use tokio::sync::{SetOnce, mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use crate::arguments::ArgumentPolicy;
-use crate::backend::Backend;
 use crate::bridge::Bridge;
-use crate::calls::{Calls, LONGEST_TASK};
+use crate::call::{Calls, LONGEST_TASK};
+use crate::catalog::arguments::ArgumentPolicy;
+use crate::catalog::tool::SchemaPolicy;
+use crate::clock::now;
+use crate::core::io::ReloadMode;
 use crate::core::list::{List, ToolLists};
-use crate::core::signal::ReloadMode;
 use crate::core::{self, Core};
 use crate::dispatcher::{Dispatcher, Waits};
-use crate::figures::Figures;
-use crate::inbox::Inbox;
-use crate::inline_events::EventTap;
-use crate::meter::Meter;
-use crate::questions::Questions;
-use crate::run::{self, First, INPUTS, Run};
-use crate::starter::{StartError, Starter};
-use crate::tool::SchemaPolicy;
+use crate::driver::inbox::Inbox;
+use crate::driver::launcher::{StartError, Starter};
+use crate::driver::watching::watch_files;
+use crate::driver::{First, INPUTS, Run};
+use crate::exposition::Figures;
+use crate::from_tool::inline_events::EventTap;
+use crate::from_tool::questions::Questions;
+use crate::handler::Backend;
+use crate::metrics::Meter;
 use crate::tool_file::{Launch, ToolFile};
-use crate::watching::watch_files;
 
 /// Calls that may wait for the tool process, of all sessions together.
 const MAX_WAITING: usize = 4096;
@@ -282,13 +283,13 @@ impl Builder {
     /// tools waits for them. Must be called inside a tokio runtime with I/O and timers.
     pub fn launch(self) -> (Bridge, Starting) {
         // What is saved from here on may come too late for the process, and before the watcher's first look.
-        let now = SystemTime::now();
+        let since = SystemTime::now();
         let guarded = |command: Command| match &self.guardian {
             Some(guardian) => command.guardian(guardian.clone()),
             None => command,
         };
         let (core, effects) = Core::new(
-            run::now(),
+            now(),
             self.mode,
             List::new(self.schemas, self.lists),
             core::Limits { call_timeout: self.call_timeout, max_retiring: self.max_retiring },
@@ -362,7 +363,7 @@ impl Builder {
             first: Some(First { requests: started, owner }),
         };
         let task = tokio::spawn(run.run(effects));
-        let watcher = self.watch.map(|watch| tokio::spawn(watch_files(watch.since(now), sender.clone())));
+        let watcher = self.watch.map(|watch| tokio::spawn(watch_files(watch.since(since), sender.clone())));
         (Bridge::new(server, shown, figures, sender, stop, task, watcher), Starting(outcome))
     }
 }

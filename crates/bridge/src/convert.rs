@@ -11,7 +11,7 @@ pub(crate) mod result;
 use protomcp_proto::ToolError;
 use protomcp_types::ErrorObject;
 
-use crate::failure::error_meta;
+use crate::diagnostics::failure::error_meta;
 
 /// What the process says about a request that failed and is no call of a tool: −32603 with its parts as data.
 fn refusal(what: &str, error: &ToolError) -> ErrorObject {

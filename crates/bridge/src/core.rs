@@ -24,24 +24,24 @@
 //! registers nothing.
 
 mod catalog;
+pub(crate) mod io;
 pub(crate) mod list;
 mod pace;
 mod reload;
 mod retiring;
 mod service;
-pub(crate) mod signal;
 
 use std::time::{Duration, Instant};
 
 use protomcp_supervisor::Restart;
 
 use crate::core::catalog::Catalogs;
+use crate::core::io::{Effect, Input, ReloadMode};
 use crate::core::list::List;
 use crate::core::pace::Pace;
 use crate::core::retiring::Retiring;
-use crate::core::signal::{Effect, Input, ReloadMode};
+use crate::diagnostics::report::Report;
 use crate::generation::Generation;
-use crate::report::Report;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Step {

@@ -2,7 +2,12 @@
 //!
 //! A thin driver of `lane`: a mutex held for a few instructions, never across an await, and a channel per waiting call.
 
+pub(crate) mod attribution;
+mod fair_queue;
 mod open_question;
+mod open_questions;
+pub(crate) mod permit;
+mod scheduler;
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,19 +19,19 @@ use protomcp_mcp::{Owner, SessionId, Sessions};
 use tokio::runtime::Handle;
 use tokio::sync::{Notify, mpsc, oneshot, watch};
 
-use crate::asking::Asking;
-use crate::attribution::{Attribution, Caller, Meant};
-use crate::cause::Cause;
+use crate::clock::now;
+use crate::compat::busy_probe::until_free;
+use crate::diagnostics::cause::Cause;
+use crate::diagnostics::failure::Failure;
+use crate::dispatcher::attribution::{Attribution, Caller, Meant};
+use crate::dispatcher::fair_queue::Ticket;
 use crate::dispatcher::open_question::OpenQuestion;
-use crate::failure::Failure;
-use crate::fair_queue::Ticket;
+use crate::dispatcher::open_questions::Asking;
+use crate::dispatcher::permit::Permit;
+use crate::dispatcher::scheduler::{Entry, Lane, Place};
 use crate::generation::Generation;
-use crate::lane::{Entry, Lane, Place};
-use crate::linger::until_free;
-use crate::live::Live;
-use crate::meter::Meter;
-use crate::permit::Permit;
-use crate::run::now;
+use crate::metrics::Meter;
+use crate::process::tool_process::Live;
 
 /// A call that waits, and the way to tell it that it may go.
 type Waiter = (Caller, oneshot::Sender<Result<Permit, Refusal>>);

@@ -3,8 +3,8 @@
 use protomcp_proto::{CallToolResponse, ToolDefinition};
 use protomcp_types::CallToolResult;
 
+use crate::catalog::tool::{SchemaPolicy, Tool};
 use crate::convert::result;
-use crate::tool::{SchemaPolicy, Tool};
 
 /// The result that a host gets for the answer of a tool so defined; `None` when no tool can be defined so.
 pub fn result_of(

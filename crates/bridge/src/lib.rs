@@ -4,19 +4,19 @@
 //! change, a new generation of the process takes over without any host noticing: no call is lost, and a version that
 //! does not start changes nothing.
 //!
-//! Who does what, from the host to the tool process:
+//! The modules, from the client to the tool process:
 //!
-//! * `backend` answers hosts. It reads the list from an immutable `snapshot`, so that no request waits for another;
-//! * `catalog` is what the process has beside tools, `listing` how lists are handed out in pages;
-//! * `dispatcher` (a driver of the pure `lane` and `fair_queue`) lets calls through to the living process, one permit each,
-//!   owners in turn;
-//! * `questions` are what the process asks of hosts; `attribution` knows whose call each of them belongs to, `served`
-//!   which owners a process has worked for, and `asking` which question is taken back when others wait for its place;
-//! * `calls` takes one call to its result, `follow` a task that the process makes of it;
-//! * `intercept` runs the middleware of the tool process around each call;
-//! * `convert` turns the process's answers into results, `failure` what went wrong into results a model can read;
-//! * `core` decides about generations: a pure machine, inputs in, effects out. `run` carries its effects out;
-//! * `starter` brings one generation to life; `live` is what the others hold of it.
+//! * `handler` answers requests. It reads lists from an immutable snapshot, so that no request waits for another;
+//! * `catalog` holds the definitions of the process: tools, resources, templates and prompts, and their pages;
+//! * `call` takes one tool call to its result, and polls a task that the process makes of it;
+//! * `dispatcher` (a driver of the pure `scheduler` and `fair_queue`) lets calls through to the process, one permit each,
+//!   owners in turn; it knows which call a message of the process belongs to (`attribution`);
+//! * `process` is one tool process in service, with the middleware around its calls;
+//! * `from_tool` handles messages that the process sends by itself: tool list control, logs, requests to clients;
+//! * `core` decides about generations: a pure machine, inputs in, effects out. `driver` applies its effects, and its
+//!   `launcher` starts each generation;
+//! * `convert` turns answers of the process into results; `diagnostics` are the texts of errors and reports;
+//! * `compat` holds the workarounds for published SDKs.
 //!
 //! ```no_run
 //! use protomcp_bridge::{Bridge, ToolFile};
@@ -33,65 +33,38 @@
 //! A program that embeds a bridge calls [`guardian::run_if_requested`] first thing in its `main`; see there for what that
 //! is good for and what is left without it.
 
-mod arguments;
-mod asking;
-mod attribution;
-mod backend;
 mod bridge;
-mod budget;
 mod builder;
-mod calls;
+mod call;
 mod catalog;
-mod cause;
-mod control;
+mod clock;
+mod compat;
 mod convert;
 mod core;
+mod diagnostics;
 mod dispatcher;
+mod driver;
 pub mod duration;
-mod failure;
-mod fair_queue;
-mod faults;
-mod figures;
-mod follow;
+mod exposition;
+mod from_tool;
 #[cfg(fuzzing)]
 pub mod fuzzing;
 mod generation;
-mod inbox;
-mod inline_events;
-mod intercept;
-mod lane;
-mod linger;
-mod listing;
-mod live;
-mod log_rate;
-mod meter;
-mod pages;
-mod permit;
-mod progress;
-mod questions;
-mod readers;
-mod registered;
-mod report;
-mod run;
-mod running;
+mod handler;
+mod metrics;
+mod process;
 mod schema;
-mod sdk;
-mod served;
-mod snapshot;
-mod starter;
-mod tool;
 mod tool_file;
-mod watching;
 
-pub use arguments::ArgumentPolicy;
 pub use bridge::Bridge;
 pub use builder::{Builder, Starting};
+pub use catalog::arguments::ArgumentPolicy;
+pub use catalog::tool::SchemaPolicy;
+pub use core::io::ReloadMode;
 pub use core::list::ToolLists;
-pub use core::signal::ReloadMode;
-pub use failure::ERROR_META;
+pub use diagnostics::failure::ERROR_META;
+pub use driver::launcher::StartError;
 pub use protomcp_supervisor::{Command, Guardian, StopPolicy};
 pub use protomcp_supervisor::{guardian, open_files};
 pub use protomcp_watch::Watch;
-pub use starter::StartError;
-pub use tool::SchemaPolicy;
 pub use tool_file::ToolFile;

@@ -3,9 +3,9 @@
 use protomcp_proto::{CallToolResponse, ToolError};
 use protomcp_types::{Body, CallToolResult, Kind, RawJson};
 
+use crate::catalog::tool::{SchemaPolicy, Tool};
 use crate::convert::content;
-use crate::failure::{Failure, error_meta};
-use crate::tool::{SchemaPolicy, Tool};
+use crate::diagnostics::failure::{Failure, error_meta};
 
 /// A result, and what it says about its tool.
 #[derive(Debug)]

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use protomcp_mcp::Audience;
 
-use crate::catalog::{Catalog, Kind, Listed};
-use crate::core::signal::Effect;
-use crate::faults::Faults;
+use crate::catalog::faults::Faults;
+use crate::catalog::resources_and_prompts::{Catalog, Kind, Listed};
+use crate::core::io::Effect;
+use crate::diagnostics::report::Report;
 use crate::generation::Generation;
-use crate::report::Report;
 
 /// The catalog, and for each of its lists how far a question about it is.
 #[derive(Debug, Default)]

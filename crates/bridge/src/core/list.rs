@@ -12,12 +12,12 @@ use protomcp_proto::ToolDefinition;
 use protomcp_toollist::{Command, Rejected, Selection, ToolList};
 use protomcp_types::ToolName;
 
-use crate::catalog::Catalog;
-use crate::core::signal::Effect;
-use crate::registered::Registered;
-use crate::report::Report;
-use crate::snapshot::{Snapshot, View};
-use crate::tool::{SchemaPolicy, Tool};
+use crate::catalog::registration::Registered;
+use crate::catalog::resources_and_prompts::Catalog;
+use crate::catalog::snapshot::{Snapshot, View};
+use crate::catalog::tool::{SchemaPolicy, Tool};
+use crate::core::io::Effect;
+use crate::diagnostics::report::Report;
 
 /// What of the selection survives a registration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

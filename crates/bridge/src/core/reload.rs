@@ -4,14 +4,14 @@ use std::time::{Duration, Instant};
 
 use protomcp_mcp::Audience;
 
-use crate::catalog::Kind;
-use crate::cause::Cause;
+use crate::catalog::registration::Registered;
+use crate::catalog::resources_and_prompts::Kind;
+use crate::core::io::{Effect, ReloadMode};
 use crate::core::list::Keep;
-use crate::core::signal::{Effect, ReloadMode};
 use crate::core::{Core, Step};
+use crate::diagnostics::cause::Cause;
+use crate::diagnostics::report::Report;
 use crate::generation::Generation;
-use crate::registered::Registered;
-use crate::report::Report;
 
 /// How long a graceful reload may keep calls waiting for the new process before the old one takes them after all.
 const HOLD_LIMIT: Duration = Duration::from_secs(5);

@@ -6,13 +6,13 @@ use std::time::{Duration, Instant};
 use protomcp_mcp::Audience;
 use protomcp_supervisor::{Exit, Next};
 
-use crate::cause::Cause;
+use crate::catalog::registration::Registered;
+use crate::core::io::{Effect, ReloadMode};
 use crate::core::list::Keep;
-use crate::core::signal::{Effect, ReloadMode};
 use crate::core::{Core, Step};
+use crate::diagnostics::cause::Cause;
+use crate::diagnostics::report::Report;
 use crate::generation::Generation;
-use crate::registered::Registered;
-use crate::report::Report;
 
 impl Core {
     /// Starts the next process, which reads the files as they are now.

@@ -23,9 +23,9 @@ use protomcp_toollist::Command;
 use protomcp_types::ToolName;
 
 use super::*;
+use crate::catalog::registration::Registered;
+use crate::catalog::tool::SchemaPolicy;
 use crate::core::list::ToolLists;
-use crate::registered::Registered;
-use crate::tool::SchemaPolicy;
 
 const LIMITS: Limits = Limits { call_timeout: Duration::from_secs(300), max_retiring: 4 };
 const NAMES: [&str; 3] = ["a", "b", "c"];

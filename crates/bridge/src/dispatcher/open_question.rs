@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use crate::clock::now;
 use crate::dispatcher::{Dispatcher, State};
 use crate::generation::Generation;
-use crate::run::now;
 
 /// A question of a call that its client has not answered.
 pub(crate) struct OpenQuestion {

@@ -3,7 +3,7 @@
 use protomcp_proto::{PromptDefinition, ResourceDefinition, ResourceTemplateDefinition};
 
 use super::*;
-use crate::catalog::{Kind, Listed};
+use crate::catalog::resources_and_prompts::{Kind, Listed};
 
 fn resources(uris: &[&str]) -> Listed {
     Listed::Resources(uris.iter().map(|uri| ResourceDefinition { uri: (*uri).into(), ..Default::default() }).collect())

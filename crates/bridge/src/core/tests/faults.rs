@@ -1,7 +1,7 @@
 //! Faults of definitions are told when they are new.
 
 use super::*;
-use crate::catalog::Listed;
+use crate::catalog::resources_and_prompts::Listed;
 
 #[test]
 fn a_list_that_is_sent_again_tells_its_faults_once() {
@@ -22,7 +22,8 @@ fn a_list_that_is_sent_again_tells_its_faults_once() {
 #[test]
 fn a_catalog_that_is_sent_again_tells_its_faults_once() {
     let mut rig = Rig::new(ReloadMode::Swap);
-    let answer = || Input::Catalogued(generation(1), crate::catalog::Kind::Prompts, Some(nameless()));
+    let answer =
+        || Input::Catalogued(generation(1), crate::catalog::resources_and_prompts::Kind::Prompts, Some(nameless()));
     let fault = r#"report prompt "": it has no name under which it could be asked for, so it is left out"#;
     rig.check(answer(), fault);
     rig.check(answer(), "");

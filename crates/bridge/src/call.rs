@@ -1,0 +1,236 @@
+//! One call of a tool, from its turn to the result for the host.
+
+mod progress;
+mod task_poll;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use protomcp_link::{CallError, Link, Options};
+use protomcp_mcp::{Context, SessionId, TaskTerms};
+use protomcp_proto::{CallAnswer, CallToolRequest, CallToolResponse};
+use protomcp_types::{CallTool, CallToolResult, Members, RawJson};
+use tokio::sync::{mpsc, oneshot};
+
+use crate::call::progress::{OnProgress, on_progress};
+use crate::call::task_poll::{Ended, follow};
+use crate::catalog::arguments::ArgumentPolicy;
+use crate::catalog::tool::Tool;
+use crate::convert::result;
+use crate::core::io::Input;
+use crate::diagnostics::failure::Failure;
+use crate::dispatcher::Dispatcher;
+use crate::dispatcher::attribution::Caller;
+use crate::dispatcher::permit::Permit;
+use crate::driver::Sent;
+use crate::from_tool::list_control;
+use crate::metrics::Meter;
+use crate::process::deadline::Budget;
+use crate::process::middleware::Chain;
+use crate::process::tool_process::{CutShort, Live};
+
+/// Where in a call's `_meta` a process that knows our extensions finds how many milliseconds it has.
+const TIMEOUT_META: &str = "protomcp/timeoutMs";
+
+/// On which terms tasks are kept, unless hosts wish otherwise.
+pub(crate) const TASK_TERMS: TaskTerms =
+    TaskTerms { ttl: Duration::from_secs(60 * 60), poll_interval: Duration::from_millis(500) };
+/// No task takes longer.
+pub(crate) const LONGEST_TASK: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// What every call needs.
+#[derive(Debug)]
+pub(crate) struct Calls {
+    pub(crate) dispatcher: Arc<Dispatcher>,
+    pub(crate) inputs: mpsc::Sender<Sent>,
+    pub(crate) timeout: Duration,
+    pub(crate) arguments: ArgumentPolicy,
+    pub(crate) meter: Arc<Meter>,
+}
+
+impl Calls {
+    /// Makes a call. Dropping the future takes it out of the queue, or has the process told to give it up.
+    ///
+    /// What runs before the call, the call and what runs after it share one time, which begins when its turn has come.
+    /// Once the process has made a task of it, it is one for hosts that know tasks, too. For others it is followed within
+    /// that time, as if it were the call.
+    pub(crate) async fn call(&self, tool: &Tool, call: CallTool, context: &Context) -> Result<CallToolResult, Failure> {
+        let measured = self.meter.call(tool.name().as_str());
+        let result = self.make(tool, call, context).await;
+        measured.end(&result);
+        result
+    }
+
+    async fn make(&self, tool: &Tool, mut call: CallTool, context: &Context) -> Result<CallToolResult, Failure> {
+        let (name, session) = (tool.name().as_str(), context.session());
+        let heard = on_progress(context);
+        let arguments = call.arguments.take().unwrap_or(RawJson::EMPTY_OBJECT);
+        tool.input().check(self.arguments, name, &arguments)?;
+        let mut arguments_json = arguments.into_bytes();
+        let mut permit = self.dispatcher.acquire(Caller::of(context), name).await?;
+        let live = Arc::clone(permit.live());
+        let (link, chain) = (live.link(), live.chain());
+        let mut time = Budget::new(self.timeout);
+        permit.asks(tool.name());
+        let turn = Turn { permit: &permit, chain: &chain, time: &time };
+        let mut answer = self.ask(turn, call, &mut arguments_json, heard.clone(), context).await;
+        if matches!(answer, Err(Failure::Crashed { .. })) {
+            self.dispatcher.lose(live.generation());
+        }
+        if !answer.as_ref().is_err_and(Failure::leaves_busy) {
+            permit.is_answered();
+        }
+        if let Ok(CallAnswer::Task(task)) = answer {
+            permit.step_aside();
+            // It has gone on already, if it may. Tasks have a time of their own, and are cancelled when it is up.
+            if context.go_on_as_task(TASK_TERMS) {
+                time = Budget::new(LONGEST_TASK);
+            }
+            answer = match self.follow(link, name, task.task_id, heard, &time).await {
+                Ok(response) => Ok(CallAnswer::Result(response)),
+                Err(Ended::Link(error)) => Err(failure(name, error, &live, context).await),
+                Err(Ended::Task(failure)) => Err(failure),
+            };
+        }
+        let mut response = match answer? {
+            CallAnswer::Result(response) => response,
+            CallAnswer::Task(_) => unreachable!("it has been followed to its result"),
+        };
+        chain.after(link, name, &arguments_json, &mut response, &time).await;
+        Ok(self.finish(tool, response, &permit, session).await)
+    }
+
+    /// What runs before the call, and the call.
+    async fn ask(
+        &self,
+        turn: Turn<'_>,
+        call: CallTool,
+        arguments_json: &mut Bytes,
+        heard: Option<OnProgress>,
+        context: &Context,
+    ) -> Result<CallAnswer, Failure> {
+        let Turn { permit, chain, time } = turn;
+        let (live, link, mut left) = (permit.live(), permit.live().link(), time.total());
+        if !chain.is_empty() {
+            let rewritten = chain.before(link, &call.name, arguments_json.clone(), time).await;
+            *arguments_json = rewritten.map_err(|failure| match (&failure, live.was_cut_short()) {
+                (Failure::Middleware { .. }, Some(CutShort::Shutdown)) => Failure::ShuttingDown,
+                _ => failure,
+            })?;
+            left = time.left();
+        }
+        let metadata_json = self.metadata(call.meta.as_ref(), live, left).map(RawJson::into_bytes).unwrap_or_default();
+        let request = CallToolRequest {
+            arguments_json: arguments_json.clone(),
+            name: call.name.clone(),
+            metadata_json,
+            ..Default::default()
+        };
+        // What the process asks right after it has made a task of the call is asked by the task, however soon.
+        let becoming = context.clone();
+        let on_task = move || {
+            becoming.go_on_as_task(TASK_TERMS);
+        };
+        let mut options = Options::default().named(permit.call()).on_task(on_task);
+        if let Some(heard) = heard {
+            options = options.on_progress(move |progress| heard(progress));
+        }
+        match link.call_tool(request, left, options).await {
+            Ok(answer) => Ok(answer),
+            Err(CallError::TimedOut(_)) => Err(Failure::TimedOut { tool: call.name, after: time.total() }),
+            Err(error) => Err(failure(&call.name, error, live, context).await),
+        }
+    }
+
+    /// A call that went on as a task of the process.
+    async fn follow(
+        &self,
+        link: &Link,
+        tool: &str,
+        task_id: String,
+        heard: Option<OnProgress>,
+        time: &Budget,
+    ) -> Result<CallToolResponse, Ended> {
+        match tokio::time::timeout(time.left(), follow(link, tool, task_id, heard, self.timeout)).await {
+            Ok(outcome) => outcome,
+            Err(_) => Err(Ended::Link(CallError::TimedOut(time.total()))),
+        }
+    }
+
+    /// The `_meta` of the call for the process: the host's, without the progress token, which has a place of its own.
+    fn metadata(&self, meta: Option<&RawJson>, live: &Live, left: Duration) -> Option<RawJson> {
+        if meta.is_none() && !live.sdk().announced {
+            return None;
+        }
+        let mut members = meta.and_then(|meta| Members::from_raw(meta).ok()).unwrap_or_default();
+        members.take("progressToken");
+        if live.sdk().announced {
+            let millis = RawJson::of(&left.as_millis()).expect("a number is JSON");
+            members.insert(TIMEOUT_META, millis);
+        }
+        (!members.is_empty()).then(|| members.to_body().into_raw())
+    }
+
+    /// The result for the host, after the list has changed as the tool wished: the next `tools/list` sees it.
+    async fn finish(
+        &self,
+        tool: &Tool,
+        mut response: CallToolResponse,
+        permit: &Permit,
+        session: SessionId,
+    ) -> CallToolResult {
+        let generation = permit.live().generation();
+        let enable = std::mem::take(&mut response.enable_tools);
+        let disable = std::mem::take(&mut response.disable_tools);
+        if let Some(command) = list_control::inline(enable, disable) {
+            let input = Input::Control { generation, session: Some(session), command: Ok(command), reply: None };
+            self.apply(input).await;
+        }
+        let converted = result::from_wire(tool, response);
+        if converted.proven {
+            self.apply(Input::Proven(generation, tool.name().clone())).await;
+        }
+        converted.result
+    }
+
+    /// Has the core take an input, and waits until its effects are in force.
+    async fn apply(&self, input: Input) {
+        let (done, applied) = oneshot::channel();
+        // A bridge that is shutting down applies nothing any more, and nobody will see the list again.
+        if self.inputs.send(Sent::Acknowledged(input, done)).await.is_ok() {
+            let _ended = applied.await;
+        }
+    }
+}
+
+/// A call whose turn has come.
+#[derive(Clone, Copy)]
+struct Turn<'a> {
+    permit: &'a Permit,
+    chain: &'a Chain,
+    time: &'a Budget,
+}
+
+async fn failure(tool: &str, error: CallError, live: &Live, context: &Context) -> Failure {
+    let tool = tool.to_owned();
+    match error {
+        CallError::TimedOut(after) => Failure::TimedOut { tool, after },
+        CallError::Interrupted => Failure::Interrupted { tool },
+        CallError::Closed(closed) => match live.was_cut_short() {
+            Some(CutShort::Reload) => Failure::Interrupted { tool },
+            Some(CutShort::Shutdown) => Failure::ShuttingDown,
+            None => {
+                let known = live.end_for(&context.caller().owner).await;
+                let how = known.unwrap_or_else(|| format!("the tool process broke its link: {closed}"));
+                Failure::Crashed { tool, how }
+            }
+        },
+        CallError::Busy(waiting) => Failure::Overloaded { tool, waiting },
+        CallError::AnswerTooLarge { .. } | CallError::TooManyEntries { .. } => {
+            Failure::TooLarge { tool, why: error.to_string() }
+        }
+        CallError::RequestTooLarge(_) => Failure::ArgumentsTooLarge { tool, why: error.to_string() },
+        other => Failure::Unusable { tool, why: other.to_string() },
+    }
+}

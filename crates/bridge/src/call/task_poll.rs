@@ -1,0 +1,91 @@
+//! Follows a task of the tool process to its end: asks how it is, passes progress on, fetches the result.
+
+use std::time::Duration;
+
+use protomcp_link::{CallError, Link, Progress};
+use protomcp_proto::{CallToolResponse, TaskCancelRequest, TaskResultRequest, TaskStatusRequest, TaskStatusResponse};
+
+use crate::call::progress::OnProgress;
+use crate::diagnostics::failure::Failure;
+
+/// The first pause before the process is asked how its task is; each one after it is twice as long.
+const SOON: Duration = Duration::from_millis(50);
+/// No pause is longer.
+const OFTEN: Duration = Duration::from_secs(1);
+/// How long the process may take to say how a task is, or that it has cancelled it.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// How a task ended without a result of its tool.
+#[derive(Debug)]
+pub(crate) enum Ended {
+    /// The link says why.
+    Link(CallError),
+    /// The process made a task of the call, and says why.
+    Task(Failure),
+}
+
+impl From<CallError> for Ended {
+    fn from(error: CallError) -> Self {
+        Self::Link(error)
+    }
+}
+
+/// Waits for the task's result. Dropping the future has the process cancel the task.
+pub(crate) async fn follow(
+    link: &Link,
+    tool: &str,
+    task_id: String,
+    heard: Option<OnProgress>,
+    patience: Duration,
+) -> Result<CallToolResponse, Ended> {
+    let mut unless = CancelUnless { link, task_id, ended: false };
+    let mut pause = SOON;
+    let failure = loop {
+        tokio::time::sleep(pause).await;
+        pause = (pause * 2).min(OFTEN);
+        let status = link.call(TaskStatusRequest { task_id: unless.task_id.clone() }, PATIENCE).await?;
+        let TaskStatusResponse { state, progress, total, message, .. } = status;
+        match state.as_str() {
+            "pending" | "running" => {
+                if let Some(heard) = &heard {
+                    heard(Progress { progress, total, message });
+                }
+            }
+            "completed" => {
+                unless.ended = true;
+                return Ok(link.call(TaskResultRequest { task_id: unless.task_id.clone() }, patience).await?);
+            }
+            "failed" => break Failure::TaskFailed { tool: tool.into(), message },
+            "cancelled" => break Failure::TaskCancelled { tool: tool.into() },
+            other => {
+                let why = format!("its task is in the unknown state \"{other}\"");
+                return Err(Ended::Task(Failure::Unusable { tool: tool.into(), why }));
+            }
+        }
+    };
+    unless.ended = true;
+    Err(Ended::Task(failure))
+}
+
+/// Has a task cancelled that nobody follows any more.
+struct CancelUnless<'a> {
+    link: &'a Link,
+    task_id: String,
+    ended: bool,
+}
+
+impl Drop for CancelUnless<'_> {
+    fn drop(&mut self) {
+        if self.ended || self.link.is_closed() {
+            return;
+        }
+        let (link, task_id) = (self.link.clone(), std::mem::take(&mut self.task_id));
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            runtime.spawn(async move {
+                // Any answer acknowledges it, and without one there is nothing more to be done.
+                let answer = link.call(TaskCancelRequest { task_id }, PATIENCE).await;
+                tracing::debug!(acknowledged = answer.is_ok(), "a task of the process was cancelled");
+            });
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! What a tool process has beside tools: resources, their templates, prompts. Every host sees the same.
+//!
+//! A `Catalog` never changes; one of its three shelves is replaced by making another catalog that shares the other two.
+//! Definitions come from other people's code, so each is taken as far as it can be, and the author is told of the rest.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use protomcp_proto::{PromptDefinition, ResourceDefinition, ResourceTemplateDefinition};
+use protomcp_types::{ErrorObject, RawJson};
+
+pub(crate) use crate::catalog::definition::Prompt;
+use crate::catalog::definition::{Resource, Template};
+use crate::catalog::faults::{Faults, clipped};
+use crate::catalog::listing::{Listing, Page};
+
+/// What a process can be asked to list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Resources,
+    Templates,
+    Prompts,
+}
+
+impl Kind {
+    pub(crate) const ALL: [Self; 3] = [Self::Resources, Self::Templates, Self::Prompts];
+}
+
+/// What it answered.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Listed {
+    Resources(Vec<ResourceDefinition>),
+    Templates(Vec<ResourceTemplateDefinition>),
+    Prompts(Vec<PromptDefinition>),
+}
+
+impl Listed {
+    /// The answer of a process that has none.
+    pub(crate) fn none(kind: Kind) -> Self {
+        match kind {
+            Kind::Resources => Self::Resources(Vec::new()),
+            Kind::Templates => Self::Templates(Vec::new()),
+            Kind::Prompts => Self::Prompts(Vec::new()),
+        }
+    }
+
+    pub(crate) fn kind(&self) -> Kind {
+        match self {
+            Self::Resources(_) => Kind::Resources,
+            Self::Templates(_) => Kind::Templates,
+            Self::Prompts(_) => Kind::Prompts,
+        }
+    }
+}
+
+/// Resources, templates and prompts, ready to be looked up and to be listed.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Catalog {
+    resources: Arc<Shelf<Resource>>,
+    templates: Arc<Shelf<Template>>,
+    prompts: Arc<Shelf<Prompt>>,
+}
+
+impl Catalog {
+    /// The same with one shelf replaced, if that makes a difference to hosts.
+    pub(crate) fn with(&self, listed: Listed, faults: &mut Faults) -> Option<Self> {
+        let mut other = self.clone();
+        let differs = match listed {
+            Listed::Resources(wire) => replace(&mut other.resources, wire, faults),
+            Listed::Templates(wire) => replace(&mut other.templates, wire, faults),
+            Listed::Prompts(wire) => replace(&mut other.prompts, wire, faults),
+        };
+        differs.then_some(other)
+    }
+
+    /// A page of one of the lists; see [`Listing::page`].
+    pub(crate) fn page(&self, kind: Kind, cursor: Option<&str>) -> Result<Page, ErrorObject> {
+        match kind {
+            Kind::Resources => self.resources.page(cursor),
+            Kind::Templates => self.templates.page(cursor),
+            Kind::Prompts => self.prompts.page(cursor),
+        }
+    }
+
+    /// The media type of what lies under this URI, perhaps empty; `None` when neither a resource nor a template stands
+    /// for it.
+    pub(crate) fn media_type(&self, uri: &str) -> Option<&str> {
+        let resource = self.resources.items.get(uri).map(|resource| resource.mime_type.as_str());
+        resource.or_else(|| {
+            let mut templates = self.templates.items.values();
+            templates.find(|template| template.stands_for(uri)).map(|template| template.mime_type.as_str())
+        })
+    }
+
+    /// Whether arguments can be completed for this: a template, or a URI.
+    pub(crate) fn has_template_or_uri(&self, text: &str) -> bool {
+        self.templates.items.contains_key(text) || self.media_type(text).is_some()
+    }
+
+    pub(crate) fn prompt(&self, name: &str) -> Option<&Prompt> {
+        self.prompts.items.get(name)
+    }
+}
+
+/// One list.
+#[derive(Debug)]
+struct Shelf<T> {
+    /// By what hosts name them: the order of the list.
+    items: BTreeMap<String, T>,
+    listing: Listing,
+}
+
+impl<T> Default for Shelf<T> {
+    fn default() -> Self {
+        Self { items: BTreeMap::new(), listing: Listing::default() }
+    }
+}
+
+impl<T: Item> Shelf<T> {
+    fn page(&self, cursor: Option<&str>) -> Result<Page, ErrorObject> {
+        self.listing.page(|| self.items.iter().map(|(key, item)| (key.as_str(), item.json())), cursor)
+    }
+}
+
+/// Something on a shelf.
+pub(super) trait Item: Sized {
+    type Wire;
+    /// What it is called in the log.
+    const NOUN: &'static str;
+    /// What several are called that cannot be asked for.
+    const NAMELESS: &'static str;
+    /// What several are called that take the place of others.
+    const REPEATED: &'static str;
+
+    /// Its key, and what hosts read.
+    fn read(wire: Self::Wire, faults: &mut Faults) -> (String, Self);
+
+    /// The definition as an element of its list.
+    fn json(&self) -> &RawJson;
+}
+
+/// Says whether hosts see a difference.
+fn replace<T: Item>(shelf: &mut Arc<Shelf<T>>, wire: Vec<T::Wire>, faults: &mut Faults) -> bool {
+    let mut items = BTreeMap::new();
+    for definition in wire {
+        let (key, item) = T::read(definition, faults);
+        if key.is_empty() {
+            faults.add(T::NAMELESS, || {
+                fault::<T>(&key, "it has no name under which it could be asked for, so it is left out")
+            });
+        } else {
+            if items.contains_key(&key) {
+                faults.add(T::REPEATED, || fault::<T>(&key, "it is registered twice; the last definition counts"));
+            }
+            items.insert(key, item);
+        }
+    }
+    let same = shelf.items.iter().map(|(key, item)| (key, item.json()));
+    let differs = !same.eq(items.iter().map(|(key, item)| (key, item.json())));
+    if differs {
+        *shelf = Arc::new(Shelf { items, listing: Listing::default() });
+    }
+    differs
+}
+
+/// What is wrong with a definition and what was made of it.
+pub(super) fn fault<T: Item>(key: &str, what: &str) -> String {
+    format!("{} \"{}\": {what}", T::NOUN, clipped(key))
+}
+
+#[cfg(test)]
+mod tests;

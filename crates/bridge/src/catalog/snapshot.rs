@@ -1,0 +1,77 @@
+//! What requests read: immutable, shared, replaced as a whole.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use protomcp_mcp::SessionId;
+use protomcp_toollist::{Selection, ToolList};
+use protomcp_types::{ErrorObject, ToolName};
+
+use crate::catalog::listing::{Listing, Page};
+use crate::catalog::resources_and_prompts::Catalog;
+use crate::catalog::tool::Tool;
+
+/// What every session sees.
+#[derive(Debug, Default)]
+pub(crate) struct Snapshot {
+    base: Arc<View>,
+    overlays: HashMap<SessionId, Arc<View>>,
+    catalog: Arc<Catalog>,
+}
+
+impl Snapshot {
+    pub(crate) fn new(base: Arc<View>, overlays: HashMap<SessionId, Arc<View>>, catalog: Arc<Catalog>) -> Self {
+        Self { base, overlays, catalog }
+    }
+
+    /// The tools of one session.
+    pub(crate) fn view(&self, session: SessionId) -> &Arc<View> {
+        self.overlays.get(&session).unwrap_or(&self.base)
+    }
+
+    /// Resources, templates and prompts; the same for all.
+    pub(crate) fn catalog(&self) -> &Arc<Catalog> {
+        &self.catalog
+    }
+
+    /// Whether every session sees the same tools in both.
+    pub(crate) fn looks_like(&self, other: &Self) -> bool {
+        let same = |one: &View, other: &View| one.active().eq(other.active());
+        let mut own = self.overlays.keys().chain(other.overlays.keys());
+        same(&self.base, &other.base) && own.all(|session| same(self.view(*session), other.view(*session)))
+    }
+
+    #[cfg(test)]
+    pub(crate) fn base(&self) -> &View {
+        &self.base
+    }
+}
+
+/// The tools seen through one selection.
+#[derive(Debug, Default)]
+pub(crate) struct View {
+    tools: Arc<ToolList<ToolName, Arc<Tool>>>,
+    selection: Selection<ToolName>,
+    listing: Listing,
+}
+
+impl View {
+    pub(crate) fn new(tools: Arc<ToolList<ToolName, Arc<Tool>>>, selection: Selection<ToolName>) -> Self {
+        Self { tools, selection, listing: Listing::default() }
+    }
+
+    /// A tool the session may call.
+    pub(crate) fn find(&self, name: &str) -> Option<&Arc<Tool>> {
+        self.tools.find(&self.selection, name)
+    }
+
+    /// What the session may call, sorted by name.
+    pub(crate) fn active(&self) -> impl Iterator<Item = (&ToolName, &Arc<Tool>)> {
+        self.tools.view(&self.selection)
+    }
+
+    /// A page of `tools/list`; see [`Listing::page`].
+    pub(crate) fn page(&self, cursor: Option<&str>) -> Result<Page, ErrorObject> {
+        self.listing.page(|| self.active().map(|(name, tool)| (name.as_str(), tool.json())), cursor)
+    }
+}

@@ -1,0 +1,300 @@
+//! A tool as the host sees it, made from what the tool process registered.
+//!
+//! Definitions come from other people's code, so every one is taken as far as it can be: a broken schema is replaced by
+//! one that allows anything, and the author is told; nothing that a process registers can end the bridge.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use protomcp_proto::ToolDefinition;
+use protomcp_types::{Body, RawJson, TaskSupport, ToolName};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::catalog::arguments::Input;
+use crate::catalog::faults::{Faults, clipped};
+use crate::schema::Schema;
+
+/// When a tool's output schema is shown to hosts. Strict hosts refuse results without the structured content that a
+/// schema promises, and published SDKs promise it without sending it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum SchemaPolicy {
+    /// As registered.
+    Always,
+    /// Once the tool has sent a structured result.
+    #[default]
+    Proven,
+    /// Not at all.
+    Never,
+}
+
+/// One registered tool.
+#[derive(Debug, Clone)]
+pub(crate) struct Tool {
+    name: ToolName,
+    output: Option<Arc<Schema>>,
+    /// Whether hosts see the output schema.
+    promises: bool,
+    policy: SchemaPolicy,
+    parts: Arc<Parts>,
+    json: RawJson,
+}
+
+/// What a definition says, checked.
+#[derive(Debug, PartialEq)]
+struct Parts {
+    title: String,
+    description: String,
+    input: Input,
+    hints: Option<RawJson>,
+    icons: Option<RawJson>,
+    tasks: TaskSupport,
+}
+
+impl Tool {
+    /// Takes a whole list. `before` finds the tool of that name from before, so that what it has proven stays proven.
+    pub(crate) fn all<'a>(
+        definitions: &[ToolDefinition],
+        policy: SchemaPolicy,
+        before: impl Fn(&ToolName) -> Option<&'a Self>,
+    ) -> (Vec<(ToolName, Arc<Self>)>, Vec<String>) {
+        let mut faults = Faults::default();
+        let mut seen = HashSet::new();
+        let mut tools = Vec::with_capacity(definitions.len());
+        for definition in definitions {
+            let mut fault = |what: Fault| faults.add(what.others(), || what.line(&definition.name));
+            let Ok(name) = ToolName::new(definition.name.as_str()) else {
+                fault(Fault::EmptyName);
+                continue;
+            };
+            if !seen.insert(name.clone()) {
+                fault(Fault::Duplicate);
+            } else if !name.is_conventional() {
+                fault(Fault::UnusualName);
+            }
+            let tool = Self::new(name.clone(), definition, policy, before(&name), &mut fault);
+            tools.push((name, Arc::new(tool)));
+        }
+        (tools, faults.into_lines())
+    }
+
+    fn new(
+        name: ToolName,
+        wire: &ToolDefinition,
+        policy: SchemaPolicy,
+        before: Option<&Self>,
+        fault: &mut impl FnMut(Fault),
+    ) -> Self {
+        let input = input_schema(&wire.input_schema_json).unwrap_or_else(|why| {
+            fault(Fault::InputSchema(why));
+            any_object()
+        });
+        let output = if wire.output_schema_json.is_empty() {
+            None
+        } else {
+            match object_schema(&wire.output_schema_json) {
+                Ok(schema) => Some(Arc::new(Schema::new(schema))),
+                Err(why) => {
+                    fault(Fault::OutputSchema(why));
+                    None
+                }
+            }
+        };
+        let promises = output.is_some()
+            && match policy {
+                SchemaPolicy::Always => true,
+                SchemaPolicy::Proven => before.is_some_and(|before| before.promises && before.output == output),
+                SchemaPolicy::Never => false,
+            };
+        let icons = RawJson::parse(wire.icons_json.clone()).ok();
+        let parts = Parts {
+            title: wire.title.clone(),
+            description: wire.description.clone(),
+            input: Input::new(input),
+            hints: hints(wire),
+            icons,
+            tasks: task_support(wire),
+        };
+        let json = parts.to_json(&name, promises.then_some(output.as_deref()).flatten());
+        Self { name, output, promises, policy, parts: Arc::new(parts), json }
+    }
+
+    pub(crate) fn name(&self) -> &ToolName {
+        &self.name
+    }
+
+    /// The definition as an element of `tools/list`.
+    pub(crate) fn json(&self) -> &RawJson {
+        &self.json
+    }
+
+    /// The schema its structured results follow, whether hosts see it or not.
+    pub(crate) fn output(&self) -> Option<&Schema> {
+        self.output.as_deref()
+    }
+
+    /// What its arguments should look like.
+    pub(crate) fn input(&self) -> &Input {
+        &self.parts.input
+    }
+
+    /// Whether calls of it can be tasks, or have to be.
+    pub(crate) fn task_support(&self) -> TaskSupport {
+        self.parts.tasks
+    }
+
+    /// When the output schema is shown.
+    pub(crate) fn policy(&self) -> SchemaPolicy {
+        self.policy
+    }
+
+    /// Whether hosts rely on structured results.
+    pub(crate) fn promises(&self) -> bool {
+        self.promises
+    }
+
+    /// The same tool with its output schema shown, unless it is shown already or must not be.
+    pub(crate) fn proven(&self) -> Option<Self> {
+        let output = self.output.as_ref().filter(|_| !self.promises && self.policy == SchemaPolicy::Proven)?;
+        let json = self.parts.to_json(&self.name, Some(output));
+        Some(Self { promises: true, json, ..self.clone() })
+    }
+}
+
+/// Equal for the host.
+impl PartialEq for Tool {
+    fn eq(&self, other: &Self) -> bool {
+        self.json == other.json
+    }
+}
+
+impl Parts {
+    fn to_json(&self, name: &ToolName, output: Option<&Schema>) -> RawJson {
+        let some = |text: &'_ str| (!text.is_empty()).then(|| text.to_owned());
+        Body::object()
+            .text("name", name.as_str())
+            .text_if("title", some(&self.title).as_deref())
+            .text_if("description", some(&self.description).as_deref())
+            .raw("inputSchema", self.input.text())
+            .raw_if("outputSchema", output.map(Schema::text))
+            .raw_if("annotations", self.hints.as_ref())
+            .raw_if("icons", self.icons.as_ref())
+            .raw_if("execution", execution(self.tasks).as_ref())
+            .finish()
+            .into_raw()
+    }
+}
+
+/// What is wrong with a definition and what was made of it.
+enum Fault {
+    EmptyName,
+    UnusualName,
+    Duplicate,
+    InputSchema(String),
+    OutputSchema(String),
+}
+
+impl Fault {
+    /// What is told of one tool.
+    fn line(&self, tool: &str) -> String {
+        let tool = clipped(tool);
+        match self {
+            Self::EmptyName => "a tool without a name was left out".into(),
+            Self::UnusualName => format!(
+                "tool \"{tool}\": some hosts accept only letters, digits, '_', '-' and '.' in names, 128 at most"
+            ),
+            Self::Duplicate => format!("tool \"{tool}\" is registered twice; the last definition counts"),
+            Self::InputSchema(why) => {
+                format!("tool \"{tool}\": its input schema is replaced by one that allows anything, because {why}")
+            }
+            Self::OutputSchema(why) => format!("tool \"{tool}\": its output schema is left out, because {why}"),
+        }
+    }
+
+    /// What is told of those with the same fault.
+    fn others(&self) -> &'static str {
+        match self {
+            Self::EmptyName => "tools without a name",
+            Self::UnusualName => "tools with names that some hosts do not accept",
+            Self::Duplicate => "definitions of tools that are registered already",
+            Self::InputSchema(_) => "tools whose input schemas are replaced",
+            Self::OutputSchema(_) => "tools whose output schemas are left out",
+        }
+    }
+}
+
+/// The only member of a schema that MCP prescribes.
+#[derive(Deserialize)]
+struct Typed<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Option<&'a RawValue>,
+}
+
+/// An input schema as MCP wants it: an object schema; an empty text stands for one without parameters.
+fn input_schema(text: &Bytes) -> Result<RawJson, String> {
+    if text.is_empty() { Ok(any_object()) } else { object_schema(text) }
+}
+
+fn object_schema(text: &Bytes) -> Result<RawJson, String> {
+    let (raw, typed) =
+        RawJson::parse_as::<Typed<'_>>(text).map_err(|error| format!("it is not a JSON object: {error}"))?;
+    match typed.kind.map(RawValue::get) {
+        Some(r#""object""#) if raw.as_bytes().starts_with(b"{") => Ok(raw),
+        // A union at the top level has no type of its own; MCP wants one, and arguments are always an object.
+        None if raw.as_bytes().starts_with(b"{") => Ok(with_type(&raw)),
+        _ => Err("its type is not \"object\"".into()),
+    }
+}
+
+fn with_type(schema: &RawJson) -> RawJson {
+    let members = schema.as_str()[1..].trim_start();
+    let comma = if members.starts_with('}') { "" } else { "," };
+    RawJson::parse(format!(r#"{{"type":"object"{comma}{members}"#))
+        .expect("an object with one more member is an object")
+}
+
+/// The original protocol knows tools that can be tasks, our extension also those that cannot be anything else.
+fn task_support(wire: &ToolDefinition) -> TaskSupport {
+    match (wire.task_required, wire.task_support) {
+        (true, _) => TaskSupport::Required,
+        (false, true) => TaskSupport::Optional,
+        (false, false) => TaskSupport::Forbidden,
+    }
+}
+
+/// MCP 2025-11-25, server/tools: a tool that says nothing forbids tasks.
+fn execution(tasks: TaskSupport) -> Option<RawJson> {
+    match tasks {
+        TaskSupport::Forbidden => None,
+        TaskSupport::Optional | TaskSupport::Required => Some(tasks.put(None)),
+    }
+}
+
+fn any_object() -> RawJson {
+    RawJson::parse(Bytes::from_static(br#"{"type":"object"}"#)).expect("it is JSON")
+}
+
+/// Only what a process states: `false` is also what SDKs send for "not stated", and MCP's default for a missing
+/// `destructiveHint` is true, so a false hint is left out. Full annotations come through the envelope extension.
+fn hints(wire: &ToolDefinition) -> Option<RawJson> {
+    if let Ok((raw, _)) = RawJson::parse_as::<serde::de::IgnoredAny>(&wire.annotations_json)
+        && raw.as_bytes().starts_with(b"{")
+    {
+        return Some(raw);
+    }
+    let stated = [
+        ("readOnlyHint", wire.read_only_hint),
+        ("destructiveHint", wire.destructive_hint),
+        ("idempotentHint", wire.idempotent_hint),
+        ("openWorldHint", wire.open_world_hint),
+    ];
+    let mut object = Body::object();
+    for (name, _) in stated.into_iter().filter(|(_, stated)| *stated) {
+        object = object.boolean(name, true);
+    }
+    stated.iter().any(|(_, stated)| *stated).then(|| object.finish().into_raw())
+}
+
+#[cfg(test)]
+mod tests;

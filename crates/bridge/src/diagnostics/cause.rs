@@ -1,0 +1,107 @@
+//! Why something failed: in our words, and in those of the tool process.
+//!
+//! Our words are for every client. Those of the process are for its author, in our log, and for clients only where all of
+//! them are one owner.
+
+use std::fmt;
+
+use protomcp_supervisor::Exit;
+
+use crate::driver::launcher::StartError;
+
+/// Why something failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Cause {
+    summary: String,
+    /// Follows the summary.
+    quoted: String,
+}
+
+impl Cause {
+    /// The process ended; `when` follows the status, such as ` before it connected`.
+    pub(crate) fn exited(exit: &Exit, when: &str) -> Self {
+        let mut quoted = String::new();
+        for (index, line) in exit.stderr_tail.iter().enumerate() {
+            quoted.push_str(if index == 0 { "; its last lines:\n  " } else { "\n  " });
+            quoted.push_str(line);
+        }
+        Self { summary: format!("the tool process {exit}{when}"), quoted }
+    }
+
+    /// The process gave a reason of its own.
+    pub(crate) fn reported(what: &str, reason: &str) -> Self {
+        Self { summary: what.to_owned(), quoted: format!(": {reason}") }
+    }
+
+    /// In our words alone.
+    pub(crate) fn summary(&self) -> &str {
+        &self.summary
+    }
+
+    /// In full where that may be, and otherwise in our words alone.
+    pub(crate) fn text(&self, in_full: bool) -> String {
+        if in_full { self.to_string() } else { self.summary.clone() }
+    }
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}", self.summary, self.quoted)
+    }
+}
+
+impl From<&StartError> for Cause {
+    fn from(error: &StartError) -> Self {
+        error.cause()
+    }
+}
+
+impl From<&str> for Cause {
+    fn from(summary: &str) -> Self {
+        Self { summary: summary.to_owned(), quoted: String::new() }
+    }
+}
+
+impl From<String> for Cause {
+    fn from(summary: String) -> Self {
+        Self { summary, quoted: String::new() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use protomcp_supervisor::Status;
+
+    use super::*;
+
+    #[test]
+    fn the_summary_quotes_nothing() {
+        let stderr_tail = vec!["Traceback".to_owned(), "KeyError: 42".to_owned()];
+        let exit = Exit { status: Status::Code(1), stderr_tail, uptime: Duration::ZERO };
+        let told = Cause::exited(&exit, " before it connected");
+        assert_eq!(told.summary(), "the tool process exited with status 1 before it connected");
+        assert_eq!(
+            told.to_string(),
+            "the tool process exited with status 1 before it connected; its last lines:\n  Traceback\n  KeyError: 42"
+        );
+        assert_eq!(told.text(false), told.summary());
+        assert_eq!(told.text(true), told.to_string());
+        let reported = Cause::reported("the tool process reported an error", "account 42");
+        assert_eq!(reported.summary(), "the tool process reported an error");
+        assert_eq!(reported.to_string(), "the tool process reported an error: account 42");
+    }
+
+    #[test]
+    fn no_start_error_quotes_the_process_in_its_summary() {
+        let exit = || Exit { status: Status::Code(1), stderr_tail: vec!["secret".into()], uptime: Duration::ZERO };
+        let refused = protomcp_link::HandshakeError::Refused("secret".into());
+        for error in [StartError::Exited(exit()), StartError::ExitedRegistering(exit()), StartError::Handshake(refused)]
+        {
+            let cause = Cause::from(&error);
+            assert_eq!(cause.to_string(), error.to_string());
+            assert!(cause.to_string().contains("secret") && !cause.summary().contains("secret"), "{error}");
+        }
+    }
+}

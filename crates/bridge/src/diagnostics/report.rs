@@ -1,0 +1,175 @@
+//! Reports on the tool process, for our log and for clients.
+
+use std::fmt;
+use std::time::Duration;
+
+use protomcp_supervisor::Exit;
+use protomcp_types::Level;
+
+use crate::diagnostics::cause::Cause;
+use crate::generation::Generation;
+use crate::process::running_calls::Calls;
+
+/// One thing worth telling.
+#[derive(Debug, Clone)]
+pub(crate) enum Report {
+    /// New code is in service.
+    Reloaded {
+        /// The process that serves it.
+        generation: Generation,
+        /// Whether the process itself re-read its files.
+        in_place: bool,
+    },
+    /// New code is not in service; what was there before still is.
+    ReloadFailed {
+        /// The reason.
+        why: Cause,
+    },
+    /// A change has to wait for the end of the reload before it.
+    ReloadWaits,
+    /// A version does not get into service, and the files have changed again.
+    StartGivenUp {
+        /// The process that was starting.
+        generation: Generation,
+    },
+    /// Calls did not end in time for a graceful reload, which goes on beside them.
+    NotDrained {
+        /// How long it has waited.
+        after: Duration,
+    },
+    /// A reload waits for calls.
+    WaitsForCalls {
+        /// Those calls, of all hosts; none while processes of earlier versions end.
+        calls: Calls,
+    },
+    /// Tasks of an earlier version lasted longer than a call may, and a reload needed the place of their process.
+    CutShort {
+        /// How long after that version was replaced.
+        after: Duration,
+    },
+    /// The process ended by itself.
+    Crashed {
+        /// How, and its last words.
+        exit: Exit,
+    },
+    /// It will be started again.
+    RestartIn {
+        /// After this pause.
+        pause: Duration,
+    },
+    /// It was started again and takes calls.
+    Restarted {
+        /// The new process.
+        generation: Generation,
+    },
+    /// It was started again in vain.
+    RestartFailed {
+        /// The reason.
+        why: Cause,
+    },
+    /// It failed too often in a row and is left alone until something changes.
+    GaveUp {
+        /// How often.
+        failures: u32,
+    },
+    /// A change of the tool list contradicted itself and was not applied.
+    ControlRejected {
+        /// The reason.
+        why: String,
+    },
+    /// A definition of the process is not as it should be.
+    Definition(String),
+    /// Nor is this one, which is no tool.
+    Catalog(String),
+}
+
+impl Report {
+    /// How grave it is.
+    pub(crate) fn level(&self) -> Level {
+        match self {
+            Self::Reloaded { .. }
+            | Self::Restarted { .. }
+            | Self::RestartIn { .. }
+            | Self::ReloadWaits
+            | Self::WaitsForCalls { .. } => Level::Info,
+            Self::StartGivenUp { .. }
+            | Self::NotDrained { .. }
+            | Self::CutShort { .. }
+            | Self::ControlRejected { .. }
+            | Self::Definition(_)
+            | Self::Catalog(_) => Level::Warning,
+            Self::ReloadFailed { .. } | Self::Crashed { .. } | Self::RestartFailed { .. } | Self::GaveUp { .. } => {
+                Level::Error
+            }
+        }
+    }
+}
+
+impl Report {
+    /// The text for clients, if it is for them. `one_owner`: all clients are one owner, so that it may quote the process.
+    ///
+    /// The last lines of a process that has crashed are never sent to all: they may be about any of its calls.
+    pub(crate) fn for_clients(&self, one_owner: bool) -> Option<String> {
+        match self {
+            Self::Crashed { exit } => Some(Cause::exited(exit, "").summary().to_owned()),
+            Self::ReloadFailed { why } => Some(reload_failed(&why.text(one_owner))),
+            Self::RestartFailed { why } => Some(restart_failed(&why.text(one_owner))),
+            Self::ControlRejected { .. } | Self::Definition(_) | Self::Catalog(_) if !one_owner => None,
+            // Those calls may be of another session.
+            Self::WaitsForCalls { calls } if !calls.is_empty() => {
+                Some("the files changed; the reload waits for running calls".into())
+            }
+            other => Some(other.to_string()),
+        }
+    }
+}
+
+/// The text for our log, which is the author's: in full.
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Reloaded { generation, in_place: true } => write!(f, "reloaded in place ({generation})"),
+            Self::Reloaded { generation, in_place: false } => write!(f, "reloaded ({generation})"),
+            Self::ReloadFailed { why } => f.write_str(&reload_failed(&why.to_string())),
+            Self::ReloadWaits => f.write_str("the files changed again; the reload waits for the one under way"),
+            Self::StartGivenUp { generation } => write!(
+                f,
+                "the files changed again while the version before was still starting; it is ended, and the new one starts \
+                 ({generation} never took calls)"
+            ),
+            Self::NotDrained { after } => write!(
+                f,
+                "calls are still running {after:?} after the files changed; the new version starts beside them"
+            ),
+            Self::WaitsForCalls { calls } if calls.is_empty() => {
+                f.write_str("the files changed; the reload waits until a process of an earlier version has ended")
+            }
+            Self::WaitsForCalls { calls } => {
+                write!(f, "the files changed; the reload waits for running calls: {calls}")
+            }
+            Self::CutShort { after } => write!(
+                f,
+                "tasks of an earlier version are still running {after:?} after it was replaced; they fail, and the reload \
+                 goes on"
+            ),
+            Self::Crashed { exit } => Cause::exited(exit, "").fmt(f),
+            Self::RestartIn { pause } => write!(f, "restarting the tool process in {pause:?}"),
+            Self::Restarted { generation } => write!(f, "the tool process is back ({generation})"),
+            Self::RestartFailed { why } => f.write_str(&restart_failed(&why.to_string())),
+            Self::GaveUp { failures } => write!(
+                f,
+                "giving up: the tool process failed {failures} times in a row; save the file to try again, or restart pmcp"
+            ),
+            Self::ControlRejected { why } => write!(f, "a change of the tool list was not applied: {why}"),
+            Self::Definition(fault) | Self::Catalog(fault) => f.write_str(fault),
+        }
+    }
+}
+
+fn reload_failed(why: &str) -> String {
+    format!("reload failed, still serving the previous version: {why}")
+}
+
+fn restart_failed(why: &str) -> String {
+    format!("restarting the tool process failed: {why}")
+}

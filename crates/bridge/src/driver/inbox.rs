@@ -1,0 +1,111 @@
+//! Takes what reaches the loop, in the order in which it counts.
+
+use std::time::Instant;
+
+use protomcp_mcp::SessionId;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use crate::clock::now;
+use crate::core::io::Input;
+use crate::driver::Sent;
+use crate::generation::Generation;
+
+/// Where inputs come from.
+pub(crate) struct Inbox {
+    pub(crate) stop: CancellationToken,
+    pub(crate) idle: mpsc::UnboundedReceiver<Generation>,
+    pub(crate) closed: mpsc::UnboundedReceiver<SessionId>,
+    pub(crate) inputs: mpsc::Receiver<Sent>,
+}
+
+impl Inbox {
+    /// The next input; `None` when the bridge is to end. A process can send inputs without a pause, so they come last, and
+    /// a deadline does not wait for a gap between them.
+    pub(crate) async fn next(&mut self, deadline: Option<Instant>) -> Option<Sent> {
+        if self.stop.is_cancelled() {
+            return None;
+        }
+        if deadline.is_some_and(|at| at <= now()) {
+            return Some(Sent::Input(Input::Elapsed));
+        }
+        tokio::select! {
+            biased;
+            () = self.stop.cancelled() => None,
+            Some(generation) = self.idle.recv() => Some(Sent::Idle(generation)),
+            Some(session) = self.closed.recv() => Some(Sent::Input(Input::SessionClosed(session))),
+            sent = self.inputs.recv() => sent,
+            () = sleep_until(deadline) => Some(Sent::Input(Input::Elapsed)),
+        }
+    }
+}
+
+async fn sleep_until(deadline: Option<Instant>) {
+    match deadline {
+        Some(at) => tokio::time::sleep_until(at.into()).await,
+        None => std::future::pending().await,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    struct Senders {
+        stop: CancellationToken,
+        idle: mpsc::UnboundedSender<Generation>,
+        closed: mpsc::UnboundedSender<SessionId>,
+        inputs: mpsc::Sender<Sent>,
+    }
+
+    fn inbox() -> (Inbox, Senders) {
+        let stop = CancellationToken::new();
+        let (to_idle, idle) = mpsc::unbounded_channel();
+        let (to_closed, closed) = mpsc::unbounded_channel();
+        let (to_inputs, inputs) = mpsc::channel(8);
+        let senders = Senders { stop: stop.clone(), idle: to_idle, closed: to_closed, inputs: to_inputs };
+        (Inbox { stop, idle, closed, inputs }, senders)
+    }
+
+    fn name(sent: Option<&Sent>) -> &'static str {
+        match sent {
+            None => "the end",
+            Some(Sent::Idle(_)) => "idle",
+            Some(Sent::Input(Input::SessionClosed(_))) => "session closed",
+            Some(Sent::Input(Input::Elapsed)) => "elapsed",
+            Some(_) => "input",
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn inputs_that_come_without_a_pause_keep_nothing_else_waiting() {
+        let (mut inbox, senders) = inbox();
+        let flood = || senders.inputs.try_send(Sent::Input(Input::Changed)).unwrap();
+        let deadline = Some(now() + SECOND);
+        flood();
+        assert_eq!(name(inbox.next(deadline).await.as_ref()), "input");
+        flood();
+        senders.closed.send(SessionId::new(1)).unwrap();
+        senders.idle.send(Generation::FIRST).unwrap();
+        assert_eq!(name(inbox.next(deadline).await.as_ref()), "idle");
+        assert_eq!(name(inbox.next(deadline).await.as_ref()), "session closed");
+        tokio::time::advance(SECOND).await;
+        assert_eq!(name(inbox.next(deadline).await.as_ref()), "elapsed");
+        assert_eq!(name(inbox.next(None).await.as_ref()), "input");
+        flood();
+        senders.stop.cancel();
+        assert_eq!(name(inbox.next(deadline).await.as_ref()), "the end");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn without_inputs_the_deadline_is_waited_for() {
+        let (mut inbox, _senders) = inbox();
+        let begun = now();
+        assert_eq!(name(inbox.next(Some(begun + SECOND)).await.as_ref()), "elapsed");
+        assert!(now() - begun >= SECOND);
+    }
+}

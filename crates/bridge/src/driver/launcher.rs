@@ -1,0 +1,329 @@
+//! Starts one generation: socket, process, connection, handshake, first tool list control, first questions.
+//!
+//! A straight line with one exit per thing that can go wrong. Whatever was started is gone when it fails.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use protomcp_link::{
+    CallError, Closed, Config, Endpoint, EndpointError, Event, Handshake, HandshakeError, Link, drive_through,
+};
+use protomcp_supervisor::{Command, Exit, Process, SpawnError, StopPolicy, Stream};
+use tokio::sync::{mpsc, watch};
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use crate::catalog::registration::Registered;
+use crate::catalog::resources_and_prompts::{Kind, Listed};
+use crate::compat::socket_readers::Readers;
+use crate::diagnostics::cause::Cause;
+use crate::driver::list_request::{START_PATIENCE, ask};
+use crate::from_tool::inline_events::EventTap;
+use crate::from_tool::list_control::{self, Draft};
+use crate::generation::Generation;
+use crate::process::middleware::Chain;
+use crate::process::sdk::Sdk;
+use crate::process::tool_process::Live;
+
+/// How long the process may take to answer the questions after its handshake before it takes calls. SDKs hide hidden
+/// tools right after the handshake, before they read a question, so its answer says that they have; SDKs that do not know
+/// the questions stay silent, and this is what their start costs. A later answer still counts.
+const FENCE: Duration = Duration::from_millis(250);
+/// The name of the variable that tells an SDK where to connect (wire contract §1.5).
+const SOCKET_VARIABLE: &str = "PROTOMCP_SOCKET";
+
+/// Everything needed to start a process, again and again.
+#[derive(Debug)]
+pub(crate) struct Starter {
+    /// What stands before each line that the process prints.
+    pub(crate) name: String,
+    pub(crate) command: Command,
+    /// Tried when the process ends well without having connected: a file that only defines tools.
+    pub(crate) bootstrap: Option<Command>,
+    /// The bootstrap was needed, so it is used from the start.
+    pub(crate) bootstrapped: AtomicBool,
+    pub(crate) socket: Option<PathBuf>,
+    pub(crate) link: Config,
+    pub(crate) stop: StopPolicy,
+    pub(crate) connect_timeout: Duration,
+    /// Calls at once, as somebody has asked for.
+    pub(crate) concurrency: Option<usize>,
+    /// And otherwise, unless the process announces something else.
+    pub(crate) usual_concurrency: usize,
+    pub(crate) python: bool,
+    pub(crate) tap: EventTap,
+}
+
+/// A process that takes calls.
+#[derive(Debug)]
+pub(crate) struct Started {
+    pub(crate) live: Live,
+    pub(crate) registered: Registered,
+    pub(crate) events: mpsc::Receiver<Event>,
+    /// What it has not answered yet.
+    pub(crate) open: Open,
+}
+
+/// Open questions about what a process has beside tools; dropping them takes them back.
+pub(crate) type Open = JoinSet<Result<Listed, Closed>>;
+
+/// Why a process did not come to take calls.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StartError {
+    /// The socket could not be made.
+    #[error(transparent)]
+    Socket(#[from] EndpointError),
+    /// The program could not be started.
+    #[error(transparent)]
+    Spawn(#[from] SpawnError),
+    /// It ended before it connected.
+    #[error("{}", Cause::exited(.0, before_it_connected(.0)))]
+    Exited(Exit),
+    /// It is running and does not connect.
+    #[error("the tool process did not connect within {0:?}; does it use a protomcp SDK and call its run function?")]
+    NotConnected(Duration),
+    /// It connected and did not register.
+    #[error("the tool process did not register its tools: {0}")]
+    Handshake(HandshakeError),
+    /// It connected and went away while registering.
+    #[error("{}", Cause::exited(.0, WHILE_REGISTERING))]
+    ExitedRegistering(Exit),
+    /// It closed the link while registering and lives on.
+    #[error("the tool process closed its link while it registered its tools")]
+    Disconnected,
+    /// Its files changed while it was starting, and the version that they are now starts in its place.
+    #[error("the files changed while the tool process was starting")]
+    Superseded,
+    /// Accepting the connection failed.
+    #[error("the connection of the tool process could not be accepted: {0}")]
+    Accept(#[source] std::io::Error),
+}
+
+impl StartError {
+    pub(crate) fn cause(&self) -> Cause {
+        match self {
+            Self::Exited(exit) => Cause::exited(exit, before_it_connected(exit)),
+            Self::ExitedRegistering(exit) => Cause::exited(exit, WHILE_REGISTERING),
+            Self::Handshake(HandshakeError::Refused(reason)) => {
+                Cause::reported("the tool process did not register its tools: it reported", reason)
+            }
+            other => other.to_string().into(),
+        }
+    }
+}
+
+const WHILE_REGISTERING: &str = " while it registered its tools";
+
+fn before_it_connected(exit: &Exit) -> &'static str {
+    if exit.status.success() {
+        " before it connected (a tool file has to call its SDK's run function)"
+    } else {
+        " before it connected"
+    }
+}
+
+/// What a process has told us by the time that it takes calls.
+struct Joined {
+    link: Link,
+    events: mpsc::Receiver<Event>,
+    open: Open,
+    registered: Registered,
+    sdk: Sdk,
+    readers: Readers,
+}
+
+/// A process that has been started, and how it ends.
+struct Spawned {
+    process: Process,
+    exit: watch::Receiver<Option<Exit>>,
+}
+
+impl Starter {
+    /// Starts the process and waits until it takes calls, or until it is `superseded`. Nothing of it is left after an
+    /// error.
+    pub(crate) async fn start(
+        &self,
+        generation: Generation,
+        superseded: &CancellationToken,
+    ) -> Result<Started, StartError> {
+        if let Some(bootstrap) = &self.bootstrap {
+            if self.bootstrapped.load(Ordering::Relaxed) {
+                return self.attempt(generation, bootstrap, superseded).await;
+            }
+            return match self.attempt(generation, &self.command, superseded).await {
+                Err(StartError::Exited(exit)) if exit.status.success() => {
+                    tracing::info!("the tool file does not run its tools itself; running them for it");
+                    let started = self.attempt(generation, bootstrap, superseded).await;
+                    self.bootstrapped.store(started.is_ok(), Ordering::Relaxed);
+                    started
+                }
+                outcome => outcome,
+            };
+        }
+        self.attempt(generation, &self.command, superseded).await
+    }
+
+    async fn attempt(
+        &self,
+        generation: Generation,
+        command: &Command,
+        superseded: &CancellationToken,
+    ) -> Result<Started, StartError> {
+        let endpoint = match &self.socket {
+            Some(path) => Endpoint::bind(path)?,
+            None => Endpoint::bind_default()?,
+        };
+        let command = command.clone().env_socket(SOCKET_VARIABLE, endpoint.path());
+        let Spawned { process, exit } = self.spawn(&command, generation).await?;
+        let joined = tokio::select! {
+            biased;
+            joined = self.join(generation, endpoint, &exit) => joined,
+            () = superseded.cancelled() => Err(StartError::Superseded),
+        };
+        let Joined { link, events, open, registered, sdk, readers } = match joined {
+            Ok(joined) => joined,
+            Err(error) => {
+                // The next one must not start beside it.
+                process.kill();
+                ended(&exit).await;
+                return Err(error);
+            }
+        };
+        let chain = Chain::new(registered.middleware.clone());
+        let concurrency = self.concurrency.or(sdk.calls).unwrap_or(self.usual_concurrency);
+        let live = Live::new(generation, link, process, exit, concurrency, readers, sdk, chain);
+        Ok(Started { live, registered, events, open })
+    }
+
+    /// Waits until the process has connected and registered.
+    async fn join(
+        &self,
+        generation: Generation,
+        endpoint: Endpoint,
+        exit: &watch::Receiver<Option<Exit>>,
+    ) -> Result<Joined, StartError> {
+        let stream = tokio::select! {
+            accepted = endpoint.accept() => accepted.map_err(StartError::Accept)?,
+            exit = ended(exit) => return Err(StartError::Exited(exit)),
+            () = tokio::time::sleep(self.connect_timeout) => {
+                return Err(StartError::NotConnected(self.connect_timeout));
+            }
+        };
+        let readers = if self.python { Readers::PerhapsTwo(stream.peer_process()) } else { Readers::One };
+        let tap = self.tap.clone();
+        let (link, mut events) = drive_through(stream, self.link.clone(), move |event| tap.filter(generation, event));
+        let mut open = Open::new();
+        let (registered, sdk) = match register(&link, &mut events, &mut open).await {
+            Ok(registered) => registered,
+            // The link closes a moment before the end is known; the end says more.
+            Err(StartError::Disconnected) => {
+                let exit = tokio::time::timeout(FENCE, ended(exit)).await;
+                return Err(exit.map_or(StartError::Disconnected, StartError::ExitedRegistering));
+            }
+            Err(error) => return Err(error),
+        };
+        // A process that announces itself reads its socket from one place.
+        let readers = if sdk.announced { Readers::One } else { readers };
+        Ok(Joined { link, events, open, registered, sdk, readers })
+    }
+
+    async fn spawn(&self, command: &Command, generation: Generation) -> Result<Spawned, StartError> {
+        let (process, events) = Process::spawn(command, self.stop).await?;
+        let (sender, exit) = watch::channel(None);
+        tokio::spawn(follow(events, sender, generation, self.name.clone()));
+        Ok(Spawned { process, exit })
+    }
+}
+
+/// Takes what a process says until its end: lines go to the log, the end is kept.
+async fn follow(
+    mut events: mpsc::Receiver<protomcp_supervisor::Event>,
+    exit: watch::Sender<Option<Exit>>,
+    generation: Generation,
+    name: String,
+) {
+    use protomcp_supervisor::Event;
+    while let Some(event) = events.recv().await {
+        match event {
+            Event::Started { pid } => tracing::debug!(%generation, pid, "the tool process runs"),
+            // What a tool prints is for its author: it is never hidden by the log level, and never on our stdout.
+            Event::Line { stream: Stream::Stdout, text } => tracing::info!(target: "tool::stdout", "[{name}] {text}"),
+            Event::Line { stream: Stream::Stderr, text } => tracing::info!(target: "tool::stderr", "[{name}] {text}"),
+            Event::CloseLink => {}
+            Event::Exited(end) => {
+                tracing::debug!(%generation, "the tool process {end}");
+                exit.send_replace(Some(end));
+            }
+        }
+    }
+}
+
+async fn ended(exit: &watch::Receiver<Option<Exit>>) -> Exit {
+    let ended = exit.clone().wait_for(Option::is_some).await.ok().and_then(|exit| exit.clone());
+    match ended {
+        Some(exit) => exit,
+        // The follower ends only after it has said how the process ended.
+        None => std::future::pending().await,
+    }
+}
+
+/// The handshake, the tool list control that comes right after it, and what the process has beside tools.
+async fn register(
+    link: &Link,
+    events: &mut mpsc::Receiver<Event>,
+    open: &mut Open,
+) -> Result<(Registered, Sdk), StartError> {
+    let mut early = Draft::default();
+    let handshake = loop {
+        match events.recv().await {
+            Some(Event::Ready(handshake)) => break handshake,
+            Some(Event::HandshakeFailed(error)) => return Err(StartError::Handshake(error)),
+            Some(Event::Closed(_)) | None => return Err(StartError::Disconnected),
+            Some(event) => list_control::answer_early(link, event, &mut early),
+        }
+        // A process that says more and more while it starts holds up nobody else.
+        tokio::task::yield_now().await;
+    };
+    let Handshake { tools, mut middleware, .. } = handshake;
+    let mut draft = Draft::of(early.sdk, tools.as_deref().unwrap_or_default());
+    let mut catalog = Vec::new();
+    for kind in Kind::ALL {
+        let link = link.clone();
+        open.spawn(async move {
+            match ask(&link, kind, START_PATIENCE).await {
+                Err(CallError::Closed(reason)) => Err(reason),
+                // An answer, or the silence of an SDK that does not know the question.
+                outcome => Ok(outcome.unwrap_or_else(|_| Listed::none(kind))),
+            }
+        });
+    }
+    let fence = tokio::time::sleep(FENCE);
+    tokio::pin!(fence);
+    while !open.is_empty() {
+        tokio::select! {
+            biased;
+            event = events.recv() => match event {
+                Some(Event::Closed(_)) | None => return Err(StartError::Disconnected),
+                Some(event) => list_control::answer_early(link, event, &mut draft),
+            },
+            Some(answer) = open.join_next() => match answer {
+                Ok(Ok(listed)) => catalog.push(listed),
+                Ok(Err(_)) => return Err(StartError::Disconnected),
+                Err(error) => tracing::error!("a question to the tool process was lost: {error}"),
+            },
+            () = &mut fence => break,
+        }
+    }
+    // What came before the answers has been queued before them.
+    while let Ok(event) = events.try_recv() {
+        list_control::answer_early(link, event, &mut draft);
+    }
+    let tools = draft.relisted.take().or(tools);
+    middleware.append(&mut draft.late);
+    let (sdk, renewed) = (draft.sdk, std::mem::take(&mut draft.renewed));
+    let early = draft.into_commands();
+    let structured = sdk.structured;
+    Ok((Registered { tools, middleware, early, catalog, renewed, in_place: false, structured }, sdk))
+}

@@ -1,0 +1,34 @@
+//! Asks a tool process what it has beside tools.
+
+use std::time::Duration;
+
+use protomcp_link::{CallError, Link};
+use protomcp_proto::{ListPromptsRequest, ListResourceTemplatesRequest, ListResourcesRequest};
+
+use crate::catalog::resources_and_prompts::{Kind, Listed};
+
+/// How long a process that has just started may take to answer. One that stays silent has none: old SDKs do not know the
+/// questions.
+pub(crate) const START_PATIENCE: Duration = Duration::from_secs(5);
+
+/// How long a process in service may take to say what has changed. Published SDKs answer nothing while a tool runs.
+pub(crate) const RENEWAL_PATIENCE: Duration = Duration::from_secs(300);
+
+/// Asks for one list.
+///
+/// # Errors
+/// See [`CallError`].
+pub(crate) async fn ask(link: &Link, kind: Kind, patience: Duration) -> Result<Listed, CallError> {
+    let answer = match kind {
+        Kind::Resources => link.call(ListResourcesRequest {}, patience).await.map(|it| Listed::Resources(it.resources)),
+        Kind::Templates => {
+            link.call(ListResourceTemplatesRequest {}, patience).await.map(|it| Listed::Templates(it.templates))
+        }
+        Kind::Prompts => link.call(ListPromptsRequest {}, patience).await.map(|it| Listed::Prompts(it.prompts)),
+    };
+    answer.inspect_err(|error| {
+        if let CallError::TooManyEntries { .. } | CallError::AnswerTooLarge { .. } | CallError::Malformed(_) = error {
+            tracing::warn!("a list of the tool process was refused: {error}");
+        }
+    })
+}

@@ -1,0 +1,7 @@
+//! Messages that the tool process sends by itself: tool list control, log messages, and requests to clients.
+
+pub(crate) mod inline_events;
+pub(crate) mod list_control;
+mod log_rate;
+pub(crate) mod questions;
+mod url_elicitations;

@@ -1,0 +1,68 @@
+//! Handles events of a tool process in the moment they are read.
+//!
+//! Everything else about a process is handled one after the other by `run`, which may be behind: the answer of a call goes
+//! a shorter way. What belongs to a call must not come after its answer, and what changes calls must count for the next
+//! one, so it is dealt with here, on the link's own task.
+
+use std::sync::Arc;
+
+use protomcp_link::Event;
+use protomcp_mcp::{Audience, SessionId, Sessions};
+use protomcp_proto::{LogMessage, Msg};
+
+use crate::convert::log::LogLine;
+use crate::dispatcher::Dispatcher;
+use crate::dispatcher::attribution::Meant;
+use crate::from_tool::log_rate::LogLimit;
+use crate::generation::Generation;
+
+/// Sees each event of a link first.
+#[derive(Debug, Clone)]
+pub(crate) struct EventTap {
+    dispatcher: Arc<Dispatcher>,
+    sessions: Sessions,
+    logs: LogLimit,
+}
+
+impl EventTap {
+    pub(crate) fn new(dispatcher: Arc<Dispatcher>, sessions: Sessions) -> Self {
+        Self { dispatcher, sessions, logs: LogLimit::new() }
+    }
+
+    /// Handles an event, or gives it back to be handled in order.
+    pub(crate) fn filter(&self, generation: Generation, event: Event) -> Option<Event> {
+        match event {
+            Event::Told { message: Msg::Log(message), .. } if !self.logs.takes(&message) => None,
+            // A process that is not in service yet speaks to its author alone.
+            Event::Told { message: Msg::Log(message), for_call } if self.dispatcher.knows(generation) => {
+                self.log(generation, &message, &for_call);
+                None
+            }
+            Event::LateMiddleware(middleware) => {
+                self.dispatcher.intercept(generation, &middleware);
+                Some(Event::LateMiddleware(middleware))
+            }
+            other => Some(other),
+        }
+    }
+
+    /// A log message of the tool process: to our log, and to the client that it concerns.
+    pub(crate) fn log(&self, generation: Generation, message: &LogMessage, for_call: &str) {
+        let line = LogLine::of(message);
+        line.write_down();
+        let LogLine { level, logger, data } = line;
+        let audience = match self.dispatcher.meant(generation, for_call) {
+            Meant::Call(_, context) => return context.log(level, logger, &data),
+            Meant::Session(session, _) => Some(Audience::Session(session)),
+            // It may have been said right before the result.
+            Meant::Over => self.dispatcher.session_of_ended(generation, for_call).map(Audience::Session),
+            Meant::Anyone => self.dispatcher.sole_owner(generation).map(Audience::Owner),
+        };
+        match audience {
+            None | Some(Audience::Session(SessionId::STATELESS)) => {
+                tracing::debug!(for_call, "a log message that concerns no open session");
+            }
+            Some(audience) => self.sessions.log(audience, level, logger, &data),
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! Tool list control as the tool process sends it, before and while it is in service.
+
+use protomcp_link::{Event, Link, Middleware, Notice};
+use protomcp_proto::{
+    ActiveToolsResponse, BatchUpdateRequest, DisableToolsRequest, EnableToolsRequest, Msg, SetAllowedRequest,
+    SetBlockedRequest, ToolDefinition,
+};
+use protomcp_toollist::{Batch, Command, Rejected, ToolList};
+use protomcp_types::ToolName;
+
+use crate::catalog::resources_and_prompts::Kind;
+use crate::convert::log::LogLine;
+use crate::from_tool::questions::Asked;
+use crate::process::sdk::{self, Sdk};
+
+/// What a request of the process means for the tool list. `None`: it is another kind of request.
+pub(crate) fn command(message: Msg) -> Option<Result<Command<ToolName>, Rejected>> {
+    Some(Ok(match message {
+        Msg::EnableTools(EnableToolsRequest { tool_names }) => Command::enable(names(tool_names)),
+        Msg::DisableTools(DisableToolsRequest { tool_names }) => Command::disable(names(tool_names)),
+        Msg::SetAllowed(SetAllowedRequest { tool_names }) => Command::set_allowed(names(tool_names)),
+        Msg::SetBlocked(SetBlockedRequest { tool_names }) => Command::set_blocked(names(tool_names)),
+        Msg::GetActiveTools(_) => Command::enable(Vec::new()),
+        Msg::Batch(BatchUpdateRequest { enable, disable, allow, block }) => {
+            let batch =
+                Batch { enable: names(enable), disable: names(disable), allow: names(allow), block: names(block) };
+            return Some(Command::batch(batch));
+        }
+        _ => return None,
+    }))
+}
+
+/// The mutation inside a call's result; `None` when there is none.
+pub(crate) fn inline(enable: Vec<String>, disable: Vec<String>) -> Option<Command<ToolName>> {
+    if enable.is_empty() && disable.is_empty() {
+        return None;
+    }
+    Some(Command::enable_then_disable(names(enable), names(disable)))
+}
+
+/// The longest name of a tool that can be shown or hidden, in bytes: eight times what MCP 2025-11-25 recommends. Names need
+/// not belong to a tool yet, so they are kept, as many as [`protomcp_toollist::MAX_LISTED_NAMES`] says.
+const NAME_MAX: usize = 1024;
+
+/// Names that no tool can have are left out, since they could never take effect, and so are those that are too long.
+fn names(names: Vec<String>) -> Vec<ToolName> {
+    let count = names.len();
+    let fit: Vec<_> = names.into_iter().filter(|name| name.len() <= NAME_MAX).collect();
+    if fit.len() < count {
+        let long = count - fit.len();
+        tracing::warn!("{long} names of tools to show or hide are longer than {NAME_MAX} bytes; they are ignored");
+    }
+    fit.into_iter().filter_map(|name| ToolName::new(name).ok()).collect()
+}
+
+/// The lists beside tools that have changed, according to the process.
+pub(crate) fn renewed(message: &Msg) -> &'static [Kind] {
+    match message {
+        Msg::ResourceListChanged(_) => &[Kind::Resources, Kind::Templates],
+        Msg::PromptListChanged(_) => &[Kind::Prompts],
+        _ => &[],
+    }
+}
+
+/// Tells the author of a frame that could not be taken.
+pub(crate) fn refused(reason: &str, count: u64) {
+    match count {
+        1 => tracing::warn!("a message of the tool process was refused: {reason}"),
+        _ => tracing::warn!("{count} such messages of the tool process were refused, the last because {reason}"),
+    }
+}
+
+/// The tool list of a process that is not in service yet.
+#[derive(Debug, Default)]
+pub(crate) struct Draft {
+    /// What the process has said of itself.
+    pub(crate) sdk: Sdk,
+    /// Its other lists that have changed since.
+    pub(crate) renewed: Vec<Kind>,
+    /// The tools it has sent last since the handshake, if it has.
+    pub(crate) relisted: Option<Vec<ToolDefinition>>,
+    /// Middleware that it has registered since the handshake.
+    pub(crate) late: Vec<Middleware>,
+    list: ToolList<ToolName, ()>,
+    commands: Vec<Command<ToolName>>,
+}
+
+impl Draft {
+    pub(crate) fn of(sdk: Sdk, tools: &[ToolDefinition]) -> Self {
+        let mut draft = Self { sdk, ..Self::default() };
+        draft.register(tools);
+        draft
+    }
+
+    /// What was hidden before stays hidden.
+    fn register(&mut self, tools: &[ToolDefinition]) {
+        let names = tools.iter().filter_map(|tool| ToolName::new(tool.name.as_str()).ok());
+        self.list.register(names.map(|name| (name, ())).collect());
+    }
+
+    pub(crate) fn into_commands(self) -> Vec<Command<ToolName>> {
+        self.commands
+    }
+
+    fn apply(&mut self, command: Result<Command<ToolName>, Rejected>) -> ActiveToolsResponse {
+        if let Ok(command) = command
+            && self.list.apply(&command).is_ok()
+        {
+            self.commands.push(command);
+        }
+        ActiveToolsResponse { tool_names: self.list.active().map(|(name, ())| name.to_string()).collect() }
+    }
+}
+
+/// Takes an event of a process that is not in service yet.
+pub(crate) fn answer_early(link: &Link, event: Event, draft: &mut Draft) {
+    match event {
+        Event::Asked { id, message, .. } => match Asked::read(message) {
+            Ok(asked) => link.reply(id, asked.refuse_early()),
+            Err(message) => {
+                if let Some(command) = command(message) {
+                    link.reply(id, draft.apply(command));
+                }
+            }
+        },
+        Event::Told { message: Msg::SdkInfo(info), .. } => {
+            tracing::info!(sdk = info.name, version = info.version, language = info.language, "the tool process");
+            draft.sdk = Sdk::of(&info);
+            link.reply("", sdk::bridge_info());
+        }
+        Event::Told { message: Msg::Log(message), .. } => LogLine::of(&message).write_down(),
+        Event::Listed(tools) => {
+            draft.register(&tools);
+            draft.relisted = Some(tools);
+        }
+        Event::Told { message, .. } => {
+            let kinds = renewed(&message).iter().filter(|kind| !draft.renewed.contains(kind));
+            draft.renewed.extend(kinds.copied().collect::<Vec<_>>());
+        }
+        Event::LateMiddleware(middleware) => draft.late.push(middleware),
+        Event::Noticed(Notice::Undecoded { reason, count }) => refused(&reason, count),
+        Event::Noticed(notice) => tracing::debug!("{notice:?} while starting"),
+        _ => {}
+    }
+}

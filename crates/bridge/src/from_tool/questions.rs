@@ -1,0 +1,259 @@
+//! What the tool process asks of hosts: their model, their folders, their user.
+//!
+//! A question goes to the host whose call it belongs to, and is taken back when that call ends. Without a call it goes to
+//! the only host that can answer it. In every other case the process hears at once why nobody was asked; it never waits
+//! for an answer that cannot come.
+
+use std::sync::Arc;
+
+use protomcp_mcp::{AskError, Budget, Owner, Reservation, SessionId, Sessions};
+use protomcp_proto::{ElicitationRequest, ListRootsRequest, Msg, SamplingRequest};
+use protomcp_types::{ClientCapabilities, CreateMessage, Elicit, ElicitWay, HostMethod, ListRoots, ProtocolVersion};
+
+use crate::convert::question;
+use crate::dispatcher::Dispatcher;
+use crate::dispatcher::attribution::Meant;
+use crate::from_tool::url_elicitations::Pages;
+use crate::process::tool_process::Live;
+
+/// Questions of all processes that hosts have not answered, shared by owners as a [`Budget`] is: a lone owner has 256, and
+/// there is always room for an owner with few. Each session has a limit of its own below this
+/// ([`protomcp_mcp::Limits::max_questions`]). One more is refused.
+const OPEN_QUESTIONS: usize = 320;
+
+/// A question, as the process asked it.
+#[derive(Debug)]
+pub(crate) struct Question {
+    /// What the answer must repeat.
+    pub(crate) id: String,
+    /// The call for which it is asked, if the process says so.
+    pub(crate) for_call: String,
+    pub(crate) asked: Asked,
+}
+
+/// What is asked.
+#[derive(Debug)]
+pub(crate) enum Asked {
+    Sampling(SamplingRequest),
+    Roots(ListRootsRequest),
+    Elicitation(ElicitationRequest),
+}
+
+/// The hosts, as far as they can be asked.
+#[derive(Debug, Clone)]
+pub(crate) struct Questions {
+    dispatcher: Arc<Dispatcher>,
+    sessions: Sessions,
+    pages: Pages,
+    places: Budget,
+}
+
+/// Why nobody was asked, or nobody answered.
+#[derive(Debug, thiserror::Error)]
+enum Unanswered {
+    #[error("no active MCP session")]
+    NoSession,
+    #[error("no MCP session supports {0}")]
+    NoneAble(&'static str),
+    #[error("several MCP sessions are open, and it is not known which one to ask")]
+    Ambiguous,
+    #[error("the tool process works for several users, and the question names no call")]
+    SeveralOwners,
+    #[error("it was not answered in time, and calls of other users wait")]
+    OthersWait,
+    #[error("the call that asks is over")]
+    Over,
+    #[error("too many questions wait for answers")]
+    TooMany,
+    #[error(transparent)]
+    Host(#[from] AskError),
+}
+
+impl Asked {
+    /// `Err`: the message is no question.
+    #[expect(clippy::result_large_err, reason = "it is read on at once; a box would cost each message an allocation")]
+    pub(crate) fn read(message: Msg) -> Result<Self, Msg> {
+        match message {
+            Msg::SamplingRequest(request) => Ok(Self::Sampling(request)),
+            Msg::ListRootsRequest(request) => Ok(Self::Roots(request)),
+            Msg::ElicitationRequest(request) => Ok(Self::Elicitation(request)),
+            other => Err(other),
+        }
+    }
+
+    /// The answer when nobody can be asked.
+    fn refuse(&self, why: String) -> Msg {
+        match self {
+            Self::Sampling(_) => question::not_sampled(why).into(),
+            Self::Roots(_) => question::no_roots(why).into(),
+            Self::Elicitation(_) => question::not_elicited(why).into(),
+        }
+    }
+
+    /// The answer while the bridge serves nobody yet.
+    pub(crate) fn refuse_early(&self) -> Msg {
+        self.refuse(Unanswered::NoSession.to_string())
+    }
+}
+
+impl Questions {
+    pub(crate) fn new(dispatcher: Arc<Dispatcher>, sessions: Sessions) -> Self {
+        Self { dispatcher, sessions, pages: Pages::default(), places: Budget::new(OPEN_QUESTIONS) }
+    }
+
+    /// A place for one more question; `None` when too many are open, and then the process has been told.
+    pub(crate) fn admit(&self, live: &Live, question: &Question) -> Option<Reservation> {
+        let owner = match self.dispatcher.meant(live.generation(), &question.for_call) {
+            Meant::Call(_, context) => context.caller().owner.clone(),
+            Meant::Session(_, owner) => owner,
+            Meant::Over | Meant::Anyone => self.sessions.sole_owner().unwrap_or(Owner::Local),
+        };
+        let place = self.places.reserve(&owner, 1).ok();
+        if place.is_none() {
+            live.link().reply(question.id.as_str(), question.asked.refuse(Unanswered::TooMany.to_string()));
+        }
+        place
+    }
+
+    /// Asks, and tells the process what came of it. Ends early when the process has gone.
+    pub(crate) async fn ask(self, live: Arc<Live>, question: Question, _place: Reservation) {
+        let Question { id, for_call, asked } = question;
+        let meant = self.dispatcher.meant(live.generation(), &for_call);
+        let open = match &meant {
+            Meant::Call(call, context) => Some((&context.caller().owner, Some(*call))),
+            Meant::Session(_, owner) => Some((owner, None)),
+            Meant::Over | Meant::Anyone => None,
+        };
+        let open = open.map(|(owner, call)| self.dispatcher.asks(live.generation(), owner, call));
+        let taken_back = async {
+            match &open {
+                Some(open) => open.taken_back().await,
+                None => std::future::pending().await,
+            }
+        };
+        let refusal = asked.refuse(Unanswered::OthersWait.to_string());
+        let answer = tokio::select! {
+            biased;
+            () = live.link().closed() => return,
+            answer = self.answer(&live, meant, &for_call, asked) => answer,
+            () = taken_back => refusal,
+        };
+        live.link().reply(id, answer);
+    }
+
+    async fn answer(&self, live: &Live, meant: Meant, for_call: &str, asked: Asked) -> Msg {
+        match asked {
+            Asked::Sampling(request) => {
+                let answer = match question::sampling(request) {
+                    Ok(params) => self.put::<CreateMessage>(live, meant, for_call, params, one_block_each).await,
+                    Err(why) => return question::not_sampled(why).into(),
+                };
+                answer.map_or_else(|why| question::not_sampled(why.to_string()), question::sampled).into()
+            }
+            Asked::Roots(ListRootsRequest {}) => {
+                let answer = self.put::<ListRoots>(live, meant, for_call, ListRoots::default(), as_it_is).await;
+                answer.map_or_else(|why| question::no_roots(why.to_string()), question::roots).into()
+            }
+            Asked::Elicitation(request) => {
+                let answer = match question::elicitation(request) {
+                    Ok(params) => {
+                        let page = match &params.way {
+                            ElicitWay::Url { elicitation_id, .. } => Some(elicitation_id.clone()),
+                            ElicitWay::Form { .. } => None,
+                        };
+                        let note = |_: &mut Elicit, _, session| {
+                            if let Some(id) = &page {
+                                self.pages.opened(id, session);
+                            }
+                        };
+                        self.put::<Elicit>(live, meant, for_call, params, note).await
+                    }
+                    Err(why) => return question::not_elicited(why).into(),
+                };
+                answer.map_or_else(|why| question::not_elicited(why.to_string()), question::elicited).into()
+            }
+        }
+    }
+
+    /// What the user of a host was sent to a page for is done.
+    pub(crate) fn page_is_done(&self, id: &str) {
+        match self.pages.done(id) {
+            Some(session) => self.sessions.elicitation_complete(session, id),
+            None => tracing::debug!("nobody is told of the end of a page: nobody was sent there, or has left"),
+        }
+    }
+
+    /// Puts a question to whom it concerns. `fit` writes it for a revision, and learns who is asked.
+    async fn put<M: HostMethod>(
+        &self,
+        live: &Live,
+        meant: Meant,
+        for_call: &str,
+        mut params: M::Params,
+        fit: impl Fn(&mut M::Params, ProtocolVersion, SessionId),
+    ) -> Result<M::Result, Unanswered> {
+        let generation = live.generation();
+        let meant = match meant {
+            Meant::Call(_, context) => {
+                fit(&mut params, context.protocol_version(), context.session());
+                return Ok(context.ask::<M>(&params).await?);
+            }
+            Meant::Over => return Err(Unanswered::Over),
+            Meant::Session(session, _) => Some(session),
+            Meant::Anyone => None,
+        };
+        let (session, version) = self.choose::<M>(live, meant, &params)?;
+        fit(&mut params, version, session);
+        let answer = self.sessions.ask::<M>(session, &params, self.sessions.limits().ask_timeout);
+        let served = async {
+            match meant {
+                Some(session) => self.dispatcher.served(generation, session, for_call).await,
+                // It belongs to no call that could end.
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            biased;
+            answer = answer => Ok(answer?),
+            () = served => Err(Unanswered::Over),
+        }
+    }
+
+    /// The session to ask: the one that is meant, or the only one that can answer.
+    fn choose<M: HostMethod>(
+        &self,
+        live: &Live,
+        meant: Option<SessionId>,
+        params: &M::Params,
+    ) -> Result<(SessionId, ProtocolVersion), Unanswered> {
+        let views = self.sessions.views();
+        if views.is_empty() {
+            return Err(Unanswered::NoSession);
+        }
+        let able = |capabilities: &ClientCapabilities| M::is_answered_by(params, capabilities);
+        let mut able = views.iter().filter(|view| match meant {
+            Some(session) => view.id == session,
+            None => able(&view.client.capabilities),
+        });
+        match (able.next(), able.next()) {
+            (Some(only), None) => {
+                if meant.is_none() && self.dispatcher.sole_owner(live.generation()).is_none() {
+                    return Err(Unanswered::SeveralOwners);
+                }
+                live.served().add(&only.owner);
+                Ok((only.id, only.client.version))
+            }
+            (Some(_), Some(_)) => Err(Unanswered::Ambiguous),
+            (None, _) if meant.is_some() => Err(AskError::Gone.into()),
+            (None, _) => Err(Unanswered::NoneAble(M::NAME)),
+        }
+    }
+}
+
+fn one_block_each(params: &mut CreateMessage, version: ProtocolVersion, _: SessionId) {
+    if version < ProtocolVersion::V2025_11_25 {
+        params.messages = question::one_block_each(&params.messages);
+    }
+}
+
+fn as_it_is<P>(_: &mut P, _: ProtocolVersion, _: SessionId) {}

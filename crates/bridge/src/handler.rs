@@ -1,0 +1,162 @@
+//! Answers hosts from the tool process: the MCP server's handler.
+
+mod catalog;
+
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+use protomcp_mcp::{Context, Handler, ServerInfo, SessionId, Tasks};
+use protomcp_types::{
+    CallTool, CallToolResult, CancelTask, Complete, CompleteResult, CreateTaskResult, ErrorObject, GetPrompt,
+    GetPromptResult, GetTask, GetTaskPayload, ListPrompts, ListPromptsResult, ListResourceTemplates,
+    ListResourceTemplatesResult, ListResources, ListResourcesResult, ListTasks, ListTasksResult, ListTools,
+    ListToolsResult, ReadResource, ReadResourceResult, Subscribe, Task, TaskSupport, Unsubscribe,
+};
+use tokio::sync::{SetOnce, mpsc};
+
+use crate::call::{Calls, TASK_TERMS};
+use crate::catalog::resources_and_prompts::Kind;
+use crate::catalog::snapshot::Snapshot;
+use crate::catalog::tool::Tool;
+use crate::diagnostics::failure::Failure;
+
+/// What every request needs.
+#[derive(Debug)]
+pub(crate) struct Backend {
+    pub(crate) info: ServerInfo,
+    pub(crate) snapshot: Arc<ArcSwap<Snapshot>>,
+    pub(crate) calls: Arc<Calls>,
+    pub(crate) tasks: Tasks,
+    /// Set when the first start has ended: hosts are served from the beginning, and wait here for the tools.
+    pub(crate) started: Arc<SetOnce<Result<(), String>>>,
+    /// Is told of each session that has ended.
+    pub(crate) ended: mpsc::UnboundedSender<SessionId>,
+}
+
+impl Handler for Backend {
+    fn info(&self) -> ServerInfo {
+        self.info.clone()
+    }
+
+    async fn list_tools(&self, request: ListTools, context: Context) -> Result<ListToolsResult, ErrorObject> {
+        self.started().await?;
+        let snapshot = self.snapshot.load();
+        let page = snapshot.view(context.session()).page(request.cursor.as_deref())?;
+        Ok(ListToolsResult { tools: page.items, next_cursor: page.next, meta: None })
+    }
+
+    async fn call_tool(&self, call: CallTool, context: Context) -> Result<CallToolResult, ErrorObject> {
+        self.started().await?;
+        let tool = self.find(&call.name, context.session())?;
+        if tool.task_support() == TaskSupport::Required && !context.can_be_task() {
+            return Err(context.tasks_missing(&call.name));
+        }
+        match call_tool(&self.calls, &tool, call, &context).await {
+            // MCP 2026-07-28, extension tasks: a task that could not be carried out has failed; one that has a result,
+            // even one with `isError`, is completed.
+            Err(failure) if context.is_task() => Err(failure.into_error()),
+            outcome => Ok(outcome.unwrap_or_else(Failure::into_result)),
+        }
+    }
+
+    async fn call_tool_as_task(&self, call: CallTool, context: Context) -> Result<CreateTaskResult, ErrorObject> {
+        self.started().await?;
+        let tool = self.find(&call.name, context.session())?;
+        if tool.task_support() == TaskSupport::Forbidden {
+            return Err(ErrorObject::method_not_found(&format!("tools/call of \"{}\" as a task", call.name)));
+        }
+        let calls = Arc::clone(&self.calls);
+        self.tasks.begin(&context, call.task_ttl(), TASK_TERMS, async move |context: Context| {
+            Ok(call_tool(&calls, &tool, call, &context).await.unwrap_or_else(Failure::into_result))
+        })
+    }
+
+    async fn get_task(&self, request: GetTask, context: Context) -> Result<Task, ErrorObject> {
+        self.tasks.find(&request, &context)
+    }
+
+    async fn task_result(&self, request: GetTaskPayload, context: Context) -> Result<CallToolResult, ErrorObject> {
+        self.tasks.result(&request, &context).await
+    }
+
+    async fn list_tasks(&self, request: ListTasks, context: Context) -> Result<ListTasksResult, ErrorObject> {
+        self.tasks.list(&request, &context)
+    }
+
+    async fn cancel_task(&self, request: CancelTask, context: Context) -> Result<Task, ErrorObject> {
+        self.tasks.cancel(&request, &context)
+    }
+
+    async fn list_resources(&self, request: ListResources, _: Context) -> Result<ListResourcesResult, ErrorObject> {
+        let page = self.list(Kind::Resources, request.cursor.as_deref()).await?;
+        Ok(ListResourcesResult { resources: page.items, next_cursor: page.next, meta: None })
+    }
+
+    async fn list_resource_templates(
+        &self,
+        request: ListResourceTemplates,
+        _: Context,
+    ) -> Result<ListResourceTemplatesResult, ErrorObject> {
+        let page = self.list(Kind::Templates, request.cursor.as_deref()).await?;
+        Ok(ListResourceTemplatesResult { resource_templates: page.items, next_cursor: page.next, meta: None })
+    }
+
+    async fn read_resource(&self, read: ReadResource, context: Context) -> Result<ReadResourceResult, ErrorObject> {
+        self.read(read, &context).await
+    }
+
+    /// The session keeps the subscription.
+    async fn subscribe(&self, subscribe: Subscribe, _: Context) -> Result<(), ErrorObject> {
+        self.media_type(&subscribe.uri).await.map(|_| ())
+    }
+
+    async fn unsubscribe(&self, _: Unsubscribe, _: Context) -> Result<(), ErrorObject> {
+        Ok(())
+    }
+
+    async fn list_prompts(&self, request: ListPrompts, _: Context) -> Result<ListPromptsResult, ErrorObject> {
+        let page = self.list(Kind::Prompts, request.cursor.as_deref()).await?;
+        Ok(ListPromptsResult { prompts: page.items, next_cursor: page.next, meta: None })
+    }
+
+    async fn get_prompt(&self, get: GetPrompt, context: Context) -> Result<GetPromptResult, ErrorObject> {
+        self.prompt(get, &context).await
+    }
+
+    async fn complete(&self, complete: Complete, context: Context) -> Result<CompleteResult, ErrorObject> {
+        self.completion(complete, &context).await
+    }
+
+    fn session_closed(&self, session: SessionId) {
+        self.tasks.session_closed(session);
+        // A bridge that has ended remembers nothing of it.
+        let _ended = self.ended.send(session);
+    }
+}
+
+impl Backend {
+    /// Waits until there is a list.
+    async fn started(&self) -> Result<(), ErrorObject> {
+        let outcome = match self.started.get() {
+            Some(outcome) => outcome,
+            None => self.started.wait().await,
+        };
+        outcome.as_ref().map_err(|why| ErrorObject::internal(why.clone())).copied()
+    }
+
+    /// The tool as this session sees it: what it does not see does not exist.
+    fn find(&self, name: &str, session: SessionId) -> Result<Arc<Tool>, ErrorObject> {
+        let snapshot = self.snapshot.load();
+        snapshot.view(session).find(name).cloned().ok_or_else(|| ErrorObject::unknown_tool(name))
+    }
+}
+
+/// Makes a call, unless nobody wants its result any more.
+async fn call_tool(calls: &Calls, tool: &Tool, call: CallTool, context: &Context) -> Result<CallToolResult, Failure> {
+    tokio::select! {
+        biased;
+        // Dropping the call takes it out of the queue, or sends a cancel to the process.
+        () = context.cancelled() => Err(Failure::ShuttingDown),
+        outcome = calls.call(tool, call, context) => outcome,
+    }
+}

@@ -1,0 +1,138 @@
+//! Resources, prompts and completion: what hosts ask of a tool process beside calls.
+//!
+//! These requests change nothing, so they neither wait for a turn nor for the end of a reload: they go to the process that
+//! serves, and once more to its successor if it was replaced before it answered.
+
+use protomcp_link::CallError;
+use protomcp_mcp::{Context, Owner};
+use protomcp_proto::{GetPromptRequest, ReadResourceRequest, Rpc};
+use protomcp_types::{
+    Complete, CompleteResult, ErrorObject, GetPrompt, GetPromptResult, ReadResource, ReadResourceResult, Reference,
+};
+
+use crate::catalog::listing::Page;
+use crate::catalog::resources_and_prompts::Kind;
+use crate::convert::{completion, prompt, resource};
+use crate::diagnostics::failure::Failure;
+use crate::duration;
+use crate::handler::Backend;
+use crate::process::tool_process::Live;
+
+/// Converting contents of more bytes than this is done on a blocking thread, so that it holds up nobody else.
+const CONVERT_INLINE: usize = 1 << 20;
+
+impl Backend {
+    pub(super) async fn list(&self, kind: Kind, cursor: Option<&str>) -> Result<Page, ErrorObject> {
+        self.started().await?;
+        self.snapshot.load().catalog().page(kind, cursor)
+    }
+
+    /// The media type of what lies under this URI; −32002 when that is nothing, as far as the lists say.
+    pub(super) async fn media_type(&self, uri: &str) -> Result<String, ErrorObject> {
+        self.started().await?;
+        let snapshot = self.snapshot.load();
+        let found = snapshot.catalog().media_type(uri).map(str::to_owned);
+        found.ok_or_else(|| ErrorObject::resource_not_found(uri))
+    }
+
+    pub(super) async fn read(&self, read: ReadResource, context: &Context) -> Result<ReadResourceResult, ErrorObject> {
+        let media_type = self.media_type(&read.uri).await?;
+        let request = ReadResourceRequest { uri: read.uri.clone() };
+        let response = self.ask(&format!("read resource \"{}\"", read.uri), request, context).await?;
+        let size: usize = response.contents.iter().map(|content| content.text.len() + content.blob.len()).sum();
+        if size <= CONVERT_INLINE {
+            return resource::from_wire(&read.uri, &media_type, response);
+        }
+        let converted = tokio::task::spawn_blocking(move || resource::from_wire(&read.uri, &media_type, response));
+        converted.await.unwrap_or_else(|_| Err(internal(&Failure::ShuttingDown)))
+    }
+
+    pub(super) async fn prompt(&self, get: GetPrompt, context: &Context) -> Result<GetPromptResult, ErrorObject> {
+        self.started().await?;
+        {
+            let (snapshot, given) = (self.snapshot.load(), get.members());
+            let known = snapshot.catalog().prompt(&get.name).ok_or_else(|| ErrorObject::unknown_prompt(&get.name))?;
+            if let Some(missing) = known.missing(|name| given.member(name).is_some()) {
+                let why = format!("prompt \"{}\" needs the argument \"{missing}\"", get.name);
+                return Err(ErrorObject::invalid_params(why));
+            }
+        }
+        let arguments_json = get.arguments_or_empty().into_bytes();
+        let request = GetPromptRequest { name: get.name.clone(), arguments_json };
+        let response = self.ask(&format!("get prompt \"{}\"", get.name), request, context).await?;
+        prompt::from_wire(&get.name, response)
+    }
+
+    pub(super) async fn completion(
+        &self,
+        complete: Complete,
+        context: &Context,
+    ) -> Result<CompleteResult, ErrorObject> {
+        self.started().await?;
+        let what = {
+            let snapshot = self.snapshot.load();
+            match &complete.reference {
+                Reference::Prompt { name } => {
+                    snapshot.catalog().prompt(name).ok_or_else(|| ErrorObject::unknown_prompt(name))?;
+                    format!("complete prompt \"{name}\"")
+                }
+                Reference::Resource { uri } if snapshot.catalog().has_template_or_uri(uri) => {
+                    format!("complete resource \"{uri}\"")
+                }
+                Reference::Resource { uri } => {
+                    return Err(ErrorObject::invalid_params(format!("unknown resource {uri:?}")));
+                }
+            }
+        };
+        completion::from_wire(self.ask(&what, completion::to_wire(complete), context).await?)
+    }
+
+    /// Asks the process that serves. `what` begins the sentence if that fails.
+    async fn ask<R: Rpc + Clone>(&self, what: &str, request: R, context: &Context) -> Result<R::Response, ErrorObject> {
+        tokio::select! {
+            biased;
+            // Dropping the question takes it back.
+            () = context.cancelled() => Err(internal(&Failure::ShuttingDown)),
+            answer = self.ask_serving(what, request, &context.caller().owner) => answer,
+        }
+    }
+
+    async fn ask_serving<R: Rpc + Clone>(
+        &self,
+        what: &str,
+        request: R,
+        owner: &Owner,
+    ) -> Result<R::Response, ErrorObject> {
+        let patience = self.calls.timeout;
+        let mut live = tokio::time::timeout(patience, self.calls.dispatcher.serving(owner))
+            .await
+            .map_err(|_| ErrorObject::internal(format!("{what}: the tool process is not back yet; try again later")))?
+            .map_err(|failure| internal(&failure))?;
+        let mut outcome = live.link().call(request.clone(), patience).await;
+        if let Err(CallError::Closed(_)) = outcome
+            && let Some(successor) = self.calls.dispatcher.successor(&live, owner)
+        {
+            live = successor;
+            outcome = live.link().call(request, patience).await;
+        }
+        match outcome {
+            Ok(answer) => Ok(answer),
+            Err(error) => Err(ErrorObject::internal(unanswered(what, &error, &live, owner).await)),
+        }
+    }
+}
+
+fn internal(failure: &Failure) -> ErrorObject {
+    ErrorObject::internal(failure.to_string())
+}
+
+async fn unanswered(what: &str, error: &CallError, live: &Live, owner: &Owner) -> String {
+    match error {
+        CallError::TimedOut(after) => format!("{what} timed out after {}", duration::Go(*after)),
+        CallError::Closed(closed) => match live.end_for(owner).await {
+            Some(how) => format!("{what}: {how}"),
+            None => format!("{what}: the tool process broke its link: {closed}"),
+        },
+        other => format!("{what}: {other}"),
+    }
+}

@@ -1,0 +1,249 @@
+//! What a bridge counts: calls, waiting, reloads, crashes.
+//!
+//! Counting a call is a few atomic additions. The counters of a tool are found without a lock; only the first call of a
+//! tool makes them. Tools beyond [`MAX_TOOLS`] share theirs, so that no process can make the page endless.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Instant;
+
+use arc_swap::ArcSwap;
+use protomcp_metrics::{Counter, Histogram, Kind, Page};
+use protomcp_types::CallToolResult;
+
+use crate::diagnostics::failure::Failure;
+use crate::diagnostics::report::Report;
+
+/// Tools with counters of their own.
+const MAX_TOOLS: usize = 200;
+
+/// The name under which all others are counted.
+const OTHERS: &str = "(other)";
+
+/// How a call ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Outcome {
+    Ok,
+    /// The tool says that it failed.
+    ToolError,
+    /// The host did not want the answer any more, or is gone.
+    Cancelled,
+    TimedOut,
+    /// The process ended, or is not running.
+    Crashed,
+    /// A reload did not wait for it.
+    Interrupted,
+    /// Too many calls were waiting, or it waited for too long.
+    Overloaded,
+    /// The arguments did not fit, or middleware did not want it.
+    Rejected,
+    /// Anything else.
+    Failed,
+}
+
+const OUTCOMES: [(Outcome, &str); 9] = [
+    (Outcome::Ok, "ok"),
+    (Outcome::ToolError, "tool_error"),
+    (Outcome::Cancelled, "cancelled"),
+    (Outcome::TimedOut, "timed_out"),
+    (Outcome::Crashed, "crashed"),
+    (Outcome::Interrupted, "interrupted"),
+    (Outcome::Overloaded, "overloaded"),
+    (Outcome::Rejected, "rejected"),
+    (Outcome::Failed, "failed"),
+];
+
+impl Outcome {
+    fn of(result: &Result<CallToolResult, Failure>) -> Self {
+        match result {
+            Ok(result) if result.is_error => Self::ToolError,
+            Ok(_) => Self::Ok,
+            Err(failure) => match failure {
+                Failure::TimedOut { .. } => Self::TimedOut,
+                Failure::Crashed { .. } | Failure::Down { .. } => Self::Crashed,
+                Failure::Interrupted { .. } => Self::Interrupted,
+                Failure::Overloaded { .. } | Failure::Displaced { .. } | Failure::Waited { .. } => Self::Overloaded,
+                Failure::ArgumentsTooLarge { .. } | Failure::InvalidArguments { .. } | Failure::Rejected { .. } => {
+                    Self::Rejected
+                }
+                Failure::TaskFailed { .. } => Self::ToolError,
+                Failure::TaskCancelled { .. }
+                | Failure::TooLarge { .. }
+                | Failure::Unusable { .. }
+                | Failure::InvalidStructured { .. }
+                | Failure::BrokenPromise { .. }
+                | Failure::Middleware { .. }
+                | Failure::ShuttingDown => Self::Failed,
+            },
+        }
+    }
+}
+
+/// The counters of one tool.
+#[derive(Debug, Default)]
+struct OfTool {
+    outcomes: [Counter; OUTCOMES.len()],
+    times: Histogram,
+}
+
+/// All counters of a bridge.
+#[derive(Default)]
+pub(crate) struct Meter {
+    tools: ArcSwap<BTreeMap<Box<str>, Arc<OfTool>>>,
+    /// How long calls have waited for their turn; none is one that did not wait.
+    pub(crate) waits: Histogram,
+    reloads: Counter,
+    failed_reloads: Counter,
+    crashes: Counter,
+    restarts: Counter,
+    failed_restarts: Counter,
+}
+
+/// A call that is being made. Dropped without an end, it was cancelled.
+#[derive(Debug)]
+pub(crate) struct Measured {
+    tool: Arc<OfTool>,
+    began: Instant,
+    outcome: Outcome,
+}
+
+impl Meter {
+    /// A call begins.
+    pub(crate) fn call(&self, tool: &str) -> Measured {
+        let tools = self.tools.load();
+        let others = || if tools.len() < MAX_TOOLS { None } else { tools.get(OTHERS) };
+        let tool = tools.get(tool).or_else(others).cloned().unwrap_or_else(|| self.make(tool));
+        Measured { tool, began: Instant::now(), outcome: Outcome::Cancelled }
+    }
+
+    #[cold]
+    fn make(&self, tool: &str) -> Arc<OfTool> {
+        let name = if self.tools.load().len() < MAX_TOOLS { tool } else { OTHERS };
+        // Two calls may come at once: both then count where the first has made a place.
+        self.tools.rcu(|tools| {
+            let mut tools = BTreeMap::clone(tools);
+            tools.entry(name.into()).or_default();
+            tools
+        });
+        self.tools.load().get(name).cloned().unwrap_or_default()
+    }
+
+    /// Something happened that is told.
+    pub(crate) fn report(&self, report: &Report) {
+        let counter = match report {
+            Report::Reloaded { .. } => &self.reloads,
+            Report::ReloadFailed { .. } => &self.failed_reloads,
+            Report::Crashed { .. } => &self.crashes,
+            Report::Restarted { .. } => &self.restarts,
+            Report::RestartFailed { .. } => &self.failed_restarts,
+            Report::ReloadWaits
+            | Report::StartGivenUp { .. }
+            | Report::NotDrained { .. }
+            | Report::WaitsForCalls { .. }
+            | Report::CutShort { .. }
+            | Report::RestartIn { .. }
+            | Report::GaveUp { .. }
+            | Report::ControlRejected { .. }
+            | Report::Definition(_)
+            | Report::Catalog(_) => return,
+        };
+        counter.increment();
+    }
+
+    /// Writes the figures down.
+    pub(crate) fn write(&self, page: &mut Page) {
+        let tools = self.tools.load();
+        let mut calls = page.family("pmcp_calls_total", Kind::Counter, "Calls of tools that have ended, by how.");
+        for (name, tool) in tools.iter() {
+            for ((_, outcome), counter) in OUTCOMES.iter().zip(&tool.outcomes) {
+                // Most outcomes never happen; the good one is there from the start.
+                if counter.count() > 0 || *outcome == "ok" {
+                    calls.value(&[("tool", name), ("outcome", outcome)], counter.count());
+                }
+            }
+        }
+        let mut times = page.family(
+            "pmcp_call_duration_seconds",
+            Kind::Histogram,
+            "How long calls took, waiting for their turn included.",
+        );
+        for (name, tool) in tools.iter() {
+            times.histogram(&[("tool", name)], &tool.times);
+        }
+        page.family("pmcp_call_wait_seconds", Kind::Histogram, "How long calls waited for their turn.")
+            .histogram(&[], &self.waits);
+        page.family("pmcp_reloads_total", Kind::Counter, "Reloads, by whether new code is in service since.")
+            .value(&[("outcome", "ok")], self.reloads.count())
+            .value(&[("outcome", "failed")], self.failed_reloads.count());
+        page.family("pmcp_crashes_total", Kind::Counter, "Ends of the tool process that nobody asked for.")
+            .value(&[], self.crashes.count());
+        page.family("pmcp_restarts_total", Kind::Counter, "Starts after a crash, by whether the process came back.")
+            .value(&[("outcome", "ok")], self.restarts.count())
+            .value(&[("outcome", "failed")], self.failed_restarts.count());
+    }
+}
+
+impl fmt::Debug for Meter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Meter").field("tools", &self.tools.load().len()).finish_non_exhaustive()
+    }
+}
+
+impl Measured {
+    /// The call has ended so.
+    pub(crate) fn end(mut self, result: &Result<CallToolResult, Failure>) {
+        self.outcome = Outcome::of(result);
+    }
+}
+
+impl Drop for Measured {
+    fn drop(&mut self) {
+        let at = OUTCOMES.iter().position(|(outcome, _)| *outcome == self.outcome);
+        if let Some(counter) = at.and_then(|at| self.tool.outcomes.get(at)) {
+            counter.increment();
+        }
+        self.tool.times.observe(self.began.elapsed());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(meter: &Meter) -> String {
+        let mut page = Page::default();
+        meter.write(&mut page);
+        page.into_text()
+    }
+
+    #[test]
+    fn a_call_counts_once_under_how_it_ended() {
+        let meter = Meter::default();
+        meter.call("echo").end(&Ok(CallToolResult::text("x")));
+        meter.call("echo").end(&Ok(CallToolResult::error("x")));
+        meter.call("echo").end(&Err(Failure::ShuttingDown));
+        drop(meter.call("echo"));
+        let text = text(&meter);
+        for outcome in ["ok", "tool_error", "failed", "cancelled"] {
+            assert!(text.contains(&format!("{{tool=\"echo\",outcome=\"{outcome}\"}} 1\n")), "{text}");
+        }
+        assert!(text.contains("pmcp_call_duration_seconds_count{tool=\"echo\"} 4\n"), "{text}");
+        assert!(!text.contains("crashed"), "{text}");
+    }
+
+    #[test]
+    fn no_process_makes_the_page_endless() {
+        let meter = Meter::default();
+        for number in 0..2 * MAX_TOOLS {
+            meter.call(&format!("tool{number}")).end(&Ok(CallToolResult::text("x")));
+        }
+        let text = text(&meter);
+        assert_eq!(
+            text.matches("outcome=\"ok\"}").count(),
+            MAX_TOOLS + 1 + 2,
+            "tools, the others, reloads and restarts"
+        );
+        assert!(text.contains(&format!("{{tool=\"(other)\",outcome=\"ok\"}} {MAX_TOOLS}\n")));
+    }
+}

@@ -1,0 +1,8 @@
+//! One tool process that has registered, as the rest of the bridge sees it.
+
+pub(crate) mod deadline;
+pub(crate) mod middleware;
+pub(crate) mod running_calls;
+pub(crate) mod sdk;
+mod served_owners;
+pub(crate) mod tool_process;

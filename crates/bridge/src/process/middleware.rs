@@ -1,0 +1,171 @@
+//! The middleware that a tool process has registered, run around its calls (wire contract §4.7).
+//!
+//! Before a call it runs from the lowest priority to the highest, and may rewrite the arguments or reject the call; after
+//! it the other way round, and may rewrite the result. Each step is a question to the process. What goes wrong before a
+//! call fails the call, because an audit or a limit that does not run must not be passed by; what goes wrong after it is
+//! logged, because the tool has run.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use protomcp_link::{CallError, Link, Middleware};
+use protomcp_proto::{CallToolResponse, MiddlewareInterceptRequest, MiddlewareInterceptResponse};
+use protomcp_types::{Kind, RawJson};
+
+use crate::diagnostics::failure::Failure;
+use crate::duration;
+use crate::process::deadline::Budget;
+
+/// Middleware in the order in which it runs before a call.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Chain(Arc<[Middleware]>);
+
+/// What a middleware made of the arguments.
+#[derive(Debug, PartialEq)]
+enum Before {
+    Arguments(Bytes),
+    /// It sent something that is no object; the arguments stay.
+    Nonsense,
+    Rejected(String),
+}
+
+impl Chain {
+    /// Sorts by priority; of the same priority, what registered first runs first.
+    pub(crate) fn new(mut middleware: Vec<Middleware>) -> Self {
+        middleware.sort_by_key(|middleware| middleware.priority);
+        Self(middleware.into())
+    }
+
+    /// The same with one more, in the place of the one of this name if there is one.
+    pub(crate) fn with(&self, middleware: &Middleware) -> Self {
+        let others = self.0.iter().filter(|known| known.name != middleware.name);
+        Self::new(others.chain([middleware]).cloned().collect())
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The arguments with which the tool is called.
+    pub(crate) async fn before(
+        &self,
+        link: &Link,
+        tool: &str,
+        mut arguments: Bytes,
+        time: &Budget,
+    ) -> Result<Bytes, Failure> {
+        for Middleware { name, .. } in &*self.0 {
+            let request = MiddlewareInterceptRequest {
+                middleware_name: name.clone(),
+                phase: "before".into(),
+                tool_name: tool.into(),
+                arguments_json: arguments.clone(),
+                ..Default::default()
+            };
+            let answer = link
+                .call(request, time.left())
+                .await
+                .map_err(|error| Failure::Middleware { middleware: name.clone(), why: why(&error, time) })?;
+            match read_before(answer, &arguments) {
+                Before::Arguments(rewritten) => arguments = rewritten,
+                Before::Nonsense => {
+                    tracing::warn!(
+                        "middleware \"{name}\" rewrote the arguments of \"{tool}\" into something that is no JSON object; they stay as they were"
+                    );
+                }
+                Before::Rejected(reason) => return Err(Failure::Rejected { middleware: name.clone(), reason }),
+            }
+        }
+        Ok(arguments)
+    }
+
+    /// Lets the middleware see, and rewrite, what the tool has answered.
+    pub(crate) async fn after(
+        &self,
+        link: &Link,
+        tool: &str,
+        arguments: &Bytes,
+        response: &mut CallToolResponse,
+        time: &Budget,
+    ) {
+        for Middleware { name, .. } in self.0.iter().rev() {
+            if time.left().is_zero() {
+                tracing::warn!("middleware \"{name}\" does not run after \"{tool}\": the time of the call is over");
+                continue;
+            }
+            let request = MiddlewareInterceptRequest {
+                middleware_name: name.clone(),
+                phase: "after".into(),
+                tool_name: tool.into(),
+                arguments_json: arguments.clone(),
+                result_json: response.result_json.clone(),
+                is_error: response.is_error,
+            };
+            match link.call(request, time.left()).await {
+                // Published SDKs say "reject" when the middleware itself has failed.
+                Ok(answer) if answer.reject => {
+                    tracing::warn!("middleware \"{name}\" failed after \"{tool}\": {}", answer.reject_reason);
+                }
+                Ok(answer) if answer.result_json.is_empty() => {}
+                Ok(answer) => response.result_json = answer.result_json,
+                Err(error) => tracing::warn!("middleware \"{name}\" after \"{tool}\": {}", why(&error, time)),
+            }
+        }
+    }
+}
+
+/// Middleware has the time of the whole call, or what is left of it; that is what has passed.
+fn why(error: &CallError, time: &Budget) -> String {
+    match error {
+        CallError::TimedOut(_) => format!("the time of the call, {}, is over", duration::Go(time.total())),
+        other => other.to_string(),
+    }
+}
+
+/// Nothing, or what was sent, means that the arguments stay.
+fn read_before(answer: MiddlewareInterceptResponse, sent: &Bytes) -> Before {
+    if answer.reject {
+        return Before::Rejected(answer.reject_reason);
+    }
+    if answer.arguments_json.is_empty() || answer.arguments_json == sent {
+        return Before::Arguments(sent.clone());
+    }
+    match RawJson::parse(answer.arguments_json) {
+        Ok(rewritten) if rewritten.kind() == Kind::Object => Before::Arguments(rewritten.into_bytes()),
+        _ => Before::Nonsense,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lower_priorities_come_first_and_ties_keep_their_order() {
+        let middleware = |name: &str, priority| Middleware { name: name.into(), priority };
+        let chain = Chain::new(vec![middleware("c", 5), middleware("a", -1), middleware("d", 5), middleware("b", 0)]);
+        let names: Vec<_> = chain.0.iter().map(|middleware| middleware.name.as_str()).collect();
+        assert_eq!(names, ["a", "b", "c", "d"]);
+        let more = chain.with(&middleware("late", 5)).with(&middleware("a", 1)).with(&middleware("a", 1));
+        let names: Vec<_> = more.0.iter().map(|middleware| middleware.name.as_str()).collect();
+        assert_eq!(names, ["b", "a", "c", "d", "late"], "one that registers again changes its place");
+    }
+
+    #[test]
+    fn an_answer_before_a_call_is_read_with_care() {
+        let sent = Bytes::from_static(br#"{"a":1}"#);
+        let answer = |arguments: &'static str, reject: bool| MiddlewareInterceptResponse {
+            arguments_json: Bytes::from_static(arguments.as_bytes()),
+            reject,
+            reject_reason: "no".into(),
+            ..Default::default()
+        };
+        let check = |arguments, reject, expected| assert_eq!(read_before(answer(arguments, reject), &sent), expected);
+        check("", false, Before::Arguments(sent.clone()));
+        check(r#"{"a":1}"#, false, Before::Arguments(sent.clone()));
+        check(r#"{"a":2}"#, false, Before::Arguments(Bytes::from_static(br#"{"a":2}"#)));
+        check("[1]", false, Before::Nonsense);
+        check("{broken", false, Before::Nonsense);
+        check(r#"{"a":2}"#, true, Before::Rejected("no".into()));
+    }
+}

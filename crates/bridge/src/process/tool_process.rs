@@ -1,0 +1,159 @@
+//! A tool process that has registered: what calls need of it.
+
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use arc_swap::ArcSwap;
+use protomcp_link::{Link, Middleware};
+use protomcp_mcp::Owner;
+use protomcp_supervisor::{Exit, Process};
+use tokio::sync::watch;
+
+use crate::compat::socket_readers::Readers;
+use crate::diagnostics::cause::Cause;
+use crate::generation::Generation;
+use crate::process::middleware::Chain;
+use crate::process::running_calls::RunningCalls;
+use crate::process::sdk::Sdk;
+use crate::process::served_owners::ServedOwners;
+
+/// How long a call whose link broke waits for the process's end, to name it. The end is reported within milliseconds.
+const EXIT_PATIENCE: Duration = Duration::from_millis(800);
+
+/// Why a process was ended that has done nothing wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CutShort {
+    /// Other code takes its place.
+    Reload,
+    /// Nothing does: the bridge ends.
+    Shutdown,
+}
+
+/// One living process. Dropping it kills whatever is left of it.
+#[derive(Debug)]
+pub(crate) struct Live {
+    generation: Generation,
+    link: Link,
+    process: Process,
+    exit: watch::Receiver<Option<Exit>>,
+    concurrency: usize,
+    readers: Readers,
+    sdk: Sdk,
+    /// It was ended while it may have been at work.
+    cut_short: OnceLock<CutShort>,
+    /// Replaced as a whole when the process registers anew.
+    chain: ArcSwap<Chain>,
+    running: RunningCalls,
+    served: ServedOwners,
+}
+
+impl Live {
+    #[expect(clippy::too_many_arguments, reason = "one caller, which has put all of it together")]
+    pub(crate) fn new(
+        generation: Generation,
+        link: Link,
+        process: Process,
+        exit: watch::Receiver<Option<Exit>>,
+        concurrency: usize,
+        readers: Readers,
+        sdk: Sdk,
+        chain: Chain,
+    ) -> Self {
+        let (cut_short, chain) = (OnceLock::new(), ArcSwap::from_pointee(chain));
+        let (running, served) = (RunningCalls::default(), ServedOwners::default());
+        Self { generation, link, process, exit, concurrency, readers, sdk, cut_short, chain, running, served }
+    }
+
+    pub(crate) fn generation(&self) -> Generation {
+        self.generation
+    }
+
+    pub(crate) fn link(&self) -> &Link {
+        &self.link
+    }
+
+    /// Calls it takes at once.
+    pub(crate) fn concurrency(&self) -> usize {
+        self.concurrency
+    }
+
+    /// How it reads its socket.
+    pub(crate) fn readers(&self) -> Readers {
+        self.readers
+    }
+
+    /// What it has said of itself.
+    pub(crate) fn sdk(&self) -> Sdk {
+        self.sdk
+    }
+
+    /// The middleware around each of its calls.
+    pub(crate) fn chain(&self) -> Chain {
+        self.chain.load().as_ref().clone()
+    }
+
+    /// It has registered one more. Twice is the same as once.
+    pub(crate) fn intercept(&self, middleware: &Middleware) {
+        self.chain.rcu(|chain| chain.with(middleware));
+    }
+
+    /// It has registered other middleware.
+    pub(crate) fn set_chain(&self, chain: Chain) {
+        self.chain.store(Arc::new(chain));
+    }
+
+    /// The calls that it is making.
+    pub(crate) fn running(&self) -> &RunningCalls {
+        &self.running
+    }
+
+    /// The owners that it has worked for.
+    pub(crate) fn served(&self) -> &ServedOwners {
+        &self.served
+    }
+
+    /// Begins its end: the link closes, then signals follow by the ladder.
+    pub(crate) fn stop(&self) {
+        self.link.close();
+        self.process.stop();
+    }
+
+    /// The same while it is at work: what it has not done fails.
+    pub(crate) fn cut_short(&self) {
+        // The first reason stays.
+        let _known = self.cut_short.set(CutShort::Reload);
+        self.link.interrupt();
+        self.stop();
+    }
+
+    /// The same at the end of the bridge.
+    pub(crate) fn shut_down(&self) {
+        let _known = self.cut_short.set(CutShort::Shutdown);
+        self.stop();
+    }
+
+    /// For whose sake it was ended while it may have been at work, if it was.
+    pub(crate) fn was_cut_short(&self) -> Option<CutShort> {
+        self.cut_short.get().copied()
+    }
+
+    /// How it ended, if that is known, or becomes known very soon.
+    pub(crate) async fn exit(&self) -> Option<Exit> {
+        let mut exit = self.exit.clone();
+        let ended = tokio::time::timeout(EXIT_PATIENCE, exit.wait_for(Option::is_some)).await;
+        ended.ok()?.ok()?.clone()
+    }
+
+    /// The reason of its end, if it is known now or very soon, for a call of this owner: with what the process wrote last
+    /// as long as that cannot be about anyone else.
+    pub(crate) async fn end_for(&self, owner: &Owner) -> Option<String> {
+        let exit = self.exit().await?;
+        Some(Cause::exited(&exit, "").text(self.served.none_but(owner)))
+    }
+
+    /// Waits for its end, however long it takes.
+    pub(crate) async fn ended(&self) -> Option<Exit> {
+        let mut exit = self.exit.clone();
+        exit.wait_for(Option::is_some).await.ok()?.clone()
+    }
+}
