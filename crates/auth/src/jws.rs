@@ -9,44 +9,16 @@ use std::time::SystemTime;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use ring::signature::{
-    ECDSA_P256_SHA256_FIXED, ECDSA_P384_SHA384_FIXED, EcdsaVerificationAlgorithm, RSA_PKCS1_2048_8192_SHA256,
-    RSA_PKCS1_2048_8192_SHA384, RSA_PKCS1_2048_8192_SHA512, RSA_PSS_2048_8192_SHA256, RSA_PSS_2048_8192_SHA384,
-    RSA_PSS_2048_8192_SHA512, RsaParameters,
-};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use crate::algorithm::Algorithm;
 #[cfg(feature = "client")]
 use crate::claims::time;
 use crate::claims::{Expected, Kind};
 use crate::identity::Identity;
 use crate::key_set::{KeySet, Verdict};
 use crate::verifier::TokenError;
-
-/// Ways to sign a token that are taken. Those with a shared secret are not, and `none` is no way at all.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[non_exhaustive]
-#[expect(missing_docs, reason = "the names are those of RFC 7518")]
-pub enum Algorithm {
-    Rs256,
-    Rs384,
-    Rs512,
-    Ps256,
-    Ps384,
-    Ps512,
-    Es256,
-    Es384,
-    /// Ed25519 (RFC 8037), under this name or its own (RFC 9864).
-    EdDsa,
-}
-
-/// What a signature is checked with.
-pub(crate) enum Shape {
-    Rsa(&'static RsaParameters),
-    Ec(&'static EcdsaVerificationAlgorithm),
-    Ed25519,
-}
 
 impl KeySet {
     /// Checks a token by these keys alone: what a verifier does once it has them.
@@ -62,52 +34,6 @@ impl KeySet {
     ) -> Result<Identity, TokenError> {
         let token = Unverified::parse(token, allowed)?;
         token.check(token.verdict(self), expected, now)
-    }
-}
-
-impl Algorithm {
-    /// All of them.
-    pub const ALL: [Self; 9] = [
-        Self::Rs256,
-        Self::Rs384,
-        Self::Rs512,
-        Self::Ps256,
-        Self::Ps384,
-        Self::Ps512,
-        Self::Es256,
-        Self::Es384,
-        Self::EdDsa,
-    ];
-
-    /// By its name in a token.
-    #[must_use]
-    pub fn parse(name: &str) -> Option<Self> {
-        Some(match name {
-            "RS256" => Self::Rs256,
-            "RS384" => Self::Rs384,
-            "RS512" => Self::Rs512,
-            "PS256" => Self::Ps256,
-            "PS384" => Self::Ps384,
-            "PS512" => Self::Ps512,
-            "ES256" => Self::Es256,
-            "ES384" => Self::Es384,
-            "EdDSA" | "Ed25519" => Self::EdDsa,
-            _ => return None,
-        })
-    }
-
-    pub(crate) fn shape(self) -> Shape {
-        match self {
-            Self::Rs256 => Shape::Rsa(&RSA_PKCS1_2048_8192_SHA256),
-            Self::Rs384 => Shape::Rsa(&RSA_PKCS1_2048_8192_SHA384),
-            Self::Rs512 => Shape::Rsa(&RSA_PKCS1_2048_8192_SHA512),
-            Self::Ps256 => Shape::Rsa(&RSA_PSS_2048_8192_SHA256),
-            Self::Ps384 => Shape::Rsa(&RSA_PSS_2048_8192_SHA384),
-            Self::Ps512 => Shape::Rsa(&RSA_PSS_2048_8192_SHA512),
-            Self::Es256 => Shape::Ec(&ECDSA_P256_SHA256_FIXED),
-            Self::Es384 => Shape::Ec(&ECDSA_P384_SHA384_FIXED),
-            Self::EdDsa => Shape::Ed25519,
-        }
     }
 }
 

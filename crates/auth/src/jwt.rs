@@ -5,11 +5,12 @@ use std::time::{Duration, SystemTime};
 
 use tokio::time::Instant;
 
+use crate::algorithm::Algorithm;
 use crate::cache::{Cache, Fingerprint};
 use crate::claims::Expected;
 use crate::client::HttpClient;
 use crate::identity::Identity;
-use crate::jws::{Algorithm, Unverified};
+use crate::jws::Unverified;
 use crate::key_source::{KeySource, Keys};
 use crate::verifier::{TokenError, Verifier};
 

@@ -9,7 +9,7 @@ use ring::signature::{ED25519, RsaPublicKeyComponents, UnparsedPublicKey};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::jws::{Algorithm, Shape};
+use crate::algorithm::{Algorithm, Shape};
 
 /// Keys of one issuer that are kept. The rest is passed over, with a line in the log.
 const MAX_KEYS: usize = 64;

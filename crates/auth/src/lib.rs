@@ -29,6 +29,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+#[cfg(feature = "jwt")]
+mod algorithm;
 mod bearer;
 #[cfg(feature = "client")]
 mod cache;
@@ -59,6 +61,8 @@ mod token_kind;
 mod url;
 mod verifier;
 
+#[cfg(feature = "jwt")]
+pub use algorithm::Algorithm;
 pub use bearer::MAX_TOKEN;
 pub use claims::{Expected, Kind, MAX_LEEWAY};
 #[cfg(feature = "client")]
@@ -67,8 +71,6 @@ pub use denial::Denial;
 pub use identity::Identity;
 #[cfg(feature = "client")]
 pub use introspection::{ClientCredentials, Introspection};
-#[cfg(feature = "jwt")]
-pub use jws::Algorithm;
 #[cfg(feature = "client")]
 pub use jwt::JwtVerifier;
 #[cfg(feature = "jwt")]

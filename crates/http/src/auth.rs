@@ -1,79 +1,24 @@
 //! Who may use the server: secrets that each request must carry, or tokens of an issuer.
 
-use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
-use http::header::{AUTHORIZATION, RETRY_AFTER, WWW_AUTHENTICATE};
+use http::header::{RETRY_AFTER, WWW_AUTHENTICATE};
 use http::request::Parts;
-use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode};
+use http::{HeaderValue, Method, Response, StatusCode};
 use protomcp_auth::{Denial, Identity, Operation, PeerKey, ResourceServer, Scopes};
 use protomcp_mcp::Sessions;
 use protomcp_types::{ErrorObject, Listen, Method as _, Request, RequestId, SubscriptionFilter};
-use subtle::ConstantTimeEq;
 
 use crate::caller::{Caller, Principal};
 use crate::config::Config;
-use crate::headers::single;
+use crate::credential::{self, Unauthorized};
 use crate::modern;
+use crate::needed_scopes::NeededScopes;
 use crate::reply::{self, Body, Refusal, TRANSPORT_ERROR};
-
-/// The header of [`Credential::api_key`].
-const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
-
-/// A secret that each request must carry. It is compared in constant time, and never shown.
-#[derive(Clone)]
-pub struct Credential {
-    kind: Kind,
-    secret: Box<[u8]>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Token,
-    ApiKey,
-}
-
-impl Credential {
-    /// `Authorization: Bearer <secret>`
-    #[must_use]
-    pub fn token(secret: &str) -> Self {
-        Self { kind: Kind::Token, secret: secret.as_bytes().into() }
-    }
-
-    /// `X-API-Key: <secret>`
-    #[must_use]
-    pub fn api_key(secret: &str) -> Self {
-        Self { kind: Kind::ApiKey, secret: secret.as_bytes().into() }
-    }
-
-    /// Whether a request carries it.
-    fn is_in(&self, headers: &HeaderMap) -> bool {
-        let given = match self.kind {
-            Kind::Token => single(headers, &AUTHORIZATION).and_then(bearer),
-            Kind::ApiKey => single(headers, &API_KEY).map(HeaderValue::as_bytes),
-        };
-        given.is_some_and(|given| given.ct_eq(&self.secret).into())
-    }
-}
-
-impl fmt::Debug for Credential {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Credential").field("kind", &self.kind).finish_non_exhaustive()
-    }
-}
-
-/// What a request is told that lacks a credential.
-#[derive(Debug, PartialEq, Eq)]
-struct Unauthorized {
-    why: &'static str,
-    /// The value of `WWW-Authenticate`.
-    challenge: &'static str,
-}
 
 /// Lets a request in, and notes whose it is.
 pub(crate) async fn admit(config: &Config, parts: &mut Parts) -> Result<(), Refusal> {
-    let shown = check(&config.credentials, &parts.headers);
+    let shown = credential::check(&config.credentials, &parts.headers);
     match (&config.oauth, shown) {
         // Without credentials everybody has shown all of them, which is worth nothing beside tokens.
         (Some(_), Ok(())) if !config.credentials.is_empty() => Ok(()),
@@ -100,26 +45,6 @@ pub(crate) async fn admit(config: &Config, parts: &mut Parts) -> Result<(), Refu
 /// Whom a request counts for as long as its token is not known to be good.
 fn peer(parts: &Parts) -> PeerKey {
     Caller::of(parts).address.map_or_else(PeerKey::default, PeerKey::of_address)
-}
-
-/// The scopes that requests have needed besides those that every request needs. Reading later what came of the requests
-/// needs them as well: an owner may have tokens that allow less.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct NeededScopes(Arc<Mutex<Scopes>>);
-
-impl NeededScopes {
-    pub(crate) fn add(&self, more: &Scopes) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).add(more);
-    }
-
-    pub(crate) fn get(&self) -> Scopes {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    /// Those of the request with this head.
-    pub(crate) fn of(parts: &Parts) -> Scopes {
-        parts.extensions.get::<Self>().map_or_else(Scopes::default, Self::get)
-    }
 }
 
 /// Whether the bearer of a token may make this request.
@@ -211,79 +136,10 @@ fn deny(denial: Denial, id: Option<RequestId>) -> Response<Body> {
     response
 }
 
-/// Checks the credentials of a request.
-fn check(credentials: &[Credential], headers: &HeaderMap) -> Result<(), Unauthorized> {
-    // All are looked at, so that time does not tell which one was wrong.
-    let missing = credentials.iter().filter(|credential| !credential.is_in(headers));
-    match missing.map(|credential| credential.kind).fold(None, |first, kind| first.or(Some(kind))) {
-        None => Ok(()),
-        Some(Kind::Token) => Err(Unauthorized {
-            why: "unauthorized: invalid or missing Bearer token",
-            // RFC 6750, section 3.1: an error code is for those who have shown something.
-            challenge: if headers.contains_key(AUTHORIZATION) {
-                "Bearer realm=\"mcp\", error=\"invalid_token\""
-            } else {
-                "Bearer realm=\"mcp\""
-            },
-        }),
-        Some(Kind::ApiKey) => Err(Unauthorized {
-            why: "unauthorized: invalid or missing API key",
-            challenge: "ApiKey realm=\"mcp\", header=\"X-API-Key\"",
-        }),
-    }
-}
-
-/// The token of `Bearer <token>`; the scheme is not case-sensitive (RFC 9110, section 11.1).
-fn bearer(value: &HeaderValue) -> Option<&[u8]> {
-    let (scheme, token) = value.as_bytes().split_at_checked(7)?;
-    scheme.eq_ignore_ascii_case(b"bearer ").then_some(token)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::caller::PeerAddr;
-
-    fn headers(pairs: &[(&'static str, &'static str)]) -> HeaderMap {
-        pairs.iter().map(|(name, value)| (name.parse().unwrap(), HeaderValue::from_static(value))).collect()
-    }
-
-    #[test]
-    fn every_credential_must_be_there() {
-        let both = [Credential::token("t0ken"), Credential::api_key("k3y")];
-        let check = |pairs| check(&both, &headers(pairs)).map_err(|refusal| refusal.why);
-        let (token, key) =
-            ("unauthorized: invalid or missing Bearer token", "unauthorized: invalid or missing API key");
-        assert_eq!(check(&[]), Err(token));
-        assert_eq!(check(&[("authorization", "Bearer t0ken")]), Err(key));
-        assert_eq!(check(&[("x-api-key", "k3y")]), Err(token));
-        assert_eq!(check(&[("authorization", "Bearer t0ken"), ("x-api-key", "k3")]), Err(key));
-        assert_eq!(check(&[("authorization", "Bearer t0ken2"), ("x-api-key", "k3y")]), Err(token));
-        assert_eq!(check(&[("authorization", "Basic t0ken"), ("x-api-key", "k3y")]), Err(token));
-        assert_eq!(check(&[("authorization", "bearer t0ken"), ("x-api-key", "k3y")]), Ok(()));
-    }
-
-    #[test]
-    fn without_credentials_everybody_may_come() {
-        assert_eq!(check(&[], &headers(&[])), Ok(()));
-    }
-
-    #[test]
-    fn a_credential_that_is_shown_twice_does_not_count() {
-        for (credential, name, good) in [
-            (Credential::token("t0ken"), "authorization", "Bearer t0ken"),
-            (Credential::api_key("k3y"), "x-api-key", "k3y"),
-        ] {
-            let credentials = [credential];
-            for others in [&[][..], &[good][..], &["other"][..]] {
-                let mut headers = HeaderMap::new();
-                for value in [good].iter().chain(others) {
-                    headers.append(name, HeaderValue::from_static(value));
-                }
-                assert_eq!(check(&credentials, &headers).is_ok(), others.is_empty(), "{name} {others:?}");
-            }
-        }
-    }
 
     #[test]
     fn a_request_counts_for_the_machine_it_comes_from() {
@@ -291,10 +147,5 @@ mod tests {
         assert_eq!(peer(&parts), PeerKey::default());
         parts.extensions.insert(PeerAddr("192.0.2.1:1234".parse().unwrap()));
         assert_eq!(peer(&parts), PeerKey::of_address("192.0.2.1".parse().unwrap()));
-    }
-
-    #[test]
-    fn a_secret_is_not_shown() {
-        assert!(!format!("{:?}", Credential::token("hunter2")).contains("hunter2"));
     }
 }

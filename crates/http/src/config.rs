@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use protomcp_auth::ResourceServer;
 
-use crate::auth::Credential;
+use crate::credential::Credential;
 use crate::network::IpNetwork;
 use crate::store::{EventStore, MemoryStore};
 

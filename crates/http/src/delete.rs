@@ -3,19 +3,19 @@
 use http::request::Parts;
 use http::{Response, StatusCode};
 
+use crate::endpoint::Endpoint;
 use crate::era;
 use crate::post::session;
 use crate::reply::{self, Body};
-use crate::service::Inner;
 
-pub(crate) fn delete(inner: &Inner, parts: &Parts) -> Response<Body> {
+pub(crate) fn delete(endpoint: &Endpoint, parts: &Parts) -> Response<Body> {
     // MCP 2026-07-28 knows no sessions that could be ended.
     if era::is_sessionless(&parts.headers) {
         return reply::not_allowed(era::methods(&parts.headers));
     }
-    match session(inner, parts) {
+    match session(endpoint, parts) {
         Ok(exchange) => {
-            inner.table.remove(exchange.key());
+            endpoint.table.remove(exchange.key());
             exchange.abandon();
             reply::empty(StatusCode::NO_CONTENT)
         }

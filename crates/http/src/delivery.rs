@@ -2,9 +2,9 @@
 
 use protomcp_types::{Incoming, Message, RequestId};
 
-use crate::auth::NeededScopes;
 use crate::body::Origin;
 use crate::exchange::Exchange;
+use crate::needed_scopes::NeededScopes;
 
 /// Requests that have a stream and are still to be handed over. Those that are left when this is dropped, because the
 /// connection broke or the session ended, have no answer: their ids are free again, and nothing waits for them.

@@ -18,11 +18,11 @@ use protomcp_types::{Incoming, Members, Message, Params, ProtocolVersion, Reques
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
-use crate::auth::NeededScopes;
 use crate::body::Origin;
 use crate::caller::{Caller, Principal};
 use crate::config::Config;
 use crate::fair_table::Use;
+use crate::needed_scopes::NeededScopes;
 use crate::reserved::Reserved;
 use crate::store::EventStore;
 use crate::streams::{FIRST, First, Next, Place, Refused, STANDALONE, StreamId, Streams};

@@ -6,18 +6,18 @@ use http::request::Parts;
 use http::{Response, StatusCode};
 
 use crate::auth::{permit_reading, valid_until};
+use crate::endpoint::Endpoint;
 use crate::era;
 use crate::events::{Seat, event_id, parse_event_id};
 use crate::exchange::Exchange;
 use crate::headers::{EVENTS, LAST_EVENT, accepts, text};
 use crate::post::session;
 use crate::reply::{self, Body, TRANSPORT_ERROR};
-use crate::service::Inner;
 use crate::sse;
 use crate::store::{EventKey, StoredEvent};
 use crate::streams::STANDALONE;
 
-pub(crate) async fn get(inner: &Inner, parts: &Parts) -> Response<Body> {
+pub(crate) async fn get(endpoint: &Endpoint, parts: &Parts) -> Response<Body> {
     // MCP 2026-07-28 has POST only.
     if era::is_sessionless(&parts.headers) {
         return reply::not_allowed(era::methods(&parts.headers));
@@ -26,29 +26,29 @@ pub(crate) async fn get(inner: &Inner, parts: &Parts) -> Response<Body> {
         let why = "not acceptable: Accept must allow text/event-stream";
         return reply::error(StatusCode::NOT_ACCEPTABLE, TRANSPORT_ERROR, why);
     }
-    let exchange = match session(inner, parts) {
+    let exchange = match session(endpoint, parts) {
         Ok(exchange) => exchange,
         Err(refusal) => return *refusal,
     };
     // What came of any request of the session may be among it.
-    if let Err(refusal) = permit_reading(&inner.config, parts, &exchange.needed(), None) {
+    if let Err(refusal) = permit_reading(&endpoint.config, parts, &exchange.needed(), None) {
         return *refusal;
     }
     match text(&parts.headers, &LAST_EVENT) {
-        Some(last) => resume(inner, parts, exchange, last).await,
-        None => listen(inner, parts, exchange),
+        Some(last) => resume(endpoint, parts, exchange, last).await,
+        None => listen(endpoint, parts, exchange),
     }
 }
 
-fn listen(inner: &Inner, parts: &Parts, exchange: Arc<Exchange>) -> Response<Body> {
+fn listen(endpoint: &Endpoint, parts: &Parts, exchange: Arc<Exchange>) -> Response<Body> {
     let Some((place, next)) = exchange.listen() else {
         let why = "conflict: the session has a stream of this kind already";
         return reply::error(StatusCode::CONFLICT, TRANSPORT_ERROR, why);
     };
     let opens = exchange.can_open_empty();
-    let events = inner.events(Seat { exchange, place, until: valid_until(parts) });
+    let events = endpoint.events(Seat { exchange, place, until: valid_until(parts) });
     reply::events(if opens {
-        events.with(sse::opening(&event_id(STANDALONE, next - 1), inner.config.retry))
+        events.with(sse::opening(&event_id(STANDALONE, next - 1), endpoint.config.retry))
     } else {
         // Whoever waits for the first byte knows now that the stream is open.
         events.with(sse::KEEP_ALIVE)
@@ -56,7 +56,7 @@ fn listen(inner: &Inner, parts: &Parts, exchange: Arc<Exchange>) -> Response<Bod
 }
 
 /// The host comes back, and names the last event that it has read.
-async fn resume(inner: &Inner, parts: &Parts, exchange: Arc<Exchange>, last: &str) -> Response<Body> {
+async fn resume(endpoint: &Endpoint, parts: &Parts, exchange: Arc<Exchange>, last: &str) -> Response<Body> {
     let Some(store) = exchange.store().cloned() else {
         return reply::bad_request(None, "streams cannot be resumed here");
     };
@@ -86,7 +86,7 @@ async fn resume(inner: &Inner, parts: &Parts, exchange: Arc<Exchange>, last: &st
             let missed = missed.unwrap_or_default();
             match seat {
                 Some(seat) => {
-                    let events = inner.events(seat).with_missed(missed);
+                    let events = endpoint.events(seat).with_missed(missed);
                     reply::events(events.with(sse::KEEP_ALIVE))
                 }
                 None => reply::past_events(missed),

@@ -13,16 +13,16 @@ use protomcp_types::{Incoming, Message};
 use crate::auth::valid_until;
 use crate::body::Origin;
 use crate::caller::Principal;
+use crate::endpoint::Endpoint;
 use crate::events::Seat;
 use crate::exchange::{Exchange, Kind};
 use crate::headers::{EVENTS, SESSION, accepts};
 use crate::reply::{self, Body, NO_SESSION, TRANSPORT_ERROR};
-use crate::service::Inner;
 use crate::sse;
 
 /// Whether a request is for this transport.
-pub(crate) fn is_meant(inner: &Inner, parts: &Parts) -> bool {
-    inner.config.legacy_sse
+pub(crate) fn is_meant(endpoint: &Endpoint, parts: &Parts) -> bool {
+    endpoint.config.legacy_sse
         && match parts.method {
             Method::GET => parts.uri.path().ends_with("/sse") && !parts.headers.contains_key(SESSION),
             Method::POST => session_id(parts).is_some(),
@@ -30,35 +30,35 @@ pub(crate) fn is_meant(inner: &Inner, parts: &Parts) -> bool {
         }
 }
 
-pub(crate) fn get(inner: &Arc<Inner>, parts: &Parts) -> Response<Body> {
+pub(crate) fn get(endpoint: &Arc<Endpoint>, parts: &Parts) -> Response<Body> {
     if !accepts(&parts.headers, &[EVENTS]) {
         let why = "not acceptable: Accept must allow text/event-stream";
         return reply::error(StatusCode::NOT_ACCEPTABLE, TRANSPORT_ERROR, why);
     }
-    let exchange = match inner.begin(Kind::Legacy, parts) {
+    let exchange = match endpoint.begin(Kind::Legacy, parts) {
         Ok(exchange) => exchange,
         Err(refusal) => return *refusal,
     };
-    let endpoint = sse::endpoint(&format!("?sessionId={}", exchange.key()));
+    let address = sse::endpoint(&format!("?sessionId={}", exchange.key()));
     match exchange.listen() {
         Some((place, _)) => {
             let seat = Seat { exchange, place, until: valid_until(parts) };
-            reply::events(inner.events(seat).with(endpoint))
+            reply::events(endpoint.events(seat).with(address))
         }
         None => gone(),
     }
 }
 
-pub(crate) async fn post(inner: &Inner, origin: &Origin, body: Bytes) -> Response<Body> {
+pub(crate) async fn post(endpoint: &Endpoint, origin: &Origin, body: Bytes) -> Response<Body> {
     let parts = &*origin.head;
     let principal = parts.extensions.get::<Principal>();
-    let exchange = session_id(parts).and_then(|key| inner.table.find(key));
+    let exchange = session_id(parts).and_then(|key| endpoint.table.find(key));
     let Some(exchange) = exchange.filter(|exchange| is_legacy(exchange) && exchange.belongs_to(principal)) else {
         return gone();
     };
     match Incoming::parse(&body) {
         Ok(Incoming::Batch(_)) => reply::bad_request(None, "batches are for MCP 2025-03-26 only"),
-        Ok(Incoming::One(Message::Request(request))) => match inner.permit(parts, &request) {
+        Ok(Incoming::One(Message::Request(request))) => match endpoint.permit(parts, &request) {
             Ok(()) => deliver(&exchange, request.into(), origin).await,
             Err(refusal) => *refusal,
         },

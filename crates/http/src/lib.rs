@@ -32,8 +32,10 @@ mod body;
 mod caller;
 mod config;
 mod cors;
+mod credential;
 mod delete;
 mod delivery;
+mod endpoint;
 mod era;
 mod events;
 mod exchange;
@@ -50,6 +52,7 @@ mod legacy;
 mod listener;
 mod log_rate;
 mod modern;
+mod needed_scopes;
 mod network;
 mod post;
 mod reply;
@@ -62,9 +65,9 @@ mod streams;
 #[cfg(feature = "tls")]
 mod tls;
 
-pub use auth::Credential;
 pub use caller::{ClientAddr, Connection, PeerAddr, Principal};
 pub use config::Config;
+pub use credential::Credential;
 pub use figures::MetricsPage;
 #[cfg(feature = "listener")]
 pub use listener::{Listener, ListenerConfig};

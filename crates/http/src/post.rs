@@ -19,6 +19,7 @@ use crate::auth::{needed_by_tasks, permit_reading, permit_tasks, valid_until};
 use crate::body::Origin;
 use crate::caller::{Caller, Principal};
 use crate::delivery::Delivery;
+use crate::endpoint::{Endpoint, unavailable};
 use crate::era::{self, Era};
 use crate::events::{Seat, event_id};
 use crate::exchange::{Exchange, Kind};
@@ -26,27 +27,26 @@ use crate::headers::{SESSION, VERSION, repeated, text};
 use crate::modern;
 use crate::reply::{self, Body, NO_SESSION, Refusal};
 use crate::reserved::{Reserved, hold};
-use crate::service::{Inner, unavailable};
 use crate::sse;
 use crate::streams::{First, Refused};
 
-pub(crate) async fn post(inner: &Arc<Inner>, mut origin: Origin, body: Bytes) -> Response<Body> {
+pub(crate) async fn post(endpoint: &Arc<Endpoint>, mut origin: Origin, body: Bytes) -> Response<Body> {
     let parts = Arc::clone(&origin.head);
     let parts = &parts;
     let is_ambiguous = repeated(&parts.headers).is_some();
     match Incoming::parse(&body) {
-        Ok(Incoming::One(Message::Request(request))) => match inner.permit(parts, &request) {
-            Ok(()) => request_of(inner, &origin, request).await,
+        Ok(Incoming::One(Message::Request(request))) => match endpoint.permit(parts, &request) {
+            Ok(()) => request_of(endpoint, &origin, request).await,
             Err(refusal) => *refusal,
         },
         Ok(_) if is_ambiguous => ambiguous(parts, None),
-        Ok(Incoming::One(message)) => told(inner, &origin, message).await,
+        Ok(Incoming::One(message)) => told(endpoint, &origin, message).await,
         Ok(Incoming::Batch(messages)) => {
             // Many small messages take more than their text, whatever they are.
             let room = Arc::get_mut(&mut origin.room).expect("nothing else has it yet");
             match room.grow((messages.len() - 1) * Limits::REQUEST_OVERHEAD) {
-                Ok(()) => batch(inner, &origin, messages).await,
-                Err(_) => *inner.no_room(),
+                Ok(()) => batch(endpoint, &origin, messages).await,
+                Err(_) => *endpoint.no_room(),
             }
         }
         Err(malformed) => reply::refuse(StatusCode::BAD_REQUEST, malformed.id, malformed.error),
@@ -60,7 +60,7 @@ fn ambiguous(parts: &Parts, id: Option<RequestId>) -> Response<Body> {
 }
 
 /// The session that a request belongs to.
-pub(crate) fn session(inner: &Inner, parts: &Parts) -> Result<Arc<Exchange>, Refusal> {
+pub(crate) fn session(endpoint: &Endpoint, parts: &Parts) -> Result<Arc<Exchange>, Refusal> {
     if repeated(&parts.headers).is_some() {
         return Err(Box::new(ambiguous(parts, None)));
     }
@@ -71,26 +71,26 @@ pub(crate) fn session(inner: &Inner, parts: &Parts) -> Result<Arc<Exchange>, Ref
         return Err(Box::new(reply::bad_request(None, format!("unsupported protocol version {version:?}"))));
     }
     let principal = parts.extensions.get::<Principal>();
-    let found = key.to_str().ok().and_then(|key| inner.table.find(key));
+    let found = key.to_str().ok().and_then(|key| endpoint.table.find(key));
     found
         .filter(|exchange| exchange.kind() == Kind::Session && exchange.belongs_to(principal))
         .ok_or_else(|| Box::new(reply::error(StatusCode::NOT_FOUND, NO_SESSION, "there is no such session")))
 }
 
-async fn request_of(inner: &Arc<Inner>, origin: &Origin, request: Request) -> Response<Body> {
+async fn request_of(endpoint: &Arc<Endpoint>, origin: &Origin, request: Request) -> Response<Body> {
     let parts = &*origin.head;
     let meta = RequestMeta::of(&request.params);
     match era::of(&request.method, &meta, text(&parts.headers, &VERSION)) {
-        Era::Modern => single(inner, origin, &meta, request).await,
+        Era::Modern => single(endpoint, origin, &meta, request).await,
         Era::Handshake | Era::Session if repeated(&parts.headers).is_some() => ambiguous(parts, Some(request.id)),
         // Somebody who has a session does not get another one under its name.
-        Era::Handshake if session(inner, parts).is_err() => handshake(inner, origin, request).await,
-        Era::Handshake | Era::Session => match session(inner, parts) {
-            Ok(exchange) if let Err(refusal) = permit_tasks(&inner.config, parts, &request, &exchange.needed()) => {
+        Era::Handshake if session(endpoint, parts).is_err() => handshake(endpoint, origin, request).await,
+        Era::Handshake | Era::Session => match session(endpoint, parts) {
+            Ok(exchange) if let Err(refusal) = permit_tasks(&endpoint.config, parts, &request, &exchange.needed()) => {
                 *refusal
             }
             Ok(exchange) => match ask(exchange, origin, request).await {
-                Ok(seat) => respond(inner, seat, Some(inner.config.stream_after), false).await,
+                Ok(seat) => respond(endpoint, seat, Some(endpoint.config.stream_after), false).await,
                 Err(refusal) => *refusal,
             },
             Err(refusal) => *refusal,
@@ -99,13 +99,13 @@ async fn request_of(inner: &Arc<Inner>, origin: &Origin, request: Request) -> Re
 }
 
 /// Begins a session, which stays if its host and the server agree.
-async fn handshake(inner: &Arc<Inner>, origin: &Origin, request: Request) -> Response<Body> {
-    let exchange = match inner.begin(Kind::Session, &origin.head) {
+async fn handshake(endpoint: &Arc<Endpoint>, origin: &Origin, request: Request) -> Response<Body> {
+    let exchange = match endpoint.begin(Kind::Session, &origin.head) {
         Ok(exchange) => exchange,
         Err(refusal) => return *refusal,
     };
     let mut response = match ask(Arc::clone(&exchange), origin, request).await {
-        Ok(seat) => respond(inner, seat, None, false).await,
+        Ok(seat) => respond(endpoint, seat, None, false).await,
         Err(refusal) => *refusal,
     };
     match exchange.version() {
@@ -114,7 +114,7 @@ async fn handshake(inner: &Arc<Inner>, origin: &Origin, request: Request) -> Res
             response.headers_mut().insert(SESSION, key);
         }
         None => {
-            inner.table.remove(exchange.key());
+            endpoint.table.remove(exchange.key());
             exchange.end();
         }
     }
@@ -122,21 +122,21 @@ async fn handshake(inner: &Arc<Inner>, origin: &Origin, request: Request) -> Res
 }
 
 /// Serves one request of the stateless revision.
-async fn single(inner: &Arc<Inner>, origin: &Origin, meta: &RequestMeta, request: Request) -> Response<Body> {
+async fn single(endpoint: &Arc<Endpoint>, origin: &Origin, meta: &RequestMeta, request: Request) -> Response<Body> {
     let parts = &*origin.head;
-    if let Err(error) = modern::check(&request, meta, &parts.headers, &inner.definitions) {
+    if let Err(error) = modern::check(&request, meta, &parts.headers, &endpoint.definitions) {
         return reply::refuse(modern::status(&error), Some(request.id), error);
     }
-    let needed = needed_by_tasks(&inner.sessions, &request);
-    if let Err(refusal) = permit_reading(&inner.config, parts, &needed, Some(&request.id)) {
+    let needed = needed_by_tasks(&endpoint.sessions, &request);
+    if let Err(refusal) = permit_reading(&endpoint.config, parts, &needed, Some(&request.id)) {
         return *refusal;
     }
-    let exchange = Exchange::new(Kind::Single, Box::default(), &Caller::of(parts), &inner.config);
+    let exchange = Exchange::new(Kind::Single, Box::default(), &Caller::of(parts), &endpoint.config);
     match ask(exchange, origin, request).await {
         Ok(seat) => {
             // A task that finds no request has nothing to wait for, and ends.
-            inner.spawn(&seat.exchange, parts);
-            respond(inner, seat, Some(inner.config.keep_alive), false).await
+            endpoint.spawn(&seat.exchange, parts);
+            respond(endpoint, seat, Some(endpoint.config.keep_alive), false).await
         }
         Err(refusal) => *refusal,
     }
@@ -156,7 +156,7 @@ async fn ask(exchange: Arc<Exchange>, origin: &Origin, request: Request) -> Resu
 }
 
 /// Takes what needs no answer.
-async fn told(inner: &Inner, origin: &Origin, message: Message) -> Response<Body> {
+async fn told(endpoint: &Endpoint, origin: &Origin, message: Message) -> Response<Body> {
     let parts = &*origin.head;
     // MCP 2026-07-28 has no session that a notification could be for. Answers to questions it does not know at all.
     if era::is_sessionless(&parts.headers)
@@ -167,7 +167,7 @@ async fn told(inner: &Inner, origin: &Origin, message: Message) -> Response<Body
             Err(error) => reply::refuse(modern::status(&error), None, error),
         };
     }
-    match session(inner, parts) {
+    match session(endpoint, parts) {
         Ok(exchange) => match exchange.deliver(Ok(Incoming::One(message)), Some(origin.clone())).await {
             true => reply::empty(StatusCode::ACCEPTED),
             false => over(),
@@ -177,9 +177,9 @@ async fn told(inner: &Inner, origin: &Origin, message: Message) -> Response<Body
 }
 
 /// Takes several messages, which MCP 2025-03-26 allows.
-async fn batch(inner: &Inner, origin: &Origin, messages: Vec<Result<Message, Malformed>>) -> Response<Body> {
+async fn batch(endpoint: &Endpoint, origin: &Origin, messages: Vec<Result<Message, Malformed>>) -> Response<Body> {
     let parts = &*origin.head;
-    let exchange = match session(inner, parts) {
+    let exchange = match session(endpoint, parts) {
         Ok(exchange) => exchange,
         Err(refusal) => return *refusal,
     };
@@ -188,9 +188,9 @@ async fn batch(inner: &Inner, origin: &Origin, messages: Vec<Result<Message, Mal
     }
     for message in &messages {
         if let Ok(Message::Request(request)) = message
-            && let Err(refusal) = inner
+            && let Err(refusal) = endpoint
                 .permit(parts, request)
-                .and_then(|()| permit_tasks(&inner.config, parts, request, &exchange.needed()))
+                .and_then(|()| permit_tasks(&endpoint.config, parts, request, &exchange.needed()))
         {
             return *refusal;
         }
@@ -227,13 +227,13 @@ async fn batch(inner: &Inner, origin: &Origin, messages: Vec<Result<Message, Mal
     }
     drop(delivery);
     match seat {
-        Some(seat) => respond(inner, seat, Some(inner.config.stream_after), true).await,
+        Some(seat) => respond(endpoint, seat, Some(endpoint.config.stream_after), true).await,
         None => reply::empty(StatusCode::ACCEPTED),
     }
 }
 
 /// Waits for the answers. The response is JSON unless something comes before them or `patience` is at its end.
-async fn respond(inner: &Inner, seat: Seat, patience: Option<Duration>, is_batch: bool) -> Response<Body> {
+async fn respond(endpoint: &Endpoint, seat: Seat, patience: Option<Duration>, is_batch: bool) -> Response<Body> {
     let mut patience = pin!(patience.map(tokio::time::sleep));
     let first = poll_fn(|cx| match seat.exchange.first(seat.place, cx.waker()) {
         First::Pending => match patience.as_mut().as_pin_mut() {
@@ -244,7 +244,7 @@ async fn respond(inner: &Inner, seat: Seat, patience: Option<Duration>, is_batch
     });
     let answers = match first.await {
         First::Answers(answers) => answers,
-        First::Events | First::Pending => return stream(inner, seat),
+        First::Events | First::Pending => return stream(endpoint, seat),
     };
     let (answers, rooms): (Vec<_>, Vec<_>) =
         answers.into_iter().map(|Reserved { message, room }| (message, room)).unzip();
@@ -264,14 +264,14 @@ async fn respond(inner: &Inner, seat: Seat, patience: Option<Duration>, is_batch
 }
 
 /// From here on the response is a stream of events.
-fn stream(inner: &Inner, mut seat: Seat) -> Response<Body> {
+fn stream(endpoint: &Endpoint, mut seat: Seat) -> Response<Body> {
     seat.exchange.stream(seat.place);
     let opens = seat.exchange.can_open_empty();
     // A host that cannot come back would lose the answer.
     seat.until = seat.until.filter(|_| opens || seat.exchange.kind() == Kind::Single);
     let id = event_id(seat.place.stream, 0);
-    let events = inner.events(seat);
-    reply::events(if opens { events.with(sse::opening(&id, inner.config.retry)) } else { events })
+    let events = endpoint.events(seat);
+    reply::events(if opens { events.with(sse::opening(&id, endpoint.config.retry)) } else { events })
 }
 
 fn refuse(refused: Refused) -> Response<Body> {

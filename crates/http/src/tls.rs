@@ -7,20 +7,20 @@ mod error;
 mod files;
 mod freshness;
 mod pair;
+mod shown;
 mod validity;
 
 use std::fmt;
 use std::path::PathBuf;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use rustls::ServerConfig;
 use rustls::crypto::ring;
-use rustls::server::{ClientHello, ResolvesServerCert};
-use rustls::sign::CertifiedKey;
 
 pub use self::error::TlsError;
 use self::files::Files;
+use self::shown::Shown;
 
 /// How often the files are looked at.
 const LOOK: Duration = Duration::from_secs(1);
@@ -34,10 +34,6 @@ pub struct Tls {
     config: Arc<ServerConfig>,
     files: Option<Arc<Files>>,
 }
-
-/// What is shown to whoever connects.
-#[derive(Debug)]
-struct Shown(RwLock<Arc<CertifiedKey>>);
 
 impl Tls {
     /// A certificate, with those that vouch for it behind it, and its private key, from two files in PEM form. A
@@ -89,22 +85,6 @@ impl From<Arc<ServerConfig>> for Tls {
 impl fmt::Debug for Tls {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Tls").field("files", &self.files).finish_non_exhaustive()
-    }
-}
-
-impl Shown {
-    fn new(pair: CertifiedKey) -> Self {
-        Self(RwLock::new(Arc::new(pair)))
-    }
-
-    fn replace(&self, pair: CertifiedKey) {
-        *self.0.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(pair);
-    }
-}
-
-impl ResolvesServerCert for Shown {
-    fn resolve(&self, _: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
-        Some(Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner)))
     }
 }
 

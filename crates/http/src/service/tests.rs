@@ -11,7 +11,13 @@ use tokio::task::unconstrained;
 use std::future::poll_fn;
 use std::pin::pin;
 
+use tokio_util::task::TaskTracker;
+
 use super::*;
+use crate::caller::Caller;
+use crate::endpoint::{Serve, TablePlace};
+use crate::events::{Events, Seat};
+use crate::exchange::{Exchange, Kind, Served};
 use crate::store::MemoryStore;
 
 /// Sessions whose tasks do nothing.
@@ -40,21 +46,9 @@ impl Serve for Arc<Still> {
 
 fn still() -> (StreamableHttp, Arc<Still>) {
     let still = Arc::new(Still::default());
-    let config = Config::default();
-    let inner = Inner {
-        table: SessionTable::new(config.max_sessions),
-        guard: Guard::new(&[], &[]),
-        definitions: Box::new(|_| None),
-        figures: Figures::default(),
-        refused: LogRate::default(),
-        rejected: LogRate::default(),
-        crowded: LogRate::default(),
-        sessions: Sessions::new(ServerInfo::new("still", "1"), Limits::default()),
-        server: Box::new(Arc::clone(&still)),
-        tasks: TaskTracker::new(),
-        config,
-    };
-    (StreamableHttp(Arc::new(inner)), still)
+    let sessions = Sessions::new(ServerInfo::new("still", "1"), Limits::default());
+    let endpoint = Endpoint::new(Box::new(Arc::clone(&still)), sessions, Config::default(), Box::new(|_| None));
+    (StreamableHttp(Arc::new(endpoint)), still)
 }
 
 fn post(headers: &[(&str, &str)], body: &str) -> Request<String> {

@@ -9,7 +9,8 @@ use rustls::sign::CertifiedKey;
 
 use super::error::TlsError;
 use super::freshness::Freshness;
-use super::{Shown, pair};
+use super::pair;
+use super::shown::Shown;
 
 #[derive(Debug)]
 pub(super) struct Files {

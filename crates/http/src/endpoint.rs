@@ -1,0 +1,198 @@
+//! The state that the handlers of all methods share, and the start of sessions.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use futures_util::FutureExt;
+use http::header::RETRY_AFTER;
+use http::request::Parts;
+use http::{HeaderValue, Response, StatusCode};
+use protomcp_mcp::{Limits, Reservation, Server, Service, Sessions};
+use protomcp_types::{RawJson, Request};
+use tokio::time::Instant;
+use tokio_util::task::TaskTracker;
+
+use crate::auth;
+use crate::body::{self, Unread};
+use crate::caller::Caller;
+use crate::config::Config;
+use crate::events::{Events, Seat};
+use crate::exchange::{Exchange, Kind, Served};
+use crate::figures::Figures;
+use crate::guard::Guard;
+use crate::log_rate::LogRate;
+use crate::reply::{self, Body, Refusal, TRANSPORT_ERROR};
+use crate::session_table::{SessionTable, new_key};
+
+/// Looks up the definition of a tool.
+pub(crate) type Definitions = Box<dyn Fn(&str) -> Option<RawJson> + Send + Sync>;
+
+pub(crate) struct Endpoint {
+    pub(crate) config: Config,
+    pub(crate) table: SessionTable,
+    pub(crate) guard: Guard,
+    pub(crate) definitions: Definitions,
+    pub(crate) figures: Figures,
+    /// Requests that were refused by their names.
+    pub(crate) refused: LogRate,
+    /// Sessions that found no place.
+    rejected: LogRate,
+    /// Requests that found no room.
+    crowded: LogRate,
+    server: Box<dyn Serve>,
+    pub(crate) sessions: Sessions,
+    /// One for each exchange.
+    tasks: TaskTracker,
+}
+
+/// A server of whatever service.
+pub(crate) trait Serve: Send + Sync {
+    /// Starts the task of an exchange.
+    fn spawn(&self, exchange: Arc<Exchange>, place: Option<TablePlace>, head: &Parts, tasks: &TaskTracker);
+}
+
+impl<S: Service> Serve for Server<S> {
+    fn spawn(&self, exchange: Arc<Exchange>, place: Option<TablePlace>, _: &Parts, tasks: &TaskTracker) {
+        // An async block would hold the session twice.
+        tasks.spawn(self.serve_here(Served(exchange)).map(move |outcome| {
+            if let Err(error) = outcome {
+                tracing::debug!("a session ended early: {error}");
+            }
+            drop(place);
+        }));
+    }
+}
+
+/// One service for each session, and for each request without one.
+pub(crate) struct Factory<F> {
+    pub(crate) sessions: Sessions,
+    pub(crate) make: F,
+}
+
+impl<S: Service, F: Fn(&Parts) -> S + Send + Sync> Serve for Factory<F> {
+    fn spawn(&self, exchange: Arc<Exchange>, place: Option<TablePlace>, head: &Parts, tasks: &TaskTracker) {
+        Server::over(self.sessions.clone(), (self.make)(head)).spawn(exchange, place, head, tasks);
+    }
+}
+
+/// A session's place in the table, which it loses when its task ends, however that is.
+pub(crate) struct TablePlace {
+    endpoint: Arc<Endpoint>,
+    exchange: Arc<Exchange>,
+}
+
+impl Drop for TablePlace {
+    fn drop(&mut self) {
+        self.endpoint.table.remove(self.exchange.key());
+    }
+}
+
+impl Endpoint {
+    pub(crate) fn new(server: Box<dyn Serve>, sessions: Sessions, config: Config, definitions: Definitions) -> Self {
+        Self {
+            table: SessionTable::new(config.max_sessions),
+            guard: Guard::new(&config.allowed_hosts, &config.allowed_origins),
+            definitions,
+            figures: Figures::default(),
+            refused: LogRate::default(),
+            rejected: LogRate::default(),
+            crowded: LogRate::default(),
+            sessions,
+            tasks: TaskTracker::new(),
+            server,
+            config,
+        }
+    }
+
+    /// Waits until every session and request has ended after the server was told to shut down.
+    pub(crate) async fn drained(&self) {
+        self.sessions.shutdown_token().cancelled().await;
+        self.tasks.close();
+        self.tasks.wait().await;
+    }
+
+    /// Reads a body in the time and the room that there are for it.
+    pub(crate) async fn read<B: http_body::Body>(
+        &self,
+        parts: &Parts,
+        body: B,
+    ) -> Result<(Bytes, Reservation), Refusal> {
+        let owner = Caller::of(parts).owner();
+        let budget = self.sessions.inbound_budget();
+        let read = body::read(body, self.config.max_body, budget, &owner, Limits::REQUEST_OVERHEAD);
+        let (status, why) = match tokio::time::timeout(self.config.body_timeout, read).await {
+            Ok(Ok(read)) => return Ok(read),
+            Ok(Err(Unread::NoRoom)) => return Err(self.no_room()),
+            Ok(Err(Unread::TooLong)) => {
+                (StatusCode::PAYLOAD_TOO_LARGE, format!("the body is longer than {} bytes", self.config.max_body))
+            }
+            Ok(Err(Unread::Broken)) => (StatusCode::BAD_REQUEST, "the body cannot be read".to_owned()),
+            Err(_) => (StatusCode::REQUEST_TIMEOUT, "the body took too long".to_owned()),
+        };
+        Err(Box::new(reply::error(status, TRANSPORT_ERROR, why)))
+    }
+
+    /// The response to a request that finds no room in the inbound budget.
+    pub(crate) fn no_room(&self) -> Refusal {
+        let why = "too many bytes of requests wait for their answers";
+        if let Some(left_out) = self.crowded.permit(Instant::now()) {
+            tracing::warn!(left_out, "a request was refused: {why}");
+        }
+        Box::new(unavailable(&format!("{why}; send it again in a moment")))
+    }
+
+    /// Whether this request may be served at all.
+    pub(crate) async fn admit(&self, parts: &mut Parts) -> Result<(), Refusal> {
+        auth::admit(&self.config, parts).await
+    }
+
+    /// Whether this may be asked, by whoever does. At the end nothing new begins; what was begun is answered, and may
+    /// still be asked, cancelled and listened to.
+    pub(crate) fn permit(&self, parts: &Parts, request: &Request) -> Result<(), Refusal> {
+        self.may_begin()?;
+        auth::permit(&self.config, parts, request)
+    }
+
+    fn may_begin(&self) -> Result<(), Refusal> {
+        if self.sessions.is_shut_down() {
+            return Err(Box::new(unavailable("the server is shutting down")));
+        }
+        Ok(())
+    }
+
+    /// Begins a session, whose task runs until its end.
+    pub(crate) fn begin(self: &Arc<Self>, kind: Kind, parts: &Parts) -> Result<Arc<Exchange>, Refusal> {
+        self.may_begin()?;
+        let key = new_key().map_err(|error| {
+            tracing::error!("no session can begin: {error}");
+            Box::new(unavailable("no session can begin"))
+        })?;
+        let exchange = Exchange::new(kind, key, &Caller::of(parts), &self.config);
+        if !self.table.insert(&exchange) {
+            if let Some(left_out) = self.rejected.permit(Instant::now()) {
+                tracing::warn!(left_out, "a session was refused: there are {} already", self.table.len());
+            }
+            return Err(Box::new(unavailable("there are too many sessions")));
+        }
+        let place = TablePlace { endpoint: Arc::clone(self), exchange: Arc::clone(&exchange) };
+        self.server.spawn(Arc::clone(&exchange), Some(place), parts, &self.tasks);
+        Ok(exchange)
+    }
+
+    /// A response that is a stream of events.
+    pub(crate) fn events(&self, seat: Seat) -> Events {
+        Events::new(seat, self.config.keep_alive).counted(self.figures.streams.hold())
+    }
+
+    /// Serves an exchange that is in no table.
+    pub(crate) fn spawn(&self, exchange: &Arc<Exchange>, head: &Parts) {
+        self.server.spawn(Arc::clone(exchange), None, head, &self.tasks);
+    }
+}
+
+/// 503, with a time after which to try again.
+pub(crate) fn unavailable(why: &str) -> Response<Body> {
+    let mut response = reply::error(StatusCode::SERVICE_UNAVAILABLE, TRANSPORT_ERROR, why);
+    response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("5"));
+    response
+}
