@@ -3,23 +3,14 @@
 
 use protomcp_types::{CallToolResult, ErrorObject};
 
-use crate::ask::AskError;
+use crate::ask_error::AskError;
 use crate::context::Context;
-use crate::question::{Answers, InputRequired};
+use crate::question::InputRequired;
 use crate::request::{ServerRequest, ServerResult};
 
 /// How often a handler may be called again for one request. Those that ask nothing and only want to come back would go
 /// on for ever.
 const MAX_ROUNDS: usize = 32;
-
-/// What a handler finds that is called again.
-#[derive(Debug)]
-pub(crate) struct Given {
-    /// The call as the session knows it.
-    pub(crate) first: Context,
-    pub(crate) state: Option<String>,
-    pub(crate) answers: Answers,
-}
 
 /// The request once more, if its handler may have to be called again.
 pub(crate) fn keep(request: &ServerRequest, context: &Context) -> Option<ServerRequest> {

@@ -7,7 +7,6 @@ use std::net::{IpAddr, Ipv6Addr};
 use std::sync::Arc;
 
 use crate::session::SessionId;
-use crate::transport::Transport;
 
 /// Identifies the caller of a request.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -23,7 +22,7 @@ pub struct CallerKey {
 /// An address proves nothing about its user; it only keeps one machine from taking what is there for all.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Owner {
-    /// An authenticated principal ([`Transport::principal`]).
+    /// An authenticated principal ([`Transport::principal`](crate::transport::Transport::principal)).
     Principal(Arc<str>),
     /// A network address; of an IPv6 address, its /64 network. Built by [`Owner::of_address`].
     Address(IpAddr),
@@ -36,7 +35,7 @@ pub enum Owner {
 pub enum Conversation {
     /// A session, or a connection that is served as one.
     Session(SessionId),
-    /// A connection that carries requests without a session, by its number ([`Transport::connection`]).
+    /// A connection that carries requests without a session, by its number ([`Transport::connection`](crate::transport::Transport::connection)).
     Connection(u64),
 }
 
@@ -51,9 +50,10 @@ impl Owner {
         }
     }
 
-    /// The owner of what a transport carries: its principal, or else its address.
-    pub fn of(transport: &impl Transport) -> Self {
-        match (transport.principal(), transport.address()) {
+    /// The owner of the requests of a principal, or else of an address.
+    #[must_use]
+    pub fn of(principal: Option<Arc<str>>, address: Option<IpAddr>) -> Self {
+        match (principal, address) {
             (Some(principal), _) => Self::Principal(principal),
             (None, Some(address)) => Self::of_address(address),
             (None, None) => Self::Local,
@@ -63,31 +63,6 @@ impl Owner {
 
 /// The network part of an IPv6 address.
 const NETWORK: u128 = !0 << 64;
-
-/// The other end of a transport.
-#[derive(Debug, Clone)]
-pub(crate) struct Peer {
-    pub(crate) principal: Option<Arc<str>>,
-    pub(crate) owner: Owner,
-    connection: Option<u64>,
-}
-
-impl Peer {
-    pub(crate) fn of(transport: &impl Transport) -> Self {
-        Self { principal: transport.principal(), owner: Owner::of(transport), connection: transport.connection() }
-    }
-
-    /// The caller of a request that belongs to this session.
-    pub(crate) fn in_session(&self, session: SessionId) -> CallerKey {
-        CallerKey { owner: self.owner.clone(), conversation: Conversation::Session(session) }
-    }
-
-    /// The caller of a request without a session that came while this one was served.
-    pub(crate) fn without_session(&self, session: SessionId) -> CallerKey {
-        let conversation = self.connection.map_or(Conversation::Session(session), Conversation::Connection);
-        CallerKey { owner: self.owner.clone(), conversation }
-    }
-}
 
 #[cfg(test)]
 mod tests {

@@ -5,7 +5,7 @@ mod asking;
 use std::any::Any;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use protomcp_types::{
@@ -13,9 +13,8 @@ use protomcp_types::{
 };
 use tokio::sync::Notify;
 
-use crate::again::Given;
-use crate::budget::Reservation;
 use crate::caller::{CallerKey, Conversation, Owner};
+use crate::cancel::Cancel;
 use crate::ended::{Ended, Outcome};
 use crate::extensions::Extensions;
 use crate::outbox::Outbox;
@@ -23,6 +22,7 @@ use crate::question::{Answers, InputRequired};
 use crate::rounds::{Rounds, Route};
 use crate::session::{Client, SessionId, Stateless, Ticket};
 use crate::tasks::Running;
+use crate::terms::Terms;
 
 /// The surroundings of one call. Cloning is cheap.
 #[derive(Clone)]
@@ -50,21 +50,13 @@ struct Call {
     afterwards: Mutex<Option<Box<dyn FnOnce() + Send>>>,
 }
 
-/// A context that does not keep what its call needs.
-#[derive(Clone)]
-pub(crate) struct WeakContext(Weak<Call>);
-
-/// What a request says about itself and its sender.
-#[derive(Debug, Clone)]
-pub(crate) struct Terms {
-    pub(crate) ticket: Ticket,
-    pub(crate) client: Arc<Client>,
-    pub(crate) token: Option<ProgressToken>,
-    pub(crate) stateless: Option<Box<Stateless>>,
-    pub(crate) known: Extensions,
-    /// The bytes of the request, unless its transport has reserved them.
-    #[expect(dead_code, reason = "it gives its bytes back when the call has ended")]
-    pub(crate) room: Option<Arc<Reservation>>,
+/// What a handler finds that is called again.
+#[derive(Debug)]
+struct Given {
+    /// The call as the session knows it.
+    first: Context,
+    state: Option<String>,
+    answers: Answers,
 }
 
 impl Context {
@@ -140,10 +132,6 @@ impl Context {
     /// A context without a host behind it, for tests of services: what it reports goes nowhere.
     #[must_use]
     pub fn detached() -> Self {
-        Self::detached_as(Owner::Local)
-    }
-
-    pub(crate) fn detached_as(owner: Owner) -> Self {
         let client = Client {
             version: ProtocolVersion::NEWEST_STATEFUL,
             implementation: Implementation::new("detached", ""),
@@ -159,7 +147,7 @@ impl Context {
             room: None,
         };
         Self::new(
-            CallerKey { owner, conversation: Conversation::Session(SessionId::DETACHED) },
+            CallerKey { owner: Owner::Local, conversation: Conversation::Session(SessionId::DETACHED) },
             SessionId::DETACHED,
             terms,
             Outbox::closed(),
@@ -309,8 +297,13 @@ impl Context {
         self.0.rounds.as_ref()
     }
 
-    pub(crate) fn downgrade(&self) -> WeakContext {
-        WeakContext(Arc::downgrade(&self.0))
+    pub(crate) fn outbox(&self) -> &Arc<Outbox> {
+        &self.0.outbox
+    }
+
+    /// Cancels the call, and keeps the rest of it as well.
+    pub(crate) fn canceller(&self) -> Arc<dyn Cancel> {
+        Arc::clone(&self.0) as Arc<dyn Cancel>
     }
 
     /// Whether the call may have to leave its connection.
@@ -361,25 +354,24 @@ impl Context {
             Some(rounds) => rounds.with_route(|Route { outbox, terms }| report(outbox, terms)),
         }
     }
+}
 
-    pub(crate) fn cancel(&self) {
-        self.0.cancelled.store(true, Ordering::Release);
-        self.0.wake.notify_waiters();
+impl Cancel for Context {
+    fn cancel(&self) {
+        self.0.cancel();
     }
 }
 
-impl WeakContext {
-    /// Cancels the call, unless it has ended.
-    pub(crate) fn cancel(&self) {
-        if let Some(call) = self.0.upgrade() {
-            Context(call).cancel();
-        }
+impl Cancel for Call {
+    fn cancel(&self) {
+        self.cancelled.store(true, Ordering::Release);
+        self.wake.notify_waiters();
     }
 }
 
-impl fmt::Debug for WeakContext {
+impl fmt::Debug for Call {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("WeakContext").field("runs", &(self.0.strong_count() > 0)).finish_non_exhaustive()
+        f.debug_struct("Call").field("request", &self.terms.ticket.id).finish_non_exhaustive()
     }
 }
 

@@ -44,16 +44,20 @@
 
 mod again;
 mod ask;
+mod ask_error;
 mod budget;
 mod caller;
+mod cancel;
 mod canonical;
 mod context;
 mod ended;
 mod extensions;
 mod fair;
 mod handler;
+mod host_request;
 mod info;
 pub mod layer;
+mod listen_guard;
 #[cfg(feature = "tracing-layer")]
 mod log_layer;
 mod outbox;
@@ -70,10 +74,13 @@ mod server;
 mod service;
 mod session;
 mod task_store;
+mod task_text;
+mod task_view;
 mod tasks;
+mod terms;
 pub mod transport;
 
-pub use ask::AskError;
+pub use ask_error::AskError;
 pub use budget::{Budget, OverBudget, Reservation};
 pub use caller::{CallerKey, Conversation, Owner};
 pub use context::Context;
@@ -90,5 +97,5 @@ pub use send_layer::SendLayer;
 pub use server::{Audience, Connected, Reason, ServeError, Server, Sessions};
 pub use service::{Layer, Service};
 pub use session::{CallId, Client, Inbound, IncomingCall, Inputs, Session, SessionId, SessionView, Stateless, Ticket};
-pub use task_store::TaskTerms;
+pub use task_view::TaskTerms;
 pub use tasks::Tasks;

@@ -12,20 +12,20 @@ use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use protomcp_types::{
-    Body, ErrorObject, Level, Members, Notification, Params, RawJson, RequestId, SubscriptionFilter, method,
+    Body, ErrorObject, Level, Members, Notification, Params, RawJson, RequestId, SubscriptionFilter, Task, method,
 };
 use tokio::sync::{Semaphore, mpsc, oneshot};
 
-use crate::ask::{Question, Report};
 use crate::budget::{Budget, Reservation};
 use crate::caller::Owner;
 use crate::ended::{Ended, Outcome};
+use crate::host_request::{Question, Report};
 use crate::info::Limits;
-use crate::server::Watch;
+use crate::listen_guard::ListenGuard;
 use crate::session::announce::List;
 use crate::session::subscriptions::{Subscriptions, Topic};
 use crate::session::{Client, Ticket};
-use crate::task_store::TaskTerms;
+use crate::task_view::TaskTerms;
 
 /// What a session's task is told.
 #[derive(Debug)]
@@ -59,7 +59,7 @@ pub(crate) enum Event {
     /// A resource has changed that the host had subscribed to, or a task that it listens for.
     Updated(Topic, Arc<str>),
     /// This is what a request may listen to, while it holds the watch.
-    Listening(Ticket, Box<SubscriptionFilter>, Watch),
+    Listening(Ticket, Box<SubscriptionFilter>, ListenGuard),
 }
 
 /// A notification that may be dropped, with the room that it has found.
@@ -200,6 +200,14 @@ impl Outbox {
         }
     }
 
+    /// Tells the client that began a task how far it is, if its revision has tasks.
+    pub(crate) fn task_status(&self, task: &Task) {
+        if self.client().is_some_and(|client| client.version.has_tasks()) {
+            let params = task.to_members().into();
+            self.notice(Notification { method: method::TASK_STATUS.into(), params });
+        }
+    }
+
     pub(crate) fn changed(&self, list: List, everyone: bool) {
         if !self.changed[list as usize][usize::from(everyone)].swap(true, Ordering::AcqRel) {
             self.send(Event::Changed { list, everyone });
@@ -244,8 +252,8 @@ impl Outbox {
     }
 
     /// A request may listen to this.
-    pub(crate) fn listening(&self, ticket: Ticket, filter: Box<SubscriptionFilter>, watch: Watch) {
-        self.send(Event::Listening(ticket, filter, watch));
+    pub(crate) fn listening(&self, ticket: Ticket, filter: Box<SubscriptionFilter>, guard: ListenGuard) {
+        self.send(Event::Listening(ticket, filter, guard));
     }
 
     /// What belongs to this request cannot reach the host any more.

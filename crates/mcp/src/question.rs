@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use protomcp_types::{Body, HostMethod, Members, Need, RawJson};
 
-use crate::ask::AskError;
+use crate::ask_error::AskError;
 
 /// Several questions for the host, each under a key of its own; see [`crate::Context::ask_all`].
 ///

@@ -19,16 +19,16 @@ use std::time::{Instant, SystemTime};
 use protomcp_types::{CallToolResult, ClientCapabilities, ErrorObject, RawJson};
 use tokio::sync::oneshot;
 
-use crate::ask::AskError;
-use crate::context::Terms;
+use crate::ask_error::AskError;
 use crate::ended::{Ended, Outcome};
 use crate::outbox::Outbox;
 use crate::question::{Answers, Asked, InputRequired, Questions};
 use crate::request::ServerResult;
 use crate::rounds::task::{Detached, told};
 use crate::seal::Binding;
+use crate::terms::Terms;
 
-pub(crate) use crate::rounds::task::{Detail, StatelessTask, TaskView};
+pub(crate) use crate::rounds::task::{StatelessTask, TaskNews};
 
 /// What a call needs to ask, beside its context.
 #[derive(Debug)]
@@ -286,7 +286,7 @@ impl Rounds {
             let (id, news) = (task.id.clone(), task.news.clone());
             // Its request has been answered, and needs no memory.
             (inner.route, inner.binding) = (None, None);
-            inner.keep_result(&id, &news, outcome);
+            inner.keep_result(&id, &*news, outcome);
             told(inner);
             return None;
         }

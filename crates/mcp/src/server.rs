@@ -10,49 +10,31 @@ mod connected;
 mod drive;
 mod interest;
 mod open_sessions;
+mod parts;
+mod peer;
+mod serve_error;
 mod sessions;
 mod sweep;
 
 use std::fmt;
 use std::sync::Arc;
 
-use crate::caller::Peer;
 use crate::handler::Handler;
 use crate::info::{Limits, ServerInfo};
 use crate::router::Router;
 use crate::send_layer::SendLayer;
 use crate::server::drive::Driver;
+use crate::server::parts::Parts;
+use crate::server::peer::Peer;
 use crate::service::{Layer, Service};
 use crate::transport::{Transport, TransportError};
 
 pub use crate::server::connected::{Connected, Reason};
-pub(crate) use crate::server::interest::Watch;
-pub(crate) use crate::server::sessions::TaskNews;
+pub use crate::server::serve_error::ServeError;
 pub use crate::server::sessions::{Audience, Sessions};
 
 /// Serves a [`Service`]. Cloning is cheap; all clones serve the same sessions.
-pub struct Server<S> {
-    sessions: Sessions,
-    service: Arc<S>,
-    /// Those that see first what is sent first.
-    sending: Vec<Arc<dyn SendLayer>>,
-    in_place: bool,
-}
-
-/// Why serving a host ended early. Calls that were running have been cancelled.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum ServeError {
-    /// The connection broke. [`TransportError::Closed`]: the host went away with answers still on their way.
-    #[error(transparent)]
-    Transport(#[from] TransportError),
-    /// The host has stopped reading; the last answers could not be written.
-    #[error("the host does not read its answers")]
-    Stalled,
-    /// The host was asked whether it is there, and did not say anything ([`Limits::ping_interval`]).
-    #[error("the host does not answer any more")]
-    Silent,
-}
+pub struct Server<S>(Parts<S>);
 
 impl<S: Service> Server<S> {
     /// Serves `service` with default limits.
@@ -62,21 +44,21 @@ impl<S: Service> Server<S> {
 
     /// Serves `service` to sessions that are already known elsewhere.
     pub fn over(sessions: Sessions, service: S) -> Self {
-        Self { sessions, service: Arc::new(service), sending: Vec::new(), in_place: false }
+        Self(Parts { sessions, service: Arc::new(service), sending: Vec::new(), in_place: false })
     }
 
     /// Wraps the service. What was layered last sees a request first.
     #[must_use]
     pub fn layer<L: Layer<Arc<S>>>(self, layer: L) -> Server<L::Service> {
-        let Self { sessions, service, sending, in_place } = self;
-        Server { sessions, service: Arc::new(layer.layer(service)), sending, in_place }
+        let Parts { sessions, service, sending, in_place } = self.0;
+        Server(Parts { sessions, service: Arc::new(layer.layer(service)), sending, in_place })
     }
 
     /// Adds a layer for what is sent without being asked. What was added last sees a message first, and an answer to
     /// a question last.
     #[must_use]
     pub fn layer_sending(mut self, layer: impl SendLayer) -> Self {
-        self.sending.insert(0, Arc::new(layer));
+        self.0.sending.insert(0, Arc::new(layer));
         self
     }
 
@@ -84,14 +66,14 @@ impl<S: Service> Server<S> {
     /// that computes for long holds up its session: for services that mostly wait for somebody else.
     #[must_use]
     pub fn in_place(mut self) -> Self {
-        self.in_place = true;
+        self.0.in_place = true;
         self
     }
 
     /// The open sessions.
     #[must_use]
     pub fn sessions(&self) -> &Sessions {
-        &self.sessions
+        &self.0.sessions
     }
 
     /// Serves one host until it closes its end, [`Sessions::shutdown`] is called, or the connection breaks.
@@ -127,7 +109,7 @@ impl<S: Service> Server<S> {
     ) -> impl Future<Output = Result<(), ServeError>> + Send + use<S, T> {
         let peer = Peer::of(&transport);
         let (source, sink) = transport.split();
-        Driver::new(self, peer, source, sink, self.sessions.shutdown_token()).run()
+        Driver::new(&self.0, peer, source, sink, self.0.sessions.shutdown_token()).run()
     }
 }
 
@@ -140,18 +122,13 @@ impl<H: Handler> Server<Router<H>> {
 
 impl<S> Clone for Server<S> {
     fn clone(&self) -> Self {
-        Self {
-            sessions: self.sessions.clone(),
-            service: Arc::clone(&self.service),
-            sending: self.sending.clone(),
-            in_place: self.in_place,
-        }
+        Self(self.0.clone())
     }
 }
 
 impl<S> fmt::Debug for Server<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Server").field("sessions", &self.sessions).finish_non_exhaustive()
+        f.debug_struct("Server").field("sessions", &self.0.sessions).finish_non_exhaustive()
     }
 }
 

@@ -32,13 +32,13 @@ use protomcp_types::{
 use crate::budget::Reservation;
 use crate::info::ServerInfo;
 use crate::request::{ServerRequest, ServerResult};
-use crate::rounds::TaskView;
 use crate::session::encode::Shape;
 use crate::session::lifecycle::Lifecycle;
 use crate::session::listeners::Listeners;
 use crate::session::outgoing::Outgoing;
 use crate::session::pending::{Closed, Era, OnSuccess, Pending};
 use crate::session::subscriptions::Subscriptions;
+use crate::task_view::TaskView;
 
 pub use crate::session::client::{Client, SessionId, SessionView};
 pub use crate::session::outgoing::CallId;

@@ -6,27 +6,10 @@
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use crate::caller::Owner;
 use crate::fair::holder_of_most;
-
-/// How a task is kept, as a handler wishes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct TaskTerms {
-    /// For how long after its beginning. What has not ended by then is cancelled. A host with a session may wish for
-    /// another time; [`Limits::max_task_ttl`](crate::Limits::max_task_ttl) bounds both.
-    pub ttl: Duration,
-    /// How long hosts should wait before they ask again.
-    pub poll_interval: Duration,
-}
-
-impl Default for TaskTerms {
-    /// An hour, asked for once a second.
-    fn default() -> Self {
-        Self { ttl: Duration::from_secs(3600), poll_interval: Duration::from_secs(1) }
-    }
-}
 
 /// The bounds of a store.
 #[derive(Debug, Clone, Copy)]
@@ -208,6 +191,8 @@ impl<K, T> Open<K, T> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     fn store(room: Room) -> TaskStore<u8, String> {

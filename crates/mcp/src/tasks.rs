@@ -19,14 +19,17 @@ use protomcp_types::{
     ListTasksResult, Method, Task, TaskStatus,
 };
 
+use crate::cancel::Cancel;
 use crate::context::Context;
 use crate::overload;
 use crate::panics::panic_as_value;
 use crate::server::Sessions;
 use crate::session::SessionId;
-use crate::task_store::{Belongs, Kept, Room, TaskStore, TaskTerms};
+use crate::task_store::{Belongs, Kept, Room, TaskStore};
+use crate::task_text::{first_text, size};
+use crate::task_view::TaskTerms;
 
-pub(crate) use crate::tasks::running::{Running, cut, size};
+pub(crate) use crate::tasks::running::Running;
 
 /// The tasks of all sessions of a server. Cloning is cheap.
 ///
@@ -108,7 +111,7 @@ impl Tasks {
         let until = now + ttl;
         let make = |id: &str| {
             let terms = TaskTerms { ttl, ..terms };
-            Arc::new(Running::new(id, terms, self.0.sessions.clone(), session))
+            Arc::new(Running::new(id, terms, Arc::clone(context.outbox())))
         };
         let belongs = Belongs { key: session, owner: context.caller().owner.clone() };
         let Some((running, gone)) = self.0.store.keep(belongs, now, until, make) else {
@@ -122,7 +125,7 @@ impl Tasks {
         }
         let created = running.task().into();
         let call = context.of_task(Arc::clone(&running));
-        running.is_run_by(call.clone());
+        running.is_run_by(call.canceller());
         let tasks = self.clone();
         context.afterwards(move || drop(tokio::spawn(tasks.run(running, call, until, run))));
         Ok(created)
@@ -208,7 +211,7 @@ impl Tasks {
             }
             // MCP 2025-11-25, basic/utilities/tasks: a task has failed when the result of its tool says so, too.
             Some(Ok(Ok(result))) => {
-                self.end(&running, TaskStatus::Failed, running::first_text(&result), Ok(result));
+                self.end(&running, TaskStatus::Failed, first_text(&result), Ok(result));
             }
             Some(Ok(Err(error))) => {
                 self.end(&running, TaskStatus::Failed, Some(error.message.to_string()), Err(error));
@@ -231,14 +234,14 @@ impl Tasks {
         }
     }
 
-    /// A task has ended; what ended it first counts. Returns the context of the call, unless it had ended before.
+    /// A task has ended; what ended it first counts. Returns what cancels the call, unless it had ended before.
     fn end(
         &self,
         running: &Running,
         status: TaskStatus,
         message: Option<String>,
         outcome: Result<CallToolResult, ErrorObject>,
-    ) -> Option<Context> {
+    ) -> Option<Arc<dyn Cancel>> {
         let bytes = size(outcome.as_ref());
         let keep = || {
             let Kept { is_kept, gone } = self.0.store.ended(running.id(), bytes);

@@ -13,7 +13,6 @@ use protomcp_types::{Incoming, Malformed, Message, RequestId};
 
 use crate::budget::Reservation;
 use crate::extensions::Extensions;
-use crate::outbox::Outbox;
 
 pub mod boxed;
 pub mod lines;
@@ -157,17 +156,18 @@ pub trait Sink: Send + 'static {
 
 /// Where a sink says what cannot reach the host any more, from whatever task finds out.
 #[derive(Clone)]
-pub struct Losses(Arc<Outbox>);
+pub struct Losses(Arc<dyn Fn(RequestId) + Send + Sync>);
 
 impl Losses {
-    pub(crate) fn new(outbox: &Arc<Outbox>) -> Self {
-        Self(Arc::clone(outbox))
+    /// Calls `lost` with each request.
+    pub fn new(lost: impl Fn(RequestId) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(lost))
     }
 
     /// Nothing that belongs to this request can reach the host any more ([`Sink::reaches`] says so, too): what its call
     /// has asked fails. The call itself goes on, because a broken connection is no cancellation.
     pub fn lost(&self, request: RequestId) {
-        self.0.lost(request);
+        (self.0)(request);
     }
 }
 

@@ -13,11 +13,12 @@ use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, Either, join_all};
 use protomcp_types::{ErrorObject, HostMethod, Need, Params, RawJson, TaskRequest};
 
-use crate::ask::{AskError, ask_raw};
+use crate::ask::ask_raw;
+use crate::ask_error::AskError;
 use crate::context::Context;
 use crate::question::{Answers, Asked, InputRequired, Questions};
 use crate::rounds::{Rounds, Waiting};
-use crate::task_store::TaskTerms;
+use crate::task_view::TaskTerms;
 
 impl Context {
     /// Asks the host something, within [`Limits::ask_timeout`](crate::Limits::ask_timeout): `sampling/createMessage`,

@@ -1,21 +1,20 @@
 //! A call that goes on as a task: nobody waits for it, and whoever asks is told how far it is.
 
 use std::collections::{BTreeMap, HashSet};
-use std::sync::{Arc, MutexGuard};
+use std::fmt;
+use std::sync::{Arc, MutexGuard, Weak};
 use std::time::SystemTime;
 
-use protomcp_types::{ErrorObject, RawJson, TaskStatus};
+use protomcp_types::{ErrorObject, RawJson};
 
-use crate::budget::Reservation;
-use crate::context::{Context, WeakContext};
+use crate::cancel::Cancel;
 use crate::ended::{self, Ended, Outcome};
 use crate::extensions::Extensions;
 use crate::question::Questions;
 use crate::request::ServerResult;
 use crate::rounds::{Inner, Rounds, Route};
-use crate::server::TaskNews;
-use crate::task_store::TaskTerms;
-use crate::tasks;
+use crate::task_text::cut;
+use crate::task_view::{Detail, TaskTerms, TaskView};
 
 /// What a call becomes.
 #[derive(Debug)]
@@ -28,57 +27,31 @@ pub(super) struct Detached {
     message: Option<String>,
     is_cancelled: bool,
     /// Told of each change.
-    pub(super) news: TaskNews,
+    pub(super) news: Arc<dyn TaskNews>,
     /// Those of all its questions; none is used twice.
     pub(super) keys: HashSet<String>,
+}
+
+/// The server around tasks.
+pub(crate) trait TaskNews: fmt::Debug + Send + Sync {
+    /// A task has changed.
+    fn changed(&self, id: &str);
+
+    /// A task has ended, with a result of so many bytes. `false`: there is no room for it.
+    fn ended(&self, id: &str, size: usize) -> bool;
 }
 
 /// A task as it is looked after: it does not keep what its call needs.
 #[derive(Debug, Clone)]
 pub(crate) struct StatelessTask {
     rounds: Arc<Rounds>,
-    call: WeakContext,
+    call: Weak<dyn Cancel>,
     known: Extensions,
 }
 
-/// A task at one moment.
-#[derive(Debug)]
-pub(crate) struct TaskView {
-    pub(crate) id: String,
-    pub(crate) terms: TaskTerms,
-    pub(crate) created: SystemTime,
-    pub(crate) updated: SystemTime,
-    pub(crate) message: Option<String>,
-    pub(crate) detail: Detail,
-}
-
-/// How far a task is, with what belongs to it.
-#[derive(Debug)]
-pub(crate) enum Detail {
-    Working,
-    Asking(Questions),
-    Completed(ServerResult),
-    Failed(ErrorObject),
-    Cancelled,
-}
-
-impl Detail {
-    pub(crate) fn status(&self) -> TaskStatus {
-        match self {
-            Self::Working => TaskStatus::Working,
-            Self::Asking(_) => TaskStatus::InputRequired,
-            Self::Completed(_) => TaskStatus::Completed,
-            Self::Failed(_) => TaskStatus::Failed,
-            Self::Cancelled => TaskStatus::Cancelled,
-        }
-    }
-}
-
 impl StatelessTask {
-    pub(crate) fn new(call: &Context, rounds: &Arc<Rounds>) -> Self {
-        // The bytes of the request are given back when the call has ended.
-        let known = call.extensions().without::<Reservation>();
-        Self { rounds: Arc::clone(rounds), call: call.downgrade(), known }
+    pub(crate) fn new(rounds: &Arc<Rounds>, call: Weak<dyn Cancel>, known: Extensions) -> Self {
+        Self { rounds: Arc::clone(rounds), call, known }
     }
 
     pub(crate) fn rounds(&self) -> &Rounds {
@@ -89,8 +62,11 @@ impl StatelessTask {
         &self.known
     }
 
+    /// Cancels the call, unless it has ended.
     pub(crate) fn cancel(&self) {
-        self.call.cancel();
+        if let Some(call) = self.call.upgrade() {
+            call.cancel();
+        }
     }
 }
 
@@ -126,7 +102,7 @@ impl Rounds {
     }
 
     /// The call goes on as a task, or has ended as one. `None`: it does not want to.
-    pub(crate) fn detach(&self, id: String, terms: TaskTerms, news: TaskNews) -> Option<TaskView> {
+    pub(crate) fn detach(&self, id: String, terms: TaskTerms, news: Arc<dyn TaskNews>) -> Option<TaskView> {
         let mut inner = self.inner();
         if !std::mem::take(&mut inner.wants_task) {
             return None;
@@ -136,7 +112,7 @@ impl Rounds {
         let message = inner.said.take();
         if let Some(Ended { outcome, .. }) = inner.outcome.take() {
             // It has ended in between.
-            inner.keep_result(&id, &news, outcome);
+            inner.keep_result(&id, &*news, outcome);
         }
         inner.task = Some(Detached { id, terms, created: now, updated: now, message, is_cancelled: false, news, keys });
         let view = inner.view();
@@ -152,11 +128,11 @@ impl Rounds {
         let Inner { has_ended, wants_task, said, task, .. } = &mut *inner;
         match task {
             Some(task) if !*has_ended && !task.is_cancelled && task.message.as_deref() != Some(message) => {
-                task.message = Some(tasks::cut(message));
+                task.message = Some(cut(message));
                 task.updated = SystemTime::now();
                 told(inner);
             }
-            None if *wants_task => *said = Some(tasks::cut(message)),
+            None if *wants_task => *said = Some(cut(message)),
             Some(_) | None => {}
         }
     }
@@ -198,7 +174,7 @@ impl Rounds {
 
 impl Inner {
     /// Keeps what the task has come to, if there is room.
-    pub(super) fn keep_result(&mut self, id: &str, news: &TaskNews, outcome: Outcome) {
+    pub(super) fn keep_result(&mut self, id: &str, news: &dyn TaskNews, outcome: Outcome) {
         let bytes = outcome.as_ref().map_or(0, ended::weight);
         let is_kept = news.ended(id, bytes);
         let outcome = outcome.map(|answer| if is_kept { answer } else { ended::in_place_of(&answer, bytes) });

@@ -10,11 +10,12 @@ use tokio::sync::watch;
 use tokio::task::AbortHandle;
 use tokio_util::sync::CancellationToken;
 
-use crate::ask::AskError;
-use crate::caller::Peer;
+use crate::ask_error::AskError;
+use crate::server::Server;
 use crate::server::drive::Driver;
+use crate::server::peer::Peer;
+use crate::server::serve_error::ServeError;
 use crate::server::sessions::{Audience, Sessions};
-use crate::server::{ServeError, Server};
 use crate::service::Service;
 use crate::session::{Client, SessionId};
 use crate::transport::{Transport, TransportError};
@@ -57,9 +58,9 @@ impl<S: Service> Server<S> {
     pub fn connect(&self, transport: impl Transport) -> Connected {
         let peer = Peer::of(&transport);
         let (source, sink) = transport.split();
-        let stop = self.sessions.shutdown_token().child_token();
-        let driver = Driver::new(self, peer, source, sink, stop.clone());
-        let (id, sessions) = (driver.id(), self.sessions.clone());
+        let stop = self.0.sessions.shutdown_token().child_token();
+        let driver = Driver::new(&self.0, peer, source, sink, stop.clone());
+        let (id, sessions) = (driver.id(), self.0.sessions.clone());
         let running = tokio::spawn(driver.run());
         let task = running.abort_handle();
         let (tell, ended) = watch::channel(None);

@@ -27,15 +27,19 @@ use tokio::task::unconstrained;
 use tokio_util::sync::CancellationToken;
 
 use crate::budget::Reservation;
-use crate::caller::Peer;
+use crate::cancel::Cancel;
 use crate::context::Context;
 use crate::ended::Outcome;
+use crate::listen_guard::ListenGuard;
 use crate::outbox::{Event, Load, Outbox};
 use crate::send_layer::SendLayer;
 use crate::server::drive::arrival::Arrival;
 use crate::server::drive::asking::OpenQuestion;
 use crate::server::drive::ending::Ending;
-use crate::server::{ServeError, Server, Sessions, Watch};
+use crate::server::parts::Parts;
+use crate::server::peer::Peer;
+use crate::server::serve_error::ServeError;
+use crate::server::sessions::Sessions;
 use crate::service::Service;
 use crate::session::announce::Announcements;
 use crate::session::batch::Batches;
@@ -81,7 +85,7 @@ pub(super) struct Driver<S: Service, Q, K> {
     unsent_places: Vec<OwnedSemaphorePermit>,
     open_questions: Vec<OpenQuestion>,
     /// What requests listen to, by ticket number.
-    watches: ByNumber<Watch>,
+    watches: ByNumber<ListenGuard>,
     heartbeat: Heartbeat,
     arrival: Arrival,
     /// The bytes of the client's introduction, which the session keeps.
@@ -106,7 +110,7 @@ enum Step {
 
 impl<S: Service, Q: Source, K: Sink> Driver<S, Q, K> {
     /// Ends politely when `stop` is cancelled.
-    pub(super) fn new(server: &Server<S>, peer: Peer, source: Q, mut sink: K, stop: CancellationToken) -> Self {
+    pub(super) fn new(server: &Parts<S>, peer: Peer, source: Q, mut sink: K, stop: CancellationToken) -> Self {
         let sessions = server.sessions.clone();
         let limits = *sessions.limits();
         let room = sessions.inbound_budget().empty(&peer.owner);
@@ -115,7 +119,8 @@ impl<S: Service, Q: Source, K: Sink> Driver<S, Q, K> {
         let has_logging = sessions.info().capabilities.logging.is_some();
         let (budget, owner) = (sessions.outbound_budget().clone(), peer.owner.clone());
         let (outbox, events) = Outbox::new(&limits, has_logging, Session::INITIAL_LEVEL, subscriptions, budget, owner);
-        sink.watch(Losses::new(&outbox));
+        let losses = Arc::clone(&outbox);
+        sink.watch(Losses::new(move |request| losses.lost(request)));
         Self {
             service: Arc::clone(&server.service),
             sending: server.sending.clone(),

@@ -16,7 +16,6 @@ use protomcp_types::{ErrorObject, Subscribe, Unsubscribe};
 use crate::context::Context;
 use crate::panics::panic_as_value;
 use crate::request::{ServerRequest, ServerResult};
-use crate::server::sessions::Sessions;
 use crate::service::Service;
 
 /// How long the service may take to answer.
@@ -27,7 +26,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 pub(super) struct Interest(Mutex<HashMap<Arc<str>, usize>>);
 
 /// What one request listens to. Dropping it ends that.
-pub(crate) struct Watch {
+pub(super) struct Watch {
     uris: Vec<String>,
     close: Option<Box<dyn FnOnce(Vec<String>) + Send>>,
 }
@@ -35,18 +34,18 @@ pub(crate) struct Watch {
 impl Watch {
     /// Listens to as many of these as the service knows.
     pub(super) async fn open<S: Service>(
-        sessions: Sessions,
+        interest: Arc<Interest>,
         service: Arc<S>,
         uris: Vec<String>,
         context: Context,
     ) -> Self {
-        let known = join_all(uris.iter().map(|uri| sessions.interest().enter(uri, &*service, &context))).await;
+        let known = join_all(uris.iter().map(|uri| interest.enter(uri, &*service, &context))).await;
         let uris = uris.into_iter().zip(known).filter_map(|(uri, is_known)| is_known.then_some(uri)).collect();
         let close = move |uris: Vec<String>| {
             // Without a runtime everything has ended.
             let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
             runtime.spawn(async move {
-                join_all(uris.iter().map(|uri| sessions.interest().leave(uri, &*service, &context))).await;
+                join_all(uris.iter().map(|uri| interest.leave(uri, &*service, &context))).await;
             });
         };
         Self { uris, close: Some(Box::new(close)) }

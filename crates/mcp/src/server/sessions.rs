@@ -9,14 +9,17 @@ use std::time::Duration;
 use protomcp_types::{HostMethod, Level, Members, Notification, Progress, ProgressToken, RawJson, Task, method};
 use tokio_util::sync::CancellationToken;
 
-use crate::ask::{AskError, Report, ask};
+use crate::ask::ask;
+use crate::ask_error::AskError;
 use crate::budget::Budget;
 use crate::caller::Owner;
+use crate::context::Context;
 use crate::extensions::Extensions;
+use crate::host_request::Report;
 use crate::info::{Limits, ServerInfo};
 use crate::outbox::Outbox;
 use crate::parked::ParkedCalls;
-use crate::rounds::StatelessTask;
+use crate::rounds::{StatelessTask, TaskNews};
 use crate::seal::StateKeys;
 use crate::server::interest::Interest;
 use crate::server::open_sessions::{OpenSession, OpenSessions};
@@ -38,12 +41,12 @@ pub(super) struct Hub {
     last: AtomicU64,
     shutdown: CancellationToken,
     /// Stateless calls whose client has been asked something.
-    pub(super) parked: ParkedCalls,
+    pub(super) parked: ParkedCalls<Context>,
     pub(super) tasks: StatelessTasks,
     /// Whether a task ends those that wait for too long.
     pub(super) is_swept: AtomicBool,
     /// Resources that requests listen to.
-    interest: Interest,
+    interest: Arc<Interest>,
     keys: StateKeys,
     inbound: Budget,
     outbound: Budget,
@@ -53,8 +56,7 @@ pub(super) struct Hub {
 pub(super) type StatelessTasks = TaskStore<Option<Arc<str>>, StatelessTask>;
 
 /// The way from a stateless task to those who listen for it.
-#[derive(Clone)]
-pub(crate) struct TaskNews(Weak<Hub>);
+struct News(Weak<Hub>);
 
 /// Who is told.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -84,7 +86,7 @@ impl Sessions {
             parked: ParkedCalls::new(limits.max_parked),
             tasks: TaskStore::new(Room { tasks: limits.max_tasks, of_one: usize::MAX, bytes: limits.max_task_bytes }),
             is_swept: AtomicBool::new(false),
-            interest: Interest::default(),
+            interest: Arc::default(),
             keys,
             inbound: Budget::new(limits.max_inbound_bytes),
             outbound: Budget::new(limits.max_outbound_bytes),
@@ -158,12 +160,7 @@ impl Sessions {
     /// Tells the host that began a task how far it is. Nothing relies on this: a host asks (MCP 2025-11-25,
     /// basic/utilities/tasks).
     pub fn task_status(&self, session: SessionId, task: &Task) {
-        self.each(Audience::Session(session), |outbox| {
-            if outbox.client().is_some_and(|client| client.version.has_tasks()) {
-                let params = task.to_members().into();
-                outbox.notice(Notification { method: method::TASK_STATUS.into(), params });
-            }
-        });
+        self.each(Audience::Session(session), |outbox| outbox.task_status(task));
     }
 
     /// Reports the progress of a task, after the answer to the call that began it; before, that is for
@@ -276,7 +273,7 @@ impl Sessions {
         self.0.shutdown.is_cancelled()
     }
 
-    pub(super) fn parked(&self) -> &ParkedCalls {
+    pub(super) fn parked(&self) -> &ParkedCalls<Context> {
         &self.0.parked
     }
 
@@ -292,12 +289,12 @@ impl Sessions {
         &self.0.tasks
     }
 
-    pub(super) fn interest(&self) -> &Interest {
+    pub(super) fn interest(&self) -> &Arc<Interest> {
         &self.0.interest
     }
 
-    pub(super) fn task_news(&self) -> TaskNews {
-        TaskNews(Arc::downgrade(&self.0))
+    pub(super) fn task_news(&self) -> Arc<dyn TaskNews> {
+        Arc::new(News(Arc::downgrade(&self.0)))
     }
 
     pub(super) fn keys(&self) -> &StateKeys {
@@ -347,16 +344,14 @@ fn view(id: SessionId, session: &OpenSession) -> Option<SessionView> {
     Some(SessionView { id, owner: session.owner.clone(), client })
 }
 
-impl TaskNews {
-    /// A task has changed.
-    pub(crate) fn changed(&self, id: &str) {
+impl TaskNews for News {
+    fn changed(&self, id: &str) {
         if let Some(hub) = self.0.upgrade() {
             Sessions(hub).each(Audience::Everyone, |outbox| outbox.updated(Topic::Task, id));
         }
     }
 
-    /// A task has ended, with a result of so many bytes. `false`: there is no room for it.
-    pub(crate) fn ended(&self, id: &str, size: usize) -> bool {
+    fn ended(&self, id: &str, size: usize) -> bool {
         let Some(hub) = self.0.upgrade() else { return true };
         let Kept { is_kept, gone } = hub.tasks.ended(id, size);
         if !gone.is_empty() {
@@ -366,7 +361,7 @@ impl TaskNews {
     }
 }
 
-impl fmt::Debug for TaskNews {
+impl fmt::Debug for News {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("TaskNews").finish_non_exhaustive()
     }

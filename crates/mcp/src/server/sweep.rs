@@ -20,7 +20,8 @@ const EVERY: Duration = Duration::from_secs(1);
 impl Sessions {
     /// Parks a call; see [`ParkedCalls::park`](crate::parked::ParkedCalls::park).
     pub(super) fn park(&self, call: Context, now: Instant, until: Instant) -> Option<u128> {
-        let number = self.0.parked.park(call, now, until)?;
+        let owner = call.caller().owner.clone();
+        let number = self.0.parked.park(call, owner, now, until)?;
         self.sweep();
         Some(number)
     }

@@ -13,7 +13,7 @@ use protomcp_types::{
 use crate::info::{CacheHints, ServerInfo};
 use crate::question::InputRequired;
 use crate::request::ServerResult;
-use crate::rounds::{Detail, TaskView};
+use crate::task_view::{Detail, TaskView};
 
 /// In whose shape something is written.
 #[derive(Debug, Clone, Copy)]

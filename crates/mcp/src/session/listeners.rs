@@ -10,11 +10,11 @@ use protomcp_types::{
     ServerCapabilities, SubscriptionFilter, TASKS_EXTENSION, TaskRequest, meta, method,
 };
 
-use crate::rounds::TaskView;
 use crate::session::announce::List;
 use crate::session::pending::{Era, OnSuccess, Ticket};
 use crate::session::subscriptions::Topic;
 use crate::session::{Session, encode};
+use crate::task_view::TaskView;
 
 /// The listening requests of one connection.
 #[derive(Debug, Default)]

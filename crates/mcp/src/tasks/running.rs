@@ -3,23 +3,21 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
-use protomcp_types::{CallToolResult, ErrorObject, Members, Notification, Params, RawJson, Task, TaskStatus, meta};
+use protomcp_types::{CallToolResult, ErrorObject, Notification, Params, Task, TaskStatus, meta};
 use tokio::sync::SetOnce;
 use tokio_util::sync::CancellationToken;
 
-use crate::context::Context;
-use crate::server::Sessions;
-use crate::session::{SessionId, Ticket};
-use crate::task_store::TaskTerms;
-
-/// How many bytes of a status message are kept.
-const MESSAGE: usize = 4096;
+use crate::cancel::Cancel;
+use crate::outbox::Outbox;
+use crate::session::Ticket;
+use crate::task_text::{cut, first_text};
+use crate::task_view::TaskTerms;
 
 #[derive(Debug)]
 pub(crate) struct Running {
     id: String,
-    session: SessionId,
-    sessions: Sessions,
+    /// Of the session that began it.
+    outbox: Arc<Outbox>,
     state: Mutex<State>,
     outcome: SetOnce<Result<CallToolResult, ErrorObject>>,
     /// Cancelled when the task is not kept any more.
@@ -29,8 +27,8 @@ pub(crate) struct Running {
 #[derive(Debug)]
 struct State {
     task: Task,
-    /// Of the call; `None`: it has ended.
-    call: Option<Context>,
+    /// Cancels the call; `None`: it has ended.
+    call: Option<Arc<dyn Cancel>>,
     /// Questions that the host has not answered.
     questions: usize,
     /// Requests that wait for the end.
@@ -38,14 +36,13 @@ struct State {
 }
 
 impl Running {
-    pub(super) fn new(id: &str, terms: TaskTerms, sessions: Sessions, session: SessionId) -> Self {
+    pub(super) fn new(id: &str, terms: TaskTerms, outbox: Arc<Outbox>) -> Self {
         let millis = |time: std::time::Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
         let mut task = Task::begin(id, Some(millis(terms.ttl)), SystemTime::now());
         task.poll_interval = Some(millis(terms.poll_interval));
         Self {
             id: id.to_owned(),
-            session,
-            sessions,
+            outbox,
             state: Mutex::new(State { task, call: None, questions: 0, waiting: Vec::new() }),
             outcome: SetOnce::new(),
             gone: CancellationToken::new(),
@@ -56,7 +53,7 @@ impl Running {
         &self.id
     }
 
-    pub(super) fn is_run_by(&self, call: Context) {
+    pub(super) fn is_run_by(&self, call: Arc<dyn Cancel>) {
         self.state().call = Some(call);
     }
 
@@ -105,15 +102,15 @@ impl Running {
         Notification { params: self.mark(notification.params), ..notification }
     }
 
-    /// Ends it, unless it has ended. `keep` finds room for its outcome, or returns a short one in its place. Returns the
-    /// context of the call.
+    /// Ends it, unless it has ended. `keep` finds room for its outcome, or returns a short one in its place. Returns
+    /// what cancels the call.
     pub(super) fn end<T>(
         &self,
         status: TaskStatus,
         message: Option<String>,
         outcome: Result<CallToolResult, ErrorObject>,
         keep: impl FnOnce() -> (Option<CallToolResult>, T),
-    ) -> Option<(Context, T)> {
+    ) -> Option<(Arc<dyn Cancel>, T)> {
         let mut state = self.state();
         let call = state.call.take()?;
         let (short, kept) = keep();
@@ -153,7 +150,7 @@ impl Running {
     /// Under the lock, so that the host hears of changes in their order.
     fn tell(&self, state: &mut State, status: TaskStatus, message: Option<String>) {
         state.task.update(status, message, SystemTime::now());
-        self.sessions.task_status(self.session, &state.task);
+        self.outbox.task_status(&state.task);
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -190,23 +187,4 @@ impl Drop for Waits<'_> {
     fn drop(&mut self) {
         self.task.state().waiting.retain(|other| other != self.ticket);
     }
-}
-
-/// Bytes that are kept of an outcome.
-pub(crate) fn size(outcome: Result<&CallToolResult, &ErrorObject>) -> usize {
-    let len = |raw: &Option<RawJson>| raw.as_ref().map_or(0, RawJson::len);
-    match outcome {
-        Ok(result) => result.content.len() + len(&result.structured_content) + len(&result.meta),
-        Err(error) => error.message.len() + len(&error.data),
-    }
-}
-
-/// What a result says first.
-pub(super) fn first_text(result: &CallToolResult) -> Option<String> {
-    let blocks = result.content.to::<Vec<Members>>().ok()?;
-    blocks.iter().find_map(|block| block.member("text")?.to().ok())
-}
-
-pub(crate) fn cut(message: &str) -> String {
-    message[..message.floor_char_boundary(MESSAGE)].to_owned()
 }

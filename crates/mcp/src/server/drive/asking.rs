@@ -3,8 +3,8 @@
 use protomcp_types::{Body, ErrorObject, Method, Notification, Ping, Progress, ProgressToken, RequestId, meta};
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
-use crate::ask::{Question, Report};
 use crate::ended::Reserved;
+use crate::host_request::{Question, Report};
 use crate::server::drive::Driver;
 use crate::server::drive::ending::Ending;
 use crate::service::Service;

@@ -4,9 +4,9 @@ use std::time::Instant;
 
 use protomcp_types::{Method, Params, Ping};
 
-use crate::server::ServeError;
 use crate::server::drive::ending::Ending;
 use crate::server::drive::{Driver, now};
+use crate::server::serve_error::ServeError;
 use crate::service::Service;
 use crate::session::heartbeat::Beat;
 use crate::transport::Sink;

@@ -15,9 +15,10 @@ use std::time::Instant;
 
 use protomcp_types::ErrorObject;
 
+use crate::cancel::Cancel;
 use crate::context::Context;
-use crate::server::ServeError;
 use crate::server::drive::{Driver, now};
+use crate::server::serve_error::ServeError;
 use crate::service::Service;
 use crate::transport::{Sink, TransportError};
 

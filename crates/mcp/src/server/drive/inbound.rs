@@ -5,7 +5,8 @@ use std::sync::Arc;
 use futures_util::FutureExt;
 use protomcp_types::{Incoming, Initialize, Malformed, Message, Method, method};
 
-use crate::context::{Context, Terms};
+use crate::cancel::Cancel;
+use crate::context::Context;
 use crate::overload;
 use crate::server::call;
 use crate::server::drive::Driver;
@@ -13,6 +14,7 @@ use crate::server::drive::ending::{Ending, shutting_down};
 use crate::server::drive::parking::Round;
 use crate::service::Service;
 use crate::session::{Inbound, IncomingCall, Session, SessionView};
+use crate::terms::Terms;
 use crate::transport::{Received, Sink, TransportError};
 
 impl<S: Service, Q, K: Sink> Driver<S, Q, K> {

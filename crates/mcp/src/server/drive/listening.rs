@@ -4,14 +4,16 @@ use std::sync::Arc;
 
 use protomcp_types::{Members, Message, Params, RawJson, SubscriptionFilter, method};
 
-use crate::context::{Context, Terms};
-use crate::server::Watch;
+use crate::context::Context;
+use crate::listen_guard::ListenGuard;
 use crate::server::drive::ending::{Ending, shutting_down};
 use crate::server::drive::{Driver, now};
+use crate::server::interest::Watch;
 use crate::service::Service;
 use crate::session::announce::List;
 use crate::session::subscriptions::Topic;
 use crate::session::{Client, Stateless, Ticket};
+use crate::terms::Terms;
 use crate::transport::{Sink, TransportError};
 
 impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
@@ -39,12 +41,12 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         let patience = self.sessions.limits().ask_timeout;
         let context = Context::new(caller, self.id, terms, Arc::clone(&outbox), patience, None);
         self.running.insert(ticket.number, context.clone());
-        let (sessions, service) = (self.sessions.clone(), Arc::clone(&self.service));
+        let (interest, service) = (Arc::clone(self.sessions.interest()), Arc::clone(&self.service));
         tokio::spawn(async move {
             let uris = std::mem::take(&mut filter.resource_subscriptions);
-            let watch = Watch::open(sessions, service, uris, context).await;
+            let watch = Watch::open(interest, service, uris, context).await;
             filter.resource_subscriptions = watch.uris();
-            outbox.listening(ticket, filter, watch);
+            outbox.listening(ticket, filter, ListenGuard::new(watch));
         });
         Ok(None)
     }
@@ -54,7 +56,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         &mut self,
         ticket: &Ticket,
         filter: &SubscriptionFilter,
-        watch: Option<Watch>,
+        guard: Option<ListenGuard>,
     ) -> Result<(), TransportError> {
         self.running.remove(&ticket.number);
         if !self.session.is_pending(ticket) {
@@ -63,7 +65,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         match self.session.begin_listening(ticket, filter) {
             // MCP 2026-07-28, basic/utilities/subscriptions: nothing is told before the acknowledgement.
             Ok(acknowledged) => {
-                self.watches.extend(watch.map(|watch| (ticket.number, watch)));
+                self.watches.extend(guard.map(|guard| (ticket.number, guard)));
                 self.send(acknowledged, Some(&ticket.id))
             }
             Err(error) => {

@@ -46,7 +46,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
             Event::Lost(request) => self.lost(&request),
             Event::Updated(Topic::Resource, uri) => self.updated(uri),
             Event::Updated(Topic::Task, id) => self.task_changed(id),
-            Event::Listening(ticket, filter, watch) => self.begin_listening(&ticket, &filter, Some(watch)),
+            Event::Listening(ticket, filter, guard) => self.begin_listening(&ticket, &filter, Some(guard)),
         }
     }
 

@@ -6,7 +6,7 @@ use std::time::SystemTime;
 
 use protomcp_types::{CallTool, ErrorObject, Method, Need, TASKS_EXTENSION};
 
-use crate::context::{Context, Terms};
+use crate::context::Context;
 use crate::question::{Asked, InputRequired};
 use crate::request::ServerResult;
 use crate::rounds::{Resumed, Rounds, Route};
@@ -14,6 +14,7 @@ use crate::seal::{Binding, State};
 use crate::server::drive::{Driver, now};
 use crate::service::Service;
 use crate::session::{Inputs, Ticket};
+use crate::terms::Terms;
 use crate::transport::{Sink, TransportError};
 
 /// What a request that may ask is.

@@ -4,14 +4,16 @@ use std::sync::Arc;
 
 use protomcp_types::{ErrorObject, Message, TaskRequest};
 
+use crate::budget::Reservation;
 use crate::context::Context;
 use crate::request::ServerResult;
-use crate::rounds::{Rounds, StatelessTask, TaskView};
+use crate::rounds::{Rounds, StatelessTask};
 use crate::server::drive::{Driver, now};
 use crate::service::Service;
 use crate::session::Ticket;
 use crate::session::subscriptions::Topic;
-use crate::task_store::{Belongs, TaskTerms};
+use crate::task_store::Belongs;
+use crate::task_view::{TaskTerms, TaskView};
 use crate::transport::{Sink, TransportError};
 
 impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
@@ -41,7 +43,10 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         let terms = TaskTerms { ttl: terms.ttl.min(self.sessions.limits().max_task_ttl), ..terms };
         let until = now + terms.ttl;
         let belongs = Belongs { key: self.peer.principal.clone(), owner: self.peer.owner.clone() };
-        let Some(id) = self.sessions.keep_task(belongs, now, until, StatelessTask::new(call, rounds)) else {
+        // The bytes of the request are given back when the call has ended.
+        let known = call.extensions().without::<Reservation>();
+        let task = StatelessTask::new(rounds, Arc::downgrade(&call.canceller()), known);
+        let Some(id) = self.sessions.keep_task(belongs, now, until, task) else {
             tracing::warn!(session = %self.id, "too many tasks: a call goes on without being one");
             return None;
         };

@@ -1,0 +1,44 @@
+//! Why a request to the client has no answer.
+
+use std::time::Duration;
+
+use protomcp_types::ErrorObject;
+
+/// Why there is no answer.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum AskError {
+    /// The host does not know this kind of question; it was not asked.
+    #[error("the host does not support {0}")]
+    NotSupported(&'static str),
+    /// The host, or its user, has refused.
+    #[error("the host refused: {0}")]
+    Refused(ErrorObject),
+    /// The host has answered with something else.
+    #[error("the host's answer cannot be read: {0}")]
+    Unreadable(String),
+    /// The session is over, or the call that asks is answered or cancelled.
+    #[error("nobody is there to be asked any more")]
+    Gone,
+    /// The host has opened no session, because its revision has none: it can be asked while one of its requests is
+    /// answered, and not otherwise.
+    #[error("the host has no session: it can be asked only while it waits for an answer")]
+    NoSession,
+    /// The host took too long, and was told that nobody waits any more.
+    #[error("the host did not answer within {0:?}")]
+    TimedOut(Duration),
+    /// The host has not answered so many questions that it gets no more.
+    #[error("too many questions wait for the host's answer")]
+    TooMany,
+    /// Without a session, only calls of tools, prompts and reads of resources may ask (MCP 2026-07-28,
+    /// basic/patterns/mrtr).
+    #[error("nothing can be asked during this request")]
+    OutOfPlace,
+}
+
+/// For handlers that cannot go on without the answer.
+impl From<AskError> for ErrorObject {
+    fn from(error: AskError) -> Self {
+        Self::internal(error.to_string())
+    }
+}

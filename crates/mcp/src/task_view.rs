@@ -1,0 +1,58 @@
+//! A task without a session as its client sees it (MCP 2026-07-28, extension `io.modelcontextprotocol/tasks`).
+
+use std::time::{Duration, SystemTime};
+
+use protomcp_types::{ErrorObject, TaskStatus};
+
+use crate::question::Questions;
+use crate::request::ServerResult;
+
+/// How a task is kept, as a handler wishes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TaskTerms {
+    /// For how long after its beginning. What has not ended by then is cancelled. A host with a session may wish for
+    /// another time; [`Limits::max_task_ttl`](crate::Limits::max_task_ttl) bounds both.
+    pub ttl: Duration,
+    /// How long hosts should wait before they ask again.
+    pub poll_interval: Duration,
+}
+
+impl Default for TaskTerms {
+    /// An hour, asked for once a second.
+    fn default() -> Self {
+        Self { ttl: Duration::from_secs(3600), poll_interval: Duration::from_secs(1) }
+    }
+}
+
+/// A task at one moment.
+#[derive(Debug)]
+pub(crate) struct TaskView {
+    pub(crate) id: String,
+    pub(crate) terms: TaskTerms,
+    pub(crate) created: SystemTime,
+    pub(crate) updated: SystemTime,
+    pub(crate) message: Option<String>,
+    pub(crate) detail: Detail,
+}
+
+/// How far a task is, with what belongs to it.
+#[derive(Debug)]
+pub(crate) enum Detail {
+    Working,
+    Asking(Questions),
+    Completed(ServerResult),
+    Failed(ErrorObject),
+    Cancelled,
+}
+
+impl Detail {
+    pub(crate) fn status(&self) -> TaskStatus {
+        match self {
+            Self::Working => TaskStatus::Working,
+            Self::Asking(_) => TaskStatus::InputRequired,
+            Self::Completed(_) => TaskStatus::Completed,
+            Self::Failed(_) => TaskStatus::Failed,
+            Self::Cancelled => TaskStatus::Cancelled,
+        }
+    }
+}
