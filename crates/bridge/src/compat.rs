@@ -4,4 +4,6 @@
 //! of `hush`.
 
 pub(crate) mod busy_probe;
+pub(crate) mod python_bootstrap;
+pub(crate) mod registration_settle;
 pub(crate) mod socket_readers;

@@ -3,3 +3,4 @@
 pub(crate) mod cause;
 pub(crate) mod failure;
 pub(crate) mod report;
+pub(crate) mod start_error;

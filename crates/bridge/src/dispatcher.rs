@@ -25,7 +25,6 @@ use crate::diagnostics::cause::Cause;
 use crate::diagnostics::failure::Failure;
 use crate::dispatcher::attribution::{Attribution, Caller, Meant};
 use crate::dispatcher::fair_queue::Ticket;
-use crate::dispatcher::open_question::OpenQuestion;
 use crate::dispatcher::open_questions::Asking;
 use crate::dispatcher::permit::Permit;
 use crate::dispatcher::scheduler::{Entry, Lane, Place};
@@ -328,13 +327,6 @@ impl Dispatcher {
         }
     }
 
-    /// A call of this process asks its client something. `None` for the call: one of several of a session.
-    pub(crate) fn asks(self: &Arc<Self>, generation: Generation, owner: &Owner, call: Option<CallId>) -> OpenQuestion {
-        let number = self.lock().asking.begin(generation, owner.clone(), call, now());
-        self.wanted.notify_waiters();
-        OpenQuestion { dispatcher: Arc::clone(self), generation, number }
-    }
-
     /// Whether a handler of this process may be running.
     pub(crate) fn is_busy(&self, generation: Generation) -> bool {
         self.lock().lane.is_busy(generation)
@@ -392,7 +384,7 @@ impl Dispatcher {
 
     /// Keeps the place of a call that was given up until its handler has ended.
     async fn linger(self: Arc<Self>, live: Arc<Live>, call: CallId, late: oneshot::Receiver<()>) {
-        until_free(&live, late, self.waits.handler).await;
+        until_free(live.link(), late, self.waits.handler).await;
         let mut state = self.lock();
         state.given_up.remove(&(live.generation(), call));
         state.attribution.handler_ended(live.generation(), call);

@@ -63,7 +63,7 @@ pub use catalog::tool::SchemaPolicy;
 pub use core::io::ReloadMode;
 pub use core::list::ToolLists;
 pub use diagnostics::failure::ERROR_META;
-pub use driver::launcher::StartError;
+pub use diagnostics::start_error::StartError;
 pub use protomcp_supervisor::{Command, Guardian, StopPolicy};
 pub use protomcp_supervisor::{guardian, open_files};
 pub use protomcp_watch::Watch;

@@ -7,30 +7,14 @@ use std::time::Duration;
 
 use protomcp_supervisor::Command;
 
+use crate::compat::python_bootstrap;
+
 /// Interpreters connect within a second or two; this is for a machine under load.
 const SOON: Duration = Duration::from_secs(30);
 /// Programs that may have to download or compile first.
 const PATIENT: Duration = Duration::from_secs(600);
 /// Calls at once for a process that takes them as it can read them.
 const CONCURRENT: usize = 256;
-
-/// Runs a Python file that only defines tools, and then the runner of its SDK. The file is executed as `__main__`, so
-/// what it does when run directly is the same.
-const PYTHON_BOOTSTRAP: &str = "\
-import os, sys
-path = sys.argv[1]
-sys.argv = sys.argv[1:]
-sys.path[0] = os.path.dirname(os.path.abspath(path))
-scope = sys.modules['__main__'].__dict__
-scope['__file__'] = path
-with open(path, 'rb') as source:
-    code = compile(source.read(), path, 'exec')
-exec(code, scope)
-if 'protomcp' not in sys.modules:
-    sys.exit(os.path.basename(path) + ' ended without using protomcp; it defines no tools')
-from protomcp.runner import run
-run()
-";
 
 /// A file with tools, and how it is run.
 #[derive(Debug, Clone)]
@@ -122,7 +106,7 @@ impl ToolFile {
     fn python(&self, python: Command, connect_timeout: Duration, concurrency: usize) -> Launch {
         // Lines of the tool reach the log when they are printed, and none is lost in a crash.
         let python = python.env("PYTHONUNBUFFERED", "1");
-        let bootstrap = python.clone().arg("-c").arg(PYTHON_BOOTSTRAP).arg(&self.path);
+        let bootstrap = python_bootstrap::command(&python, &self.path);
         Launch {
             command: python.arg(&self.path),
             bootstrap: Some(bootstrap),

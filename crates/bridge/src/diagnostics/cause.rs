@@ -7,8 +7,6 @@ use std::fmt;
 
 use protomcp_supervisor::Exit;
 
-use crate::driver::launcher::StartError;
-
 /// Why something failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Cause {
@@ -50,12 +48,6 @@ impl fmt::Display for Cause {
     }
 }
 
-impl From<&StartError> for Cause {
-    fn from(error: &StartError) -> Self {
-        error.cause()
-    }
-}
-
 impl From<&str> for Cause {
     fn from(summary: &str) -> Self {
         Self { summary: summary.to_owned(), quoted: String::new() }
@@ -91,17 +83,5 @@ mod tests {
         let reported = Cause::reported("the tool process reported an error", "account 42");
         assert_eq!(reported.summary(), "the tool process reported an error");
         assert_eq!(reported.to_string(), "the tool process reported an error: account 42");
-    }
-
-    #[test]
-    fn no_start_error_quotes_the_process_in_its_summary() {
-        let exit = || Exit { status: Status::Code(1), stderr_tail: vec!["secret".into()], uptime: Duration::ZERO };
-        let refused = protomcp_link::HandshakeError::Refused("secret".into());
-        for error in [StartError::Exited(exit()), StartError::ExitedRegistering(exit()), StartError::Handshake(refused)]
-        {
-            let cause = Cause::from(&error);
-            assert_eq!(cause.to_string(), error.to_string());
-            assert!(cause.to_string().contains("secret") && !cause.summary().contains("secret"), "{error}");
-        }
     }
 }

@@ -2,15 +2,27 @@
 
 use std::sync::Arc;
 
+use protomcp_link::CallId;
+use protomcp_mcp::Owner;
+
 use crate::clock::now;
 use crate::dispatcher::{Dispatcher, State};
 use crate::generation::Generation;
 
 /// A question of a call that its client has not answered.
 pub(crate) struct OpenQuestion {
-    pub(super) dispatcher: Arc<Dispatcher>,
-    pub(super) generation: Generation,
-    pub(super) number: u64,
+    dispatcher: Arc<Dispatcher>,
+    generation: Generation,
+    number: u64,
+}
+
+impl Dispatcher {
+    /// A call of this process asks its client something. `None` for the call: one of several of a session.
+    pub(crate) fn asks(self: &Arc<Self>, generation: Generation, owner: &Owner, call: Option<CallId>) -> OpenQuestion {
+        let number = self.lock().asking.begin(generation, owner.clone(), call, now());
+        self.wanted.notify_waiters();
+        OpenQuestion { dispatcher: Arc::clone(self), generation, number }
+    }
 }
 
 impl OpenQuestion {

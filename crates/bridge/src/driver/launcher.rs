@@ -6,18 +6,17 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use protomcp_link::{
-    CallError, Closed, Config, Endpoint, EndpointError, Event, Handshake, HandshakeError, Link, drive_through,
-};
-use protomcp_supervisor::{Command, Exit, Process, SpawnError, StopPolicy, Stream};
+use protomcp_link::{CallError, Closed, Config, Endpoint, Event, Handshake, Link, drive_through};
+use protomcp_supervisor::{Command, Exit, Process, StopPolicy, Stream};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use crate::catalog::registration::Registered;
 use crate::catalog::resources_and_prompts::{Kind, Listed};
+use crate::compat::registration_settle::REGISTRATION_SETTLE;
 use crate::compat::socket_readers::Readers;
-use crate::diagnostics::cause::Cause;
+use crate::diagnostics::start_error::StartError;
 use crate::driver::list_request::{START_PATIENCE, ask};
 use crate::from_tool::inline_events::EventTap;
 use crate::from_tool::list_control::{self, Draft};
@@ -26,10 +25,8 @@ use crate::process::middleware::Chain;
 use crate::process::sdk::Sdk;
 use crate::process::tool_process::Live;
 
-/// How long the process may take to answer the questions after its handshake before it takes calls. SDKs hide hidden
-/// tools right after the handshake, before they read a question, so its answer says that they have; SDKs that do not know
-/// the questions stay silent, and this is what their start costs. A later answer still counts.
-const FENCE: Duration = Duration::from_millis(250);
+/// How long an attempt whose link closed waits for the end of the process, to name it.
+const EXIT_WAIT: Duration = Duration::from_millis(250);
 /// The name of the variable that tells an SDK where to connect (wire contract §1.5).
 const SOCKET_VARIABLE: &str = "PROTOMCP_SOCKET";
 
@@ -67,62 +64,6 @@ pub(crate) struct Started {
 
 /// Open questions about what a process has beside tools; dropping them takes them back.
 pub(crate) type Open = JoinSet<Result<Listed, Closed>>;
-
-/// Why a process did not come to take calls.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum StartError {
-    /// The socket could not be made.
-    #[error(transparent)]
-    Socket(#[from] EndpointError),
-    /// The program could not be started.
-    #[error(transparent)]
-    Spawn(#[from] SpawnError),
-    /// It ended before it connected.
-    #[error("{}", Cause::exited(.0, before_it_connected(.0)))]
-    Exited(Exit),
-    /// It is running and does not connect.
-    #[error("the tool process did not connect within {0:?}; does it use a protomcp SDK and call its run function?")]
-    NotConnected(Duration),
-    /// It connected and did not register.
-    #[error("the tool process did not register its tools: {0}")]
-    Handshake(HandshakeError),
-    /// It connected and went away while registering.
-    #[error("{}", Cause::exited(.0, WHILE_REGISTERING))]
-    ExitedRegistering(Exit),
-    /// It closed the link while registering and lives on.
-    #[error("the tool process closed its link while it registered its tools")]
-    Disconnected,
-    /// Its files changed while it was starting, and the version that they are now starts in its place.
-    #[error("the files changed while the tool process was starting")]
-    Superseded,
-    /// Accepting the connection failed.
-    #[error("the connection of the tool process could not be accepted: {0}")]
-    Accept(#[source] std::io::Error),
-}
-
-impl StartError {
-    pub(crate) fn cause(&self) -> Cause {
-        match self {
-            Self::Exited(exit) => Cause::exited(exit, before_it_connected(exit)),
-            Self::ExitedRegistering(exit) => Cause::exited(exit, WHILE_REGISTERING),
-            Self::Handshake(HandshakeError::Refused(reason)) => {
-                Cause::reported("the tool process did not register its tools: it reported", reason)
-            }
-            other => other.to_string().into(),
-        }
-    }
-}
-
-const WHILE_REGISTERING: &str = " while it registered its tools";
-
-fn before_it_connected(exit: &Exit) -> &'static str {
-    if exit.status.success() {
-        " before it connected (a tool file has to call its SDK's run function)"
-    } else {
-        " before it connected"
-    }
-}
 
 /// What a process has told us by the time that it takes calls.
 struct Joined {
@@ -219,7 +160,7 @@ impl Starter {
             Ok(registered) => registered,
             // The link closes a moment before the end is known; the end says more.
             Err(StartError::Disconnected) => {
-                let exit = tokio::time::timeout(FENCE, ended(exit)).await;
+                let exit = tokio::time::timeout(EXIT_WAIT, ended(exit)).await;
                 return Err(exit.map_or(StartError::Disconnected, StartError::ExitedRegistering));
             }
             Err(error) => return Err(error),
@@ -299,8 +240,8 @@ async fn register(
             }
         });
     }
-    let fence = tokio::time::sleep(FENCE);
-    tokio::pin!(fence);
+    let settled = tokio::time::sleep(REGISTRATION_SETTLE);
+    tokio::pin!(settled);
     while !open.is_empty() {
         tokio::select! {
             biased;
@@ -313,7 +254,7 @@ async fn register(
                 Ok(Err(_)) => return Err(StartError::Disconnected),
                 Err(error) => tracing::error!("a question to the tool process was lost: {error}"),
             },
-            () = &mut fence => break,
+            () = &mut settled => break,
         }
     }
     // What came before the answers has been queued before them.
