@@ -19,7 +19,7 @@ const LEAVE: Duration = Duration::from_secs(1);
 /// Everything that is counted, and what this program is.
 pub(super) fn page(bridge: &Bridge, service: &StreamableHttp) -> MetricsPage {
     let began = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64();
-    let (tools, web) = (bridge.figures(), service.figures());
+    let (tools, web) = (bridge.metrics(), service.figures());
     MetricsPage::new(move |page: &mut Page| {
         page.family("pmcp_build_info", Kind::Gauge, "Which version this is.")
             .value(&[("version", env!("CARGO_PKG_VERSION"))], 1);

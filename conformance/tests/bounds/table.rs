@@ -186,12 +186,12 @@ pub(crate) const BOUNDS: &[(&str, &str, &str)] = &[
     ),
     (
         "URL elicitations that it may report as done",
-        "{crates/bridge/src/from_tool/url_elicitations.rs PAGES count}",
+        "{crates/bridge/src/from_tool/url_elicitations.rs MAX_ELICITATIONS count}",
         "",
     ),
     (
         "its tasks that take no place among its calls",
-        "{crates/bridge/src/dispatcher/scheduler.rs BESIDE_MAX count}",
+        "{crates/bridge/src/dispatcher/scheduler.rs MAX_DETACHED count}",
         "",
     ),
     (

@@ -16,7 +16,7 @@ use crate::builder::Builder;
 use crate::catalog::snapshot::Snapshot;
 use crate::core::io::Input;
 use crate::driver::Sent;
-use crate::exposition::Figures;
+use crate::exposition::MetricsSource;
 use crate::handler::Backend;
 use crate::tool_file::ToolFile;
 
@@ -28,7 +28,7 @@ use crate::tool_file::ToolFile;
 pub struct Bridge {
     server: Server<Router<Backend>>,
     snapshot: Arc<ArcSwap<Snapshot>>,
-    figures: Figures,
+    metrics: MetricsSource,
     inputs: mpsc::Sender<Sent>,
     stop: CancellationToken,
     run: JoinHandle<()>,
@@ -49,13 +49,13 @@ impl Bridge {
     pub(crate) fn new(
         server: Server<Router<Backend>>,
         snapshot: Arc<ArcSwap<Snapshot>>,
-        figures: Figures,
+        metrics: MetricsSource,
         inputs: mpsc::Sender<Sent>,
         stop: CancellationToken,
         run: JoinHandle<()>,
         watcher: Option<JoinHandle<()>>,
     ) -> Self {
-        Self { server, snapshot, figures, inputs, stop, run, watcher }
+        Self { server, snapshot, metrics, inputs, stop, run, watcher }
     }
 
     /// Serves one host until it leaves or [`drain`](Self::drain) is called. Any number of hosts at once.
@@ -81,9 +81,9 @@ impl Bridge {
 
     /// Writes down what the bridge has counted so far: calls by tool and by how they ended and how long they took, those
     /// that wait, reloads, crashes and restarts, and bytes of frames. The names begin with `pmcp_`.
-    pub fn figures(&self) -> impl Fn(&mut Page) + Send + Sync + use<> {
-        let figures = self.figures.clone();
-        move |page| figures.write(page)
+    pub fn metrics(&self) -> impl Fn(&mut Page) + Send + Sync + use<> {
+        let metrics = self.metrics.clone();
+        move |page| metrics.write(page)
     }
 
     /// Takes up changed files now, as if one had been saved.

@@ -26,16 +26,16 @@ use crate::core::io::ReloadMode;
 use crate::core::list::{List, ToolLists};
 use crate::core::{self, Core};
 use crate::diagnostics::start_error::StartError;
-use crate::dispatcher::{Dispatcher, Waits};
+use crate::dispatcher::{Dispatcher, QueueLimits};
 use crate::driver::inbox::Inbox;
-use crate::driver::launcher::Starter;
+use crate::driver::launcher::Launcher;
 use crate::driver::watching::watch_files;
-use crate::driver::{First, INPUTS, Run};
-use crate::exposition::Figures;
+use crate::driver::{Driver, First, INPUTS};
+use crate::exposition::MetricsSource;
 use crate::from_tool::inline_events::EventTap;
 use crate::from_tool::questions::Questions;
 use crate::handler::Backend;
-use crate::metrics::Meter;
+use crate::metrics::Metrics;
 use crate::tool_file::{Launch, ToolFile};
 
 /// Calls that may wait for the tool process, of all sessions together.
@@ -295,8 +295,8 @@ impl Builder {
             List::new(self.schemas, self.lists),
             core::Limits { call_timeout: self.call_timeout, max_retiring: self.max_retiring },
         );
-        let meter = Arc::new(Meter::default());
-        let waits = Waits { capacity: MAX_WAITING, turn: self.queue_timeout, handler: self.call_timeout };
+        let metrics = Arc::new(Metrics::default());
+        let waits = QueueLimits { capacity: MAX_WAITING, turn: self.queue_timeout, handler: self.call_timeout };
         let limits = Limits {
             drain_timeout: self.drain_timeout,
             max_task_ttl: LONGEST_TASK,
@@ -306,10 +306,10 @@ impl Builder {
         };
         let info = self.info.with_capabilities(capabilities());
         let sessions = Sessions::new(info.clone(), limits);
-        let (dispatcher, idle) = Dispatcher::new(waits, Arc::clone(&meter), sessions.clone());
+        let (dispatcher, idle) = Dispatcher::new(waits, Arc::clone(&metrics), sessions.clone());
         let traffic = Arc::clone(&self.link.traffic);
-        let figures = Figures { meter: Arc::clone(&meter), dispatcher: Arc::clone(&dispatcher), traffic };
-        let starter = Arc::new(Starter {
+        let source = MetricsSource { metrics: Arc::clone(&metrics), dispatcher: Arc::clone(&dispatcher), traffic };
+        let launcher = Arc::new(Launcher {
             name: self.name,
             command: guarded(self.launch.command.clone()),
             bootstrap: self.launch.bootstrap.clone().map(guarded),
@@ -336,7 +336,7 @@ impl Builder {
                 inputs: sender.clone(),
                 timeout: self.call_timeout,
                 arguments: self.arguments,
-                meter: Arc::clone(&meter),
+                metrics: Arc::clone(&metrics),
             }),
             tasks: Tasks::new(sessions.clone()),
             started: Arc::clone(&started),
@@ -347,17 +347,17 @@ impl Builder {
         let stop = CancellationToken::new();
         let (owner, outcome) = oneshot::channel();
         let shown = Arc::clone(&snapshot);
-        let run = Run {
+        let run = Driver {
             core,
             questions: Questions::new(Arc::clone(&dispatcher), sessions.clone()),
             dispatcher,
-            meter,
+            metrics,
             snapshot,
             sessions,
-            starter,
+            launcher,
             sender: sender.clone(),
             inbox: Inbox { stop: stop.clone(), idle, closed, inputs },
-            living: HashMap::new(),
+            processes: HashMap::new(),
             tasks: JoinSet::new(),
             superseded: CancellationToken::new(),
             told_of_readers: false,
@@ -365,7 +365,7 @@ impl Builder {
         };
         let task = tokio::spawn(run.run(effects));
         let watcher = self.watch.map(|watch| tokio::spawn(watch_files(watch.since(since), sender.clone())));
-        (Bridge::new(server, shown, figures, sender, stop, task, watcher), Starting(outcome))
+        (Bridge::new(server, shown, source, sender, stop, task, watcher), Starting(outcome))
     }
 }
 

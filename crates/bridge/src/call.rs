@@ -14,7 +14,7 @@ use protomcp_types::{CallTool, CallToolResult, Members, RawJson};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::call::progress::{OnProgress, on_progress};
-use crate::call::task_poll::{Ended, follow};
+use crate::call::task_poll::{Ended, poll_task};
 use crate::catalog::arguments::ArgumentPolicy;
 use crate::catalog::tool::Tool;
 use crate::convert::result;
@@ -25,10 +25,10 @@ use crate::dispatcher::attribution::Caller;
 use crate::dispatcher::permit::Permit;
 use crate::driver::Sent;
 use crate::from_tool::list_control;
-use crate::metrics::Meter;
-use crate::process::deadline::Budget;
-use crate::process::middleware::Chain;
-use crate::process::tool_process::{CutShort, Live};
+use crate::metrics::Metrics;
+use crate::process::deadline::Deadline;
+use crate::process::middleware::MiddlewareChain;
+use crate::process::tool_process::{StopReason, ToolProcess};
 
 /// Where in a call's `_meta` a process that knows our extensions finds how many milliseconds it has.
 const TIMEOUT_META: &str = "protomcp/timeoutMs";
@@ -46,7 +46,7 @@ pub(crate) struct Calls {
     pub(crate) inputs: mpsc::Sender<Sent>,
     pub(crate) timeout: Duration,
     pub(crate) arguments: ArgumentPolicy,
-    pub(crate) meter: Arc<Meter>,
+    pub(crate) metrics: Arc<Metrics>,
 }
 
 impl Calls {
@@ -56,7 +56,7 @@ impl Calls {
     /// Once the process has made a task of it, it is one for hosts that know tasks, too. For others it is followed within
     /// that time, as if it were the call.
     pub(crate) async fn call(&self, tool: &Tool, call: CallTool, context: &Context) -> Result<CallToolResult, Failure> {
-        let measured = self.meter.call(tool.name().as_str());
+        let measured = self.metrics.call(tool.name().as_str());
         let result = self.make(tool, call, context).await;
         measured.end(&result);
         result
@@ -69,27 +69,27 @@ impl Calls {
         tool.input().check(self.arguments, name, &arguments)?;
         let mut arguments_json = arguments.into_bytes();
         let mut permit = self.dispatcher.acquire(Caller::of(context), name).await?;
-        let live = Arc::clone(permit.live());
-        let (link, chain) = (live.link(), live.chain());
-        let mut time = Budget::new(self.timeout);
+        let process = Arc::clone(permit.process());
+        let (link, chain) = (process.link(), process.chain());
+        let mut time = Deadline::new(self.timeout);
         permit.asks(tool.name());
         let turn = Turn { permit: &permit, chain: &chain, time: &time };
         let mut answer = self.ask(turn, call, &mut arguments_json, heard.clone(), context).await;
         if matches!(answer, Err(Failure::Crashed { .. })) {
-            self.dispatcher.lose(live.generation());
+            self.dispatcher.lose(process.generation());
         }
         if !answer.as_ref().is_err_and(Failure::leaves_busy) {
             permit.is_answered();
         }
         if let Ok(CallAnswer::Task(task)) = answer {
-            permit.step_aside();
+            permit.detach();
             // It has gone on already, if it may. Tasks have a time of their own, and are cancelled when it is up.
             if context.go_on_as_task(TASK_TERMS) {
-                time = Budget::new(LONGEST_TASK);
+                time = Deadline::new(LONGEST_TASK);
             }
-            answer = match self.follow(link, name, task.task_id, heard, &time).await {
+            answer = match self.poll_task(link, name, task.task_id, heard, &time).await {
                 Ok(response) => Ok(CallAnswer::Result(response)),
-                Err(Ended::Link(error)) => Err(failure(name, error, &live, context).await),
+                Err(Ended::Link(error)) => Err(failure(name, error, &process, context).await),
                 Err(Ended::Task(failure)) => Err(failure),
             };
         }
@@ -111,16 +111,17 @@ impl Calls {
         context: &Context,
     ) -> Result<CallAnswer, Failure> {
         let Turn { permit, chain, time } = turn;
-        let (live, link, mut left) = (permit.live(), permit.live().link(), time.total());
+        let (process, link, mut left) = (permit.process(), permit.process().link(), time.total());
         if !chain.is_empty() {
             let rewritten = chain.before(link, &call.name, arguments_json.clone(), time).await;
-            *arguments_json = rewritten.map_err(|failure| match (&failure, live.was_cut_short()) {
-                (Failure::Middleware { .. }, Some(CutShort::Shutdown)) => Failure::ShuttingDown,
+            *arguments_json = rewritten.map_err(|failure| match (&failure, process.stop_reason()) {
+                (Failure::Middleware { .. }, Some(StopReason::Shutdown)) => Failure::ShuttingDown,
                 _ => failure,
             })?;
-            left = time.left();
+            left = time.remaining();
         }
-        let metadata_json = self.metadata(call.meta.as_ref(), live, left).map(RawJson::into_bytes).unwrap_or_default();
+        let metadata_json =
+            self.metadata(call.meta.as_ref(), process, left).map(RawJson::into_bytes).unwrap_or_default();
         let request = CallToolRequest {
             arguments_json: arguments_json.clone(),
             name: call.name.clone(),
@@ -139,33 +140,33 @@ impl Calls {
         match link.call_tool(request, left, options).await {
             Ok(answer) => Ok(answer),
             Err(CallError::TimedOut(_)) => Err(Failure::TimedOut { tool: call.name, after: time.total() }),
-            Err(error) => Err(failure(&call.name, error, live, context).await),
+            Err(error) => Err(failure(&call.name, error, process, context).await),
         }
     }
 
     /// A call that went on as a task of the process.
-    async fn follow(
+    async fn poll_task(
         &self,
         link: &Link,
         tool: &str,
         task_id: String,
         heard: Option<OnProgress>,
-        time: &Budget,
+        time: &Deadline,
     ) -> Result<CallToolResponse, Ended> {
-        match tokio::time::timeout(time.left(), follow(link, tool, task_id, heard, self.timeout)).await {
+        match tokio::time::timeout(time.remaining(), poll_task(link, tool, task_id, heard, self.timeout)).await {
             Ok(outcome) => outcome,
             Err(_) => Err(Ended::Link(CallError::TimedOut(time.total()))),
         }
     }
 
     /// The `_meta` of the call for the process: the host's, without the progress token, which has a place of its own.
-    fn metadata(&self, meta: Option<&RawJson>, live: &Live, left: Duration) -> Option<RawJson> {
-        if meta.is_none() && !live.sdk().announced {
+    fn metadata(&self, meta: Option<&RawJson>, process: &ToolProcess, left: Duration) -> Option<RawJson> {
+        if meta.is_none() && !process.sdk().announced {
             return None;
         }
         let mut members = meta.and_then(|meta| Members::from_raw(meta).ok()).unwrap_or_default();
         members.take("progressToken");
-        if live.sdk().announced {
+        if process.sdk().announced {
             let millis = RawJson::of(&left.as_millis()).expect("a number is JSON");
             members.insert(TIMEOUT_META, millis);
         }
@@ -180,7 +181,7 @@ impl Calls {
         permit: &Permit,
         session: SessionId,
     ) -> CallToolResult {
-        let generation = permit.live().generation();
+        let generation = permit.process().generation();
         let enable = std::mem::take(&mut response.enable_tools);
         let disable = std::mem::take(&mut response.disable_tools);
         if let Some(command) = list_control::inline(enable, disable) {
@@ -208,20 +209,20 @@ impl Calls {
 #[derive(Clone, Copy)]
 struct Turn<'a> {
     permit: &'a Permit,
-    chain: &'a Chain,
-    time: &'a Budget,
+    chain: &'a MiddlewareChain,
+    time: &'a Deadline,
 }
 
-async fn failure(tool: &str, error: CallError, live: &Live, context: &Context) -> Failure {
+async fn failure(tool: &str, error: CallError, process: &ToolProcess, context: &Context) -> Failure {
     let tool = tool.to_owned();
     match error {
         CallError::TimedOut(after) => Failure::TimedOut { tool, after },
         CallError::Interrupted => Failure::Interrupted { tool },
-        CallError::Closed(closed) => match live.was_cut_short() {
-            Some(CutShort::Reload) => Failure::Interrupted { tool },
-            Some(CutShort::Shutdown) => Failure::ShuttingDown,
+        CallError::Closed(closed) => match process.stop_reason() {
+            Some(StopReason::Reload) => Failure::Interrupted { tool },
+            Some(StopReason::Shutdown) => Failure::ShuttingDown,
             None => {
-                let known = live.end_for(&context.caller().owner).await;
+                let known = process.end_for(&context.caller().owner).await;
                 let how = known.unwrap_or_else(|| format!("the tool process broke its link: {closed}"));
                 Failure::Crashed { tool, how }
             }

@@ -1,6 +1,6 @@
 //! Lets calls through to the living process, one permit each.
 //!
-//! A thin driver of `lane`: a mutex held for a few instructions, never across an await, and a channel per waiting call.
+//! A thin driver of `scheduler`: a mutex held for a few instructions, never across an await, and a channel per waiting call.
 
 pub(crate) mod attribution;
 mod fair_queue;
@@ -23,14 +23,14 @@ use crate::clock::now;
 use crate::compat::busy_probe::until_free;
 use crate::diagnostics::cause::Cause;
 use crate::diagnostics::failure::Failure;
-use crate::dispatcher::attribution::{Attribution, Caller, Meant};
+use crate::dispatcher::attribution::{Attribution, Caller, Recipient};
 use crate::dispatcher::fair_queue::Ticket;
-use crate::dispatcher::open_questions::Asking;
+use crate::dispatcher::open_questions::OpenQuestions;
 use crate::dispatcher::permit::Permit;
-use crate::dispatcher::scheduler::{Entry, Lane, Place};
+use crate::dispatcher::scheduler::{Entry, Scheduler, Slot};
 use crate::generation::Generation;
-use crate::metrics::Meter;
-use crate::process::tool_process::Live;
+use crate::metrics::Metrics;
+use crate::process::tool_process::ToolProcess;
 
 /// A call that waits, and the way to tell it that it may go.
 type Waiter = (Caller, oneshot::Sender<Result<Permit, Refusal>>);
@@ -51,8 +51,8 @@ const FOR_EVER: Duration = Duration::from_secs(100 * 365 * 86_400);
 pub(crate) struct Dispatcher {
     state: Mutex<State>,
     sessions: Sessions,
-    waits: Waits,
-    meter: Arc<Meter>,
+    waits: QueueLimits,
+    metrics: Arc<Metrics>,
     /// Rings whenever a call has ended.
     left: Notify,
     /// Rings when an owner begins to wait, or when it has changed which question is taken back next.
@@ -66,7 +66,7 @@ pub(crate) struct Dispatcher {
 
 /// How long calls wait, and how many.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Waits {
+pub(crate) struct QueueLimits {
     /// Calls that wait at once, of all sessions together.
     pub(crate) capacity: usize,
     /// A call, for its turn.
@@ -80,17 +80,17 @@ pub(crate) struct Waits {
 enum Serving {
     /// Nobody yet, or nobody for the moment.
     Soon,
-    This(Arc<Live>),
+    This(Arc<ToolProcess>),
     /// Nobody.
     Down(Cause),
 }
 
 #[derive(Debug)]
 struct State {
-    lane: Lane<Waiter>,
-    live: HashMap<Generation, Arc<Live>>,
+    lane: Scheduler<Waiter>,
+    processes: HashMap<Generation, Arc<ToolProcess>>,
     attribution: Attribution,
-    asking: Asking,
+    open_questions: OpenQuestions,
     /// Generations whose owner wants to know when they are idle; at most the one that serves and those that retire.
     awaited: Vec<Generation>,
     /// Calls that were given up and still have a place, and who is told when one is answered after all; at most one for
@@ -101,29 +101,29 @@ struct State {
 impl Dispatcher {
     /// One that holds calls, and the generations that became idle after [`await_idle`](Self::await_idle).
     pub(crate) fn new(
-        waits: Waits,
-        meter: Arc<Meter>,
+        waits: QueueLimits,
+        metrics: Arc<Metrics>,
         sessions: Sessions,
     ) -> (Arc<Self>, mpsc::UnboundedReceiver<Generation>) {
         let (idle, receiver) = mpsc::unbounded_channel();
-        let lane = Lane::new(waits.capacity);
+        let lane = Scheduler::new(waits.capacity);
         let state = State {
             lane,
-            live: HashMap::new(),
+            processes: HashMap::new(),
             attribution: Attribution::default(),
-            asking: Asking::default(),
+            open_questions: OpenQuestions::default(),
             awaited: Vec::new(),
             given_up: HashMap::new(),
         };
         let serving = watch::Sender::new(Serving::Soon);
         let (left, wanted, closed) = (Notify::new(), Notify::new(), AtomicBool::new(false));
         (
-            Arc::new(Self { state: Mutex::new(state), sessions, waits, meter, left, wanted, idle, serving, closed }),
+            Arc::new(Self { state: Mutex::new(state), sessions, waits, metrics, left, wanted, idle, serving, closed }),
             receiver,
         )
     }
 
-    /// Waits for the turn of a call, no longer than [`Waits::turn`]. Dropping the future gives the turn up.
+    /// Waits for the turn of a call, no longer than [`QueueLimits::turn`]. Dropping the future gives the turn up.
     pub(crate) async fn acquire(self: &Arc<Self>, caller: Caller, tool: &str) -> Result<Permit, Failure> {
         let owner = caller.key.owner.clone();
         let (waiter, mut turn) = oneshot::channel();
@@ -131,12 +131,12 @@ impl Dispatcher {
             let mut state = self.lock();
             let owners = state.lane.owners();
             let entry = state.lane.enter(&caller.key.clone(), (caller, waiter));
-            if state.lane.owners() > owners && !state.asking.is_empty() {
+            if state.lane.owners() > owners && !state.open_questions.is_empty() {
                 self.wanted.notify_waiters();
             }
             match entry {
                 Entry::Go(generation, (caller, _)) => {
-                    self.meter.waits.observe(Duration::ZERO);
+                    self.metrics.waits.observe(Duration::ZERO);
                     return Ok(self.permit(&mut state, generation, caller));
                 }
                 entry => entry,
@@ -156,7 +156,7 @@ impl Dispatcher {
         let since = Instant::now();
         let _queued = Queued { dispatcher: self, owner, ticket };
         let outcome = tokio::time::timeout(self.waits.turn, &mut turn).await;
-        self.meter.waits.observe(since.elapsed());
+        self.metrics.waits.observe(since.elapsed());
         tracing::debug!(tool, waited_ms = since.elapsed().as_millis(), "a call waited for its turn");
         let Ok(outcome) = outcome else {
             return Err(Failure::Waited { tool: tool.into(), after: self.waits.turn });
@@ -170,13 +170,13 @@ impl Dispatcher {
     }
 
     /// The process that serves, as soon as there is one, for something that this owner asks.
-    pub(crate) async fn serving(&self, owner: &Owner) -> Result<Arc<Live>, Failure> {
+    pub(crate) async fn serving(&self, owner: &Owner) -> Result<Arc<ToolProcess>, Failure> {
         let mut serving = self.serving.subscribe();
         let known = serving.wait_for(|serving| !matches!(serving, Serving::Soon)).await;
         match known.as_deref() {
-            Ok(Serving::This(live)) => {
-                live.served().add(owner);
-                Ok(Arc::clone(live))
+            Ok(Serving::This(process)) => {
+                process.served().add(owner);
+                Ok(Arc::clone(process))
             }
             Ok(Serving::Down(why)) => Err(self.down(why)),
             Ok(Serving::Soon) | Err(_) => Err(Failure::ShuttingDown),
@@ -184,11 +184,11 @@ impl Dispatcher {
     }
 
     /// The process that serves, if it is another than this one.
-    pub(crate) fn successor(&self, of: &Live, owner: &Owner) -> Option<Arc<Live>> {
+    pub(crate) fn successor(&self, of: &ToolProcess, owner: &Owner) -> Option<Arc<ToolProcess>> {
         match &*self.serving.borrow() {
-            Serving::This(live) if live.generation() != of.generation() => {
-                live.served().add(owner);
-                Some(Arc::clone(live))
+            Serving::This(process) if process.generation() != of.generation() => {
+                process.served().add(owner);
+                Some(Arc::clone(process))
             }
             Serving::This(_) | Serving::Soon | Serving::Down(_) => None,
         }
@@ -197,7 +197,7 @@ impl Dispatcher {
     /// Calls that wait for their turn, and calls that the living processes are making.
     pub(crate) fn load(&self) -> (usize, usize) {
         let state = self.lock();
-        (state.lane.waiting(), state.live.keys().map(|generation| state.lane.in_flight(*generation)).sum())
+        (state.lane.waiting(), state.processes.keys().map(|generation| state.lane.in_flight(*generation)).sum())
     }
 
     /// Lets calls wait.
@@ -212,21 +212,21 @@ impl Dispatcher {
     }
 
     /// Makes a process known; calls do not go there yet.
-    pub(crate) fn add(&self, live: Arc<Live>) {
-        self.lock().live.insert(live.generation(), live);
+    pub(crate) fn add(&self, process: Arc<ToolProcess>) {
+        self.lock().processes.insert(process.generation(), process);
     }
 
     /// Whether calls go to this process, or will.
     pub(crate) fn knows(&self, generation: Generation) -> bool {
-        self.lock().live.contains_key(&generation)
+        self.lock().processes.contains_key(&generation)
     }
 
     /// Forgets a process that has ended.
     pub(crate) fn remove(&self, generation: Generation) {
         let mut state = self.lock();
-        state.live.remove(&generation);
+        state.processes.remove(&generation);
         state.attribution.forget(generation);
-        let left = |serving: &Serving| matches!(serving, Serving::This(live) if live.generation() == generation);
+        let left = |serving: &Serving| matches!(serving, Serving::This(process) if process.generation() == generation);
         self.serving.send_if_modified(|serving| {
             let left = left(serving);
             if left {
@@ -239,9 +239,9 @@ impl Dispatcher {
     /// Lets calls go to this process, waiting ones first.
     pub(crate) fn release_to(self: &Arc<Self>, generation: Generation) {
         let mut state = self.lock();
-        let Some(live) = state.live.get(&generation).cloned() else { return };
-        state.lane.open(generation, live.concurrency());
-        self.serving.send_replace(Serving::This(live));
+        let Some(process) = state.processes.get(&generation).cloned() else { return };
+        state.lane.open(generation, process.concurrency());
+        self.serving.send_replace(Serving::This(process));
         self.wanted.notify_waiters();
         self.grant(state);
     }
@@ -287,9 +287,9 @@ impl Dispatcher {
         self.lock().lane.in_flight(generation) == 0
     }
 
-    /// Whose tool list is meant by a process that names this call, or none; see [`Attribution::list_meant`].
-    pub(crate) fn list_meant(&self, generation: Generation, for_call: &str) -> Option<SessionId> {
-        self.lock().attribution.list_meant(generation, for_call)
+    /// The session whose tool list a process changes that names this call, or none; see [`Attribution::list_scope`].
+    pub(crate) fn list_scope(&self, generation: Generation, for_call: &str) -> Option<SessionId> {
+        self.lock().attribution.list_scope(generation, for_call)
     }
 
     /// The session of a call that has ended a short while ago.
@@ -299,20 +299,20 @@ impl Dispatcher {
 
     /// Calls whose turn comes from now on pass this middleware, too.
     pub(crate) fn intercept(&self, generation: Generation, middleware: &Middleware) {
-        if let Some(live) = self.lock().live.get(&generation) {
-            live.intercept(middleware);
+        if let Some(process) = self.lock().processes.get(&generation) {
+            process.intercept(middleware);
         }
     }
 
-    /// Who is meant by a process that names this call, or none.
-    pub(crate) fn meant(&self, generation: Generation, for_call: &str) -> Meant {
-        self.lock().attribution.meant(generation, for_call, now())
+    /// The recipient of a message of this process that names this call, or none.
+    pub(crate) fn recipient(&self, generation: Generation, for_call: &str) -> Recipient {
+        self.lock().attribution.recipient(generation, for_call, now())
     }
 
     /// Whom everything concerns that this process says: the owner of all sessions, if the process has worked for no other.
     pub(crate) fn sole_owner(&self, generation: Generation) -> Option<Owner> {
         let owner = self.sessions.sole_owner()?;
-        self.lock().live.get(&generation).filter(|live| live.served().none_but(&owner)).map(|_| owner)
+        self.lock().processes.get(&generation).filter(|process| process.served().only(&owner)).map(|_| owner)
     }
 
     /// Waits until the call of this name has ended, or without a name until no call of this session is running.
@@ -320,7 +320,7 @@ impl Dispatcher {
         loop {
             let mut left = std::pin::pin!(self.left.notified());
             left.as_mut().enable();
-            if !self.lock().attribution.is_served(generation, session, for_call) {
+            if !self.lock().attribution.is_running(generation, session, for_call) {
                 return;
             }
             left.await;
@@ -344,19 +344,19 @@ impl Dispatcher {
     }
 
     /// A call on this process goes on as a task. Says what it is from now on.
-    pub(crate) fn step_aside(self: &Arc<Self>, live: &Live) -> Place {
+    pub(crate) fn detach(self: &Arc<Self>, process: &ToolProcess) -> Slot {
         let mut state = self.lock();
-        let place = state.lane.step_aside(live.generation());
+        let place = state.lane.detach(process.generation());
         self.grant(state);
         place
     }
 
     /// A call has ended, or nobody waits for it any more.
     pub(crate) fn release(self: &Arc<Self>, permit: &Permit) {
-        let (generation, call) = (permit.live().generation(), permit.call());
+        let (generation, call) = (permit.process().generation(), permit.call());
         let handler = permit.leaves_busy().then(|| Handle::try_current().ok()).flatten();
         let mut state = self.lock();
-        state.asking.call_ended(generation, call);
+        state.open_questions.call_ended(generation, call);
         if permit.handler_goes_on() {
             let now = now();
             // A time that no clock reaches is the end of the process.
@@ -376,19 +376,19 @@ impl Dispatcher {
         if let Some(runtime) = handler {
             let (answered, late) = oneshot::channel();
             state.given_up.insert((generation, call), answered);
-            runtime.spawn(Arc::clone(self).linger(Arc::clone(permit.live()), call, late));
+            runtime.spawn(Arc::clone(self).linger(Arc::clone(permit.process()), call, late));
         }
         self.grant(state);
         self.left.notify_waiters();
     }
 
     /// Keeps the place of a call that was given up until its handler has ended.
-    async fn linger(self: Arc<Self>, live: Arc<Live>, call: CallId, late: oneshot::Receiver<()>) {
-        until_free(live.link(), late, self.waits.handler).await;
+    async fn linger(self: Arc<Self>, process: Arc<ToolProcess>, call: CallId, late: oneshot::Receiver<()>) {
+        until_free(process.link(), late, self.waits.handler).await;
         let mut state = self.lock();
-        state.given_up.remove(&(live.generation(), call));
-        state.attribution.handler_ended(live.generation(), call);
-        state.lane.free(live.generation());
+        state.given_up.remove(&(process.generation(), call));
+        state.attribution.handler_ended(process.generation(), call);
+        state.lane.free(process.generation());
         self.grant(state);
     }
 
@@ -407,11 +407,11 @@ impl Dispatcher {
     }
 
     fn permit(self: &Arc<Self>, state: &mut State, generation: Generation, caller: Caller) -> Permit {
-        let live = Arc::clone(state.live.get(&generation).expect("an open lane leads to a known process"));
-        let call = live.link().new_call();
-        live.served().add(&caller.key.owner);
+        let process = Arc::clone(state.processes.get(&generation).expect("an open lane leads to a known process"));
+        let call = process.link().new_call();
+        process.served().add(&caller.key.owner);
         state.attribution.begin(generation, call, caller);
-        Permit::new(Arc::clone(self), live, call)
+        Permit::new(Arc::clone(self), process, call)
     }
 
     fn say_idle(&self, generation: Generation) {

@@ -17,7 +17,7 @@ use tokio::sync::{SetOnce, mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use crate::catalog::registration::Registered;
+use crate::catalog::registration::Registration;
 use crate::catalog::resources_and_prompts::Kind;
 use crate::catalog::snapshot::Snapshot;
 use crate::clock::now;
@@ -27,16 +27,16 @@ use crate::diagnostics::report::Report;
 use crate::diagnostics::start_error::StartError;
 use crate::dispatcher::Dispatcher;
 use crate::driver::inbox::Inbox;
-use crate::driver::launcher::{Open, Started, Starter};
-use crate::driver::list_request::{RENEWAL_PATIENCE, ask};
+use crate::driver::launcher::{Launcher, Open, Started};
+use crate::driver::list_request::{RENEWAL_TIMEOUT, ask};
 use crate::from_tool::list_control;
 use crate::from_tool::questions::{Asked, Question, Questions};
 use crate::generation::Generation;
-use crate::metrics::Meter;
-use crate::process::middleware::Chain;
+use crate::metrics::Metrics;
+use crate::process::middleware::MiddlewareChain;
 use crate::process::running_calls::Calls;
 use crate::process::sdk;
-use crate::process::tool_process::Live;
+use crate::process::tool_process::ToolProcess;
 
 /// Inputs that may wait. Whoever sends one waits when it is full, so a process that floods its link is read no faster
 /// than it is understood.
@@ -52,22 +52,22 @@ pub(crate) enum Sent {
     Acknowledged(Input, oneshot::Sender<()>),
     /// A start has ended one way or the other.
     Start(Generation, Result<Box<Started>, StartError>),
-    /// A living process sent this.
+    /// A process in service sent this.
     Link(Generation, Event),
 }
 
 /// The loop and what it works on.
-pub(crate) struct Run {
+pub(crate) struct Driver {
     pub(crate) core: Core,
     pub(crate) dispatcher: Arc<Dispatcher>,
-    pub(crate) meter: Arc<Meter>,
+    pub(crate) metrics: Arc<Metrics>,
     pub(crate) snapshot: Arc<ArcSwap<Snapshot>>,
     pub(crate) sessions: Sessions,
     pub(crate) questions: Questions,
-    pub(crate) starter: Arc<Starter>,
+    pub(crate) launcher: Arc<Launcher>,
     pub(crate) sender: mpsc::Sender<Sent>,
     pub(crate) inbox: Inbox,
-    pub(crate) living: HashMap<Generation, Arc<Live>>,
+    pub(crate) processes: HashMap<Generation, Arc<ToolProcess>>,
     /// Starts, link readers and waits for ends; aborted when the loop ends, which kills what was starting.
     pub(crate) tasks: JoinSet<()>,
     /// Ends the start under way, or the last one.
@@ -98,10 +98,10 @@ impl First {
     }
 }
 
-impl Run {
+impl Driver {
     /// Runs until it is stopped, or the first start fails; then every process is led out by the ladder before it returns.
     pub(crate) async fn run(mut self, effects: Vec<Effect>) {
-        self.carry_out(effects);
+        self.apply(effects);
         while let Some(sent) = self.inbox.next(self.core.deadline()).await {
             // What a task that has ended leaves behind is taken here: nothing waits for it.
             while self.tasks.try_join_next().is_some() {}
@@ -117,12 +117,12 @@ impl Run {
             if let Some(input) = input {
                 let ended = if let Input::Exited(generation, _) = &input { Some(*generation) } else { None };
                 let effects = self.core.handle(now(), input);
-                self.carry_out(effects);
+                self.apply(effects);
                 // Only now: until the effects were in force, calls were still let through to it.
                 if let Some(ended) = ended {
-                    self.bury(ended);
+                    self.remove(ended);
                 }
-                if !self.living.is_empty()
+                if !self.processes.is_empty()
                     && let Some(first) = self.first.take()
                 {
                     first.tell(Ok(()), true);
@@ -147,8 +147,8 @@ impl Run {
             Sent::Idle(generation) => (self.dispatcher.is_idle(generation).then_some(Input::Idle(generation)), None),
             Sent::Acknowledged(input, done) => (Some(input), Some(done)),
             Sent::Start(generation, Ok(started)) => {
-                let Started { live, registered, events, open } = *started;
-                self.adopt(live, events, open);
+                let Started { process, registered, events, open } = *started;
+                self.register(process, events, open);
                 (Some(Input::Started(generation, registered)), None)
             }
             Sent::Start(generation, Err(error)) => (Some(Input::StartFailed(generation, error.cause())), None),
@@ -158,16 +158,16 @@ impl Run {
 
     /// What an event of a link means.
     fn read(&mut self, generation: Generation, event: Event) -> Option<Input> {
-        let live = self.living.get(&generation)?;
+        let process = self.processes.get(&generation)?;
         match event {
             Event::Ready(handshake) if handshake.phase == Phase::Reload => {
-                live.set_chain(Chain::new(handshake.middleware.clone()));
-                let registered = Registered {
+                process.set_chain(MiddlewareChain::new(handshake.middleware.clone()));
+                let registered = Registration {
                     tools: handshake.tools,
                     middleware: handshake.middleware,
-                    in_place: live.sdk().reloads_in_place,
-                    structured: live.sdk().structured,
-                    ..Registered::default()
+                    in_place: process.sdk().reloads_in_place,
+                    structured: process.sdk().structured,
+                    ..Registration::default()
                 };
                 Some(Input::Reloaded(generation, registered))
             }
@@ -178,12 +178,12 @@ impl Run {
             Event::Listed(tools) => Some(Input::Listed(generation, tools)),
             Event::Asked { id, message, for_call } => match Asked::read(message) {
                 Ok(asked) => {
-                    let live = Arc::clone(live);
-                    self.ask(live, Question { id, for_call, asked });
+                    let process = Arc::clone(process);
+                    self.ask(process, Question { id, for_call, asked });
                     None
                 }
                 Err(message) => {
-                    let session = self.dispatcher.list_meant(generation, &for_call);
+                    let session = self.dispatcher.list_scope(generation, &for_call);
                     list_control::command(message).map(|command| Input::Control {
                         generation,
                         session,
@@ -194,17 +194,17 @@ impl Run {
             },
             // Said before it was in service, and understood after it.
             Event::Told { message: Msg::Log(message), for_call } => {
-                self.starter.tap.log(generation, &message, &for_call);
+                self.launcher.tap.log(generation, &message, &for_call);
                 None
             }
             Event::LateMiddleware(middleware) => {
                 // It may have been read before the process was known to the dispatcher.
-                live.intercept(&middleware);
+                process.intercept(&middleware);
                 Some(Input::Intercepts(generation, middleware))
             }
             Event::Told { message: Msg::SdkInfo(_), .. } => {
                 tracing::debug!(%generation, "the process announces itself too late for it to count");
-                live.link().reply("", sdk::bridge_info());
+                process.link().reply("", sdk::bridge_info());
                 None
             }
             Event::Noticed(Notice::LateAnswer { id, kind }) => {
@@ -232,7 +232,7 @@ impl Run {
             // A link that is lost takes its process with it; the end of the process is what counts.
             Event::Closed(reason) => {
                 tracing::debug!(%generation, %reason, "the link closed");
-                live.stop();
+                process.stop();
                 None
             }
             other => {
@@ -242,7 +242,7 @@ impl Run {
         }
     }
 
-    fn carry_out(&mut self, effects: Vec<Effect>) {
+    fn apply(&mut self, effects: Vec<Effect>) {
         for effect in effects {
             match effect {
                 Effect::Start(generation) => self.start(generation),
@@ -251,14 +251,14 @@ impl Run {
                     tracing::debug!(%generation, "ending what is still starting");
                     self.superseded.cancel();
                 }
-                Effect::AskReload(generation) => self.with(generation, |live| live.link().reload()),
+                Effect::AskReload(generation) => self.with(generation, |process| process.link().reload()),
                 Effect::AwaitIdle(generation) => self.dispatcher.await_idle(generation),
                 Effect::Hold => self.dispatcher.hold(),
                 Effect::ReleaseTo(generation) => self.dispatcher.release_to(generation),
                 Effect::Refuse(why) => self.dispatcher.refuse(&why),
-                Effect::Interrupt(generation) => self.with(generation, |live| live.link().interrupt()),
-                Effect::Stop(generation) => self.with(generation, Live::stop),
-                Effect::CutShort(generation) => self.with(generation, Live::cut_short),
+                Effect::Interrupt(generation) => self.with(generation, |process| process.link().interrupt()),
+                Effect::Stop(generation) => self.with(generation, ToolProcess::stop),
+                Effect::Abort(generation) => self.with(generation, ToolProcess::abort),
                 Effect::Publish(snapshot) => self.snapshot.store(snapshot),
                 Effect::ToolsChanged(audience) => self.sessions.tools_changed(audience),
                 Effect::ResourcesChanged(audience) => self.sessions.resources_changed(audience),
@@ -272,9 +272,9 @@ impl Run {
     }
 
     fn answer_control(&mut self, generation: Generation, id: String, active: Vec<String>) {
-        let Some(live) = self.living.get(&generation) else { return };
-        if self.dispatcher.is_busy(generation) && live.readers().are_two() {
-            live.link().hush();
+        let Some(process) = self.processes.get(&generation) else { return };
+        if self.dispatcher.is_busy(generation) && process.readers().are_two() {
+            process.link().hush();
             if !std::mem::replace(&mut self.told_of_readers, true) {
                 tracing::warn!(
                     "this version of the Python SDK cannot receive the list of active tools inside a handler: the change is \
@@ -282,15 +282,15 @@ impl Run {
                 );
             }
         } else {
-            live.link().reply(id, ActiveToolsResponse { tool_names: active });
+            process.link().reply(id, ActiveToolsResponse { tool_names: active });
         }
     }
 
     fn ask_catalog(&mut self, generation: Generation, kind: Kind) {
-        let Some(live) = self.living.get(&generation) else { return };
-        let (link, sender) = (live.link().clone(), self.sender.clone());
+        let Some(process) = self.processes.get(&generation) else { return };
+        let (link, sender) = (process.link().clone(), self.sender.clone());
         self.tasks.spawn(async move {
-            let answer = ask(&link, kind, RENEWAL_PATIENCE).await;
+            let answer = ask(&link, kind, RENEWAL_TIMEOUT).await;
             if let Err(error) = &answer {
                 tracing::debug!(%generation, ?kind, %error, "the list stays as it was");
             }
@@ -299,22 +299,22 @@ impl Run {
     }
 
     fn start(&mut self, generation: Generation) {
-        let (starter, sender) = (Arc::clone(&self.starter), self.sender.clone());
+        let (launcher, sender) = (Arc::clone(&self.launcher), self.sender.clone());
         self.superseded = CancellationToken::new();
         let superseded = self.superseded.clone();
         self.tasks.spawn(async move {
-            let outcome = starter.start(generation, &superseded).await.map(Box::new);
+            let outcome = launcher.start(generation, &superseded).await.map(Box::new);
             // The loop has ended; dropping the outcome kills the process.
             let _ended = sender.send(Sent::Start(generation, outcome)).await;
         });
     }
 
-    /// Makes a started process one of the living.
-    fn adopt(&mut self, live: Live, mut events: mpsc::Receiver<Event>, mut open: Open) {
-        let live = Arc::new(live);
-        let generation = live.generation();
-        self.dispatcher.add(Arc::clone(&live));
-        self.living.insert(generation, Arc::clone(&live));
+    /// Makes a started process one of those in service.
+    fn register(&mut self, process: ToolProcess, mut events: mpsc::Receiver<Event>, mut open: Open) {
+        let process = Arc::new(process);
+        let generation = process.generation();
+        self.dispatcher.add(Arc::clone(&process));
+        self.processes.insert(generation, Arc::clone(&process));
         let sender = self.sender.clone();
         self.tasks.spawn(async move {
             while let Some(answer) = open.join_next().await {
@@ -332,26 +332,26 @@ impl Run {
                 }
             }
             // Nothing more can be told through the link: what remains to be known is how the process ends.
-            if let Some(exit) = live.ended().await {
+            if let Some(exit) = process.ended().await {
                 let _ended = sender.send(Sent::Input(Input::Exited(generation, exit))).await;
             }
         });
     }
 
-    fn with(&self, generation: Generation, act: impl FnOnce(&Live)) {
-        if let Some(live) = self.living.get(&generation) {
-            act(live);
+    fn with(&self, generation: Generation, act: impl FnOnce(&ToolProcess)) {
+        if let Some(process) = self.processes.get(&generation) {
+            act(process);
         }
     }
 
     fn name_calls(&self, generations: &[Generation]) {
-        let processes = generations.iter().filter_map(|generation| self.living.get(generation));
-        let calls = processes.flat_map(|live| live.running().list(now())).collect();
+        let processes = generations.iter().filter_map(|generation| self.processes.get(generation));
+        let calls = processes.flat_map(|process| process.running().list(now())).collect();
         self.report(&Report::WaitsForCalls { calls: Calls::new(calls) });
     }
 
     fn report(&self, report: &Report) {
-        self.meter.report(report);
+        self.metrics.report(report);
         let level = report.level();
         let text = report.to_string();
         match level {
@@ -368,15 +368,15 @@ impl Run {
     }
 
     /// Puts a question of the process to a host, beside everything else.
-    fn ask(&mut self, live: Arc<Live>, question: Question) {
-        if let Some(place) = self.questions.admit(&live, &question) {
-            self.tasks.spawn(self.questions.clone().ask(live, question, place));
+    fn ask(&mut self, process: Arc<ToolProcess>, question: Question) {
+        if let Some(place) = self.questions.admit(&process, &question) {
+            self.tasks.spawn(self.questions.clone().ask(process, question, place));
         }
     }
 
-    fn bury(&mut self, generation: Generation) {
+    fn remove(&mut self, generation: Generation) {
         self.dispatcher.remove(generation);
-        self.living.remove(&generation);
+        self.processes.remove(&generation);
     }
 
     /// Links close, then the ladder; all at once, and each waited for. So is the end of a start, which takes its socket
@@ -384,11 +384,11 @@ impl Run {
     async fn shut_down(mut self) {
         self.dispatcher.close();
         self.tasks.abort_all();
-        for live in self.living.values() {
-            live.shut_down();
+        for process in self.processes.values() {
+            process.shut_down();
         }
-        for live in self.living.values() {
-            live.ended().await;
+        for process in self.processes.values() {
+            process.ended().await;
         }
         self.tasks.shutdown().await;
     }

@@ -1,4 +1,4 @@
-//! The figures of a bridge, for whoever asks while it runs.
+//! The metrics of a running bridge, as a page.
 
 use std::sync::Arc;
 
@@ -6,19 +6,19 @@ use protomcp_link::Traffic;
 use protomcp_metrics::{Kind, Page};
 
 use crate::dispatcher::Dispatcher;
-use crate::metrics::Meter;
+use crate::metrics::Metrics;
 
 /// Where a bridge counts. Cloning is cheap.
 #[derive(Debug, Clone)]
-pub(crate) struct Figures {
-    pub(crate) meter: Arc<Meter>,
+pub(crate) struct MetricsSource {
+    pub(crate) metrics: Arc<Metrics>,
     pub(crate) dispatcher: Arc<Dispatcher>,
     pub(crate) traffic: Arc<Traffic>,
 }
 
-impl Figures {
+impl MetricsSource {
     pub(crate) fn write(&self, page: &mut Page) {
-        self.meter.write(page);
+        self.metrics.write(page);
         let (waiting, running) = self.dispatcher.load();
         page.family("pmcp_calls_waiting", Kind::Gauge, "Calls that wait for their turn.").value(&[], waiting);
         page.family("pmcp_calls_running", Kind::Gauge, "Calls that the tool process is making.").value(&[], running);

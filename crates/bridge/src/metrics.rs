@@ -82,15 +82,15 @@ impl Outcome {
 
 /// The counters of one tool.
 #[derive(Debug, Default)]
-struct OfTool {
+struct ToolMetrics {
     outcomes: [Counter; OUTCOMES.len()],
     times: Histogram,
 }
 
 /// All counters of a bridge.
 #[derive(Default)]
-pub(crate) struct Meter {
-    tools: ArcSwap<BTreeMap<Box<str>, Arc<OfTool>>>,
+pub(crate) struct Metrics {
+    tools: ArcSwap<BTreeMap<Box<str>, Arc<ToolMetrics>>>,
     /// How long calls have waited for their turn; none is one that did not wait.
     pub(crate) waits: Histogram,
     reloads: Counter,
@@ -102,23 +102,23 @@ pub(crate) struct Meter {
 
 /// A call that is being made. Dropped without an end, it was cancelled.
 #[derive(Debug)]
-pub(crate) struct Measured {
-    tool: Arc<OfTool>,
+pub(crate) struct CallTimer {
+    tool: Arc<ToolMetrics>,
     began: Instant,
     outcome: Outcome,
 }
 
-impl Meter {
+impl Metrics {
     /// A call begins.
-    pub(crate) fn call(&self, tool: &str) -> Measured {
+    pub(crate) fn call(&self, tool: &str) -> CallTimer {
         let tools = self.tools.load();
         let others = || if tools.len() < MAX_TOOLS { None } else { tools.get(OTHERS) };
         let tool = tools.get(tool).or_else(others).cloned().unwrap_or_else(|| self.make(tool));
-        Measured { tool, began: Instant::now(), outcome: Outcome::Cancelled }
+        CallTimer { tool, began: Instant::now(), outcome: Outcome::Cancelled }
     }
 
     #[cold]
-    fn make(&self, tool: &str) -> Arc<OfTool> {
+    fn make(&self, tool: &str) -> Arc<ToolMetrics> {
         let name = if self.tools.load().len() < MAX_TOOLS { tool } else { OTHERS };
         // Two calls may come at once: both then count where the first has made a place.
         self.tools.rcu(|tools| {
@@ -141,7 +141,7 @@ impl Meter {
             | Report::StartGivenUp { .. }
             | Report::NotDrained { .. }
             | Report::WaitsForCalls { .. }
-            | Report::CutShort { .. }
+            | Report::TasksAborted { .. }
             | Report::RestartIn { .. }
             | Report::GaveUp { .. }
             | Report::ControlRejected { .. }
@@ -151,7 +151,7 @@ impl Meter {
         counter.increment();
     }
 
-    /// Writes the figures down.
+    /// Writes the metrics down.
     pub(crate) fn write(&self, page: &mut Page) {
         let tools = self.tools.load();
         let mut calls = page.family("pmcp_calls_total", Kind::Counter, "Calls of tools that have ended, by how.");
@@ -184,20 +184,20 @@ impl Meter {
     }
 }
 
-impl fmt::Debug for Meter {
+impl fmt::Debug for Metrics {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Meter").field("tools", &self.tools.load().len()).finish_non_exhaustive()
+        f.debug_struct("Metrics").field("tools", &self.tools.load().len()).finish_non_exhaustive()
     }
 }
 
-impl Measured {
+impl CallTimer {
     /// The call has ended so.
     pub(crate) fn end(mut self, result: &Result<CallToolResult, Failure>) {
         self.outcome = Outcome::of(result);
     }
 }
 
-impl Drop for Measured {
+impl Drop for CallTimer {
     fn drop(&mut self) {
         let at = OUTCOMES.iter().position(|(outcome, _)| *outcome == self.outcome);
         if let Some(counter) = at.and_then(|at| self.tool.outcomes.get(at)) {
@@ -211,20 +211,20 @@ impl Drop for Measured {
 mod tests {
     use super::*;
 
-    fn text(meter: &Meter) -> String {
+    fn text(metrics: &Metrics) -> String {
         let mut page = Page::default();
-        meter.write(&mut page);
+        metrics.write(&mut page);
         page.into_text()
     }
 
     #[test]
     fn a_call_counts_once_under_how_it_ended() {
-        let meter = Meter::default();
-        meter.call("echo").end(&Ok(CallToolResult::text("x")));
-        meter.call("echo").end(&Ok(CallToolResult::error("x")));
-        meter.call("echo").end(&Err(Failure::ShuttingDown));
-        drop(meter.call("echo"));
-        let text = text(&meter);
+        let metrics = Metrics::default();
+        metrics.call("echo").end(&Ok(CallToolResult::text("x")));
+        metrics.call("echo").end(&Ok(CallToolResult::error("x")));
+        metrics.call("echo").end(&Err(Failure::ShuttingDown));
+        drop(metrics.call("echo"));
+        let text = text(&metrics);
         for outcome in ["ok", "tool_error", "failed", "cancelled"] {
             assert!(text.contains(&format!("{{tool=\"echo\",outcome=\"{outcome}\"}} 1\n")), "{text}");
         }
@@ -234,11 +234,11 @@ mod tests {
 
     #[test]
     fn no_process_makes_the_page_endless() {
-        let meter = Meter::default();
+        let metrics = Metrics::default();
         for number in 0..2 * MAX_TOOLS {
-            meter.call(&format!("tool{number}")).end(&Ok(CallToolResult::text("x")));
+            metrics.call(&format!("tool{number}")).end(&Ok(CallToolResult::text("x")));
         }
-        let text = text(&meter);
+        let text = text(&metrics);
         assert_eq!(
             text.matches("outcome=\"ok\"}").count(),
             MAX_TOOLS + 1 + 2,

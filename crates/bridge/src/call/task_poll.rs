@@ -31,14 +31,14 @@ impl From<CallError> for Ended {
 }
 
 /// Waits for the task's result. Dropping the future has the process cancel the task.
-pub(crate) async fn follow(
+pub(crate) async fn poll_task(
     link: &Link,
     tool: &str,
     task_id: String,
     heard: Option<OnProgress>,
     patience: Duration,
 ) -> Result<CallToolResponse, Ended> {
-    let mut unless = CancelUnless { link, task_id, ended: false };
+    let mut unless = CancelOnDrop { link, task_id, ended: false };
     let mut pause = SOON;
     let failure = loop {
         tokio::time::sleep(pause).await;
@@ -68,13 +68,13 @@ pub(crate) async fn follow(
 }
 
 /// Has a task cancelled that nobody follows any more.
-struct CancelUnless<'a> {
+struct CancelOnDrop<'a> {
     link: &'a Link,
     task_id: String,
     ended: bool,
 }
 
-impl Drop for CancelUnless<'_> {
+impl Drop for CancelOnDrop<'_> {
     fn drop(&mut self) {
         if self.ended || self.link.is_closed() {
             return;

@@ -52,7 +52,7 @@ pub(super) struct Template {
 }
 
 impl Template {
-    pub(super) fn stands_for(&self, uri: &str) -> bool {
+    pub(super) fn matches_uri(&self, uri: &str) -> bool {
         self.pattern.as_ref().is_some_and(|pattern| pattern.matches(uri))
     }
 }

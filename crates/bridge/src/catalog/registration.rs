@@ -9,7 +9,7 @@ use crate::catalog::resources_and_prompts::{Kind, Listed};
 
 /// Tools, middleware, and what the process did to the list before it took calls.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Registered {
+pub(crate) struct Registration {
     /// `None`: a reload was acknowledged without a new list.
     pub(crate) tools: Option<Vec<ToolDefinition>>,
     pub(crate) middleware: Vec<Middleware>,
@@ -25,7 +25,7 @@ pub(crate) struct Registered {
     pub(crate) structured: bool,
 }
 
-impl Registered {
+impl Registration {
     /// Whether a reload really registered something else than before. Published SDKs answer a reload request with what
     /// they registered at their start, whatever is in the file by now.
     pub(crate) fn differs_from(&self, before: &Self) -> bool {

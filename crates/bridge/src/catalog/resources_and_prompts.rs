@@ -56,9 +56,9 @@ impl Listed {
 /// Resources, templates and prompts, ready to be looked up and to be listed.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Catalog {
-    resources: Arc<Shelf<Resource>>,
-    templates: Arc<Shelf<Template>>,
-    prompts: Arc<Shelf<Prompt>>,
+    resources: Arc<Section<Resource>>,
+    templates: Arc<Section<Template>>,
+    prompts: Arc<Section<Prompt>>,
 }
 
 impl Catalog {
@@ -88,7 +88,7 @@ impl Catalog {
         let resource = self.resources.items.get(uri).map(|resource| resource.mime_type.as_str());
         resource.or_else(|| {
             let mut templates = self.templates.items.values();
-            templates.find(|template| template.stands_for(uri)).map(|template| template.mime_type.as_str())
+            templates.find(|template| template.matches_uri(uri)).map(|template| template.mime_type.as_str())
         })
     }
 
@@ -104,19 +104,19 @@ impl Catalog {
 
 /// One list.
 #[derive(Debug)]
-struct Shelf<T> {
+struct Section<T> {
     /// By what hosts name them: the order of the list.
     items: BTreeMap<String, T>,
     listing: Listing,
 }
 
-impl<T> Default for Shelf<T> {
+impl<T> Default for Section<T> {
     fn default() -> Self {
         Self { items: BTreeMap::new(), listing: Listing::default() }
     }
 }
 
-impl<T: Item> Shelf<T> {
+impl<T: Item> Section<T> {
     fn page(&self, cursor: Option<&str>) -> Result<Page, ErrorObject> {
         self.listing.page(|| self.items.iter().map(|(key, item)| (key.as_str(), item.json())), cursor)
     }
@@ -140,7 +140,7 @@ pub(super) trait Item: Sized {
 }
 
 /// Says whether hosts see a difference.
-fn replace<T: Item>(shelf: &mut Arc<Shelf<T>>, wire: Vec<T::Wire>, faults: &mut Faults) -> bool {
+fn replace<T: Item>(shelf: &mut Arc<Section<T>>, wire: Vec<T::Wire>, faults: &mut Faults) -> bool {
     let mut items = BTreeMap::new();
     for definition in wire {
         let (key, item) = T::read(definition, faults);
@@ -158,7 +158,7 @@ fn replace<T: Item>(shelf: &mut Arc<Shelf<T>>, wire: Vec<T::Wire>, faults: &mut 
     let same = shelf.items.iter().map(|(key, item)| (key, item.json()));
     let differs = !same.eq(items.iter().map(|(key, item)| (key, item.json())));
     if differs {
-        *shelf = Arc::new(Shelf { items, listing: Listing::default() });
+        *shelf = Arc::new(Section { items, listing: Listing::default() });
     }
     differs
 }

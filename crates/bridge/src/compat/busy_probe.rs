@@ -15,11 +15,11 @@ use tokio::sync::oneshot;
 use crate::duration;
 
 /// The tool that no process has. A process answers with an error, as for any name it does not know.
-pub(crate) const NO_TOOL: &str = "protomcp/none";
+pub(crate) const PROBE_TOOL: &str = "protomcp/none";
 
 /// Waits for the end of the handler, no longer than `patience`. `late` completes when the answer comes after all.
 pub(crate) async fn until_free(link: &Link, late: oneshot::Receiver<()>, patience: Duration) {
-    let request = CallToolRequest { name: NO_TOOL.into(), arguments_json: "{}".into(), ..Default::default() };
+    let request = CallToolRequest { name: PROBE_TOOL.into(), arguments_json: "{}".into(), ..Default::default() };
     let refusal = link.call_tool(request, patience, Options::default());
     let since = tokio::time::Instant::now();
     tokio::select! {

@@ -8,14 +8,14 @@
 
 /// How the tool process may read its socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Readers {
+pub(crate) enum SocketReaders {
     /// One thread, as every SDK but one.
     One,
     /// Perhaps two, in the process with this id; `None` when the system does not say who connected.
     PerhapsTwo(Option<i32>),
 }
 
-impl Readers {
+impl SocketReaders {
     /// Whether two threads read at this moment, while a call is in flight.
     pub(crate) fn are_two(self) -> bool {
         match self {
@@ -52,11 +52,11 @@ mod tests {
         let second = std::thread::spawn(move || wait.recv());
         let own = i32::try_from(std::process::id()).unwrap();
         assert!(threads(own).unwrap() >= 2);
-        assert!(!Readers::PerhapsTwo(Some(own)).are_two(), "it is no Python");
+        assert!(!SocketReaders::PerhapsTwo(Some(own)).are_two(), "it is no Python");
         drop(go);
         assert!(second.join().unwrap().is_err());
-        assert!(!Readers::One.are_two());
-        assert!(Readers::PerhapsTwo(None).are_two(), "what is not known counts as two");
+        assert!(!SocketReaders::One.are_two());
+        assert!(SocketReaders::PerhapsTwo(None).are_two(), "what is not known counts as two");
     }
 
     /// Runs Python until it says something, and asks how many readers it may have.
@@ -66,7 +66,7 @@ mod tests {
         let mut python =
             Command::new("python3").args(["-c", program]).stdout(Stdio::piped()).spawn().expect("python3 runs");
         python.stdout.as_mut().expect("it is piped").read_exact(&mut [0]).expect("it speaks");
-        let two = Readers::PerhapsTwo(i32::try_from(python.id()).ok()).are_two();
+        let two = SocketReaders::PerhapsTwo(i32::try_from(python.id()).ok()).are_two();
         python.kill().expect("it runs");
         python.wait().expect("it ends");
         two

@@ -69,7 +69,7 @@ impl Catalogs {
         let mut changed = Changed::default();
         for listed in listed {
             self.questions[listed.kind() as usize] = Question::None;
-            self.shelve(listed, &mut changed, fx);
+            self.store(listed, &mut changed, fx);
         }
         self.ask(generation, renewed, fx);
         changed
@@ -98,7 +98,7 @@ impl Catalogs {
     ) -> Changed {
         let mut changed = Changed::default();
         if let Some(listed) = listed {
-            self.shelve(listed, &mut changed, fx);
+            self.store(listed, &mut changed, fx);
         }
         let question = std::mem::take(&mut self.questions[kind as usize]);
         if question == Question::AskAgain {
@@ -107,7 +107,7 @@ impl Catalogs {
         changed
     }
 
-    fn shelve(&mut self, listed: Listed, changed: &mut Changed, fx: &mut Vec<Effect>) {
+    fn store(&mut self, listed: Listed, changed: &mut Changed, fx: &mut Vec<Effect>) {
         let kind = listed.kind();
         let mut faults = Faults::default();
         if let Some(catalog) = self.catalog.with(listed, &mut faults) {

@@ -9,7 +9,7 @@ use protomcp_supervisor::Exit;
 use protomcp_toollist::{Command, Rejected};
 use protomcp_types::ToolName;
 
-use crate::catalog::registration::Registered;
+use crate::catalog::registration::Registration;
 use crate::catalog::resources_and_prompts::{Kind, Listed};
 use crate::catalog::snapshot::Snapshot;
 use crate::diagnostics::cause::Cause;
@@ -34,11 +34,11 @@ pub(crate) enum Input {
     /// Files changed, or someone asked for a reload.
     Changed,
     /// A process that was to be started takes calls.
-    Started(Generation, Registered),
+    Started(Generation, Registration),
     /// A process that was to be started will not take calls. It is gone, or on its way.
     StartFailed(Generation, Cause),
     /// A process answered the reload request and registered (perhaps the same again).
-    Reloaded(Generation, Registered),
+    Reloaded(Generation, Registration),
     /// A process failed to reload: it said so (`Some`), or did not answer.
     NotReloaded(Generation, Option<String>),
     /// A process sent a new list unasked.
@@ -91,7 +91,7 @@ pub(crate) enum Effect {
     /// Have this process leave politely, then less politely; `Exited` follows.
     Stop(Generation),
     /// The same, and the calls and tasks that it still runs fail, as retryable.
-    CutShort(Generation),
+    Abort(Generation),
     /// Show this list from now on.
     Publish(Arc<Snapshot>),
     /// Tell sessions that their list has changed.

@@ -12,7 +12,7 @@ use protomcp_proto::ToolDefinition;
 use protomcp_toollist::{Command, Rejected, Selection, ToolList};
 use protomcp_types::ToolName;
 
-use crate::catalog::registration::Registered;
+use crate::catalog::registration::Registration;
 use crate::catalog::resources_and_prompts::Catalog;
 use crate::catalog::snapshot::{Snapshot, View};
 use crate::catalog::tool::{SchemaPolicy, Tool};
@@ -47,7 +47,7 @@ pub(crate) struct List {
     /// What was told of the tools last.
     faults: Vec<String>,
     /// As they came, to tell a real reload from a mere answer.
-    definitions: Registered,
+    definitions: Registration,
     base: Selection<ToolName>,
     overlays: HashMap<SessionId, Selection<ToolName>>,
     /// What the snapshot shows beside tools.
@@ -62,7 +62,7 @@ impl List {
             lists,
             tools: Arc::default(),
             faults: Vec::new(),
-            definitions: Registered::default(),
+            definitions: Registration::default(),
             base: Selection::open(),
             overlays: HashMap::new(),
             catalog: Arc::default(),
@@ -71,12 +71,12 @@ impl List {
     }
 
     /// Whether a process that answered a reload request registered something else than before.
-    pub(crate) fn differs_from(&self, registered: &Registered) -> bool {
+    pub(crate) fn differs_from(&self, registered: &Registration) -> bool {
         registered.differs_from(&self.definitions)
     }
 
     /// Replaces the tools. Says whether any session sees a difference.
-    pub(crate) fn register(&mut self, registered: Registered, keep: Keep, fx: &mut Vec<Effect>) -> bool {
+    pub(crate) fn register(&mut self, registered: Registration, keep: Keep, fx: &mut Vec<Effect>) -> bool {
         if let Some(definitions) = &registered.tools {
             let proven = |name: &ToolName| self.tools.find(&Selection::open(), name).map(AsRef::as_ref);
             let policy = match self.policy {
@@ -103,13 +103,13 @@ impl List {
             }
         }
         let tools = registered.tools.or_else(|| self.definitions.tools.take());
-        self.definitions = Registered { tools, early: Vec::new(), ..registered };
+        self.definitions = Registration { tools, early: Vec::new(), ..registered };
         self.publish(fx)
     }
 
     /// The process sent a new list unasked.
     pub(crate) fn listed(&mut self, tools: Vec<ToolDefinition>, fx: &mut Vec<Effect>) {
-        let registered = Registered { tools: Some(tools), ..self.definitions.clone() };
+        let registered = Registration { tools: Some(tools), ..self.definitions.clone() };
         if self.register(registered, Keep::Selection, fx) {
             fx.push(Effect::ToolsChanged(Audience::Everyone));
         }

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use protomcp_mcp::Audience;
 
-use crate::catalog::registration::Registered;
+use crate::catalog::registration::Registration;
 use crate::catalog::resources_and_prompts::Kind;
 use crate::core::io::{Effect, ReloadMode};
 use crate::core::list::Keep;
@@ -102,7 +102,7 @@ impl Core {
         &mut self,
         now: Instant,
         generation: Generation,
-        registered: Registered,
+        registered: Registration,
         fx: &mut Vec<Effect>,
     ) {
         if self.step != Step::Asking || self.current != Some(generation) {
@@ -180,8 +180,8 @@ impl Core {
     fn make_place(&mut self, now: Instant, fx: &mut Vec<Effect>) {
         if let Some(overdue) = self.retiring.overdue(now) {
             self.retiring.leave(overdue);
-            fx.push(Effect::Report(Report::CutShort { after: self.call_timeout }));
-            fx.push(Effect::CutShort(overdue));
+            fx.push(Effect::Report(Report::TasksAborted { after: self.call_timeout }));
+            fx.push(Effect::Abort(overdue));
         }
     }
 

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use protomcp_mcp::Audience;
 use protomcp_supervisor::{Exit, Next};
 
-use crate::catalog::registration::Registered;
+use crate::catalog::registration::Registration;
 use crate::core::io::{Effect, ReloadMode};
 use crate::core::list::Keep;
 use crate::core::{Core, Step};
@@ -28,7 +28,7 @@ impl Core {
         &mut self,
         now: Instant,
         generation: Generation,
-        registered: Registered,
+        registered: Registration,
         fx: &mut Vec<Effect>,
     ) {
         // One that was being given up may have come in time after all; the change is then taken up after it.
@@ -44,7 +44,7 @@ impl Core {
         &mut self,
         now: Instant,
         generation: Generation,
-        mut registered: Registered,
+        mut registered: Registration,
         fx: &mut Vec<Effect>,
     ) {
         self.step = Step::Settled;
@@ -73,7 +73,7 @@ impl Core {
             self.retiring.add(old, now.checked_add(self.call_timeout));
             if self.mode == ReloadMode::Immediate {
                 self.retiring.leave(old);
-                fx.push(Effect::CutShort(old));
+                fx.push(Effect::Abort(old));
             } else {
                 fx.push(Effect::AwaitIdle(old));
             }

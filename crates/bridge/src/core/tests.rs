@@ -23,7 +23,7 @@ use protomcp_toollist::Command;
 use protomcp_types::ToolName;
 
 use super::*;
-use crate::catalog::registration::Registered;
+use crate::catalog::registration::Registration;
 use crate::catalog::tool::SchemaPolicy;
 use crate::core::list::ToolLists;
 
@@ -41,8 +41,8 @@ fn definitions(names: &[&str]) -> Vec<ToolDefinition> {
     names.iter().map(|name| ToolDefinition { name: (*name).into(), ..Default::default() }).collect()
 }
 
-fn registered(tools: &[ToolDefinition]) -> Registered {
-    Registered { tools: Some(tools.to_vec()), ..Registered::default() }
+fn registered(tools: &[ToolDefinition]) -> Registration {
+    Registration { tools: Some(tools.to_vec()), ..Registration::default() }
 }
 
 fn generation(number: u32) -> Generation {
@@ -139,7 +139,7 @@ fn describe(effects: &[Effect]) -> String {
             Effect::Refuse(why) => write!(word, "refuse: {why}"),
             Effect::Interrupt(generation) => write!(word, "interrupt {}", number(generation)),
             Effect::Stop(generation) => write!(word, "stop {}", number(generation)),
-            Effect::CutShort(generation) => write!(word, "cut short {}", number(generation)),
+            Effect::Abort(generation) => write!(word, "cut short {}", number(generation)),
             Effect::Publish(snapshot) => {
                 let names: Vec<_> = snapshot.base().active().map(|(name, _)| name.as_str()).collect();
                 write!(word, "list {}", names.join(","))
@@ -173,7 +173,7 @@ fn kind(report: &Report) -> String {
         Report::ReloadWaits => "waits".into(),
         Report::StartGivenUp { .. } => "given up".into(),
         Report::WaitsForCalls { .. } => unreachable!("the driver makes it of the names of calls"),
-        Report::CutShort { after } => format!("cut short after {after:?}"),
+        Report::TasksAborted { after } => format!("cut short after {after:?}"),
         Report::NotDrained { after } => format!("not drained in {after:?}"),
         Report::Crashed { .. } => "crash".into(),
         Report::RestartIn { pause } => format!("restart in {pause:?}"),
@@ -227,7 +227,7 @@ fn graceful_keeps_a_process_that_reloaded_in_place() {
     // The announcement of the feature counts like a difference.
     rig.check(Input::Changed, "hold; await 1");
     rig.check(Input::Idle(generation(1)), "ask 1");
-    let same = Registered { in_place: true, ..registered(&definitions(&["new"])) };
+    let same = Registration { in_place: true, ..registered(&definitions(&["new"])) };
     rig.check(Input::Reloaded(generation(1), same), "list new; release 1; changed everyone; report in place");
 }
 

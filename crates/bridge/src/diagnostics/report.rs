@@ -43,7 +43,7 @@ pub(crate) enum Report {
         calls: Calls,
     },
     /// Tasks of an earlier version lasted longer than a call may, and a reload needed the place of their process.
-    CutShort {
+    TasksAborted {
         /// How long after that version was replaced.
         after: Duration,
     },
@@ -94,7 +94,7 @@ impl Report {
             | Self::WaitsForCalls { .. } => Level::Info,
             Self::StartGivenUp { .. }
             | Self::NotDrained { .. }
-            | Self::CutShort { .. }
+            | Self::TasksAborted { .. }
             | Self::ControlRejected { .. }
             | Self::Definition(_)
             | Self::Catalog(_) => Level::Warning,
@@ -147,7 +147,7 @@ impl fmt::Display for Report {
             Self::WaitsForCalls { calls } => {
                 write!(f, "the files changed; the reload waits for running calls: {calls}")
             }
-            Self::CutShort { after } => write!(
+            Self::TasksAborted { after } => write!(
                 f,
                 "tasks of an earlier version are still running {after:?} after it was replaced; they fail, and the reload \
                  goes on"

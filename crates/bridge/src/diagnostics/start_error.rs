@@ -78,7 +78,7 @@ mod tests {
     #[test]
     fn no_start_error_quotes_the_process_in_its_summary() {
         let exit = || Exit { status: Status::Code(1), stderr_tail: vec!["secret".into()], uptime: Duration::ZERO };
-        let refused = protomcp_link::HandshakeError::Refused("secret".into());
+        let refused = HandshakeError::Refused("secret".into());
         for error in [StartError::Exited(exit()), StartError::ExitedRegistering(exit()), StartError::Handshake(refused)]
         {
             let cause = Cause::from(&error);

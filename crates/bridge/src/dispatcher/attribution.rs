@@ -30,7 +30,7 @@ impl Caller {
 
 /// Whom something concerns that a process asks or says.
 #[derive(Debug, Clone)]
-pub(crate) enum Meant {
+pub(crate) enum Recipient {
     /// The caller of this call.
     Call(CallId, Context),
     /// A session of which several calls are running, and its owner.
@@ -96,34 +96,34 @@ impl Attribution {
     }
 
     /// Whom a process means that names this call, or none.
-    pub(crate) fn meant(&self, generation: Generation, for_call: &str, now: Instant) -> Meant {
+    pub(crate) fn recipient(&self, generation: Generation, for_call: &str, now: Instant) -> Recipient {
         if !for_call.is_empty() {
             let call = CallId::from_wire(for_call);
             let named = call.and_then(|call| Some((call, self.running.get(&(generation, call))?)));
-            return named.map_or(Meant::Over, |(call, caller)| Meant::Call(call, caller.context.clone()));
+            return named.map_or(Recipient::Over, |(call, caller)| Recipient::Call(call, caller.context.clone()));
         }
         let mut running = self.calls(generation);
-        let Some((call, one)) = running.next() else { return Meant::Anyone };
+        let Some((call, one)) = running.next() else { return Recipient::Anyone };
         if self.may_be_of_another(generation, &one.key.owner, now) {
-            return Meant::Anyone;
+            return Recipient::Anyone;
         }
         match running.next() {
-            None => Meant::Call(call, one.context.clone()),
+            None => Recipient::Call(call, one.context.clone()),
             // Requests that belong to no session may be those of different hosts.
-            Some(_) if one.session == SessionId::STATELESS => Meant::Anyone,
+            Some(_) if one.session == SessionId::STATELESS => Recipient::Anyone,
             Some((_, other))
                 if other.session == one.session && running.all(|(_, caller)| caller.session == one.session) =>
             {
-                Meant::Session(one.session, one.key.owner.clone())
+                Recipient::Session(one.session, one.key.owner.clone())
             }
-            Some(_) => Meant::Anyone,
+            Some(_) => Recipient::Anyone,
         }
     }
 
     /// Whose tool list a process changes that names this call, or none; `None`: everyone's.
     /// [`SessionId::STATELESS`], which has no list of its own, when the call is over or when whatever is running belongs
     /// to no session: then nobody's list changes (MCP 2026-07-28, server/tools).
-    pub(crate) fn list_meant(&self, generation: Generation, for_call: &str) -> Option<SessionId> {
+    pub(crate) fn list_scope(&self, generation: Generation, for_call: &str) -> Option<SessionId> {
         if !for_call.is_empty() {
             let call = CallId::from_wire(for_call);
             let named = call.and_then(|call| self.running.get(&(generation, call)));
@@ -142,7 +142,7 @@ impl Attribution {
     }
 
     /// Whether a call of this session is running: this one, or any.
-    pub(crate) fn is_served(&self, generation: Generation, session: SessionId, for_call: &str) -> bool {
+    pub(crate) fn is_running(&self, generation: Generation, session: SessionId, for_call: &str) -> bool {
         if !for_call.is_empty() {
             return CallId::from_wire(for_call).is_some_and(|call| self.running.contains_key(&(generation, call)));
         }

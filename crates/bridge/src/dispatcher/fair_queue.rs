@@ -19,7 +19,7 @@ pub(crate) struct Ticket(u64);
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Pushed<W> {
     /// It waits.
-    Waits(Ticket),
+    QueueLimits(Ticket),
     /// It waits in the place of a call whose owner had this many waiting.
     InPlaceOf(Ticket, W, usize),
     /// No owner has more calls waiting than this one would have.
@@ -108,7 +108,7 @@ impl<W> FairQueue<W> {
     /// Lets a call wait.
     pub(crate) fn push(&mut self, caller: &CallerKey, waiter: W) -> Pushed<W> {
         if self.count < self.capacity {
-            return Pushed::Waits(self.insert(caller, waiter));
+            return Pushed::QueueLimits(self.insert(caller, waiter));
         }
         let held = self.owners.get(&caller.owner).map_or(0, OfOwner::len);
         let largest = self.owners.iter().max_by_key(|(_, calls)| calls.len());

@@ -1,4 +1,4 @@
-//! A question to a client, taken back when calls of other owners wait for the place of its call: a driver of `asking`.
+//! A question to a client, taken back when calls of other owners wait for the place of its call: a driver of `open_questions`.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ pub(crate) struct OpenQuestion {
 impl Dispatcher {
     /// A call of this process asks its client something. `None` for the call: one of several of a session.
     pub(crate) fn asks(self: &Arc<Self>, generation: Generation, owner: &Owner, call: Option<CallId>) -> OpenQuestion {
-        let number = self.lock().asking.begin(generation, owner.clone(), call, now());
+        let number = self.lock().open_questions.begin(generation, owner.clone(), call, now());
         self.wanted.notify_waiters();
         OpenQuestion { dispatcher: Arc::clone(self), generation, number }
     }
@@ -34,10 +34,10 @@ impl OpenQuestion {
             changed.as_mut().enable();
             let at = {
                 let mut state = dispatcher.lock();
-                let State { asking, lane, .. } = &mut *state;
-                match asking.next(*generation, |owner| lane.others_want(*generation, owner)) {
+                let State { open_questions, lane, .. } = &mut *state;
+                match open_questions.next(*generation, |owner| lane.others_want(*generation, owner)) {
                     Some((next, at)) if next == *number && at <= now() => {
-                        asking.take_back(next, now());
+                        open_questions.take_back(next, now());
                         dispatcher.wanted.notify_waiters();
                         return;
                     }
@@ -55,7 +55,7 @@ impl OpenQuestion {
 
 impl Drop for OpenQuestion {
     fn drop(&mut self) {
-        self.dispatcher.lock().asking.end(self.number);
+        self.dispatcher.lock().open_questions.end(self.number);
         self.dispatcher.wanted.notify_waiters();
     }
 }

@@ -26,7 +26,7 @@ const PACE: Duration = Duration::from_millis(250);
 
 /// The open questions of calls.
 #[derive(Debug, Default)]
-pub(crate) struct Asking {
+pub(crate) struct OpenQuestions {
     open: BTreeMap<u64, Open>,
     last: u64,
     /// Calls that run and whose question was taken back.
@@ -44,7 +44,7 @@ struct Open {
     since: Instant,
 }
 
-impl Asking {
+impl OpenQuestions {
     /// A call asks something. Returns the number of the question.
     pub(crate) fn begin(&mut self, generation: Generation, owner: Owner, call: Option<CallId>, now: Instant) -> u64 {
         self.last += 1;
@@ -123,52 +123,57 @@ mod tests {
 
     #[test]
     fn a_question_has_its_grace_while_others_wait() {
-        let (mut asking, now) = (Asking::default(), Instant::now());
+        let (mut open_questions, now) = (OpenQuestions::default(), Instant::now());
         let call = CallIds::default().next();
-        let question = asking.begin(FIRST, owner("ann"), Some(call), now);
-        assert_eq!(asking.next(FIRST, |_| None), None, "alone it may stay");
-        assert_eq!(asking.next(FIRST, bob_waits(1)), Some((question, now + GRACE)));
-        assert_eq!(asking.next(FIRST.next(), bob_waits(1)), None, "another process");
-        let of_bob = asking.begin(FIRST, owner("bob"), None, now);
-        asking.end(question);
-        assert_eq!(asking.next(FIRST, bob_waits(1)), None, "no other owner waits for bob's place");
-        asking.end(of_bob);
-        assert!(asking.is_empty());
+        let question = open_questions.begin(FIRST, owner("ann"), Some(call), now);
+        assert_eq!(open_questions.next(FIRST, |_| None), None, "alone it may stay");
+        assert_eq!(open_questions.next(FIRST, bob_waits(1)), Some((question, now + GRACE)));
+        assert_eq!(open_questions.next(FIRST.next(), bob_waits(1)), None, "another process");
+        let of_bob = open_questions.begin(FIRST, owner("bob"), None, now);
+        open_questions.end(question);
+        assert_eq!(open_questions.next(FIRST, bob_waits(1)), None, "no other owner waits for bob's place");
+        open_questions.end(of_bob);
+        assert!(open_questions.is_empty());
     }
 
     #[test]
     fn an_owner_with_most_places_has_no_grace() {
-        let (mut asking, now, ids) = (Asking::default(), Instant::now(), CallIds::default());
-        let other = asking.begin(FIRST, owner("cid"), Some(ids.next()), now);
+        let (mut open_questions, now, ids) = (OpenQuestions::default(), Instant::now(), CallIds::default());
+        let other = open_questions.begin(FIRST, owner("cid"), Some(ids.next()), now);
         let later = now + Duration::from_secs(1);
-        let questions: Vec<_> = (0..3).map(|_| asking.begin(FIRST, owner("ann"), Some(ids.next()), later)).collect();
-        assert_eq!(asking.next(FIRST, bob_waits(4)), Some((questions[0], later)), "three of four");
-        assert_eq!(asking.next(FIRST, bob_waits(6)), Some((other, now + GRACE)), "three of six");
-        asking.take_back(questions[0], later);
-        assert_eq!(asking.next(FIRST, bob_waits(4)), Some((other, now + GRACE)), "two of four");
-        assert_eq!(asking.next(FIRST, bob_waits(3)), Some((questions[1], later + PACE)), "a moment for the handler");
+        let questions: Vec<_> =
+            (0..3).map(|_| open_questions.begin(FIRST, owner("ann"), Some(ids.next()), later)).collect();
+        assert_eq!(open_questions.next(FIRST, bob_waits(4)), Some((questions[0], later)), "three of four");
+        assert_eq!(open_questions.next(FIRST, bob_waits(6)), Some((other, now + GRACE)), "three of six");
+        open_questions.take_back(questions[0], later);
+        assert_eq!(open_questions.next(FIRST, bob_waits(4)), Some((other, now + GRACE)), "two of four");
+        assert_eq!(
+            open_questions.next(FIRST, bob_waits(3)),
+            Some((questions[1], later + PACE)),
+            "a moment for the handler"
+        );
     }
 
     #[test]
     fn questions_of_one_call_hold_one_place() {
-        let (mut asking, now, call) = (Asking::default(), Instant::now(), CallIds::default().next());
-        let first = asking.begin(FIRST, owner("ann"), Some(call), now);
-        asking.begin(FIRST, owner("ann"), Some(call), now);
-        assert_eq!(asking.next(FIRST, bob_waits(2)), Some((first, now + GRACE)));
+        let (mut open_questions, now, call) = (OpenQuestions::default(), Instant::now(), CallIds::default().next());
+        let first = open_questions.begin(FIRST, owner("ann"), Some(call), now);
+        open_questions.begin(FIRST, owner("ann"), Some(call), now);
+        assert_eq!(open_questions.next(FIRST, bob_waits(2)), Some((first, now + GRACE)));
     }
 
     #[test]
     fn a_call_that_asks_again_has_no_second_grace() {
-        let (mut asking, now, call) = (Asking::default(), Instant::now(), CallIds::default().next());
-        let first = asking.begin(FIRST, owner("ann"), Some(call), now);
-        asking.take_back(first, now + GRACE);
+        let (mut open_questions, now, call) = (OpenQuestions::default(), Instant::now(), CallIds::default().next());
+        let first = open_questions.begin(FIRST, owner("ann"), Some(call), now);
+        open_questions.take_back(first, now + GRACE);
         let again = now + GRACE + PACE;
-        let second = asking.begin(FIRST, owner("ann"), Some(call), again);
-        assert_eq!(asking.next(FIRST, bob_waits(1)), Some((second, again)));
-        asking.end(second);
-        asking.call_ended(FIRST, call);
-        let third = asking.begin(FIRST, owner("ann"), Some(call), again);
-        assert_eq!(asking.next(FIRST, bob_waits(1)), Some((third, again + GRACE)));
-        assert!(asking.taken_back.is_empty());
+        let second = open_questions.begin(FIRST, owner("ann"), Some(call), again);
+        assert_eq!(open_questions.next(FIRST, bob_waits(1)), Some((second, again)));
+        open_questions.end(second);
+        open_questions.call_ended(FIRST, call);
+        let third = open_questions.begin(FIRST, owner("ann"), Some(call), again);
+        assert_eq!(open_questions.next(FIRST, bob_waits(1)), Some((third, again + GRACE)));
+        assert!(open_questions.taken_back.is_empty());
     }
 }

@@ -7,23 +7,23 @@ use protomcp_types::ToolName;
 
 use crate::clock::now;
 use crate::dispatcher::Dispatcher;
-use crate::dispatcher::scheduler::Place;
-use crate::process::tool_process::Live;
+use crate::dispatcher::scheduler::Slot;
+use crate::process::tool_process::ToolProcess;
 
 /// One call's place in a process; dropping it lets the next call go.
 #[derive(Debug)]
 pub(crate) struct Permit {
     dispatcher: Arc<Dispatcher>,
-    live: Arc<Live>,
+    process: Arc<ToolProcess>,
     call: CallId,
-    place: Place,
+    place: Slot,
     /// The process was asked something and has not answered.
     busy: bool,
 }
 
 impl Permit {
-    pub(crate) fn new(dispatcher: Arc<Dispatcher>, live: Arc<Live>, call: CallId) -> Self {
-        Self { dispatcher, live, call, place: Place::Taken, busy: false }
+    pub(crate) fn new(dispatcher: Arc<Dispatcher>, process: Arc<ToolProcess>, call: CallId) -> Self {
+        Self { dispatcher, process, call, place: Slot::Held, busy: false }
     }
 
     /// The name under which the call is to be made.
@@ -32,11 +32,11 @@ impl Permit {
     }
 
     /// The process the call goes to.
-    pub(crate) fn live(&self) -> &Arc<Live> {
-        &self.live
+    pub(crate) fn process(&self) -> &Arc<ToolProcess> {
+        &self.process
     }
 
-    pub(crate) fn place(&self) -> Place {
+    pub(crate) fn place(&self) -> Slot {
         self.place
     }
 
@@ -44,7 +44,7 @@ impl Permit {
     /// leaves a handler that goes on.
     pub(crate) fn asks(&mut self, tool: &ToolName) {
         self.busy = true;
-        self.live.running().begin(self.call, tool.clone(), now());
+        self.process.running().begin(self.call, tool.clone(), now());
     }
 
     /// The process has nothing more to do for the call.
@@ -53,25 +53,25 @@ impl Permit {
     }
 
     /// The process goes on with the call as a task: others need not wait for it.
-    pub(crate) fn step_aside(&mut self) {
-        self.place = self.dispatcher.step_aside(&self.live);
+    pub(crate) fn detach(&mut self) {
+        self.place = self.dispatcher.detach(&self.process);
     }
 
     /// Whether whatever the process does for the call keeps it from doing anything else. One that takes several calls
     /// takes the next one all the same.
     pub(crate) fn leaves_busy(&self) -> bool {
-        self.handler_goes_on() && self.place == Place::Taken && self.live.concurrency() == 1
+        self.handler_goes_on() && self.place == Slot::Held && self.process.concurrency() == 1
     }
 
     /// Whether the process may still be at work on the call.
     pub(crate) fn handler_goes_on(&self) -> bool {
-        self.busy && !self.live.link().is_closed()
+        self.busy && !self.process.link().is_closed()
     }
 }
 
 impl Drop for Permit {
     fn drop(&mut self) {
-        self.live.running().end(self.call);
+        self.process.running().end(self.call);
         Arc::clone(&self.dispatcher).release(self);
     }
 }

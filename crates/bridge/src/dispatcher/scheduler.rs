@@ -29,11 +29,11 @@ enum Target {
 
 /// What a call in flight, or one that was given up, is to its process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum Slot {
     /// It has a place.
-    Taken,
+    Held,
     /// It goes on as a task and needs none.
-    Beside,
+    Detached,
 }
 
 /// What a process is busy with.
@@ -52,7 +52,7 @@ impl Load {
 }
 
 /// Tasks of one process that have no place. One more keeps its place, so that a process cannot collect any number.
-const BESIDE_MAX: usize = 1024;
+const MAX_DETACHED: usize = 1024;
 
 /// What became of a call that wants to go.
 #[derive(Debug, PartialEq, Eq)]
@@ -74,13 +74,13 @@ pub(crate) type Grant<W> = (Generation, W);
 
 /// The lane. `W` is what the driver needs to wake a waiting call.
 #[derive(Debug)]
-pub(crate) struct Lane<W> {
+pub(crate) struct Scheduler<W> {
     target: Target,
     queue: FairQueue<W>,
     loads: HashMap<Generation, Load>,
 }
 
-impl<W> Lane<W> {
+impl<W> Scheduler<W> {
     /// A held lane in which at most `capacity` calls wait.
     pub(crate) fn new(capacity: usize) -> Self {
         Self { target: Target::Held, queue: FairQueue::new(capacity), loads: HashMap::new() }
@@ -96,7 +96,7 @@ impl<W> Lane<W> {
                 Entry::Go(generation, waiter)
             }
             Target::Open(..) | Target::Held => match self.queue.push(caller, waiter) {
-                Pushed::Waits(ticket) => Entry::Wait(ticket),
+                Pushed::QueueLimits(ticket) => Entry::Wait(ticket),
                 Pushed::InPlaceOf(ticket, displaced, held) => Entry::WaitInPlaceOf(ticket, displaced, held),
                 Pushed::Full(waiter) => Entry::Full(waiter, self.queue.len()),
             },
@@ -110,14 +110,14 @@ impl<W> Lane<W> {
     }
 
     /// A call on this process has ended. Says whether it was the last one there.
-    pub(crate) fn leave(&mut self, generation: Generation, place: Place) -> bool {
+    pub(crate) fn leave(&mut self, generation: Generation, place: Slot) -> bool {
         self.end(generation, place, false)
     }
 
     /// Nobody waits for a call any more, but its handler may go on: it is not in flight and keeps its place until
     /// [`free`](Self::free). Says whether it was the last one in flight.
     pub(crate) fn give_up(&mut self, generation: Generation) -> bool {
-        self.end(generation, Place::Taken, true)
+        self.end(generation, Slot::Held, true)
     }
 
     /// The handler of a call that was given up has ended, or has had time enough.
@@ -129,14 +129,14 @@ impl<W> Lane<W> {
     }
 
     /// A call on this process goes on as a task. Says what it is from now on.
-    pub(crate) fn step_aside(&mut self, generation: Generation) -> Place {
+    pub(crate) fn detach(&mut self, generation: Generation) -> Slot {
         match self.loads.get_mut(&generation) {
-            Some(load) if load.taken > 0 && load.beside < BESIDE_MAX => {
+            Some(load) if load.taken > 0 && load.beside < MAX_DETACHED => {
                 load.taken -= 1;
                 load.beside += 1;
-                Place::Beside
+                Slot::Detached
             }
-            Some(_) | None => Place::Taken,
+            Some(_) | None => Slot::Held,
         }
     }
 
@@ -211,11 +211,11 @@ impl<W> Lane<W> {
         self.loads.entry(generation).or_default().taken += 1;
     }
 
-    fn end(&mut self, generation: Generation, place: Place, given_up: bool) -> bool {
+    fn end(&mut self, generation: Generation, place: Slot, given_up: bool) -> bool {
         let Some(load) = self.loads.get_mut(&generation) else { return false };
         let count = match place {
-            Place::Taken => &mut load.taken,
-            Place::Beside => &mut load.beside,
+            Slot::Held => &mut load.taken,
+            Slot::Detached => &mut load.beside,
         };
         *count = count.saturating_sub(1);
         load.given_up += usize::from(given_up);

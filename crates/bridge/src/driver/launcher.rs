@@ -12,18 +12,18 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use crate::catalog::registration::Registered;
+use crate::catalog::registration::Registration;
 use crate::catalog::resources_and_prompts::{Kind, Listed};
 use crate::compat::registration_settle::REGISTRATION_SETTLE;
-use crate::compat::socket_readers::Readers;
+use crate::compat::socket_readers::SocketReaders;
 use crate::diagnostics::start_error::StartError;
-use crate::driver::list_request::{START_PATIENCE, ask};
+use crate::driver::list_request::{START_TIMEOUT, ask};
 use crate::from_tool::inline_events::EventTap;
-use crate::from_tool::list_control::{self, Draft};
+use crate::from_tool::list_control::{self, PendingRegistration};
 use crate::generation::Generation;
-use crate::process::middleware::Chain;
-use crate::process::sdk::Sdk;
-use crate::process::tool_process::Live;
+use crate::process::middleware::MiddlewareChain;
+use crate::process::sdk::SdkFeatures;
+use crate::process::tool_process::ToolProcess;
 
 /// How long an attempt whose link closed waits for the end of the process, to name it.
 const EXIT_WAIT: Duration = Duration::from_millis(250);
@@ -32,7 +32,7 @@ const SOCKET_VARIABLE: &str = "PROTOMCP_SOCKET";
 
 /// Everything needed to start a process, again and again.
 #[derive(Debug)]
-pub(crate) struct Starter {
+pub(crate) struct Launcher {
     /// What stands before each line that the process prints.
     pub(crate) name: String,
     pub(crate) command: Command,
@@ -55,8 +55,8 @@ pub(crate) struct Starter {
 /// A process that takes calls.
 #[derive(Debug)]
 pub(crate) struct Started {
-    pub(crate) live: Live,
-    pub(crate) registered: Registered,
+    pub(crate) process: ToolProcess,
+    pub(crate) registered: Registration,
     pub(crate) events: mpsc::Receiver<Event>,
     /// What it has not answered yet.
     pub(crate) open: Open,
@@ -66,13 +66,13 @@ pub(crate) struct Started {
 pub(crate) type Open = JoinSet<Result<Listed, Closed>>;
 
 /// What a process has told us by the time that it takes calls.
-struct Joined {
+struct Connected {
     link: Link,
     events: mpsc::Receiver<Event>,
     open: Open,
-    registered: Registered,
-    sdk: Sdk,
-    readers: Readers,
+    registered: Registration,
+    sdk: SdkFeatures,
+    readers: SocketReaders,
 }
 
 /// A process that has been started, and how it ends.
@@ -81,7 +81,7 @@ struct Spawned {
     exit: watch::Receiver<Option<Exit>>,
 }
 
-impl Starter {
+impl Launcher {
     /// Starts the process and waits until it takes calls, or until it is `superseded`. Nothing of it is left after an
     /// error.
     pub(crate) async fn start(
@@ -117,25 +117,25 @@ impl Starter {
             None => Endpoint::bind_default()?,
         };
         let command = command.clone().env_socket(SOCKET_VARIABLE, endpoint.path());
-        let Spawned { process, exit } = self.spawn(&command, generation).await?;
+        let Spawned { process: child, exit } = self.spawn(&command, generation).await?;
         let joined = tokio::select! {
             biased;
             joined = self.join(generation, endpoint, &exit) => joined,
             () = superseded.cancelled() => Err(StartError::Superseded),
         };
-        let Joined { link, events, open, registered, sdk, readers } = match joined {
+        let Connected { link, events, open, registered, sdk, readers } = match joined {
             Ok(joined) => joined,
             Err(error) => {
                 // The next one must not start beside it.
-                process.kill();
+                child.kill();
                 ended(&exit).await;
                 return Err(error);
             }
         };
-        let chain = Chain::new(registered.middleware.clone());
+        let chain = MiddlewareChain::new(registered.middleware.clone());
         let concurrency = self.concurrency.or(sdk.calls).unwrap_or(self.usual_concurrency);
-        let live = Live::new(generation, link, process, exit, concurrency, readers, sdk, chain);
-        Ok(Started { live, registered, events, open })
+        let process = ToolProcess::new(generation, link, child, exit, concurrency, readers, sdk, chain);
+        Ok(Started { process, registered, events, open })
     }
 
     /// Waits until the process has connected and registered.
@@ -144,7 +144,7 @@ impl Starter {
         generation: Generation,
         endpoint: Endpoint,
         exit: &watch::Receiver<Option<Exit>>,
-    ) -> Result<Joined, StartError> {
+    ) -> Result<Connected, StartError> {
         let stream = tokio::select! {
             accepted = endpoint.accept() => accepted.map_err(StartError::Accept)?,
             exit = ended(exit) => return Err(StartError::Exited(exit)),
@@ -152,7 +152,7 @@ impl Starter {
                 return Err(StartError::NotConnected(self.connect_timeout));
             }
         };
-        let readers = if self.python { Readers::PerhapsTwo(stream.peer_process()) } else { Readers::One };
+        let readers = if self.python { SocketReaders::PerhapsTwo(stream.peer_process()) } else { SocketReaders::One };
         let tap = self.tap.clone();
         let (link, mut events) = drive_through(stream, self.link.clone(), move |event| tap.filter(generation, event));
         let mut open = Open::new();
@@ -166,8 +166,8 @@ impl Starter {
             Err(error) => return Err(error),
         };
         // A process that announces itself reads its socket from one place.
-        let readers = if sdk.announced { Readers::One } else { readers };
-        Ok(Joined { link, events, open, registered, sdk, readers })
+        let readers = if sdk.announced { SocketReaders::One } else { readers };
+        Ok(Connected { link, events, open, registered, sdk, readers })
     }
 
     async fn spawn(&self, command: &Command, generation: Generation) -> Result<Spawned, StartError> {
@@ -215,8 +215,8 @@ async fn register(
     link: &Link,
     events: &mut mpsc::Receiver<Event>,
     open: &mut Open,
-) -> Result<(Registered, Sdk), StartError> {
-    let mut early = Draft::default();
+) -> Result<(Registration, SdkFeatures), StartError> {
+    let mut early = PendingRegistration::default();
     let handshake = loop {
         match events.recv().await {
             Some(Event::Ready(handshake)) => break handshake,
@@ -228,12 +228,12 @@ async fn register(
         tokio::task::yield_now().await;
     };
     let Handshake { tools, mut middleware, .. } = handshake;
-    let mut draft = Draft::of(early.sdk, tools.as_deref().unwrap_or_default());
+    let mut draft = PendingRegistration::of(early.sdk, tools.as_deref().unwrap_or_default());
     let mut catalog = Vec::new();
     for kind in Kind::ALL {
         let link = link.clone();
         open.spawn(async move {
-            match ask(&link, kind, START_PATIENCE).await {
+            match ask(&link, kind, START_TIMEOUT).await {
                 Err(CallError::Closed(reason)) => Err(reason),
                 // An answer, or the silence of an SDK that does not know the question.
                 outcome => Ok(outcome.unwrap_or_else(|_| Listed::none(kind))),
@@ -266,5 +266,5 @@ async fn register(
     let (sdk, renewed) = (draft.sdk, std::mem::take(&mut draft.renewed));
     let early = draft.into_commands();
     let structured = sdk.structured;
-    Ok((Registered { tools, middleware, early, catalog, renewed, in_place: false, structured }, sdk))
+    Ok((Registration { tools, middleware, early, catalog, renewed, in_place: false, structured }, sdk))
 }

@@ -9,10 +9,10 @@ use crate::catalog::resources_and_prompts::{Kind, Listed};
 
 /// How long a process that has just started may take to answer. One that stays silent has none: old SDKs do not know the
 /// questions.
-pub(crate) const START_PATIENCE: Duration = Duration::from_secs(5);
+pub(crate) const START_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// How long a process in service may take to say what has changed. Published SDKs answer nothing while a tool runs.
-pub(crate) const RENEWAL_PATIENCE: Duration = Duration::from_secs(300);
+pub(crate) const RENEWAL_TIMEOUT: Duration = Duration::from_secs(300);
 
 /// Asks for one list.
 ///

@@ -12,7 +12,7 @@ use protomcp_proto::{LogMessage, Msg};
 
 use crate::convert::log::LogLine;
 use crate::dispatcher::Dispatcher;
-use crate::dispatcher::attribution::Meant;
+use crate::dispatcher::attribution::Recipient;
 use crate::from_tool::log_rate::LogLimit;
 use crate::generation::Generation;
 
@@ -51,12 +51,12 @@ impl EventTap {
         let line = LogLine::of(message);
         line.write_down();
         let LogLine { level, logger, data } = line;
-        let audience = match self.dispatcher.meant(generation, for_call) {
-            Meant::Call(_, context) => return context.log(level, logger, &data),
-            Meant::Session(session, _) => Some(Audience::Session(session)),
+        let audience = match self.dispatcher.recipient(generation, for_call) {
+            Recipient::Call(_, context) => return context.log(level, logger, &data),
+            Recipient::Session(session, _) => Some(Audience::Session(session)),
             // It may have been said right before the result.
-            Meant::Over => self.dispatcher.session_of_ended(generation, for_call).map(Audience::Session),
-            Meant::Anyone => self.dispatcher.sole_owner(generation).map(Audience::Owner),
+            Recipient::Over => self.dispatcher.session_of_ended(generation, for_call).map(Audience::Session),
+            Recipient::Anyone => self.dispatcher.sole_owner(generation).map(Audience::Owner),
         };
         match audience {
             None | Some(Audience::Session(SessionId::STATELESS)) => {

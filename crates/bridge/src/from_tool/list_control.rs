@@ -11,7 +11,7 @@ use protomcp_types::ToolName;
 use crate::catalog::resources_and_prompts::Kind;
 use crate::convert::log::LogLine;
 use crate::from_tool::questions::Asked;
-use crate::process::sdk::{self, Sdk};
+use crate::process::sdk::{self, SdkFeatures};
 
 /// What a request of the process means for the tool list. `None`: it is another kind of request.
 pub(crate) fn command(message: Msg) -> Option<Result<Command<ToolName>, Rejected>> {
@@ -72,9 +72,9 @@ pub(crate) fn refused(reason: &str, count: u64) {
 
 /// The tool list of a process that is not in service yet.
 #[derive(Debug, Default)]
-pub(crate) struct Draft {
+pub(crate) struct PendingRegistration {
     /// What the process has said of itself.
-    pub(crate) sdk: Sdk,
+    pub(crate) sdk: SdkFeatures,
     /// Its other lists that have changed since.
     pub(crate) renewed: Vec<Kind>,
     /// The tools it has sent last since the handshake, if it has.
@@ -85,8 +85,8 @@ pub(crate) struct Draft {
     commands: Vec<Command<ToolName>>,
 }
 
-impl Draft {
-    pub(crate) fn of(sdk: Sdk, tools: &[ToolDefinition]) -> Self {
+impl PendingRegistration {
+    pub(crate) fn of(sdk: SdkFeatures, tools: &[ToolDefinition]) -> Self {
         let mut draft = Self { sdk, ..Self::default() };
         draft.register(tools);
         draft
@@ -113,7 +113,7 @@ impl Draft {
 }
 
 /// Takes an event of a process that is not in service yet.
-pub(crate) fn answer_early(link: &Link, event: Event, draft: &mut Draft) {
+pub(crate) fn answer_early(link: &Link, event: Event, draft: &mut PendingRegistration) {
     match event {
         Event::Asked { id, message, .. } => match Asked::read(message) {
             Ok(asked) => link.reply(id, asked.refuse_early()),
@@ -125,7 +125,7 @@ pub(crate) fn answer_early(link: &Link, event: Event, draft: &mut Draft) {
         },
         Event::Told { message: Msg::SdkInfo(info), .. } => {
             tracing::info!(sdk = info.name, version = info.version, language = info.language, "the tool process");
-            draft.sdk = Sdk::of(&info);
+            draft.sdk = SdkFeatures::of(&info);
             link.reply("", sdk::bridge_info());
         }
         Event::Told { message: Msg::Log(message), .. } => LogLine::of(&message).write_down(),

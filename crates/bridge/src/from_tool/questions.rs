@@ -12,9 +12,9 @@ use protomcp_types::{ClientCapabilities, CreateMessage, Elicit, ElicitWay, HostM
 
 use crate::convert::question;
 use crate::dispatcher::Dispatcher;
-use crate::dispatcher::attribution::Meant;
-use crate::from_tool::url_elicitations::Pages;
-use crate::process::tool_process::Live;
+use crate::dispatcher::attribution::Recipient;
+use crate::from_tool::url_elicitations::UrlElicitations;
+use crate::process::tool_process::ToolProcess;
 
 /// Questions of all processes that hosts have not answered, shared by owners as a [`Budget`] is: a lone owner has 256, and
 /// there is always room for an owner with few. Each session has a limit of its own below this
@@ -44,7 +44,7 @@ pub(crate) enum Asked {
 pub(crate) struct Questions {
     dispatcher: Arc<Dispatcher>,
     sessions: Sessions,
-    pages: Pages,
+    pages: UrlElicitations,
     places: Budget,
 }
 
@@ -98,33 +98,33 @@ impl Asked {
 
 impl Questions {
     pub(crate) fn new(dispatcher: Arc<Dispatcher>, sessions: Sessions) -> Self {
-        Self { dispatcher, sessions, pages: Pages::default(), places: Budget::new(OPEN_QUESTIONS) }
+        Self { dispatcher, sessions, pages: UrlElicitations::default(), places: Budget::new(OPEN_QUESTIONS) }
     }
 
     /// A place for one more question; `None` when too many are open, and then the process has been told.
-    pub(crate) fn admit(&self, live: &Live, question: &Question) -> Option<Reservation> {
-        let owner = match self.dispatcher.meant(live.generation(), &question.for_call) {
-            Meant::Call(_, context) => context.caller().owner.clone(),
-            Meant::Session(_, owner) => owner,
-            Meant::Over | Meant::Anyone => self.sessions.sole_owner().unwrap_or(Owner::Local),
+    pub(crate) fn admit(&self, process: &ToolProcess, question: &Question) -> Option<Reservation> {
+        let owner = match self.dispatcher.recipient(process.generation(), &question.for_call) {
+            Recipient::Call(_, context) => context.caller().owner.clone(),
+            Recipient::Session(_, owner) => owner,
+            Recipient::Over | Recipient::Anyone => self.sessions.sole_owner().unwrap_or(Owner::Local),
         };
         let place = self.places.reserve(&owner, 1).ok();
         if place.is_none() {
-            live.link().reply(question.id.as_str(), question.asked.refuse(Unanswered::TooMany.to_string()));
+            process.link().reply(question.id.as_str(), question.asked.refuse(Unanswered::TooMany.to_string()));
         }
         place
     }
 
     /// Asks, and tells the process what came of it. Ends early when the process has gone.
-    pub(crate) async fn ask(self, live: Arc<Live>, question: Question, _place: Reservation) {
+    pub(crate) async fn ask(self, process: Arc<ToolProcess>, question: Question, _place: Reservation) {
         let Question { id, for_call, asked } = question;
-        let meant = self.dispatcher.meant(live.generation(), &for_call);
-        let open = match &meant {
-            Meant::Call(call, context) => Some((&context.caller().owner, Some(*call))),
-            Meant::Session(_, owner) => Some((owner, None)),
-            Meant::Over | Meant::Anyone => None,
+        let recipient = self.dispatcher.recipient(process.generation(), &for_call);
+        let open = match &recipient {
+            Recipient::Call(call, context) => Some((&context.caller().owner, Some(*call))),
+            Recipient::Session(_, owner) => Some((owner, None)),
+            Recipient::Over | Recipient::Anyone => None,
         };
-        let open = open.map(|(owner, call)| self.dispatcher.asks(live.generation(), owner, call));
+        let open = open.map(|(owner, call)| self.dispatcher.asks(process.generation(), owner, call));
         let taken_back = async {
             match &open {
                 Some(open) => open.taken_back().await,
@@ -134,24 +134,24 @@ impl Questions {
         let refusal = asked.refuse(Unanswered::OthersWait.to_string());
         let answer = tokio::select! {
             biased;
-            () = live.link().closed() => return,
-            answer = self.answer(&live, meant, &for_call, asked) => answer,
+            () = process.link().closed() => return,
+            answer = self.answer(&process, recipient, &for_call, asked) => answer,
             () = taken_back => refusal,
         };
-        live.link().reply(id, answer);
+        process.link().reply(id, answer);
     }
 
-    async fn answer(&self, live: &Live, meant: Meant, for_call: &str, asked: Asked) -> Msg {
+    async fn answer(&self, process: &ToolProcess, recipient: Recipient, for_call: &str, asked: Asked) -> Msg {
         match asked {
             Asked::Sampling(request) => {
                 let answer = match question::sampling(request) {
-                    Ok(params) => self.put::<CreateMessage>(live, meant, for_call, params, one_block_each).await,
+                    Ok(params) => self.put::<CreateMessage>(process, recipient, for_call, params, one_block_each).await,
                     Err(why) => return question::not_sampled(why).into(),
                 };
                 answer.map_or_else(|why| question::not_sampled(why.to_string()), question::sampled).into()
             }
             Asked::Roots(ListRootsRequest {}) => {
-                let answer = self.put::<ListRoots>(live, meant, for_call, ListRoots::default(), as_it_is).await;
+                let answer = self.put::<ListRoots>(process, recipient, for_call, ListRoots::default(), as_it_is).await;
                 answer.map_or_else(|why| question::no_roots(why.to_string()), question::roots).into()
             }
             Asked::Elicitation(request) => {
@@ -166,7 +166,7 @@ impl Questions {
                                 self.pages.opened(id, session);
                             }
                         };
-                        self.put::<Elicit>(live, meant, for_call, params, note).await
+                        self.put::<Elicit>(process, recipient, for_call, params, note).await
                     }
                     Err(why) => return question::not_elicited(why).into(),
                 };
@@ -186,27 +186,27 @@ impl Questions {
     /// Puts a question to whom it concerns. `fit` writes it for a revision, and learns who is asked.
     async fn put<M: HostMethod>(
         &self,
-        live: &Live,
-        meant: Meant,
+        process: &ToolProcess,
+        recipient: Recipient,
         for_call: &str,
         mut params: M::Params,
         fit: impl Fn(&mut M::Params, ProtocolVersion, SessionId),
     ) -> Result<M::Result, Unanswered> {
-        let generation = live.generation();
-        let meant = match meant {
-            Meant::Call(_, context) => {
+        let generation = process.generation();
+        let recipient = match recipient {
+            Recipient::Call(_, context) => {
                 fit(&mut params, context.protocol_version(), context.session());
                 return Ok(context.ask::<M>(&params).await?);
             }
-            Meant::Over => return Err(Unanswered::Over),
-            Meant::Session(session, _) => Some(session),
-            Meant::Anyone => None,
+            Recipient::Over => return Err(Unanswered::Over),
+            Recipient::Session(session, _) => Some(session),
+            Recipient::Anyone => None,
         };
-        let (session, version) = self.choose::<M>(live, meant, &params)?;
+        let (session, version) = self.choose::<M>(process, recipient, &params)?;
         fit(&mut params, version, session);
         let answer = self.sessions.ask::<M>(session, &params, self.sessions.limits().ask_timeout);
         let served = async {
-            match meant {
+            match recipient {
                 Some(session) => self.dispatcher.served(generation, session, for_call).await,
                 // It belongs to no call that could end.
                 None => std::future::pending().await,
@@ -222,8 +222,8 @@ impl Questions {
     /// The session to ask: the one that is meant, or the only one that can answer.
     fn choose<M: HostMethod>(
         &self,
-        live: &Live,
-        meant: Option<SessionId>,
+        process: &ToolProcess,
+        recipient: Option<SessionId>,
         params: &M::Params,
     ) -> Result<(SessionId, ProtocolVersion), Unanswered> {
         let views = self.sessions.views();
@@ -231,20 +231,20 @@ impl Questions {
             return Err(Unanswered::NoSession);
         }
         let able = |capabilities: &ClientCapabilities| M::is_answered_by(params, capabilities);
-        let mut able = views.iter().filter(|view| match meant {
+        let mut able = views.iter().filter(|view| match recipient {
             Some(session) => view.id == session,
             None => able(&view.client.capabilities),
         });
         match (able.next(), able.next()) {
             (Some(only), None) => {
-                if meant.is_none() && self.dispatcher.sole_owner(live.generation()).is_none() {
+                if recipient.is_none() && self.dispatcher.sole_owner(process.generation()).is_none() {
                     return Err(Unanswered::SeveralOwners);
                 }
-                live.served().add(&only.owner);
+                process.served().add(&only.owner);
                 Ok((only.id, only.client.version))
             }
             (Some(_), Some(_)) => Err(Unanswered::Ambiguous),
-            (None, _) if meant.is_some() => Err(AskError::Gone.into()),
+            (None, _) if recipient.is_some() => Err(AskError::Gone.into()),
             (None, _) => Err(Unanswered::NoneAble(M::NAME)),
         }
     }

@@ -8,16 +8,16 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use protomcp_mcp::SessionId;
 
-/// Pages that are remembered; the oldest are forgotten first, and nobody is told of their end.
-const PAGES: usize = 1024;
+/// Elicitations that are remembered; the oldest are forgotten first, and nobody is told of their end.
+const MAX_ELICITATIONS: usize = 1024;
 /// The longest id that is remembered, in bytes.
 const ID_MAX: usize = 1024;
 
 /// Who was sent where. Cloning is cheap.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Pages(Arc<Mutex<VecDeque<(String, SessionId)>>>);
+pub(crate) struct UrlElicitations(Arc<Mutex<VecDeque<(String, SessionId)>>>);
 
-impl Pages {
+impl UrlElicitations {
     /// The user of this session is sent to a page.
     pub(crate) fn opened(&self, id: &str, session: SessionId) {
         // Without a session there is nobody who could be told (MCP 2026-07-28 has no such notice).
@@ -26,7 +26,7 @@ impl Pages {
         }
         let mut pages = self.lock();
         pages.retain(|(known, _)| known != id);
-        if pages.len() == PAGES {
+        if pages.len() == MAX_ELICITATIONS {
             pages.pop_front();
         }
         pages.push_back((id.to_owned(), session));
@@ -51,7 +51,7 @@ mod tests {
 
     #[test]
     fn whoever_was_asked_last_is_told_once_and_nobody_else() {
-        let (pages, session) = (Pages::default(), SessionId::new);
+        let (pages, session) = (UrlElicitations::default(), SessionId::new);
         pages.opened("a", session(1));
         pages.opened("a", session(2));
         pages.opened("b", SessionId::STATELESS);
@@ -62,8 +62,8 @@ mod tests {
 
     #[test]
     fn the_oldest_are_forgotten() {
-        let (pages, session) = (Pages::default(), SessionId::new(1));
-        for page in 0..=PAGES {
+        let (pages, session) = (UrlElicitations::default(), SessionId::new(1));
+        for page in 0..=MAX_ELICITATIONS {
             pages.opened(&page.to_string(), session);
         }
         assert_eq!([pages.done("0"), pages.done("1")], [None, Some(session)]);

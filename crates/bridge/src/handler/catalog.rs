@@ -16,7 +16,7 @@ use crate::convert::{completion, prompt, resource};
 use crate::diagnostics::failure::Failure;
 use crate::duration;
 use crate::handler::Backend;
-use crate::process::tool_process::Live;
+use crate::process::tool_process::ToolProcess;
 
 /// Converting contents of more bytes than this is done on a blocking thread, so that it holds up nobody else.
 const CONVERT_INLINE: usize = 1 << 20;
@@ -104,20 +104,20 @@ impl Backend {
         owner: &Owner,
     ) -> Result<R::Response, ErrorObject> {
         let patience = self.calls.timeout;
-        let mut live = tokio::time::timeout(patience, self.calls.dispatcher.serving(owner))
+        let mut process = tokio::time::timeout(patience, self.calls.dispatcher.serving(owner))
             .await
             .map_err(|_| ErrorObject::internal(format!("{what}: the tool process is not back yet; try again later")))?
             .map_err(|failure| internal(&failure))?;
-        let mut outcome = live.link().call(request.clone(), patience).await;
+        let mut outcome = process.link().call(request.clone(), patience).await;
         if let Err(CallError::Closed(_)) = outcome
-            && let Some(successor) = self.calls.dispatcher.successor(&live, owner)
+            && let Some(successor) = self.calls.dispatcher.successor(&process, owner)
         {
-            live = successor;
-            outcome = live.link().call(request, patience).await;
+            process = successor;
+            outcome = process.link().call(request, patience).await;
         }
         match outcome {
             Ok(answer) => Ok(answer),
-            Err(error) => Err(ErrorObject::internal(unanswered(what, &error, &live, owner).await)),
+            Err(error) => Err(ErrorObject::internal(unanswered(what, &error, &process, owner).await)),
         }
     }
 }
@@ -126,10 +126,10 @@ fn internal(failure: &Failure) -> ErrorObject {
     ErrorObject::internal(failure.to_string())
 }
 
-async fn unanswered(what: &str, error: &CallError, live: &Live, owner: &Owner) -> String {
+async fn unanswered(what: &str, error: &CallError, process: &ToolProcess, owner: &Owner) -> String {
     match error {
         CallError::TimedOut(after) => format!("{what} timed out after {}", duration::Go(*after)),
-        CallError::Closed(closed) => match live.end_for(owner).await {
+        CallError::Closed(closed) => match process.end_for(owner).await {
             Some(how) => format!("{what}: {how}"),
             None => format!("{what}: the tool process broke its link: {closed}"),
         },

@@ -6,13 +6,13 @@ use tokio::time::Instant;
 
 /// Time that begins when the turn of a call has come.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Budget {
+pub(crate) struct Deadline {
     total: Duration,
     /// `None`: no clock reaches it.
     until: Option<Instant>,
 }
 
-impl Budget {
+impl Deadline {
     pub(crate) fn new(total: Duration) -> Self {
         Self { total, until: Instant::now().checked_add(total) }
     }
@@ -23,7 +23,7 @@ impl Budget {
     }
 
     /// What is left; zero when it is over.
-    pub(crate) fn left(&self) -> Duration {
+    pub(crate) fn remaining(&self) -> Duration {
         self.until.map_or(Duration::MAX, |until| until.saturating_duration_since(Instant::now()))
     }
 }
@@ -34,11 +34,11 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn it_runs_out_once_and_has_no_end_that_a_clock_cannot_say() {
-        let (budget, endless) = (Budget::new(Duration::from_secs(10)), Budget::new(Duration::MAX));
+        let (deadline, endless) = (Deadline::new(Duration::from_secs(10)), Deadline::new(Duration::MAX));
         for (seconds, left) in [(4, 6), (6, 0), (1, 0)] {
             tokio::time::advance(Duration::from_secs(seconds)).await;
-            assert_eq!(budget.left(), Duration::from_secs(left));
+            assert_eq!(deadline.remaining(), Duration::from_secs(left));
         }
-        assert_eq!((budget.total(), endless.left()), (Duration::from_secs(10), Duration::MAX));
+        assert_eq!((deadline.total(), endless.remaining()), (Duration::from_secs(10), Duration::MAX));
     }
 }

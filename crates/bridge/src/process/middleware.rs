@@ -14,22 +14,22 @@ use protomcp_types::{Kind, RawJson};
 
 use crate::diagnostics::failure::Failure;
 use crate::duration;
-use crate::process::deadline::Budget;
+use crate::process::deadline::Deadline;
 
 /// Middleware in the order in which it runs before a call.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Chain(Arc<[Middleware]>);
+pub(crate) struct MiddlewareChain(Arc<[Middleware]>);
 
 /// What a middleware made of the arguments.
 #[derive(Debug, PartialEq)]
 enum Before {
     Arguments(Bytes),
     /// It sent something that is no object; the arguments stay.
-    Nonsense,
+    Invalid,
     Rejected(String),
 }
 
-impl Chain {
+impl MiddlewareChain {
     /// Sorts by priority; of the same priority, what registered first runs first.
     pub(crate) fn new(mut middleware: Vec<Middleware>) -> Self {
         middleware.sort_by_key(|middleware| middleware.priority);
@@ -52,7 +52,7 @@ impl Chain {
         link: &Link,
         tool: &str,
         mut arguments: Bytes,
-        time: &Budget,
+        time: &Deadline,
     ) -> Result<Bytes, Failure> {
         for Middleware { name, .. } in &*self.0 {
             let request = MiddlewareInterceptRequest {
@@ -63,12 +63,12 @@ impl Chain {
                 ..Default::default()
             };
             let answer = link
-                .call(request, time.left())
+                .call(request, time.remaining())
                 .await
                 .map_err(|error| Failure::Middleware { middleware: name.clone(), why: why(&error, time) })?;
             match read_before(answer, &arguments) {
                 Before::Arguments(rewritten) => arguments = rewritten,
-                Before::Nonsense => {
+                Before::Invalid => {
                     tracing::warn!(
                         "middleware \"{name}\" rewrote the arguments of \"{tool}\" into something that is no JSON object; they stay as they were"
                     );
@@ -86,10 +86,10 @@ impl Chain {
         tool: &str,
         arguments: &Bytes,
         response: &mut CallToolResponse,
-        time: &Budget,
+        time: &Deadline,
     ) {
         for Middleware { name, .. } in self.0.iter().rev() {
-            if time.left().is_zero() {
+            if time.remaining().is_zero() {
                 tracing::warn!("middleware \"{name}\" does not run after \"{tool}\": the time of the call is over");
                 continue;
             }
@@ -101,7 +101,7 @@ impl Chain {
                 result_json: response.result_json.clone(),
                 is_error: response.is_error,
             };
-            match link.call(request, time.left()).await {
+            match link.call(request, time.remaining()).await {
                 // Published SDKs say "reject" when the middleware itself has failed.
                 Ok(answer) if answer.reject => {
                     tracing::warn!("middleware \"{name}\" failed after \"{tool}\": {}", answer.reject_reason);
@@ -115,7 +115,7 @@ impl Chain {
 }
 
 /// Middleware has the time of the whole call, or what is left of it; that is what has passed.
-fn why(error: &CallError, time: &Budget) -> String {
+fn why(error: &CallError, time: &Deadline) -> String {
     match error {
         CallError::TimedOut(_) => format!("the time of the call, {}, is over", duration::Go(time.total())),
         other => other.to_string(),
@@ -132,7 +132,7 @@ fn read_before(answer: MiddlewareInterceptResponse, sent: &Bytes) -> Before {
     }
     match RawJson::parse(answer.arguments_json) {
         Ok(rewritten) if rewritten.kind() == Kind::Object => Before::Arguments(rewritten.into_bytes()),
-        _ => Before::Nonsense,
+        _ => Before::Invalid,
     }
 }
 
@@ -143,7 +143,8 @@ mod tests {
     #[test]
     fn lower_priorities_come_first_and_ties_keep_their_order() {
         let middleware = |name: &str, priority| Middleware { name: name.into(), priority };
-        let chain = Chain::new(vec![middleware("c", 5), middleware("a", -1), middleware("d", 5), middleware("b", 0)]);
+        let chain =
+            MiddlewareChain::new(vec![middleware("c", 5), middleware("a", -1), middleware("d", 5), middleware("b", 0)]);
         let names: Vec<_> = chain.0.iter().map(|middleware| middleware.name.as_str()).collect();
         assert_eq!(names, ["a", "b", "c", "d"]);
         let more = chain.with(&middleware("late", 5)).with(&middleware("a", 1)).with(&middleware("a", 1));
@@ -164,8 +165,8 @@ mod tests {
         check("", false, Before::Arguments(sent.clone()));
         check(r#"{"a":1}"#, false, Before::Arguments(sent.clone()));
         check(r#"{"a":2}"#, false, Before::Arguments(Bytes::from_static(br#"{"a":2}"#)));
-        check("[1]", false, Before::Nonsense);
-        check("{broken", false, Before::Nonsense);
+        check("[1]", false, Before::Invalid);
+        check("{broken", false, Before::Invalid);
         check(r#"{"a":2}"#, true, Before::Rejected("no".into()));
     }
 }

@@ -12,7 +12,7 @@ const FEATURES: [&str; 7] =
 
 /// What a process has announced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Sdk {
+pub(crate) struct SdkFeatures {
     /// It knows of our extensions.
     pub(crate) announced: bool,
     /// Calls that it can work on at once, if it says so.
@@ -23,7 +23,7 @@ pub(crate) struct Sdk {
     pub(crate) structured: bool,
 }
 
-impl Sdk {
+impl SdkFeatures {
     pub(crate) fn of(info: &SdkInfo) -> Self {
         let has = |feature: &str| info.features.iter().any(|known| known == feature);
         let calls = Some(info.max_concurrent_calls).filter(|calls| *calls > 0).map(|calls| calls.min(CALLS_MAX));
@@ -56,14 +56,14 @@ mod tests {
             features: features.iter().map(|&feature| feature.to_owned()).collect(),
             ..SdkInfo::default()
         };
-        let plain = Sdk { announced: true, ..Sdk::default() };
+        let plain = SdkFeatures { announced: true, ..SdkFeatures::default() };
         for (calls, features, sdk) in [
             (0, &[][..], plain),
-            (8, &["elicitation", "unheard-of"], Sdk { calls: Some(8), ..plain }),
-            (u32::MAX, &["reload-in-place"], Sdk { calls: Some(1024), reloads_in_place: true, ..plain }),
-            (0, &["structured-content"], Sdk { structured: true, ..plain }),
+            (8, &["elicitation", "unheard-of"], SdkFeatures { calls: Some(8), ..plain }),
+            (u32::MAX, &["reload-in-place"], SdkFeatures { calls: Some(1024), reloads_in_place: true, ..plain }),
+            (0, &["structured-content"], SdkFeatures { structured: true, ..plain }),
         ] {
-            assert_eq!(Sdk::of(&info(calls, features)), sdk);
+            assert_eq!(SdkFeatures::of(&info(calls, features)), sdk);
         }
     }
 }

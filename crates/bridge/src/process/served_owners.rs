@@ -24,7 +24,7 @@ impl ServedOwners {
     }
 
     /// Whether the process has worked for no other owner than this one.
-    pub(crate) fn none_but(&self, owner: &Owner) -> bool {
+    pub(crate) fn only(&self, owner: &Owner) -> bool {
         !self.others.load(Ordering::Acquire) && self.first.get().is_none_or(|first| first == owner)
     }
 }
@@ -36,12 +36,12 @@ mod tests {
     #[test]
     fn a_second_owner_counts_for_ever() {
         let (served, [ann, bob]) = (ServedOwners::default(), ["ann", "bob"].map(|name| Owner::Principal(name.into())));
-        assert!(served.none_but(&ann) && served.none_but(&bob));
+        assert!(served.only(&ann) && served.only(&bob));
         served.add(&ann);
         served.add(&ann);
-        assert!(served.none_but(&ann) && !served.none_but(&bob));
+        assert!(served.only(&ann) && !served.only(&bob));
         served.add(&bob);
         served.add(&ann);
-        assert!(!served.none_but(&ann) && !served.none_but(&bob));
+        assert!(!served.only(&ann) && !served.only(&bob));
     }
 }

@@ -9,20 +9,20 @@ use protomcp_mcp::Owner;
 use protomcp_supervisor::{Exit, Process};
 use tokio::sync::watch;
 
-use crate::compat::socket_readers::Readers;
+use crate::compat::socket_readers::SocketReaders;
 use crate::diagnostics::cause::Cause;
 use crate::generation::Generation;
-use crate::process::middleware::Chain;
+use crate::process::middleware::MiddlewareChain;
 use crate::process::running_calls::RunningCalls;
-use crate::process::sdk::Sdk;
+use crate::process::sdk::SdkFeatures;
 use crate::process::served_owners::ServedOwners;
 
 /// How long a call whose link broke waits for the process's end, to name it. The end is reported within milliseconds.
-const EXIT_PATIENCE: Duration = Duration::from_millis(800);
+const EXIT_WAIT: Duration = Duration::from_millis(800);
 
 /// Why a process was ended that has done nothing wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum CutShort {
+pub(crate) enum StopReason {
     /// Other code takes its place.
     Reload,
     /// Nothing does: the bridge ends.
@@ -31,37 +31,37 @@ pub(crate) enum CutShort {
 
 /// One living process. Dropping it kills whatever is left of it.
 #[derive(Debug)]
-pub(crate) struct Live {
+pub(crate) struct ToolProcess {
     generation: Generation,
     link: Link,
-    process: Process,
+    child: Process,
     exit: watch::Receiver<Option<Exit>>,
     concurrency: usize,
-    readers: Readers,
-    sdk: Sdk,
+    readers: SocketReaders,
+    sdk: SdkFeatures,
     /// It was ended while it may have been at work.
-    cut_short: OnceLock<CutShort>,
+    stop_reason: OnceLock<StopReason>,
     /// Replaced as a whole when the process registers anew.
-    chain: ArcSwap<Chain>,
+    chain: ArcSwap<MiddlewareChain>,
     running: RunningCalls,
     served: ServedOwners,
 }
 
-impl Live {
+impl ToolProcess {
     #[expect(clippy::too_many_arguments, reason = "one caller, which has put all of it together")]
     pub(crate) fn new(
         generation: Generation,
         link: Link,
-        process: Process,
+        child: Process,
         exit: watch::Receiver<Option<Exit>>,
         concurrency: usize,
-        readers: Readers,
-        sdk: Sdk,
-        chain: Chain,
+        readers: SocketReaders,
+        sdk: SdkFeatures,
+        chain: MiddlewareChain,
     ) -> Self {
-        let (cut_short, chain) = (OnceLock::new(), ArcSwap::from_pointee(chain));
+        let (stop_reason, chain) = (OnceLock::new(), ArcSwap::from_pointee(chain));
         let (running, served) = (RunningCalls::default(), ServedOwners::default());
-        Self { generation, link, process, exit, concurrency, readers, sdk, cut_short, chain, running, served }
+        Self { generation, link, child, exit, concurrency, readers, sdk, stop_reason, chain, running, served }
     }
 
     pub(crate) fn generation(&self) -> Generation {
@@ -78,17 +78,17 @@ impl Live {
     }
 
     /// How it reads its socket.
-    pub(crate) fn readers(&self) -> Readers {
+    pub(crate) fn readers(&self) -> SocketReaders {
         self.readers
     }
 
     /// What it has said of itself.
-    pub(crate) fn sdk(&self) -> Sdk {
+    pub(crate) fn sdk(&self) -> SdkFeatures {
         self.sdk
     }
 
     /// The middleware around each of its calls.
-    pub(crate) fn chain(&self) -> Chain {
+    pub(crate) fn chain(&self) -> MiddlewareChain {
         self.chain.load().as_ref().clone()
     }
 
@@ -98,7 +98,7 @@ impl Live {
     }
 
     /// It has registered other middleware.
-    pub(crate) fn set_chain(&self, chain: Chain) {
+    pub(crate) fn set_chain(&self, chain: MiddlewareChain) {
         self.chain.store(Arc::new(chain));
     }
 
@@ -115,32 +115,32 @@ impl Live {
     /// Begins its end: the link closes, then signals follow by the ladder.
     pub(crate) fn stop(&self) {
         self.link.close();
-        self.process.stop();
+        self.child.stop();
     }
 
     /// The same while it is at work: what it has not done fails.
-    pub(crate) fn cut_short(&self) {
+    pub(crate) fn abort(&self) {
         // The first reason stays.
-        let _known = self.cut_short.set(CutShort::Reload);
+        let _known = self.stop_reason.set(StopReason::Reload);
         self.link.interrupt();
         self.stop();
     }
 
     /// The same at the end of the bridge.
     pub(crate) fn shut_down(&self) {
-        let _known = self.cut_short.set(CutShort::Shutdown);
+        let _known = self.stop_reason.set(StopReason::Shutdown);
         self.stop();
     }
 
     /// For whose sake it was ended while it may have been at work, if it was.
-    pub(crate) fn was_cut_short(&self) -> Option<CutShort> {
-        self.cut_short.get().copied()
+    pub(crate) fn stop_reason(&self) -> Option<StopReason> {
+        self.stop_reason.get().copied()
     }
 
     /// How it ended, if that is known, or becomes known very soon.
     pub(crate) async fn exit(&self) -> Option<Exit> {
         let mut exit = self.exit.clone();
-        let ended = tokio::time::timeout(EXIT_PATIENCE, exit.wait_for(Option::is_some)).await;
+        let ended = tokio::time::timeout(EXIT_WAIT, exit.wait_for(Option::is_some)).await;
         ended.ok()?.ok()?.clone()
     }
 
@@ -148,7 +148,7 @@ impl Live {
     /// as long as that cannot be about anyone else.
     pub(crate) async fn end_for(&self, owner: &Owner) -> Option<String> {
         let exit = self.exit().await?;
-        Some(Cause::exited(&exit, "").text(self.served.none_but(owner)))
+        Some(Cause::exited(&exit, "").text(self.served.only(owner)))
     }
 
     /// Waits for its end, however long it takes.

@@ -30,7 +30,8 @@ fn fault(error: &ValidationError<'_>, schema: &Value, value: &Value) -> String {
             // of their own, that one says so.
             let open = object.get("additionalProperties") != Some(&Value::Bool(false));
             let strange = members(here).filter(|member| open && !known.contains(member));
-            let hint = nearest(name, strange).map(|near| format!("; \"{near}\" is unknown and may be meant to be it"));
+            let hint =
+                nearest(name, strange).map(|near| format!("; \"{near}\" is unknown and may be recipient to be it"));
             format!("{place}: \"{name}\" is required{}", hint.unwrap_or_default())
         }
         ValidationErrorKind::AdditionalProperties { unexpected } => {
@@ -143,7 +144,7 @@ mod tests {
         let schema = json!({"required": ["city"], "properties": {"city": {}}});
         let validator = jsonschema::validator_for(&schema).unwrap();
         for (value, why) in [
-            (json!({"ctiy": 1}), r#"arguments: "city" is required; "ctiy" is unknown and may be meant to be it"#),
+            (json!({"ctiy": 1}), r#"arguments: "city" is required; "ctiy" is unknown and may be recipient to be it"#),
             (json!({"town": 1}), r#"arguments: "city" is required"#),
         ] {
             assert_eq!(mismatch(&validator, &schema, &value).as_deref(), Some(why));

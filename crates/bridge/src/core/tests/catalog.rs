@@ -19,8 +19,8 @@ fn prompts(names: &[&str]) -> Listed {
 }
 
 /// A process with the usual tools that has said this of the rest.
-fn with(catalog: Vec<Listed>) -> Registered {
-    Registered { catalog, ..registered(&definitions(&NAMES)) }
+fn with(catalog: Vec<Listed>) -> Registration {
+    Registration { catalog, ..registered(&definitions(&NAMES)) }
 }
 
 fn answer(number: u32, listed: Listed) -> Input {
@@ -131,7 +131,7 @@ fn however_often_a_process_says_that_a_list_has_changed_one_question_is_open() {
 fn a_list_that_changed_during_the_start_is_asked_for_again() {
     let (mut core, _) = Core::new(Instant::now(), ReloadMode::Graceful, no_tools(), LIMITS);
     let renewed = vec![Kind::Resources, Kind::Prompts];
-    let started = Registered { renewed, ..with(vec![resources(&["r"])]) };
+    let started = Registration { renewed, ..with(vec![resources(&["r"])]) };
     let effects = core.handle(Instant::now(), Input::Started(generation(1), started));
     assert_eq!(describe(&effects), "Resources? 1; list a,b,c; release 1");
     let effects = core.handle(Instant::now(), answer(1, prompts(&["p"])));

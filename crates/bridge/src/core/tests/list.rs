@@ -55,7 +55,7 @@ fn control_is_answered_with_the_active_tools_of_whoever_was_meant() {
 
 #[test]
 fn hidden_tools_are_hidden_before_the_first_list_and_a_new_process_starts_open() {
-    let hidden = Registered { early: vec![Command::disable(names(&["b"]))], ..registered(&definitions(&NAMES)) };
+    let hidden = Registration { early: vec![Command::disable(names(&["b"]))], ..registered(&definitions(&NAMES)) };
     let now = Instant::now();
     let (mut core, _) = Core::new(now, ReloadMode::Swap, no_tools(), LIMITS);
     let effects = core.handle(now, Input::Started(generation(1), hidden));

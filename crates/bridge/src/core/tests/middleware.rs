@@ -13,7 +13,7 @@ fn a_change_of_middleware_alone_is_a_reload_in_place() {
     let mut rig = Rig::new(ReloadMode::Graceful);
     rig.check(Input::Changed, "hold; await 1");
     rig.check(Input::Idle(generation(1)), "ask 1");
-    let with = Registered { middleware: named(&["m"]), ..registered(&rig.tools.clone()) };
+    let with = Registration { middleware: named(&["m"]), ..registered(&rig.tools.clone()) };
     rig.check(Input::Reloaded(generation(1), with), "list a,b,c; release 1; changed everyone; report in place");
 }
 
@@ -26,6 +26,6 @@ fn middleware_that_was_registered_late_and_comes_again_with_a_reload_is_no_chang
     rig.check(Input::Intercepts(generation(9), named(&["other"]).remove(0)), "");
     rig.check(Input::Changed, "hold; await 1");
     rig.check(Input::Idle(generation(1)), "ask 1");
-    let same = Registered { middleware: named(&["m"]), ..registered(&rig.tools.clone()) };
+    let same = Registration { middleware: named(&["m"]), ..registered(&rig.tools.clone()) };
     rig.check(Input::Reloaded(generation(1), same), "start 2");
 }

@@ -21,12 +21,12 @@ fn of_session(number: u64) -> Caller {
     caller(&number.to_string(), SessionId::new(number))
 }
 
-fn show(meant: &Meant) -> String {
-    match meant {
-        Meant::Call(..) => "the call".into(),
-        Meant::Session(session, _) => format!("session {session}"),
-        Meant::Over => "over".into(),
-        Meant::Anyone => "anyone".into(),
+fn show(recipient: &Recipient) -> String {
+    match recipient {
+        Recipient::Call(..) => "the call".into(),
+        Recipient::Session(session, _) => format!("session {session}"),
+        Recipient::Over => "over".into(),
+        Recipient::Anyone => "anyone".into(),
     }
 }
 
@@ -50,8 +50,8 @@ fn the_caller_follows_from_the_name_or_from_the_running_calls() {
         for session in sessions {
             calls.begin(first, ids.next(), of_session(*session));
         }
-        let meant = calls.meant(first, for_call, Instant::now());
-        assert_eq!(show(&meant), expected, "{sessions:?} {for_call:?}");
+        let recipient = calls.recipient(first, for_call, Instant::now());
+        assert_eq!(show(&recipient), expected, "{sessions:?} {for_call:?}");
     }
 }
 
@@ -60,10 +60,10 @@ fn requests_without_a_session_have_nothing_in_common() {
     let (ids, first, mut calls) = (CallIds::default(), Generation::FIRST, Attribution::default());
     let now = Instant::now();
     calls.begin(first, ids.next(), caller("ann", SessionId::STATELESS));
-    assert!(matches!(calls.meant(first, "", now), Meant::Call(..)));
+    assert!(matches!(calls.recipient(first, "", now), Recipient::Call(..)));
     calls.begin(first, ids.next(), caller("ann", SessionId::STATELESS));
-    assert!(matches!(calls.meant(first, "", now), Meant::Anyone));
-    assert!(matches!(calls.meant(first, "req-1", now), Meant::Call(..)));
+    assert!(matches!(calls.recipient(first, "", now), Recipient::Anyone));
+    assert!(matches!(calls.recipient(first, "req-1", now), Recipient::Call(..)));
 }
 
 #[test]
@@ -74,29 +74,29 @@ fn a_handler_that_was_given_up_counts_until_it_ends_or_its_time_is_over() {
     let mut calls = Attribution::default();
     calls.begin(first, of_ann, caller("ann", SessionId::new(1)));
     calls.give_up(first, of_ann, now, until);
-    let meant = |calls: &Attribution, at| show(&calls.meant(first, "", at));
-    assert_eq!(meant(&calls, now), "anyone");
+    let recipient = |calls: &Attribution, at| show(&calls.recipient(first, "", at));
+    assert_eq!(recipient(&calls, now), "anyone");
     calls.begin(first, other, caller("bob", SessionId::new(2)));
-    assert_eq!(meant(&calls, now), "anyone", "it may be ann's handler that speaks");
-    assert_eq!(show(&calls.meant(first, "req-1", now)), "the call", "a name leaves no doubt");
-    assert_eq!(show(&calls.meant(first, "req-0", now)), "over");
-    assert_eq!(calls.list_meant(first, ""), Some(SessionId::new(2)), "one session has calls in flight");
-    assert_eq!(meant(&calls, until), "the call");
+    assert_eq!(recipient(&calls, now), "anyone", "it may be ann's handler that speaks");
+    assert_eq!(show(&calls.recipient(first, "req-1", now)), "the call", "a name leaves no doubt");
+    assert_eq!(show(&calls.recipient(first, "req-0", now)), "over");
+    assert_eq!(calls.list_scope(first, ""), Some(SessionId::new(2)), "one session has calls in flight");
+    assert_eq!(recipient(&calls, until), "the call");
     calls.handler_ended(first, of_ann);
-    assert_eq!(meant(&calls, now), "the call");
+    assert_eq!(recipient(&calls, now), "the call");
     // One of the same owner leaves no doubt about the owner.
     let again = ids.next();
     calls.begin(first, again, caller("bob", SessionId::new(2)));
     calls.give_up(first, again, now, until);
-    assert_eq!(meant(&calls, now), "the call");
+    assert_eq!(recipient(&calls, now), "the call");
     // Nor does one of a process that has ended, or of another process.
     let last = ids.next();
     calls.begin(first, last, caller("ann", SessionId::new(1)));
     calls.give_up(first, last, now, until);
     calls.forget(first.next());
-    assert_eq!(meant(&calls, now), "anyone");
+    assert_eq!(recipient(&calls, now), "anyone");
     calls.forget(first);
-    assert_eq!(meant(&calls, now), "the call");
+    assert_eq!(recipient(&calls, now), "the call");
 }
 
 #[test]
@@ -115,8 +115,8 @@ fn handlers_that_were_given_up_are_bounded_and_the_doubt_stays() {
     give_up(&mut calls, now, later);
     assert_eq!(calls.given_up.len(), MAX_GIVEN_UP);
     calls.begin(first, ids.next(), caller("bob", SessionId::new(2)));
-    assert_eq!(show(&calls.meant(first, "", soon)), "anyone", "one of them is not known");
-    assert_eq!(show(&calls.meant(first, "", later)), "the call");
+    assert_eq!(show(&calls.recipient(first, "", soon)), "anyone", "one of them is not known");
+    assert_eq!(show(&calls.recipient(first, "", later)), "the call");
     give_up(&mut calls, soon, later);
     assert_eq!(calls.given_up.len(), 1, "those whose time is over make room");
 }
@@ -129,10 +129,10 @@ fn a_session_is_served_until_its_last_call_has_ended() {
         calls.begin(first, call, of_session(1));
     }
     calls.end(first, running[0]);
-    assert!(calls.is_served(first, one, "") && !calls.is_served(first, one, "req-0"));
-    assert!(!calls.is_served(first, SessionId::new(2), ""));
+    assert!(calls.is_running(first, one, "") && !calls.is_running(first, one, "req-0"));
+    assert!(!calls.is_running(first, SessionId::new(2), ""));
     calls.give_up(first, running[1], Instant::now(), Instant::now());
-    assert!(!calls.is_served(first, one, ""));
+    assert!(!calls.is_running(first, one, ""));
 }
 
 #[test]
@@ -156,8 +156,12 @@ fn no_list_is_meant_by_a_call_that_is_over_and_by_calls_without_a_session() {
         for session in sessions {
             calls.begin(first, ids.next(), caller("ann", session.map_or(SessionId::STATELESS, SessionId::new)));
         }
-        let meant = calls.list_meant(first, for_call);
-        assert_eq!(meant.map_or("everyone".into(), |session| session.to_string()), whose, "{sessions:?} {for_call:?}");
+        let recipient = calls.list_scope(first, for_call);
+        assert_eq!(
+            recipient.map_or("everyone".into(), |session| session.to_string()),
+            whose,
+            "{sessions:?} {for_call:?}"
+        );
     }
 }
 
