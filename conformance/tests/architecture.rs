@@ -1,4 +1,11 @@
-//! What the workspace promises about its own shape.
+//! The promises of the workspace about its own shape.
+
+#[path = "architecture/circles.rs"]
+mod circles;
+#[path = "architecture/modules.rs"]
+mod modules;
+#[path = "architecture/tokens.rs"]
+mod tokens;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
