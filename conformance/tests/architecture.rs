@@ -4,6 +4,8 @@
 mod circles;
 #[path = "architecture/modules.rs"]
 mod modules;
+#[path = "architecture/phrases.rs"]
+mod phrases;
 #[path = "architecture/tokens.rs"]
 mod tokens;
 
