@@ -11,7 +11,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, Command, CommandFactory, FromArgMatches, Parser, Subcommand};
 use protomcp_bridge::{ArgumentPolicy, ReloadMode, SchemaPolicy, ToolLists};
-use protomcp_mcp::transport::lines::MAX_LINE;
+use protomcp_transport::lines::MAX_LINE;
 
 use crate::exit::Failure;
 use crate::log::LogLevel;

@@ -23,6 +23,7 @@ const PURE: &[(&str, &[&str])] = &[
     ("proto", &[]),
     ("toollist", &[]),
     ("codec", &[]),
+    ("session", &[]),
     ("link", &["--no-default-features"]),
     ("auth", &["--no-default-features", "--features", "jwt"]),
 ];

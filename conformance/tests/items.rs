@@ -145,7 +145,7 @@ const ELSEWHERE: &[(u32, &str, &str)] = &[
     (22, "crates/link/src/handshake/tests.rs", "a_start_is_ready_at_the_signal_or_after_silence"),
     (57, "crates/bridge/tests/talk/logs.rs", "every_level_and_every_kind_of_data_reaches_the_host"),
     (57, "crates/bridge/tests/talk/logs.rs", "each_host_hears_what_it_wants_and_what_belongs_to_its_calls"),
-    (57, "crates/mcp/tests/sessions/logging.rs", "each_level_lets_through_itself_and_what_is_worse"),
+    (57, "crates/server/tests/sessions/logging.rs", "each_level_lets_through_itself_and_what_is_worse"),
     (58, "crates/toollist/tests/transitions.rs", "enabling_shows_a_name_in_the_way_of_the_mode"),
     (58, "crates/toollist/tests/transitions.rs", "disabling_hides_a_name_in_the_way_of_the_mode"),
     (58, "crates/toollist/tests/transitions.rs", "set_allowed_replaces_mode_and_names"),

@@ -19,7 +19,7 @@ const ROWS: &[(&str, &[(&str, &str)])] = &[
     ),
     (
         "a server over stdio, whose output nobody can spoil",
-        &[("crates/mcp/tests/stdio.rs", "pipes_work_and_stay_blocking_for_others")],
+        &[("crates/server/tests/stdio.rs", "pipes_work_and_stay_blocking_for_others")],
     ),
     (
         "SSEHandler: the transport of 2024-11-05, and its end",

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use protomcp_bridge::{Bridge, Builder, Command, ToolFile};
 use protomcp_conformance::{Sandbox, peers};
-use protomcp_mcp::transport::lines::Lines;
+use protomcp_transport::lines::Lines;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::time::timeout;

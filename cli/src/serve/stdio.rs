@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use protomcp_mcp::ServeError;
-use protomcp_mcp::transport::TransportError;
-use protomcp_mcp::transport::stdio::stdio;
+use protomcp_server::ServeError;
+use protomcp_transport::TransportError;
+use protomcp_transport::stdio;
 
 use crate::args::{Door, Options};
 use crate::exit::Failure;

@@ -4,7 +4,7 @@
 /// gives way when it is reached.
 pub(crate) const BOUNDS: &[(&str, &str, &str)] = &[
     ("**Messages of clients**", "", ""),
-    ("a line on stdio", "{crates/mcp/src/transport/lines.rs MAX_LINE bytes}", "`--max-line`"),
+    ("a line on stdio", "{crates/transport/src/lines.rs MAX_LINE bytes}", "`--max-line`"),
     (
         "the body of an HTTP request",
         "{crates/http/src/config.rs max_body bytes}, sent within {crates/http/src/config.rs body_timeout time}",
@@ -18,18 +18,18 @@ pub(crate) const BOUNDS: &[(&str, &str, &str)] = &[
     ("nesting of a JSON message", "{crates/types/src/parse.rs MAX_DEPTH count}", ""),
     ("messages of a batch", "{crates/types/src/parse.rs MAX_BATCH count}", ""),
     ("members of an object that is read, such as `params`", "{crates/types/src/members.rs MAX_MEMBERS count}", ""),
-    ("unanswered requests of a session", "{crates/mcp/src/info.rs max_pending count}", "`--max-pending`"),
+    ("unanswered requests of a session", "{crates/session/src/info.rs max_pending count}", "`--max-pending`"),
     (
-        "bytes of unanswered requests, arriving bodies included, and {crates/mcp/src/info.rs REQUEST_OVERHEAD bytes} for each",
-        "{crates/mcp/src/info.rs max_inbound_bytes bytes} of all; one caller may take {crates/mcp/src/budget.rs SHARE count} times what stays free",
+        "bytes of unanswered requests, arriving bodies included, and {crates/session/src/info.rs REQUEST_OVERHEAD bytes} for each",
+        "{crates/session/src/info.rs max_inbound_bytes bytes} of all; one caller may take {crates/session/src/budget.rs SHARE count} times what stays free",
         "",
     ),
     (
         "requests of a connection that listen for changes",
-        "{crates/mcp/src/session/listeners.rs MAX_LISTENERS count}",
+        "{crates/session/src/server/listeners.rs MAX_LISTENERS count}",
         "",
     ),
-    ("resources that a session subscribes to", "{crates/mcp/src/session.rs MAX_SUBSCRIPTIONS count}", ""),
+    ("resources that a session subscribes to", "{crates/session/src/server.rs MAX_SUBSCRIPTIONS count}", ""),
     (
         "a URI template that stands for resources",
         "{crates/types/src/uri_template.rs MAX_LENGTH bytes}, {crates/types/src/uri_template.rs MAX_VARIABLES count} variables",
@@ -43,13 +43,13 @@ pub(crate) const BOUNDS: &[(&str, &str, &str)] = &[
     ),
     ("**Messages to clients**", "", ""),
     (
-        "bytes that wait until clients read them, and {crates/mcp/src/info.rs MESSAGE_OVERHEAD bytes} for each message",
-        "{crates/mcp/src/info.rs max_outbound_bytes bytes} of all, shared as those of requests; a short error takes the place of an answer without room",
+        "bytes that wait until clients read them, and {crates/session/src/info.rs MESSAGE_OVERHEAD bytes} for each message",
+        "{crates/session/src/info.rs max_outbound_bytes bytes} of all, shared as those of requests; a short error takes the place of an answer without room",
         "",
     ),
     (
         "progress, log messages and notices that wait to be sent",
-        "{crates/mcp/src/info.rs max_notices count} or {crates/mcp/src/info.rs max_notice_bytes bytes} of a session; the client is told how many were dropped",
+        "{crates/session/src/info.rs max_notices count} or {crates/session/src/info.rs max_notice_bytes bytes} of a session; the client is told how many were dropped",
         "",
     ),
     (
@@ -65,17 +65,17 @@ pub(crate) const BOUNDS: &[(&str, &str, &str)] = &[
     ),
     (
         "requests to a client that it has not answered",
-        "{crates/mcp/src/info.rs max_questions count} of a session, 256 of a caller, {crates/bridge/src/from_tool/questions.rs OPEN_QUESTIONS count} in all",
+        "{crates/session/src/info.rs max_questions count} of a session, 256 of a caller, {crates/bridge/src/from_tool/questions.rs OPEN_QUESTIONS count} in all",
         "",
     ),
     (
         "time for one such answer",
-        "{crates/mcp/src/info.rs ask_timeout time}; {crates/http/src/config.rs absence time} while the client's stream is broken; {crates/bridge/src/dispatcher/open_questions.rs GRACE time} while calls of other callers wait for the place of the call that asks",
+        "{crates/session/src/info.rs ask_timeout time}; {crates/http/src/config.rs absence time} while the client's stream is broken; {crates/bridge/src/dispatcher/open_questions.rs GRACE time} while calls of other callers wait for the place of the call that asks",
         "",
     ),
     (
         "time for which a client may be silent after a ping",
-        "{crates/mcp/src/info.rs ping_timeout time}, if pings are sent",
+        "{crates/session/src/info.rs ping_timeout time}, if pings are sent",
         "`--ping-interval`",
     ),
     ("**Sessions and connections**", "", ""),
@@ -134,30 +134,30 @@ pub(crate) const BOUNDS: &[(&str, &str, &str)] = &[
     ),
     (
         "stateless calls that wait for their client to come back",
-        "{crates/mcp/src/info.rs max_parked count} of all, each for {crates/mcp/src/info.rs ask_timeout time}; the caller with most gives way",
+        "{crates/session/src/info.rs max_parked count} of all, each for {crates/session/src/info.rs ask_timeout time}; the caller with most gives way",
         "",
     ),
     (
         "tasks of sessions, ended ones included",
-        "{crates/mcp/src/info.rs max_session_tasks count} of each, {crates/mcp/src/info.rs max_tasks count} of all; the caller with most gives way",
+        "{crates/session/src/info.rs max_session_tasks count} of each, {crates/session/src/info.rs max_tasks count} of all; the caller with most gives way",
         "",
     ),
     (
         "stateless calls that go on as tasks, ended ones included",
-        "{crates/mcp/src/info.rs max_tasks count} of all; the caller with most gives way",
+        "{crates/session/src/info.rs max_tasks count} of all; the caller with most gives way",
         "",
     ),
     (
         "results of tasks",
-        "{crates/mcp/src/info.rs max_task_bytes bytes} of sessions and as many of stateless calls; the oldest of the caller with most are forgotten",
+        "{crates/session/src/info.rs max_task_bytes bytes} of sessions and as many of stateless calls; the oldest of the caller with most are forgotten",
         "",
     ),
     (
         "time for which a task is kept",
-        "1 h, or as the client or the tool asks, up to {crates/mcp/src/info.rs max_task_ttl time}",
+        "1 h, or as the client or the tool asks, up to {crates/session/src/info.rs max_task_ttl time}",
         "",
     ),
-    ("the status message of a task", "{crates/mcp/src/tasks/running.rs MESSAGE bytes}", ""),
+    ("the status message of a task", "{crates/server/src/task_text.rs MESSAGE bytes}", ""),
     ("**The tool process**", "", ""),
     ("an envelope to or from it", "{crates/codec/src/limits.rs max_frame bytes}", "`--max-frame`"),
     ("entries of one envelope: tools, resources, prompts, names", "{crates/codec/src/limits.rs max_entries count}", ""),
@@ -263,10 +263,10 @@ pub(crate) const MEMORY: &[(&str, &str)] = &[
         "heads of HTTP requests that are arriving, on all connections",
         "{crates/http/src/listener/connection.rs MAX_HEADERS*20000 bytes}",
     ),
-    ("requests that are not answered yet", "{crates/mcp/src/info.rs max_inbound_bytes bytes}"),
-    ("messages that wait until clients read them", "{crates/mcp/src/info.rs max_outbound_bytes bytes}"),
+    ("requests that are not answered yet", "{crates/session/src/info.rs max_inbound_bytes bytes}"),
+    ("messages that wait until clients read them", "{crates/session/src/info.rs max_outbound_bytes bytes}"),
     ("events kept for clients that come back", "{crates/http/src/store.rs BYTES bytes}"),
-    ("results of tasks, of sessions and of stateless calls", "{crates/mcp/src/info.rs max_task_bytes*2 bytes}"),
+    ("results of tasks, of sessions and of stateless calls", "{crates/session/src/info.rs max_task_bytes*2 bytes}"),
     (
         "one result of the process that serves while it is read and inflated",
         "{crates/codec/src/limits.rs max_payload*2 bytes}",

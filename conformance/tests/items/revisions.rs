@@ -168,7 +168,7 @@ pub(crate) const REVISIONS: &[(&str, &str, &[Test])] = &[
             (MRTR, "a_state_is_for_one_request_of_one_kind_once"),
             (MRTR, "a_state_is_for_who_got_it"),
             (MRTR, "answers_without_a_state_are_for_a_call_that_begins_anew"),
-            ("crates/mcp/src/seal.rs", "whatever_is_changed_is_noticed"),
+            ("crates/session/src/seal.rs", "whatever_is_changed_is_noticed"),
             (ASK, "a_handler_that_keeps_its_state_with_the_host_is_called_again_in_a_session"),
         ],
     ),
@@ -270,7 +270,7 @@ pub(crate) const REVISIONS: &[(&str, &str, &[Test])] = &[
     (
         "D6",
         "no handshake leads to 2026-07-28",
-        &[("crates/mcp/tests/sessions/eras.rs", "the_stateless_revision_is_not_reached_by_a_handshake")],
+        &[("crates/server/tests/sessions/eras.rs", "the_stateless_revision_is_not_reached_by_a_handshake")],
     ),
     (
         "D7",
@@ -302,18 +302,18 @@ const RESUME: &str = "crates/http/tests/http/resume.rs";
 const SAFETY: &str = "crates/http/tests/http/safety.rs";
 const SESSIONS: &str = "crates/http/tests/http/sessions.rs";
 
-const ASK: &str = "crates/mcp/tests/sessions/ask.rs";
-const CANCEL: &str = "crates/mcp/tests/sessions/cancel.rs";
-const CHANGES: &str = "crates/mcp/tests/sessions/changes.rs";
-const DISCOVER: &str = "crates/mcp/tests/sessions/discover.rs";
-const INITIALIZE: &str = "crates/mcp/tests/sessions/initialize.rs";
-const LISTEN: &str = "crates/mcp/tests/sessions/listen.rs";
-const LOGGING: &str = "crates/mcp/tests/sessions/logging.rs";
-const META: &str = "crates/mcp/tests/sessions/meta.rs";
-const MRTR: &str = "crates/mcp/tests/sessions/mrtr.rs";
+const ASK: &str = "crates/server/tests/sessions/ask.rs";
+const CANCEL: &str = "crates/server/tests/sessions/cancel.rs";
+const CHANGES: &str = "crates/server/tests/sessions/changes.rs";
+const DISCOVER: &str = "crates/server/tests/sessions/discover.rs";
+const INITIALIZE: &str = "crates/server/tests/sessions/initialize.rs";
+const LISTEN: &str = "crates/server/tests/sessions/listen.rs";
+const LOGGING: &str = "crates/server/tests/sessions/logging.rs";
+const META: &str = "crates/server/tests/sessions/meta.rs";
+const MRTR: &str = "crates/server/tests/sessions/mrtr.rs";
 const PARSE: &str = "crates/types/tests/parse.rs";
-const PING: &str = "crates/mcp/tests/sessions/ping.rs";
-const PROGRESS: &str = "crates/mcp/tests/sessions/progress.rs";
-const RESOURCES: &str = "crates/mcp/tests/sessions/resources.rs";
-const SHAPES: &str = "crates/mcp/tests/sessions/shapes.rs";
-const TOOLS: &str = "crates/mcp/tests/sessions/tools.rs";
+const PING: &str = "crates/server/tests/sessions/ping.rs";
+const PROGRESS: &str = "crates/server/tests/sessions/progress.rs";
+const RESOURCES: &str = "crates/server/tests/sessions/resources.rs";
+const SHAPES: &str = "crates/server/tests/sessions/shapes.rs";
+const TOOLS: &str = "crates/server/tests/sessions/tools.rs";

@@ -8,8 +8,8 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use protomcp_bridge::{Bridge, ToolFile, guardian};
-use protomcp_mcp::transport::stdio::stdio;
-use protomcp_mcp::{Context, Layer, ServerRequest, ServerResult, Service, SessionId, SessionView};
+use protomcp_server::{Context, Layer, ServerRequest, ServerResult, Service, SessionId, SessionView};
+use protomcp_transport::stdio;
 use protomcp_types::{ErrorObject, Notification};
 
 /// Writes down every call of a tool and how long it took.

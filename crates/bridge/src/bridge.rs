@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
-use protomcp_mcp::transport::Transport;
-use protomcp_mcp::{Router, ServeError, Server, Service, SessionId};
 use protomcp_metrics::Page;
+use protomcp_server::{Router, ServeError, Server, Service, SessionId};
 use protomcp_supervisor::Command;
+use protomcp_transport::Transport;
 use protomcp_types::RawJson;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;

@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 
 use arc_swap::ArcSwap;
 use protomcp_link::Config;
-use protomcp_mcp::{Limits, Router, Server, ServerInfo, Sessions, Tasks};
+use protomcp_server::{Limits, Router, Server, ServerInfo, Sessions, Tasks};
 use protomcp_supervisor::{Command, Guardian, StopPolicy};
 use protomcp_types::ServerCapabilities;
 use protomcp_watch::Watch;

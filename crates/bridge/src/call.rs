@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use protomcp_link::{CallError, Link, Options};
-use protomcp_mcp::{Context, SessionId, TaskTerms};
 use protomcp_proto::{CallAnswer, CallToolRequest, CallToolResponse};
+use protomcp_server::{Context, SessionId, TaskTerms};
 use protomcp_types::{CallTool, CallToolResult, Members, RawJson};
 use tokio::sync::{mpsc, oneshot};
 

@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use protomcp_link::{CallId, Middleware};
-use protomcp_mcp::{Owner, SessionId, Sessions};
+use protomcp_server::{Owner, SessionId, Sessions};
 use tokio::runtime::Handle;
 use tokio::sync::{Notify, mpsc, oneshot, watch};
 

@@ -10,8 +10,8 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use protomcp_link::{Event, Notice, Phase};
-use protomcp_mcp::{Audience, Sessions};
 use protomcp_proto::{ActiveToolsResponse, Msg};
+use protomcp_server::{Audience, Sessions};
 use protomcp_types::{Level, RawJson};
 use tokio::sync::{SetOnce, mpsc, oneshot};
 use tokio::task::JoinSet;

@@ -5,7 +5,7 @@ mod catalog;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
-use protomcp_mcp::{Context, Handler, ServerInfo, SessionId, Tasks};
+use protomcp_server::{Context, Handler, ServerInfo, SessionId, Tasks};
 use protomcp_types::{
     CallTool, CallToolResult, CancelTask, Complete, CompleteResult, CreateTaskResult, ErrorObject, GetPrompt,
     GetPromptResult, GetTask, GetTaskPayload, ListPrompts, ListPromptsResult, ListResourceTemplates,

@@ -20,7 +20,7 @@
 //!
 //! ```no_run
 //! use protomcp_bridge::{Bridge, ToolFile};
-//! use protomcp_mcp::transport::stdio::stdio;
+//! use protomcp_transport::stdio;
 //!
 //! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
 //! let bridge = Bridge::tool_file(&ToolFile::new("tools.py")).start().await?;

@@ -3,7 +3,7 @@
 //! `cargo run -p protomcp-http --example echo_over_http -- 8080`
 
 use protomcp_http::{Config, Listener, ListenerConfig, StreamableHttp};
-use protomcp_mcp::{Context, Handler, Server, ServerInfo};
+use protomcp_server::{Context, Handler, Server, ServerInfo};
 use protomcp_types::{CallTool, CallToolResult, ErrorObject, ListTools, ListToolsResult, Tool, ToolName};
 use tokio::net::TcpListener;
 

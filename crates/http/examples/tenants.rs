@@ -4,7 +4,7 @@
 
 use http::request::Parts;
 use protomcp_http::{Config, Listener, ListenerConfig, PeerAddr, StreamableHttp};
-use protomcp_mcp::{Context, Handler, Limits, Router, ServerInfo, Sessions};
+use protomcp_server::{Context, Handler, Limits, Router, ServerInfo, Sessions};
 use protomcp_types::{CallTool, CallToolResult, ErrorObject, ListTools, ListToolsResult, Tool, ToolName};
 use tokio::net::TcpListener;
 

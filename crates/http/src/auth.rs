@@ -6,7 +6,7 @@ use http::header::{RETRY_AFTER, WWW_AUTHENTICATE};
 use http::request::Parts;
 use http::{HeaderValue, Method, Response, StatusCode};
 use protomcp_auth::{Denial, Identity, Operation, PeerKey, ResourceServer, Scopes};
-use protomcp_mcp::Sessions;
+use protomcp_server::Sessions;
 use protomcp_types::{ErrorObject, Listen, Method as _, Request, RequestId, SubscriptionFilter};
 
 use crate::caller::{Caller, Principal};

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use bytes::{Buf, Bytes};
 use http::request::Parts;
 use http_body::Body;
-use protomcp_mcp::{Budget, OverBudget, Owner, Reservation};
+use protomcp_server::{Budget, OverBudget, Owner, Reservation};
 
 /// A body up to this long is copied: a piece of a connection's buffer would keep all of that buffer.
 const COPIED: usize = 16 * 1024;

@@ -4,7 +4,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use http::request::Parts;
-use protomcp_mcp::Owner;
+use protomcp_server::Owner;
 
 use crate::forwarded;
 use crate::network::IpNetwork;

@@ -117,7 +117,7 @@ impl Config {
     /// ```
     /// use http::request::Parts;
     /// use protomcp_auth::Identity;
-    /// use protomcp_mcp::Context;
+    /// use protomcp_server::Context;
     ///
     /// fn caller(context: &Context) -> Option<&Identity> {
     ///     context.extension::<Parts>()?.extensions.get()

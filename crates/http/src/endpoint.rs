@@ -7,7 +7,7 @@ use futures_util::FutureExt;
 use http::header::RETRY_AFTER;
 use http::request::Parts;
 use http::{HeaderValue, Response, StatusCode};
-use protomcp_mcp::{Limits, Reservation, Server, Service, Sessions};
+use protomcp_server::{Limits, Reservation, Server, Service, Sessions};
 use protomcp_types::{RawJson, Request};
 use tokio::time::Instant;
 use tokio_util::task::TaskTracker;

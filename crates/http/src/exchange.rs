@@ -12,8 +12,8 @@ use std::task::{Poll, Waker};
 use std::time::Duration;
 
 use protomcp_auth::Scopes;
-use protomcp_mcp::Owner;
-use protomcp_mcp::transport::{Losses, Received};
+use protomcp_server::Owner;
+use protomcp_transport::{Losses, Received};
 use protomcp_types::{Incoming, Members, Message, Params, ProtocolVersion, RequestId, Response, method};
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
@@ -390,7 +390,7 @@ fn negotiated(response: &Response) -> Option<ProtocolVersion> {
 
 #[cfg(test)]
 mod tests {
-    use protomcp_mcp::transport::Transport;
+    use protomcp_transport::Transport;
 
     use super::*;
 

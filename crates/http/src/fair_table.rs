@@ -12,7 +12,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::time::Duration;
 
-use protomcp_mcp::Owner;
+use protomcp_server::Owner;
 use tokio::time::Instant;
 
 /// How long an entry must not have been used before it makes room for one of an owner who has as many.

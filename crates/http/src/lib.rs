@@ -6,13 +6,13 @@
 //!    2026-07-28         → headers repeat the body? → an exchange of its own for this request
 //! ```
 //!
-//! What a session means is the business of `protomcp_mcp`: each exchange is a transport of it. This crate decides which
+//! What a session means is the business of `protomcp_server`: each exchange is a transport of it. This crate decides which
 //! response a message leaves by (`streams`, a value without I/O), keeps what a host may have missed (`store`), and
 //! refuses whoever should not be there (`guard`, `auth`).
 //!
 //! ```
 //! use protomcp_http::{Config, StreamableHttp};
-//! use protomcp_mcp::{Handler, Server, ServerInfo};
+//! use protomcp_server::{Handler, Server, ServerInfo};
 //!
 //! struct Empty;
 //!

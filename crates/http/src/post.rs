@@ -9,7 +9,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::request::Parts;
 use http::{HeaderName, HeaderValue, Response, StatusCode};
-use protomcp_mcp::Limits;
+use protomcp_server::Limits;
 use protomcp_types::{
     ErrorObject, Incoming, Initialize, Listen, Malformed, Message, Method, ProtocolVersion, Request, RequestId,
     RequestMeta, Response as Answer,

@@ -3,7 +3,7 @@
 use std::borrow::Borrow;
 
 use bytes::Bytes;
-use protomcp_mcp::Reservation;
+use protomcp_server::Reservation;
 use protomcp_types::Message;
 
 /// A message that waits to be read.

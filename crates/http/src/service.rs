@@ -9,8 +9,8 @@ use std::task::{Context, Poll};
 
 use http::request::Parts;
 use http::{Method, Request, Response, StatusCode};
-use protomcp_mcp::{Server, Service, Sessions};
 use protomcp_metrics::Page;
+use protomcp_server::{Server, Service, Sessions};
 use protomcp_types::RawJson;
 use tokio::time::Instant;
 use tower_service::Service as TowerService;
@@ -54,12 +54,12 @@ impl StreamableHttp {
     /// [`Principal`](crate::Principal). Who may come at all has been decided by then. `sessions` are those of all these services.
     ///
     /// Handlers see the head of each request, whether this or another constructor is used
-    /// ([`Context::extension`](protomcp_mcp::Context::extension)).
+    /// ([`Context::extension`](protomcp_server::Context::extension)).
     ///
     /// ```
     /// use http::request::Parts;
     /// use protomcp_http::{Config, StreamableHttp};
-    /// use protomcp_mcp::{Handler, Limits, Router, ServerInfo, Sessions};
+    /// use protomcp_server::{Handler, Limits, Router, ServerInfo, Sessions};
     ///
     /// struct Tenant(String);
     ///

@@ -99,7 +99,7 @@ mod tests {
     use crate::config::Config;
     use crate::exchange::{Kind, Served};
     use crate::fair_table::{ESTABLISHED_WITHIN, REPLACEABLE};
-    use protomcp_mcp::transport::{Sink, Transport};
+    use protomcp_transport::{Sink, Transport};
 
     fn stranger(key: &str, who: &str) -> Arc<Exchange> {
         let config = Config { event_store: None, ..Config::default() };

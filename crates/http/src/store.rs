@@ -12,7 +12,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
-use protomcp_mcp::Owner;
+use protomcp_server::Owner;
 
 /// Identifies an event: the session, the stream in it, and the number in the stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

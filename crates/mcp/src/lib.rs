@@ -1,101 +1,58 @@
-//! MCP sessions, services, layers, handlers and transports.
+//! MCP in one dependency.
 //!
-//! A message comes in through a [`transport`], the [`Session`] says what it means, the [`Server`] starts a task for a
-//! call, the layers and at last the [`Service`] answer it, the session shapes the answer for the negotiated revision,
-//! and the transport writes it:
+//! This crate defines nothing: it names the parts of the project together. Each part is a crate of its own as well, for
+//! programs that need no other.
 //!
-//! ```text
-//! Source::next → Session::receive → Layer … Service::call → Session::reply → Sink::send
-//! ```
+//! | feature | brings |
+//! |---|---|
+//! | `server` (default) | [`Server`], [`Handler`], [`Service`], [`Layer`], [`Context`] |
+//! | `typed` | `Tool`, `Prompt`, `Resource` and `Registry`: servers from plain async functions |
+//! | `http` | Streamable HTTP as a service for any HTTP server, and a listener; with `tls` for HTTPS |
+//! | `bridge` | `Bridge`: one tool process as one MCP server, with hot reload |
+//! | `tower`, `tracing-layer` | layers of tower around a server, and the program's own log for clients |
 //!
-//! The session is a value without I/O. The server around it decides little: it owns tasks, clock and connection. What
-//! a call reports while it runs (progress, log messages) goes through its [`Context`] and stays in front of its answer;
-//! what concerns other sessions goes through [`Sessions`]. Questions for the host ([`Context::ask`]) take the same way, and
-//! their answers come back through the session.
-//!
-//! With the feature `tracing-layer`, `LogLayer` shows the program's own log to hosts; with `tower`, layers of that
-//! ecosystem are layers of a server.
+//! Without any of them there are the vocabulary of MCP ([`types`]), the conversation as a value ([`session`]) and
+//! [`transport`].
 //!
 //! ```
-//! use protomcp_mcp::{Context, Handler, Server, ServerInfo, transport::memory};
-//! use protomcp_types::{CallTool, CallToolResult, ErrorObject};
+//! # #[cfg(feature = "typed")]
+//! # mod example {
+//! use protomcp_mcp::{Context, Registry, Tool, stdio};
 //!
-//! struct Greeter;
-//!
-//! impl Handler for Greeter {
-//!     fn info(&self) -> ServerInfo {
-//!         ServerInfo::new("greeter", "1.0")
-//!     }
-//!
-//!     async fn call_tool(&self, call: CallTool, _: Context) -> Result<CallToolResult, ErrorObject> {
-//!         match call.name.as_str() {
-//!             "greet" => Ok(CallToolResult::text("hello")),
-//!             name => Err(ErrorObject::unknown_tool(name)),
-//!         }
-//!     }
+//! async fn whoami(context: Context) -> String {
+//!     format!("You use {}.", context.client().name)
 //! }
 //!
-//! # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
-//! let (host, ours) = memory::pair();
-//! drop(host);
-//! Server::of(Greeter).serve(ours).await.unwrap();
-//! # });
+//! async fn serve() -> Result<(), Box<dyn std::error::Error>> {
+//!     let tool = Tool::new("whoami", "The client of this conversation").handler(whoami).read_only();
+//!     Registry::builder("example", "1.0").tool(tool).build()?.serve(stdio()?).await?;
+//!     Ok(())
+//! }
+//! # }
 //! ```
 
-mod again;
-mod ask;
-mod ask_error;
-mod budget;
-mod caller;
-mod cancel;
-mod canonical;
-mod context;
-mod ended;
-mod extensions;
-mod fair;
-mod handler;
-mod host_request;
-mod info;
-pub mod layer;
-mod listen_guard;
-#[cfg(feature = "tracing-layer")]
-mod log_layer;
-mod outbox;
-mod overload;
-mod panics;
-mod parked;
-mod question;
-mod request;
-mod rounds;
-mod router;
-mod seal;
-mod send_layer;
-mod server;
-mod service;
-mod session;
-mod task_store;
-mod task_text;
-mod task_view;
-mod tasks;
-mod terms;
-pub mod transport;
+#[cfg(feature = "http")]
+pub use protomcp_auth as auth;
+#[cfg(feature = "bridge")]
+pub use protomcp_bridge as bridge;
+#[cfg(feature = "http")]
+pub use protomcp_http as http;
+#[cfg(feature = "server")]
+pub use protomcp_server as server;
+pub use protomcp_session as session;
+pub use protomcp_transport as transport;
+#[cfg(feature = "typed")]
+pub use protomcp_typed as typed;
+pub use protomcp_types as types;
 
-pub use ask_error::AskError;
-pub use budget::{Budget, OverBudget, Reservation};
-pub use caller::{CallerKey, Conversation, Owner};
-pub use context::Context;
-pub use extensions::Extensions;
-pub use handler::Handler;
-pub use info::{CacheHints, Limits, ServerInfo};
-#[cfg(feature = "tracing-layer")]
-pub use log_layer::LogLayer;
-pub use question::{Answers, InputRequired, Questions};
-pub use request::{ServerRequest, ServerResult};
-pub use router::Router;
-pub use seal::StateKeys;
-pub use send_layer::SendLayer;
-pub use server::{Audience, Connected, Reason, ServeError, Server, Sessions};
-pub use service::{Layer, Service};
-pub use session::{CallId, Client, Inbound, IncomingCall, Inputs, Session, SessionId, SessionView, Stateless, Ticket};
-pub use task_view::TaskTerms;
-pub use tasks::Tasks;
+#[cfg(feature = "bridge")]
+pub use protomcp_bridge::{Bridge, ToolFile};
+#[cfg(feature = "http")]
+pub use protomcp_http::StreamableHttp;
+#[cfg(feature = "server")]
+pub use protomcp_server::{
+    AskError, Audience, Context, Handler, Layer, Limits, Router, ServeError, Server, ServerInfo, Service, Sessions,
+};
+pub use protomcp_transport::{Transport, TransportError, stdio};
+#[cfg(feature = "typed")]
+pub use protomcp_typed::{Json, JsonSchema, Prompt, Registry, Resource, Template, Tool, ToolError};

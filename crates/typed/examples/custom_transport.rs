@@ -1,6 +1,6 @@
 //! A transport of one's own: JSON texts over two channels, with a host at the other end that prints what it hears.
 
-use protomcp_mcp::transport::{Received, Sink, Source, Transport, TransportError};
+use protomcp_transport::{Received, Sink, Source, Transport, TransportError};
 use protomcp_typed::{Registry, Tool};
 use protomcp_types::{Incoming, Message, RequestId};
 use tokio::sync::mpsc;

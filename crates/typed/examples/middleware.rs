@@ -2,9 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use protomcp_mcp::layer::timeout::TimeoutLayer;
-use protomcp_mcp::transport::stdio::stdio;
-use protomcp_mcp::{Context, Layer, SendLayer, ServerRequest, ServerResult, Service, SessionId};
+use protomcp_server::layer::timeout::TimeoutLayer;
+use protomcp_server::{Context, Layer, SendLayer, ServerRequest, ServerResult, Service, SessionId};
+use protomcp_transport::stdio;
 use protomcp_typed::{Registry, Tool};
 use protomcp_types::{ErrorObject, Level, Notification, RawJson};
 

@@ -1,6 +1,6 @@
 //! A prompt with typed arguments over stdio, and what completes them: an enum by itself, a text by a function.
 
-use protomcp_mcp::transport::stdio::stdio;
+use protomcp_transport::stdio;
 use protomcp_typed::{JsonSchema, Prompt, Registry, argument};
 use serde::Deserialize;
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use protomcp_mcp::transport::stdio::stdio;
+use protomcp_transport::stdio;
 use protomcp_typed::{Json, JsonSchema, Offer, Registry, Resource, Template, Tool};
 use serde::{Deserialize, Serialize};
 

@@ -4,8 +4,8 @@
 
 use std::time::Duration;
 
-use protomcp_mcp::Context;
-use protomcp_mcp::transport::stdio::stdio;
+use protomcp_server::Context;
+use protomcp_transport::stdio;
 use protomcp_typed::{Json, JsonSchema, Registry, Tool, ToolError, property};
 use protomcp_types::Progress;
 use serde::{Deserialize, Serialize};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use protomcp_mcp::Context;
+use protomcp_server::Context;
 use protomcp_types::{Complete, Completion, ErrorObject, PromptArgument};
 use serde_json::{Value, json};
 

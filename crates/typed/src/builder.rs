@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use protomcp_mcp::{Audience, Limits, ServerInfo, SessionId, Sessions, Tasks};
+use protomcp_server::{Audience, Limits, ServerInfo, SessionId, Sessions, Tasks};
 use protomcp_types::{ServerCapabilities, TaskSupport};
 
 use crate::collection::{Announce, Collection, Entries, define_all};

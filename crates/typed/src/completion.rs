@@ -5,7 +5,7 @@ use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
 
-use protomcp_mcp::Context;
+use protomcp_server::Context;
 use protomcp_types::{Complete, Completion, ErrorObject};
 
 use crate::failure;

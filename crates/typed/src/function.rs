@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use std::future::Future;
 use std::pin::Pin;
 
-use protomcp_mcp::Context;
+use protomcp_server::Context;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Deserializer};

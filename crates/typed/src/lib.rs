@@ -5,7 +5,8 @@
 //! back to the model as a message that it can act on:
 //!
 //! ```
-//! use protomcp_mcp::{Context, transport::memory};
+//! use protomcp_server::Context;
+//! use protomcp_transport::memory;
 //! use protomcp_typed::{Json, JsonSchema, Registry, Tool, ToolError, property};
 //! use serde::{Deserialize, Serialize};
 //!
@@ -45,7 +46,7 @@
 //! [`Prompt`], [`Resource`] and [`Template`] are made in the same way; the arguments of prompts and the variables of URI
 //! templates are completed from their types, from the listed resources, or by a function.
 //!
-//! This crate knows nothing of connections and processes: a registry is a [`protomcp_mcp::Handler`], and everything
+//! This crate knows nothing of connections and processes: a registry is a [`protomcp_server::Handler`], and everything
 //! that serves handlers serves it.
 
 mod argument;

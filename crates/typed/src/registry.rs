@@ -3,11 +3,11 @@
 use std::fmt;
 use std::sync::Arc;
 
-use protomcp_mcp::transport::Transport;
-use protomcp_mcp::{
+use protomcp_server::{
     Connected, Context, Handler, Router, ServeError, Server, ServerInfo, Service, SessionId, SessionView, Sessions,
     Tasks,
 };
+use protomcp_transport::Transport;
 use protomcp_types::{
     CallTool, CallToolResult, CancelTask, Complete, CompleteResult, CreateTaskResult, ErrorObject, GetPrompt,
     GetPromptResult, GetTask, GetTaskPayload, ListPrompts, ListPromptsResult, ListResourceTemplates,

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use bytes::Bytes;
-use protomcp_mcp::Context;
+use protomcp_server::Context;
 use protomcp_types::{ErrorObject, RawJson, ReadResourceResult, Resource as Definition};
 
 use crate::collection::{Define, Defined};

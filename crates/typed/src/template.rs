@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use protomcp_mcp::Context;
+use protomcp_server::Context;
 use protomcp_types::{ErrorObject, RawJson, ReadResourceResult, ResourceTemplate as Definition, UriTemplate};
 use serde_json::Value;
 

@@ -12,9 +12,9 @@ pub(crate) mod service;
 use std::fmt;
 use std::time::Duration;
 
-use protomcp_mcp::layer::limit::LimitLayer;
-use protomcp_mcp::layer::timeout::TimeoutLayer;
-use protomcp_mcp::{Layer, TaskTerms};
+use protomcp_server::layer::limit::LimitLayer;
+use protomcp_server::layer::timeout::TimeoutLayer;
+use protomcp_server::{Layer, TaskTerms};
 use protomcp_types::{RawJson, TaskSupport, Tool as Definition, ToolAnnotations, ToolName};
 
 use crate::collection::{Define, Defined};
@@ -30,7 +30,7 @@ use crate::tool::service::{AnyHandler, Core, ToolService, erase};
 /// A tool that can be added to a [`crate::Registry`].
 ///
 /// ```
-/// use protomcp_mcp::Context;
+/// use protomcp_server::Context;
 /// use protomcp_typed::{JsonSchema, Tool, property};
 /// use serde::Deserialize;
 ///
@@ -201,7 +201,7 @@ impl Tool {
     /// every other call; one that does not simply lets such hosts wait.
     ///
     /// ```
-    /// use protomcp_mcp::Context;
+    /// use protomcp_server::Context;
     /// use protomcp_typed::Tool;
     /// use protomcp_types::TaskSupport;
     ///
@@ -212,7 +212,7 @@ impl Tool {
     /// let tool = tool.task(TaskSupport::Optional);
     /// ```
     ///
-    /// [`Context::say`]: protomcp_mcp::Context::say
+    /// [`Context::say`]: protomcp_server::Context::say
     #[must_use]
     pub fn task(mut self, support: TaskSupport) -> Self {
         let definition = &mut self.definition.definition;
@@ -222,7 +222,7 @@ impl Tool {
     }
 
     /// Says for how long its tasks are kept, and how often hosts should ask. A host with a session may wish for another
-    /// time; [`Limits::max_task_ttl`](protomcp_mcp::Limits::max_task_ttl) bounds both.
+    /// time; [`Limits::max_task_ttl`](protomcp_server::Limits::max_task_ttl) bounds both.
     #[must_use]
     pub fn task_terms(mut self, terms: TaskTerms) -> Self {
         self.tasks.terms = terms;
@@ -230,7 +230,7 @@ impl Tool {
     }
 
     /// A call of 2026-07-28 becomes a task when the handler says so, with
-    /// [`Context::go_on_as_task`](protomcp_mcp::Context::go_on_as_task), and not before: it may answer short calls
+    /// [`Context::go_on_as_task`](protomcp_server::Context::go_on_as_task), and not before: it may answer short calls
     /// at once, or ask something first.
     #[must_use]
     pub fn task_on_demand(mut self) -> Self {

@@ -1,6 +1,6 @@
 //! Tools that ask the host something before they answer.
 
-use protomcp_mcp::{AskError, Context};
+use protomcp_server::{AskError, Context};
 use protomcp_typed::{Builder, JsonSchema, Tool};
 use protomcp_types::{ContentBlock, CreateMessage, Elicit, ElicitResult, PromptMessage, RawJson, Role};
 use serde::Deserialize;

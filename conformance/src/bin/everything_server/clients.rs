@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use protomcp_mcp::{AskError, Audience, Context};
+use protomcp_server::{AskError, Audience, Context};
 use protomcp_typed::{Builder, DefinitionError, Json, JsonSchema, Registry, Tool};
 use protomcp_types::{ContentBlock, Elicit, ElicitResult, Progress, Resource};
 use serde::{Deserialize, Serialize};

@@ -15,7 +15,7 @@ mod tasks;
 use std::process::ExitCode;
 
 use protomcp_http::{Config, Listener, ListenerConfig, StreamableHttp};
-use protomcp_mcp::transport::stdio::stdio;
+use protomcp_transport::stdio;
 use protomcp_typed::{DefinitionError, PAGE, Registry};
 use tokio::net::TcpListener;
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use protomcp_mcp::{Audience, Context};
+use protomcp_server::{Audience, Context};
 use protomcp_typed::{Builder, DefinitionError, JsonSchema, Registry, Tool};
 use protomcp_types::{ContentBlock, Level, Progress, RawJson, ResourceContents, Tool as Definition, ToolName};
 use serde::Deserialize;

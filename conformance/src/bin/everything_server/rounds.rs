@@ -1,7 +1,7 @@
 //! Tools and a prompt that ask first, in the revision where asking takes a round of its own. To the handlers it is one
 //! await, whatever the revision.
 
-use protomcp_mcp::{AskError, Context, Questions};
+use protomcp_server::{AskError, Context, Questions};
 use protomcp_typed::{Builder, Prompt, Tool};
 use protomcp_types::{ContentBlock, CreateMessage, Elicit, ListRoots, Need, PromptMessage, RawJson, Role};
 use serde_json::json;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use protomcp_mcp::{AskError, Context, Questions, TaskTerms};
+use protomcp_server::{AskError, Context, Questions, TaskTerms};
 use protomcp_typed::{Builder, JsonSchema, Tool};
 use protomcp_types::{Elicit, ErrorObject, Progress, RawJson, TaskSupport};
 use serde::Deserialize;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use protomcp_link::Progress as LinkProgress;
-use protomcp_mcp::Context;
+use protomcp_server::Context;
 use protomcp_types::{Amount, Progress};
 
 /// Is told of each report of progress.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use protomcp_mcp::Audience;
+use protomcp_server::Audience;
 
 use crate::catalog::faults::Faults;
 use crate::catalog::resources_and_prompts::{Catalog, Kind, Listed};

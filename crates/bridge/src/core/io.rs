@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use protomcp_link::Middleware;
-use protomcp_mcp::{Audience, SessionId};
 use protomcp_proto::ToolDefinition;
+use protomcp_server::{Audience, SessionId};
 use protomcp_supervisor::Exit;
 use protomcp_toollist::{Command, Rejected};
 use protomcp_types::ToolName;

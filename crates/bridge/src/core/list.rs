@@ -7,8 +7,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use protomcp_link::Middleware;
-use protomcp_mcp::{Audience, SessionId};
 use protomcp_proto::ToolDefinition;
+use protomcp_server::{Audience, SessionId};
 use protomcp_toollist::{Command, Rejected, Selection, ToolList};
 use protomcp_types::ToolName;
 

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use protomcp_mcp::Audience;
+use protomcp_server::Audience;
 
 use crate::catalog::registration::Registration;
 use crate::catalog::resources_and_prompts::Kind;

@@ -3,7 +3,7 @@
 use std::mem;
 use std::time::{Duration, Instant};
 
-use protomcp_mcp::Audience;
+use protomcp_server::Audience;
 use protomcp_supervisor::{Exit, Next};
 
 use crate::catalog::registration::Registration;

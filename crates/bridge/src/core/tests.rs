@@ -16,8 +16,8 @@ use std::fmt::Write;
 
 use std::sync::Arc;
 
-use protomcp_mcp::{Audience, SessionId};
 use protomcp_proto::ToolDefinition;
+use protomcp_server::{Audience, SessionId};
 use protomcp_supervisor::{Exit, Status};
 use protomcp_toollist::Command;
 use protomcp_types::ToolName;

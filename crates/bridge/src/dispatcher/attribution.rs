@@ -9,7 +9,7 @@ use std::collections::{HashMap, VecDeque};
 use std::time::Instant;
 
 use protomcp_link::CallId;
-use protomcp_mcp::{CallerKey, Context, Owner, SessionId};
+use protomcp_server::{CallerKey, Context, Owner, SessionId};
 
 use crate::generation::Generation;
 

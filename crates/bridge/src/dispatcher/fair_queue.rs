@@ -9,7 +9,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use protomcp_mcp::{CallerKey, Conversation, Owner};
+use protomcp_server::{CallerKey, Conversation, Owner};
 
 /// Names a waiting call. Later calls have later tickets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use protomcp_link::CallId;
-use protomcp_mcp::Owner;
+use protomcp_server::Owner;
 
 use crate::clock::now;
 use crate::dispatcher::{Dispatcher, State};

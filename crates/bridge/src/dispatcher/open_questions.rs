@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::{Duration, Instant};
 
 use protomcp_link::CallId;
-use protomcp_mcp::Owner;
+use protomcp_server::Owner;
 
 use crate::generation::Generation;
 

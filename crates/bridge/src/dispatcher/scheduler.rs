@@ -10,7 +10,7 @@
 
 use std::collections::HashMap;
 
-use protomcp_mcp::{CallerKey, Owner};
+use protomcp_server::{CallerKey, Owner};
 
 use crate::diagnostics::cause::Cause;
 use crate::dispatcher::fair_queue::{FairQueue, Pushed, Ticket};

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use protomcp_mcp::SessionId;
+use protomcp_server::SessionId;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 

@@ -7,8 +7,8 @@
 use std::sync::Arc;
 
 use protomcp_link::Event;
-use protomcp_mcp::{Audience, SessionId, Sessions};
 use protomcp_proto::{LogMessage, Msg};
+use protomcp_server::{Audience, SessionId, Sessions};
 
 use crate::convert::log::LogLine;
 use crate::dispatcher::Dispatcher;

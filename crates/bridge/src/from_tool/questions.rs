@@ -6,8 +6,8 @@
 
 use std::sync::Arc;
 
-use protomcp_mcp::{AskError, Budget, Owner, Reservation, SessionId, Sessions};
 use protomcp_proto::{ElicitationRequest, ListRootsRequest, Msg, SamplingRequest};
+use protomcp_server::{AskError, Budget, Owner, Reservation, SessionId, Sessions};
 use protomcp_types::{ClientCapabilities, CreateMessage, Elicit, ElicitWay, HostMethod, ListRoots, ProtocolVersion};
 
 use crate::convert::question;
@@ -18,7 +18,7 @@ use crate::process::tool_process::ToolProcess;
 
 /// Questions of all processes that hosts have not answered, shared by owners as a [`Budget`] is: a lone owner has 256, and
 /// there is always room for an owner with few. Each session has a limit of its own below this
-/// ([`protomcp_mcp::Limits::max_questions`]). One more is refused.
+/// ([`protomcp_server::Limits::max_questions`]). One more is refused.
 const OPEN_QUESTIONS: usize = 320;
 
 /// A question, as the process asked it.

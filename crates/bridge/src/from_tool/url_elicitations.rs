@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use protomcp_mcp::SessionId;
+use protomcp_server::SessionId;
 
 /// Elicitations that are remembered; the oldest are forgotten first, and nobody is told of their end.
 const MAX_ELICITATIONS: usize = 1024;

@@ -4,8 +4,8 @@
 //! serves, and once more to its successor if it was replaced before it answered.
 
 use protomcp_link::CallError;
-use protomcp_mcp::{Context, Owner};
 use protomcp_proto::{GetPromptRequest, ReadResourceRequest, Rpc};
+use protomcp_server::{Context, Owner};
 use protomcp_types::{
     Complete, CompleteResult, ErrorObject, GetPrompt, GetPromptResult, ReadResource, ReadResourceResult, Reference,
 };

@@ -6,7 +6,7 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use protomcp_mcp::Owner;
+use protomcp_server::Owner;
 
 /// The owners that one process has worked for.
 #[derive(Debug, Default)]

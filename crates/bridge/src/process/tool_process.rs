@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use protomcp_link::{Link, Middleware};
-use protomcp_mcp::Owner;
+use protomcp_server::Owner;
 use protomcp_supervisor::{Exit, Process};
 use tokio::sync::watch;
 

@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use protomcp_bridge::{Bridge, Builder, Command, StopPolicy};
-use protomcp_mcp::transport::Transport;
-use protomcp_mcp::transport::lines::Lines;
 use protomcp_proto::ToolDefinition;
+use protomcp_transport::Transport;
+use protomcp_transport::lines::Lines;
 use tempfile::TempDir;
 use tokio::net::UnixStream;
 

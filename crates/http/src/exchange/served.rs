@@ -6,8 +6,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-use protomcp_mcp::transport::{Losses, Received, Sink, Source, Transport, TransportError};
-use protomcp_mcp::{Extensions, Reservation};
+use protomcp_server::{Extensions, Reservation};
+use protomcp_transport::{Losses, Received, Sink, Source, Transport, TransportError};
 use protomcp_types::{Message, RequestId};
 use tokio::time::{Instant, Sleep};
 

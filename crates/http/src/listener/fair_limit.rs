@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use protomcp_mcp::Owner;
+use protomcp_server::Owner;
 
 /// Places, each with a value that its holder is told through when the place is taken away.
 #[derive(Debug)]

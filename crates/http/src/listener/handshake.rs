@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use protomcp_mcp::Owner;
+use protomcp_server::Owner;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, copy, sink};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, timeout_at};

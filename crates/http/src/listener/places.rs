@@ -4,7 +4,7 @@
 use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use protomcp_mcp::Owner;
+use protomcp_server::Owner;
 #[cfg(feature = "tls")]
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;

@@ -3,8 +3,8 @@
 use std::sync::Mutex;
 use std::time::Duration;
 
-use protomcp_mcp::transport::{Sink, Source, Transport};
-use protomcp_mcp::{Limits, ServerInfo};
+use protomcp_server::{Limits, ServerInfo};
+use protomcp_transport::{Sink, Source, Transport};
 use protomcp_types::{Body as Payload, Incoming, Message, Params, RequestId};
 use tokio::task::unconstrained;
 

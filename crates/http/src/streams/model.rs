@@ -258,7 +258,7 @@ impl World {
                 let text = text(&message);
                 let event = vec![Bytes::from(text.clone())];
                 self.store.keep(
-                    &protomcp_mcp::Owner::Local,
+                    &protomcp_server::Owner::Local,
                     EventKey { session: "s", stream: place.stream, number },
                     &event,
                 );

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use protomcp_http::Config;
-use protomcp_mcp::Audience;
+use protomcp_server::Audience;
 use protomcp_types::{Level, RawJson};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};

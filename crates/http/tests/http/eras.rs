@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use protomcp_mcp::Audience;
+use protomcp_server::Audience;
 use protomcp_types::RawJson;
 
 use super::client::{Answer, Host, PATIENCE, call, full, initialize};

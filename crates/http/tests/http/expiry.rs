@@ -5,7 +5,7 @@
 use std::sync::atomic::Ordering;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use protomcp_mcp::Audience;
+use protomcp_server::Audience;
 use protomcp_types::{Level, RawJson};
 use serde_json::Value;
 use tokio::time::timeout;

@@ -8,7 +8,7 @@ use std::time::Duration;
 use http::request::Parts;
 use protomcp_auth::Identity;
 use protomcp_http::{Config, Listener, ListenerConfig, StreamableHttp};
-use protomcp_mcp::{AskError, Context, Handler, Limits, Router, Server, ServerInfo, Sessions};
+use protomcp_server::{AskError, Context, Handler, Limits, Router, Server, ServerInfo, Sessions};
 use protomcp_types::{
     CallTool, CallToolResult, ErrorObject, Level, ListRoots, ListTools, ListToolsResult, Ping, Progress, RawJson,
     ServerCapabilities, Tool, ToolName,
@@ -36,7 +36,7 @@ pub(crate) struct Tools {
 impl Tools {
     /// Says to everyone that the tools have changed.
     pub(crate) fn announce(&self) {
-        self.sessions.tools_changed(protomcp_mcp::Audience::Everyone);
+        self.sessions.tools_changed(protomcp_server::Audience::Everyone);
     }
 
     /// Waits until a tool waits.
@@ -116,7 +116,7 @@ impl Handler for Shared {
                     return Ok(CallToolResult::text("x".repeat(length)));
                 }
             }
-            "change" => self.0.sessions.tools_changed(protomcp_mcp::Audience::Session(context.session())),
+            "change" => self.0.sessions.tools_changed(protomcp_server::Audience::Session(context.session())),
             name => return Err(ErrorObject::unknown_tool(name)),
         }
         Ok(CallToolResult::text("done"))

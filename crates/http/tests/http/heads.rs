@@ -5,7 +5,7 @@ use std::sync::Arc;
 use http::Request;
 use http::request::Parts;
 use protomcp_http::{Config, Listener, ListenerConfig, PeerAddr, Principal, StreamableHttp};
-use protomcp_mcp::{Context, Handler, Limits, Router, ServerInfo, Sessions};
+use protomcp_server::{Context, Handler, Limits, Router, ServerInfo, Sessions};
 use protomcp_types::{CallTool, CallToolResult, ErrorObject};
 use tokio::net::TcpListener;
 

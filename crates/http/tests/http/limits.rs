@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use protomcp_http::{Config, ListenerConfig};
-use protomcp_mcp::Audience;
+use protomcp_server::Audience;
 use protomcp_types::{Level, RawJson};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;

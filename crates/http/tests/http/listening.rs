@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use protomcp_http::Config;
-use protomcp_mcp::Audience;
+use protomcp_server::Audience;
 use protomcp_types::{Level, RawJson};
 
 use super::client::{call, done};
@@ -110,10 +110,10 @@ async fn a_server_that_ends_takes_nothing_new() {
 
 #[tokio::test]
 async fn a_host_that_listens_is_asked_whether_it_is_there_and_one_that_does_not_is_not() {
-    let limits = protomcp_mcp::Limits {
+    let limits = protomcp_server::Limits {
         ping_interval: Some(Duration::from_millis(100)),
         ping_timeout: Duration::from_millis(300),
-        ..protomcp_mcp::Limits::default()
+        ..protomcp_server::Limits::default()
     };
     let stage = Stage::with_limits(limits).await;
     let (silent, absent) = (stage.host.hello("2025-11-25").await, stage.host.hello("2025-11-25").await);

@@ -2,7 +2,7 @@
 
 use protomcp_auth::{ResourceServer, Scopes};
 use protomcp_http::{Config, Listener, ListenerConfig, StreamableHttp};
-use protomcp_mcp::{Context, Handler, Limits, Router, Server, ServerInfo, Sessions, TaskTerms, Tasks};
+use protomcp_server::{Context, Handler, Limits, Router, Server, ServerInfo, Sessions, TaskTerms, Tasks};
 use protomcp_types::{
     CallTool, CallToolResult, CancelTask, CreateTaskResult, ErrorObject, GetTask, GetTaskPayload, ListTasks,
     ListTasksResult, Progress, ServerCapabilities, Task,

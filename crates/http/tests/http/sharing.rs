@@ -4,8 +4,8 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use protomcp_http::{Config, ListenerConfig};
-use protomcp_mcp::{Budget, Limits};
 use protomcp_metrics::Page;
+use protomcp_server::{Budget, Limits};
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 use tokio::time::timeout;

@@ -1,6 +1,6 @@
 //! A tool in a registry: its service, and whether a call of it is a task.
 
-use protomcp_mcp::{Context, ServerRequest, ServerResult, Service, TaskTerms, Tasks};
+use protomcp_server::{Context, ServerRequest, ServerResult, Service, TaskTerms, Tasks};
 use protomcp_types::{CallTool, CallToolResult, CreateTaskResult, ErrorObject, TaskSupport};
 
 use crate::tool::service::ToolService;

@@ -5,7 +5,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use protomcp_mcp::{Context, ServerRequest, ServerResult, Service, SessionId, SessionView};
+use protomcp_server::{Context, ServerRequest, ServerResult, Service, SessionId, SessionView};
 use protomcp_types::{CallTool, CallToolResult, ErrorObject, Notification, RawJson};
 use serde_json::Value;
 

@@ -1,6 +1,6 @@
 //! A logger that writes to the client.
 
-use protomcp_mcp::LogLayer;
+use protomcp_server::LogLayer;
 use protomcp_typed::{Registry, Tool};
 use protomcp_types::Level;
 use serde_json::{Value, json};

@@ -3,9 +3,9 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use protomcp_mcp::layer::timeout::TimeoutLayer;
-use protomcp_mcp::layer::tower::{McpRequest, TowerLayer, TowerService};
-use protomcp_mcp::{Audience, Context, Layer, SendLayer, ServerRequest, ServerResult, Service, SessionId};
+use protomcp_server::layer::timeout::TimeoutLayer;
+use protomcp_server::layer::tower::{McpRequest, TowerLayer, TowerService};
+use protomcp_server::{Audience, Context, Layer, SendLayer, ServerRequest, ServerResult, Service, SessionId};
 use protomcp_typed::{Registry, Tool};
 use protomcp_types::{Body, CallTool, CreateMessage, ErrorObject, Level, Notification, Params, RawJson};
 use serde_json::json;
@@ -155,7 +155,7 @@ fn layers_of_tower_are_layers_of_a_server() {
 /// And the other way round: our layers and services, for tower.
 #[test]
 fn services_of_ours_are_services_of_tower() {
-    let ours = TimeoutLayer::new(Duration::from_secs(1)).layer(protomcp_mcp::Router::new(registry()));
+    let ours = TimeoutLayer::new(Duration::from_secs(1)).layer(protomcp_server::Router::new(registry()));
     let service = tower::ServiceBuilder::new().concurrency_limit(1).service(TowerService::new(ours));
     play(|| async {
         for (tool, text) in [("greet", "hi"), ("slow", "timed out")] {

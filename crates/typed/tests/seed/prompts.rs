@@ -1,6 +1,6 @@
 //! Prompts and completion.
 
-use protomcp_mcp::Context;
+use protomcp_server::Context;
 use protomcp_typed::{JsonSchema, Offer, Prompt, Registry, argument};
 use serde::Deserialize;
 use serde_json::json;

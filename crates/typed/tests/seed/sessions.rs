@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use protomcp_mcp::transport::memory;
-use protomcp_mcp::{AskError, Connected, Context, Limits, Reason};
+use protomcp_server::{AskError, Connected, Context, Limits, Reason};
+use protomcp_transport::memory;
 use protomcp_typed::{JsonSchema, Registry, Tool};
 use protomcp_types::{Amount, CreateMessage, ListRoots, Progress, RawJson};
 use serde::Deserialize;

@@ -1,7 +1,7 @@
 //! Transports by users, and transports chosen at run time.
 
-use protomcp_mcp::transport::boxed::Boxed;
-use protomcp_mcp::transport::{Received, Sink, Source, Transport, TransportError, memory};
+use protomcp_transport::boxed::Boxed;
+use protomcp_transport::{Received, Sink, Source, Transport, TransportError, memory};
 use protomcp_typed::{Registry, Tool};
 use protomcp_types::{Incoming, Message, RequestId};
 use tokio::sync::mpsc;

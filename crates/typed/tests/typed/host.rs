@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use protomcp_mcp::transport::memory::{self, Memory, MemorySink, MemorySource};
-use protomcp_mcp::transport::{Sink, Source, Transport};
-use protomcp_mcp::{ServeError, Server, Service};
+use protomcp_server::{ServeError, Server, Service};
+use protomcp_transport::memory::{self, Memory, MemorySink, MemorySource};
+use protomcp_transport::{Sink, Source, Transport};
 use protomcp_typed::Registry;
 use protomcp_types::{Incoming, Message, RawJson};
 use serde_json::{Value, json};

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use protomcp_mcp::{Context, Layer, ServerRequest, ServerResult, Service};
+use protomcp_server::{Context, Layer, ServerRequest, ServerResult, Service};
 use protomcp_typed::{Registry, Tool};
 use protomcp_types::ErrorObject;
 use serde_json::json;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use protomcp_mcp::Context;
+use protomcp_server::Context;
 use protomcp_typed::{DefinitionError, Filled, JsonSchema, Prompt, Registry, argument};
 use protomcp_types::{Completion, ContentBlock, ErrorObject, PromptMessage, RawJson, Role};
 use serde::Deserialize;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use protomcp_mcp::Context;
+use protomcp_server::Context;
 use protomcp_typed::{DefinitionError, Json, JsonSchema, Registry, Resource, Template, argument};
 use protomcp_types::{ErrorObject, RawJson, ResourceContents};
 use serde::Deserialize;

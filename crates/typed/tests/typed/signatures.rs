@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use protomcp_mcp::Context;
+use protomcp_server::Context;
 use protomcp_typed::{JsonSchema, Registry, Tool, Verbatim};
 use protomcp_types::Progress;
 use serde::Deserialize;

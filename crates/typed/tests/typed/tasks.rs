@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use protomcp_mcp::{Context, Limits, TaskTerms};
+use protomcp_server::{Context, Limits, TaskTerms};
 use protomcp_typed::{Builder, DefinitionError, Offer, Registry, Tool};
 use protomcp_types::{Elicit, ErrorObject, Progress, RawJson, TaskSupport};
 use serde_json::{Value, json};

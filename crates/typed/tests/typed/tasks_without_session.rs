@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use protomcp_mcp::transport::{Transport, memory};
-use protomcp_mcp::{Context, Limits, TaskTerms};
+use protomcp_server::{Context, Limits, TaskTerms};
+use protomcp_transport::{Transport, memory};
 use protomcp_typed::{Builder, Registry, Tool};
 use protomcp_types::{Elicit, RawJson, TaskSupport};
 use serde_json::{Value, json};

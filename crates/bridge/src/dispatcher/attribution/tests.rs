@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use protomcp_link::CallIds;
-use protomcp_mcp::Conversation;
+use protomcp_server::Conversation;
 
 use super::*;
 

@@ -1,6 +1,6 @@
 //! Who goes when, and who makes room.
 
-use protomcp_mcp::SessionId;
+use protomcp_server::SessionId;
 
 use super::*;
 

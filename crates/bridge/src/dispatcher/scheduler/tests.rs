@@ -1,6 +1,6 @@
 //! Who goes when.
 
-use protomcp_mcp::{Conversation, Owner, SessionId};
+use protomcp_server::{Conversation, Owner, SessionId};
 
 use super::*;
 

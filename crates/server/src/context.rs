@@ -1,0 +1,385 @@
+//! What a call knows about who called it, and how it reports back while it runs.
+
+mod asking;
+
+use std::any::Any;
+use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use protomcp_types::{
+    Amount, ClientCapabilities, Implementation, Level, Progress, ProgressToken, ProtocolVersion, RawJson, RequestId,
+};
+use tokio::sync::Notify;
+
+use crate::cancel::Cancel;
+use crate::ended::{Ended, Outcome};
+use crate::outbox::Outbox;
+use crate::rounds::{Rounds, Route};
+use crate::tasks::Running;
+use crate::terms::Terms;
+use protomcp_session::{
+    Answers, CallerKey, Client, Conversation, Extensions, InputRequired, Owner, SessionId, Stateless, Ticket,
+};
+
+/// The surroundings of one call. Cloning is cheap.
+#[derive(Clone)]
+pub struct Context(Arc<Call>);
+
+struct Call {
+    caller: CallerKey,
+    session: SessionId,
+    terms: Terms,
+    outbox: Arc<Outbox>,
+    ask_timeout: Duration,
+    /// Only of stateless requests that may ask.
+    rounds: Option<Arc<Rounds>>,
+    /// Only of calls that were answered with a task of their session.
+    task: Option<Arc<Running>>,
+    cancelled: AtomicBool,
+    wake: Notify,
+    /// What the handler wants to know before it answers, in a session.
+    required: Mutex<Option<Box<InputRequired>>>,
+    /// Only of a handler that is called again.
+    given: Option<Box<Given>>,
+    /// The last progress that was sent.
+    reached: Mutex<Option<Amount>>,
+    /// To be done when the answer is on its way.
+    afterwards: Mutex<Option<Box<dyn FnOnce() + Send>>>,
+}
+
+/// What a handler finds that is called again.
+#[derive(Debug)]
+struct Given {
+    /// The call as the session knows it.
+    first: Context,
+    state: Option<String>,
+    answers: Answers,
+}
+
+impl Context {
+    pub(crate) fn new(
+        caller: CallerKey,
+        session: SessionId,
+        terms: Terms,
+        outbox: Arc<Outbox>,
+        ask_timeout: Duration,
+        rounds: Option<Arc<Rounds>>,
+    ) -> Self {
+        Self(Arc::new(Call {
+            caller,
+            session,
+            terms,
+            outbox,
+            ask_timeout,
+            rounds,
+            task: None,
+            cancelled: AtomicBool::new(false),
+            wake: Notify::new(),
+            required: Mutex::new(None),
+            given: None,
+            reached: Mutex::new(None),
+            afterwards: Mutex::new(None),
+        }))
+    }
+
+    /// One for the task with which this request is answered.
+    pub(crate) fn of_task(&self, task: Arc<Running>) -> Self {
+        self.derived(Some(task), None)
+    }
+
+    /// One for something else on behalf of the same host.
+    pub(crate) fn anew(&self) -> Self {
+        self.derived(None, None)
+    }
+
+    /// One for a handler that is called again.
+    pub(crate) fn again(&self, state: Option<String>, answers: Answers) -> Self {
+        self.derived(self.0.task.clone(), Some(Box::new(Given { first: self.clone(), state, answers })))
+    }
+
+    fn derived(&self, task: Option<Arc<Running>>, given: Option<Box<Given>>) -> Self {
+        let call = &self.0;
+        Self(Arc::new(Call {
+            caller: call.caller.clone(),
+            session: call.session,
+            terms: call.terms.clone(),
+            outbox: Arc::clone(&call.outbox),
+            ask_timeout: call.ask_timeout,
+            rounds: None,
+            task,
+            cancelled: AtomicBool::new(false),
+            wake: Notify::new(),
+            required: Mutex::new(None),
+            given,
+            reached: Mutex::new(None),
+            afterwards: Mutex::new(None),
+        }))
+    }
+
+    /// The call as the session knows it.
+    fn first(&self) -> &Call {
+        self.0.given.as_ref().map_or(&self.0, |given| &given.first.0)
+    }
+
+    /// What the handler wants to know before it answers.
+    pub(crate) fn take_required(&self) -> Option<InputRequired> {
+        self.0.required.lock().unwrap_or_else(PoisonError::into_inner).take().map(|required| *required)
+    }
+
+    /// A context without a host behind it, for tests of services: what it reports goes nowhere.
+    #[must_use]
+    pub fn detached() -> Self {
+        let client = Client {
+            version: ProtocolVersion::NEWEST_STATEFUL,
+            implementation: Implementation::new("detached", ""),
+            capabilities: ClientCapabilities::new(),
+        };
+        let ticket = Ticket { number: 0, id: RequestId::from(0) };
+        let terms = Terms {
+            ticket,
+            client: Arc::new(client),
+            token: None,
+            stateless: None,
+            known: Extensions::default(),
+            room: None,
+        };
+        Self::new(
+            CallerKey { owner: Owner::Local, conversation: Conversation::Session(SessionId::DETACHED) },
+            SessionId::DETACHED,
+            terms,
+            Outbox::closed(),
+            Duration::ZERO,
+            None,
+        )
+    }
+
+    /// The session that the request came from; [`SessionId::STATELESS`] when it belongs to none.
+    #[must_use]
+    pub fn session(&self) -> SessionId {
+        if self.is_stateless() { SessionId::STATELESS } else { self.0.session }
+    }
+
+    /// The caller of the request, for limits that callers share.
+    #[must_use]
+    pub fn caller(&self) -> &CallerKey {
+        &self.0.caller
+    }
+
+    /// Whether the request is one of the stateless revision. What it is answered must not depend on what came before
+    /// it, nor on the connection (MCP 2026-07-28, basic).
+    #[must_use]
+    pub fn is_stateless(&self) -> bool {
+        self.0.terms.stateless.is_some()
+    }
+
+    /// The id of the request, as the host chose it. A stateless request that asks the host something comes back under
+    /// another id; this is the first.
+    #[must_use]
+    pub fn request_id(&self) -> &RequestId {
+        &self.0.terms.ticket.id
+    }
+
+    /// The revision that host and server have agreed on, or that the request names.
+    #[must_use]
+    pub fn protocol_version(&self) -> ProtocolVersion {
+        self.0.terms.client.version
+    }
+
+    /// Who the host is.
+    #[must_use]
+    pub fn client(&self) -> &Implementation {
+        &self.0.terms.client.implementation
+    }
+
+    /// What the host can do.
+    #[must_use]
+    pub fn capabilities(&self) -> &ClientCapabilities {
+        &self.0.terms.client.capabilities
+    }
+
+    /// What the transport knows about the request besides what it says. Over HTTP that is the head of the request that
+    /// brought it, as `http::request::Parts`: headers, URI, and in its extensions the address of the peer and who it is.
+    #[must_use]
+    pub fn extension<T: Any>(&self) -> Option<&T> {
+        self.0.terms.known.find()
+    }
+
+    /// What the transport knows about the request.
+    pub(crate) fn extensions(&self) -> &Extensions {
+        &self.0.terms.known
+    }
+
+    /// Whether the host does not want the answer any more, or the server shuts down.
+    #[must_use]
+    pub fn is_cancelled(&self) -> bool {
+        self.first().cancelled.load(Ordering::Acquire)
+    }
+
+    /// Waits until [`Context::is_cancelled`].
+    pub async fn cancelled(&self) {
+        loop {
+            let woken = self.first().wake.notified();
+            if self.is_cancelled() {
+                return;
+            }
+            woken.await;
+        }
+    }
+
+    /// The token under which the host wants progress; without one [`Context::progress`] does nothing.
+    #[must_use]
+    pub fn progress_token(&self) -> Option<&ProgressToken> {
+        self.0.terms.token.as_ref()
+    }
+
+    /// Tells the host how far the call has come. What does not grow is dropped (MCP 2025-11-25,
+    /// basic/utilities/progress), and so is everything after the answer. A message says what a task is doing, too.
+    pub fn progress(&self, progress: &Progress) {
+        if let Some(message) = &progress.message {
+            self.say(message);
+        }
+        self.with_route(|outbox, terms| {
+            let Some(token) = &terms.token else { return };
+            let mut reached = self.first().reached.lock().unwrap_or_else(PoisonError::into_inner);
+            let grows = reached.is_none_or(|reached| progress.progress > reached);
+            if !grows || self.is_cancelled() {
+                tracing::debug!(request = %terms.ticket.id, ?progress, "progress does not grow: dropped");
+                return;
+            }
+            if let Some(notification) = progress.to_notification(token, terms.client.version) {
+                *reached = Some(progress.progress);
+                // Sent under the lock, so that two reporters cannot overtake each other.
+                match &self.0.task {
+                    None => outbox.progress(&terms.ticket, notification),
+                    Some(task) if task.goes_on() => outbox.notice(task.notice(notification)),
+                    Some(_) => {}
+                }
+            }
+        });
+    }
+
+    /// Says what a task is doing, for people who look after it: the first 4096 bytes. Of a call that is no task this
+    /// means nothing.
+    pub fn say(&self, message: &str) {
+        match (&self.0.task, &self.0.rounds) {
+            (Some(task), _) => task.say(message),
+            (None, Some(rounds)) => rounds.say(message),
+            (None, None) => {}
+        }
+    }
+
+    /// Sends the host a log message, if it wants messages of this level: in its session, or about this request.
+    pub fn log(&self, level: Level, logger: Option<&str>, data: &RawJson) {
+        self.with_route(|outbox, terms| match terms.stateless.as_deref() {
+            None => outbox.log(Some(&terms.ticket), level, logger, data),
+            Some(Stateless { log_level: Some(least), .. }) if level >= *least => {
+                outbox.log_during(&terms.ticket, level, logger, data);
+            }
+            Some(_) => {}
+        });
+    }
+
+    /// Says that this call will have nothing to report for a while. Over HTTP its stream is closed and the host comes
+    /// back for the answer, which spares a connection (MCP 2025-11-25, basic/transports, Streamable HTTP); where that
+    /// cannot be, nothing happens.
+    pub fn close_stream(&self) {
+        self.with_route(|outbox, terms| outbox.pause(&terms.ticket));
+    }
+
+    pub(crate) fn ticket(&self) -> &Ticket {
+        &self.0.terms.ticket
+    }
+
+    pub(crate) fn rounds(&self) -> Option<&Arc<Rounds>> {
+        self.0.rounds.as_ref()
+    }
+
+    pub(crate) fn outbox(&self) -> &Arc<Outbox> {
+        &self.0.outbox
+    }
+
+    /// Cancels the call, and keeps the rest of it as well.
+    pub(crate) fn canceller(&self) -> Arc<dyn Cancel> {
+        Arc::clone(&self.0) as Arc<dyn Cancel>
+    }
+
+    /// Whether the call may have to leave its connection.
+    pub(crate) fn may_leave(&self) -> bool {
+        let can = &self.0.terms.client.capabilities;
+        let may_ask = || ["elicitation", "sampling", "roots"].iter().any(|name| can.capability(name).is_some());
+        self.0.rounds.as_ref().is_some_and(|rounds| rounds.may_be_task() || may_ask())
+    }
+
+    /// The call has ended: its outcome goes to the request that it belongs to now, if it belongs to one.
+    pub(crate) fn finish(&self, outcome: Outcome) {
+        match &self.0.rounds {
+            None => self.0.outbox.done(self.0.terms.ticket.clone(), self.0.outbox.settle(outcome)),
+            Some(rounds) => {
+                if let Some((Route { outbox, terms }, ended)) = rounds.finish(outcome, &self.0.outbox) {
+                    outbox.done(terms.ticket, ended);
+                }
+            }
+        }
+        self.answered();
+    }
+
+    /// As [`Context::finish`], of a call that never leaves its connection.
+    pub(crate) fn conclude(&self, outcome: Outcome) -> Ended {
+        self.answered();
+        let outbox = &self.0.outbox;
+        match &self.0.rounds {
+            None => outbox.settle(outcome),
+            Some(rounds) => rounds.finish(outcome, outbox).map_or(Ended::NONE, |(_, ended)| ended),
+        }
+    }
+
+    /// Has something done when the answer to the request is on its way: what it sends comes after the answer.
+    pub(crate) fn afterwards(&self, then: impl FnOnce() + Send + 'static) {
+        *self.first().afterwards.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(then));
+    }
+
+    fn answered(&self) {
+        let then = self.first().afterwards.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(then) = then {
+            then();
+        }
+    }
+
+    fn with_route(&self, report: impl FnOnce(&Outbox, &Terms)) {
+        match &self.0.rounds {
+            None => report(&self.0.outbox, &self.0.terms),
+            Some(rounds) => rounds.with_route(|Route { outbox, terms }| report(outbox, terms)),
+        }
+    }
+}
+
+impl Cancel for Context {
+    fn cancel(&self) {
+        self.0.cancel();
+    }
+}
+
+impl Cancel for Call {
+    fn cancel(&self) {
+        self.cancelled.store(true, Ordering::Release);
+        self.wake.notify_waiters();
+    }
+}
+
+impl fmt::Debug for Call {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Call").field("request", &self.terms.ticket.id).finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Context {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Context")
+            .field("session", &self.0.session)
+            .field("request", &self.0.terms.ticket.id)
+            .field("cancelled", &self.is_cancelled())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,335 @@
+//! How a call asks its host, in every revision.
+//!
+//! With a session a question is a request of ours. Without one there are no such requests: the call is taken aside, its
+//! request is answered with the questions, and it goes on when the host sends the request again with the answers, over
+//! whatever connection (MCP 2026-07-28, basic/patterns/mrtr). Handlers see one await in both cases.
+
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::sync::{Arc, PoisonError};
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use futures_util::future::{BoxFuture, Either, join_all};
+use protomcp_types::{ErrorObject, HostMethod, Need, Params, RawJson, TaskRequest};
+
+use crate::ask::ask_raw;
+use crate::context::Context;
+use crate::rounds::{Rounds, Waiting};
+use protomcp_session::{Answers, AskError, Asked, InputRequired, Questions, TaskTerms};
+
+impl Context {
+    /// Asks the host something, within [`Limits::ask_timeout`](crate::Limits::ask_timeout): `sampling/createMessage`,
+    /// `roots/list`, `elicitation/create`, and, with a session, `ping`. The host of this call is asked, and no other.
+    /// Dropping the future takes the question back.
+    ///
+    /// ```
+    /// use protomcp_server::{AskError, Context};
+    /// use protomcp_types::{ListRoots, Root};
+    ///
+    /// async fn roots(context: &Context) -> Result<Vec<Root>, AskError> {
+    ///     match context.ask::<ListRoots>(&ListRoots::default()).await {
+    ///         Ok(result) => Ok(result.roots),
+    ///         Err(AskError::NotSupported(_)) => Ok(Vec::new()),
+    ///         Err(error) => Err(error),
+    ///     }
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    /// At once when the host does not declare that it answers such questions or owes too many answers; when it refuses
+    /// or takes too long; and when the call is cancelled or its session ends. A stateless call that then fails is
+    /// answered with what the host would have to declare.
+    ///
+    /// # Panics
+    /// When the parameters do not serialize as an object.
+    pub fn ask<M: HostMethod>(
+        &self,
+        params: &M::Params,
+    ) -> impl Future<Output = Result<M::Result, AskError>> + Send + use<M> {
+        self.ask_within::<M>(params, self.0.ask_timeout)
+    }
+
+    /// As [`Context::ask`], with another time limit.
+    ///
+    /// # Errors
+    /// As [`Context::ask`].
+    ///
+    /// # Panics
+    /// As [`Context::ask`].
+    pub fn ask_within<M: HostMethod>(
+        &self,
+        params: &M::Params,
+        timeout: Duration,
+    ) -> impl Future<Output = Result<M::Result, AskError>> + Send + use<M> {
+        self.ask_one::<M>(String::new(), params, timeout)
+    }
+
+    /// As [`Context::ask`], under a key by which the host of a stateless request can tell questions apart. Otherwise the
+    /// key follows from the kind of question and its place among those of its kind, such as `elicitation-1`.
+    ///
+    /// A host may send answers along before it is asked. They count when a question with their key comes.
+    ///
+    /// # Errors
+    /// As [`Context::ask`].
+    ///
+    /// # Panics
+    /// As [`Context::ask`].
+    pub fn ask_as<M: HostMethod>(
+        &self,
+        key: &str,
+        params: &M::Params,
+    ) -> impl Future<Output = Result<M::Result, AskError>> + Send + use<M> {
+        self.ask_one::<M>(key.to_owned(), params, self.0.ask_timeout)
+    }
+
+    fn ask_one<M: HostMethod>(
+        &self,
+        key: String,
+        params: &M::Params,
+        timeout: Duration,
+    ) -> impl Future<Output = Result<M::Result, AskError>> + Send + use<M> {
+        let answer = if self.is_stateless() {
+            let answers = self.ask_in_rounds(vec![Asked::of::<M>(key, params)], timeout);
+            async move { answers.await?.pop().ok_or(AskError::Gone) }.boxed()
+        } else {
+            let answer = if M::is_answered_by(params, &self.0.terms.client.capabilities) {
+                let params = Params::of(params).expect("the parameters of a method are an object");
+                Ok(self.ask_in_session(M::NAME, params, timeout))
+            } else {
+                Err(AskError::NotSupported(M::NAME))
+            };
+            async move { answer?.await }.boxed()
+        };
+        let answer = unless_cancelled(self.clone(), answer);
+        async move { answer.await?.to().map_err(|error| AskError::Unreadable(error.to_string())) }
+    }
+
+    /// Asks several things at once, within [`Limits::ask_timeout`](crate::Limits::ask_timeout). The host of a stateless
+    /// request is asked all of them in one answer.
+    ///
+    /// # Errors
+    /// As [`Context::ask`], when one question fails.
+    pub fn ask_all(&self, questions: Questions) -> impl Future<Output = Result<Answers, AskError>> + Send + use<> {
+        let keys: Vec<_> = questions.keys().map(str::to_owned).collect();
+        let timeout = self.0.ask_timeout;
+        let answers = if self.is_stateless() {
+            self.ask_in_rounds(questions.into_asked(), timeout).boxed()
+        } else {
+            let capabilities = &self.0.terms.client.capabilities;
+            let ask = |asked: Asked| match asked.need() {
+                Some(need) if !need.is_met_by(capabilities) => Err(AskError::NotSupported(asked.method)),
+                Some(_) | None => Ok(self.ask_in_session(asked.method, asked.params.into(), timeout)),
+            };
+            let asked: Result<Vec<_>, _> = questions.into_asked().into_iter().map(ask).collect();
+            async move { join_all(asked?).await.into_iter().collect() }.boxed()
+        };
+        let answers = unless_cancelled(self.clone(), answers);
+        async move {
+            let answers: Vec<RawJson> = answers.await?;
+            Ok(Answers::of(keys.into_iter().zip(answers).collect::<BTreeMap<_, _>>()))
+        }
+    }
+
+    /// Says that the handler cannot answer yet: return the error, and the host of a stateless request is asked instead,
+    /// with the state to bring back. The handler is then called again, in this process or in another one with the same
+    /// [`StateKeys`](crate::StateKeys), and finds [`Context::state`] and [`Context::answers`].
+    ///
+    /// For servers of several processes; within one, [`Context::ask`] is simpler. With a session the questions are asked
+    /// there and then, and the handler is called again in this process, at most 32 times. Requests other than calls of
+    /// tools, prompts and reads of resources cannot be answered like this and fail with the error.
+    ///
+    /// ```
+    /// use protomcp_server::{Context, InputRequired, Questions};
+    /// use protomcp_types::{CallTool, CallToolResult, Elicit, ErrorObject, RawJson};
+    ///
+    /// async fn greet(_: CallTool, context: Context) -> Result<CallToolResult, ErrorObject> {
+    ///     match context.answers().to::<Elicit>("name") {
+    ///         Ok(answer) => Ok(CallToolResult::text(format!("Hello, {:?}!", answer.content))),
+    ///         Err(_) => {
+    ///             let schema = RawJson::parse(r#"{"type":"object","properties":{}}"#).expect("it is JSON");
+    ///             let questions = Questions::new().with::<Elicit>("name", &Elicit::form("Who are you?", schema));
+    ///             Err(context.input_required(InputRequired { questions, state: Some("asked".into()) }))
+    ///         }
+    ///     }
+    /// }
+    /// ```
+    pub fn input_required(&self, required: InputRequired) -> ErrorObject {
+        match &self.0.rounds {
+            Some(rounds) => {
+                rounds.require(required);
+                ErrorObject::internal("the host is asked first")
+            }
+            None if !self.is_stateless() => {
+                *self.0.required.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(required));
+                ErrorObject::internal("this request cannot be answered with questions")
+            }
+            None => ErrorObject::internal("this request cannot be answered with questions"),
+        }
+    }
+
+    /// What [`Context::input_required`] had the host bring back; `None` for a request that begins anew.
+    #[must_use]
+    pub fn state(&self) -> Option<&str> {
+        match &self.0.given {
+            Some(given) => given.state.as_deref(),
+            None => self.0.rounds.as_deref().and_then(Rounds::state),
+        }
+    }
+
+    /// What the host has sent along with a stateless request, and no question of this call has used; with a session,
+    /// what it has answered to [`Context::input_required`].
+    #[must_use]
+    pub fn answers(&self) -> Answers {
+        match &self.0.given {
+            Some(given) => given.answers.clone(),
+            None => self.0.rounds.as_deref().map(Rounds::given).unwrap_or_default(),
+        }
+    }
+
+    /// Whether the call is a task or can become one, by [`Context::go_on_as_task`].
+    #[must_use]
+    pub fn can_be_task(&self) -> bool {
+        self.0.task.is_some() || self.0.rounds.as_ref().is_some_and(|rounds| rounds.may_be_task())
+    }
+
+    /// Whether the call goes on as a task, of its session or without one.
+    #[must_use]
+    pub fn is_task(&self) -> bool {
+        self.0.task.is_some() || self.0.rounds.as_ref().is_some_and(|rounds| rounds.is_task())
+    }
+
+    /// Whether the call was answered with a task of its session.
+    #[must_use]
+    pub fn is_session_task(&self) -> bool {
+        self.0.task.is_some()
+    }
+
+    /// Lets a stateless call of a tool go on as a task, if host and server know the extension for it
+    /// ([`ServerCapabilities::with_task_extension`](protomcp_types::ServerCapabilities::with_task_extension)): the
+    /// request is answered with the task at once, and what the handler returns later is the task's result. Questions are
+    /// asked and answered through the task; progress and log messages go nowhere, but for what [`Context::say`] says.
+    /// A call that is a task already stays one, on the terms that it has.
+    ///
+    /// `false`: the host waits for the result, as ever. A tool that takes too long for that refuses with
+    /// [`Context::tasks_missing`].
+    pub fn go_on_as_task(&self, terms: TaskTerms) -> bool {
+        if self.0.task.is_some() {
+            return true;
+        }
+        let Some(rounds) = self.0.rounds.as_ref().filter(|rounds| rounds.may_be_task()) else { return false };
+        if let Some(route) = rounds.want_task() {
+            route.outbox.detach(route.terms.ticket, terms);
+        }
+        true
+    }
+
+    /// The refusal of a tool that has to be a task, when the call cannot be one ([`Context::can_be_task`]).
+    #[must_use]
+    pub fn tasks_missing(&self, tool: &str) -> ErrorObject {
+        match self.is_stateless() {
+            true => ErrorObject::missing_capability(&TaskRequest::required()),
+            // MCP 2025-11-25, basic/utilities/tasks: whoever calls it otherwise has not found it.
+            false => ErrorObject::method_not_found(&format!("tools/call of {tool:?} other than as a task")),
+        }
+    }
+
+    /// Whether the host declares what a question needs.
+    #[must_use]
+    pub fn can_ask(&self, need: Need) -> bool {
+        need.is_met_by(&self.0.terms.client.capabilities)
+    }
+
+    /// A request of ours: together with the one of the call, or with whatever waits for its task.
+    fn ask_in_session(
+        &self,
+        method: &'static str,
+        params: Params,
+        timeout: Duration,
+    ) -> impl Future<Output = Result<RawJson, AskError>> + Send + use<> {
+        let outbox = Arc::clone(&self.0.outbox);
+        let ask = move |during, params| ask_raw(&outbox, during, method, params, timeout, None);
+        let asked = match &self.0.task {
+            None => Ok(Either::Left(ask(Some(self.0.terms.ticket.clone()), params))),
+            Some(task) => match task.asks() {
+                Some(asking) => {
+                    let params = task.mark(params);
+                    let answer = ask(asking.during.clone(), params.clone());
+                    Ok(Either::Right((asking, answer, params, ask)))
+                }
+                None => Err(AskError::Gone),
+            },
+        };
+        async move {
+            let (asking, answer, params, ask) = match asked? {
+                Either::Left(answer) => return answer.await,
+                Either::Right(of_task) => of_task,
+            };
+            let answer = async {
+                match answer.await {
+                    // The request that waited for the task is gone, and the task is not.
+                    Err(AskError::Gone) if asking.during.is_some() => ask(None, params).await,
+                    answer => answer,
+                }
+            };
+            tokio::select! {
+                biased;
+                // Nobody needs it any more.
+                () = asking.task.ended() => Err(AskError::Gone),
+                answer = answer => answer,
+            }
+        }
+    }
+
+    fn ask_in_rounds(
+        &self,
+        questions: Vec<Asked>,
+        timeout: Duration,
+    ) -> impl Future<Output = Result<Vec<RawJson>, AskError>> + Send + use<> {
+        let until = tokio::time::Instant::now() + timeout;
+        let waiting = match &self.0.rounds {
+            Some(rounds) => rounds.ask(questions, until.into_std()),
+            None => Err(AskError::OutOfPlace),
+        };
+        let waiting = waiting.map(|waiting| {
+            let pending = |waiting| Pending { context: self.clone(), waiting };
+            waiting.into_iter().map(pending).collect::<Vec<_>>()
+        });
+        async move {
+            let mut answers = Vec::new();
+            for mut pending in waiting? {
+                match tokio::time::timeout_at(until, &mut pending.waiting.answer).await {
+                    Ok(Ok(answer)) => answers.push(answer?),
+                    Ok(Err(_)) => return Err(AskError::Gone),
+                    Err(_) => return Err(AskError::TimedOut(timeout)),
+                }
+            }
+            Ok(answers)
+        }
+    }
+}
+
+/// What waits for an answer is boxed: it is large and rarely needed, and would otherwise be part of every handler that may
+/// ask.
+async fn unless_cancelled<T>(context: Context, answer: BoxFuture<'static, Result<T, AskError>>) -> Result<T, AskError> {
+    tokio::select! {
+        biased;
+        () = context.cancelled() => Err(AskError::Gone),
+        answer = answer => answer,
+    }
+}
+
+/// A question that was asked. Dropping it takes the question back.
+struct Pending {
+    context: Context,
+    waiting: Waiting,
+}
+
+impl Drop for Pending {
+    fn drop(&mut self) {
+        // Without effect when the answer is there.
+        if let Some(rounds) = &self.context.0.rounds {
+            rounds.withdraw(self.waiting.number);
+        }
+    }
+}

@@ -1,0 +1,237 @@
+//! The convenient way to write a server: one method per request.
+
+use std::future::Future;
+use std::sync::Arc;
+
+use protomcp_types::{
+    CallTool, CallToolResult, CancelTask, Complete, CompleteResult, CreateTaskResult, ErrorObject, GetPrompt,
+    GetPromptResult, GetTask, GetTaskPayload, ListPrompts, ListPromptsResult, ListResourceTemplates,
+    ListResourceTemplatesResult, ListResources, ListResourcesResult, ListTasks, ListTasksResult, ListTools,
+    ListToolsResult, Method, Notification, ReadResource, ReadResourceResult, Subscribe, Task, Unsubscribe,
+};
+
+use crate::context::Context;
+use protomcp_session::{ServerInfo, SessionId, SessionView};
+
+/// Answers the requests it knows; every other is answered with −32601. [`crate::Router`] makes a service of it.
+///
+/// A method is only called when the capability for it is in [`ServerInfo::capabilities`].
+pub trait Handler: Send + Sync + 'static {
+    /// What the server says about itself.
+    fn info(&self) -> ServerInfo;
+
+    /// `tools/list`
+    fn list_tools(
+        &self,
+        request: ListTools,
+        context: Context,
+    ) -> impl Future<Output = Result<ListToolsResult, ErrorObject>> + Send {
+        let _ = (request, context);
+        async { Err(ErrorObject::method_not_found(ListTools::NAME)) }
+    }
+
+    /// `tools/call`. What a known tool does wrong is a result with `is_error`; an error is for an unknown tool. A panic
+    /// becomes a result with `is_error`.
+    fn call_tool(
+        &self,
+        call: CallTool,
+        context: Context,
+    ) -> impl Future<Output = Result<CallToolResult, ErrorObject>> + Send {
+        let _ = (call, context);
+        async { Err(ErrorObject::method_not_found(CallTool::NAME)) }
+    }
+
+    /// `resources/list`
+    fn list_resources(
+        &self,
+        request: ListResources,
+        context: Context,
+    ) -> impl Future<Output = Result<ListResourcesResult, ErrorObject>> + Send {
+        let _ = (request, context);
+        async { Err(ErrorObject::method_not_found(ListResources::NAME)) }
+    }
+
+    /// `resources/templates/list`
+    fn list_resource_templates(
+        &self,
+        request: ListResourceTemplates,
+        context: Context,
+    ) -> impl Future<Output = Result<ListResourceTemplatesResult, ErrorObject>> + Send {
+        let _ = (request, context);
+        async { Err(ErrorObject::method_not_found(ListResourceTemplates::NAME)) }
+    }
+
+    /// `resources/read`. An unknown URI is [`ErrorObject::resource_not_found`].
+    fn read_resource(
+        &self,
+        request: ReadResource,
+        context: Context,
+    ) -> impl Future<Output = Result<ReadResourceResult, ErrorObject>> + Send {
+        let _ = (request, context);
+        async { Err(ErrorObject::method_not_found(ReadResource::NAME)) }
+    }
+
+    /// `resources/subscribe`. Without an error the session keeps the subscription, and
+    /// [`crate::Sessions::resource_updated`] reaches it.
+    fn subscribe(&self, request: Subscribe, context: Context) -> impl Future<Output = Result<(), ErrorObject>> + Send {
+        let _ = (request, context);
+        async { Err(ErrorObject::method_not_found(Subscribe::NAME)) }
+    }
+
+    /// `resources/unsubscribe`. Without an error, which is how it is unless a handler says otherwise, the session
+    /// forgets the subscription.
+    fn unsubscribe(
+        &self,
+        request: Unsubscribe,
+        context: Context,
+    ) -> impl Future<Output = Result<(), ErrorObject>> + Send {
+        let _ = (request, context);
+        async { Ok(()) }
+    }
+
+    /// `prompts/list`
+    fn list_prompts(
+        &self,
+        request: ListPrompts,
+        context: Context,
+    ) -> impl Future<Output = Result<ListPromptsResult, ErrorObject>> + Send {
+        let _ = (request, context);
+        async { Err(ErrorObject::method_not_found(ListPrompts::NAME)) }
+    }
+
+    /// `prompts/get`. An unknown name is [`ErrorObject::unknown_prompt`].
+    fn get_prompt(
+        &self,
+        request: GetPrompt,
+        context: Context,
+    ) -> impl Future<Output = Result<GetPromptResult, ErrorObject>> + Send {
+        let _ = (request, context);
+        async { Err(ErrorObject::method_not_found(GetPrompt::NAME)) }
+    }
+
+    /// `completion/complete`
+    fn complete(
+        &self,
+        request: Complete,
+        context: Context,
+    ) -> impl Future<Output = Result<CompleteResult, ErrorObject>> + Send {
+        let _ = (request, context);
+        async { Err(ErrorObject::method_not_found(Complete::NAME)) }
+    }
+
+    /// `tools/call` of a host that wants a task instead of a result. A tool that cannot be one is −32601; a tool that
+    /// has to be one refuses a plain call in the same way (MCP 2025-11-25, basic/utilities/tasks).
+    ///
+    /// The request ends with the answer, and its context with it. What the task has to say afterwards goes through
+    /// [`crate::Sessions::task_status`], [`crate::Sessions::task_progress`] and [`crate::Sessions::ask`].
+    fn call_tool_as_task(
+        &self,
+        call: CallTool,
+        context: Context,
+    ) -> impl Future<Output = Result<CreateTaskResult, ErrorObject>> + Send {
+        let _ = (call, context);
+        async { Err(ErrorObject::method_not_found(CallTool::NAME)) }
+    }
+
+    /// `tasks/get`. An unknown id is −32602, as is one of another session, for all three that name a task.
+    fn get_task(&self, request: GetTask, context: Context) -> impl Future<Output = Result<Task, ErrorObject>> + Send {
+        let _ = (request, context);
+        async { Err(ErrorObject::method_not_found(GetTask::NAME)) }
+    }
+
+    /// `tasks/result`. Waits for the end of the task, and answers as the call would have been answered. The answer says
+    /// by itself to which task it belongs.
+    fn task_result(
+        &self,
+        request: GetTaskPayload,
+        context: Context,
+    ) -> impl Future<Output = Result<CallToolResult, ErrorObject>> + Send {
+        let _ = (request, context);
+        async { Err(ErrorObject::method_not_found(GetTaskPayload::NAME)) }
+    }
+
+    /// `tasks/list`: the tasks of this session.
+    fn list_tasks(
+        &self,
+        request: ListTasks,
+        context: Context,
+    ) -> impl Future<Output = Result<ListTasksResult, ErrorObject>> + Send {
+        let _ = (request, context);
+        async { Err(ErrorObject::method_not_found(ListTasks::NAME)) }
+    }
+
+    /// `tasks/cancel`. A task that has ended is −32602.
+    fn cancel_task(
+        &self,
+        request: CancelTask,
+        context: Context,
+    ) -> impl Future<Output = Result<Task, ErrorObject>> + Send {
+        let _ = (request, context);
+        async { Err(ErrorObject::method_not_found(CancelTask::NAME)) }
+    }
+
+    /// See [`crate::Service::session_opened`].
+    fn session_opened(&self, session: &SessionView) {
+        let _ = session;
+    }
+
+    /// See [`crate::Service::session_closed`].
+    fn session_closed(&self, session: SessionId) {
+        let _ = session;
+    }
+
+    /// See [`crate::Service::told`].
+    fn told(&self, session: SessionId, notification: &Notification) {
+        let _ = (session, notification);
+    }
+}
+
+/// Passes requests on to what is inside.
+macro_rules! pass_on {
+    ($($name:ident($request:ident) -> $result:ty),* $(,)?) => {
+        $(fn $name(
+            &self,
+            request: $request,
+            context: Context,
+        ) -> impl Future<Output = Result<$result, ErrorObject>> + Send {
+            H::$name(self, request, context)
+        })*
+    };
+}
+
+/// Lets a handler be shared with whoever else needs it.
+impl<H: Handler> Handler for Arc<H> {
+    fn info(&self) -> ServerInfo {
+        H::info(self)
+    }
+
+    pass_on!(
+        list_tools(ListTools) -> ListToolsResult,
+        call_tool(CallTool) -> CallToolResult,
+        list_resources(ListResources) -> ListResourcesResult,
+        list_resource_templates(ListResourceTemplates) -> ListResourceTemplatesResult,
+        read_resource(ReadResource) -> ReadResourceResult,
+        subscribe(Subscribe) -> (),
+        unsubscribe(Unsubscribe) -> (),
+        list_prompts(ListPrompts) -> ListPromptsResult,
+        get_prompt(GetPrompt) -> GetPromptResult,
+        complete(Complete) -> CompleteResult,
+        call_tool_as_task(CallTool) -> CreateTaskResult,
+        get_task(GetTask) -> Task,
+        task_result(GetTaskPayload) -> CallToolResult,
+        list_tasks(ListTasks) -> ListTasksResult,
+        cancel_task(CancelTask) -> Task,
+    );
+
+    fn session_opened(&self, session: &SessionView) {
+        H::session_opened(self, session);
+    }
+
+    fn session_closed(&self, session: SessionId) {
+        H::session_closed(self, session);
+    }
+
+    fn told(&self, session: SessionId, notification: &Notification) {
+        H::told(self, session, notification);
+    }
+}

@@ -1,0 +1,47 @@
+//! A request to the client on its way to the task of its session.
+
+use std::fmt;
+use std::sync::Arc;
+
+use protomcp_types::{Body, ErrorObject, Params, Progress};
+use tokio::sync::{OwnedSemaphorePermit, oneshot};
+
+use protomcp_session::{Reservation, Ticket};
+
+/// A question on its way to the session's task.
+#[derive(Debug)]
+pub(crate) struct Question {
+    /// Tells the questions of a session apart.
+    pub(crate) number: u64,
+    /// The request that asks, if one does.
+    pub(crate) during: Option<Ticket>,
+    pub(crate) method: &'static str,
+    pub(crate) params: Params,
+    pub(crate) answer: oneshot::Sender<Result<Body, ErrorObject>>,
+    /// Open questions are counted by these.
+    pub(crate) place: OwnedSemaphorePermit,
+    /// Its bytes among those that wait to be read.
+    pub(crate) room: Reservation,
+    /// Who wants to know how far the host is.
+    pub(crate) report: Option<Report>,
+}
+
+/// Told how far a host is with a question.
+#[derive(Clone)]
+pub(crate) struct Report(Arc<dyn Fn(Progress) + Send + Sync>);
+
+impl Report {
+    pub(crate) fn new(report: impl Fn(Progress) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(report))
+    }
+
+    pub(crate) fn progress(&self, progress: Progress) {
+        (self.0)(progress);
+    }
+}
+
+impl fmt::Debug for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Report").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,59 @@
+//! At most so many requests at once; the others wait their turn.
+
+use std::sync::Arc;
+
+use protomcp_types::{ErrorObject, Notification};
+use tokio::sync::Semaphore;
+
+use crate::context::Context;
+use crate::service::{Layer, Service};
+use protomcp_session::{ServerRequest, ServerResult, SessionId, SessionView};
+
+/// Lets at most `max` requests through at once, in the order in which they came. How many can wait is bounded by
+/// [`crate::Limits::max_pending`] of each session.
+#[derive(Debug, Clone, Copy)]
+pub struct LimitLayer {
+    max: usize,
+}
+
+/// A service behind a [`LimitLayer`].
+#[derive(Debug)]
+pub struct Limit<S> {
+    inner: S,
+    places: Arc<Semaphore>,
+}
+
+impl LimitLayer {
+    /// At most `max` at once, at least one.
+    #[must_use]
+    pub fn new(max: usize) -> Self {
+        Self { max: max.clamp(1, Semaphore::MAX_PERMITS) }
+    }
+}
+
+impl<S: Service> Layer<S> for LimitLayer {
+    type Service = Limit<S>;
+
+    fn layer(self, inner: S) -> Limit<S> {
+        Limit { inner, places: Arc::new(Semaphore::new(self.max)) }
+    }
+}
+
+impl<S: Service> Service for Limit<S> {
+    async fn call(&self, request: ServerRequest, context: Context) -> Result<ServerResult, ErrorObject> {
+        let _place = self.places.acquire().await.expect("the semaphore is never closed");
+        self.inner.call(request, context).await
+    }
+
+    fn session_opened(&self, session: &SessionView) {
+        self.inner.session_opened(session);
+    }
+
+    fn session_closed(&self, session: SessionId) {
+        self.inner.session_closed(session);
+    }
+
+    fn told(&self, session: SessionId, notification: &Notification) {
+        self.inner.told(session, notification);
+    }
+}

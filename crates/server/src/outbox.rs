@@ -1,0 +1,318 @@
+//! The way from everywhere to one session's task.
+//!
+//! Answers, progress, log messages and change notices all take the same channel, so that what a call reports stays in
+//! front of its answer. The channel itself has no bound; what goes into it has: answers by the number of pending
+//! requests, notices by a count and their bytes, which only go down when the client has read them, change notices by a flag
+//! for each list, updates of resources by the number of subscriptions, and questions by a count that goes down when they
+//! are answered or their end is written. Answers, notices and questions also take their bytes out of the outbound budget of
+//! all sessions. Events are boxed, since a channel keeps room for dozens of them even when it is
+//! empty, which is most of what a session that does nothing weighs.
+
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use protomcp_types::{
+    Body, ErrorObject, Level, Members, Notification, Params, RawJson, RequestId, SubscriptionFilter, Task, method,
+};
+use tokio::sync::{Semaphore, mpsc, oneshot};
+
+use crate::ended::{Ended, Outcome};
+use crate::host_request::{Question, Report};
+use crate::listen_guard::ListenGuard;
+use protomcp_session::{Budget, Client, Limits, List, Owner, Reservation, Subscriptions, TaskTerms, Ticket, Topic};
+
+/// What a session's task is told.
+#[derive(Debug)]
+pub(crate) enum Event {
+    /// A call has ended.
+    Done(Ticket, Ended),
+    /// A call has something to report before its answer: progress, or a log message of its own.
+    During(Ticket, Notice),
+    /// A log message of a call, or of the server.
+    Log(Option<Ticket>, Level, Notice),
+    /// A call has nothing to say for a while.
+    Pause(Ticket),
+    /// The host is to know something else, once the handshake is complete.
+    Notice(Notice),
+    /// A list has changed.
+    Changed {
+        list: List,
+        /// And not for this session alone.
+        everyone: bool,
+    },
+    /// The host is to be asked.
+    Ask(Box<Question>),
+    /// A stateless call waits for answers: its request is to be answered with the questions.
+    Asked(Ticket),
+    /// A stateless call wants to go on as a task.
+    Detach(Ticket, TaskTerms),
+    /// Nobody waits for the answer to this question any more.
+    Withdraw(u64),
+    /// What belongs to this request cannot reach the host any more.
+    Lost(RequestId),
+    /// A resource has changed that the host had subscribed to, or a task that it listens for.
+    Updated(Topic, Arc<str>),
+    /// This is what a request may listen to, while it holds the watch.
+    Listening(Ticket, Box<SubscriptionFilter>, ListenGuard),
+}
+
+/// A notification that may be dropped, with the room that it has found.
+#[derive(Debug)]
+pub(crate) struct Notice {
+    pub(crate) notification: Notification,
+    pub(crate) room: Reservation,
+}
+
+/// How much room notices take.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Load {
+    count: usize,
+    bytes: usize,
+}
+
+impl Load {
+    pub(crate) fn of(notification: &Notification) -> Self {
+        Self { count: 1, bytes: notification.params.weight() }
+    }
+
+    pub(crate) fn add(&mut self, other: Self) {
+        self.count += other.count;
+        self.bytes += other.bytes;
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct Outbox {
+    events: mpsc::UnboundedSender<Box<Event>>,
+    outbound: Budget,
+    owner: Owner,
+    /// The least serious level that the host wants.
+    level: AtomicU8,
+    /// Notices that are queued or not written yet.
+    notices: AtomicUsize,
+    max_notices: usize,
+    /// Bytes of their parameters.
+    notice_bytes: AtomicUsize,
+    max_notice_bytes: usize,
+    /// Notices that found no room since it was last looked at.
+    dropped: AtomicUsize,
+    /// Whether a change notice is on its way, for each kind of list: to the session, and to everyone.
+    changed: [[AtomicBool; 2]; List::ALL.len()],
+    subscriptions: Arc<Subscriptions>,
+    /// Places for open questions.
+    questions: Arc<Semaphore>,
+    last_question: AtomicU64,
+    /// Set when the host has introduced itself.
+    client: OnceLock<Arc<Client>>,
+    /// Whether the server has declared log messages.
+    logging: bool,
+}
+
+impl Outbox {
+    pub(crate) fn new(
+        limits: &Limits,
+        logging: bool,
+        level: Level,
+        subscriptions: Arc<Subscriptions>,
+        outbound: Budget,
+        owner: Owner,
+    ) -> (Arc<Self>, mpsc::UnboundedReceiver<Box<Event>>) {
+        let (events, receiver) = mpsc::unbounded_channel();
+        let outbox = Self {
+            events,
+            outbound,
+            owner,
+            level: AtomicU8::new(level as u8),
+            notices: AtomicUsize::new(0),
+            max_notices: limits.max_notices,
+            notice_bytes: AtomicUsize::new(0),
+            max_notice_bytes: limits.max_notice_bytes,
+            dropped: AtomicUsize::new(0),
+            changed: List::ALL.map(|_| Default::default()),
+            subscriptions,
+            questions: Arc::new(Semaphore::new(limits.max_questions.min(Semaphore::MAX_PERMITS))),
+            last_question: AtomicU64::new(0),
+            client: OnceLock::new(),
+            logging,
+        };
+        (Arc::new(outbox), receiver)
+    }
+
+    /// One that nobody reads.
+    pub(crate) fn closed() -> Arc<Self> {
+        let limits = Limits { max_notices: 0, ..Limits::default() };
+        let subscriptions = Arc::new(Subscriptions::new(0));
+        Self::new(&limits, false, Level::Emergency, subscriptions, Budget::new(usize::MAX), Owner::Local).0
+    }
+
+    /// Finds room for the outcome of a call.
+    pub(crate) fn settle(&self, outcome: Outcome) -> Ended {
+        Ended::new(outcome, &self.outbound, &self.owner)
+    }
+
+    pub(crate) fn done(&self, ticket: Ticket, ended: Ended) {
+        self.send(Event::Done(ticket, ended));
+    }
+
+    pub(crate) fn progress(&self, ticket: &Ticket, notification: Notification) {
+        if let Some(notice) = self.room(notification) {
+            self.send(Event::During(ticket.clone(), notice));
+        }
+    }
+
+    /// A log message that belongs to one request.
+    pub(crate) fn log_during(&self, ticket: &Ticket, level: Level, logger: Option<&str>, data: &RawJson) {
+        if !self.logging {
+            return;
+        }
+        if let Some(notice) = self.room(log_message(level, logger, data)) {
+            self.send(Event::During(ticket.clone(), notice));
+        }
+    }
+
+    /// Before the handshake nobody wants anything.
+    pub(crate) fn wants(&self, level: Level) -> bool {
+        level as u8 >= self.level.load(Ordering::Relaxed) && self.client().is_some()
+    }
+
+    pub(crate) fn log(&self, during: Option<&Ticket>, level: Level, logger: Option<&str>, data: &RawJson) {
+        if !self.wants(level) {
+            return;
+        }
+        if let Some(notice) = self.room(log_message(level, logger, data)) {
+            self.send(Event::Log(during.cloned(), level, notice));
+        }
+    }
+
+    pub(crate) fn pause(&self, ticket: &Ticket) {
+        self.send(Event::Pause(ticket.clone()));
+    }
+
+    pub(crate) fn notice(&self, notification: Notification) {
+        if let Some(notice) = self.room(notification) {
+            self.send(Event::Notice(notice));
+        }
+    }
+
+    /// Tells the client that began a task how far it is, if its revision has tasks.
+    pub(crate) fn task_status(&self, task: &Task) {
+        if self.client().is_some_and(|client| client.version.has_tasks()) {
+            let params = task.to_members().into();
+            self.notice(Notification { method: method::TASK_STATUS.into(), params });
+        }
+    }
+
+    pub(crate) fn changed(&self, list: List, everyone: bool) {
+        if !self.changed[list as usize][usize::from(everyone)].swap(true, Ordering::AcqRel) {
+            self.send(Event::Changed { list, everyone });
+        }
+    }
+
+    /// From here on, changes are new ones.
+    pub(crate) fn change_seen(&self, list: List, everyone: bool) {
+        self.changed[list as usize][usize::from(everyone)].store(false, Ordering::Release);
+    }
+
+    pub(crate) fn updated(&self, topic: Topic, name: &str) {
+        if let Some(name) = self.subscriptions.changed(topic, name) {
+            self.send(Event::Updated(topic, name));
+        }
+    }
+
+    /// Asks the host; `None`: it owes too many answers already, or too much waits to be read. When the question is dropped, so is the channel.
+    pub(crate) fn ask(
+        &self,
+        during: Option<Ticket>,
+        method: &'static str,
+        params: Params,
+        report: Option<Report>,
+    ) -> Option<(u64, oneshot::Receiver<Result<Body, ErrorObject>>)> {
+        let place = Arc::clone(&self.questions).try_acquire_owned().ok()?;
+        let room = self.outbound.reserve(&self.owner, params.weight() + Limits::MESSAGE_OVERHEAD).ok()?;
+        let number = self.last_question.fetch_add(1, Ordering::Relaxed) + 1;
+        let (answer, receiver) = oneshot::channel();
+        self.send(Event::Ask(Box::new(Question { number, during, method, params, answer, place, room, report })));
+        Some((number, receiver))
+    }
+
+    /// A stateless call waits for answers.
+    pub(crate) fn asked(&self, ticket: Ticket) {
+        self.send(Event::Asked(ticket));
+    }
+
+    /// A stateless call wants to go on as a task.
+    pub(crate) fn detach(&self, ticket: Ticket, terms: TaskTerms) {
+        self.send(Event::Detach(ticket, terms));
+    }
+
+    /// A request may listen to this.
+    pub(crate) fn listening(&self, ticket: Ticket, filter: Box<SubscriptionFilter>, guard: ListenGuard) {
+        self.send(Event::Listening(ticket, filter, guard));
+    }
+
+    /// What belongs to this request cannot reach the host any more.
+    pub(crate) fn lost(&self, request: RequestId) {
+        self.send(Event::Lost(request));
+    }
+
+    pub(crate) fn withdraw(&self, question: u64) {
+        self.send(Event::Withdraw(question));
+    }
+
+    /// The host has introduced itself.
+    pub(crate) fn introduce(&self, client: Arc<Client>) {
+        // A session is opened once.
+        drop(self.client.set(client));
+    }
+
+    pub(crate) fn client(&self) -> Option<&Arc<Client>> {
+        self.client.get()
+    }
+
+    pub(crate) fn set_level(&self, level: Level) {
+        self.level.store(level as u8, Ordering::Relaxed);
+    }
+
+    /// Notices have left.
+    pub(crate) fn make_room(&self, left: Load) {
+        if left.count > 0 {
+            self.notices.fetch_sub(left.count, Ordering::Relaxed);
+            self.notice_bytes.fetch_sub(left.bytes, Ordering::Relaxed);
+        }
+    }
+
+    /// How many notices found no room since this was last asked.
+    pub(crate) fn take_dropped(&self) -> usize {
+        if self.dropped.load(Ordering::Relaxed) == 0 { 0 } else { self.dropped.swap(0, Ordering::Relaxed) }
+    }
+
+    /// `None`: there is no room, and the notification is dropped.
+    fn room(&self, notification: Notification) -> Option<Notice> {
+        let load = Load::of(&notification);
+        let others = self.notices.fetch_add(load.count, Ordering::Relaxed);
+        let bytes = self.notice_bytes.fetch_add(load.bytes, Ordering::Relaxed);
+        let reserve = || self.outbound.reserve(&self.owner, load.bytes + Limits::MESSAGE_OVERHEAD).ok();
+        let has_room = others < self.max_notices && bytes < self.max_notice_bytes;
+        let notice = has_room.then(reserve).flatten().map(|room| Notice { notification, room });
+        if notice.is_none() {
+            self.make_room(load);
+            self.dropped.fetch_add(1, Ordering::Relaxed);
+        }
+        notice
+    }
+
+    fn send(&self, event: Event) {
+        // The session is over when nobody listens, and with it everything that could be told.
+        drop(self.events.send(Box::new(event)));
+    }
+}
+
+/// `notifications/message` (MCP 2025-11-25, server/utilities/logging).
+pub(crate) fn log_message(level: Level, logger: Option<&str>, data: &RawJson) -> Notification {
+    let mut params = Members::new().with("level", RawJson::text(level.as_str()));
+    if let Some(logger) = logger {
+        params.insert("logger", RawJson::text(logger));
+    }
+    params.insert("data", data.clone());
+    Notification { method: method::LOG.into(), params: params.into() }
+}

@@ -1,0 +1,82 @@
+//! The single match from a request to the handler's method.
+
+use protomcp_types::{CallToolResult, ErrorObject, Notification, meta};
+
+use crate::context::Context;
+use crate::handler::Handler;
+use crate::panics::panic_as_value;
+use crate::service::Service;
+use protomcp_session::{ServerRequest, ServerResult, SessionId, SessionView};
+
+/// Makes a [`Service`] of a [`Handler`].
+#[derive(Debug)]
+pub struct Router<H>(H);
+
+impl<H: Handler> Router<H> {
+    /// Wraps a handler.
+    pub fn new(handler: H) -> Self {
+        Self(handler)
+    }
+
+    /// The handler.
+    pub fn handler(&self) -> &H {
+        &self.0
+    }
+}
+
+impl<H: Handler> Service for Router<H> {
+    async fn call(&self, request: ServerRequest, context: Context) -> Result<ServerResult, ErrorObject> {
+        match request {
+            ServerRequest::ListTools(request) => self.0.list_tools(request, context).await.map(ServerResult::ListTools),
+            ServerRequest::CallTool(call) if call.task.is_some() => {
+                self.0.call_tool_as_task(call, context).await.map(Into::into)
+            }
+            ServerRequest::CallTool(call) => {
+                let name = call.name.clone();
+                match panic_as_value(|| self.0.call_tool(call, context)).await {
+                    Ok(outcome) => outcome.map(ServerResult::CallTool),
+                    Err(why) => {
+                        tracing::error!(tool = name, why, "a tool panicked");
+                        Ok(CallToolResult::error(format!("tool {name:?} panicked: {why}")).into())
+                    }
+                }
+            }
+            ServerRequest::ListResources(request) => self.0.list_resources(request, context).await.map(Into::into),
+            ServerRequest::ListResourceTemplates(request) => {
+                self.0.list_resource_templates(request, context).await.map(Into::into)
+            }
+            ServerRequest::ReadResource(request) => self.0.read_resource(request, context).await.map(Into::into),
+            ServerRequest::Subscribe(request) => self.0.subscribe(request, context).await.map(|()| ServerResult::Empty),
+            ServerRequest::Unsubscribe(request) => {
+                self.0.unsubscribe(request, context).await.map(|()| ServerResult::Empty)
+            }
+            ServerRequest::ListPrompts(request) => self.0.list_prompts(request, context).await.map(Into::into),
+            ServerRequest::GetPrompt(request) => self.0.get_prompt(request, context).await.map(Into::into),
+            ServerRequest::Complete(request) => self.0.complete(request, context).await.map(Into::into),
+            ServerRequest::GetTask(request) => self.0.get_task(request, context).await.map(Into::into),
+            ServerRequest::GetTaskPayload(request) => {
+                let task = request.task_id.clone();
+                let result = self.0.task_result(request, context).await;
+                result.map(|mut result| {
+                    result.meta = Some(meta::with_related_task(result.meta.as_ref(), &task));
+                    result.into()
+                })
+            }
+            ServerRequest::ListTasks(request) => self.0.list_tasks(request, context).await.map(Into::into),
+            ServerRequest::CancelTask(request) => self.0.cancel_task(request, context).await.map(Into::into),
+            ServerRequest::Other { method, params: _ } => Err(ErrorObject::method_not_found(&method)),
+        }
+    }
+
+    fn session_opened(&self, session: &SessionView) {
+        self.0.session_opened(session);
+    }
+
+    fn session_closed(&self, session: SessionId) {
+        self.0.session_closed(session);
+    }
+
+    fn told(&self, session: SessionId, notification: &Notification) {
+        self.0.told(session, notification);
+    }
+}

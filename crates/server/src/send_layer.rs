@@ -1,0 +1,55 @@
+//! The seam for what a server sends without being asked: notifications, and questions for the host.
+//!
+//! Requests of the host and their answers pass the layers of a [`crate::Service`]; this is the other direction. It stands
+//! in the task of the session, at the point where the order of messages is decided: it must not wait. The questions of
+//! 2026-07-28 are results of the host's own requests, and no messages of this kind.
+
+use protomcp_types::{Body, ErrorObject, Notification, Params};
+
+use protomcp_session::SessionId;
+
+/// Sees, changes or withholds what goes to hosts. Add one with [`crate::Server::layer_sending`].
+///
+/// ```
+/// use protomcp_server::{SendLayer, SessionId};
+/// use protomcp_types::Notification;
+///
+/// /// Keeps log messages to itself.
+/// struct Discreet;
+///
+/// impl SendLayer for Discreet {
+///     fn notification(&self, _: SessionId, notification: Notification) -> Option<Notification> {
+///         (notification.method != "notifications/message").then_some(notification)
+///     }
+/// }
+/// ```
+pub trait SendLayer: Send + Sync + 'static {
+    /// A notification leaves; `None` withholds it.
+    fn notification(&self, session: SessionId, notification: Notification) -> Option<Notification> {
+        let _ = session;
+        Some(notification)
+    }
+
+    /// A question leaves.
+    ///
+    /// # Errors
+    /// Answers it in the host's place.
+    fn question(&self, session: SessionId, method: &'static str, params: Params) -> Result<Params, ErrorObject> {
+        let _ = (session, method);
+        Ok(params)
+    }
+
+    /// The host has answered a question.
+    ///
+    /// # Errors
+    /// When it was refused, or is to look like that.
+    fn answered(
+        &self,
+        session: SessionId,
+        method: &'static str,
+        outcome: Result<Body, ErrorObject>,
+    ) -> Result<Body, ErrorObject> {
+        let _ = (session, method);
+        outcome
+    }
+}

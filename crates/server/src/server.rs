@@ -1,0 +1,141 @@
+//! A service, served to any number of hosts at once.
+//!
+//! `Server` starts one task per connection (`server/drive`), which owns the session and both ends of the transport, and
+//! one task per call (`server/call`) unless told otherwise. `Sessions` (`server/sessions`) is the other door: whoever
+//! knows that a list has changed, that something is worth a log message, or that it is time to stop, tells all hosts or
+//! one of them.
+
+mod call;
+mod connected;
+mod drive;
+mod interest;
+mod open_sessions;
+mod parts;
+mod peer;
+mod serve_error;
+mod sessions;
+mod sweep;
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::handler::Handler;
+use crate::router::Router;
+use crate::send_layer::SendLayer;
+use crate::server::drive::Driver;
+use crate::server::parts::Parts;
+use crate::server::peer::Peer;
+use crate::service::{Layer, Service};
+use protomcp_session::{Limits, ServerInfo};
+use protomcp_transport::{Transport, TransportError};
+
+pub use crate::server::connected::{Connected, Reason};
+pub use crate::server::serve_error::ServeError;
+pub use crate::server::sessions::{Audience, Sessions};
+
+/// Serves a [`Service`]. Cloning is cheap; all clones serve the same sessions.
+pub struct Server<S>(Parts<S>);
+
+impl<S: Service> Server<S> {
+    /// Serves `service` with default limits.
+    pub fn new(info: ServerInfo, service: S) -> Self {
+        Self::over(Sessions::new(info, Limits::default()), service)
+    }
+
+    /// Serves `service` to sessions that are already known elsewhere.
+    pub fn over(sessions: Sessions, service: S) -> Self {
+        Self(Parts { sessions, service: Arc::new(service), sending: Vec::new(), in_place: false })
+    }
+
+    /// Wraps the service. What was layered last sees a request first.
+    #[must_use]
+    pub fn layer<L: Layer<Arc<S>>>(self, layer: L) -> Server<L::Service> {
+        let Parts { sessions, service, sending, in_place } = self.0;
+        Server(Parts { sessions, service: Arc::new(layer.layer(service)), sending, in_place })
+    }
+
+    /// Adds a layer for what is sent without being asked. What was added last sees a message first, and an answer to
+    /// a question last.
+    #[must_use]
+    pub fn layer_sending(mut self, layer: impl SendLayer) -> Self {
+        self.0.sending.insert(0, Arc::new(layer));
+        self
+    }
+
+    /// Runs calls in the task of their session instead of a task each. That halves the cost of a short call, but one
+    /// that computes for long holds up its session: for services that mostly wait for somebody else.
+    #[must_use]
+    pub fn in_place(mut self) -> Self {
+        self.0.in_place = true;
+        self
+    }
+
+    /// The open sessions.
+    #[must_use]
+    pub fn sessions(&self) -> &Sessions {
+        &self.0.sessions
+    }
+
+    /// Serves one host until it closes its end, [`Sessions::shutdown`] is called, or the connection breaks.
+    ///
+    /// At the end no new requests are taken; running ones may finish within [`Limits::drain_timeout`] and their
+    /// answers are written. The others are then cancelled, and what they answer within [`Limits::cancel_grace`] is
+    /// written, too; what is left is answered with −32603. Dropping the future cancels everything at once. Must be
+    /// called inside a tokio runtime with timers.
+    ///
+    /// # Errors
+    /// When the connection breaks, or the host does not read the last answers.
+    pub async fn serve(&self, transport: impl Transport) -> Result<(), ServeError> {
+        // The work happens in a task of its own: in the future of `block_on`, I/O is twice as slow.
+        let mut task = AbortOnDrop(tokio::spawn(self.serve_here(transport)));
+        match (&mut task.0).await {
+            Ok(outcome) => outcome,
+            Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
+            // The runtime is shutting down.
+            Err(_) => Err(ServeError::Transport(TransportError::Closed)),
+        }
+    }
+}
+
+impl<S: Service> Server<S> {
+    /// As [`Server::serve`], but in the task of the caller, which is then as big as the session; for callers that start
+    /// a task for each session anyway.
+    ///
+    /// # Errors
+    /// As [`Server::serve`].
+    pub fn serve_here<T: Transport>(
+        &self,
+        transport: T,
+    ) -> impl Future<Output = Result<(), ServeError>> + Send + use<S, T> {
+        let peer = Peer::of(&transport);
+        let (source, sink) = transport.split();
+        Driver::new(&self.0, peer, source, sink, self.0.sessions.shutdown_token()).run()
+    }
+}
+
+impl<H: Handler> Server<Router<H>> {
+    /// Serves a handler, which says itself what it is.
+    pub fn of(handler: H) -> Self {
+        Self::new(handler.info(), Router::new(handler))
+    }
+}
+
+impl<S> Clone for Server<S> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+impl<S> fmt::Debug for Server<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Server").field("sessions", &self.0.sessions).finish_non_exhaustive()
+    }
+}
+
+struct AbortOnDrop<T>(tokio::task::JoinHandle<T>);
+
+impl<T> Drop for AbortOnDrop<T> {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}

@@ -1,0 +1,50 @@
+//! One call: runs the service, minds cancellation and panics.
+
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use protomcp_types::ErrorObject;
+
+use crate::again;
+use crate::context::Context;
+use crate::ended::Outcome;
+use crate::panics::panic_as_value;
+use crate::service::Service;
+use protomcp_session::ServerRequest;
+
+/// Runs one call. The future of the service is gone before this one ends.
+pub(super) async fn run<S: Service>(
+    service: Arc<S>,
+    mut request: ServerRequest,
+    context: Context,
+    grace: Duration,
+) -> (Context, Outcome) {
+    let (mut current, mut round) = (context.clone(), 0);
+    let outcome = loop {
+        let kept = again::keep(&request, &context);
+        let outcome = {
+            let mut call = pin!(panic_as_value(|| service.call(request, current.clone())));
+            tokio::select! {
+                biased;
+                outcome = &mut call => Some(outcome),
+                () = context.cancelled() => tokio::time::timeout(grace, call).await.ok(),
+            }
+        };
+        let (Some(kept), Some(Ok(answer))) = (kept, &outcome) else { break outcome };
+        let Some(required) = again::required(&current, answer) else { break outcome };
+        round += 1;
+        // Few get here, and the others should not carry the room for it.
+        match Box::pin(again::ask(&kept, &context, required, round)).await {
+            Ok(next) => (current, request) = (next, kept),
+            Err(refusal) => break Some(Ok(refusal)),
+        }
+    };
+    let outcome = outcome.map(|outcome| {
+        outcome.unwrap_or_else(|why| {
+            tracing::error!(request = %context.request_id(), why, "the service panicked");
+            Err(ErrorObject::internal("the server failed while it handled the request"))
+        })
+    });
+    (context, outcome)
+}

@@ -1,0 +1,176 @@
+//! One session from outside: who it is with, what is told and asked, and how it ends.
+
+use std::fmt;
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use protomcp_types::{HostMethod, Level, Progress, RawJson};
+use tokio::sync::watch;
+use tokio::task::AbortHandle;
+use tokio_util::sync::CancellationToken;
+
+use crate::server::Server;
+use crate::server::drive::Driver;
+use crate::server::peer::Peer;
+use crate::server::serve_error::ServeError;
+use crate::server::sessions::{Audience, Sessions};
+use crate::service::Service;
+use protomcp_session::{AskError, Client, SessionId};
+use protomcp_transport::{Transport, TransportError};
+
+/// A connection that is served. Cloning is cheap; the session goes on when nobody holds one.
+#[derive(Clone)]
+pub struct Connected(Arc<Inner>);
+
+struct Inner {
+    id: SessionId,
+    sessions: Sessions,
+    stop: CancellationToken,
+    task: AbortHandle,
+    ended: watch::Receiver<Option<Reason>>,
+}
+
+/// Why a session has ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Reason {
+    /// The host has closed its end, and has all its answers.
+    HostLeft,
+    /// [`Connected::close`] was called, and the host has all its answers.
+    Closed,
+    /// [`Sessions::shutdown`] was called, and the host has all its answers.
+    Shutdown,
+    /// The connection broke, for this reason.
+    Broken(String),
+    /// The host has stopped reading; the last answers could not be written.
+    Stalled,
+    /// The host was asked whether it is there, and did not say anything
+    /// ([`Limits::ping_interval`](crate::Limits::ping_interval)).
+    Silent,
+    /// It did not end in time and was torn down, or the runtime was.
+    Aborted,
+}
+
+impl<S: Service> Server<S> {
+    /// Serves one host in the background; see [`Server::serve`]. Must be called inside a tokio runtime with timers.
+    pub fn connect(&self, transport: impl Transport) -> Connected {
+        let peer = Peer::of(&transport);
+        let (source, sink) = transport.split();
+        let stop = self.0.sessions.shutdown_token().child_token();
+        let driver = Driver::new(&self.0, peer, source, sink, stop.clone());
+        let (id, sessions) = (driver.id(), self.0.sessions.clone());
+        let running = tokio::spawn(driver.run());
+        let task = running.abort_handle();
+        let (tell, ended) = watch::channel(None);
+        let inner = Inner { id, sessions: sessions.clone(), stop: stop.clone(), task, ended };
+        tokio::spawn(async move {
+            let reason = match running.await {
+                Ok(Ok(())) if sessions.is_shut_down() => Reason::Shutdown,
+                Ok(Ok(())) if stop.is_cancelled() => Reason::Closed,
+                Ok(Ok(())) => Reason::HostLeft,
+                Ok(Err(ServeError::Stalled)) => Reason::Stalled,
+                Ok(Err(ServeError::Silent)) => Reason::Silent,
+                Ok(Err(ServeError::Transport(error))) => Reason::Broken(describe(&error)),
+                Err(_) => Reason::Aborted,
+            };
+            tell.send_replace(Some(reason));
+        });
+        Connected(Arc::new(inner))
+    }
+}
+
+impl Connected {
+    /// Tells it from the other sessions of the server.
+    #[must_use]
+    pub fn id(&self) -> SessionId {
+        self.0.id
+    }
+
+    /// Who is at the other end; `None` before the handshake, after the end, and on a connection without one.
+    #[must_use]
+    pub fn client(&self) -> Option<Arc<Client>> {
+        self.0.sessions.view(self.0.id).map(|view| view.client)
+    }
+
+    /// Ends the session as [`Server::serve`] does at the end: running calls may finish, within the limits of the
+    /// session and within `deadline`. What is left then is torn down.
+    pub async fn close(&self, deadline: Duration) -> Reason {
+        self.0.stop.cancel();
+        match tokio::time::timeout(deadline, self.closed()).await {
+            Ok(reason) => reason,
+            Err(_) => {
+                self.0.task.abort();
+                self.closed().await
+            }
+        }
+    }
+
+    /// Waits for the end.
+    pub async fn closed(&self) -> Reason {
+        let mut ended = self.0.ended.clone();
+        match ended.wait_for(Option::is_some).await {
+            Ok(reason) => reason.clone().unwrap_or(Reason::Aborted),
+            // The runtime is shutting down.
+            Err(_) => Reason::Aborted,
+        }
+    }
+
+    /// Whether it has ended.
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
+        self.0.ended.borrow().is_some()
+    }
+
+    /// Asks the host something that belongs to no call; see [`Sessions::ask`].
+    ///
+    /// # Errors
+    /// As [`Sessions::ask`].
+    ///
+    /// # Panics
+    /// As [`Sessions::ask`].
+    pub fn ask<M: HostMethod>(
+        &self,
+        params: &M::Params,
+        timeout: Duration,
+    ) -> impl Future<Output = Result<M::Result, AskError>> + Send + use<M> {
+        self.0.sessions.ask::<M>(self.0.id, params, timeout)
+    }
+
+    /// As [`Connected::ask`]; `report` is told how far the host has come, if the host tells.
+    ///
+    /// # Errors
+    /// As [`Sessions::ask`].
+    ///
+    /// # Panics
+    /// As [`Sessions::ask`].
+    pub fn ask_with_progress<M: HostMethod, F: Fn(Progress) + Send + Sync + 'static>(
+        &self,
+        params: &M::Params,
+        timeout: Duration,
+        report: F,
+    ) -> impl Future<Output = Result<M::Result, AskError>> + Send + use<M, F> {
+        self.0.sessions.ask_with_progress::<M, F>(self.0.id, params, timeout, report)
+    }
+
+    /// Sends the host a log message, if it wants messages of this level.
+    pub fn log(&self, level: Level, logger: Option<&str>, data: &RawJson) {
+        self.0.sessions.log(Audience::Session(self.0.id), level, logger, data);
+    }
+}
+
+fn describe(error: &TransportError) -> String {
+    match std::error::Error::source(error) {
+        Some(source) => format!("{error}: {source}"),
+        None => error.to_string(),
+    }
+}
+
+impl fmt::Debug for Connected {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Connected")
+            .field("id", &self.0.id)
+            .field("ended", &*self.0.ended.borrow())
+            .finish_non_exhaustive()
+    }
+}

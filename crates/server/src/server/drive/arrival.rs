@@ -1,0 +1,49 @@
+//! The text that was received last: its origin, and the bytes that its requests keep until they are answered.
+
+use std::sync::Arc;
+
+use protomcp_types::{Incoming, Message};
+
+use protomcp_session::{Budget, Extensions, Limits, OverBudget, Owner, Reservation};
+use protomcp_transport::{Received, Source};
+
+/// What is known about the text that was received last. An idle session keeps nothing of it.
+#[derive(Debug, Default)]
+pub(super) struct Arrival {
+    pub(super) known: Extensions,
+    /// Bytes that its requests take together.
+    bytes: usize,
+    /// Shared by its requests, as they share its memory.
+    room: Option<Arc<Reservation>>,
+}
+
+impl Arrival {
+    pub(super) fn of(received: &Received, source: &mut impl Source) -> Self {
+        let (requests, weight) = match received {
+            Ok(Incoming::One(message)) => weigh(message),
+            Ok(Incoming::Batch(messages)) => {
+                let weights = messages.iter().flatten().map(weigh);
+                weights.fold((0, 0), |(requests, bytes), (more, weight)| (requests + more, bytes + weight))
+            }
+            Err(_) => (0, 0),
+        };
+        let bytes = source.text_len().max(weight) + requests * Limits::REQUEST_OVERHEAD;
+        Self { known: source.extensions(), bytes, room: None }
+    }
+
+    /// Bytes for a request that is about to run; `None`: its transport has reserved them.
+    pub(super) fn room(&mut self, budget: &Budget, owner: &Owner) -> Result<Option<Arc<Reservation>>, OverBudget> {
+        if self.room.is_none() && self.known.find::<Reservation>().is_none() {
+            self.room = Some(Arc::new(budget.reserve(owner, self.bytes)?));
+        }
+        Ok(self.room.clone())
+    }
+}
+
+/// How many requests a message is, and the bytes of its parameters.
+fn weigh(message: &Message) -> (usize, usize) {
+    match message {
+        Message::Request(request) => (1, request.params.weight()),
+        Message::Notification(_) | Message::Response(_) => (0, 0),
+    }
+}

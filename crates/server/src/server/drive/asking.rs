@@ -1,0 +1,121 @@
+//! What the host was asked and has not answered.
+
+use protomcp_types::{Body, ErrorObject, Method, Notification, Ping, Progress, ProgressToken, RequestId, meta};
+use tokio::sync::{OwnedSemaphorePermit, oneshot};
+
+use crate::ended::Reserved;
+use crate::host_request::{Question, Report};
+use crate::server::drive::Driver;
+use crate::server::drive::ending::Ending;
+use crate::service::Service;
+use protomcp_session::{CallId, Ticket};
+use protomcp_transport::{Sink, TransportError};
+
+impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
+    pub(super) fn ask(&mut self, question: Question) -> Result<(), TransportError> {
+        let may_ask = match &question.during {
+            Some(ticket) => self.session.is_pending(ticket),
+            // MCP 2025-11-25, basic/lifecycle: before the handshake is complete only pings are for sure.
+            None => self.session.is_ready() || self.opened && question.method == Ping::NAME,
+        };
+        // A host that has closed its end cannot answer, and at the end nobody reads answers. Dropping the question tells
+        // who asks.
+        let is_heard = self.reading && matches!(self.ending, Ending::Open | Ending::Draining { .. });
+        let is_reached = question.during.as_ref().is_none_or(|ticket| self.sink.reaches(&ticket.id));
+        if !may_ask || !is_heard || !is_reached || question.answer.is_closed() {
+            return Ok(());
+        }
+        let Question { number, during, method, mut params, answer, place, room, report } = question;
+        for layer in &self.sending {
+            params = match layer.question(self.id, method, params) {
+                Ok(params) => params,
+                Err(error) => {
+                    drop(answer.send(Err(error)));
+                    return Ok(());
+                }
+            };
+        }
+        if report.is_some() {
+            params = meta::with_progress_token(params, &ProgressToken::from(number));
+        }
+        let (call, message) = self.session.call(method, params);
+        let asker = during.as_ref().map(|ticket| ticket.id.clone());
+        self.open_questions.push(OpenQuestion { call, number, method, during, answer, place, report });
+        self.send_reserved(Reserved { message, room: Some(room) }, asker.as_ref())
+    }
+
+    pub(super) fn host_answered(&mut self, call: CallId, outcome: Result<Body, ErrorObject>) {
+        if let Some(index) = self.open_questions.iter().position(|open| open.call == call) {
+            let open = self.open_questions.swap_remove(index);
+            let layers = self.sending.iter().rev();
+            let outcome = layers.fold(outcome, |outcome, layer| layer.answered(self.id, open.method, outcome));
+            // Who asked may have gone this very moment.
+            drop(open.answer.send(outcome));
+        }
+    }
+
+    /// The host says how far it is with a question.
+    pub(super) fn host_reports(&self, notification: &Notification) {
+        let Some((token, progress)) = Progress::from_notification(notification) else { return };
+        let asked = |open: &&OpenQuestion| ProgressToken::from(open.number) == token;
+        if let Some(report) = self.open_questions.iter().find(asked).and_then(|open| open.report.as_ref()) {
+            report.progress(progress);
+        }
+    }
+
+    /// Nobody waits for the answer any more.
+    pub(super) fn withdraw(&mut self, number: u64) -> Result<(), TransportError> {
+        match self.open_questions.iter().position(|open| open.number == number) {
+            Some(index) => self.take_back(index),
+            None => Ok(()),
+        }
+    }
+
+    /// A request was answered: what it asked on the way is of no use any more.
+    pub(super) fn withdraw_all_of(&mut self, request: u64) -> Result<(), TransportError> {
+        while let Some(index) = self
+            .open_questions
+            .iter()
+            .position(|open| open.during.as_ref().is_some_and(|ticket| ticket.number == request))
+        {
+            self.take_back(index)?;
+        }
+        Ok(())
+    }
+
+    /// What belongs to a request cannot reach the host any more: what it has asked is as good as refused.
+    pub(super) fn lost(&mut self, request: &RequestId) -> Result<(), TransportError> {
+        // It may be a later one with the same id.
+        if self.sink.reaches(request) {
+            return Ok(());
+        }
+        let is_asked = |open: &OpenQuestion| open.during.as_ref().is_some_and(|ticket| ticket.id == *request);
+        while let Some(index) = self.open_questions.iter().position(is_asked) {
+            self.take_back(index)?;
+        }
+        Ok(())
+    }
+
+    fn take_back(&mut self, index: usize) -> Result<(), TransportError> {
+        let open = self.open_questions.swap_remove(index);
+        // The question and its end may not be written yet: the place is free when they are, lest they pile up.
+        self.unsent_places.push(open.place);
+        match self.session.abandon(open.call) {
+            Some(notification) => self.send(notification, open.during.as_ref().map(|ticket| &ticket.id)),
+            None => Ok(()),
+        }
+    }
+}
+
+/// A question that waits for the host. There are few at a time, so they are searched one by one.
+#[derive(Debug)]
+pub(super) struct OpenQuestion {
+    call: CallId,
+    number: u64,
+    method: &'static str,
+    /// The request that asks.
+    during: Option<Ticket>,
+    answer: oneshot::Sender<Result<Body, ErrorObject>>,
+    place: OwnedSemaphorePermit,
+    report: Option<Report>,
+}

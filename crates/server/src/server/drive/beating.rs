@@ -1,0 +1,58 @@
+//! Hosts that may be gone without a word.
+
+use std::time::Instant;
+
+use protomcp_types::{Method, Params, Ping};
+
+use crate::server::drive::ending::Ending;
+use crate::server::drive::{Driver, now};
+use crate::server::serve_error::ServeError;
+use crate::service::Service;
+use protomcp_session::Beat;
+use protomcp_transport::Sink;
+
+impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
+    /// The host has said something.
+    pub(super) fn heard(&mut self) {
+        if self.heartbeat.is_on() {
+            self.alive(now());
+        }
+    }
+
+    /// When the host is asked, or given up. At the end nobody is.
+    pub(super) fn next_beat(&self) -> Option<Instant> {
+        let is_asked = self.ending == Ending::Open && self.reading && self.session.is_ready();
+        self.heartbeat.deadline().filter(|_| is_asked)
+    }
+
+    /// Asks the host, or gives it up, if it is time.
+    pub(super) fn beat(&mut self, now: Instant) -> Result<(), ServeError> {
+        if self.next_beat().is_none() {
+            return Ok(());
+        }
+        match self.heartbeat.time(now) {
+            None => Ok(()),
+            // Nobody can answer what does not arrive.
+            Some(_) if !self.sink.has_way() => {
+                self.alive(now);
+                Ok(())
+            }
+            Some(Beat::Ask) => {
+                let (call, message) = self.session.call(Ping::NAME, Params::Absent);
+                self.heartbeat.asked(call, now);
+                self.send(message, None).map_err(ServeError::from)
+            }
+            Some(Beat::Lost(_)) => {
+                tracing::info!(session = %self.id, "the host does not answer any more: its session is over");
+                Err(ServeError::Silent)
+            }
+        }
+    }
+
+    fn alive(&mut self, now: Instant) {
+        if let Some(call) = self.heartbeat.heard(now) {
+            // The answer may come still, and is ignored; nobody needs to be told.
+            drop(self.session.abandon(call));
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! What the host says: messages become calls, cancellations and answers.
+
+use std::sync::Arc;
+
+use futures_util::FutureExt;
+use protomcp_types::{Incoming, Initialize, Malformed, Message, Method, method};
+
+use crate::cancel::Cancel;
+use crate::context::Context;
+use crate::overload;
+use crate::server::call;
+use crate::server::drive::Driver;
+use crate::server::drive::ending::{Ending, shutting_down};
+use crate::server::drive::parking::Round;
+use crate::service::Service;
+use crate::terms::Terms;
+use protomcp_session::{Inbound, IncomingCall, Session, SessionView};
+use protomcp_transport::{Received, Sink, TransportError};
+
+impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
+    pub(super) fn received(&mut self, received: Received) -> Result<(), TransportError> {
+        match received {
+            Ok(Incoming::One(message)) => {
+                if let Some(answer) = self.message(message)?.0 {
+                    self.reply(answer)?;
+                }
+                Ok(())
+            }
+            Ok(Incoming::Batch(messages)) => self.batch(messages),
+            Err(malformed) => self.reply(malformed.into()),
+        }
+    }
+
+    /// Takes one message in. Returns the answer if there is one already, or the number of the call that will have it.
+    fn message(&mut self, message: Message) -> Result<(Option<Message>, Option<u64>), TransportError> {
+        if let Message::Request(request) = &message
+            && request.method == Initialize::NAME
+            && !self.opened
+        {
+            match self.sessions.inbound_budget().reserve(&self.peer.owner, request.params.weight()) {
+                Ok(room) => self.introduction = Some(room),
+                Err(_) => return Ok((Some(Message::error(Some(request.id.clone()), overload::request())), None)),
+            }
+        }
+        match self.session.receive(message) {
+            Inbound::Call(call) => return Ok(self.start(call)),
+            Inbound::Reply(reply) => {
+                self.outbox.set_level(self.session.level());
+                return Ok((Some(reply), None));
+            }
+            Inbound::Opened(client, reply) => {
+                self.opened = true;
+                self.outbox.introduce(Arc::clone(&client));
+                self.service.session_opened(&SessionView { id: self.id, owner: self.peer.owner.clone(), client });
+                return Ok((Some(reply), None));
+            }
+            Inbound::Cancel(ticket) => {
+                if let Some(context) = self.running.get(&ticket.number) {
+                    context.cancel();
+                }
+                self.watches.remove(&ticket.number);
+                self.sink.unanswered(&ticket.id);
+                if let Some(answers) = self.batches.ended(ticket.number, None) {
+                    self.send_batch(answers)?;
+                }
+            }
+            Inbound::Listen(ticket, client, filter) => return Ok((self.listen(ticket, client, filter)?, None)),
+            Inbound::Task(ticket, request) => return Ok((self.task(&ticket, request), None)),
+            Inbound::Ready => {}
+            Inbound::Answer { call, outcome } => self.host_answered(call, outcome),
+            Inbound::Told(notification) if notification.method == method::PROGRESS => self.host_reports(&notification),
+            Inbound::Told(notification) => self.service.told(self.id, &notification),
+            Inbound::Ignored(why) => tracing::debug!(session = %self.id, why, "message ignored"),
+        }
+        Ok((None, None))
+    }
+
+    fn start(&mut self, call: IncomingCall) -> (Option<Message>, Option<u64>) {
+        let IncomingCall { ticket, request, progress_token: token, client, mut stateless } = call;
+        let refusal = match self.ending {
+            Ending::Open if self.in_flight() < self.sessions.limits().max_pending => None,
+            Ending::Open => Some(Session::overloaded()),
+            Ending::Draining { .. } | Ending::Leaving { .. } | Ending::Flushing { .. } | Ending::Over => {
+                Some(shutting_down())
+            }
+        };
+        if let Some(refusal) = refusal {
+            return (self.session.reply(&ticket, Err(refusal)), None);
+        }
+        let Ok(room) = self.arrival.room(self.sessions.inbound_budget(), &self.peer.owner) else {
+            return (self.session.reply(&ticket, Err(overload::request())), None);
+        };
+        let number = ticket.number;
+        let limits = *self.sessions.limits();
+        let inputs = stateless.as_mut().and_then(|stateless| stateless.inputs.take());
+        let terms = Terms { ticket, client, token, stateless, known: self.arrival.known.clone(), room };
+        let round = inputs.map(|inputs| self.round(request.method(), inputs, &terms)).transpose();
+        let rounds = match round {
+            Ok(None) => None,
+            Ok(Some(Round::First(rounds))) => Some(rounds),
+            Ok(Some(Round::Again(call, resumed))) => {
+                self.resume(terms.ticket, call, resumed);
+                return (None, Some(number));
+            }
+            Err(error) => return (self.session.reply(&terms.ticket, Err(error)), None),
+        };
+        let is_stateless = terms.stateless.is_some();
+        let caller = if is_stateless { self.peer.without_session(self.id) } else { self.peer.in_session(self.id) };
+        let context = Context::new(caller, self.id, terms, Arc::clone(&self.outbox), limits.ask_timeout, rounds);
+        self.running.insert(number, context.clone());
+        let may_leave = context.may_leave();
+        let call = call::run(Arc::clone(&self.service), request, context, limits.cancel_grace);
+        match &mut self.in_place {
+            Some(calls) if !may_leave => calls.push(Box::pin(call)),
+            // An async block would hold the call twice.
+            Some(_) | None => drop(tokio::spawn(call.map(|(context, outcome)| context.finish(outcome)))),
+        }
+        (None, Some(number))
+    }
+
+    fn batch(&mut self, messages: Vec<Result<Message, Malformed>>) -> Result<(), TransportError> {
+        if !self.session.allows_batches() {
+            return self.reply(Malformed::invalid(None, "batches are for MCP 2025-03-26 only").into());
+        }
+        let (mut answers, mut running) = (Vec::new(), Vec::new());
+        for message in messages {
+            match message {
+                // An answer may take as long as the host listens, and would hold up the others.
+                Ok(Message::Request(request)) if Session::is_stateless(&request) => {
+                    let why = "a batch holds no requests of 2026-07-28";
+                    answers.push(self.with_room(Malformed::invalid(Some(request.id), why).into(), None));
+                }
+                Ok(message) => {
+                    let (answer, number) = self.message(message)?;
+                    answers.extend(answer.map(|answer| self.with_room(answer, None)));
+                    running.extend(number);
+                }
+                Err(malformed) => answers.push(self.with_room(malformed.into(), None)),
+            }
+        }
+        // A request can be cancelled by a later message of the same batch.
+        running
+            .retain(|number| self.running.get(number).is_some_and(|context| self.session.is_pending(context.ticket())));
+        match self.batches.open(answers, &running) {
+            Some(answers) => self.send_batch(answers),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! Changes of lists and resources: who is told, in its session or in a request that listens.
+
+use std::sync::Arc;
+
+use protomcp_types::{Members, Message, Params, RawJson, SubscriptionFilter, method};
+
+use crate::context::Context;
+use crate::listen_guard::ListenGuard;
+use crate::server::drive::ending::{Ending, shutting_down};
+use crate::server::drive::{Driver, now};
+use crate::server::interest::Watch;
+use crate::service::Service;
+use crate::terms::Terms;
+use protomcp_session::{Client, List, Stateless, Ticket, Topic};
+use protomcp_transport::{Sink, TransportError};
+
+impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
+    /// A request wants to be told of changes. Returns the answer if it cannot be.
+    pub(super) fn listen(
+        &mut self,
+        ticket: Ticket,
+        client: Arc<Client>,
+        mut filter: Box<SubscriptionFilter>,
+    ) -> Result<Option<Message>, TransportError> {
+        if self.ending != Ending::Open {
+            return Ok(self.session.reply(&ticket, Err(shutting_down())));
+        }
+        self.known_tasks(&mut filter.task_ids);
+        if filter.resource_subscriptions.is_empty() {
+            self.begin_listening(&ticket, &filter, None)?;
+            return Ok(None);
+        }
+        // Whether there is such a resource, the service knows.
+        let stateless = Some(Box::new(Stateless { log_level: None, inputs: None }));
+        let known = self.arrival.known.clone();
+        let terms = Terms { ticket: ticket.clone(), client, token: None, stateless, known, room: None };
+        let outbox = Arc::clone(&self.outbox);
+        let caller = self.peer.without_session(self.id);
+        let patience = self.sessions.limits().ask_timeout;
+        let context = Context::new(caller, self.id, terms, Arc::clone(&outbox), patience, None);
+        self.running.insert(ticket.number, context.clone());
+        let (interest, service) = (Arc::clone(self.sessions.interest()), Arc::clone(&self.service));
+        tokio::spawn(async move {
+            let uris = std::mem::take(&mut filter.resource_subscriptions);
+            let watch = Watch::open(interest, service, uris, context).await;
+            filter.resource_subscriptions = watch.uris();
+            outbox.listening(ticket, filter, ListenGuard::new(watch));
+        });
+        Ok(None)
+    }
+
+    /// It is known what a request may listen to.
+    pub(super) fn begin_listening(
+        &mut self,
+        ticket: &Ticket,
+        filter: &SubscriptionFilter,
+        guard: Option<ListenGuard>,
+    ) -> Result<(), TransportError> {
+        self.running.remove(&ticket.number);
+        if !self.session.is_pending(ticket) {
+            return Ok(());
+        }
+        match self.session.begin_listening(ticket, filter) {
+            // MCP 2026-07-28, basic/utilities/subscriptions: nothing is told before the acknowledgement.
+            Ok(acknowledged) => {
+                self.watches.extend(guard.map(|guard| (ticket.number, guard)));
+                self.send(acknowledged, Some(&ticket.id))
+            }
+            Err(error) => {
+                let reply = self.session.reply(ticket, Err(error));
+                self.answer(ticket, reply, None)
+            }
+        }
+    }
+
+    /// A list has changed; whoever wants to know is told in a moment.
+    pub(super) fn changed(&mut self, list: List, everyone: bool) {
+        self.outbox.change_seen(list, everyone);
+        let is_wanted = self.session.is_ready() || everyone && self.session.has_listeners(list);
+        if is_wanted && list.is_announced_by(&self.sessions.info().capabilities) {
+            self.announcements.changed(list, everyone, now(), self.session.next_number());
+        }
+    }
+
+    /// The moment is over.
+    pub(super) fn list_changed(&mut self, list: List, everyone: bool) -> Result<(), TransportError> {
+        if self.session.is_ready() {
+            self.unsent_changes = true;
+            self.tell(Message::notification(list.changed(), Params::Absent), None)?;
+        }
+        if everyone {
+            for (id, notice) in self.session.list_notices(list) {
+                self.unsent_changes = true;
+                self.tell(notice, Some(&id))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A resource has changed; the host has it still to hear.
+    pub(super) fn updated(&mut self, uri: Arc<str>) -> Result<(), TransportError> {
+        let Some(wanted) = self.session.subscriptions().sending(Topic::Resource, &uri) else { return Ok(()) };
+        if wanted.session {
+            let params = Members::new().with("uri", RawJson::text(&uri));
+            self.tell(Message::notification(method::RESOURCE_UPDATED, params.into()), None)?;
+        }
+        for (id, notice) in self.session.update_notices(&uri, &wanted.listeners) {
+            self.tell(notice, Some(&id))?;
+        }
+        self.unsent_updates.push((Topic::Resource, uri));
+        Ok(())
+    }
+
+    /// Nothing more will be told: the requests that listen are answered.
+    pub(super) fn end_listening(&mut self) -> Result<(), TransportError> {
+        self.watches.clear();
+        for (id, message) in self.session.end_listening(self.sink.is_shared()) {
+            self.send(message, Some(&id))?;
+        }
+        Ok(())
+    }
+}

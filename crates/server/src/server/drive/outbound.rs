@@ -1,0 +1,223 @@
+//! What the host is told: answers, progress, log messages, changes.
+
+use protomcp_types::{Level, Message, Notification, RawJson, RequestId, Response};
+
+use crate::context::Context;
+use crate::ended::{Ended, Outcome, Reserved};
+use crate::outbox::{Event, Load, Notice, log_message};
+use crate::server::drive::ending::{Ending, shutting_down};
+use crate::server::drive::{Driver, now};
+use crate::service::Service;
+use protomcp_session::{Reservation, ServerResult, Ticket, Topic};
+use protomcp_transport::{Sink, TransportError};
+
+impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
+    pub(super) fn event(&mut self, event: Event) -> Result<(), TransportError> {
+        match event {
+            Event::Done(ticket, ended) => self.done(&ticket, ended),
+            Event::During(ticket, notice) if self.session.is_pending(&ticket) => self.notice(notice, Some(&ticket.id)),
+            // The level is asked again, as it may have changed meanwhile.
+            Event::Log(during, level, notice) if self.may_log(level) => {
+                let during = during.filter(|ticket| self.session.is_pending(ticket));
+                self.notice(notice, during.as_ref().map(|ticket| &ticket.id))
+            }
+            Event::Notice(notice) if self.session.is_ready() => self.notice(notice, None),
+            Event::During(_, unwanted) | Event::Log(_, _, unwanted) | Event::Notice(unwanted) => {
+                self.outbox.make_room(Load::of(&unwanted.notification));
+                Ok(())
+            }
+            Event::Pause(ticket) => {
+                if self.session.is_pending(&ticket) {
+                    self.sink.pause(&ticket.id);
+                }
+                Ok(())
+            }
+            Event::Changed { list, everyone } => {
+                self.changed(list, everyone);
+                Ok(())
+            }
+            Event::Ask(question) => self.ask(*question),
+            Event::Asked(ticket) => self.park(&ticket),
+            Event::Detach(ticket, terms) => self.detach(&ticket, terms),
+            Event::Withdraw(number) => self.withdraw(number),
+            Event::Lost(request) => self.lost(&request),
+            Event::Updated(Topic::Resource, uri) => self.updated(uri),
+            Event::Updated(Topic::Task, id) => self.task_changed(id),
+            Event::Listening(ticket, filter, guard) => self.begin_listening(&ticket, &filter, Some(guard)),
+        }
+    }
+
+    /// A call of this task has ended. What it reported goes first.
+    pub(super) fn ended(&mut self, context: &Context, outcome: Outcome) -> Result<(), TransportError> {
+        // Other calls may go on reporting without end.
+        for _ in 0..self.events.len() {
+            let Ok(event) = self.events.try_recv() else { break };
+            self.event(*event)?;
+        }
+        self.done(context.ticket(), context.conclude(outcome))
+    }
+
+    pub(super) fn done(&mut self, ticket: &Ticket, ended: Ended) -> Result<(), TransportError> {
+        let Ended { outcome, room } = ended;
+        let call = self.running.remove(&ticket.number);
+        self.withdraw_all_of(ticket.number)?;
+        // A call that was dropped was cancelled: by the host, which wants no answer (the session knows), or by the end.
+        let outcome = match outcome.unwrap_or_else(|| Err(shutting_down())) {
+            Ok(ServerResult::InputRequired(required)) => self.sealed(call.as_ref(), required),
+            outcome => outcome,
+        };
+        let reply = self.session.reply(ticket, outcome);
+        self.answer(ticket, reply, room)
+    }
+
+    /// Sends the answer to a request. `room`: the bytes that it has reserved, if it has.
+    pub(super) fn answer(
+        &mut self,
+        ticket: &Ticket,
+        reply: Option<Message>,
+        room: Option<Reservation>,
+    ) -> Result<(), TransportError> {
+        if reply.is_some() && self.announcements.deadline().is_some() {
+            self.announcements.answered(now(), ticket.number);
+        }
+        let reply = reply.map(|reply| self.with_room(reply, room));
+        if self.batches.contains(ticket.number) {
+            let answers = self.batches.ended(ticket.number, reply).unwrap_or_default();
+            return self.send_batch(answers);
+        }
+        reply.map_or(Ok(()), |reply| self.send_reserved(reply, Some(&ticket.id)))
+    }
+
+    /// An answer with its room, or a short error in its place.
+    pub(super) fn with_room(&self, message: Message, room: Option<Reservation>) -> Reserved {
+        match room {
+            Some(_) => Reserved { message, room },
+            None => Reserved::new(message, self.sessions.outbound_budget(), &self.peer.owner),
+        }
+    }
+
+    /// MCP 2025-11-25, basic/lifecycle and server/utilities/logging: log messages may come before the handshake is
+    /// complete, but not before it has begun, and only from a server that declares them.
+    fn may_log(&self, level: Level) -> bool {
+        self.opened && level >= self.session.level() && self.sessions.info().capabilities.logging.is_some()
+    }
+
+    fn notice(&mut self, notice: Notice, during: Option<&RequestId>) -> Result<(), TransportError> {
+        let Notice { notification, room } = notice;
+        // What a layer withholds has made room when the rest is written.
+        self.unsent_notices.add(Load::of(&notification));
+        self.notify(notification, during, Some(room))
+    }
+
+    /// Sends a message that was not asked for, if no layer withholds it.
+    pub(super) fn tell(
+        &mut self,
+        message: impl Into<Message>,
+        during: Option<&RequestId>,
+    ) -> Result<(), TransportError> {
+        match message.into() {
+            Message::Notification(notification) => self.notify(notification, during, None),
+            other @ (Message::Request(_) | Message::Response(_)) => self.send(other, during),
+        }
+    }
+
+    fn notify(
+        &mut self,
+        notification: Notification,
+        during: Option<&RequestId>,
+        room: Option<Reservation>,
+    ) -> Result<(), TransportError> {
+        let id = self.id;
+        match self.sending.iter().try_fold(notification, |told, layer| layer.notification(id, told)) {
+            Some(notification) => self.send_reserved(Reserved { message: notification.into(), room }, during),
+            // Flushed with nothing to write, so that what was counted is counted back.
+            None => {
+                self.unsent += 1;
+                Ok(())
+            }
+        }
+    }
+
+    /// Sends the answer to a message that was answered at once.
+    pub(super) fn reply(&mut self, answer: Message) -> Result<(), TransportError> {
+        let id = match &answer {
+            Message::Response(Response { id, .. }) => id.clone(),
+            Message::Request(_) | Message::Notification(_) => None,
+        };
+        let answer = self.with_room(answer, None);
+        self.send_reserved(answer, id.as_ref())
+    }
+
+    /// Sends a short message, of which there are few.
+    pub(super) fn send(&mut self, message: Message, during: Option<&RequestId>) -> Result<(), TransportError> {
+        self.send_reserved(Reserved { message, room: None }, during)
+    }
+
+    pub(super) fn send_reserved(
+        &mut self,
+        reserved: Reserved,
+        during: Option<&RequestId>,
+    ) -> Result<(), TransportError> {
+        let Reserved { message, room } = reserved;
+        self.unsent += 1;
+        self.unsent_answers += usize::from(matches!(message, Message::Response(_)));
+        match room {
+            Some(room) => self.unsent_rooms.extend(self.sink.send_reserved(message, during, room)?),
+            None => self.sink.send(message, during)?,
+        }
+        Ok(())
+    }
+
+    pub(super) fn send_batch(&mut self, answers: Vec<Reserved>) -> Result<(), TransportError> {
+        if answers.is_empty() {
+            return Ok(());
+        }
+        self.unsent += answers.len();
+        self.unsent_answers += answers.len();
+        let mut messages = Vec::with_capacity(answers.len());
+        for Reserved { message, room } in answers {
+            messages.push(message);
+            self.unsent_rooms.extend(room);
+        }
+        self.sink.send_batch(messages)
+    }
+
+    pub(super) fn flushed(&mut self) -> Result<(), TransportError> {
+        self.unsent = 0;
+        self.unsent_answers = 0;
+        self.unsent_changes = false;
+        self.unsent_rooms = Vec::new();
+        self.unsent_places.clear();
+        self.outbox.make_room(std::mem::take(&mut self.unsent_notices));
+        for (topic, name) in std::mem::take(&mut self.unsent_updates) {
+            let again = self.session.subscriptions().flushed(topic, &name);
+            // What changes for ever must not put off the end for ever.
+            match topic {
+                _ if !again || matches!(self.ending, Ending::Flushing { .. }) => {}
+                Topic::Resource => self.updated(name)?,
+                Topic::Task => self.task_changed(name)?,
+            }
+        }
+        let dropped = self.outbox.take_dropped();
+        if dropped == 0 {
+            return Ok(());
+        }
+        tracing::warn!(session = %self.id, dropped, "the host reads too slowly: notifications were dropped");
+        if !self.may_log(Level::Warning) {
+            return Ok(());
+        }
+        let text =
+            RawJson::text(&format!("{dropped} notifications were dropped: they came faster than they were read"));
+        self.tell(log_message(Level::Warning, Some("protomcp"), &text), None)
+    }
+
+    /// Messages that are kept for the client: not written yet, or held back until their batch is complete.
+    pub(super) fn kept(&self) -> usize {
+        self.unsent + self.batches.held()
+    }
+
+    /// Requests that are running, or whose answer is kept for the client.
+    pub(super) fn in_flight(&self) -> usize {
+        self.running.len() + self.unsent_answers + self.batches.held()
+    }
+}

@@ -1,0 +1,113 @@
+//! Stateless calls that ask their host: they leave the connection with their request's answer, and come back with
+//! another request (MCP 2026-07-28, basic/patterns/mrtr).
+
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use protomcp_types::{CallTool, ErrorObject, Method, Need, TASKS_EXTENSION};
+
+use crate::context::Context;
+use crate::rounds::{Resumed, Rounds, Route};
+use crate::server::drive::{Driver, now};
+use crate::service::Service;
+use crate::terms::Terms;
+use protomcp_session::{Asked, Binding, InputRequired, Inputs, ServerResult, State, Ticket};
+use protomcp_transport::{Sink, TransportError};
+
+/// What a request that may ask is.
+pub(super) enum Round {
+    /// The first, or one that begins anew.
+    First(Arc<Rounds>),
+    /// One that a call waits for.
+    Again(Context, Resumed),
+}
+
+impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
+    /// Finds out what a request that may ask is. What is wrong with it leaves a waiting call waiting.
+    pub(super) fn round(&self, method: &str, inputs: Inputs, terms: &Terms) -> Result<Round, ErrorObject> {
+        let Inputs { responses, state, params } = inputs;
+        let binding = Binding::new(method, params, self.peer.principal.clone());
+        let route = Route { outbox: Arc::clone(&self.outbox), terms: terms.clone() };
+        let invalid = |why| ErrorObject::invalid_params(format!("invalid params: requestState {why}"));
+        let state = match state {
+            None => None,
+            Some(token) => match self.sessions.keys().open(&token, binding.bound(), SystemTime::now()) {
+                None => return Err(invalid("is not valid for this request")),
+                Some(State::Own(state)) => Some(state),
+                Some(State::Parked(number)) => {
+                    let gone = || invalid("is used up or too old, or its call gave way to others; call again");
+                    let call = self.sessions.parked().look(number, now()).ok_or_else(gone)?;
+                    call.rounds().map_or(Ok(()), |rounds| rounds.check(&responses))?;
+                    // Somebody else may have taken it in between.
+                    let call = self.sessions.parked().take(number, now()).ok_or_else(gone)?;
+                    let resumed = call.rounds().map(|rounds| rounds.resume(route, responses)).ok_or_else(gone)?;
+                    return Ok(Round::Again(call, resumed));
+                }
+            },
+        };
+        let is_known = self.sessions.info().capabilities.has_extension(TASKS_EXTENSION)
+            && terms.client.capabilities.has_extension(TASKS_EXTENSION);
+        let may_be_task = is_known && method == CallTool::NAME;
+        let max_questions = self.sessions.limits().max_questions;
+        let rounds = Rounds::new(binding, route, state, responses, max_questions, may_be_task);
+        Ok(Round::First(Arc::new(rounds)))
+    }
+
+    /// A call has come to this connection.
+    pub(super) fn resume(&mut self, ticket: Ticket, call: Context, resumed: Resumed) {
+        self.running.insert(ticket.number, call);
+        match resumed {
+            Resumed::Running => {}
+            Resumed::Asking => self.outbox.asked(ticket),
+            Resumed::Ended(ended) => self.outbox.done(ticket, *ended),
+        }
+    }
+
+    /// A call waits for answers: its request is answered with its questions, and it leaves.
+    pub(super) fn park(&mut self, ticket: &Ticket) -> Result<(), TransportError> {
+        if !self.session.is_pending(ticket) {
+            return Ok(());
+        }
+        let Some(call) = self.running.get(&ticket.number) else { return Ok(()) };
+        let Some(rounds) = call.rounds() else { return Ok(()) };
+        if self.sessions.is_shut_down() {
+            // Nobody could come back.
+            rounds.give_up();
+            return Ok(());
+        }
+        let now = now();
+        let parked = rounds.park(|until| self.sessions.park(call.clone(), now, until));
+        let Some((questions, until, number)) = parked else { return Ok(()) };
+        let Some(binding) = rounds.binding() else { return Ok(()) };
+        let lifetime = until.saturating_duration_since(now);
+        let state = self.sessions.keys().seal(&State::Parked(number), binding.bound(), SystemTime::now(), lifetime);
+        self.running.remove(&ticket.number);
+        let required = InputRequired { questions, state: Some(state) };
+        let reply = self.session.reply(ticket, Ok(ServerResult::InputRequired(required)));
+        self.answer(ticket, reply, None)
+    }
+
+    /// A handler's own questions and state, made fit to be sent.
+    pub(super) fn sealed(
+        &self,
+        call: Option<&Context>,
+        mut required: InputRequired,
+    ) -> Result<ServerResult, ErrorObject> {
+        let Some((call, binding)) = call.and_then(|call| Some((call, call.rounds()?.binding()?))) else {
+            return Err(ErrorObject::internal("this request cannot be answered with questions"));
+        };
+        if required.questions.is_empty() && required.state.is_none() {
+            return Err(ErrorObject::internal("the handler asks for nothing"));
+        }
+        let capabilities = call.capabilities();
+        let unmet = required.questions.asked().iter().filter_map(Asked::need);
+        let unmet = unmet.filter(|need| !need.is_met_by(capabilities)).map(Need::to_capabilities);
+        if let Some(missing) = unmet.reduce(|all, more| all.and(&more)) {
+            return Err(ErrorObject::missing_capability(&missing));
+        }
+        let lifetime = self.sessions.limits().ask_timeout;
+        let seal = |state| self.sessions.keys().seal(&State::Own(state), binding.bound(), SystemTime::now(), lifetime);
+        required.state = required.state.map(seal);
+        Ok(ServerResult::InputRequired(required))
+    }
+}

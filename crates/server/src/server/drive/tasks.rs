@@ -1,0 +1,99 @@
+//! Calls that go on as tasks, and what hosts ask about them (MCP 2026-07-28, extension `io.modelcontextprotocol/tasks`).
+
+use std::sync::Arc;
+
+use protomcp_types::{ErrorObject, Message, TaskRequest};
+
+use crate::context::Context;
+use crate::rounds::{Rounds, StatelessTask};
+use crate::server::drive::{Driver, now};
+use crate::service::Service;
+use crate::task_store::Belongs;
+use protomcp_session::{Reservation, ServerResult, TaskTerms, TaskView, Ticket, Topic};
+use protomcp_transport::{Sink, TransportError};
+
+impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
+    /// A call wants to go on as a task: its request is answered with the task, and it leaves. One that cannot stays.
+    pub(super) fn detach(&mut self, ticket: &Ticket, terms: TaskTerms) -> Result<(), TransportError> {
+        let Some(call) = self.running.get(&ticket.number).cloned() else { return Ok(()) };
+        let Some(rounds) = call.rounds() else { return Ok(()) };
+        match self.keep(ticket, terms, &call, rounds) {
+            Some(task) => {
+                self.running.remove(&ticket.number);
+                let reply = self.session.reply_task(ticket, &task, true);
+                self.answer(ticket, reply, None)
+            }
+            None => match rounds.stay() {
+                Some(ended) => self.done(ticket, ended),
+                // It may have asked something in between.
+                None => self.park(ticket),
+            },
+        }
+    }
+
+    fn keep(&self, ticket: &Ticket, terms: TaskTerms, call: &Context, rounds: &Arc<Rounds>) -> Option<TaskView> {
+        if !self.session.is_pending(ticket) || self.sessions.is_shut_down() {
+            return None;
+        }
+        let now = now();
+        let terms = TaskTerms { ttl: terms.ttl.min(self.sessions.limits().max_task_ttl), ..terms };
+        let until = now + terms.ttl;
+        let belongs = Belongs { key: self.peer.principal.clone(), owner: self.peer.owner.clone() };
+        // The bytes of the request are given back when the call has ended.
+        let known = call.extensions().without::<Reservation>();
+        let task = StatelessTask::new(rounds, Arc::downgrade(&call.canceller()), known);
+        let Some(id) = self.sessions.keep_task(belongs, now, until, task) else {
+            tracing::warn!(session = %self.id, "too many tasks: a call goes on without being one");
+            return None;
+        };
+        let task = rounds.detach(id.clone(), terms, self.sessions.task_news());
+        if task.is_none() {
+            self.sessions.task_store().forget(&id);
+        }
+        task
+    }
+
+    /// Leaves only tasks that there are, and that the host began.
+    pub(super) fn known_tasks(&self, ids: &mut Vec<String>) {
+        let now = now();
+        ids.retain(|id| self.sessions.task_store().find(id, &self.peer.principal, now).is_some());
+    }
+
+    /// A task has changed; whoever listens for it has it still to hear.
+    pub(super) fn task_changed(&mut self, id: Arc<str>) -> Result<(), TransportError> {
+        let Some(wanted) = self.session.subscriptions().sending(Topic::Task, &id) else { return Ok(()) };
+        let task = self.sessions.task_store().find(&id, &self.peer.principal, now());
+        if let Some(task) = task.and_then(|task| task.rounds().view()) {
+            for (listener, notice) in self.session.task_notices(&task, &wanted.listeners) {
+                self.tell(notice, Some(&listener))?;
+            }
+        }
+        self.unsent_updates.push((Topic::Task, id));
+        Ok(())
+    }
+
+    /// Answers a request about a task.
+    pub(super) fn task(&mut self, ticket: &Ticket, request: TaskRequest) -> Option<Message> {
+        let Some(task) = self.sessions.task_store().find(request.task_id(), &self.peer.principal, now()) else {
+            let why = format!("unknown task {:?}", request.task_id());
+            return self.session.reply(ticket, Err(ErrorObject::invalid_params(why)));
+        };
+        let outcome = match request {
+            TaskRequest::Get { .. } => match task.rounds().view() {
+                Some(view) => return self.session.reply_task(ticket, &view, false),
+                None => Err(ErrorObject::internal("the task is gone")),
+            },
+            TaskRequest::Update { responses, .. } => {
+                let responses = responses.into_iter().collect();
+                task.rounds().check(&responses).map(|()| task.rounds().answer(responses))
+            }
+            TaskRequest::Cancel { .. } => {
+                if task.rounds().cancel() {
+                    task.cancel();
+                }
+                Ok(())
+            }
+        };
+        self.session.reply(ticket, outcome.map(|()| ServerResult::Empty))
+    }
+}

@@ -1,0 +1,148 @@
+//! Resources to which requests listen, for all connections together: the service is told of the first request that listens to
+//! one and when the last has ended, as a session tells it with `resources/subscribe` and `resources/unsubscribe`.
+//!
+//! No lock is held while the service answers, so a request whose answer takes long holds up no other. For the same reason
+//! the service can be told of a resource by several requests that begin at the same time, and an `unsubscribe` can reach
+//! it after the `subscribe` of a later request. Then it is told `subscribe` once more.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use protomcp_types::{ErrorObject, Subscribe, Unsubscribe};
+
+use crate::context::Context;
+use crate::panics::panic_as_value;
+use crate::service::Service;
+use protomcp_session::{ServerRequest, ServerResult};
+
+/// How long the service may take to answer.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// How many requests listen to each resource.
+#[derive(Debug, Default)]
+pub(super) struct Interest(Mutex<HashMap<Arc<str>, usize>>);
+
+/// What one request listens to. Dropping it ends that.
+pub(super) struct Watch {
+    uris: Vec<String>,
+    close: Option<Box<dyn FnOnce(Vec<String>) + Send>>,
+}
+
+impl Watch {
+    /// Listens to as many of these as the service knows.
+    pub(super) async fn open<S: Service>(
+        interest: Arc<Interest>,
+        service: Arc<S>,
+        uris: Vec<String>,
+        context: Context,
+    ) -> Self {
+        let known = join_all(uris.iter().map(|uri| interest.enter(uri, &*service, &context))).await;
+        let uris = uris.into_iter().zip(known).filter_map(|(uri, is_known)| is_known.then_some(uri)).collect();
+        let close = move |uris: Vec<String>| {
+            // Without a runtime everything has ended.
+            let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
+            runtime.spawn(async move {
+                join_all(uris.iter().map(|uri| interest.leave(uri, &*service, &context))).await;
+            });
+        };
+        Self { uris, close: Some(Box::new(close)) }
+    }
+
+    pub(super) fn uris(&self) -> Vec<String> {
+        self.uris.clone()
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        if let Some(close) = self.close.take().filter(|_| !self.uris.is_empty()) {
+            close(std::mem::take(&mut self.uris));
+        }
+    }
+}
+
+impl fmt::Debug for Watch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Watch").field("uris", &self.uris).finish_non_exhaustive()
+    }
+}
+
+impl Interest {
+    /// A request begins to listen. `false`: the service does not know the resource.
+    async fn enter(&self, uri: &str, service: &impl Service, context: &Context) -> bool {
+        if let Some(count) = self.counts().get_mut(uri) {
+            *count += 1;
+            return true;
+        }
+        match tell(service, subscribe(uri), context).await {
+            Ok(_) => {
+                *self.counts().entry(uri.into()).or_default() += 1;
+                true
+            }
+            Err(why) => {
+                tracing::debug!(uri, why, "requests cannot listen to this resource");
+                false
+            }
+        }
+    }
+
+    /// A request does not listen to this resource from now on.
+    async fn leave(&self, uri: &str, service: &impl Service, context: &Context) {
+        if !self.is_last(uri) {
+            return;
+        }
+        // Until the service knows the last that is true.
+        loop {
+            let request = ServerRequest::Unsubscribe(Unsubscribe { uri: uri.to_owned(), meta: None });
+            if let Err(why) = tell(service, request, context).await {
+                tracing::debug!(uri, why, "the service refuses to be told that no request listens to this resource");
+            }
+            if !self.is_listened_to(uri) {
+                return;
+            }
+            // Others have begun in between.
+            if let Err(why) = tell(service, subscribe(uri), context).await {
+                tracing::warn!(uri, why, "requests listen to a resource that the service does not know again");
+            }
+            if self.is_listened_to(uri) {
+                return;
+            }
+        }
+    }
+
+    /// Counts one request less. Whether it was the last.
+    fn is_last(&self, uri: &str) -> bool {
+        let mut counts = self.counts();
+        let Some(count) = counts.get_mut(uri) else { return false };
+        *count -= 1;
+        let is_last = *count == 0;
+        if is_last {
+            counts.remove(uri);
+        }
+        is_last
+    }
+
+    fn is_listened_to(&self, uri: &str) -> bool {
+        self.counts().contains_key(uri)
+    }
+
+    fn counts(&self) -> MutexGuard<'_, HashMap<Arc<str>, usize>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn subscribe(uri: &str) -> ServerRequest {
+    ServerRequest::Subscribe(Subscribe { uri: uri.to_owned(), meta: None })
+}
+
+async fn tell(service: &impl Service, request: ServerRequest, context: &Context) -> Result<ServerResult, String> {
+    let call = panic_as_value(|| service.call(request, context.anew()));
+    match tokio::time::timeout(PATIENCE, call).await {
+        Ok(Ok(outcome)) => outcome.map_err(|ErrorObject { message, .. }| message.into_owned()),
+        Ok(Err(why)) => Err(format!("the service panicked: {why}")),
+        Err(_) => Err(format!("the service did not answer within {PATIENCE:?}")),
+    }
+}

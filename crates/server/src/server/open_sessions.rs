@@ -1,0 +1,85 @@
+//! The open sessions by number, and how many of them each owner has.
+//!
+//! Connections that carry a request without a session are counted as well: their callers are there as long as these are.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::sync::Arc;
+
+use crate::outbox::Outbox;
+use protomcp_session::{Owner, SessionId};
+
+/// One open session.
+#[derive(Debug)]
+pub(super) struct OpenSession {
+    pub(super) owner: Owner,
+    pub(super) outbox: Arc<Outbox>,
+}
+
+/// All open sessions.
+#[derive(Debug, Default)]
+pub(super) struct OpenSessions {
+    sessions: HashMap<SessionId, OpenSession>,
+    /// No owner without a session is in here.
+    owners: HashMap<Owner, usize>,
+}
+
+impl OpenSessions {
+    pub(super) fn insert(&mut self, id: SessionId, session: OpenSession) {
+        *self.owners.entry(session.owner.clone()).or_default() += 1;
+        self.sessions.insert(id, session);
+    }
+
+    pub(super) fn remove(&mut self, id: SessionId) {
+        let Some(session) = self.sessions.remove(&id) else { return };
+        if let Entry::Occupied(mut count) = self.owners.entry(session.owner) {
+            *count.get_mut() -= 1;
+            if *count.get() == 0 {
+                count.remove();
+            }
+        }
+    }
+
+    pub(super) fn get(&self, id: SessionId) -> Option<&OpenSession> {
+        self.sessions.get(&id)
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = (SessionId, &OpenSession)> {
+        self.sessions.iter().map(|(id, session)| (*id, session))
+    }
+
+    pub(super) fn count(&self) -> usize {
+        self.sessions.len()
+    }
+
+    /// The owner of all of them, if there is exactly one.
+    pub(super) fn sole_owner(&self) -> Option<&Owner> {
+        let mut owners = self.owners.keys();
+        owners.next().filter(|_| owners.next().is_none())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_sole_owner_is_that_of_all_sessions() {
+        let mut open = OpenSessions::default();
+        let owner = |name: &str| Owner::Principal(name.into());
+        let session = |name| OpenSession { owner: owner(name), outbox: Outbox::closed() };
+        assert_eq!(open.sole_owner(), None);
+        open.insert(SessionId::new(1), session("ann"));
+        open.insert(SessionId::new(2), session("ann"));
+        assert_eq!(open.sole_owner(), Some(&owner("ann")));
+        open.insert(SessionId::new(3), session("bob"));
+        assert_eq!(open.sole_owner(), None);
+        open.remove(SessionId::new(1));
+        assert_eq!(open.sole_owner(), None, "a session of each is left");
+        open.remove(SessionId::new(2));
+        open.remove(SessionId::new(2));
+        assert_eq!(open.sole_owner(), Some(&owner("bob")));
+        open.remove(SessionId::new(3));
+        assert!(open.sole_owner().is_none() && open.owners.is_empty() && open.count() == 0);
+    }
+}

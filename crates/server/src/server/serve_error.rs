@@ -1,0 +1,18 @@
+//! Why serving a host ended early.
+
+use protomcp_transport::TransportError;
+
+/// Why serving a host ended early. Calls that were running have been cancelled.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ServeError {
+    /// The connection broke. [`TransportError::Closed`]: the host went away with answers still on their way.
+    #[error(transparent)]
+    Transport(#[from] TransportError),
+    /// The host has stopped reading; the last answers could not be written.
+    #[error("the host does not read its answers")]
+    Stalled,
+    /// The host was asked whether it is there, and did not say anything ([`Limits::ping_interval`](crate::Limits::ping_interval)).
+    #[error("the host does not answer any more")]
+    Silent,
+}

@@ -1,0 +1,368 @@
+//! The open sessions of a server, seen from outside: who is there, and what is to be told or asked.
+
+use std::fmt;
+use std::future::Future;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
+
+use protomcp_types::{HostMethod, Level, Members, Notification, Progress, ProgressToken, RawJson, Task, method};
+use tokio_util::sync::CancellationToken;
+
+use crate::ask::ask;
+use crate::context::Context;
+use crate::host_request::Report;
+use crate::outbox::Outbox;
+use crate::parked::ParkedCalls;
+use crate::rounds::{StatelessTask, TaskNews};
+use crate::server::interest::Interest;
+use crate::server::open_sessions::{OpenSession, OpenSessions};
+use crate::task_store::{Kept, Room, TaskStore};
+use protomcp_session::{
+    AskError, Budget, Extensions, Limits, List, Owner, ServerInfo, SessionId, SessionView, StateKeys, Topic,
+};
+
+/// The open sessions of a server, and what can be told to them. Cloning is cheap.
+///
+/// It exists before the server does, so that a service can hold it.
+#[derive(Clone)]
+pub struct Sessions(pub(super) Arc<Hub>);
+
+pub(super) struct Hub {
+    info: Arc<ServerInfo>,
+    limits: Limits,
+    open: Mutex<OpenSessions>,
+    last: AtomicU64,
+    shutdown: CancellationToken,
+    /// Stateless calls whose client has been asked something.
+    pub(super) parked: ParkedCalls<Context>,
+    pub(super) tasks: StatelessTasks,
+    /// Whether a task ends those that wait for too long.
+    pub(super) is_swept: AtomicBool,
+    /// Resources that requests listen to.
+    interest: Arc<Interest>,
+    keys: StateKeys,
+    inbound: Budget,
+    outbound: Budget,
+}
+
+/// Stateless calls that go on as tasks, by who began them.
+pub(super) type StatelessTasks = TaskStore<Option<Arc<str>>, StatelessTask>;
+
+/// The way from a stateless task to those who listen for it.
+struct News(Weak<Hub>);
+
+/// Who is told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Audience {
+    /// All open sessions.
+    Everyone,
+    /// All open sessions of one owner.
+    Owner(Owner),
+    /// One session.
+    Session(SessionId),
+}
+
+impl Sessions {
+    /// None yet.
+    #[must_use]
+    pub fn new(info: ServerInfo, limits: Limits) -> Self {
+        Self::with_state_keys(info, limits, StateKeys::random())
+    }
+
+    /// None yet. States that hosts keep for handlers ([`Context::input_required`](crate::Context::input_required)) are
+    /// signed with these keys, which other processes may have as well.
+    #[must_use]
+    pub fn with_state_keys(info: ServerInfo, limits: Limits, keys: StateKeys) -> Self {
+        Self(Arc::new(Hub {
+            info: Arc::new(info),
+            limits,
+            parked: ParkedCalls::new(limits.max_parked),
+            tasks: TaskStore::new(Room { tasks: limits.max_tasks, of_one: usize::MAX, bytes: limits.max_task_bytes }),
+            is_swept: AtomicBool::new(false),
+            interest: Arc::default(),
+            keys,
+            inbound: Budget::new(limits.max_inbound_bytes),
+            outbound: Budget::new(limits.max_outbound_bytes),
+            open: Mutex::default(),
+            last: AtomicU64::new(0),
+            shutdown: CancellationToken::new(),
+        }))
+    }
+
+    /// What the server says about itself.
+    #[must_use]
+    pub fn info(&self) -> &Arc<ServerInfo> {
+        &self.0.info
+    }
+
+    /// The limits of each session.
+    #[must_use]
+    pub fn limits(&self) -> &Limits {
+        &self.0.limits
+    }
+
+    /// Bytes of requests that hosts have sent and that are not answered yet ([`Limits::max_inbound_bytes`]).
+    #[must_use]
+    pub fn inbound_budget(&self) -> &Budget {
+        &self.0.inbound
+    }
+
+    /// Bytes of messages that wait to be sent to hosts ([`Limits::max_outbound_bytes`]).
+    #[must_use]
+    pub fn outbound_budget(&self) -> &Budget {
+        &self.0.outbound
+    }
+
+    /// How many are open.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.open().count()
+    }
+
+    /// The owner of everything that is open, sessions and requests without one; `None` when nothing is open, or several
+    /// owners are there. What one caller may have caused is for others only while all of them are one owner.
+    #[must_use]
+    pub fn sole_owner(&self) -> Option<Owner> {
+        self.open().sole_owner().cloned()
+    }
+
+    /// Tells hosts that the tool list has changed: once for changes in quick succession, after the answers of calls
+    /// that may have caused it: those whose handshake is complete, and, when it has changed for everyone, those that
+    /// listen without one. Without `list_changed` among the capabilities nobody was promised anything, and nobody is
+    /// told.
+    pub fn tools_changed(&self, audience: Audience) {
+        self.changed(audience, List::Tools);
+    }
+
+    /// As [`Sessions::tools_changed`], for resources and their templates.
+    pub fn resources_changed(&self, audience: Audience) {
+        self.changed(audience, List::Resources);
+    }
+
+    /// As [`Sessions::tools_changed`], for prompts.
+    pub fn prompts_changed(&self, audience: Audience) {
+        self.changed(audience, List::Prompts);
+    }
+
+    /// Tells the hosts that have subscribed to a resource, or listen for it, that it has changed. Those of one in quick
+    /// succession are told together when a host does not keep up.
+    pub fn resource_updated(&self, uri: &str) {
+        self.each(Audience::Everyone, |outbox| outbox.updated(Topic::Resource, uri));
+    }
+
+    /// Tells the host that began a task how far it is. Nothing relies on this: a host asks (MCP 2025-11-25,
+    /// basic/utilities/tasks).
+    pub fn task_status(&self, session: SessionId, task: &Task) {
+        self.each(Audience::Session(session), |outbox| outbox.task_status(task));
+    }
+
+    /// Reports the progress of a task, after the answer to the call that began it; before, that is for
+    /// [`Context::progress`](crate::Context::progress). `token` is the one of that call. The caller sees to it that
+    /// progress grows, and that none comes after the end of the task.
+    pub fn task_progress(&self, session: SessionId, token: &ProgressToken, progress: &Progress) {
+        self.each(Audience::Session(session), |outbox| {
+            let version = outbox.client().map(|client| client.version).filter(|version| version.has_tasks());
+            if let Some(notification) = version.and_then(|version| progress.to_notification(token, version)) {
+                outbox.notice(notification);
+            }
+        });
+    }
+
+    /// Tells a host that what its user did on a web page is done; `elicitation_id` is the one of the question.
+    pub fn elicitation_complete(&self, session: SessionId, elicitation_id: &str) {
+        let params = Members::new().with("elicitationId", RawJson::text(elicitation_id)).into();
+        let notification = Notification { method: method::ELICITATION_COMPLETE.into(), params };
+        self.each(Audience::Session(session), |outbox| outbox.notice(notification.clone()));
+    }
+
+    /// The open sessions whose hosts have introduced themselves, oldest first, with what each host can do.
+    #[must_use]
+    pub fn views(&self) -> Vec<SessionView> {
+        let view = |(id, session): (SessionId, &OpenSession)| view(id, session);
+        let mut views: Vec<_> = self.open().iter().filter_map(view).collect();
+        views.sort_unstable_by_key(|view| view.id);
+        views
+    }
+
+    /// Asks one host something that belongs to no call; see [`Context::ask`](crate::Context::ask).
+    ///
+    /// # Errors
+    /// As [`Context::ask`](crate::Context::ask); also when the handshake is not complete.
+    ///
+    /// # Panics
+    /// When the parameters do not serialize as an object.
+    pub fn ask<M: HostMethod>(
+        &self,
+        session: SessionId,
+        params: &M::Params,
+        timeout: Duration,
+    ) -> impl Future<Output = Result<M::Result, AskError>> + Send + use<M> {
+        self.ask_and_hear::<M>(session, params, timeout, None)
+    }
+
+    /// As [`Sessions::ask`]; `report` is told how far the host has come, if the host tells.
+    ///
+    /// # Errors
+    /// As [`Sessions::ask`].
+    ///
+    /// # Panics
+    /// As [`Sessions::ask`].
+    pub fn ask_with_progress<M: HostMethod, F: Fn(Progress) + Send + Sync + 'static>(
+        &self,
+        session: SessionId,
+        params: &M::Params,
+        timeout: Duration,
+        report: F,
+    ) -> impl Future<Output = Result<M::Result, AskError>> + Send + use<M, F> {
+        self.ask_and_hear::<M>(session, params, timeout, Some(Report::new(report)))
+    }
+
+    fn ask_and_hear<M: HostMethod>(
+        &self,
+        session: SessionId,
+        params: &M::Params,
+        timeout: Duration,
+        report: Option<Report>,
+    ) -> impl Future<Output = Result<M::Result, AskError>> + Send + use<M> {
+        let outbox = self.open().get(session).map(|session| Arc::clone(&session.outbox)).ok_or(AskError::Gone);
+        let answer = outbox.and_then(|outbox| {
+            let client = outbox.client().cloned().ok_or(AskError::NoSession)?;
+            Ok(ask::<M>(&outbox, &client, None, params, timeout, report))
+        });
+        async move { answer?.await }
+    }
+
+    /// One of [`Sessions::views`].
+    #[must_use]
+    pub fn view(&self, session: SessionId) -> Option<SessionView> {
+        view(session, self.open().get(session)?)
+    }
+
+    /// Sends hosts a log message, if they want messages of this level.
+    pub fn log(&self, audience: Audience, level: Level, logger: Option<&str>, data: &RawJson) {
+        self.each(audience, |outbox| outbox.log(None, level, logger, data));
+    }
+
+    /// Whether some host wants log messages of this level. It may change its mind at any time.
+    #[must_use]
+    pub fn wants(&self, level: Level) -> bool {
+        self.open().iter().any(|(_, session)| session.outbox.wants(level))
+    }
+
+    /// Ends all sessions politely, and those that are yet to come. See [`Server::serve`](crate::Server::serve).
+    pub fn shutdown(&self) {
+        self.0.shutdown.cancel();
+    }
+
+    /// Cancelling this token is [`Sessions::shutdown`].
+    #[must_use]
+    pub fn shutdown_token(&self) -> CancellationToken {
+        self.0.shutdown.clone()
+    }
+
+    /// Whether [`Sessions::shutdown`] was called.
+    #[must_use]
+    pub fn is_shut_down(&self) -> bool {
+        self.0.shutdown.is_cancelled()
+    }
+
+    pub(super) fn parked(&self) -> &ParkedCalls<Context> {
+        &self.0.parked
+    }
+
+    /// What the transport knew about the request without a session that goes on as this task. A transport that lets
+    /// requests in by more than their principal compares it with the requests that are about the task.
+    #[must_use]
+    pub fn task_extensions(&self, id: &str) -> Option<Extensions> {
+        let now = tokio::time::Instant::now().into_std();
+        self.0.tasks.peek(id, now).map(|task| task.extensions().clone())
+    }
+
+    pub(super) fn task_store(&self) -> &StatelessTasks {
+        &self.0.tasks
+    }
+
+    pub(super) fn interest(&self) -> &Arc<Interest> {
+        &self.0.interest
+    }
+
+    pub(super) fn task_news(&self) -> Arc<dyn TaskNews> {
+        Arc::new(News(Arc::downgrade(&self.0)))
+    }
+
+    pub(super) fn keys(&self) -> &StateKeys {
+        &self.0.keys
+    }
+
+    fn changed(&self, audience: Audience, list: List) {
+        let everyone = audience == Audience::Everyone;
+        self.each(audience, |outbox| outbox.changed(list, everyone));
+    }
+
+    fn each(&self, audience: Audience, tell: impl Fn(&Outbox)) {
+        let open = self.open();
+        match audience {
+            Audience::Everyone => open.iter().for_each(|(_, session)| tell(&session.outbox)),
+            Audience::Owner(owner) => {
+                open.iter()
+                    .filter(|(_, session)| session.owner == owner)
+                    .for_each(|(_, session)| tell(&session.outbox));
+            }
+            Audience::Session(id) => {
+                if let Some(session) = open.get(id) {
+                    tell(&session.outbox);
+                }
+            }
+        }
+    }
+
+    pub(super) fn join(&self, owner: Owner, outbox: &Arc<Outbox>) -> SessionId {
+        let id = SessionId::new(self.0.last.fetch_add(1, Ordering::Relaxed) + 1);
+        self.open().insert(id, OpenSession { owner, outbox: Arc::clone(outbox) });
+        id
+    }
+
+    pub(super) fn leave(&self, id: SessionId) {
+        self.open().remove(id);
+    }
+
+    fn open(&self) -> MutexGuard<'_, OpenSessions> {
+        self.0.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A session whose host has introduced itself.
+fn view(id: SessionId, session: &OpenSession) -> Option<SessionView> {
+    let client = Arc::clone(session.outbox.client()?);
+    Some(SessionView { id, owner: session.owner.clone(), client })
+}
+
+impl TaskNews for News {
+    fn changed(&self, id: &str) {
+        if let Some(hub) = self.0.upgrade() {
+            Sessions(hub).each(Audience::Everyone, |outbox| outbox.updated(Topic::Task, id));
+        }
+    }
+
+    fn ended(&self, id: &str, size: usize) -> bool {
+        let Some(hub) = self.0.upgrade() else { return true };
+        let Kept { is_kept, gone } = hub.tasks.ended(id, size);
+        if !gone.is_empty() {
+            tracing::debug!(forgotten = gone.len(), "results of tasks are forgotten to make room");
+        }
+        is_kept
+    }
+}
+
+impl fmt::Debug for News {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TaskNews").finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Sessions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sessions").field("info", &self.0.info).field("open", &self.count()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,281 @@
+//! Tasks of hosts with a session: calls that a host wants answered with a task, and asks about until they have ended
+//! (MCP 2025-11-25, basic/utilities/tasks).
+//!
+//! A handler holds [`Tasks`] and passes on what it is asked about tasks; the call itself it runs as ever, with a
+//! [`Context`] that belongs to the task: questions, progress and cancellation go through it. A task belongs to the session
+//! that began it, and is forgotten with it. Those of the revision without sessions need nothing of this
+//! ([`Context::go_on_as_task`]).
+
+mod running;
+
+use std::fmt;
+use std::future::Future;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use protomcp_types::{
+    CallTool, CallToolResult, CancelTask, CreateTaskResult, ErrorObject, GetTask, GetTaskPayload, ListTasks,
+    ListTasksResult, Method, Task, TaskStatus,
+};
+
+use crate::cancel::Cancel;
+use crate::context::Context;
+use crate::overload;
+use crate::panics::panic_as_value;
+use crate::server::Sessions;
+use crate::task_store::{Belongs, Kept, Room, TaskStore};
+use crate::task_text::{first_text, size};
+use protomcp_session::{SessionId, TaskTerms};
+
+pub(crate) use crate::tasks::running::Running;
+
+/// The tasks of all sessions of a server. Cloning is cheap.
+///
+/// How many there are, for how long they are kept, and how much of their results, is bounded by
+/// [`Limits`](crate::Limits).
+///
+/// ```
+/// use protomcp_server::{Context, Handler, ServerInfo, Sessions, TaskTerms, Tasks};
+/// use protomcp_types::{
+///     CallTool, CallToolResult, CreateTaskResult, ErrorObject, GetTask, GetTaskPayload, Task,
+/// };
+///
+/// struct Slow {
+///     tasks: Tasks,
+/// }
+///
+/// async fn work(context: Context) -> Result<CallToolResult, ErrorObject> {
+///     context.say("the first half");
+///     Ok(CallToolResult::text("done"))
+/// }
+///
+/// impl Handler for Slow {
+/// #   fn info(&self) -> ServerInfo { ServerInfo::new("slow", "1") }
+///     // ...
+///     async fn call_tool_as_task(&self, call: CallTool, context: Context) -> Result<CreateTaskResult, ErrorObject> {
+///         self.tasks.begin(&context, call.task_ttl(), TaskTerms::default(), work)
+///     }
+///
+///     async fn get_task(&self, request: GetTask, context: Context) -> Result<Task, ErrorObject> {
+///         self.tasks.find(&request, &context)
+///     }
+///
+///     async fn task_result(&self, request: GetTaskPayload, context: Context) -> Result<CallToolResult, ErrorObject> {
+///         self.tasks.result(&request, &context).await
+///     }
+///     // `list_tasks`, `cancel_task` and `session_closed` likewise
+/// }
+/// ```
+#[derive(Clone)]
+pub struct Tasks(Arc<Inner>);
+
+struct Inner {
+    sessions: Sessions,
+    store: TaskStore<SessionId, Arc<Running>>,
+}
+
+impl Tasks {
+    /// None yet.
+    #[must_use]
+    pub fn new(sessions: Sessions) -> Self {
+        let limits = sessions.limits();
+        let room = Room { tasks: limits.max_tasks, of_one: limits.max_session_tasks, bytes: limits.max_task_bytes };
+        Self(Arc::new(Inner { store: TaskStore::new(room), sessions }))
+    }
+
+    /// Answers a call with a task, and runs it in the background once the answer is on its way. The context that `run`
+    /// gets belongs to the task. `wish`: for how many milliseconds the host would like it to be kept
+    /// ([`CallTool::task_ttl`]). Must be called inside a tokio runtime with timers.
+    ///
+    /// # Errors
+    /// −32603 when the session or its caller has too many tasks; −32601 for a request without a session.
+    pub fn begin<R, F>(
+        &self,
+        context: &Context,
+        wish: Option<u64>,
+        terms: TaskTerms,
+        run: R,
+    ) -> Result<CreateTaskResult, ErrorObject>
+    where
+        R: FnOnce(Context) -> F + Send + 'static,
+        F: Future<Output = Result<CallToolResult, ErrorObject>> + Send + 'static,
+    {
+        if context.is_stateless() {
+            return Err(ErrorObject::method_not_found(CallTool::NAME));
+        }
+        let limits = self.0.sessions.limits();
+        let ttl = wish.map_or(terms.ttl, Duration::from_millis).min(limits.max_task_ttl);
+        let (now, session) = (now(), context.session());
+        let until = now + ttl;
+        let make = |id: &str| {
+            let terms = TaskTerms { ttl, ..terms };
+            Arc::new(Running::new(id, terms, Arc::clone(context.outbox())))
+        };
+        let belongs = Belongs { key: session, owner: context.caller().owner.clone() };
+        let Some((running, gone)) = self.0.store.keep(belongs, now, until, make) else {
+            return Err(ErrorObject::internal("too many tasks are kept; call again when one has expired"));
+        };
+        gone.iter().for_each(|oldest| self.gone(oldest));
+        if self.0.sessions.view(session).is_none() {
+            // It has ended in between, and nobody would forget the task.
+            self.0.store.forget(running.id());
+            return Err(ErrorObject::internal("the session is over"));
+        }
+        let created = running.task().into();
+        let call = context.of_task(Arc::clone(&running));
+        running.is_run_by(call.canceller());
+        let tasks = self.clone();
+        context.afterwards(move || drop(tokio::spawn(tasks.run(running, call, until, run))));
+        Ok(created)
+    }
+
+    /// Answers `tasks/get`.
+    ///
+    /// # Errors
+    /// −32602 when there is no such task, or it belongs to another session.
+    pub fn find(&self, request: &GetTask, context: &Context) -> Result<Task, ErrorObject> {
+        self.running(&request.task_id, context).map(|running| running.task())
+    }
+
+    /// Answers `tasks/result`: waits for the end of the task. What the task asks meanwhile goes to the host together
+    /// with this request.
+    ///
+    /// # Errors
+    /// As [`Tasks::find`]; and whatever the call has failed with.
+    pub async fn result(&self, request: &GetTaskPayload, context: &Context) -> Result<CallToolResult, ErrorObject> {
+        self.running(&request.task_id, context)?.outcome(context.ticket()).await
+    }
+
+    /// Answers `tasks/list`: the tasks of the session, oldest first, on one page.
+    ///
+    /// # Errors
+    /// −32602 for a cursor, since there is one page.
+    pub fn list(&self, request: &ListTasks, context: &Context) -> Result<ListTasksResult, ErrorObject> {
+        match request.cursor.as_deref() {
+            None | Some("") => {
+                let tasks: Vec<_> = self.0.store.of(&context.session(), now()).iter().map(|task| task.task()).collect();
+                Ok(ListTasksResult::of(&tasks))
+            }
+            Some(cursor) => Err(ErrorObject::invalid_params(format!("invalid cursor {cursor:?}"))),
+        }
+    }
+
+    /// Answers `tasks/cancel`.
+    ///
+    /// # Errors
+    /// As [`Tasks::find`]; also −32602 when the task has ended.
+    pub fn cancel(&self, request: &CancelTask, context: &Context) -> Result<Task, ErrorObject> {
+        let running = self.running(&request.task_id, context)?;
+        let text = "the task was cancelled by the host";
+        match self.end(&running, TaskStatus::Cancelled, Some(text.into()), Ok(CallToolResult::error(text))) {
+            Some(call) => {
+                call.cancel();
+                Ok(running.task())
+            }
+            None => Err(ErrorObject::invalid_params(format!("the task has ended already: {:?}", request.task_id))),
+        }
+    }
+
+    /// A session has ended: its tasks are cancelled and forgotten. A handler says so in
+    /// [`Handler::session_closed`](crate::Handler::session_closed).
+    pub fn session_closed(&self, session: SessionId) {
+        for running in self.0.store.close(&session) {
+            self.gone(&running);
+        }
+    }
+
+    async fn run<R, F>(self, running: Arc<Running>, call: Context, until: Instant, run: R)
+    where
+        R: FnOnce(Context) -> F,
+        F: Future<Output = Result<CallToolResult, ErrorObject>> + Send,
+    {
+        let grace = self.0.sessions.limits().cancel_grace;
+        let outcome = {
+            let mut work = pin!(panic_as_value(|| run(call.clone())));
+            tokio::select! {
+                biased;
+                outcome = &mut work => Some(outcome),
+                () = call.cancelled() => tokio::time::timeout(grace, work).await.ok(),
+                () = tokio::time::sleep_until(until.into()) => {
+                    call.cancel();
+                    tokio::time::timeout(grace, work).await.ok()
+                }
+            }
+        };
+        drop(call);
+        match outcome {
+            Some(Ok(Ok(result))) if !result.is_error => {
+                self.end(&running, TaskStatus::Completed, None, Ok(result));
+            }
+            // MCP 2025-11-25, basic/utilities/tasks: a task has failed when the result of its tool says so, too.
+            Some(Ok(Ok(result))) => {
+                self.end(&running, TaskStatus::Failed, first_text(&result), Ok(result));
+            }
+            Some(Ok(Err(error))) => {
+                self.end(&running, TaskStatus::Failed, Some(error.message.to_string()), Err(error));
+            }
+            Some(Err(why)) => {
+                tracing::error!(task = running.id(), why, "a task panicked");
+                let text = format!("the tool panicked: {why}");
+                self.end(&running, TaskStatus::Failed, Some(text.clone()), Ok(CallToolResult::error(text)));
+            }
+            None => {
+                let text = "the task was cancelled";
+                self.end(&running, TaskStatus::Cancelled, Some(text.into()), Ok(CallToolResult::error(text)));
+            }
+        }
+        tokio::select! {
+            () = running.forgotten() => {}
+            () = tokio::time::sleep_until(until.into()) => {
+                self.0.store.forget(running.id());
+            }
+        }
+    }
+
+    /// A task has ended; what ended it first counts. Returns what cancels the call, unless it had ended before.
+    fn end(
+        &self,
+        running: &Running,
+        status: TaskStatus,
+        message: Option<String>,
+        outcome: Result<CallToolResult, ErrorObject>,
+    ) -> Option<Arc<dyn Cancel>> {
+        let bytes = size(outcome.as_ref());
+        let keep = || {
+            let Kept { is_kept, gone } = self.0.store.ended(running.id(), bytes);
+            ((!is_kept).then(|| overload::result(bytes)), gone)
+        };
+        let (call, gone) = running.end(status, message, outcome, keep)?;
+        for oldest in gone {
+            tracing::debug!(task = oldest.id(), "the result of a task is forgotten to make room");
+            self.gone(&oldest);
+        }
+        Some(call)
+    }
+
+    /// A task is not kept any more. Whoever waits for its result hears that there is none.
+    fn gone(&self, running: &Running) {
+        running.forget();
+        let outcome = Ok(CallToolResult::error("the task is gone"));
+        if let Some((call, ())) = running.end(TaskStatus::Cancelled, None, outcome, || (None, ())) {
+            call.cancel();
+        }
+    }
+
+    fn running(&self, id: &str, context: &Context) -> Result<Arc<Running>, ErrorObject> {
+        let found = self.0.store.find(id, &context.session(), now());
+        found.ok_or_else(|| ErrorObject::invalid_params(format!("unknown task {id:?}")))
+    }
+}
+
+impl fmt::Debug for Tasks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Tasks").finish_non_exhaustive()
+    }
+}
+
+/// The time of the runtime, which tests can stop.
+fn now() -> Instant {
+    tokio::time::Instant::now().into_std()
+}

@@ -1,0 +1,20 @@
+//! What a request says about itself and its sender.
+
+use std::sync::Arc;
+
+use protomcp_types::ProgressToken;
+
+use protomcp_session::{Client, Extensions, Reservation, Stateless, Ticket};
+
+/// What a request says about itself and its sender.
+#[derive(Debug, Clone)]
+pub(crate) struct Terms {
+    pub(crate) ticket: Ticket,
+    pub(crate) client: Arc<Client>,
+    pub(crate) token: Option<ProgressToken>,
+    pub(crate) stateless: Option<Box<Stateless>>,
+    pub(crate) known: Extensions,
+    /// The bytes of the request, unless its transport has reserved them.
+    #[expect(dead_code, reason = "it gives its bytes back when the call has ended")]
+    pub(crate) room: Option<Arc<Reservation>>,
+}

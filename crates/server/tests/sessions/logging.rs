@@ -1,0 +1,126 @@
+//! Log messages, and which of them a host wants.
+
+use std::sync::Arc;
+
+use protomcp_server::{Audience, Limits, Owner, Router, Server, ServerInfo};
+use protomcp_types::{Level, RawJson, ServerCapabilities};
+
+use super::transcript::{Stage, check, play};
+
+fn line(level: &str) -> String {
+    format!(r#"← {{"method":"notifications/message","params":{{"level":"{level}","logger":"tool","data":"{level}"}}}}"#)
+}
+
+#[test]
+fn each_level_lets_through_itself_and_what_is_worse() {
+    for (index, level) in Level::ALL.iter().enumerate() {
+        let mut transcript = vec![
+            "→ hello".to_owned(),
+            format!(r#"→ {{"id":1,"method":"logging/setLevel","params":{{"level":"{level}"}}}}"#),
+            r#"← {"id":1,"result":{}}"#.to_owned(),
+            r#"→ {"id":2,"method":"tools/call","params":{"name":"log"}}"#.to_owned(),
+        ];
+        transcript.extend(Level::ALL[index..].iter().map(|level| line(level.as_str())));
+        transcript.push(r#"← {"id":2,"result":{"content":[{"type":"text","text":"done"}]}}"#.to_owned());
+        check(&transcript.iter().map(String::as_str).collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn before_the_host_says_anything_info_and_worse_are_sent() {
+    check(&[
+        "→ hello",
+        r#"→ {"id":2,"method":"tools/call","params":{"name":"log"}}"#,
+        &line("info"),
+        &line("notice"),
+        &line("warning"),
+        &line("error"),
+        &line("critical"),
+        &line("alert"),
+        &line("emergency"),
+        r#"← {"id":2,"result":{"content":[{"type":"text","text":"done"}]}}"#,
+    ]);
+}
+
+#[test]
+fn a_bad_level_changes_nothing() {
+    check(&[
+        "→ hello",
+        r#"→ {"id":1,"method":"logging/setLevel","params":{"level":"emergency"}}"#,
+        r#"← {"id":1,"result":{}}"#,
+        r#"→ {"id":2,"method":"logging/setLevel","params":{"level":"warn"}}"#,
+        r#"← {"id":2,"error":{"code":-32602,"message":"invalid params: unknown log level \"warn\""}}"#,
+        r#"→ {"id":3,"method":"logging/setLevel"}"#,
+        r#"← {"id":3,"error":{"code":-32602,"message":"invalid params: level is missing"}}"#,
+        r#"→ {"id":4,"method":"logging/setLevel","params":{"level":5}}"#,
+        r#"← {"id":4,"error":{"code":-32602,"message":"invalid params: level: invalid type: integer `5`, expected a string at line 1 column 1"}}"#,
+        r#"→ {"id":5,"method":"tools/call","params":{"name":"log"}}"#,
+        &line("emergency"),
+        r#"← {"id":5,"result":{"content":[{"type":"text","text":"done"}]}}"#,
+    ]);
+}
+
+#[test]
+fn levels_belong_to_a_session_and_nothing_is_sent_before_the_handshake() {
+    play(Limits::default(), async |stage| {
+        let (mut loud, mut quiet, mut new) = (stage.connect(), stage.connect(), stage.connect());
+        loud.steps(&[
+            "→ hello",
+            r#"→ {"id":1,"method":"logging/setLevel","params":{"level":"debug"}}"#,
+            r#"← {"id":1,"result":{}}"#,
+        ])
+        .await;
+        quiet
+            .steps(&[
+                "→ hello",
+                r#"→ {"id":1,"method":"logging/setLevel","params":{"level":"error"}}"#,
+                r#"← {"id":1,"result":{}}"#,
+            ])
+            .await;
+        new.steps(&[r#"→ {"id":1,"method":"ping"}"#, r#"← {"id":1,"result":{}}"#]).await;
+        stage.server.sessions().log(Audience::Everyone, Level::Debug, None, &RawJson::parse(r#"{"n":1}"#).unwrap());
+        loud.steps(&[r#"← {"method":"notifications/message","params":{"level":"debug","data":{"n":1}}}"#]).await;
+        stage.server.sessions().log(Audience::Everyone, Level::Emergency, None, &RawJson::NULL);
+        let both = [r#"← {"method":"notifications/message","params":{"level":"emergency","data":null}}"#];
+        loud.steps(&both).await;
+        quiet.steps(&both).await;
+        new.steps(&["· 1000ms", "→ hello"]).await;
+    });
+}
+
+#[test]
+fn a_server_that_does_not_declare_log_messages_sends_none() {
+    play(Limits { max_notices: 1, ..Limits::default() }, async |stage| {
+        let info = ServerInfo::new("quiet", "1").with_capabilities(ServerCapabilities::default().with_tools());
+        let server = Server::new(info, Router::new(Arc::clone(&stage.tools)));
+        let mut host = Stage { server, tools: stage.tools }.connect();
+        host.steps(&[
+            "→ hello",
+            r#"→ {"id":1,"method":"tools/call","params":{"name":"log"}}"#,
+            r#"← {"id":1,"result":{"content":[{"type":"text","text":"done"}]}}"#,
+            r#"→ {"id":2,"method":"logging/setLevel","params":{"level":"debug"}}"#,
+            r#"← {"id":2,"error":{"code":-32601,"message":"method not found: \"logging/setLevel\""}}"#,
+            "· 1000ms",
+        ])
+        .await;
+    });
+}
+
+#[test]
+fn a_message_for_one_owner_reaches_the_sessions_of_no_other() {
+    play(Limits::default(), async |stage| {
+        let (mut ann, mut again, mut bob) = (stage.connect_as("ann"), stage.connect_as("ann"), stage.connect_as("bob"));
+        for host in [&mut ann, &mut again, &mut bob] {
+            host.steps(&["→ hello", "· 1ms"]).await;
+        }
+        let sessions = stage.server.sessions();
+        assert_eq!(sessions.sole_owner(), None);
+        let owners: Vec<_> = sessions.views().into_iter().map(|view| view.owner).collect();
+        assert_eq!(owners, ["ann", "ann", "bob"].map(|name| Owner::Principal(name.into())));
+        sessions.log(Audience::Owner(owners[0].clone()), Level::Error, None, &RawJson::NULL);
+        let heard = [r#"← {"method":"notifications/message","params":{"level":"error","data":null}}"#];
+        ann.steps(&heard).await;
+        again.steps(&heard).await;
+        bob.steps(&["· 1000ms"]).await;
+    });
+}

@@ -1,0 +1,198 @@
+//! When the host is told that a list has changed.
+//!
+//! A tool may change the list and then answer. The client sees the answer first if it comes within the delay, and gets a moment
+//! to act on it; many changes in a row are told once (protomcp wire, tool list control). A further change, and each answer of
+//! a call that may have caused it, put the notice off by the delay again, up to `LONGEST`. A call that works on for longer is
+//! answered after the notice. Each kind of list has an `Announce` of its own.
+
+use std::time::{Duration, Instant};
+
+use protomcp_types::{ServerCapabilities, method};
+
+/// The longest that calls which were running at the time of a change can put off telling the host.
+const LONGEST: Duration = Duration::from_millis(250);
+
+/// What a host keeps a list of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum List {
+    /// The list of tools.
+    Tools,
+    /// Resources and their templates.
+    Resources,
+    /// The list of prompts.
+    Prompts,
+}
+
+/// What the host has not been told yet, about all lists.
+#[derive(Debug)]
+pub struct Announcements([Announce; List::ALL.len()]);
+
+#[derive(Debug)]
+struct Announce {
+    delay: Duration,
+    due: Option<Due>,
+}
+
+#[derive(Debug)]
+struct Due {
+    at: Instant,
+    latest: Instant,
+    /// Whether it has changed for everyone, and not only for the session.
+    everyone: bool,
+    /// Requests with a smaller number were there when the list changed, and may have caused it.
+    before: u64,
+}
+
+impl List {
+    /// Every list.
+    pub const ALL: [Self; 3] = [Self::Tools, Self::Resources, Self::Prompts];
+
+    /// The notification that says so.
+    pub fn changed(self) -> &'static str {
+        match self {
+            Self::Tools => method::TOOLS_CHANGED,
+            Self::Resources => method::RESOURCES_CHANGED,
+            Self::Prompts => method::PROMPTS_CHANGED,
+        }
+    }
+
+    /// Whether the host was promised to be told.
+    pub fn is_announced_by(self, capabilities: &ServerCapabilities) -> bool {
+        let list = match self {
+            Self::Tools => capabilities.tools,
+            Self::Resources => capabilities.resources,
+            Self::Prompts => capabilities.prompts,
+        };
+        list.is_some_and(|list| list.list_changed)
+    }
+}
+
+impl Announcements {
+    /// Nothing is announced yet; `delay` is the time between a change and its notice.
+    pub fn new(delay: Duration) -> Self {
+        Self(List::ALL.map(|_| Announce::new(delay)))
+    }
+
+    /// A list has changed, for everyone or for the session alone. `next_request` is the number that the next request
+    /// will get.
+    pub fn changed(&mut self, list: List, everyone: bool, now: Instant, next_request: u64) {
+        self.0[list as usize].changed(everyone, now, next_request);
+    }
+
+    /// Request `number` was answered.
+    pub fn answered(&mut self, now: Instant, number: u64) {
+        self.0.iter_mut().for_each(|announce| announce.answered(now, number));
+    }
+
+    /// The time of the next notice.
+    pub fn deadline(&self) -> Option<Instant> {
+        self.0.iter().filter_map(Announce::deadline).min()
+    }
+
+    /// Of which list the host is to be told now, one by one, and whether it has changed for everyone.
+    pub fn poll(&mut self, now: Instant) -> Option<(List, bool)> {
+        List::ALL.into_iter().find_map(|list| Some((list, self.0[list as usize].poll(now)?)))
+    }
+}
+
+impl Announce {
+    fn new(delay: Duration) -> Self {
+        Self { delay, due: None }
+    }
+
+    /// The list has changed. `next_request` is the number that the next request will get.
+    fn changed(&mut self, everyone: bool, now: Instant, next_request: u64) {
+        let latest = self.due.as_ref().map_or(now + LONGEST.max(self.delay), |due| due.latest);
+        let at = (now + self.delay).min(latest);
+        let everyone = everyone || self.due.as_ref().is_some_and(|due| due.everyone);
+        self.due = Some(Due { at, latest, everyone, before: next_request });
+    }
+
+    /// Request `number` was answered.
+    fn answered(&mut self, now: Instant, number: u64) {
+        if let Some(due) = self.due.as_mut().filter(|due| number < due.before) {
+            due.at = (now + self.delay).min(due.latest);
+        }
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        self.due.as_ref().map(|due| due.at)
+    }
+
+    /// Whether the list has changed for everyone, when the host is to be told now.
+    fn poll(&mut self, now: Instant) -> Option<bool> {
+        self.due.take_if(|due| due.at <= now).map(|due| due.everyone)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    enum Step {
+        Changed,
+        Answered(u64),
+        Quiet,
+        Told,
+    }
+    use Step::{Answered, Changed, Quiet, Told};
+
+    /// Steps with their time in milliseconds. The next request has number 10, the delay is 10 ms.
+    #[track_caller]
+    fn check(steps: &[(u64, Step)]) {
+        let start = Instant::now();
+        let mut announce = Announce::new(Duration::from_millis(10));
+        for (at, step) in steps {
+            let now = start + Duration::from_millis(*at);
+            match step {
+                Changed => announce.changed(false, now, 10),
+                Answered(number) => announce.answered(now, *number),
+                Quiet => assert_eq!(announce.poll(now), None, "at {at} ms"),
+                Told => {
+                    assert_eq!(announce.deadline(), Some(now), "at {at} ms");
+                    assert_eq!(announce.poll(now), Some(false));
+                    assert_eq!(announce.deadline(), None);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn nothing_is_told_without_a_change() {
+        check(&[(0, Quiet), (1, Answered(1)), (500, Quiet)]);
+    }
+
+    #[test]
+    fn a_change_is_told_after_the_delay_and_once() {
+        check(&[(0, Changed), (9, Quiet), (10, Told), (11, Quiet), (500, Quiet)]);
+        check(&[(0, Changed), (5, Changed), (14, Quiet), (15, Told), (20, Changed), (30, Told)]);
+    }
+
+    #[test]
+    fn what_has_changed_for_everyone_is_told_to_everyone() {
+        let start = Instant::now();
+        let mut announce = Announce::new(Duration::ZERO);
+        for changes in [&[true][..], &[true, false], &[false, true]] {
+            changes.iter().for_each(|everyone| announce.changed(*everyone, start, 10));
+            assert_eq!(announce.poll(start), Some(true));
+        }
+    }
+
+    #[test]
+    fn answers_of_calls_that_were_there_come_first() {
+        check(&[(0, Changed), (8, Answered(9)), (17, Quiet), (18, Told)]);
+        check(&[(0, Changed), (8, Answered(10)), (10, Told)]);
+    }
+
+    #[test]
+    fn nothing_puts_it_off_for_longer_than_a_quarter_of_a_second() {
+        let mut steps: Vec<_> = (0..=31).map(|step| (step * 8, Changed)).collect();
+        steps.push((249, Quiet));
+        steps.push((250, Told));
+        check(&steps);
+        let mut steps = vec![(0, Changed)];
+        steps.extend((1..=31).map(|step| (step * 8, Answered(1))));
+        steps.push((250, Told));
+        check(&steps);
+    }
+}

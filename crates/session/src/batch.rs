@@ -1,0 +1,67 @@
+//! Answers to messages that came in one array, kept until all of them are there (MCP 2025-03-26, basic).
+
+use crate::numbers::ByNumber;
+
+/// The batches that are not answered yet.
+#[derive(Debug)]
+pub struct Batches<A> {
+    open: ByNumber<Batch<A>>,
+    /// Which batch a request belongs to, by ticket number.
+    member_of: ByNumber<u64>,
+    next: u64,
+    /// How many answers are kept in all batches together.
+    held: usize,
+}
+
+#[derive(Debug)]
+struct Batch<A> {
+    waiting: usize,
+    answers: Vec<A>,
+}
+
+impl<A> Default for Batches<A> {
+    fn default() -> Self {
+        Self { open: ByNumber::default(), member_of: ByNumber::default(), next: 0, held: 0 }
+    }
+}
+
+impl<A> Batches<A> {
+    /// Opens a batch with the answers that are there already and the requests that are still running. The whole
+    /// answer comes back at once when nothing is running; an empty one means that nothing is to be sent.
+    pub fn open(&mut self, answers: Vec<A>, running: &[u64]) -> Option<Vec<A>> {
+        if running.is_empty() {
+            return Some(answers);
+        }
+        let key = self.next;
+        self.next += 1;
+        self.member_of.extend(running.iter().map(|number| (*number, key)));
+        self.held += answers.len();
+        self.open.insert(key, Batch { waiting: running.len(), answers });
+        None
+    }
+
+    /// Whether a request belongs to a batch.
+    pub fn contains(&self, number: u64) -> bool {
+        !self.member_of.is_empty() && self.member_of.contains_key(&number)
+    }
+
+    /// A request has ended; without an answer when it was cancelled. Returns the batch's answer when it was the last.
+    pub fn ended(&mut self, number: u64, answer: Option<A>) -> Option<Vec<A>> {
+        let key = self.member_of.remove(&number)?;
+        let batch = self.open.get_mut(&key)?;
+        self.held += usize::from(answer.is_some());
+        batch.answers.extend(answer);
+        batch.waiting -= 1;
+        if batch.waiting > 0 {
+            return None;
+        }
+        let answers = self.open.remove(&key)?.answers;
+        self.held -= answers.len();
+        Some(answers)
+    }
+
+    /// How many answers wait for others of their batch.
+    pub fn held(&self) -> usize {
+        self.held
+    }
+}

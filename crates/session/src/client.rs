@@ -1,0 +1,55 @@
+//! Who is at the other end of a session.
+
+use std::fmt;
+use std::sync::Arc;
+
+use protomcp_types::{ClientCapabilities, Implementation, ProtocolVersion};
+
+use crate::caller::Owner;
+
+/// Tells the sessions of one server apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct SessionId(u64);
+
+/// Who is at the other end, and which revision was agreed on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Client {
+    /// The negotiated revision, or the one that a stateless request names.
+    pub version: ProtocolVersion,
+    /// Who the host is.
+    pub implementation: Implementation,
+    /// What it can do.
+    pub capabilities: ClientCapabilities,
+}
+
+/// What a service is told about a session.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SessionView {
+    /// Which one.
+    pub id: SessionId,
+    /// Whom its requests count for.
+    pub owner: Owner,
+    /// With whom.
+    pub client: Arc<Client>,
+}
+
+impl SessionId {
+    /// The session of a call without a client behind it, as in tests of services.
+    pub const DETACHED: Self = Self(0);
+
+    /// The session of every stateless request: none. It is never open, nothing can be told to it, and what is kept
+    /// for it would be seen by everybody.
+    pub const STATELESS: Self = Self(u64::MAX);
+
+    /// The session with this number; a server counts from 1.
+    #[must_use]
+    pub fn new(number: u64) -> Self {
+        Self(number)
+    }
+}
+
+impl fmt::Display for SessionId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0)
+    }
+}

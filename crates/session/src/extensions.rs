@@ -1,0 +1,49 @@
+//! What is known about a request besides what it says.
+
+use std::any::Any;
+use std::fmt;
+use std::sync::Arc;
+
+/// What a transport knows about a request besides what it says, found by its type; see
+/// `Context::extension` of the server. Over HTTP that is the head of the request, as
+/// `http::request::Parts`. Cloning is cheap.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use protomcp_session::Extensions;
+///
+/// struct Tenant(&'static str);
+///
+/// let extensions = Extensions::default().with(Arc::new(Tenant("a")));
+/// assert_eq!(extensions.find::<Tenant>().map(|tenant| tenant.0), Some("a"));
+/// assert!(extensions.find::<String>().is_none());
+/// ```
+#[derive(Clone, Default)]
+pub struct Extensions(Vec<Arc<dyn Any + Send + Sync>>);
+
+impl Extensions {
+    /// Adds something. Of two things of one type the one that was added first is found.
+    #[must_use]
+    pub fn with<T: Any + Send + Sync>(mut self, known: Arc<T>) -> Self {
+        self.0.push(known);
+        self
+    }
+
+    /// What there is of this type.
+    #[must_use]
+    pub fn find<T: Any>(&self) -> Option<&T> {
+        self.0.iter().find_map(|known| known.downcast_ref())
+    }
+
+    /// All but what there is of this type.
+    pub fn without<T: Any>(&self) -> Self {
+        Self(self.0.iter().filter(|known| !known.is::<T>()).cloned().collect())
+    }
+}
+
+impl fmt::Debug for Extensions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Extensions").field("count", &self.0.len()).finish_non_exhaustive()
+    }
+}

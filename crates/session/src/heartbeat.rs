@@ -1,0 +1,111 @@
+//! Whether the host is still there: when it is asked, and when it is given up (MCP 2025-11-25, basic/utilities/ping).
+
+use std::time::{Duration, Instant};
+
+use crate::outgoing::CallId;
+
+/// When a host was last heard of.
+#[derive(Debug)]
+pub struct Heartbeat {
+    every: Option<Duration>,
+    patience: Duration,
+    phase: Phase,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    /// Nothing was heard yet.
+    Fresh,
+    /// The host was heard of, or could not be asked, at this time.
+    Quiet(Instant),
+    /// It was asked, and is given up then.
+    Asked(CallId, Instant),
+}
+
+/// What is to be done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Beat {
+    /// Ask the host, or put it off.
+    Ask,
+    /// It has not answered this.
+    Lost(CallId),
+}
+
+impl Heartbeat {
+    /// Asks a host that was silent for `every`, if at all, and gives it up after `patience` more.
+    pub fn new(every: Option<Duration>, patience: Duration) -> Self {
+        Self { every, patience, phase: Phase::Fresh }
+    }
+
+    /// Whether anybody is asked at all.
+    pub fn is_on(&self) -> bool {
+        self.every.is_some()
+    }
+
+    /// The host has said something, whatever it was, or cannot be asked now. Returns the question that needs no answer
+    /// any more.
+    pub fn heard(&mut self, now: Instant) -> Option<CallId> {
+        match std::mem::replace(&mut self.phase, Phase::Quiet(now)) {
+            Phase::Asked(call, _) => Some(call),
+            Phase::Fresh | Phase::Quiet(_) => None,
+        }
+    }
+
+    /// The host was asked.
+    pub fn asked(&mut self, call: CallId, now: Instant) {
+        self.phase = Phase::Asked(call, now + self.patience);
+    }
+
+    /// When something is to be done.
+    pub fn deadline(&self) -> Option<Instant> {
+        match self.phase {
+            Phase::Fresh => None,
+            Phase::Quiet(since) => self.every.map(|every| since + every),
+            Phase::Asked(_, until) => Some(until),
+        }
+    }
+
+    /// What is to be done now.
+    pub fn time(&self, now: Instant) -> Option<Beat> {
+        let is_due = self.deadline().is_some_and(|deadline| deadline <= now);
+        match self.phase {
+            Phase::Quiet(_) if is_due => Some(Beat::Ask),
+            Phase::Asked(call, _) if is_due => Some(Beat::Lost(call)),
+            Phase::Fresh | Phase::Quiet(_) | Phase::Asked(..) => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::outgoing::Outgoing;
+
+    #[test]
+    fn a_silent_host_is_asked_and_then_given_up() {
+        let start = Instant::now();
+        let at = |seconds| start + Duration::from_secs(seconds);
+        let (call, _) = Outgoing::default().ask();
+        let mut heartbeat = Heartbeat::new(Some(Duration::from_secs(10)), Duration::from_secs(3));
+        assert_eq!((heartbeat.deadline(), heartbeat.time(at(1000))), (None, None), "nothing was heard yet");
+        assert_eq!(heartbeat.heard(at(0)), None);
+        assert_eq!((heartbeat.deadline(), heartbeat.time(at(9))), (Some(at(10)), None));
+        assert_eq!(heartbeat.heard(at(5)), None);
+        assert_eq!((heartbeat.time(at(14)), heartbeat.time(at(15))), (None, Some(Beat::Ask)));
+        heartbeat.asked(call, at(15));
+        assert_eq!((heartbeat.deadline(), heartbeat.time(at(17))), (Some(at(18)), None));
+        assert_eq!(heartbeat.time(at(18)), Some(Beat::Lost(call)));
+        // Any word is a sign of life.
+        assert_eq!(heartbeat.heard(at(18)), Some(call));
+        assert_eq!((heartbeat.deadline(), heartbeat.time(at(27))), (Some(at(28)), None));
+    }
+
+    #[test]
+    fn nobody_is_asked_unless_it_is_wished() {
+        let now = Instant::now();
+        let mut heartbeat = Heartbeat::new(None, Duration::from_secs(3));
+        assert!(!heartbeat.is_on());
+        assert_eq!((heartbeat.heard(now), heartbeat.deadline()), (None, None));
+        assert_eq!(heartbeat.time(now + Duration::from_secs(1_000_000)), None);
+    }
+}

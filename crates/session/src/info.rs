@@ -1,0 +1,180 @@
+//! What a server says about itself, and the limits it keeps.
+
+use std::time::Duration;
+
+use protomcp_types::{CacheHint, Implementation, ServerCapabilities};
+
+/// The server's half of the handshake.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct ServerInfo {
+    /// Who it is.
+    pub implementation: Implementation,
+    /// What it can do. Methods of what is not among it are answered with −32601.
+    pub capabilities: ServerCapabilities,
+    /// How to use it, for the model.
+    pub instructions: Option<String>,
+    /// For how long its answers may be kept; only hosts of 2026-07-28 are told.
+    pub cache: CacheHints,
+}
+
+/// For how long answers may be kept, and by whom (MCP 2026-07-28, server/utilities/caching). Not at all, unless said
+/// otherwise. Hosts forget a list as soon as they hear that it has changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct CacheHints {
+    /// `server/discover`
+    pub discover: CacheHint,
+    /// `tools/list`, all pages
+    pub tools: CacheHint,
+    /// `prompts/list`, all pages
+    pub prompts: CacheHint,
+    /// `resources/list`, all pages
+    pub resources: CacheHint,
+    /// `resources/templates/list`, all pages
+    pub resource_templates: CacheHint,
+    /// `resources/read`. Answers to reads that had to ask the host something are never kept.
+    pub reads: CacheHint,
+}
+
+impl CacheHints {
+    /// The same for all of them.
+    #[must_use]
+    pub fn all(hint: CacheHint) -> Self {
+        Self { discover: hint, tools: hint, prompts: hint, resources: hint, resource_templates: hint, reads: hint }
+    }
+}
+
+impl ServerInfo {
+    /// A server with changing tools and log messages.
+    #[must_use]
+    pub fn new(name: impl Into<String>, version: impl Into<String>) -> Self {
+        Self {
+            implementation: Implementation::new(name, version),
+            capabilities: ServerCapabilities::default().with_tools().with_logging(),
+            instructions: None,
+            cache: CacheHints::default(),
+        }
+    }
+
+    /// Sets what it can do.
+    #[must_use]
+    pub fn with_capabilities(mut self, capabilities: ServerCapabilities) -> Self {
+        self.capabilities = capabilities;
+        self
+    }
+
+    /// Sets the title, for people.
+    #[must_use]
+    pub fn with_title(mut self, title: impl Into<String>) -> Self {
+        self.implementation.title = Some(title.into());
+        self
+    }
+
+    /// Sets for how long answers may be kept.
+    #[must_use]
+    pub fn with_cache(mut self, cache: CacheHints) -> Self {
+        self.cache = cache;
+        self
+    }
+
+    /// Sets the instructions, for the model.
+    #[must_use]
+    pub fn with_instructions(mut self, instructions: impl Into<String>) -> Self {
+        self.instructions = Some(instructions.into());
+        self
+    }
+}
+
+/// What one session may grow to, and how long things may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Requests that are running or whose answer is kept for the host. One more is answered with −32603 at once.
+    pub max_pending: usize,
+    /// Messages that are kept for the host: not written yet, or held back until their batch is complete. At this many
+    /// the session stops reading until some have left.
+    pub max_unsent: usize,
+    /// Progress and log messages on their way to the host. One more is dropped, counted, and reported once there is
+    /// room again.
+    pub max_notices: usize,
+    /// Bytes of their parameters on their way to the host. While as many are, one more is dropped in the same way.
+    pub max_notice_bytes: usize,
+    /// Bytes of requests that clients have sent and that are not answered yet, of all sessions together, with
+    /// [`Limits::REQUEST_OVERHEAD`] for each, and of what sessions keep of them: the introduction of the client and its
+    /// subscriptions, with [`Limits::SUBSCRIPTION_OVERHEAD`] for each. Callers share them as [`Budget`](crate::Budget) says; a request that finds no
+    /// room is refused with −32603.
+    pub max_inbound_bytes: usize,
+    /// Bytes of messages that wait until clients read them, of all sessions together, with [`Limits::MESSAGE_OVERHEAD`] for
+    /// each and shared in the same way. In place of an answer that finds no room the client gets a short error; progress
+    /// and log messages that find none are dropped as beyond [`Limits::max_notices`], and questions fail.
+    pub max_outbound_bytes: usize,
+    /// Questions that a host has not answered. One more fails at once.
+    pub max_questions: usize,
+    /// How long a host may take to answer a question, which may mean that a person has to; see
+    /// `Context::ask`.
+    pub ask_timeout: Duration,
+    /// Stateless calls of all clients together that wait for their client to come back with an answer, each for
+    /// `ask_timeout` at most. For one more the oldest of the caller with most of them is cancelled; a call of that caller
+    /// cannot ask.
+    pub max_parked: usize,
+    /// Tasks of all sessions together, ended ones included until their time is up, and as many stateless calls that go on as
+    /// tasks. For one more the oldest of the caller with most of them is forgotten, ended ones first. One more of that
+    /// caller is refused in a session (see `Tasks`), and is answered as a call without one.
+    pub max_tasks: usize,
+    /// Tasks of one session, ended ones included until their time is up. One more is refused.
+    pub max_session_tasks: usize,
+    /// Bytes that are kept of the results of tasks of all sessions together, and as many of stateless ones. For a new result
+    /// the oldest results of the caller with most of them are forgotten. When that leaves only the new one, a short error
+    /// takes its place.
+    pub max_task_bytes: usize,
+    /// For how long a task may be kept, whatever handlers and hosts wish.
+    pub max_task_ttl: Duration,
+    /// How long calls may go on after the host has closed its end or the server was told to shut down.
+    pub drain_timeout: Duration,
+    /// How long a cancelled call may clean up before it is dropped. At the end of a session this is also how long it
+    /// has to answer after `drain_timeout`.
+    pub cancel_grace: Duration,
+    /// After how long without a word of its host a session asks whether it is still there, with `ping`; `None`: never.
+    /// Only with a session, and only where a question of the server can reach the host: over HTTP, while it listens.
+    pub ping_interval: Option<Duration>,
+    /// How long the host then may take to say anything at all. A session whose host does not is over.
+    pub ping_timeout: Duration,
+    /// How long after a change, and after the answer of the call that may have caused it, the host is told that a list
+    /// has changed. Changes in between are told together.
+    pub announce_delay: Duration,
+}
+
+impl Limits {
+    /// The bytes that a request is taken to need beside its text while it runs: its context, its task, and the entries in
+    /// the tables of its session. Memory of the handler does not count.
+    pub const REQUEST_OVERHEAD: usize = 8 * 1024;
+
+    /// The bytes that a subscription to a resource is taken to need beside its URI, and one to a task beside its id.
+    pub const SUBSCRIPTION_OVERHEAD: usize = 512;
+
+    /// The bytes that a message is taken to need beside its text while it waits to be sent.
+    pub const MESSAGE_OVERHEAD: usize = 256;
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            max_pending: 1024,
+            max_unsent: 4096,
+            max_notices: 1024,
+            max_notice_bytes: 16 << 20,
+            max_inbound_bytes: 512 << 20,
+            max_outbound_bytes: 512 << 20,
+            max_questions: 64,
+            ask_timeout: Duration::from_secs(300),
+            max_parked: 1024,
+            max_tasks: 4096,
+            max_session_tasks: 256,
+            max_task_bytes: 256 << 20,
+            max_task_ttl: Duration::from_secs(24 * 60 * 60),
+            drain_timeout: Duration::from_secs(5),
+            cancel_grace: Duration::from_secs(1),
+            ping_interval: None,
+            ping_timeout: Duration::from_secs(30),
+            announce_delay: Duration::from_millis(10),
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! One MCP conversation as a value: versions, lifecycle, correlation and cancellation, without I/O.
+//!
+//! A [`Session`] takes messages in and says what is to be done about them; answers go in and come out as messages, shaped
+//! as the revision of their request wants them. Around it stand the vocabulary of both ends (requests, results, questions
+//! and answers, limits) and small machines that take the time as an argument: change notices, keep-alive, subscriptions,
+//! budgets of bytes.
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use protomcp_session::{Inbound, ServerInfo, Session};
+//! use protomcp_types::{Message, Params, RequestId};
+//!
+//! let mut session = Session::server(Arc::new(ServerInfo::new("greeter", "1.0")), 16);
+//! let ping = Message::request(RequestId::from(1), "ping", Params::Absent);
+//! assert!(matches!(session.receive(ping), Inbound::Reply(_)));
+//! ```
+//!
+//! Nothing in here waits, reads a clock or opens a connection: `protomcp-server` does.
+
+mod announce;
+mod ask_error;
+mod batch;
+mod budget;
+mod caller;
+mod canonical;
+mod client;
+mod extensions;
+mod heartbeat;
+mod info;
+mod numbers;
+mod outgoing;
+mod pending;
+mod question;
+mod request;
+mod seal;
+mod server;
+mod subscriptions;
+mod task_view;
+
+pub use announce::{Announcements, List};
+pub use ask_error::AskError;
+pub use batch::Batches;
+pub use budget::{Budget, OverBudget, Reservation};
+pub use caller::{CallerKey, Conversation, Owner};
+pub use client::{Client, SessionId, SessionView};
+pub use extensions::Extensions;
+pub use heartbeat::{Beat, Heartbeat};
+pub use info::{CacheHints, Limits, ServerInfo};
+pub use numbers::ByNumber;
+pub use outgoing::CallId;
+pub use pending::Ticket;
+pub use question::{Answers, Asked, Check, InputRequired, Questions};
+pub use request::{ServerRequest, ServerResult};
+pub use seal::{Binding, Bound, State, StateKeys};
+pub use server::{Inbound, IncomingCall, Inputs, Session, Stateless};
+pub use subscriptions::{Subscriptions, Topic, Wanted};
+pub use task_view::{Detail, TaskTerms, TaskView};

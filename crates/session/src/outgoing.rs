@@ -1,0 +1,36 @@
+//! Requests of ours that the host owes an answer.
+
+use std::collections::HashSet;
+
+use protomcp_types::{Members, Message, RawJson, RequestId, method};
+
+/// A request that we sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct CallId(u64);
+
+/// Our ids are the numbers from 1 on; the host's ids are another space.
+#[derive(Debug, Default)]
+pub(crate) struct Outgoing {
+    open: HashSet<u64>,
+    last: u64,
+}
+
+impl Outgoing {
+    pub(crate) fn ask(&mut self) -> (CallId, RequestId) {
+        self.last += 1;
+        self.open.insert(self.last);
+        (CallId(self.last), RequestId::from(self.last))
+    }
+
+    pub(crate) fn answered(&mut self, id: &RequestId) -> Option<CallId> {
+        let number = u64::try_from(id.as_integer()?).ok()?;
+        self.open.remove(&number).then_some(CallId(number))
+    }
+
+    /// The host is told that we do not wait any more (MCP 2025-11-25, basic/utilities/cancellation).
+    pub(crate) fn abandon(&mut self, call: CallId) -> Option<Message> {
+        let id = RawJson::of(&call.0).ok()?;
+        let notice = || Message::notification(method::CANCELLED, Members::new().with("requestId", id).into());
+        self.open.remove(&call.0).then(notice)
+    }
+}

@@ -1,0 +1,108 @@
+//! Requests of the host that we owe an answer.
+
+use std::collections::HashMap;
+
+use protomcp_types::RequestId;
+
+/// One request that was taken in. Its number is never used twice in a session, so that a cancelled request and a later
+/// one with the same id cannot be confused.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ticket {
+    /// Counts the requests of a session.
+    pub number: u64,
+    /// As the host chose it.
+    pub id: RequestId,
+}
+
+/// What the session does when a request has succeeded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum OnSuccess {
+    /// Nothing.
+    Nothing,
+    /// Keeps the subscription to this URI.
+    Subscribe(String),
+    /// Forgets the subscription to this URI.
+    Unsubscribe(String),
+}
+
+/// In which shape a request is answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Era {
+    /// As the revisions with a handshake want it.
+    Stateful,
+    /// As the one without wants it.
+    Stateless {
+        /// Whether it brings answers of its host.
+        is_retried: bool,
+    },
+}
+
+/// What is to be known about a request that is answered.
+#[derive(Debug)]
+pub(crate) struct Closed {
+    pub(crate) then: OnSuccess,
+    pub(crate) era: Era,
+}
+
+#[derive(Debug)]
+struct Open {
+    number: u64,
+    then: OnSuccess,
+    era: Era,
+}
+
+#[derive(Debug)]
+pub(crate) struct Pending {
+    open: HashMap<RequestId, Open>,
+    next: u64,
+    max: usize,
+}
+
+impl Pending {
+    pub(crate) fn new(max: usize) -> Self {
+        Self { open: HashMap::new(), next: 1, max }
+    }
+
+    /// Takes a request in; gives the id back when there is no room.
+    pub(crate) fn open(&mut self, id: RequestId, then: OnSuccess, era: Era) -> Result<Ticket, RequestId> {
+        if self.open.len() >= self.max {
+            return Err(id);
+        }
+        let number = self.next;
+        self.next += 1;
+        self.open.insert(id.clone(), Open { number, then, era });
+        Ok(Ticket { number, id })
+    }
+
+    /// Closes a request; `None`: it was not open any more.
+    pub(crate) fn close(&mut self, ticket: &Ticket) -> Option<Closed> {
+        if !self.contains(ticket) {
+            return None;
+        }
+        self.open.remove(&ticket.id).map(|open| Closed { then: open.then, era: open.era })
+    }
+
+    pub(crate) fn cancel(&mut self, id: &RequestId) -> Option<Ticket> {
+        self.open.remove_entry(id).map(|(id, open)| Ticket { number: open.number, id })
+    }
+
+    pub(crate) fn contains(&self, ticket: &Ticket) -> bool {
+        self.open.get(&ticket.id).is_some_and(|open| open.number == ticket.number)
+    }
+
+    pub(crate) fn has(&self, id: &RequestId) -> bool {
+        self.open.contains_key(id)
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.open.len()
+    }
+
+    pub(crate) fn next_number(&self) -> u64 {
+        self.next
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = Ticket> + '_ {
+        self.open.iter().map(|(id, open)| Ticket { number: open.number, id: id.clone() })
+    }
+}

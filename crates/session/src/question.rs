@@ -1,0 +1,171 @@
+//! Questions for the host, and what it answers, when several are asked at once or the handler keeps its own state.
+
+use std::collections::BTreeMap;
+
+use protomcp_types::{Body, HostMethod, Members, Need, RawJson};
+
+use crate::ask_error::AskError;
+
+/// Several questions for the host, each under a key of its own; see `Context::ask_all` of the server.
+///
+/// ```
+/// use protomcp_session::Questions;
+/// use protomcp_types::{Elicit, ListRoots, RawJson};
+///
+/// let schema = RawJson::parse(r#"{"type":"object","properties":{"name":{"type":"string"}}}"#).unwrap();
+/// let questions = Questions::new()
+///     .with::<Elicit>("who", &Elicit::form("Who are you?", schema))
+///     .with::<ListRoots>("where", &ListRoots::default());
+/// assert_eq!(questions.keys().collect::<Vec<_>>(), ["who", "where"]);
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct Questions(Vec<Asked>);
+
+/// What the host has answered, by key.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Answers(BTreeMap<String, RawJson>);
+
+/// What a handler needs to know before it can answer; see `Context::input_required` of the server.
+#[derive(Debug, Clone, Default)]
+pub struct InputRequired {
+    /// What the host is asked. May be nothing when there is a state: then the host simply comes again.
+    pub questions: Questions,
+    /// What the handler wants to know again when the host comes back, any text. It travels signed, not encrypted.
+    pub state: Option<String>,
+}
+
+/// One question as it is written.
+#[derive(Debug, Clone)]
+pub struct Asked {
+    /// The key that the answer comes back under.
+    pub key: String,
+    /// The method that the client is asked to carry out.
+    pub method: &'static str,
+    /// Its parameters.
+    pub params: Members,
+    /// Checks an answer.
+    pub check: Check,
+}
+
+/// Whether something can be read as the answer.
+pub type Check = fn(&RawJson) -> Result<(), String>;
+
+impl Questions {
+    /// None yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a question; one with the same key is replaced.
+    ///
+    /// # Panics
+    /// When the parameters do not serialize as an object.
+    #[must_use]
+    pub fn with<M: HostMethod>(mut self, key: impl Into<String>, params: &M::Params) -> Self {
+        let asked = Asked::of::<M>(key.into(), params);
+        match self.0.iter_mut().find(|other| other.key == asked.key) {
+            Some(other) => *other = asked,
+            None => self.0.push(asked),
+        }
+        self
+    }
+
+    /// The keys in order.
+    pub fn keys(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(|asked| asked.key.as_str())
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// These questions, in this order.
+    pub fn of(asked: Vec<Asked>) -> Self {
+        Self(asked)
+    }
+
+    /// The questions in order.
+    pub fn asked(&self) -> &[Asked] {
+        &self.0
+    }
+
+    /// The questions in order, taken out.
+    pub fn into_asked(self) -> Vec<Asked> {
+        self.0
+    }
+
+    /// Bytes of their parameters.
+    pub fn weight(&self) -> usize {
+        self.0.iter().map(|asked| asked.key.len() + asked.params.weight()).sum()
+    }
+
+    /// The `inputRequests` of a result (MCP 2026-07-28, basic/patterns/mrtr).
+    pub fn to_body(&self) -> Body {
+        let write = |asked: &Asked| {
+            Body::object().text("method", asked.method).body("params", &asked.params.to_body()).finish()
+        };
+        self.0.iter().fold(Body::object(), |object, asked| object.body(&asked.key, &write(asked))).finish()
+    }
+}
+
+impl InputRequired {
+    /// The bytes that are kept of it.
+    pub fn weight(&self) -> usize {
+        self.questions.weight() + self.state.as_ref().map_or(0, String::len)
+    }
+}
+
+impl Asked {
+    /// One question.
+    ///
+    /// # Panics
+    /// When the parameters do not serialize as an object.
+    pub fn of<M: HostMethod>(key: String, params: &M::Params) -> Self {
+        let params = Members::of(params).expect("the parameters of a method are an object");
+        let check = |raw: &RawJson| raw.to::<M::Result>().map(drop).map_err(|error| error.to_string());
+        Self { key, method: M::NAME, params, check }
+    }
+
+    /// What the host must be able to do; `None`: no request without a session may ask this.
+    pub fn need(&self) -> Option<Need> {
+        Need::of(self.method, &self.params)
+    }
+
+    /// As the stateless revision writes it.
+    pub fn stateless(mut self) -> Self {
+        // MCP 2026-07-28, client/elicitation: nobody is told any more that a page is done.
+        self.params.take("elicitationId");
+        self
+    }
+}
+
+impl Answers {
+    /// These answers, by key.
+    pub fn of(answers: BTreeMap<String, RawJson>) -> Self {
+        Self(answers)
+    }
+
+    /// The answer under a key.
+    ///
+    /// # Errors
+    /// [`AskError::Gone`] when there is none; [`AskError::Unreadable`] when it answers something else.
+    pub fn to<M: HostMethod>(&self, key: &str) -> Result<M::Result, AskError> {
+        let raw = self.0.get(key).ok_or(AskError::Gone)?;
+        raw.to().map_err(|error| AskError::Unreadable(error.to_string()))
+    }
+
+    /// The answer under a key, as it was written.
+    #[must_use]
+    pub fn raw(&self, key: &str) -> Option<&RawJson> {
+        self.0.get(key)
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}

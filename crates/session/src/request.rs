@@ -1,0 +1,223 @@
+//! What a host may ask a server, and what a server answers: one enum each.
+//!
+//! Layers wrap these two types and nothing else. A method that has no variant travels as [`ServerRequest::Other`], so
+//! that a layer can still see it.
+
+use std::borrow::Cow;
+
+use protomcp_types::{
+    Body, CallTool, CallToolResult, CancelTask, Complete, CompleteResult, CreateTaskResult, ErrorObject, GetPrompt,
+    GetPromptResult, GetTask, GetTaskPayload, ListPrompts, ListPromptsResult, ListResourceTemplates,
+    ListResourceTemplatesResult, ListResources, ListResourcesResult, ListTasks, ListTasksResult, ListTools,
+    ListToolsResult, Method, Params, RawJson, ReadResource, ReadResourceResult, ServerCapabilities, Subscribe, Task,
+    Unsubscribe,
+};
+
+use crate::question::InputRequired;
+
+/// A request that the session does not answer by itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ServerRequest {
+    /// `tools/list`
+    ListTools(ListTools),
+    /// `tools/call`. With `task` only when the host may ask for one, and then answered by [`ServerResult::CreateTask`].
+    CallTool(CallTool),
+    /// `resources/list`
+    ListResources(ListResources),
+    /// `resources/templates/list`
+    ListResourceTemplates(ListResourceTemplates),
+    /// `resources/read`
+    ReadResource(ReadResource),
+    /// `resources/subscribe`; the session keeps the subscription when the answer is no error.
+    Subscribe(Subscribe),
+    /// `resources/unsubscribe`; the session forgets the subscription when the answer is no error.
+    Unsubscribe(Unsubscribe),
+    /// `prompts/list`
+    ListPrompts(ListPrompts),
+    /// `prompts/get`
+    GetPrompt(GetPrompt),
+    /// `completion/complete`
+    Complete(Complete),
+    /// `tasks/get`
+    GetTask(GetTask),
+    /// `tasks/result`
+    GetTaskPayload(GetTaskPayload),
+    /// `tasks/list`
+    ListTasks(ListTasks),
+    /// `tasks/cancel`
+    CancelTask(CancelTask),
+    /// Any other method.
+    Other {
+        /// Its name.
+        method: Cow<'static, str>,
+        /// Its parameters, unread.
+        params: Params,
+    },
+}
+
+/// The answer to a [`ServerRequest`]. It stays typed until it is written, because its shape depends on the revision.
+#[derive(Debug, Clone)]
+pub enum ServerResult {
+    /// Answers `tools/list`.
+    ListTools(ListToolsResult),
+    /// Answers `tools/call`.
+    CallTool(CallToolResult),
+    /// Answers `resources/list`.
+    ListResources(ListResourcesResult),
+    /// Answers `resources/templates/list`.
+    ListResourceTemplates(ListResourceTemplatesResult),
+    /// Answers `resources/read`.
+    ReadResource(ReadResourceResult),
+    /// Answers `prompts/list`.
+    ListPrompts(ListPromptsResult),
+    /// Answers `prompts/get`.
+    GetPrompt(GetPromptResult),
+    /// Answers `completion/complete`.
+    Complete(CompleteResult),
+    /// Answers a `tools/call` that goes on as a task.
+    CreateTask(CreateTaskResult),
+    /// Answers `tasks/get` and `tasks/cancel`.
+    Task(Task),
+    /// Answers `tasks/list`.
+    ListTasks(ListTasksResult),
+    /// Asks the host first; only for requests that may ask (see
+    /// `Context::input_required` of the server).
+    InputRequired(InputRequired),
+    /// `{}`
+    Empty,
+    /// Any other object.
+    Body(Body),
+}
+
+impl ServerRequest {
+    /// Reads the parameters of a request.
+    ///
+    /// # Errors
+    /// −32602 when they do not fit the method.
+    pub fn read(method: Cow<'static, str>, params: Params) -> Result<Self, ErrorObject> {
+        match method.as_ref() {
+            CallTool::NAME => params.try_into().map(Self::CallTool),
+            ListTools::NAME => params.try_into().map(Self::ListTools),
+            ListResources::NAME => params.try_into().map(Self::ListResources),
+            ListResourceTemplates::NAME => params.try_into().map(Self::ListResourceTemplates),
+            ReadResource::NAME => params.try_into().map(Self::ReadResource),
+            Subscribe::NAME => params.try_into().map(Self::Subscribe),
+            Unsubscribe::NAME => params.try_into().map(Self::Unsubscribe),
+            ListPrompts::NAME => params.try_into().map(Self::ListPrompts),
+            GetPrompt::NAME => params.try_into().map(Self::GetPrompt),
+            Complete::NAME => params.try_into().map(Self::Complete),
+            GetTask::NAME => params.try_into().map(Self::GetTask),
+            GetTaskPayload::NAME => params.try_into().map(Self::GetTaskPayload),
+            ListTasks::NAME => params.try_into().map(Self::ListTasks),
+            CancelTask::NAME => params.try_into().map(Self::CancelTask),
+            _ => Ok(Self::Other { method, params }),
+        }
+    }
+
+    /// Whether a server with these capabilities answers a method. One that does not know a feature does not have its
+    /// methods either (MCP 2025-11-25, basic/lifecycle, capability negotiation).
+    #[must_use]
+    pub fn is_offered(method: &str, capabilities: &ServerCapabilities) -> bool {
+        match method {
+            CallTool::NAME | ListTools::NAME => capabilities.tools.is_some(),
+            ListResources::NAME | ListResourceTemplates::NAME | ReadResource::NAME => capabilities.resources.is_some(),
+            Subscribe::NAME | Unsubscribe::NAME => capabilities.resources.is_some_and(|can| can.subscribe),
+            ListPrompts::NAME | GetPrompt::NAME => capabilities.prompts.is_some(),
+            Complete::NAME => capabilities.completions.is_some(),
+            GetTask::NAME | GetTaskPayload::NAME => capabilities.tasks.is_some(),
+            ListTasks::NAME => capabilities.tasks.is_some_and(|can| can.list.is_some()),
+            CancelTask::NAME => capabilities.tasks.is_some_and(|can| can.cancel.is_some()),
+            _ => true,
+        }
+    }
+
+    /// The name of the method.
+    #[must_use]
+    pub fn method(&self) -> &str {
+        match self {
+            Self::ListTools(_) => ListTools::NAME,
+            Self::CallTool(_) => CallTool::NAME,
+            Self::ListResources(_) => ListResources::NAME,
+            Self::ListResourceTemplates(_) => ListResourceTemplates::NAME,
+            Self::ReadResource(_) => ReadResource::NAME,
+            Self::Subscribe(_) => Subscribe::NAME,
+            Self::Unsubscribe(_) => Unsubscribe::NAME,
+            Self::ListPrompts(_) => ListPrompts::NAME,
+            Self::GetPrompt(_) => GetPrompt::NAME,
+            Self::Complete(_) => Complete::NAME,
+            Self::GetTask(_) => GetTask::NAME,
+            Self::GetTaskPayload(_) => GetTaskPayload::NAME,
+            Self::ListTasks(_) => ListTasks::NAME,
+            Self::CancelTask(_) => CancelTask::NAME,
+            Self::Other { method, .. } => method,
+        }
+    }
+
+    /// The name of the tool that is called, if one is.
+    #[must_use]
+    pub fn tool(&self) -> Option<&str> {
+        match self {
+            Self::CallTool(call) => Some(&call.name),
+            Self::ListTools(_)
+            | Self::ListResources(_)
+            | Self::ListResourceTemplates(_)
+            | Self::ReadResource(_)
+            | Self::Subscribe(_)
+            | Self::Unsubscribe(_)
+            | Self::ListPrompts(_)
+            | Self::GetPrompt(_)
+            | Self::Complete(_)
+            | Self::GetTask(_)
+            | Self::GetTaskPayload(_)
+            | Self::ListTasks(_)
+            | Self::CancelTask(_)
+            | Self::Other { .. } => None,
+        }
+    }
+
+    /// What the request says to programs, in `_meta`.
+    #[must_use]
+    pub fn meta(&self) -> Option<&RawJson> {
+        match self {
+            Self::ListTools(request) => request.meta.as_ref(),
+            Self::CallTool(request) => request.meta.as_ref(),
+            Self::ListResources(request) => request.meta.as_ref(),
+            Self::ListResourceTemplates(request) => request.meta.as_ref(),
+            Self::ReadResource(request) => request.meta.as_ref(),
+            Self::Subscribe(request) => request.meta.as_ref(),
+            Self::Unsubscribe(request) => request.meta.as_ref(),
+            Self::ListPrompts(request) => request.meta.as_ref(),
+            Self::GetPrompt(request) => request.meta.as_ref(),
+            Self::Complete(request) => request.meta.as_ref(),
+            Self::GetTask(request) => request.meta.as_ref(),
+            Self::GetTaskPayload(request) => request.meta.as_ref(),
+            Self::ListTasks(request) => request.meta.as_ref(),
+            Self::CancelTask(request) => request.meta.as_ref(),
+            Self::Other { params, .. } => params.member("_meta"),
+        }
+    }
+}
+
+macro_rules! from_results {
+    ($($variant:ident($result:ident)),* $(,)?) => {
+        $(impl From<$result> for ServerResult {
+            fn from(result: $result) -> Self {
+                Self::$variant(result)
+            }
+        })*
+    };
+}
+
+from_results!(
+    ListTools(ListToolsResult),
+    CallTool(CallToolResult),
+    ListResources(ListResourcesResult),
+    ListResourceTemplates(ListResourceTemplatesResult),
+    ReadResource(ReadResourceResult),
+    ListPrompts(ListPromptsResult),
+    GetPrompt(GetPromptResult),
+    Complete(CompleteResult),
+    CreateTask(CreateTaskResult),
+    Task(Task),
+    ListTasks(ListTasksResult),
+);

@@ -1,0 +1,308 @@
+//! One conversation with a host, as a value: versions, lifecycle, correlation and cancellation, without I/O.
+//!
+//! Messages go in through [`Session::receive`]; what is to be done comes out as [`Inbound`]. Answers go in through
+//! [`Session::reply`] and come out as messages, shaped as the revision of their request wants them. The driver around it
+//! (`server`) owns the transport, the tasks and the clock.
+//!
+//! Two eras of MCP share a connection. Requests of the stateful revisions belong to the session that a handshake has
+//! opened (`session/lifecycle`); each request of the stateless one says everything about itself (`session/stateless`).
+//! Which one a request is of, it says itself, so both kinds may come in any order.
+
+mod encode;
+mod lifecycle;
+mod listeners;
+mod stateless;
+
+use std::sync::{Arc, OnceLock};
+
+use protomcp_types::{
+    Body, ErrorObject, Level, MAX_SUBSCRIBED_URI, Message, Notification, Params, ProgressToken, RawJson, Request,
+    RequestMeta, Response, ServerCapabilities, SubscriptionFilter, TaskRequest,
+};
+
+use crate::budget::Reservation;
+use crate::client::Client;
+use crate::info::ServerInfo;
+use crate::outgoing::{CallId, Outgoing};
+use crate::pending::{Closed, Era, OnSuccess, Pending, Ticket};
+use crate::request::{ServerRequest, ServerResult};
+use crate::server::encode::Shape;
+use crate::server::lifecycle::Lifecycle;
+use crate::server::listeners::Listeners;
+use crate::subscriptions::Subscriptions;
+use crate::task_view::TaskView;
+
+pub use crate::server::stateless::{Inputs, Stateless};
+
+/// One conversation with a host.
+#[derive(Debug)]
+pub struct Session {
+    info: Arc<ServerInfo>,
+    /// Who the server is, as results of the stateless revision say it; written when the first one does.
+    server: OnceLock<RawJson>,
+    /// What the server can do in the negotiated revision.
+    offered: ServerCapabilities,
+    lifecycle: Lifecycle,
+    pending: Pending,
+    outgoing: Outgoing,
+    subscriptions: Arc<Subscriptions>,
+    listeners: Listeners,
+    level: Level,
+}
+
+/// What is to be done about a message.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Inbound {
+    /// The host has introduced itself; send the message after telling whoever wants to know.
+    Opened(Arc<Client>, Message),
+    /// The handshake is complete: from here on the host may be told of changes.
+    Ready,
+    /// Answer this, then hand the answer to [`Session::reply`].
+    Call(IncomingCall),
+    /// This request wants to be told of changes: find out which of them it may hear of, and go on with
+    /// [`Session::begin_listening`]. [`Session::reply`] ends it early.
+    Listen(Ticket, Arc<Client>, Box<SubscriptionFilter>),
+    /// This is asked about a task that belongs to no session; answer it at once, with [`Session::reply`].
+    Task(Ticket, TaskRequest),
+    /// The host does not want this answer any more; [`Session::reply`] knows.
+    Cancel(Ticket),
+    /// A request of ours was answered.
+    Answer {
+        /// Which one.
+        call: CallId,
+        /// With what.
+        outcome: Result<Body, ErrorObject>,
+    },
+    /// Any other notification.
+    Told(Notification),
+    /// Send this.
+    Reply(Message),
+    /// Nothing is to be done. The text says why, for the log.
+    Ignored(&'static str),
+}
+
+/// A request for the service.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IncomingCall {
+    /// Needed for the reply.
+    pub ticket: Ticket,
+    /// What is asked.
+    pub request: ServerRequest,
+    /// Under which token the host wants progress.
+    pub progress_token: Option<ProgressToken>,
+    /// Who asks: the host of the session, or whoever a stateless request says.
+    pub client: Arc<Client>,
+    /// What a request of the stateless revision says about itself.
+    pub stateless: Option<Box<Stateless>>,
+}
+
+impl Session {
+    /// A server's end. At most `max_pending` requests wait for their reply at once.
+    #[must_use]
+    pub fn server(info: Arc<ServerInfo>, max_pending: usize) -> Self {
+        Self {
+            offered: info.capabilities.clone(),
+            info,
+            server: OnceLock::new(),
+            lifecycle: Lifecycle::Fresh,
+            pending: Pending::new(max_pending),
+            outgoing: Outgoing::default(),
+            subscriptions: Arc::new(Subscriptions::new(Self::MAX_SUBSCRIPTIONS)),
+            listeners: Listeners::default(),
+            level: Self::INITIAL_LEVEL,
+        }
+    }
+
+    /// Takes the bytes of subscriptions out of a budget.
+    pub fn within(mut self, room: Reservation) -> Self {
+        self.subscriptions = Arc::new(Subscriptions::within(Self::MAX_SUBSCRIPTIONS, room));
+        self
+    }
+
+    /// From which level on log messages are sent until the host says otherwise.
+    pub const INITIAL_LEVEL: Level = Level::Info;
+
+    /// How many resources a host may subscribe to or listen for; a URI may be [`MAX_SUBSCRIBED_URI`] bytes long.
+    pub const MAX_SUBSCRIPTIONS: usize = 1024;
+
+    /// Takes a message of the host.
+    pub fn receive(&mut self, message: Message) -> Inbound {
+        match message {
+            Message::Request(request) => self.request(request),
+            Message::Notification(notification) => self.notification(notification),
+            Message::Response(Response { id, outcome }) => match id.and_then(|id| self.outgoing.answered(&id)) {
+                Some(call) => Inbound::Answer { call, outcome },
+                None => Inbound::Ignored("an answer to nothing we asked"),
+            },
+        }
+    }
+
+    fn request(&mut self, request: Request) -> Inbound {
+        if self.pending.has(&request.id) {
+            // An answer could not be told from the other one.
+            let why = format!("invalid request: id {} is already in use", request.id);
+            return Inbound::Reply(Message::error(Some(request.id), ErrorObject::invalid_request(why)));
+        }
+        let meta = RequestMeta::of(&request.params);
+        if Self::is_of_stateless(&request.method, &meta) {
+            self.stateless(request, &meta)
+        } else {
+            self.stateful(request, meta.progress_token())
+        }
+    }
+
+    /// Answers a request. `None`: the host has cancelled it, or it was answered before.
+    pub fn reply(&mut self, ticket: &Ticket, outcome: Result<ServerResult, ErrorObject>) -> Option<Message> {
+        let Closed { then, era } = self.pending.close(ticket)?;
+        if era != Era::Stateful {
+            self.stop_listening(ticket.number);
+        }
+        let outcome = outcome.and_then(|result| self.succeed(then, result));
+        let shape = match era {
+            Era::Stateful => Shape::Stateful,
+            Era::Stateless { is_retried } => {
+                Shape::Stateless { server: self.identity(), cache: Some(&self.info.cache).filter(|_| !is_retried) }
+            }
+        };
+        let outcome = match outcome {
+            Ok(result) => Ok(encode::result(result, shape)),
+            Err(error) => Err(encode::error(error, shape)),
+        };
+        Some(Response { id: Some(ticket.id.clone()), outcome }.into())
+    }
+
+    /// Answers a request with a task: a new one, or one that was asked for.
+    pub fn reply_task(&mut self, ticket: &Ticket, task: &TaskView, is_new: bool) -> Option<Message> {
+        self.pending.close(ticket)?;
+        let shape = Shape::Stateless { server: self.identity(), cache: None };
+        Some(Message::result(ticket.id.clone(), encode::task(task, is_new, shape)))
+    }
+
+    fn identity(&self) -> &RawJson {
+        let implementation = &self.info.implementation;
+        self.server.get_or_init(|| RawJson::of(implementation).expect("an implementation has string keys only"))
+    }
+
+    /// Does what belongs to the success of a request.
+    fn succeed(&self, then: OnSuccess, result: ServerResult) -> Result<ServerResult, ErrorObject> {
+        match then {
+            OnSuccess::Nothing => return Ok(result),
+            OnSuccess::Subscribe(uri) if !self.subscriptions.subscribe(&uri) => return Err(too_many_subscriptions()),
+            OnSuccess::Subscribe(_) => {}
+            OnSuccess::Unsubscribe(uri) => self.subscriptions.unsubscribe(&uri),
+        }
+        Ok(ServerResult::Empty)
+    }
+
+    /// Whether a request still waits for its reply.
+    #[must_use]
+    pub fn is_pending(&self, ticket: &Ticket) -> bool {
+        self.pending.contains(ticket)
+    }
+
+    /// How many requests wait for their reply.
+    #[must_use]
+    pub fn pending(&self) -> usize {
+        self.pending.len()
+    }
+
+    /// All requests that wait for their reply.
+    pub fn tickets(&self) -> impl Iterator<Item = Ticket> + '_ {
+        self.pending.iter()
+    }
+
+    /// The number that the next ticket will have.
+    #[must_use]
+    pub fn next_number(&self) -> u64 {
+        self.pending.next_number()
+    }
+
+    /// Asks the host something. Its answer comes as [`Inbound::Answer`] with the same id.
+    pub fn call(&mut self, method: &'static str, params: Params) -> (CallId, Message) {
+        let (call, id) = self.outgoing.ask();
+        (call, Message::request(id, method, params))
+    }
+
+    /// Does not wait for an answer any more. Returns the message that tells the host so.
+    pub fn abandon(&mut self, call: CallId) -> Option<Message> {
+        self.outgoing.abandon(call)
+    }
+
+    /// Who is at the other end; `None` before the handshake.
+    #[must_use]
+    pub fn client(&self) -> Option<&Arc<Client>> {
+        match &self.lifecycle {
+            Lifecycle::Fresh => None,
+            Lifecycle::Introduced(client) | Lifecycle::Ready(client) => Some(client),
+        }
+    }
+
+    /// Whether the handshake is complete. Before, the host is not told of changes (MCP 2025-11-25, basic/lifecycle).
+    #[must_use]
+    pub fn is_ready(&self) -> bool {
+        matches!(self.lifecycle, Lifecycle::Ready(_))
+    }
+
+    /// From which level on the host wants log messages.
+    #[must_use]
+    pub fn level(&self) -> Level {
+        self.level
+    }
+
+    /// Whether the host wants to know when this resource changes.
+    #[must_use]
+    pub fn is_subscribed(&self, uri: &str) -> bool {
+        self.subscriptions.contains(uri)
+    }
+
+    /// The subscriptions of the session, shared with the parts of the program that report changes.
+    pub fn subscriptions(&self) -> &Arc<Subscriptions> {
+        &self.subscriptions
+    }
+
+    /// Whether several messages may come in one array.
+    #[must_use]
+    pub fn allows_batches(&self) -> bool {
+        self.client().is_some_and(|client| client.version.allows_batches())
+    }
+
+    fn on_success(&self, request: &ServerRequest) -> Result<OnSuccess, ErrorObject> {
+        match request {
+            ServerRequest::Subscribe(request) if request.uri.len() > MAX_SUBSCRIBED_URI => {
+                let why = format!("invalid params: uri is longer than {MAX_SUBSCRIBED_URI} bytes");
+                Err(ErrorObject::invalid_params(why))
+            }
+            ServerRequest::Subscribe(request) if !self.subscriptions.has_room(&request.uri) => {
+                Err(too_many_subscriptions())
+            }
+            ServerRequest::Subscribe(request) => Ok(OnSuccess::Subscribe(request.uri.clone())),
+            ServerRequest::Unsubscribe(request) => Ok(OnSuccess::Unsubscribe(request.uri.clone())),
+            ServerRequest::ListTools(_)
+            | ServerRequest::CallTool(_)
+            | ServerRequest::ListResources(_)
+            | ServerRequest::ListResourceTemplates(_)
+            | ServerRequest::ReadResource(_)
+            | ServerRequest::ListPrompts(_)
+            | ServerRequest::GetPrompt(_)
+            | ServerRequest::Complete(_)
+            | ServerRequest::GetTask(_)
+            | ServerRequest::GetTaskPayload(_)
+            | ServerRequest::ListTasks(_)
+            | ServerRequest::CancelTask(_)
+            | ServerRequest::Other { .. } => Ok(OnSuccess::Nothing),
+        }
+    }
+
+    /// What a request gets that finds no room.
+    #[must_use]
+    pub fn overloaded() -> ErrorObject {
+        ErrorObject::internal("too many requests in flight, try again later")
+    }
+}
+
+fn too_many_subscriptions() -> ErrorObject {
+    let most = Session::MAX_SUBSCRIPTIONS;
+    ErrorObject::internal(format!(
+        "too many subscriptions: at most {most}, and fewer while others need the room; end some"
+    ))
+}

@@ -1,0 +1,132 @@
+//! The stateful revisions: a handshake, and what is only valid before, during or after it (MCP 2025-11-25,
+//! basic/lifecycle).
+//!
+//! ```text
+//!            initialize (bad) ─ error
+//!                 ┌──┐
+//!                 ▼  │  initialize (good)               notifications/initialized
+//!               Fresh ───────────────────▶ Introduced ──────────────────────────▶ Ready
+//!   ping answered, rest refused        requests served                requests served, may be told of changes
+//! ```
+
+use std::sync::Arc;
+
+use protomcp_types::{
+    Body, ErrorObject, Initialize, Level, Message, Method, Notification, Params, Ping, ProgressToken, ProtocolVersion,
+    Request, RequestId, Response, SetLevel, method,
+};
+
+use crate::client::Client;
+use crate::pending::Era;
+use crate::request::ServerRequest;
+use crate::server::{Inbound, IncomingCall, Session, encode};
+
+/// How far the handshake is. Requests of the stateless revision come and go beside it.
+#[derive(Debug)]
+pub(super) enum Lifecycle {
+    Fresh,
+    Introduced(Arc<Client>),
+    Ready(Arc<Client>),
+}
+
+impl Session {
+    /// A request of the stateful revisions. `progress_token` is what its `_meta` says.
+    pub(super) fn stateful(
+        &mut self,
+        Request { id, method, params }: Request,
+        progress_token: Option<ProgressToken>,
+    ) -> Inbound {
+        let answer = match (method.as_ref(), self.client().map(Arc::clone)) {
+            // MCP 2025-11-25, basic/utilities/ping: at any time, with an empty result.
+            (Ping::NAME, _) => Ok(Body::empty_object()),
+            (Initialize::NAME, _) => match self.initialize(&params) {
+                Ok((client, result)) => return Inbound::Opened(client, Message::result(id, result)),
+                Err(error) => Err(error),
+            },
+            (_, None) => {
+                Err(ErrorObject::invalid_request(format!("method {method:?} is invalid during session initialization")))
+            }
+            (SetLevel::NAME, _) if self.offered.logging.is_some() => self.set_level(&params),
+            (SetLevel::NAME, _) => Err(ErrorObject::method_not_found(&method)),
+            (method, _) if !ServerRequest::is_offered(method, &self.offered) => {
+                Err(ErrorObject::method_not_found(method))
+            }
+            (_, Some(client)) => match ServerRequest::read(method, params) {
+                Ok(request) => return self.call_service(id, request, client, progress_token),
+                Err(error) => Err(error),
+            },
+        };
+        Inbound::Reply(Response { id: Some(id), outcome: answer }.into())
+    }
+
+    fn call_service(
+        &mut self,
+        id: RequestId,
+        mut request: ServerRequest,
+        client: Arc<Client>,
+        progress_token: Option<ProgressToken>,
+    ) -> Inbound {
+        if let ServerRequest::CallTool(call) = &mut request {
+            // Where no call can be a task, wishing for one means nothing (MCP 2025-11-25, basic/utilities/tasks).
+            call.task.take_if(|_| !self.offered.tasks.is_some_and(|can| can.has_tool_calls()));
+        }
+        let then = match self.on_success(&request) {
+            Ok(then) => then,
+            Err(error) => return Inbound::Reply(Message::error(Some(id), error)),
+        };
+        match self.pending.open(id, then, Era::Stateful) {
+            Ok(ticket) => Inbound::Call(IncomingCall { ticket, request, progress_token, client, stateless: None }),
+            Err(id) => Inbound::Reply(Message::error(Some(id), Self::overloaded())),
+        }
+    }
+
+    fn initialize(&mut self, params: &Params) -> Result<(Arc<Client>, Body), ErrorObject> {
+        if self.client().is_some() {
+            return Err(ErrorObject::invalid_request("the session is already initialized"));
+        }
+        let Initialize { protocol_version, capabilities, client_info } = params.to()?;
+        let version = ProtocolVersion::negotiate(&protocol_version);
+        let client = Arc::new(Client { version, implementation: client_info, capabilities });
+        self.lifecycle = Lifecycle::Introduced(Arc::clone(&client));
+        self.offered.extensions = None;
+        if !version.has_tasks() {
+            self.offered.tasks = None;
+        }
+        Ok((client, encode::initialize(&self.info, &self.offered, version)))
+    }
+
+    fn set_level(&mut self, params: &Params) -> Result<Body, ErrorObject> {
+        let name: String = params.required("level")?;
+        self.level = Level::parse(&name)
+            .ok_or_else(|| ErrorObject::invalid_params(format!("invalid params: unknown log level {name:?}")))?;
+        Ok(Body::empty_object())
+    }
+
+    pub(super) fn notification(&mut self, notification: Notification) -> Inbound {
+        match notification.method.as_ref() {
+            method::INITIALIZED => match &self.lifecycle {
+                Lifecycle::Introduced(client) => {
+                    self.lifecycle = Lifecycle::Ready(Arc::clone(client));
+                    Inbound::Ready
+                }
+                Lifecycle::Fresh => Inbound::Ignored("initialized before initialize"),
+                Lifecycle::Ready(_) => Inbound::Ignored("initialized twice"),
+            },
+            // MCP 2025-11-25, basic/utilities/cancellation: unknown, finished and malformed ones are ignored.
+            // `initialize` is answered at once, so it can never be cancelled. The stateless revision has the same
+            // notification for the same purpose.
+            method::CANCELLED => match notification.params.member("requestId").and_then(RequestId::from_raw) {
+                Some(id) => match self.pending.cancel(&id) {
+                    Some(ticket) => {
+                        self.stop_listening(ticket.number);
+                        Inbound::Cancel(ticket)
+                    }
+                    None => Inbound::Ignored("cancels nothing that is running"),
+                },
+                None => Inbound::Ignored("cancels without a request id"),
+            },
+            _ if self.client().is_none() => Inbound::Ignored("a notification before initialize"),
+            _ => Inbound::Told(notification),
+        }
+    }
+}

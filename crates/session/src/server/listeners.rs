@@ -1,0 +1,185 @@
+//! Requests that listen: they are open for as long as a host wants to be told of changes (MCP 2026-07-28,
+//! basic/utilities/subscriptions).
+//!
+//! A listening request is first acknowledged with what it will be told, then told of nothing else, and answered when the
+//! server will tell no more. Whatever it is told carries its id. One that the host cancels is not answered, like every
+//! other request.
+
+use protomcp_types::{
+    Body, ClientCapabilities, ErrorObject, Listen, MAX_SUBSCRIBED_URI, Members, Message, Params, RawJson, RequestId,
+    ServerCapabilities, SubscriptionFilter, TASKS_EXTENSION, TaskRequest, meta, method,
+};
+
+use crate::announce::List;
+use crate::pending::{Era, OnSuccess, Ticket};
+use crate::server::{Session, encode};
+use crate::subscriptions::Topic;
+use crate::task_view::TaskView;
+
+/// The listening requests of one connection.
+#[derive(Debug, Default)]
+pub(super) struct Listeners(Vec<Listener>);
+
+#[derive(Debug)]
+struct Listener {
+    ticket: Ticket,
+    /// Which lists it hears of.
+    lists: [bool; List::ALL.len()],
+    /// Whether it has begun to listen.
+    is_told: bool,
+}
+
+impl Session {
+    /// How many requests of one connection may listen at once.
+    pub const MAX_LISTENERS: usize = 64;
+
+    /// A request wants to listen, and is told nothing yet.
+    pub(super) fn hear(
+        &mut self,
+        id: RequestId,
+        filter: &SubscriptionFilter,
+    ) -> Result<Ticket, (RequestId, ErrorObject)> {
+        if self.listeners.0.len() >= Self::MAX_LISTENERS {
+            let why = format!("too many subscriptions: at most {} requests may listen", Self::MAX_LISTENERS);
+            return Err((id, ErrorObject::internal(why)));
+        }
+        if filter.resource_subscriptions.len() + filter.task_ids.len() > Self::MAX_SUBSCRIPTIONS {
+            return Err((id, super::too_many_subscriptions()));
+        }
+        let ticket = self
+            .pending
+            .open(id, OnSuccess::Nothing, Era::Stateless { is_retried: false })
+            .map_err(|id| (id, Self::overloaded()))?;
+        self.listeners.0.push(Listener { ticket: ticket.clone(), lists: [false; List::ALL.len()], is_told: false });
+        Ok(ticket)
+    }
+
+    /// A request begins to listen, to this much of what it wanted. Returns the acknowledgement, which is to be sent
+    /// before anything else.
+    ///
+    /// # Errors
+    /// When there is no room; answer the request with it. Also when the request was answered or cancelled meanwhile.
+    pub fn begin_listening(&mut self, ticket: &Ticket, filter: &SubscriptionFilter) -> Result<Message, ErrorObject> {
+        let Some(listener) = self.listeners.0.iter_mut().find(|listener| listener.ticket == *ticket) else {
+            return Err(ErrorObject::internal("the request does not listen any more"));
+        };
+        let has_room = self.subscriptions.listen(ticket.number, Topic::Resource, &filter.resource_subscriptions)
+            && self.subscriptions.listen(ticket.number, Topic::Task, &filter.task_ids);
+        if !has_room {
+            return Err(super::too_many_subscriptions());
+        }
+        listener.is_told = true;
+        listener.lists = List::ALL.map(|list| match list {
+            List::Tools => filter.tools_list_changed,
+            List::Resources => filter.resources_list_changed,
+            List::Prompts => filter.prompts_list_changed,
+        });
+        let acknowledged = Members::new()
+            .with("_meta", subscription(&ticket.id))
+            .with("notifications", RawJson::of(filter).expect("a filter has string keys only"));
+        Ok(Message::notification(method::SUBSCRIPTION_ACKNOWLEDGED, acknowledged.into()))
+    }
+
+    /// Whether somebody listens for changes of this list.
+    pub fn has_listeners(&self, list: List) -> bool {
+        self.listeners.0.iter().any(|listener| listener.lists[list as usize])
+    }
+
+    /// What listening requests are told of a changed list, with their ids.
+    pub fn list_notices(&self, list: List) -> Vec<(RequestId, Message)> {
+        let told = self.listeners.0.iter().filter(|listener| listener.lists[list as usize]);
+        told.map(|Listener { ticket, .. }| {
+            let params = Members::new().with("_meta", subscription(&ticket.id));
+            (ticket.id.clone(), Message::notification(list.changed(), params.into()))
+        })
+        .collect()
+    }
+
+    /// What these listening requests are told of a changed resource, with their ids.
+    pub fn update_notices(&self, uri: &str, listeners: &[u64]) -> Vec<(RequestId, Message)> {
+        let told = self.listeners.0.iter().filter(|listener| listeners.contains(&listener.ticket.number));
+        told.map(|Listener { ticket, .. }| {
+            let params = Members::new().with("_meta", subscription(&ticket.id)).with("uri", RawJson::text(uri));
+            (ticket.id.clone(), Message::notification(method::RESOURCE_UPDATED, params.into()))
+        })
+        .collect()
+    }
+
+    /// What these listening requests are told of a task, with their ids.
+    pub fn task_notices(&self, task: &TaskView, listeners: &[u64]) -> Vec<(RequestId, Message)> {
+        let told = self.listeners.0.iter().filter(|listener| listeners.contains(&listener.ticket.number));
+        told.map(|Listener { ticket, .. }| {
+            let meta = subscription(&ticket.id);
+            let params = encode::task_notice(task, self.identity()).with("_meta", meta);
+            (ticket.id.clone(), Message::notification(method::TASK_CHANGED, params.into()))
+        })
+        .collect()
+    }
+
+    /// Tells no more: answers all listening requests. `notified`: and tells the host before, as belongs to connections
+    /// that many requests share (MCP 2026-07-28, basic/utilities/cancellation).
+    pub fn end_listening(&mut self, notified: bool) -> Vec<(RequestId, Message)> {
+        let mut messages = Vec::new();
+        let (told, rest): (Vec<_>, _) =
+            std::mem::take(&mut self.listeners.0).into_iter().partition(|listener| listener.is_told);
+        // Who has not begun is answered like any other request.
+        self.listeners.0 = rest;
+        for Listener { ticket, .. } in told {
+            self.subscriptions.forget(ticket.number);
+            if self.pending.close(&ticket).is_none() {
+                continue;
+            }
+            if notified {
+                let params = Members::new().with("requestId", ticket.id.to_raw());
+                messages.push((ticket.id.clone(), Message::notification(method::CANCELLED, params.into())));
+            }
+            let meta = meta::with_member(Some(&subscription(&ticket.id)), meta::SERVER_INFO, self.identity());
+            let result = Body::object().text("resultType", "complete").raw("_meta", &meta).finish();
+            messages.push((ticket.id.clone(), Message::result(ticket.id, result)));
+        }
+        messages
+    }
+
+    /// A request was cancelled or answered; if it listens, it does not any more.
+    pub(super) fn stop_listening(&mut self, number: u64) {
+        if let Some(index) = self.listeners.0.iter().position(|listener| listener.ticket.number == number) {
+            self.listeners.0.swap_remove(index);
+            self.subscriptions.forget(number);
+        }
+    }
+}
+
+/// Of what a request wants to be told, without what the server tells nobody.
+pub(super) fn filter(
+    params: Params,
+    client: &ClientCapabilities,
+    server: &ServerCapabilities,
+) -> Result<SubscriptionFilter, ErrorObject> {
+    let Listen { notifications: mut filter } = params.try_into()?;
+    filter.resource_subscriptions.sort_unstable();
+    filter.resource_subscriptions.dedup();
+    if filter.resource_subscriptions.iter().any(|uri| uri.len() > MAX_SUBSCRIBED_URI) {
+        let why = format!("invalid params: resourceSubscriptions has a URI longer than {MAX_SUBSCRIBED_URI} bytes");
+        return Err(ErrorObject::invalid_params(why));
+    }
+    filter.tools_list_changed &= List::Tools.is_announced_by(server);
+    filter.resources_list_changed &= List::Resources.is_announced_by(server);
+    filter.prompts_list_changed &= List::Prompts.is_announced_by(server);
+    if !server.resources.is_some_and(|resources| resources.subscribe) {
+        filter.resource_subscriptions.clear();
+    }
+    filter.task_ids.sort_unstable();
+    filter.task_ids.dedup();
+    if !server.has_extension(TASKS_EXTENSION) {
+        filter.task_ids.clear();
+    }
+    if !filter.task_ids.is_empty() && !client.has_extension(TASKS_EXTENSION) {
+        return Err(ErrorObject::missing_capability(&TaskRequest::required()));
+    }
+    Ok(filter)
+}
+
+/// The `_meta` that says to which listening request something belongs.
+fn subscription(id: &RequestId) -> RawJson {
+    Body::object().raw(meta::SUBSCRIPTION_ID, &id.to_raw()).finish().into_raw()
+}

@@ -1,0 +1,383 @@
+//! Which resources and tasks a host wants to hear of, in its session or in requests that listen, and which changes it has
+//! not heard of yet.
+//!
+//! However often one changes, at most one notice about it is on its way: a host that does not read makes nothing
+//! grow. A change that comes while a notice is on its way is told afterwards, since the host may have read it in
+//! between.
+//!
+//! ```text
+//!          changed            sending            flushed
+//!   Quiet ─────────▶ Queued ─────────▶ Sent ────────────────▶ Quiet
+//!                       ▲               │ changed
+//!                       └── flushed ── Stale
+//! ```
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use smallvec::SmallVec;
+
+use crate::budget::Reservation;
+use crate::info::Limits;
+
+/// The subscriptions of one connection; shared with whoever reports changes, so that what nobody wants costs a look.
+#[derive(Debug)]
+pub struct Subscriptions {
+    max: usize,
+    open: Mutex<Open>,
+}
+
+/// What a host can hear of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Topic {
+    /// By URI.
+    Resource,
+    /// By id. Only requests listen for tasks.
+    Task,
+}
+
+#[derive(Debug, Default)]
+struct Open {
+    /// By topic, then by name.
+    interests: [HashMap<Arc<str>, Interest>; 2],
+    /// How many there are, counting a name once for each that wants it.
+    count: usize,
+    /// Their bytes; `None`: only their number is bounded.
+    room: Option<Reservation>,
+}
+
+/// Who wants to hear of something.
+#[derive(Debug)]
+struct Interest {
+    update: Update,
+    wanted: Wanted,
+}
+
+/// Who is to be told.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Wanted {
+    /// The session, which has subscribed.
+    pub session: bool,
+    /// Requests that listen, by ticket number.
+    pub listeners: SmallVec<[u64; 1]>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Update {
+    /// The host knows everything.
+    Quiet,
+    /// A notice is to be sent.
+    Queued,
+    /// A notice is sent and may not be written yet.
+    Sent,
+    /// As `Sent`, and there is more to tell.
+    Stale,
+}
+
+impl Subscriptions {
+    /// None yet, and at most `max`.
+    pub fn new(max: usize) -> Self {
+        Self { max, open: Mutex::default() }
+    }
+
+    /// As [`Subscriptions::new`], and bounded by the bytes for which `room` can grow.
+    pub fn within(max: usize, room: Reservation) -> Self {
+        Self { max, open: Mutex::new(Open { room: Some(room), ..Open::default() }) }
+    }
+
+    /// Whether there is room for this one, or it is there already.
+    pub fn has_room(&self, uri: &str) -> bool {
+        let open = self.open();
+        open.count < self.max || open.has_session(uri)
+    }
+
+    /// The session wants to hear of a resource. Whether there was room.
+    pub fn subscribe(&self, uri: &str) -> bool {
+        let mut open = self.open();
+        if open.has_session(uri) {
+            return true;
+        }
+        let has_room = open.count < self.max && open.grow(cost(uri));
+        if has_room {
+            open.interest(Topic::Resource, uri).wanted.session = true;
+            open.count += 1;
+        }
+        has_room
+    }
+
+    /// The session does not want to hear of a resource from now on.
+    pub fn unsubscribe(&self, uri: &str) {
+        let mut open = self.open();
+        let interests = &mut open.interests[Topic::Resource as usize];
+        let Some(interest) = interests.get_mut(uri) else { return };
+        let had = std::mem::take(&mut interest.wanted.session);
+        if !interest.is_wanted() {
+            interests.remove(uri);
+        }
+        open.count -= usize::from(had);
+        if had {
+            open.shrink(cost(uri));
+        }
+    }
+
+    /// A request listens to these. Whether there was room for all of them.
+    pub fn listen(&self, listener: u64, topic: Topic, names: &[String]) -> bool {
+        let mut open = self.open();
+        let bytes = names.iter().map(|name| cost(name)).sum();
+        if open.count + names.len() > self.max || !open.grow(bytes) {
+            return false;
+        }
+        for name in names {
+            let listeners = &mut open.interest(topic, name).wanted.listeners;
+            if listeners.contains(&listener) {
+                open.shrink(cost(name));
+            } else {
+                listeners.push(listener);
+                open.count += 1;
+            }
+        }
+        true
+    }
+
+    /// A request does not listen any more.
+    pub fn forget(&self, listener: u64) {
+        let mut open = self.open();
+        let (mut gone, mut bytes) = (0, 0);
+        for interests in &mut open.interests {
+            interests.retain(|name, interest| {
+                let listeners = &mut interest.wanted.listeners;
+                let before = listeners.len();
+                listeners.retain(|number| *number != listener);
+                gone += before - listeners.len();
+                bytes += (before - listeners.len()) * cost(name);
+                interest.is_wanted()
+            });
+        }
+        open.count -= gone;
+        open.shrink(bytes);
+    }
+
+    /// Whether the session has subscribed to this one.
+    pub fn contains(&self, uri: &str) -> bool {
+        self.open().has_session(uri)
+    }
+
+    /// Something has changed. Returns its name if a notice is to be queued.
+    pub fn changed(&self, topic: Topic, name: &str) -> Option<Arc<str>> {
+        let mut open = self.open();
+        let interests = &mut open.interests[topic as usize];
+        let known = interests.get_key_value(name)?.0.clone();
+        let update = &mut interests.get_mut(name)?.update;
+        match update {
+            Update::Quiet => {
+                *update = Update::Queued;
+                return Some(known);
+            }
+            Update::Sent => *update = Update::Stale,
+            Update::Queued | Update::Stale => {}
+        }
+        None
+    }
+
+    /// A queued notice is about to be sent to these. `None`: everybody has lost interest.
+    pub fn sending(&self, topic: Topic, name: &str) -> Option<Wanted> {
+        let mut open = self.open();
+        let interest = open.interests[topic as usize].get_mut(name);
+        let interest = interest.filter(|interest| interest.update == Update::Queued)?;
+        interest.update = Update::Sent;
+        Some(interest.wanted.clone())
+    }
+
+    /// A notice was written. Whether the next one is to be queued.
+    pub fn flushed(&self, topic: Topic, name: &str) -> bool {
+        let mut open = self.open();
+        let Some(Interest { update, .. }) = open.interests[topic as usize].get_mut(name) else { return false };
+        let (next, again) = match *update {
+            Update::Sent => (Update::Quiet, false),
+            Update::Stale => (Update::Queued, true),
+            other @ (Update::Quiet | Update::Queued) => (other, false),
+        };
+        *update = next;
+        again
+    }
+
+    fn open(&self) -> MutexGuard<'_, Open> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The bytes of a subscription.
+fn cost(name: &str) -> usize {
+    name.len() + Limits::SUBSCRIPTION_OVERHEAD
+}
+
+impl Open {
+    /// Whether there is room for so many bytes more.
+    fn grow(&mut self, bytes: usize) -> bool {
+        self.room.as_mut().is_none_or(|room| room.grow(bytes).is_ok())
+    }
+
+    fn shrink(&mut self, bytes: usize) {
+        if let Some(room) = &mut self.room {
+            room.shrink(bytes);
+        }
+    }
+
+    fn has_session(&self, uri: &str) -> bool {
+        self.interests[Topic::Resource as usize].get(uri).is_some_and(|interest| interest.wanted.session)
+    }
+
+    fn interest(&mut self, topic: Topic, name: &str) -> &mut Interest {
+        let new = || Interest { update: Update::Quiet, wanted: Wanted::default() };
+        self.interests[topic as usize].entry(name.into()).or_insert_with(new)
+    }
+}
+
+impl Interest {
+    fn is_wanted(&self) -> bool {
+        self.wanted.session || !self.wanted.listeners.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::budget::Budget;
+    use crate::caller::Owner;
+
+    #[test]
+    fn at_most_one_notice_is_on_its_way_and_none_is_lost() {
+        let wanted = Subscriptions::new(1);
+        assert_eq!(wanted.changed(Topic::Resource, "a"), None);
+        assert!(wanted.subscribe("a"));
+        assert!(wanted.changed(Topic::Resource, "a").is_some());
+        assert!(wanted.changed(Topic::Resource, "a").is_none());
+        assert!(wanted.sending(Topic::Resource, "a").is_some());
+        assert!(wanted.sending(Topic::Resource, "a").is_none());
+        assert!(wanted.changed(Topic::Resource, "a").is_none());
+        assert!(wanted.changed(Topic::Resource, "a").is_none());
+        assert!(wanted.flushed(Topic::Resource, "a"), "it changed after the notice was sent");
+        assert!(wanted.sending(Topic::Resource, "a").is_some());
+        assert!(!wanted.flushed(Topic::Resource, "a"));
+        assert!(wanted.changed(Topic::Resource, "a").is_some());
+        wanted.unsubscribe("a");
+        assert!(
+            wanted.sending(Topic::Resource, "a").is_none()
+                && !wanted.flushed(Topic::Resource, "a")
+                && !wanted.contains("a")
+        );
+    }
+
+    #[test]
+    fn there_is_room_for_so_many_and_the_same_one_again() {
+        let wanted = Subscriptions::new(2);
+        assert!(wanted.subscribe("a") && wanted.subscribe("b") && wanted.subscribe("a"));
+        assert!(!wanted.has_room("c") && !wanted.subscribe("c") && wanted.has_room("b"));
+        wanted.unsubscribe("a");
+        assert!(wanted.subscribe("c"));
+    }
+
+    #[test]
+    fn a_notice_is_for_all_that_want_it() {
+        let subscriptions = Subscriptions::new(4);
+        let uris = ["a".to_owned(), "b".to_owned(), "a".to_owned()];
+        assert!(subscriptions.listen(7, Topic::Resource, &uris) && subscriptions.subscribe("a"));
+        assert!(!subscriptions.listen(8, Topic::Resource, &uris), "there is room for one more only");
+        assert!(subscriptions.listen(8, Topic::Resource, &uris[..1]) && !subscriptions.has_room("c"));
+        assert!(!subscriptions.contains("b"), "the session has not asked for it");
+        let told = |uri| {
+            subscriptions.changed(Topic::Resource, uri)?;
+            let wanted = subscriptions.sending(Topic::Resource, uri);
+            subscriptions.flushed(Topic::Resource, uri);
+            wanted.map(|wanted| (wanted.session, wanted.listeners.to_vec()))
+        };
+        assert_eq!(told("a"), Some((true, vec![7, 8])));
+        assert_eq!(told("b"), Some((false, vec![7])));
+        subscriptions.forget(7);
+        assert_eq!((told("a"), told("b")), (Some((true, vec![8])), None));
+        subscriptions.unsubscribe("a");
+        assert_eq!(told("a"), Some((false, vec![8])));
+        subscriptions.forget(8);
+        assert_eq!(told("a"), None);
+        assert!(subscriptions.listen(9, Topic::Resource, &["a", "b", "c", "d"].map(String::from)), "all room is back");
+    }
+
+    #[test]
+    fn a_task_is_no_resource_although_it_takes_the_same_room() {
+        let subscriptions = Subscriptions::new(2);
+        let name = ["a".to_owned()];
+        assert!(subscriptions.listen(1, Topic::Task, &name) && subscriptions.changed(Topic::Resource, "a").is_none());
+        assert!(subscriptions.changed(Topic::Task, "a").is_some());
+        let wanted = subscriptions.sending(Topic::Task, "a").unwrap();
+        assert_eq!((wanted.session, wanted.listeners.to_vec()), (false, vec![1]));
+        assert!(subscriptions.listen(1, Topic::Resource, &name) && !subscriptions.has_room("b"));
+        subscriptions.forget(1);
+        assert!(subscriptions.changed(Topic::Task, "a").is_none() && subscriptions.has_room("b"));
+    }
+
+    #[test]
+    fn the_bytes_of_subscriptions_are_shared_and_come_back() {
+        let budget = Budget::new(10 * cost("a"));
+        let of = |max| Subscriptions::within(max, budget.empty(&Owner::Local));
+        let (one, two) = (of(99), of(99));
+        let names = |range: std::ops::Range<u32>| range.map(|name| name.to_string()).collect::<Vec<_>>();
+        assert!(one.subscribe("a") && one.subscribe("a") && one.listen(1, Topic::Resource, &names(0..5)));
+        assert!(!two.listen(1, Topic::Task, &names(0..3)), "one caller gets eight");
+        assert!(two.listen(1, Topic::Task, &["0", "1", "1"].map(str::to_owned)[..2]));
+        assert!(!one.subscribe("b") && !one.contains("b") && budget.taken() == 8 * cost("a"));
+        one.forget(1);
+        one.forget(1);
+        assert_eq!(budget.taken(), 3 * cost("a"));
+        assert!(two.listen(1, Topic::Task, &["0", "1", "1"].map(str::to_owned)));
+        assert_eq!(budget.taken(), 3 * cost("a"), "a name counts once");
+        one.unsubscribe("a");
+        one.unsubscribe("a");
+        drop(two);
+        assert_eq!(budget.taken(), 0);
+    }
+
+    #[derive(Debug, Clone, Copy)]
+    enum Step {
+        Change,
+        Send,
+        Flush,
+    }
+
+    proptest! {
+        /// Against a model: the version of a resource, and the version of which the host was told last. A host reads
+        /// after a notice is written, so it sees at least the version at the time of sending.
+        #[test]
+        fn in_the_end_the_host_knows_of_the_last_change(
+            steps in prop::collection::vec(prop::sample::select(vec![Step::Change, Step::Send, Step::Flush]), 0..40)
+        ) {
+            let wanted = Subscriptions::new(1);
+            wanted.subscribe("a");
+            let (mut version, mut told, mut queued, mut sent) = (0, 0, 0, 0);
+            // What is queued is sent, and what is sent is written, sooner or later.
+            let ending = [Step::Flush, Step::Send, Step::Flush, Step::Send, Step::Flush];
+            for step in steps.into_iter().chain(ending) {
+                match step {
+                    Step::Change => {
+                        version += 1;
+                        queued += usize::from(wanted.changed(Topic::Resource, "a").is_some());
+                    }
+                    Step::Send if queued > 0 => {
+                        queued -= 1;
+                        prop_assert!(wanted.sending(Topic::Resource, "a").is_some());
+                        told = version;
+                        sent += 1;
+                    }
+                    Step::Flush if sent > 0 => {
+                        sent -= 1;
+                        queued += usize::from(wanted.flushed(Topic::Resource, "a"));
+                    }
+                    Step::Send | Step::Flush => {}
+                }
+                prop_assert!(queued + sent <= 1);
+            }
+            prop_assert_eq!((version, queued, sent), (told, 0, 0));
+        }
+    }
+}

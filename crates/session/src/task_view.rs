@@ -1,0 +1,70 @@
+//! A task without a session as its client sees it (MCP 2026-07-28, extension `io.modelcontextprotocol/tasks`).
+
+use std::time::{Duration, SystemTime};
+
+use protomcp_types::{ErrorObject, TaskStatus};
+
+use crate::question::Questions;
+use crate::request::ServerResult;
+
+/// How a task is kept, as a handler wishes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TaskTerms {
+    /// For how long after its beginning. What has not ended by then is cancelled. A host with a session may wish for
+    /// another time; [`Limits::max_task_ttl`](crate::Limits::max_task_ttl) bounds both.
+    pub ttl: Duration,
+    /// How long hosts should wait before they ask again.
+    pub poll_interval: Duration,
+}
+
+impl Default for TaskTerms {
+    /// An hour, asked for once a second.
+    fn default() -> Self {
+        Self { ttl: Duration::from_secs(3600), poll_interval: Duration::from_secs(1) }
+    }
+}
+
+/// A task at one moment.
+#[derive(Debug)]
+pub struct TaskView {
+    /// The id of the task.
+    pub id: String,
+    /// For how long it is kept, and how often clients should ask.
+    pub terms: TaskTerms,
+    /// The time of its beginning.
+    pub created: SystemTime,
+    /// The time of its last change.
+    pub updated: SystemTime,
+    /// A status message for people.
+    pub message: Option<String>,
+    /// Its status, with what belongs to it.
+    pub detail: Detail,
+}
+
+/// How far a task is, with what belongs to it.
+#[derive(Debug)]
+pub enum Detail {
+    /// It runs.
+    Working,
+    /// It waits for answers of its client.
+    Asking(Questions),
+    /// It has ended with this result.
+    Completed(ServerResult),
+    /// It has ended with this error.
+    Failed(ErrorObject),
+    /// It was cancelled.
+    Cancelled,
+}
+
+impl Detail {
+    /// The status alone.
+    pub fn status(&self) -> TaskStatus {
+        match self {
+            Self::Working => TaskStatus::Working,
+            Self::Asking(_) => TaskStatus::InputRequired,
+            Self::Completed(_) => TaskStatus::Completed,
+            Self::Failed(_) => TaskStatus::Failed,
+            Self::Cancelled => TaskStatus::Cancelled,
+        }
+    }
+}

@@ -1,0 +1,274 @@
+//! The session by itself, without server, time or connection.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use proptest::prelude::*;
+use protomcp_session::{CallId, Inbound, ServerInfo, ServerResult, Session, Ticket};
+use protomcp_types::{
+    Body, CallToolResult, ErrorObject, Incoming, Members, Message, Params, ProtocolVersion, RawJson, RequestId,
+    ServerCapabilities, TasksCapability, code,
+};
+
+fn message(text: &str) -> Message {
+    match Incoming::parse(&text.to_owned().into()) {
+        Ok(Incoming::One(message)) => message,
+        other => panic!("{text}: {other:?}"),
+    }
+}
+
+fn ready(max_pending: usize) -> Session {
+    session(ServerCapabilities::default().with_tools().with_resources(true, true), max_pending)
+}
+
+fn session(capabilities: ServerCapabilities, max_pending: usize) -> Session {
+    let info = ServerInfo::new("test", "1").with_capabilities(capabilities);
+    let mut session = Session::server(Arc::new(info), max_pending);
+    let hello = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"roots":{}},"clientInfo":{"name":"host"}}}"#;
+    assert!(matches!(session.receive(message(hello)), Inbound::Opened(..)));
+    assert!(!session.is_ready());
+    let initialized = Message::notification("notifications/initialized", Params::Absent);
+    assert_eq!(session.receive(initialized), Inbound::Ready);
+    assert!(session.is_ready());
+    session
+}
+
+fn call(id: impl Into<RequestId>) -> Message {
+    Message::request(id, "tools/call", Members::new().with("name", RawJson::text("t")).into())
+}
+
+fn subscribe(id: RequestId, uri: &str, on: bool) -> Message {
+    let method = if on { "resources/subscribe" } else { "resources/unsubscribe" };
+    Message::request(id, method, Members::new().with("uri", RawJson::text(uri)).into())
+}
+
+fn cancel(id: &RequestId) -> Message {
+    Message::notification("notifications/cancelled", Members::new().with("requestId", id.to_raw()).into())
+}
+
+#[test]
+fn the_client_is_known_after_the_handshake() {
+    let session = ready(1);
+    let client = session.client().unwrap();
+    assert_eq!(client.version, ProtocolVersion::V2025_11_25);
+    assert_eq!(client.implementation.name, "host");
+    assert!(client.capabilities.has_roots());
+}
+
+#[test]
+fn without_the_capability_there_is_no_set_level() {
+    let mut info = ServerInfo::new("test", "1");
+    info.capabilities.logging = None;
+    let mut session = Session::server(Arc::new(info), 1);
+    session.receive(message(
+        r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"","capabilities":{},"clientInfo":{"name":""}}}"#,
+    ));
+    let set = r#"{"jsonrpc":"2.0","id":1,"method":"logging/setLevel","params":{"level":"debug"}}"#;
+    let Inbound::Reply(Message::Response(response)) = session.receive(message(set)) else { panic!() };
+    assert_eq!(response.outcome.unwrap_err().code, code::METHOD_NOT_FOUND);
+    assert_eq!(session.level(), Session::INITIAL_LEVEL);
+}
+
+#[test]
+fn what_the_server_does_not_offer_is_not_there() {
+    for (method, capability) in [
+        ("tools/list", "tools"),
+        ("tools/call", "tools"),
+        ("resources/list", "resources"),
+        ("resources/templates/list", "resources"),
+        ("resources/read", "resources"),
+        ("resources/subscribe", "resources.subscribe"),
+        ("resources/unsubscribe", "resources.subscribe"),
+        ("prompts/list", "prompts"),
+        ("prompts/get", "prompts"),
+        ("completion/complete", "completions"),
+        ("tasks/get", "tasks"),
+        ("tasks/result", "tasks"),
+        ("tasks/list", "tasks.list"),
+        ("tasks/cancel", "tasks.cancel"),
+    ] {
+        let all = || ServerCapabilities::default().with_tools().with_prompts().with_completions().with_tasks();
+        let params = r#"{"name":"a","uri":"a","taskId":"a","ref":{"type":"ref/prompt","name":"a"},"argument":{"name":"a","value":""}}"#;
+        let params = || Params::of(&RawJson::parse(params).unwrap()).unwrap();
+        let mut with = all().with_resources(true, true);
+        let mut session = session(with.clone(), 1);
+        let inbound = session.receive(Message::request(1, method, params()));
+        assert!(matches!(inbound, Inbound::Call(_)), "{method}: {inbound:?}");
+        match capability {
+            "tools" => with.tools = None,
+            "resources" => with.resources = None,
+            "resources.subscribe" => with = with.with_resources(false, true),
+            "prompts" => with.prompts = None,
+            "tasks" => with.tasks = None,
+            "tasks.list" => with.tasks = Some(TasksCapability { list: None, ..TasksCapability::ALL }),
+            "tasks.cancel" => with.tasks = Some(TasksCapability { cancel: None, ..TasksCapability::ALL }),
+            _ => with.completions = None,
+        }
+        let mut session = self::session(with, 1);
+        let Inbound::Reply(Message::Response(response)) = session.receive(Message::request(1, method, params())) else {
+            panic!("{method}")
+        };
+        assert_eq!(response.outcome.unwrap_err().code, code::METHOD_NOT_FOUND, "{method}");
+    }
+}
+
+#[test]
+fn our_requests_are_answered_once_and_only_by_their_id() {
+    let mut session = ready(1);
+    let (first, asked) = session.call("roots/list", Params::Absent);
+    let (second, _) = session.call("roots/list", Params::Absent);
+    assert_ne!(first, second);
+    let Message::Request(asked) = asked else { panic!() };
+    let answer = || Message::result(asked.id.clone(), Body::empty_object());
+    for unknown in [RequestId::from(99), RequestId::from(-1), RequestId::from("1"), RequestId::from(u64::MAX)] {
+        let inbound = session.receive(Message::result(unknown, Body::empty_object()));
+        assert!(matches!(inbound, Inbound::Ignored(_)), "{inbound:?}");
+    }
+    let outcome = Ok(Body::empty_object());
+    assert_eq!(session.receive(answer()), Inbound::Answer { call: first, outcome });
+    assert!(matches!(session.receive(answer()), Inbound::Ignored(_)));
+
+    let told = session.abandon(second).unwrap().to_text();
+    assert_eq!(told, r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}"#);
+    assert_eq!(session.abandon(second), None);
+    let late = Message::error(Some(2.into()), ErrorObject::internal("late"));
+    assert!(matches!(session.receive(late), Inbound::Ignored(_)));
+}
+
+#[test]
+fn an_error_without_an_id_belongs_to_nothing() {
+    let mut session = ready(1);
+    session.call("roots/list", Params::Absent);
+    let inbound = session.receive(Message::error(None, ErrorObject::parse_error("?")));
+    assert!(matches!(inbound, Inbound::Ignored(_)));
+}
+
+#[derive(Debug, Clone)]
+enum Step {
+    Call(u8),
+    Subscribe(u8, bool),
+    Cancel(u8),
+    Reply(usize, bool),
+    Ask,
+    Answered(u8),
+    Abandon(u8),
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let step = prop_oneof![
+        3 => (0..6u8).prop_map(Step::Call),
+        2 => (0..6u8, any::<bool>()).prop_map(|(id, on)| Step::Subscribe(id, on)),
+        1 => (0..6u8).prop_map(Step::Cancel),
+        1 => Just(Step::Ask),
+        1 => (0..8u8).prop_map(Step::Answered),
+        1 => (0..8u8).prop_map(Step::Abandon),
+        2 => any::<(usize, bool)>().prop_map(|(index, good)| Step::Reply(index, good)),
+    ];
+    prop::collection::vec(step, 0..60)
+}
+
+proptest! {
+    /// Against a model: the host's ids that are in use, what it has subscribed to, and what it was asked. A
+    /// subscription of request `id` is for the resource `id % 3`.
+    #[test]
+    fn each_request_is_answered_once_unless_it_was_cancelled(steps in steps()) {
+        const MAX: usize = 4;
+        let mut session = ready(MAX);
+        let mut in_use = HashMap::<RequestId, Ticket>::new();
+        let mut tickets = Vec::<Ticket>::new();
+        let mut wishes = HashMap::<u64, (String, bool)>::new();
+        let mut subscribed = HashSet::<String>::new();
+        let (mut asked, mut unanswered) = (Vec::<(CallId, RequestId)>::new(), Vec::<CallId>::new());
+        for step in steps {
+            match step {
+                Step::Call(_) | Step::Subscribe(..) => {
+                    let (id, wish) = match step {
+                        Step::Subscribe(id, on) => (id, Some(((id % 3).to_string(), on))),
+                        Step::Call(id) => (id, None),
+                        _ => unreachable!(),
+                    };
+                    let id = RequestId::from(i64::from(id));
+                    let request = match &wish {
+                        Some((uri, on)) => subscribe(id.clone(), uri, *on),
+                        None => call(id.clone()),
+                    };
+                    match session.receive(request) {
+                        Inbound::Call(incoming) => {
+                            if let Some(wish) = wish {
+                                wishes.insert(incoming.ticket.number, wish);
+                            }
+                            prop_assert_eq!(&incoming.ticket.id, &id);
+                            prop_assert!(in_use.len() < MAX);
+                            prop_assert!(in_use.insert(id, incoming.ticket.clone()).is_none());
+                            tickets.push(incoming.ticket);
+                        }
+                        Inbound::Reply(Message::Response(response)) => {
+                            let expected =
+                                if in_use.contains_key(&id) { code::INVALID_REQUEST } else { code::INTERNAL_ERROR };
+                            prop_assert!(in_use.contains_key(&id) || in_use.len() == MAX);
+                            prop_assert_eq!(response.outcome.unwrap_err().code, expected);
+                        }
+                        other => prop_assert!(false, "{:?}", other),
+                    }
+                }
+                Step::Cancel(id) => {
+                    let id = RequestId::from(i64::from(id));
+                    match (session.receive(cancel(&id)), in_use.remove(&id)) {
+                        (Inbound::Cancel(told), Some(known)) => prop_assert_eq!(told, known),
+                        (Inbound::Ignored(_), None) => {}
+                        other => prop_assert!(false, "{:?}", other),
+                    }
+                }
+                Step::Reply(index, good) if !tickets.is_empty() => {
+                    let ticket = tickets[index % tickets.len()].clone();
+                    let open = in_use.get(&ticket.id) == Some(&ticket);
+                    prop_assert_eq!(session.is_pending(&ticket), open);
+                    let result = ServerResult::from(CallToolResult::text("x"));
+                    let outcome = if good { Ok(result) } else { Err(ErrorObject::internal("no")) };
+                    prop_assert_eq!(session.reply(&ticket, outcome).is_some(), open);
+                    if open {
+                        in_use.remove(&ticket.id);
+                        match wishes.get(&ticket.number) {
+                            Some((uri, true)) if good => drop(subscribed.insert(uri.clone())),
+                            Some((uri, false)) if good => drop(subscribed.remove(uri)),
+                            _ => {}
+                        }
+                    }
+                }
+                Step::Reply(..) => {}
+                // Our own ids are another space: what happens there touches nothing of the host's.
+                Step::Ask => {
+                    let (call, message) = session.call("ping", Params::Absent);
+                    let Message::Request(request) = message else { panic!() };
+                    asked.push((call, request.id));
+                    unanswered.push(call);
+                }
+                Step::Answered(index) => {
+                    let (call, id) = match asked.get(usize::from(index)) {
+                        Some((call, id)) => (Some(*call), id.clone()),
+                        None => (None, RequestId::from(1000)),
+                    };
+                    let open = call.filter(|call| unanswered.contains(call));
+                    match session.receive(Message::result(id, Body::empty_object())) {
+                        Inbound::Answer { call, .. } => prop_assert_eq!(Some(call), open),
+                        Inbound::Ignored(_) => prop_assert_eq!(None, open),
+                        other => prop_assert!(false, "{:?}", other),
+                    }
+                    unanswered.retain(|other| Some(*other) != open);
+                }
+                Step::Abandon(index) => {
+                    if let Some((call, _)) = asked.get(usize::from(index)) {
+                        prop_assert_eq!(session.abandon(*call).is_some(), unanswered.contains(call));
+                        unanswered.retain(|other| other != call);
+                    }
+                }
+            }
+            prop_assert_eq!(session.pending(), in_use.len());
+            prop_assert_eq!(session.tickets().count(), in_use.len());
+            for uri in ["0", "1", "2"] {
+                prop_assert_eq!(session.is_subscribed(uri), subscribed.contains(uri), "{}", uri);
+            }
+        }
+    }
+}
