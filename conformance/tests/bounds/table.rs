@@ -32,10 +32,10 @@ pub(crate) const BOUNDS: &[(&str, &str, &str)] = &[
     ("resources that a session subscribes to", "{crates/session/src/server.rs MAX_SUBSCRIPTIONS count}", ""),
     (
         "a URI template that stands for resources",
-        "{crates/types/src/uri_template.rs MAX_LENGTH bytes}, {crates/types/src/uri_template.rs MAX_VARIABLES count} variables",
+        "{crates/types/src/uri_template/parse.rs MAX_LENGTH bytes}, {crates/types/src/uri_template/parse.rs MAX_VARIABLES count} variables",
         "",
     ),
-    ("a URI that is matched against templates", "{crates/types/src/uri_template.rs MAX_URI bytes}", ""),
+    ("a URI that is matched against templates", "{crates/types/src/uri_template/parse.rs MAX_URI bytes}", ""),
     (
         "values in the arguments of a call that are checked against its schema",
         "{crates/bridge/src/schema.rs MAX_VALUES count}; a call with more does not fit",

@@ -5,7 +5,7 @@
 //! line in their place says how many are missing. Events that are no lines are few, and always find room.
 //!
 //! An owner who is merely busy should miss nothing, so reading pauses when the queue becomes crowded and the owner is
-//! brisk; see [`Scribe::pace`](crate::scribe::Scribe::pace).
+//! brisk; see [`OutputCollector::throttle`](crate::output_collector::OutputCollector::throttle).
 
 use std::collections::VecDeque;
 
@@ -15,10 +15,10 @@ use crate::event::{Event, Stream};
 pub const MAX_BACKLOG: usize = 4 * 1024 * 1024;
 
 /// From here on it is worth a pause. What a pipe holds fits between this and the maximum.
-const CROWDED: usize = MAX_BACKLOG / 4;
+const HIGH_WATER: usize = MAX_BACKLOG / 4;
 
 /// Below this the owner has caught up.
-const RELIEVED: usize = MAX_BACKLOG / 16;
+const LOW_WATER: usize = MAX_BACKLOG / 16;
 
 /// What an unread line costs beyond its text, so that a flood of empty lines is bounded too.
 const LINE_COST: usize = 64;
@@ -28,17 +28,17 @@ const LINE_COST: usize = 64;
 pub(crate) struct Backlog {
     events: VecDeque<Event>,
     cost: usize,
-    left_out: LeftOut,
+    skipped: Skipped,
     closed: bool,
 }
 
 #[derive(Debug, Default)]
-struct LeftOut {
+struct Skipped {
     stdout: u64,
     stderr: u64,
 }
 
-impl LeftOut {
+impl Skipped {
     fn any(&self) -> bool {
         self.stdout > 0 || self.stderr > 0
     }
@@ -51,21 +51,21 @@ impl Backlog {
             return;
         }
         let full = self.cost + text.len() + LINE_COST > MAX_BACKLOG;
-        if full || (self.left_out.any() && !self.is_relieved()) {
+        if full || (self.skipped.any() && !self.is_below_low_water()) {
             match stream {
-                Stream::Stdout => self.left_out.stdout += 1,
-                Stream::Stderr => self.left_out.stderr += 1,
+                Stream::Stdout => self.skipped.stdout += 1,
+                Stream::Stderr => self.skipped.stderr += 1,
             }
             return;
         }
-        self.own_up();
+        self.report_skipped();
         self.enqueue(stream, text);
     }
 
     /// Queues an event that must not be left out.
     pub(crate) fn push(&mut self, event: Event) {
         if !self.closed {
-            self.own_up();
+            self.report_skipped();
             self.events.push_back(event);
         }
     }
@@ -73,7 +73,7 @@ impl Backlog {
     /// The next event to deliver. Missing lines are owned up to when the queue runs dry, if not earlier.
     pub(crate) fn pop(&mut self) -> Option<Event> {
         if self.events.is_empty() {
-            self.own_up();
+            self.report_skipped();
         }
         let event = self.events.pop_front()?;
         if let Event::Line { text, .. } = &event {
@@ -83,17 +83,17 @@ impl Backlog {
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.events.is_empty() && !self.left_out.any()
+        self.events.is_empty() && !self.skipped.any()
     }
 
     /// Whether the owner is so far behind that a pause is worth it.
-    pub(crate) fn is_crowded(&self) -> bool {
-        self.cost > CROWDED
+    pub(crate) fn is_above_high_water(&self) -> bool {
+        self.cost > HIGH_WATER
     }
 
     /// Whether the owner has caught up.
-    pub(crate) fn is_relieved(&self) -> bool {
-        self.cost < RELIEVED
+    pub(crate) fn is_below_low_water(&self) -> bool {
+        self.cost < LOW_WATER
     }
 
     /// Nobody listens any more: forgets everything, now and from now on.
@@ -101,8 +101,8 @@ impl Backlog {
         *self = Self { closed: true, ..Self::default() };
     }
 
-    fn own_up(&mut self) {
-        let LeftOut { stdout, stderr } = std::mem::take(&mut self.left_out);
+    fn report_skipped(&mut self) {
+        let Skipped { stdout, stderr } = std::mem::take(&mut self.skipped);
         for (stream, count) in [(Stream::Stdout, stdout), (Stream::Stderr, stderr)] {
             if count > 0 {
                 self.enqueue(stream, notice(stream, count));
@@ -131,7 +131,7 @@ mod tests {
         for _ in 0..room {
             backlog.push_line(Stream::Stderr, text.clone());
         }
-        assert!(backlog.is_crowded());
+        assert!(backlog.is_above_high_water());
         room
     }
 
@@ -161,19 +161,19 @@ mod tests {
             backlog.push_line(Stream::Stderr, "y".repeat(2000));
         }
         backlog.push_line(Stream::Stdout, "z".repeat(2000));
-        let (mut popped, mut left_out) = (0, 1);
+        let (mut popped, mut skipped) = (0, 1);
         loop {
             popped += backlog.pop().iter().count();
-            if backlog.is_relieved() {
+            if backlog.is_below_low_water() {
                 break;
             }
             backlog.push_line(Stream::Stdout, "no room for one is room for none".into());
-            left_out += 1;
+            skipped += 1;
         }
         backlog.push_line(Stream::Stdout, "after".into());
 
         let rest = drain(&mut backlog);
-        let notice = format!("[{left_out} lines of stdout were left out here: written faster than read]");
+        let notice = format!("[{skipped} lines of stdout were left out here: written faster than read]");
         assert_eq!(rest.len(), room - popped + 3);
         assert_eq!(
             rest[room - popped..],

@@ -10,16 +10,16 @@ use tokio::sync::{mpsc, watch};
 
 use crate::event::{Event, Stream};
 use crate::exit::{Exit, Status};
+use crate::kill_handle::KillHandle;
 use crate::launch::{Launched, Reports};
-use crate::leash::Leash;
 use crate::lifecycle::{Effect, Input, Lifecycle, Notice};
 use crate::output::Output;
+use crate::output_collector::OutputCollector;
 use crate::policy::StopPolicy;
-use crate::scribe::Scribe;
 
 /// What the owner asks for; each includes the ones before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Ask {
+pub(crate) enum DesiredState {
     Run,
     Stop,
     Kill,
@@ -38,36 +38,36 @@ const DRAIN_BYTES: usize = 1024 * 1024;
 pub(crate) fn start(
     launched: Launched,
     policy: StopPolicy,
-    asked: watch::Receiver<Ask>,
+    desired: watch::Receiver<DesiredState>,
     now: Instant,
-) -> io::Result<(Arc<Leash>, mpsc::Receiver<Event>)> {
-    let Launched { pid, leash, reports, stdout, stderr } = launched;
-    let leash = Arc::new(leash);
+) -> io::Result<(Arc<KillHandle>, mpsc::Receiver<Event>)> {
+    let Launched { pid, kill_handle, reports, stdout, stderr } = launched;
+    let kill_handle = Arc::new(kill_handle);
     let (sender, events) = mpsc::channel(CHANNEL);
     let mut lifecycle = Lifecycle::new(policy);
     lifecycle.handle(now, Input::Start);
     let mut driver = Driver {
         started: now,
         lifecycle,
-        leash: leash.clone(),
+        kill_handle: kill_handle.clone(),
         stdout: Output::new(Stream::Stdout, ChildStdout::from_std(stdout)?),
         stderr: Output::new(Stream::Stderr, ChildStderr::from_std(stderr)?),
-        scribe: Scribe::default(),
+        collector: OutputCollector::default(),
         pid,
         end: None,
     };
-    driver.tell(Input::Spawned);
-    tokio::spawn(driver.run(reports, asked, sender));
-    Ok((leash, events))
+    driver.handle(Input::Spawned);
+    tokio::spawn(driver.run(reports, desired, sender));
+    Ok((kill_handle, events))
 }
 
 struct Driver {
     started: Instant,
     lifecycle: Lifecycle,
-    leash: Arc<Leash>,
+    kill_handle: Arc<KillHandle>,
     stdout: Output<ChildStdout>,
     stderr: Output<ChildStderr>,
-    scribe: Scribe,
+    collector: OutputCollector,
     pid: u32,
     end: Option<End>,
 }
@@ -79,41 +79,46 @@ struct End {
 }
 
 impl Driver {
-    async fn run(mut self, mut reports: Reports, mut asked: watch::Receiver<Ask>, events: mpsc::Sender<Event>) {
+    async fn run(
+        mut self,
+        mut reports: Reports,
+        mut desired: watch::Receiver<DesiredState>,
+        events: mpsc::Sender<Event>,
+    ) {
         let mut owned = true;
         while self.end.is_none() {
-            let (deadline, held) = (self.lifecycle.deadline(), self.scribe.held());
+            let (deadline, paused) = (self.lifecycle.deadline(), self.collector.paused_until());
             tokio::select! {
-                sent = self.scribe.deliver(&events) => self.scribe.heed(sent),
-                changed = asked.changed(), if owned => match changed {
+                sent = self.collector.deliver(&events) => self.collector.on_sent(sent),
+                changed = desired.changed(), if owned => match changed {
                     Ok(()) => {
-                        let ask = *asked.borrow_and_update();
-                        self.obey(ask);
+                        let state = *desired.borrow_and_update();
+                        self.apply(state);
                     }
                     // Dropped, and everything was killed by that.
                     Err(_) => {
                         owned = false;
-                        self.obey(Ask::Kill);
+                        self.apply(DesiredState::Kill);
                     }
                 },
                 ended = reports.ended() => self.mark_end(ended),
-                () = at(deadline) => self.tell(Input::Elapsed),
-                () = at(held) => self.scribe.release(),
-                read = self.stdout.read(), if held.is_none() => { self.scribe.write(&mut self.stdout, read); }
-                read = self.stderr.read(), if held.is_none() => { self.scribe.write(&mut self.stderr, read); }
+                () = at(deadline) => self.handle(Input::Elapsed),
+                () = at(paused) => self.collector.resume(),
+                read = self.stdout.read(), if paused.is_none() => { self.collector.collect(&mut self.stdout, read); }
+                read = self.stderr.read(), if paused.is_none() => { self.collector.collect(&mut self.stderr, read); }
             }
-            self.scribe.pace();
+            self.collector.throttle();
         }
         self.drain(&mut reports, &events).await;
-        self.farewell();
-        let Self { mut scribe, leash, .. } = self;
-        while !scribe.has_told_all() {
-            let sent = scribe.deliver(&events).await;
-            scribe.heed(sent);
+        self.announce_exit();
+        let Self { mut collector, kill_handle, .. } = self;
+        while !collector.is_drained() {
+            let sent = collector.deliver(&events).await;
+            collector.on_sent(sent);
         }
         drop(events);
         reports.closed().await;
-        while !leash.reap() {
+        while !kill_handle.reap() {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
     }
@@ -123,63 +128,63 @@ impl Driver {
         let deadline = Some(Instant::now() + DRAIN);
         let mut gone = false;
         while !(self.stdout.has_ended() && self.stderr.has_ended() && gone) {
-            let held = self.scribe.held();
+            let paused = self.collector.paused_until();
             tokio::select! {
-                sent = self.scribe.deliver(events) => self.scribe.heed(sent),
+                sent = self.collector.deliver(events) => self.collector.on_sent(sent),
                 () = reports.closed(), if !gone => gone = true,
-                () = at(held) => self.scribe.release(),
-                read = self.stdout.read(), if held.is_none() => { self.scribe.write(&mut self.stdout, read); }
-                read = self.stderr.read(), if held.is_none() => { self.scribe.write(&mut self.stderr, read); }
+                () = at(paused) => self.collector.resume(),
+                read = self.stdout.read(), if paused.is_none() => { self.collector.collect(&mut self.stdout, read); }
+                read = self.stderr.read(), if paused.is_none() => { self.collector.collect(&mut self.stderr, read); }
                 () = at(deadline) => break,
             }
-            self.scribe.pace();
+            self.collector.throttle();
         }
-        read_rest(&mut self.stdout, &mut self.scribe).await;
-        read_rest(&mut self.stderr, &mut self.scribe).await;
+        read_rest(&mut self.stdout, &mut self.collector).await;
+        read_rest(&mut self.stderr, &mut self.collector).await;
     }
 
-    fn obey(&mut self, ask: Ask) {
-        match ask {
-            Ask::Run => {}
-            Ask::Stop => self.tell(Input::Stop { now: false }),
-            Ask::Kill => self.tell(Input::Stop { now: true }),
+    fn apply(&mut self, state: DesiredState) {
+        match state {
+            DesiredState::Run => {}
+            DesiredState::Stop => self.handle(Input::Stop { now: false }),
+            DesiredState::Kill => self.handle(Input::Stop { now: true }),
         }
     }
 
     fn mark_end(&mut self, ended: io::Result<Status>) {
         let status = ended.unwrap_or_else(|error| {
             tracing::warn!(pid = self.pid, %error, "the end of a process was not reported");
-            self.leash.sweep();
+            self.kill_handle.sweep();
             Status::Unknown
         });
-        self.tell(Input::Exited(status));
+        self.handle(Input::Exited(status));
     }
 
-    fn tell(&mut self, input: Input) {
+    fn handle(&mut self, input: Input) {
         let now = Instant::now();
         for effect in self.lifecycle.handle(now, input) {
             match effect {
                 // A driver is only made for a process that runs.
                 Effect::Spawn | Effect::Announce(Notice::SpawnFailed(_)) => {}
-                Effect::CloseLink => self.scribe.tell(Event::CloseLink),
-                Effect::Terminate => self.leash.terminate(),
-                Effect::Kill => self.leash.kill(),
-                Effect::Announce(Notice::Started) => self.scribe.tell(Event::Started { pid: self.pid }),
+                Effect::CloseLink => self.collector.push(Event::CloseLink),
+                Effect::Terminate => self.kill_handle.terminate(),
+                Effect::Kill => self.kill_handle.kill(),
+                Effect::Announce(Notice::Started) => self.collector.push(Event::Started { pid: self.pid }),
                 Effect::Announce(Notice::Exited(status)) => self.end = Some(End { status, at: now }),
             }
         }
     }
 
-    fn farewell(&mut self) {
+    fn announce_exit(&mut self) {
         let Some(End { status, at }) = self.end else { return };
-        let stderr_tail = self.scribe.take_tail();
+        let stderr_tail = self.collector.take_tail();
         let uptime = at.saturating_duration_since(self.started);
-        self.scribe.tell(Event::Exited(Exit { status, stderr_tail, uptime }));
+        self.collector.push(Event::Exited(Exit { status, stderr_tail, uptime }));
     }
 }
 
 /// Reads what is there already, without waiting for more.
-async fn read_rest<R: AsyncRead + Unpin>(output: &mut Output<R>, scribe: &mut Scribe) {
+async fn read_rest<R: AsyncRead + Unpin>(output: &mut Output<R>, collector: &mut OutputCollector) {
     let mut total = 0;
     while total < DRAIN_BYTES && !output.has_ended() {
         // Not subject to the runtime's budget, which would make a full pipe look empty.
@@ -191,12 +196,12 @@ async fn read_rest<R: AsyncRead + Unpin>(output: &mut Output<R>, scribe: &mut Sc
             }
         });
         match read.await {
-            Some(read) => total += scribe.write(output, read),
+            Some(read) => total += collector.collect(output, read),
             None => break,
         }
     }
     let stream = output.stream();
-    output.finish(|line| scribe.note(stream, line));
+    output.finish(|line| collector.push_line(stream, line));
 }
 
 async fn at(deadline: Option<Instant>) {

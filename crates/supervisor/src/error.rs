@@ -34,7 +34,7 @@ pub enum SpawnError {
     Guardian {
         /// The program that was to be guarded.
         program: OsString,
-        /// What the system said, or how the guardian broke its side of the agreement.
+        /// What the system said, or how the guardian broke its side of the protocol.
         source: io::Error,
     },
     /// Anything else: no memory, no descriptors, no room for another process. A later attempt may succeed.

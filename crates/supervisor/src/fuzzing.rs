@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use crate::guardian::agreement::{Order, Report, Task};
+use crate::guardian::protocol::{Order, Report, Task};
 
 /// The arguments of a guardian after its marker, read and written again; `None` when they are refused.
 pub fn args_again(args: Vec<OsString>) -> Option<Vec<OsString>> {

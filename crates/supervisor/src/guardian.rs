@@ -26,13 +26,13 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 #[cfg(target_os = "linux")]
-pub(crate) mod agreement;
-#[cfg(target_os = "linux")]
-mod companion;
-#[cfg(target_os = "linux")]
 pub(crate) mod descendants;
 #[cfg(target_os = "linux")]
+pub(crate) mod protocol;
+#[cfg(target_os = "linux")]
 mod service;
+#[cfg(target_os = "linux")]
+mod socket_cleanup;
 
 static OFFERED: AtomicBool = AtomicBool::new(false);
 
@@ -52,7 +52,7 @@ pub fn run_if_requested() {
     #[cfg(target_os = "linux")]
     {
         let mut args = std::env::args_os().skip(1);
-        if args.next().is_some_and(|first| first == agreement::MARKER) {
+        if args.next().is_some_and(|first| first == protocol::MARKER) {
             std::process::exit(service::serve(args));
         }
     }

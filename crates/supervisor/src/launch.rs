@@ -1,24 +1,27 @@
 //! From a command to a running process, with or without a guardian.
 
 use std::io;
-use std::process::{ChildStderr, ChildStdout, Stdio};
+#[cfg(target_os = "linux")]
+use std::path::Path;
+use std::process::{ChildStderr, ChildStdout};
 
 use tokio::sync::oneshot;
 
 use crate::command::{Command, Guardian};
-use crate::direct;
+use crate::direct_child;
 use crate::error::SpawnError;
 use crate::exit::Status;
-#[cfg(target_os = "linux")]
-use crate::guarded;
 use crate::guardian;
-use crate::leash::Leash;
+#[cfg(target_os = "linux")]
+use crate::guardian_child;
+use crate::kill_handle::KillHandle;
+use crate::started::Started;
 
-/// A process that runs, and all we hold of it.
+/// A running process and the handles on it.
 #[derive(Debug)]
 pub(crate) struct Launched {
     pub(crate) pid: u32,
-    pub(crate) leash: Leash,
+    pub(crate) kill_handle: KillHandle,
     pub(crate) reports: Reports,
     pub(crate) stdout: ChildStdout,
     pub(crate) stderr: ChildStderr,
@@ -32,25 +35,31 @@ pub(crate) async fn launch(command: &Command) -> Result<Launched, SpawnError> {
     match command.chosen_guardian().unwrap_or(&default) {
         #[cfg(target_os = "linux")]
         // Not by its path: the file may have been replaced by an upgrade since we were started from it.
-        Guardian::CurrentExe => guarded::launch(command, "/proc/self/exe".as_ref()).await,
+        Guardian::CurrentExe => launch_guarded(command, "/proc/self/exe".as_ref()).await,
         #[cfg(target_os = "linux")]
-        Guardian::Program(program) => guarded::launch(command, program).await,
+        Guardian::Program(program) => launch_guarded(command, program).await,
         #[cfg(not(target_os = "linux"))]
-        Guardian::CurrentExe | Guardian::Program(_) => direct::launch(command).await,
-        Guardian::None => direct::launch(command).await,
+        Guardian::CurrentExe | Guardian::Program(_) => launch_direct(command).await,
+        Guardian::None => launch_direct(command).await,
     }
 }
 
-/// What every process of ours gets as its standard streams, its environment and its directory.
-pub(crate) fn dress(command: &Command, std: &mut std::process::Command) {
-    std.envs(command.variables()).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+#[cfg(target_os = "linux")]
+async fn launch_guarded(command: &Command, guardian: &Path) -> Result<Launched, SpawnError> {
+    let Started { pid, hold, reports, stdout, stderr } = guardian_child::launch(command, guardian).await?;
+    Ok(Launched { pid, kill_handle: KillHandle::Guarded(hold), reports: Reports::Guarded(reports), stdout, stderr })
+}
+
+async fn launch_direct(command: &Command) -> Result<Launched, SpawnError> {
+    let Started { pid, hold, reports, stdout, stderr } = direct_child::launch(command).await?;
+    Ok(Launched { pid, kill_handle: KillHandle::Direct(hold), reports: Reports::Direct(reports), stdout, stderr })
 }
 
 /// How we learn of the end of a process.
 #[derive(Debug)]
 pub(crate) enum Reports {
     #[cfg(target_os = "linux")]
-    Guarded(guarded::Reports),
+    Guarded(guardian_child::Reports),
     Direct(oneshot::Receiver<Status>),
 }
 

@@ -46,27 +46,28 @@ compile_error!("protomcp-supervisor needs process groups and signals, which only
 
 mod backlog;
 mod command;
-mod direct;
+mod direct_child;
 mod driver;
 mod error;
 mod event;
 mod exit;
 #[cfg(all(fuzzing, target_os = "linux"))]
 pub mod fuzzing;
-#[cfg(target_os = "linux")]
-mod guarded;
 pub mod guardian;
+#[cfg(target_os = "linux")]
+mod guardian_child;
+mod kill_handle;
 mod launch;
-mod leash;
 mod lifecycle;
 mod lines;
 pub mod open_files;
 mod os;
 mod output;
+mod output_collector;
 mod policy;
 mod process;
 mod restart;
-mod scribe;
+mod started;
 mod tail;
 
 pub use backlog::MAX_BACKLOG;

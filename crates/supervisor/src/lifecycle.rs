@@ -42,7 +42,7 @@ pub enum Input {
 pub enum Effect {
     /// Start the process; answer with [`Input::Spawned`] or [`Input::SpawnFailed`].
     Spawn,
-    /// Ask whoever owns the link to close it: the friendliest way to end a tool process.
+    /// DesiredState whoever owns the link to close it: the friendliest way to end a tool process.
     CloseLink,
     /// Send SIGTERM to the process group.
     Terminate,

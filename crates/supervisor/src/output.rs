@@ -43,7 +43,7 @@ impl<R: AsyncRead + Unpin> Output<R> {
     }
 
     /// Takes what [`Output::read`] has just answered and hands on the lines it completes; how many bytes that were.
-    pub(crate) fn take(&mut self, read: io::Result<usize>, line: impl FnMut(String)) -> usize {
+    pub(crate) fn accept(&mut self, read: io::Result<usize>, line: impl FnMut(String)) -> usize {
         match read {
             Ok(count) if count > 0 => {
                 self.lines.feed(&self.buffer[..count], line);

@@ -6,11 +6,11 @@ use std::time::Instant;
 use tokio::sync::{mpsc, watch};
 
 use crate::command::Command;
-use crate::driver::{self, Ask};
+use crate::driver::{self, DesiredState};
 use crate::error::SpawnError;
 use crate::event::Event;
+use crate::kill_handle::KillHandle;
 use crate::launch::launch;
-use crate::leash::Leash;
 use crate::policy::StopPolicy;
 
 /// A running process and all that came from it.
@@ -20,8 +20,8 @@ use crate::policy::StopPolicy;
 #[derive(Debug)]
 pub struct Process {
     pid: u32,
-    asks: watch::Sender<Ask>,
-    leash: Arc<Leash>,
+    desired: watch::Sender<DesiredState>,
+    kill_handle: Arc<KillHandle>,
 }
 
 impl Process {
@@ -42,11 +42,11 @@ impl Process {
     /// Outside a tokio runtime.
     pub async fn spawn(command: &Command, policy: StopPolicy) -> Result<(Self, mpsc::Receiver<Event>), SpawnError> {
         let launched = launch(command).await?;
-        let (asks, asked) = watch::channel(Ask::Run);
+        let (desired, changes) = watch::channel(DesiredState::Run);
         let pid = launched.pid;
-        let (leash, events) = driver::start(launched, policy, asked, Instant::now())
+        let (kill_handle, events) = driver::start(launched, policy, changes, Instant::now())
             .map_err(|source| SpawnError::Other { program: command.program().to_owned(), source })?;
-        Ok((Self { pid, asks, leash }, events))
+        Ok((Self { pid, desired, kill_handle }, events))
     }
 
     /// The id of the process itself, not of its guardian.
@@ -57,26 +57,27 @@ impl Process {
     /// Begins the ladder: [`Event::CloseLink`], then SIGTERM, then SIGKILL. Returns at once; [`Event::Exited`] says
     /// when it is over. Asking again changes nothing.
     pub fn stop(&self) {
-        self.ask(Ask::Stop);
+        self.raise(DesiredState::Stop);
     }
 
     /// Kills the process and all that came from it, without waiting. Returns at once; [`Event::Exited`] follows.
     pub fn kill(&self) {
-        self.leash.kill();
-        self.ask(Ask::Kill);
+        self.kill_handle.kill();
+        self.raise(DesiredState::Kill);
     }
 
-    fn ask(&self, ask: Ask) {
-        self.asks.send_if_modified(|asked| {
-            let more = ask > *asked;
-            *asked = ask.max(*asked);
-            more
+    /// Only raises the desired state: a kill stays a kill.
+    fn raise(&self, state: DesiredState) {
+        self.desired.send_if_modified(|desired| {
+            let is_more = state > *desired;
+            *desired = state.max(*desired);
+            is_more
         });
     }
 }
 
 impl Drop for Process {
     fn drop(&mut self) {
-        self.leash.end_now();
+        self.kill_handle.end_now();
     }
 }

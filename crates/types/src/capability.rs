@@ -2,10 +2,17 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::initialize::Empty;
+use crate::empty::Empty;
 use crate::members::Members;
 use crate::raw::{Kind, RawJson};
-use crate::task_extension::extension;
+
+/// The name of the task extension among the capabilities of both sides (MCP 2026-07-28).
+pub const TASKS_EXTENSION: &str = "io.modelcontextprotocol/tasks";
+
+/// `{"io.modelcontextprotocol/tasks":{}}`
+pub(crate) fn tasks_extension() -> RawJson {
+    RawJson::trusted(r#"{"io.modelcontextprotocol/tasks":{}}"#)
+}
 
 /// The `capabilities` of a client, as it sent them.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -182,10 +189,10 @@ impl TasksCapability {
 }
 
 impl ServerCapabilities {
-    /// Adds calls that go on as tasks without a session (2026-07-28, extension [`TASKS_EXTENSION`](crate::TASKS_EXTENSION)).
+    /// Adds calls that go on as tasks without a session (2026-07-28, extension [`TASKS_EXTENSION`]).
     #[must_use]
     pub fn with_task_extension(mut self) -> Self {
-        self.extensions = Some(extension());
+        self.extensions = Some(tasks_extension());
         self
     }
 

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::cache::CacheHint;
 use crate::capability::ServerCapabilities;
-use crate::initialize::Empty;
+use crate::empty::Empty;
 use crate::method::Method;
 use crate::raw::RawJson;
 

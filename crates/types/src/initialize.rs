@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::capability::{ClientCapabilities, ServerCapabilities};
+use crate::empty::Empty;
 use crate::implementation::Implementation;
 use crate::level::Level;
 use crate::method::{HostMethod, Method};
@@ -39,10 +40,6 @@ impl Method for Initialize {
     type Params = Self;
     type Result = InitializeResult;
 }
-
-/// An empty object, as parameters or as a result.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Empty {}
 
 /// `ping`: is somebody there?
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]

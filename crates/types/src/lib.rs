@@ -28,6 +28,7 @@ mod content;
 mod depth;
 mod discover;
 mod elicit;
+mod empty;
 mod error;
 mod id;
 mod implementation;
@@ -61,16 +62,17 @@ pub use body::{Body, ObjectWriter};
 pub use cache::{CacheHint, CacheScope};
 pub use call::{CallTool, CallToolResult};
 pub use capability::{
-    ClientCapabilities, ListCapability, ServerCapabilities, TaskRequests, TaskTools, TasksCapability,
+    ClientCapabilities, ListCapability, ServerCapabilities, TASKS_EXTENSION, TaskRequests, TaskTools, TasksCapability,
 };
 pub use complete::{Complete, CompleteArgument, CompleteContext, CompleteResult, Completion, Reference};
 pub use content::{ContentBlock, Extra};
 pub use discover::{Discover, DiscoverResult};
 pub use elicit::{Elicit, ElicitAction, ElicitResult, ElicitWay};
+pub use empty::Empty;
 pub use error::{ErrorObject, code};
 pub use id::{MAX_TOKEN, ProgressToken, RequestId};
 pub use implementation::Implementation;
-pub use initialize::{Empty, Initialize, InitializeResult, Ping, SetLevel};
+pub use initialize::{Initialize, InitializeResult, Ping, SetLevel};
 pub use level::Level;
 pub use list::{
     ListPrompts, ListPromptsResult, ListResourceTemplates, ListResourceTemplatesResult, ListResources,
@@ -96,7 +98,7 @@ pub use resource::{
 pub use roots::{ListRoots, ListRootsResult, Root};
 pub use sampling::{CreateMessage, CreateMessageResult};
 pub use task::{CancelTask, CreateTaskResult, GetTask, GetTaskPayload, Task, TaskStatus, TaskSupport, timestamp};
-pub use task_extension::{TASKS_EXTENSION, TaskRequest};
+pub use task_extension::TaskRequest;
 pub use tool::{Tool, ToolAnnotations};
 pub use uri_template::{UriTemplate, UriTemplateError, UriVariables};
 pub use version::ProtocolVersion;

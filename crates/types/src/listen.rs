@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::empty::Empty;
 use crate::error::ErrorObject;
-use crate::initialize::Empty;
 use crate::method::Method;
 use crate::params::Params;
 

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::body::Body;
+use crate::empty::Empty;
 use crate::error::ErrorObject;
-use crate::initialize::Empty;
 use crate::list::{ListResourceTemplatesResult, ListResourcesResult, array};
 use crate::method::Method;
 use crate::params::Params;

@@ -1,14 +1,11 @@
 //! Tasks without a session: an extension, with requests of its own (MCP 2026-07-28, extension
 //! `io.modelcontextprotocol/tasks`).
 
-use crate::capability::ClientCapabilities;
+use crate::capability::{ClientCapabilities, tasks_extension};
 use crate::error::ErrorObject;
 use crate::members::Members;
 use crate::params::Params;
 use crate::raw::{Kind, RawJson};
-
-/// The name of the extension among the capabilities of both sides.
-pub const TASKS_EXTENSION: &str = "io.modelcontextprotocol/tasks";
 
 /// What a host wants to know of a task, or does with it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -82,18 +79,14 @@ impl TaskRequest {
     /// The capabilities of a client that knows the extension.
     #[must_use]
     pub fn required() -> ClientCapabilities {
-        ClientCapabilities::new().with("extensions", extension())
+        ClientCapabilities::new().with("extensions", tasks_extension())
     }
-}
-
-/// `{"io.modelcontextprotocol/tasks":{}}`
-pub(crate) fn extension() -> RawJson {
-    RawJson::trusted(r#"{"io.modelcontextprotocol/tasks":{}}"#)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::capability::TASKS_EXTENSION;
     use crate::error::code;
 
     #[test]

@@ -5,6 +5,7 @@
 //! whatever a template or a host says. RFC 6570 defines expansion alone; where a URI could be the expansion of several
 //! values, the rules of [`UriTemplate::captures`] decide.
 
+mod error;
 mod expand;
 mod graph;
 mod parse;
@@ -13,6 +14,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
+pub use self::error::UriTemplateError;
 use crate::uri_template::graph::Graph;
 use crate::uri_template::parse::Part;
 
@@ -34,29 +36,6 @@ pub struct UriTemplate {
     graph: Graph,
 }
 
-/// Why a text is no URI template. Positions are in bytes from its start.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum UriTemplateError {
-    /// It is longer than [`UriTemplate::MAX_LENGTH`].
-    #[error("a URI template of {0} bytes is too long")]
-    TooLong(usize),
-    /// It has more variables than [`UriTemplate::MAX_VARIABLES`].
-    #[error("a URI template may have no more than {} variables", UriTemplate::MAX_VARIABLES)]
-    TooManyVariables,
-    /// A brace without its partner.
-    #[error("the brace at {0} has no partner")]
-    Unbalanced(usize),
-    /// Between two braces stands something that no template has there.
-    #[error("\"{{{expression}}}\" at {at} is no expression of a URI template")]
-    Expression {
-        /// Where the expression begins.
-        at: usize,
-        /// What stands between the braces.
-        expression: String,
-    },
-}
-
 /// What the variables of a template are in one URI.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UriVariables<'a> {
@@ -65,9 +44,9 @@ pub struct UriVariables<'a> {
 
 impl UriTemplate {
     /// The longest template, in bytes.
-    pub const MAX_LENGTH: usize = 2048;
+    pub const MAX_LENGTH: usize = parse::MAX_LENGTH;
     /// How many variables a template may have, counting repetitions.
-    pub const MAX_VARIABLES: usize = 32;
+    pub const MAX_VARIABLES: usize = parse::MAX_VARIABLES;
     /// The longest URI, in bytes, that can match. Longer ones match nothing.
     pub const MAX_URI: usize = 8 * 1024;
 

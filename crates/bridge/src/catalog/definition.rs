@@ -76,7 +76,7 @@ impl Item for Template {
         let pattern = UriTemplate::parse(&uri_template)
             .inspect_err(|error| {
                 faults.add("resource templates through which nothing can be read", || {
-                    fault::<Self>(&uri_template, &format!("nothing can be read through it, because {error}"))
+                    fault::<Self>(&uri_template, &format!("nothing can be read through it: {error}"))
                 });
             })
             .ok();

@@ -1,4 +1,4 @@
-//! The agreement of bridge and guardian: what one writes the other reads, and anything else is refused or ends the tool.
+//! The protocol of bridge and guardian: what one writes the other reads, and anything else is refused or ends the tool.
 //!
 //! The input is a report and an order, and then a command line, cut at zero bytes as the system does it.
 //!

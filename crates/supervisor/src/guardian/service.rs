@@ -10,9 +10,9 @@ use rustix::io::Errno;
 use rustix::process::{Pid, Signal};
 
 use crate::exit::Status;
-use crate::guardian::agreement::{NAME, Order, Report, Stage, Task};
-use crate::guardian::companion::Companion;
 use crate::guardian::descendants::{Leftover, end_all, reap};
+use crate::guardian::protocol::{NAME, Order, Report, Stage, Task};
+use crate::guardian::socket_cleanup::SocketFile;
 use crate::{open_files, os};
 
 /// Serves until nothing is left to guard; the result is the exit code of the guardian, which nobody reads.
@@ -33,7 +33,7 @@ pub(super) fn serve(args: impl Iterator<Item = std::ffi::OsString>) -> i32 {
     {
         return fail(&control, Stage::Setup, &error);
     }
-    let socket = task.socket.as_deref().and_then(Companion::of);
+    let socket = task.socket.as_deref().and_then(SocketFile::of);
     let mut command = Command::new(&task.program);
     command.args(&task.args);
     os::prepare_child(&mut command, None);

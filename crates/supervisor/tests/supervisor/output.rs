@@ -86,17 +86,17 @@ async fn bytes_that_are_not_text_are_shown_as_far_as_they_are() {
 
 /// Lines of a flood, and what a notice among them says was left out.
 fn tally(events: &[Event], stream: Stream) -> (usize, usize, usize) {
-    let (mut lines, mut notices, mut left_out) = (0, 0, 0);
+    let (mut lines, mut notices, mut skipped) = (0, 0, 0);
     for text in lines_of(events, stream) {
         match text.strip_prefix('[').and_then(|text| text.split_once(" line")) {
             Some((count, _)) => {
                 notices += 1;
-                left_out += count.parse::<usize>().unwrap();
+                skipped += count.parse::<usize>().unwrap();
             }
             None => lines += 1,
         }
     }
-    (lines, notices, left_out)
+    (lines, notices, skipped)
 }
 
 #[tokio::test]
@@ -108,8 +108,8 @@ async fn a_flood_nobody_reads_does_not_stall_the_process_and_every_line_is_accou
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
         let (all, exit) = rest(&mut events).await;
-        let (lines, notices, left_out) = tally(&all, Stream::Stderr);
-        assert_eq!(lines + left_out, 2_000_001);
+        let (lines, notices, skipped) = tally(&all, Stream::Stderr);
+        assert_eq!(lines + skipped, 2_000_001);
         assert!(notices >= 1);
         assert!(lines < 100_000, "{lines} lines were kept");
         assert_eq!(exit.stderr_tail.last().map(String::as_str), Some("end"), "the tail knows what the queue left out");
@@ -130,8 +130,8 @@ async fn a_slow_reader_gets_what_it_can_and_learns_of_the_rest() {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     };
-    let (lines, notices, left_out) = tally(&all, Stream::Stdout);
-    assert_eq!(lines + left_out, 2_000_000);
+    let (lines, notices, skipped) = tally(&all, Stream::Stdout);
+    assert_eq!(lines + skipped, 2_000_000);
     assert!(notices >= 1, "it was slow");
     assert_eq!(exit.status, Status::Code(0));
 }

@@ -1,6 +1,12 @@
 //! The text of a template becomes literals and expressions.
 
-use crate::uri_template::{UriTemplate, UriTemplateError};
+use crate::uri_template::error::UriTemplateError;
+
+/// The longest template, in bytes.
+pub(super) const MAX_LENGTH: usize = 2048;
+
+/// The most variables of a template, counting repetitions.
+pub(super) const MAX_VARIABLES: usize = 32;
 
 /// A piece of a template.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -99,7 +105,7 @@ impl Operator {
 
 /// Divides a template into its parts.
 pub(super) fn parts(text: &str) -> Result<Vec<Part>, UriTemplateError> {
-    if text.len() > UriTemplate::MAX_LENGTH {
+    if text.len() > MAX_LENGTH {
         return Err(UriTemplateError::TooLong(text.len()));
     }
     let (mut parts, mut at, mut count) = (Vec::new(), 0, 0);
@@ -115,7 +121,7 @@ pub(super) fn parts(text: &str) -> Result<Vec<Part>, UriTemplateError> {
         let inner = inner.filter(|inner| !inner.contains('{')).ok_or(UriTemplateError::Unbalanced(at))?;
         let part = expression(inner).ok_or_else(|| UriTemplateError::Expression { at, expression: inner.into() })?;
         count += part.names().count();
-        if count > UriTemplate::MAX_VARIABLES {
+        if count > MAX_VARIABLES {
             return Err(UriTemplateError::TooManyVariables);
         }
         parts.push(part);

@@ -65,7 +65,7 @@ fn a_template_that_cannot_be_read_is_listed_and_stands_for_nothing() {
     check(
         Listed::Templates(vec![template("b://{x", ""), template("a://{x}", "text/plain")]),
         r#"[{"uriTemplate":"a://{x}","name":"a://{x}","mimeType":"text/plain"},{"uriTemplate":"b://{x","name":"b://{x"}]"#,
-        &[r#"resource template "b://{x": nothing can be read through it, because the brace at 4 has no partner"#],
+        &[r#"resource template "b://{x": nothing can be read through it: unmatched brace at byte 4"#],
     );
 }
 

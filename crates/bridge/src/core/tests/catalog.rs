@@ -143,7 +143,7 @@ fn what_is_wrong_with_a_definition_is_reported() {
     let mut rig = Rig::new(ReloadMode::Graceful);
     rig.check(
         answer(1, templates(&["x://{"])),
-        "report resource template \"x://{\": nothing can be read through it, because the brace at 4 has no partner; \
+        "report resource template \"x://{\": nothing can be read through it: unmatched brace at byte 4; \
          list a,b,c; resources changed",
     );
 }

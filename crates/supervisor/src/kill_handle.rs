@@ -2,21 +2,21 @@
 //!
 //! Everything here works without a runtime and may be called from `Drop`.
 
-use crate::direct;
+use crate::direct_child;
 #[cfg(target_os = "linux")]
-use crate::guarded;
+use crate::guardian_child;
 
 /// How signals reach a process and all that came from it.
 #[derive(Debug)]
-pub(crate) enum Leash {
+pub(crate) enum KillHandle {
     /// Through a guardian.
     #[cfg(target_os = "linux")]
-    Guarded(guarded::Hold),
+    Guarded(guardian_child::Hold),
     /// By ourselves.
-    Direct(direct::Hold),
+    Direct(direct_child::Hold),
 }
 
-impl Leash {
+impl KillHandle {
     /// SIGTERM to the process group. Does nothing once the process has ended.
     pub(crate) fn terminate(&self) {
         match self {

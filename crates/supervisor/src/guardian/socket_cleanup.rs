@@ -18,13 +18,13 @@ const BETWEEN_LOOKS: Duration = Duration::from_millis(10);
 
 /// A socket file as it was when the process started.
 #[derive(Debug)]
-pub(super) struct Companion {
+pub(super) struct SocketFile {
     path: PathBuf,
     /// Device and inode.
     file: (u64, u64),
 }
 
-impl Companion {
+impl SocketFile {
     /// The socket that this variable names, if there is one.
     pub(super) fn of(variable: &OsStr) -> Option<Self> {
         let path = PathBuf::from(std::env::var_os(variable)?);
@@ -75,10 +75,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.sock");
         let listener = std::cell::RefCell::new(Some(UnixListener::bind(&path).unwrap()));
-        let companion = Companion { path: path.clone(), file: identity(&path).unwrap() };
+        let file = SocketFile { path: path.clone(), file: identity(&path).unwrap() };
         let looks = std::cell::Cell::new(0);
         // The owner is gone, and the kernel closes its socket after the third look.
-        companion.remove(|| {
+        file.remove(|| {
             looks.set(looks.get() + 1);
             if looks.get() == 3 {
                 listener.take();
@@ -89,9 +89,9 @@ mod tests {
 
         // One that is never closed is left after half a second.
         let _listener = UnixListener::bind(&path).unwrap();
-        let companion = Companion { path: path.clone(), file: identity(&path).unwrap() };
+        let file = SocketFile { path: path.clone(), file: identity(&path).unwrap() };
         looks.set(0);
-        companion.remove(|| {
+        file.remove(|| {
             looks.set(looks.get() + 1);
             true
         });
@@ -102,10 +102,10 @@ mod tests {
     fn only_the_abandoned_socket_that_was_there_at_first_is_removed() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.sock");
-        let companion = || Companion { path: path.clone(), file: identity(&path).unwrap() };
+        let file = || SocketFile { path: path.clone(), file: identity(&path).unwrap() };
 
         let listener = UnixListener::bind(&path).unwrap();
-        let ours = companion();
+        let ours = file();
         ours.remove(|| false);
         assert!(path.exists(), "its owner lives");
         // Kept open, so that the number of the file is not given to another one.
@@ -114,7 +114,7 @@ mod tests {
         drop(UnixListener::bind(&path).unwrap());
         ours.remove(|| true);
         assert!(path.exists(), "it is another socket");
-        companion().remove(|| false);
+        file().remove(|| false);
         assert!(!path.exists(), "nobody listens");
 
         fs::write(&path, "").unwrap();

@@ -13,26 +13,26 @@ use crate::tail::Tail;
 
 /// Writes down what happens and passes it on.
 #[derive(Debug, Default)]
-pub(crate) struct Scribe {
+pub(crate) struct OutputCollector {
     backlog: Backlog,
     tail: Tail,
     /// Nothing is read before this time.
-    held: Option<Instant>,
-    /// Events the owner has taken since reading was held up.
+    paused_until: Option<Instant>,
+    /// Events the owner has taken since reading was paused_until up.
     taken: usize,
     /// Whether the owner has had its moment since it last caught up.
     behind: bool,
 }
 
-impl Scribe {
+impl OutputCollector {
     /// Takes what a read of `output` has just answered; how many bytes that were.
-    pub(crate) fn write<R: AsyncRead + Unpin>(&mut self, output: &mut Output<R>, read: io::Result<usize>) -> usize {
+    pub(crate) fn collect<R: AsyncRead + Unpin>(&mut self, output: &mut Output<R>, read: io::Result<usize>) -> usize {
         let stream = output.stream();
-        output.take(read, |line| self.note(stream, line))
+        output.accept(read, |line| self.push_line(stream, line))
     }
 
     /// Takes a line.
-    pub(crate) fn note(&mut self, stream: Stream, line: String) {
+    pub(crate) fn push_line(&mut self, stream: Stream, line: String) {
         if stream == Stream::Stderr {
             self.tail.push(&line);
         }
@@ -40,7 +40,7 @@ impl Scribe {
     }
 
     /// Takes an event that is no line.
-    pub(crate) fn tell(&mut self, event: Event) {
+    pub(crate) fn push(&mut self, event: Event) {
         self.backlog.push(event);
     }
 
@@ -50,18 +50,18 @@ impl Scribe {
     }
 
     /// Whether the owner was handed everything.
-    pub(crate) fn has_told_all(&self) -> bool {
+    pub(crate) fn is_drained(&self) -> bool {
         self.backlog.is_empty()
     }
 
     /// Until when nothing is to be read.
-    pub(crate) fn held(&self) -> Option<Instant> {
-        self.held
+    pub(crate) fn paused_until(&self) -> Option<Instant> {
+        self.paused_until
     }
 
     /// That time has come. An owner who was brisk meanwhile is given more of it.
-    pub(crate) fn release(&mut self) {
-        self.held = (self.taken >= BRISK).then(|| Instant::now() + HOLD);
+    pub(crate) fn resume(&mut self) {
+        self.paused_until = (self.taken >= FAST_READER).then(|| Instant::now() + PAUSE);
         self.taken = 0;
     }
 
@@ -78,8 +78,8 @@ impl Scribe {
         Ok(())
     }
 
-    /// Takes what [`Scribe::deliver`] has just answered: nobody listens after an error.
-    pub(crate) fn heed(&mut self, sent: Result<(), mpsc::error::SendError<()>>) {
+    /// Takes what [`OutputCollector::deliver`] has just answered: nobody listens after an error.
+    pub(crate) fn on_sent(&mut self, sent: Result<(), mpsc::error::SendError<()>>) {
         if sent.is_err() {
             self.backlog.close();
         }
@@ -87,21 +87,21 @@ impl Scribe {
 
     /// Holds up the reading when the owner falls behind: as long as it catches up briskly, and otherwise for one
     /// moment until it has caught up.
-    pub(crate) fn pace(&mut self) {
-        if self.backlog.is_relieved() {
-            self.held = None;
+    pub(crate) fn throttle(&mut self) {
+        if self.backlog.is_below_low_water() {
+            self.paused_until = None;
             self.behind = false;
-        } else if self.backlog.is_crowded() && !self.behind {
+        } else if self.backlog.is_above_high_water() && !self.behind {
             self.behind = true;
             self.taken = 0;
-            self.held = Some(Instant::now() + HOLD);
+            self.paused_until = Some(Instant::now() + PAUSE);
         }
     }
 }
 
 /// How long an owner who falls behind may hold up the reading.
-const HOLD: Duration = Duration::from_millis(100);
+const PAUSE: Duration = Duration::from_millis(100);
 
 /// An owner who takes this many events in that time may go on: a process may be slowed down to 1,000 lines per second
 /// by a busy owner, never to less.
-const BRISK: usize = 100;
+const FAST_READER: usize = 100;

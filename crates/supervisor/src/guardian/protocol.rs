@@ -2,7 +2,7 @@
 //!
 //! The guardian's command line is `protomcp-guardian --protomcp-guardian-3 [--cwd DIR] [--socket VARIABLE] [--open-files
 //! N] -- PROGRAM [ARG ...]`, where the variable holds the path of a socket that goes with the process, and the number is the
-//! soft limit of open files for it; its standard input is the socket of this agreement. Orders are single bytes, reports are six. The marker carries a version: both sides are
+//! soft limit of open files for it; its standard input is the socket of this protocol. Orders are single bytes, reports are six. The marker carries a version: both sides are
 //! normally one executable, but a guardian may be another program of another age.
 
 use std::ffi::OsString;

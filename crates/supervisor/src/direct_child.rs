@@ -17,19 +17,18 @@ use tokio::sync::oneshot;
 use crate::command::Command;
 use crate::error::SpawnError;
 use crate::exit::Status;
-use crate::launch::{Launched, Reports, dress};
-use crate::leash::Leash;
+use crate::started::{Started, configure_stdio};
 use crate::{open_files, os};
 
 /// Enough for a fork and a wait.
 const STACK: usize = 256 * 1024;
 
 /// Starts the command itself.
-pub(crate) async fn launch(command: &Command) -> Result<Launched, SpawnError> {
+pub(crate) async fn launch(command: &Command) -> Result<Started<Hold, oneshot::Receiver<Status>>, SpawnError> {
     let other = |source| SpawnError::Other { program: command.program().to_owned(), source };
     let mut std = std::process::Command::new(command.program());
     std.args(command.arguments());
-    dress(command, &mut std);
+    configure_stdio(command, &mut std);
     if let Some(directory) = command.directory() {
         // The standard library would report a missing directory as a missing program.
         if let Err(source) = std::fs::read_dir(directory) {
@@ -42,14 +41,14 @@ pub(crate) async fn launch(command: &Command) -> Result<Launched, SpawnError> {
     let (started, start) = oneshot::channel();
     let (ended, end) = oneshot::channel();
     let thread = thread::Builder::new().name("protomcp-tool".into()).stack_size(STACK);
-    thread.spawn(move || accompany(std, started, ended)).map_err(other)?;
+    thread.spawn(move || wait_thread(std, started, ended)).map_err(other)?;
     let Start { hold, stdout, stderr } = match start.await {
         Ok(Ok(start)) => start,
         Ok(Err(source)) => return Err(SpawnError::executing(command.program().to_owned(), source)),
         Err(_) => return Err(other(io::ErrorKind::Other.into())),
     };
     let pid = hold.pid.as_raw_pid().cast_unsigned();
-    Ok(Launched { pid, leash: Leash::Direct(hold), reports: Reports::Direct(end), stdout, stderr })
+    Ok(Started { pid, hold, reports: end, stdout, stderr })
 }
 
 struct Start {
@@ -59,7 +58,7 @@ struct Start {
 }
 
 /// The whole life of the thread.
-fn accompany(
+fn wait_thread(
     mut command: std::process::Command,
     started: oneshot::Sender<io::Result<Start>>,
     ended: oneshot::Sender<Status>,

@@ -21,21 +21,20 @@ use tokio::net::UnixStream;
 use crate::command::Command;
 use crate::error::SpawnError;
 use crate::exit::Status;
-use crate::guardian::agreement::{NAME, Order, Report, Stage, Task};
 use crate::guardian::descendants::kill_remains;
-use crate::launch::{self, Launched, dress};
-use crate::leash::Leash;
+use crate::guardian::protocol::{NAME, Order, Report, Stage, Task};
 use crate::open_files;
+use crate::started::{Started, configure_stdio};
 
 /// How long a guardian may take to say that the tool process runs. It takes a millisecond; what takes this long is
 /// not a guardian.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How long a drop waits for the guardian to finish its work. It takes milliseconds.
-const DROP_PATIENCE: Duration = Duration::from_millis(500);
+const DROP_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// Starts `guardian`, which starts the command.
-pub(crate) async fn launch(command: &Command, guardian: &Path) -> Result<Launched, SpawnError> {
+pub(crate) async fn launch(command: &Command, guardian: &Path) -> Result<Started<Hold, Reports>, SpawnError> {
     let program = || command.program().to_owned();
     let other = |source| SpawnError::Other { program: program(), source };
     let broken = |source| SpawnError::Guardian { program: program(), source };
@@ -71,10 +70,10 @@ pub(crate) async fn launch(command: &Command, guardian: &Path) -> Result<Launche
         }
         Report::Exited(_) => return Err(broken(io::ErrorKind::InvalidData.into())),
     };
-    Ok(Launched {
+    Ok(Started {
         pid,
-        leash: Leash::Guarded(hold),
-        reports: launch::Reports::Guarded(reports),
+        hold,
+        reports,
         stdout: stdout.expect("standard output was asked for as a pipe"),
         stderr: stderr.expect("standard error was asked for as a pipe"),
     })
@@ -91,7 +90,7 @@ fn start(command: &Command, guardian: &Path, theirs: StdStream) -> io::Result<Ch
     };
     let mut std = std::process::Command::new(guardian);
     std.arg0(NAME).args(task.to_args());
-    dress(command, &mut std);
+    configure_stdio(command, &mut std);
     std.stdin(Stdio::from(OwnedFd::from(theirs))).spawn()
 }
 
@@ -131,7 +130,7 @@ impl Hold {
     pub(crate) fn end_now(&self) {
         let Some(mut child) = self.lock().take() else { return };
         self.order(Order::Kill);
-        let limit = Timespec { tv_sec: 0, tv_nsec: DROP_PATIENCE.subsec_nanos().into() };
+        let limit = Timespec { tv_sec: 0, tv_nsec: DROP_TIMEOUT.subsec_nanos().into() };
         // The guardian's end of the socket closes when it exits.
         let mut gone = [PollFd::new(&self.control, PollFlags::RDHUP)];
         let done = poll(&mut gone, Some(&limit)).is_ok_and(|ready| ready > 0);
