@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use divan::counter::BytesCount;
 use divan::{Bencher, black_box};
-use protomcp_types::{Body, CallTool, Incoming, Message, RawJson, RequestId};
+use protomcp_types::{CallTool, Incoming, JsonBuf, Message, RawJson, RequestId};
 use serde_json::{Value, json};
 
 const SHAPES: [&str; 3] = ["262 B", "68 KB structured", "61 KB one string"];
@@ -54,7 +54,7 @@ fn write_result(bencher: Bencher<'_, '_>, size: usize) {
     let mut out = Vec::with_capacity(size + 128);
     bencher.counter(BytesCount::new(size)).bench_local(|| {
         out.clear();
-        let body = Body::object().raw("content", black_box(&content)).boolean("isError", false).finish();
+        let body = JsonBuf::object().raw("content", black_box(&content)).boolean("isError", false).finish();
         Message::result(RequestId::from(17), body).write_to(&mut out);
         black_box(out.len())
     });

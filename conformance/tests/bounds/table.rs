@@ -17,7 +17,7 @@ pub(crate) const BOUNDS: &[(&str, &str, &str)] = &[
     ),
     ("nesting of a JSON message", "{crates/types/src/parse.rs MAX_DEPTH count}", ""),
     ("messages of a batch", "{crates/types/src/parse.rs MAX_BATCH count}", ""),
-    ("members of an object that is read, such as `params`", "{crates/types/src/members.rs MAX_MEMBERS count}", ""),
+    ("members of an object that is read, such as `params`", "{crates/types/src/json_object.rs MAX_MEMBERS count}", ""),
     ("unanswered requests of a session", "{crates/session/src/info.rs max_pending count}", "`--max-pending`"),
     (
         "bytes of unanswered requests, arriving bodies included, and {crates/session/src/info.rs REQUEST_OVERHEAD bytes} for each",

@@ -10,7 +10,7 @@ use bytes::Bytes;
 use protomcp_link::{CallError, Link, Options};
 use protomcp_proto::{CallAnswer, CallToolRequest, CallToolResponse};
 use protomcp_server::{Context, SessionId, TaskTerms};
-use protomcp_types::{CallTool, CallToolResult, Members, RawJson};
+use protomcp_types::{CallTool, CallToolResult, JsonObject, RawJson};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::call::progress::{OnProgress, on_progress};
@@ -164,7 +164,7 @@ impl Calls {
         if meta.is_none() && !process.sdk().announced {
             return None;
         }
-        let mut members = meta.and_then(|meta| Members::from_raw(meta).ok()).unwrap_or_default();
+        let mut members = meta.and_then(|meta| JsonObject::from_raw(meta).ok()).unwrap_or_default();
         members.take("progressToken");
         if process.sdk().announced {
             let millis = RawJson::of(&left.as_millis()).expect("a number is JSON");

@@ -51,7 +51,7 @@ pub(crate) fn is_stateful(version: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use protomcp_types::{Members, Params, RawJson};
+    use protomcp_types::{JsonObject, Params, RawJson};
 
     use super::*;
 
@@ -59,7 +59,7 @@ mod tests {
     fn check(method: &str, meta: &str, header: Option<&str>, expected: Era) {
         let params = match meta {
             "" => Params::Absent,
-            meta => Members::new().with("_meta", RawJson::parse(meta.to_owned()).unwrap()).into(),
+            meta => JsonObject::new().with("_meta", RawJson::parse(meta.to_owned()).unwrap()).into(),
         };
         let meta = RequestMeta::of(&params);
         assert_eq!(of(method, &meta, header), expected, "{method} {meta:?} {header:?}");

@@ -14,7 +14,7 @@ use std::time::Duration;
 use protomcp_auth::Scopes;
 use protomcp_server::Owner;
 use protomcp_transport::{Losses, Received};
-use protomcp_types::{Incoming, Members, Message, Params, ProtocolVersion, RequestId, Response, method};
+use protomcp_types::{Incoming, JsonObject, Message, Params, ProtocolVersion, RequestId, Response, method};
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
@@ -376,7 +376,7 @@ fn wake(mut state: MutexGuard<'_, State>) {
 
 /// As if the host had said that it does not wait for this request any more.
 fn cancellation(request: &RequestId) -> Arrived {
-    let params = Members::new().with("requestId", request.to_raw()).into();
+    let params = JsonObject::new().with("requestId", request.to_raw()).into();
     let received = Ok(Incoming::One(Message::notification(method::CANCELLED, params)));
     Arrived { received, origin: None }
 }

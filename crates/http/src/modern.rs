@@ -7,7 +7,7 @@ use std::fmt;
 use http::{HeaderMap, HeaderName};
 use memchr::memmem;
 use protomcp_types::{
-    ErrorObject, Kind, MAX_MEMBERS, Members, Notification, Params, RawJson, Request, RequestMeta, code,
+    ErrorObject, JsonObject, Kind, MAX_MEMBERS, Notification, Params, RawJson, Request, RequestMeta, code,
 };
 use serde_json::Value;
 
@@ -100,7 +100,7 @@ fn check_arguments(tool: &RawJson, params: &Params, headers: &HeaderMap) -> Resu
         let properties = schema.get("properties").and_then(Value::as_object).filter(|_| depth < MAX_SCHEMA_DEPTH);
         let Some(properties) = properties else { continue };
         // Arguments may be long: they are read one level deep, where the schema asks for it.
-        let members = value.filter(|value| value.kind() == Kind::Object).map(|value| Members::from_raw(&value));
+        let members = value.filter(|value| value.kind() == Kind::Object).map(|value| JsonObject::from_raw(&value));
         let Ok(members) = members.transpose() else {
             let why = format!("arguments with more than {MAX_MEMBERS} members cannot be compared with headers");
             return Err(ErrorObject::new(code::HEADER_MISMATCH, why));

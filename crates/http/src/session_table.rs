@@ -92,7 +92,7 @@ pub(crate) fn new_key() -> Result<Box<str>, getrandom::Error> {
 mod tests {
     use std::time::Duration;
 
-    use protomcp_types::{Body, Message, RawJson, RequestId};
+    use protomcp_types::{JsonBuf, Message, RawJson, RequestId};
 
     use super::*;
     use crate::caller::{Caller, Principal};
@@ -111,7 +111,7 @@ mod tests {
         let exchange = stranger(key, who);
         let agreed = RawJson::parse(r#"{"protocolVersion":"2025-11-25"}"#.to_owned()).unwrap();
         let (_, mut sink) = Served(Arc::clone(&exchange)).split();
-        sink.send(Message::result(RequestId::from(0), Body::from(agreed)), None).unwrap();
+        sink.send(Message::result(RequestId::from(0), JsonBuf::from(agreed)), None).unwrap();
         std::mem::forget(sink);
         exchange
     }

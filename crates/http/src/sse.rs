@@ -95,7 +95,7 @@ pub(crate) fn endpoint(uri: &str) -> Bytes {
 
 #[cfg(test)]
 mod tests {
-    use protomcp_types::{Body, RawJson, RequestId, SHARE_FROM};
+    use protomcp_types::{JsonBuf, RawJson, RequestId, SHARE_FROM};
 
     use super::*;
 
@@ -104,7 +104,7 @@ mod tests {
     }
 
     fn answer(result: &str) -> Message {
-        Message::result(RequestId::from(1), Body::from(RawJson::parse(result.to_owned()).unwrap()))
+        Message::result(RequestId::from(1), JsonBuf::from(RawJson::parse(result.to_owned()).unwrap()))
     }
 
     #[test]
@@ -123,7 +123,7 @@ mod tests {
     fn a_big_result_is_not_copied() {
         let big = RawJson::text(&"x".repeat(SHARE_FROM));
         let at = big.as_bytes().as_ptr();
-        let pieces = event(None, &Message::result(RequestId::from(1), Body::from(big)));
+        let pieces = event(None, &Message::result(RequestId::from(1), JsonBuf::from(big)));
         assert!(pieces.iter().any(|piece| piece.as_ptr() == at));
     }
 

@@ -9,7 +9,7 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use protomcp_types::{Body, ErrorObject, HostMethod, Params, RawJson};
+use protomcp_types::{ClientMethod, ErrorObject, JsonBuf, Params, RawJson};
 use tokio::sync::oneshot;
 
 use crate::host_request::Report;
@@ -19,7 +19,7 @@ use protomcp_session::{AskError, Client, Ticket};
 /// A question that was asked. Dropping it takes the question back.
 struct Asked {
     number: u64,
-    answer: oneshot::Receiver<Result<Body, ErrorObject>>,
+    answer: oneshot::Receiver<Result<JsonBuf, ErrorObject>>,
     outbox: Arc<Outbox>,
 }
 
@@ -34,7 +34,7 @@ impl Drop for Asked {
 ///
 /// # Panics
 /// When the parameters do not serialize as an object.
-pub(crate) fn ask<M: HostMethod>(
+pub(crate) fn ask<M: ClientMethod>(
     outbox: &Arc<Outbox>,
     client: &Client,
     during: Option<Ticket>,
@@ -42,7 +42,7 @@ pub(crate) fn ask<M: HostMethod>(
     timeout: Duration,
     report: Option<Report>,
 ) -> impl Future<Output = Result<M::Result, AskError>> + Send + use<M> {
-    let answer = if M::is_answered_by(params, &client.capabilities) {
+    let answer = if M::is_supported_by(params, &client.capabilities) {
         let params = Params::of(params).expect("the parameters of a method are an object");
         Ok(ask_raw(outbox, during, M::NAME, params, timeout, report))
     } else {

@@ -3,7 +3,7 @@
 //! A client that does not read makes answers wait. Each takes its bytes out of the outbound budget before it is kept; in
 //! place of one that finds no room a short error is kept, so that every request is answered.
 
-use protomcp_types::{Body, ErrorObject, Message, Notification, RawJson, Request, Response};
+use protomcp_types::{ErrorObject, JsonBuf, Message, Notification, RawJson, Request, Response};
 
 use crate::overload;
 use protomcp_session::{Budget, Limits, Owner, Reservation, ServerResult};
@@ -79,7 +79,9 @@ fn result_weight(result: &ServerResult) -> usize {
     match result {
         ServerResult::CallTool(result) => result.content.len() + raw(&result.structured_content) + raw(&result.meta),
         ServerResult::GetPrompt(result) => result.messages.len() + raw(&result.meta),
-        ServerResult::ReadResource(result) => result.contents.iter().map(Body::len).sum::<usize>() + raw(&result.meta),
+        ServerResult::ReadResource(result) => {
+            result.contents.iter().map(JsonBuf::len).sum::<usize>() + raw(&result.meta)
+        }
         ServerResult::Complete(result) => {
             result.completion.values.iter().map(String::len).sum::<usize>() + raw(&result.meta)
         }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use protomcp_types::{Body, ErrorObject, Params, Progress};
+use protomcp_types::{ErrorObject, JsonBuf, Params, Progress};
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
 use protomcp_session::{Reservation, Ticket};
@@ -17,7 +17,7 @@ pub(crate) struct Question {
     pub(crate) during: Option<Ticket>,
     pub(crate) method: &'static str,
     pub(crate) params: Params,
-    pub(crate) answer: oneshot::Sender<Result<Body, ErrorObject>>,
+    pub(crate) answer: oneshot::Sender<Result<JsonBuf, ErrorObject>>,
     /// Open questions are counted by these.
     pub(crate) place: OwnedSemaphorePermit,
     /// Its bytes among those that wait to be read.

@@ -27,7 +27,7 @@
 
 use std::fmt::{self, Write};
 
-use protomcp_types::{Level, Members, RawJson};
+use protomcp_types::{JsonObject, Level, RawJson};
 use tracing::field::{Field, Visit};
 use tracing::{Event, Subscriber};
 use tracing_subscriber::Layer;
@@ -89,7 +89,7 @@ fn level(level: tracing::Level) -> Level {
 struct Fields {
     logger: Option<String>,
     level: Option<Level>,
-    data: Members,
+    data: JsonObject,
 }
 
 impl Fields {

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use protomcp_types::{
-    Body, ErrorObject, Level, Members, Notification, Params, RawJson, RequestId, SubscriptionFilter, Task, method,
+    ErrorObject, JsonBuf, JsonObject, Level, Notification, Params, RawJson, RequestId, SubscriptionFilter, Task, method,
 };
 use tokio::sync::{Semaphore, mpsc, oneshot};
 
@@ -226,7 +226,7 @@ impl Outbox {
         method: &'static str,
         params: Params,
         report: Option<Report>,
-    ) -> Option<(u64, oneshot::Receiver<Result<Body, ErrorObject>>)> {
+    ) -> Option<(u64, oneshot::Receiver<Result<JsonBuf, ErrorObject>>)> {
         let place = Arc::clone(&self.questions).try_acquire_owned().ok()?;
         let room = self.outbound.reserve(&self.owner, params.weight() + Limits::MESSAGE_OVERHEAD).ok()?;
         let number = self.last_question.fetch_add(1, Ordering::Relaxed) + 1;
@@ -309,7 +309,7 @@ impl Outbox {
 
 /// `notifications/message` (MCP 2025-11-25, server/utilities/logging).
 pub(crate) fn log_message(level: Level, logger: Option<&str>, data: &RawJson) -> Notification {
-    let mut params = Members::new().with("level", RawJson::text(level.as_str()));
+    let mut params = JsonObject::new().with("level", RawJson::text(level.as_str()));
     if let Some(logger) = logger {
         params.insert("logger", RawJson::text(logger));
     }

@@ -2,7 +2,7 @@
 //!
 //! Programs find the same in `data` of an error and in `_meta` of a result, under `protomcp/error`.
 
-use protomcp_types::{Body, CallToolResult, ErrorObject, RawJson};
+use protomcp_types::{CallToolResult, ErrorObject, JsonBuf, RawJson};
 
 /// A request that finds no room in the inbound budget. It has not begun, so it can be sent again.
 pub(crate) fn request() -> ErrorObject {
@@ -30,11 +30,11 @@ fn dropped(bytes: usize) -> (String, &'static str) {
 }
 
 fn explained(message: &str, suggestion: &str, retryable: bool) -> RawJson {
-    let error = Body::object()
+    let error = JsonBuf::object()
         .text("error_code", "OVERLOADED")
         .text("message", message)
         .text("suggestion", suggestion)
         .boolean("retryable", retryable)
         .finish();
-    Body::object().body("protomcp/error", &error).finish().into_raw()
+    JsonBuf::object().body("protomcp/error", &error).finish().into_raw()
 }

@@ -4,7 +4,7 @@
 //! in the task of the session, at the point where the order of messages is decided: it must not wait. The questions of
 //! 2026-07-28 are results of the host's own requests, and no messages of this kind.
 
-use protomcp_types::{Body, ErrorObject, Notification, Params};
+use protomcp_types::{ErrorObject, JsonBuf, Notification, Params};
 
 use protomcp_session::SessionId;
 
@@ -47,8 +47,8 @@ pub trait SendLayer: Send + Sync + 'static {
         &self,
         session: SessionId,
         method: &'static str,
-        outcome: Result<Body, ErrorObject>,
-    ) -> Result<Body, ErrorObject> {
+        outcome: Result<JsonBuf, ErrorObject>,
+    ) -> Result<JsonBuf, ErrorObject> {
         let _ = (session, method);
         outcome
     }

@@ -1,6 +1,6 @@
 //! The texts and sizes that tasks of both eras have in common.
 
-use protomcp_types::{CallToolResult, ErrorObject, Members, RawJson};
+use protomcp_types::{CallToolResult, ErrorObject, JsonObject, RawJson};
 
 /// How many bytes of a status message are kept.
 const MESSAGE: usize = 4096;
@@ -21,6 +21,6 @@ pub(crate) fn size(outcome: Result<&CallToolResult, &ErrorObject>) -> usize {
 
 /// What a result says first.
 pub(crate) fn first_text(result: &CallToolResult) -> Option<String> {
-    let blocks = result.content.to::<Vec<Members>>().ok()?;
+    let blocks = result.content.to::<Vec<JsonObject>>().ok()?;
     blocks.iter().find_map(|block| block.member("text")?.to().ok())
 }

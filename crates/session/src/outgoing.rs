@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use protomcp_types::{Members, Message, RawJson, RequestId, method};
+use protomcp_types::{JsonObject, Message, RawJson, RequestId, method};
 
 /// A request that we sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -30,7 +30,7 @@ impl Outgoing {
     /// The host is told that we do not wait any more (MCP 2025-11-25, basic/utilities/cancellation).
     pub(crate) fn abandon(&mut self, call: CallId) -> Option<Message> {
         let id = RawJson::of(&call.0).ok()?;
-        let notice = || Message::notification(method::CANCELLED, Members::new().with("requestId", id).into());
+        let notice = || Message::notification(method::CANCELLED, JsonObject::new().with("requestId", id).into());
         self.open.remove(&call.0).then(notice)
     }
 }

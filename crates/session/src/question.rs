@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use protomcp_types::{Body, HostMethod, Members, Need, RawJson};
+use protomcp_types::{ClientMethod, JsonBuf, JsonObject, RawJson, RequiredCapability};
 
 use crate::ask_error::AskError;
 
@@ -42,7 +42,7 @@ pub struct Asked {
     /// The method that the client is asked to carry out.
     pub method: &'static str,
     /// Its parameters.
-    pub params: Members,
+    pub params: JsonObject,
     /// Checks an answer.
     pub check: Check,
 }
@@ -62,7 +62,7 @@ impl Questions {
     /// # Panics
     /// When the parameters do not serialize as an object.
     #[must_use]
-    pub fn with<M: HostMethod>(mut self, key: impl Into<String>, params: &M::Params) -> Self {
+    pub fn with<M: ClientMethod>(mut self, key: impl Into<String>, params: &M::Params) -> Self {
         let asked = Asked::of::<M>(key.into(), params);
         match self.0.iter_mut().find(|other| other.key == asked.key) {
             Some(other) => *other = asked,
@@ -103,11 +103,11 @@ impl Questions {
     }
 
     /// The `inputRequests` of a result (MCP 2026-07-28, basic/patterns/mrtr).
-    pub fn to_body(&self) -> Body {
+    pub fn to_body(&self) -> JsonBuf {
         let write = |asked: &Asked| {
-            Body::object().text("method", asked.method).body("params", &asked.params.to_body()).finish()
+            JsonBuf::object().text("method", asked.method).body("params", &asked.params.to_body()).finish()
         };
-        self.0.iter().fold(Body::object(), |object, asked| object.body(&asked.key, &write(asked))).finish()
+        self.0.iter().fold(JsonBuf::object(), |object, asked| object.body(&asked.key, &write(asked))).finish()
     }
 }
 
@@ -123,15 +123,15 @@ impl Asked {
     ///
     /// # Panics
     /// When the parameters do not serialize as an object.
-    pub fn of<M: HostMethod>(key: String, params: &M::Params) -> Self {
-        let params = Members::of(params).expect("the parameters of a method are an object");
+    pub fn of<M: ClientMethod>(key: String, params: &M::Params) -> Self {
+        let params = JsonObject::of(params).expect("the parameters of a method are an object");
         let check = |raw: &RawJson| raw.to::<M::Result>().map(drop).map_err(|error| error.to_string());
         Self { key, method: M::NAME, params, check }
     }
 
     /// What the host must be able to do; `None`: no request without a session may ask this.
-    pub fn need(&self) -> Option<Need> {
-        Need::of(self.method, &self.params)
+    pub fn need(&self) -> Option<RequiredCapability> {
+        RequiredCapability::of(self.method, &self.params)
     }
 
     /// As the stateless revision writes it.
@@ -152,7 +152,7 @@ impl Answers {
     ///
     /// # Errors
     /// [`AskError::Gone`] when there is none; [`AskError::Unreadable`] when it answers something else.
-    pub fn to<M: HostMethod>(&self, key: &str) -> Result<M::Result, AskError> {
+    pub fn to<M: ClientMethod>(&self, key: &str) -> Result<M::Result, AskError> {
         let raw = self.0.get(key).ok_or(AskError::Gone)?;
         raw.to().map_err(|error| AskError::Unreadable(error.to_string()))
     }

@@ -6,8 +6,8 @@
 use std::borrow::Cow;
 
 use protomcp_types::{
-    Body, CallTool, CallToolResult, CancelTask, Complete, CompleteResult, CreateTaskResult, ErrorObject, GetPrompt,
-    GetPromptResult, GetTask, GetTaskPayload, ListPrompts, ListPromptsResult, ListResourceTemplates,
+    CallTool, CallToolResult, CancelTask, Complete, CompleteResult, CreateTaskResult, ErrorObject, GetPrompt,
+    GetPromptResult, GetTask, GetTaskPayload, JsonBuf, ListPrompts, ListPromptsResult, ListResourceTemplates,
     ListResourceTemplatesResult, ListResources, ListResourcesResult, ListTasks, ListTasksResult, ListTools,
     ListToolsResult, Method, Params, RawJson, ReadResource, ReadResourceResult, ServerCapabilities, Subscribe, Task,
     Unsubscribe,
@@ -86,7 +86,7 @@ pub enum ServerResult {
     /// `{}`
     Empty,
     /// Any other object.
-    Body(Body),
+    Body(JsonBuf),
 }
 
 impl ServerRequest {

@@ -16,7 +16,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use hmac::{Hmac, KeyInit, Mac};
-use protomcp_types::Members;
+use protomcp_types::JsonObject;
 use sha2::{Digest, Sha256};
 
 use crate::canonical::digest;
@@ -42,7 +42,7 @@ pub struct Bound([u8; 32]);
 #[derive(Debug)]
 pub struct Binding {
     method: String,
-    params: Members,
+    params: JsonObject,
     principal: Option<Arc<str>>,
     bound: OnceLock<Bound>,
 }
@@ -116,7 +116,7 @@ impl fmt::Debug for StateKeys {
 
 impl Binding {
     /// Of a request with this method and these parameters, from this principal.
-    pub fn new(method: &str, params: Members, principal: Option<Arc<str>>) -> Self {
+    pub fn new(method: &str, params: JsonObject, principal: Option<Arc<str>>) -> Self {
         Self { method: method.to_owned(), params, principal, bound: OnceLock::new() }
     }
 
@@ -129,7 +129,7 @@ impl Binding {
 impl Bound {
     /// A request, without what differs between a request and its repetition: `_meta`, answers and state. The same
     /// parameters written in another order or with other blanks are the same; see `canonical`.
-    fn of(method: &str, params: &Members, principal: Option<&str>) -> Self {
+    fn of(method: &str, params: &JsonObject, principal: Option<&str>) -> Self {
         let mut same: Vec<_> = params
             .iter()
             .filter(|(name, _)| !["_meta", "inputResponses", "requestState"].contains(name))
@@ -178,8 +178,8 @@ mod tests {
 
     const LIFETIME: Duration = Duration::from_secs(60);
 
-    fn params(text: &str) -> Members {
-        Members::from_raw(&RawJson::parse(text.to_owned()).unwrap()).unwrap()
+    fn params(text: &str) -> JsonObject {
+        JsonObject::from_raw(&RawJson::parse(text.to_owned()).unwrap()).unwrap()
     }
 
     fn bound(text: &str) -> Bound {

@@ -16,7 +16,7 @@ mod stateless;
 use std::sync::{Arc, OnceLock};
 
 use protomcp_types::{
-    Body, ErrorObject, Level, MAX_SUBSCRIBED_URI, Message, Notification, Params, ProgressToken, RawJson, Request,
+    ErrorObject, JsonBuf, Level, MAX_SUBSCRIBED_URI, Message, Notification, Params, ProgressToken, RawJson, Request,
     RequestMeta, Response, ServerCapabilities, SubscriptionFilter, TaskRequest,
 };
 
@@ -71,7 +71,7 @@ pub enum Inbound {
         /// Which one.
         call: CallId,
         /// With what.
-        outcome: Result<Body, ErrorObject>,
+        outcome: Result<JsonBuf, ErrorObject>,
     },
     /// Any other notification.
     Told(Notification),

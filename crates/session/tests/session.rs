@@ -7,7 +7,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use protomcp_session::{CallId, Inbound, ServerInfo, ServerResult, Session, Ticket};
 use protomcp_types::{
-    Body, CallToolResult, ErrorObject, Incoming, Members, Message, Params, ProtocolVersion, RawJson, RequestId,
+    CallToolResult, ErrorObject, Incoming, JsonBuf, JsonObject, Message, Params, ProtocolVersion, RawJson, RequestId,
     ServerCapabilities, TasksCapability, code,
 };
 
@@ -35,16 +35,16 @@ fn session(capabilities: ServerCapabilities, max_pending: usize) -> Session {
 }
 
 fn call(id: impl Into<RequestId>) -> Message {
-    Message::request(id, "tools/call", Members::new().with("name", RawJson::text("t")).into())
+    Message::request(id, "tools/call", JsonObject::new().with("name", RawJson::text("t")).into())
 }
 
 fn subscribe(id: RequestId, uri: &str, on: bool) -> Message {
     let method = if on { "resources/subscribe" } else { "resources/unsubscribe" };
-    Message::request(id, method, Members::new().with("uri", RawJson::text(uri)).into())
+    Message::request(id, method, JsonObject::new().with("uri", RawJson::text(uri)).into())
 }
 
 fn cancel(id: &RequestId) -> Message {
-    Message::notification("notifications/cancelled", Members::new().with("requestId", id.to_raw()).into())
+    Message::notification("notifications/cancelled", JsonObject::new().with("requestId", id.to_raw()).into())
 }
 
 #[test]
@@ -120,12 +120,12 @@ fn our_requests_are_answered_once_and_only_by_their_id() {
     let (second, _) = session.call("roots/list", Params::Absent);
     assert_ne!(first, second);
     let Message::Request(asked) = asked else { panic!() };
-    let answer = || Message::result(asked.id.clone(), Body::empty_object());
+    let answer = || Message::result(asked.id.clone(), JsonBuf::empty_object());
     for unknown in [RequestId::from(99), RequestId::from(-1), RequestId::from("1"), RequestId::from(u64::MAX)] {
-        let inbound = session.receive(Message::result(unknown, Body::empty_object()));
+        let inbound = session.receive(Message::result(unknown, JsonBuf::empty_object()));
         assert!(matches!(inbound, Inbound::Ignored(_)), "{inbound:?}");
     }
-    let outcome = Ok(Body::empty_object());
+    let outcome = Ok(JsonBuf::empty_object());
     assert_eq!(session.receive(answer()), Inbound::Answer { call: first, outcome });
     assert!(matches!(session.receive(answer()), Inbound::Ignored(_)));
 
@@ -250,7 +250,7 @@ proptest! {
                         None => (None, RequestId::from(1000)),
                     };
                     let open = call.filter(|call| unanswered.contains(call));
-                    match session.receive(Message::result(id, Body::empty_object())) {
+                    match session.receive(Message::result(id, JsonBuf::empty_object())) {
                         Inbound::Answer { call, .. } => prop_assert_eq!(Some(call), open),
                         Inbound::Ignored(_) => prop_assert_eq!(None, open),
                         other => prop_assert!(false, "{:?}", other),

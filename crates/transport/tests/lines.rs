@@ -11,7 +11,7 @@ use bytes::Bytes;
 use proptest::prelude::*;
 use protomcp_transport::lines::Lines;
 use protomcp_transport::{Received, Sink, Source, Transport, TransportError};
-use protomcp_types::{Body, Incoming, Message, RawJson, SHARE_FROM};
+use protomcp_types::{Incoming, JsonBuf, Message, RawJson, SHARE_FROM};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 /// Hands out what it holds piece by piece, with a break before each.
@@ -141,7 +141,7 @@ fn write(messages: &[Message], width: usize, vectored: bool, flush_every: usize)
 }
 
 fn result(id: i64, text: &str) -> Message {
-    Message::result(id.into(), Body::object().raw("x", &RawJson::parse(text.to_owned()).unwrap()).finish())
+    Message::result(id.into(), JsonBuf::object().raw("x", &RawJson::parse(text.to_owned()).unwrap()).finish())
 }
 
 proptest! {

@@ -134,10 +134,10 @@ fn no_content() -> RawJson {
 mod tests {
     use super::*;
     use crate::error::code;
-    use crate::members::Members;
+    use crate::json_object::JsonObject;
 
     fn call(text: &'static str) -> Result<CallTool, ErrorObject> {
-        CallTool::try_from(Params::Named(Members::from_raw(&RawJson::parse(text).unwrap()).unwrap()))
+        CallTool::try_from(Params::Named(JsonObject::from_raw(&RawJson::parse(text).unwrap()).unwrap()))
     }
 
     #[test]

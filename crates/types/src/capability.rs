@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::empty::Empty;
-use crate::members::Members;
+use crate::json_object::JsonObject;
 use crate::raw::{Kind, RawJson};
 
 /// The name of the task extension among the capabilities of both sides (MCP 2026-07-28).
@@ -17,7 +17,7 @@ pub(crate) fn tasks_extension() -> RawJson {
 /// The `capabilities` of a client, as it sent them.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct ClientCapabilities(Members);
+pub struct ClientCapabilities(JsonObject);
 
 impl ClientCapabilities {
     /// None yet.
@@ -61,7 +61,7 @@ impl ClientCapabilities {
     /// Whether the client knows an extension; since 2026-07-28.
     #[must_use]
     pub fn has_extension(&self, name: &str) -> bool {
-        let extensions = self.capability("extensions").and_then(|extensions| Members::from_raw(extensions).ok());
+        let extensions = self.capability("extensions").and_then(|extensions| JsonObject::from_raw(extensions).ok());
         extensions.is_some_and(|extensions| extensions.member(name).is_some_and(|value| value.kind() == Kind::Object))
     }
 
@@ -80,7 +80,7 @@ impl ClientCapabilities {
     /// Whether its model may be given tools.
     #[must_use]
     pub fn has_sampling_with_tools(&self) -> bool {
-        let modes = self.capability("sampling").and_then(|modes| Members::from_raw(modes).ok());
+        let modes = self.capability("sampling").and_then(|modes| JsonObject::from_raw(modes).ok());
         modes.is_some_and(|modes| modes.member("tools").is_some())
     }
 
@@ -97,8 +97,8 @@ impl ClientCapabilities {
         self.elicitation_modes().is_some_and(|modes| modes.member("url").is_some())
     }
 
-    fn elicitation_modes(&self) -> Option<Members> {
-        self.capability("elicitation").and_then(|value| Members::from_raw(value).ok())
+    fn elicitation_modes(&self) -> Option<JsonObject> {
+        self.capability("elicitation").and_then(|value| JsonObject::from_raw(value).ok())
     }
 }
 
@@ -199,7 +199,7 @@ impl ServerCapabilities {
     /// Whether it has an extension.
     #[must_use]
     pub fn has_extension(&self, name: &str) -> bool {
-        let extensions = self.extensions.as_ref().and_then(|extensions| Members::from_raw(extensions).ok());
+        let extensions = self.extensions.as_ref().and_then(|extensions| JsonObject::from_raw(extensions).ok());
         extensions.is_some_and(|extensions| extensions.member(name).is_some())
     }
 

@@ -142,7 +142,7 @@ impl Method for Complete {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::members::Members;
+    use crate::json_object::JsonObject;
 
     #[test]
     fn both_kinds_of_reference_are_read() {
@@ -150,7 +150,7 @@ mod tests {
             r#"{"ref":{"type":"ref/prompt","name":"p"},"argument":{"name":"a","value":"x"}}"#,
             r#"{"ref":{"type":"ref/resource","uri":"f:///{a}"},"argument":{"name":"a","value":""},"context":{"arguments":{"b":"c"}},"_meta":{}}"#,
         ] {
-            let params = Params::Named(Members::from_raw(&RawJson::parse(text).unwrap()).unwrap());
+            let params = Params::Named(JsonObject::from_raw(&RawJson::parse(text).unwrap()).unwrap());
             let complete = Complete::try_from(params).unwrap();
             assert_eq!(serde_json::to_string(&complete).unwrap(), text);
         }
@@ -161,7 +161,7 @@ mod tests {
             r#"{"ref":{"type":"ref/prompt","name":"p"},"argument":{"name":"a"}}"#,
             r#"{"ref":{"type":"ref/prompt","name":"p"},"argument":{"name":"a","value":"x"},"context":{"arguments":[]}}"#,
         ] {
-            let params = Params::Named(Members::from_raw(&RawJson::parse(bad).unwrap()).unwrap());
+            let params = Params::Named(JsonObject::from_raw(&RawJson::parse(bad).unwrap()).unwrap());
             assert_eq!(Complete::try_from(params).unwrap_err().code, crate::error::code::INVALID_PARAMS, "{bad}");
         }
     }

@@ -5,8 +5,8 @@
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::body::{Body, ObjectWriter};
-use crate::members::Members;
+use crate::json_buf::{JsonBuf, ObjectWriter};
+use crate::json_object::JsonObject;
 use crate::raw::RawJson;
 use crate::resource::{Resource, ResourceContents};
 
@@ -17,7 +17,7 @@ pub enum ContentBlock {
     Text {
         /// The text.
         text: String,
-        /// Members for any block.
+        /// JsonObject for any block.
         extra: Extra,
     },
     /// A picture.
@@ -26,7 +26,7 @@ pub enum ContentBlock {
         data: String,
         /// Such as `image/png`.
         mime_type: String,
-        /// Members for any block.
+        /// JsonObject for any block.
         extra: Extra,
     },
     /// A sound; since 2025-03-26.
@@ -35,7 +35,7 @@ pub enum ContentBlock {
         data: String,
         /// Such as `audio/wav`.
         mime_type: String,
-        /// Members for any block.
+        /// JsonObject for any block.
         extra: Extra,
     },
     /// Everything else as it is: embedded resources, links, and blocks of later revisions.
@@ -73,14 +73,16 @@ impl ContentBlock {
     /// A resource together with its contents.
     #[must_use]
     pub fn resource(contents: &ResourceContents) -> Self {
-        Self::Other(Body::object().text("type", "resource").body("resource", &contents.to_body()).finish().into_raw())
+        Self::Other(
+            JsonBuf::object().text("type", "resource").body("resource", &contents.to_body()).finish().into_raw(),
+        )
     }
 
     /// A resource that the host can read; since 2025-06-18.
     #[must_use]
     pub fn link(resource: &Resource) -> Self {
-        let members = Members::from_raw(&resource.to_raw()).expect("a resource is an object");
-        let object = Body::object().text("type", "resource_link");
+        let members = JsonObject::from_raw(&resource.to_raw()).expect("a resource is an object");
+        let object = JsonBuf::object().text("type", "resource_link");
         let object = members.iter().fold(object, |object, (name, value)| object.raw(name, value));
         Self::Other(object.finish().into_raw())
     }
@@ -96,7 +98,7 @@ impl ContentBlock {
     pub fn to_raw(&self) -> RawJson {
         match self {
             Self::Text { text, extra } => {
-                extra.write(Body::object().text("type", "text").text("text", text)).finish().into_raw()
+                extra.write(JsonBuf::object().text("type", "text").text("text", text)).finish().into_raw()
             }
             Self::Image { data, mime_type, extra } => binary("image", data, mime_type, extra),
             Self::Audio { data, mime_type, extra } => binary("audio", data, mime_type, extra),
@@ -105,7 +107,7 @@ impl ContentBlock {
     }
 
     fn understand(raw: &RawJson) -> Option<Self> {
-        let mut members = Members::from_raw(raw).ok()?;
+        let mut members = JsonObject::from_raw(raw).ok()?;
         let kind: String = members.take("type")?.to().ok()?;
         let extra = Extra { annotations: members.take("annotations"), meta: members.take("_meta") };
         let mut string = |name| members.take(name)?.to::<String>().ok();
@@ -126,7 +128,7 @@ impl Extra {
 }
 
 fn binary(kind: &str, data: &str, mime_type: &str, extra: &Extra) -> RawJson {
-    extra.write(Body::object().text("type", kind).text("data", data).text("mimeType", mime_type)).finish().into_raw()
+    extra.write(JsonBuf::object().text("type", kind).text("data", data).text("mimeType", mime_type)).finish().into_raw()
 }
 
 impl Serialize for ContentBlock {

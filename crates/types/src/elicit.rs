@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::capability::ClientCapabilities;
-use crate::method::{HostMethod, Method};
+use crate::method::{ClientMethod, Method};
 use crate::raw::RawJson;
 
 /// `elicitation/create` (MCP 2025-11-25, client/elicitation); since 2025-06-18.
@@ -81,8 +81,8 @@ impl Method for Elicit {
     type Result = ElicitResult;
 }
 
-impl HostMethod for Elicit {
-    fn is_answered_by(params: &Self, capabilities: &ClientCapabilities) -> bool {
+impl ClientMethod for Elicit {
+    fn is_supported_by(params: &Self, capabilities: &ClientCapabilities) -> bool {
         match params.way {
             ElicitWay::Form { .. } => capabilities.has_form_elicitation(),
             ElicitWay::Url { .. } => capabilities.has_url_elicitation(),
@@ -158,7 +158,7 @@ mod tests {
             assert!(serde_json::from_str::<Elicit>(bad).is_err(), "{bad}");
         }
         let pages_only = serde_json::from_str(r#"{"elicitation":{"url":{}}}"#).unwrap();
-        assert!(Elicit::is_answered_by(&page, &pages_only) && !Elicit::is_answered_by(&form, &pages_only));
+        assert!(Elicit::is_supported_by(&page, &pages_only) && !Elicit::is_supported_by(&form, &pages_only));
     }
 
     #[test]

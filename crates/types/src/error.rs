@@ -8,8 +8,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::body::Body;
 use crate::capability::ClientCapabilities;
+use crate::json_buf::JsonBuf;
 use crate::output::Output;
 use crate::raw::RawJson;
 use crate::version::ProtocolVersion;
@@ -110,7 +110,7 @@ impl ErrorObject {
         let names: Vec<_> = required.names().collect();
         let message = format!("the client does not declare what this request needs: {}", names.join(", "));
         Self::new(code::MISSING_CLIENT_CAPABILITY, message)
-            .with_data(Body::object().value("requiredCapabilities", required).finish().into_raw())
+            .with_data(JsonBuf::object().value("requiredCapabilities", required).finish().into_raw())
     }
 
     /// −32022 with the revisions that may be asked for instead (MCP 2026-07-28, basic). Those with a handshake are not
@@ -118,8 +118,9 @@ impl ErrorObject {
     #[must_use]
     pub fn unsupported_version(requested: &str) -> Self {
         let supported: Vec<_> = ProtocolVersion::STATELESS.iter().map(|version| version.as_str()).collect();
-        Self::new(code::UNSUPPORTED_PROTOCOL_VERSION, format!("unsupported protocol version {requested:?}"))
-            .with_data(Body::object().value("supported", &supported).text("requested", requested).finish().into_raw())
+        Self::new(code::UNSUPPORTED_PROTOCOL_VERSION, format!("unsupported protocol version {requested:?}")).with_data(
+            JsonBuf::object().value("supported", &supported).text("requested", requested).finish().into_raw(),
+        )
     }
 
     /// −32002 with the URI as data, as the stateful revisions want it (MCP 2025-11-25, server/resources). A server
@@ -127,12 +128,12 @@ impl ErrorObject {
     #[must_use]
     pub fn resource_not_found(uri: &str) -> Self {
         Self::new(code::RESOURCE_NOT_FOUND, "Resource not found")
-            .with_data(Body::object().text("uri", uri).finish().into_raw())
+            .with_data(JsonBuf::object().text("uri", uri).finish().into_raw())
     }
 
     /// Writes the JSON text.
     pub fn write_to(&self, out: &mut impl Output) {
-        Body::object()
+        JsonBuf::object()
             .value("code", &self.code)
             .text("message", &self.message)
             .raw_if("data", self.data.as_ref())

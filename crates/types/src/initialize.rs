@@ -6,7 +6,7 @@ use crate::capability::{ClientCapabilities, ServerCapabilities};
 use crate::empty::Empty;
 use crate::implementation::Implementation;
 use crate::level::Level;
-use crate::method::{HostMethod, Method};
+use crate::method::{ClientMethod, Method};
 
 /// `initialize`: the client says who it is and what it can do (MCP 2025-11-25, basic/lifecycle).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -51,8 +51,8 @@ impl Method for Ping {
     type Result = Empty;
 }
 
-impl HostMethod for Ping {
-    fn is_answered_by(_: &Self, _: &ClientCapabilities) -> bool {
+impl ClientMethod for Ping {
+    fn is_supported_by(_: &Self, _: &ClientCapabilities) -> bool {
         true
     }
 }

@@ -4,7 +4,7 @@
 //!
 //! * **Text stays text.** A line is scanned once ([`Incoming::parse`]); arguments, results and schemas are slices of
 //!   it ([`RawJson`]) and leave as they came, with their big integers, key order and escapes. What is put together
-//!   from such parts is a [`Body`], which shares the big ones.
+//!   from such parts is a [`JsonBuf`], which shares the big ones.
 //! * **Parse at the edge, pass the proof along.** A [`ToolName`] is never empty, a [`RequestId`] is always a string or
 //!   an exact integer, [`Malformed`] text carries the answer that its sender gets.
 //!
@@ -19,7 +19,6 @@
 //! assert_eq!(call.arguments.unwrap().as_str(), r#"{"a":1}"#);
 //! ```
 
-mod body;
 mod cache;
 mod call;
 mod capability;
@@ -33,15 +32,15 @@ mod error;
 mod id;
 mod implementation;
 mod initialize;
+mod json_buf;
+mod json_object;
 mod level;
 mod list;
 mod listen;
-mod members;
 mod message;
 pub mod meta;
 pub mod method;
 mod name;
-mod need;
 mod output;
 mod params;
 mod parse;
@@ -49,6 +48,7 @@ mod progress;
 mod prompt;
 mod raw;
 mod request_meta;
+mod required_capability;
 mod resource;
 mod roots;
 mod sampling;
@@ -58,7 +58,6 @@ mod tool;
 mod uri_template;
 mod version;
 
-pub use body::{Body, ObjectWriter};
 pub use cache::{CacheHint, CacheScope};
 pub use call::{CallTool, CallToolResult};
 pub use capability::{
@@ -73,17 +72,17 @@ pub use error::{ErrorObject, code};
 pub use id::{MAX_TOKEN, ProgressToken, RequestId};
 pub use implementation::Implementation;
 pub use initialize::{Initialize, InitializeResult, Ping, SetLevel};
+pub use json_buf::{JsonBuf, ObjectWriter};
+pub use json_object::{JsonObject, MAX_MEMBERS};
 pub use level::Level;
 pub use list::{
     ListPrompts, ListPromptsResult, ListResourceTemplates, ListResourceTemplatesResult, ListResources,
     ListResourcesResult, ListTasks, ListTasksResult, ListTools, ListToolsResult, array,
 };
 pub use listen::{Listen, SubscriptionFilter};
-pub use members::{MAX_MEMBERS, Members};
 pub use message::{Message, Notification, Request, Response};
-pub use method::{HostMethod, Method};
+pub use method::{ClientMethod, Method};
 pub use name::{EmptyToolName, ToolName};
-pub use need::Need;
 pub use output::{Output, SHARE_FROM, put_text};
 pub use params::Params;
 pub use parse::{Incoming, MAX_BATCH, MAX_DEPTH, Malformed};
@@ -91,6 +90,7 @@ pub use progress::{Amount, Progress};
 pub use prompt::{GetPrompt, GetPromptResult, Prompt, PromptArgument, PromptMessage, Role};
 pub use raw::{Kind, RawJson};
 pub use request_meta::RequestMeta;
+pub use required_capability::RequiredCapability;
 pub use resource::{
     MAX_SUBSCRIBED_URI, ReadResource, ReadResourceResult, Resource, ResourceContents, ResourceData, ResourceTemplate,
     Subscribe, Unsubscribe,

@@ -104,12 +104,12 @@ list!(ListTasks = "tasks/list", "the tasks that a host has begun", ListTasksResu
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::members::Members;
+    use crate::json_object::JsonObject;
 
     #[test]
     fn a_page_is_asked_for_with_a_cursor_or_without() {
         let read = |text: &'static str| {
-            let members = Members::from_raw(&RawJson::parse(text).unwrap()).unwrap();
+            let members = JsonObject::from_raw(&RawJson::parse(text).unwrap()).unwrap();
             ListPrompts::try_from(Params::Named(members))
         };
         assert_eq!(ListPrompts::try_from(Params::Absent), Ok(ListPrompts::default()));

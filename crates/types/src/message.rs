@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 
-use crate::body::Body;
 use crate::error::ErrorObject;
 use crate::id::RequestId;
+use crate::json_buf::JsonBuf;
 use crate::output::{Output, put_text};
 use crate::params::Params;
 
@@ -45,7 +45,7 @@ pub struct Response {
     /// The request's id; `None` when it could not be read.
     pub id: Option<RequestId>,
     /// `result` or `error`.
-    pub outcome: Result<Body, ErrorObject>,
+    pub outcome: Result<JsonBuf, ErrorObject>,
 }
 
 impl Message {
@@ -63,7 +63,7 @@ impl Message {
 
     /// A response with a result.
     #[must_use]
-    pub fn result(id: RequestId, result: Body) -> Self {
+    pub fn result(id: RequestId, result: JsonBuf) -> Self {
         Self::Response(Response { id: Some(id), outcome: Ok(result) })
     }
 

@@ -1,8 +1,8 @@
 //! What is written in a `_meta` object.
 
-use crate::body::Body;
 use crate::id::ProgressToken;
-use crate::members::Members;
+use crate::json_buf::JsonBuf;
+use crate::json_object::JsonObject;
 use crate::params::Params;
 use crate::raw::RawJson;
 
@@ -28,8 +28,8 @@ pub const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
 #[must_use]
 pub fn with_member(meta: Option<&RawJson>, name: &'static str, value: &RawJson) -> RawJson {
     let members = match meta {
-        None => Members::new(),
-        Some(meta) => match Members::from_raw(meta) {
+        None => JsonObject::new(),
+        Some(meta) => match JsonObject::from_raw(meta) {
             Ok(members) if members.member(name).is_none() => members,
             Ok(_) | Err(_) => return meta.clone(),
         },
@@ -40,14 +40,14 @@ pub fn with_member(meta: Option<&RawJson>, name: &'static str, value: &RawJson) 
 /// The progress token of a request, from its `_meta`. A token that is neither string nor integer counts as none.
 #[must_use]
 pub fn progress_token(meta: &RawJson) -> Option<ProgressToken> {
-    Members::from_raw(meta).ok()?.member("progressToken").and_then(ProgressToken::from_raw)
+    JsonObject::from_raw(meta).ok()?.member("progressToken").and_then(ProgressToken::from_raw)
 }
 
 /// Parameters that ask for progress under this token.
 #[must_use]
 pub fn with_progress_token(params: Params, token: &ProgressToken) -> Params {
     with_meta(params, |meta| {
-        let meta = meta.and_then(|meta| Members::from_raw(meta).ok()).unwrap_or_default();
+        let meta = meta.and_then(|meta| JsonObject::from_raw(meta).ok()).unwrap_or_default();
         meta.with("progressToken", token.to_raw()).to_body().into_raw()
     })
 }
@@ -61,7 +61,7 @@ pub fn of_task(params: Params, task_id: &str) -> Params {
 fn with_meta(params: Params, change: impl FnOnce(Option<&RawJson>) -> RawJson) -> Params {
     let mut members = match params {
         Params::Named(members) => members,
-        Params::Absent => Members::new(),
+        Params::Absent => JsonObject::new(),
         // No method of MCP has any.
         Params::Positional(list) => return Params::Positional(list),
     };
@@ -76,8 +76,8 @@ pub const RELATED_TASK: &str = "io.modelcontextprotocol/related-task";
 /// `meta`, or an empty one, with the task that the message belongs to.
 #[must_use]
 pub fn with_related_task(meta: Option<&RawJson>, task_id: &str) -> RawJson {
-    let related = Body::object().text("taskId", task_id).finish().into_raw();
-    let members = meta.and_then(|meta| Members::from_raw(meta).ok()).unwrap_or_default();
+    let related = JsonBuf::object().text("taskId", task_id).finish().into_raw();
+    let members = meta.and_then(|meta| JsonObject::from_raw(meta).ok()).unwrap_or_default();
     members.with(RELATED_TASK, related).to_body().into_raw()
 }
 

@@ -18,9 +18,9 @@ pub trait Method {
 }
 
 /// A request that a server may send to a host.
-pub trait HostMethod: Method<Params: Serialize, Result: DeserializeOwned> {
+pub trait ClientMethod: Method<Params: Serialize, Result: DeserializeOwned> {
     /// Whether a host with these capabilities answers it. One that does not must not be asked.
-    fn is_answered_by(params: &Self::Params, capabilities: &ClientCapabilities) -> bool;
+    fn is_supported_by(params: &Self::Params, capabilities: &ClientCapabilities) -> bool;
 }
 
 /// The client may go on.

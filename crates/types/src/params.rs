@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::error::ErrorObject;
-use crate::members::Members;
+use crate::json_object::JsonObject;
 use crate::output::Output;
 use crate::raw::RawJson;
 
@@ -17,7 +17,7 @@ pub enum Params {
     #[default]
     Absent,
     /// By name, as MCP has them.
-    Named(Members),
+    Named(JsonObject),
     /// By position: valid JSON-RPC, but no method of MCP takes them. Always an array.
     Positional(RawJson),
 }
@@ -28,7 +28,7 @@ impl Params {
     /// # Errors
     /// When it does not serialize as an object.
     pub fn of<T: Serialize + ?Sized>(value: &T) -> Result<Self, serde_json::Error> {
-        Members::of(value).map(Self::Named)
+        JsonObject::of(value).map(Self::Named)
     }
 
     /// Whether there are none.
@@ -87,7 +87,7 @@ impl Params {
     /// −32602 that says what does not fit.
     pub fn to<T: DeserializeOwned>(&self) -> Result<T, ErrorObject> {
         let read = match self {
-            Self::Absent => Members::new().to(),
+            Self::Absent => JsonObject::new().to(),
             Self::Named(members) => members.to(),
             Self::Positional(_) => return Err(ErrorObject::invalid_params("invalid params: expected an object")),
         };
@@ -110,8 +110,8 @@ impl Params {
     }
 }
 
-impl From<Members> for Params {
-    fn from(members: Members) -> Self {
+impl From<JsonObject> for Params {
+    fn from(members: JsonObject) -> Self {
         Self::Named(members)
     }
 }
@@ -128,7 +128,7 @@ mod tests {
             (params.required::<String>("cursor").unwrap_err(), "invalid params: cursor is missing"),
             (Params::Absent.required::<String>("level").unwrap_err(), "invalid params: level is missing"),
             (
-                Params::Positional(RawJson::EMPTY_ARRAY).to::<Members>().unwrap_err(),
+                Params::Positional(RawJson::EMPTY_ARRAY).to::<JsonObject>().unwrap_err(),
                 "invalid params: expected an object",
             ),
         ] {

@@ -12,11 +12,11 @@ use serde::de::{DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
-use crate::body::Body;
 use crate::depth::deeper_than;
 use crate::error::ErrorObject;
 use crate::id::RequestId;
-use crate::members::{MAX_MEMBERS, Name, Scan};
+use crate::json_buf::JsonBuf;
+use crate::json_object::{MAX_MEMBERS, Name, Scan};
 use crate::message::{Message, Notification, Request};
 use crate::method;
 use crate::params::Params;
@@ -161,7 +161,7 @@ impl Envelope<'_> {
             // What follows is (nearly) a response. A bad one is answered without its id: that id is one of ours, and
             // an answer under it would be taken for the answer to a request of the sender.
             (None, Some(result), None) => match id.flatten() {
-                Some(id) => Ok(Message::result(id, Body::from(RawJson::slice(line, result)))),
+                Some(id) => Ok(Message::result(id, JsonBuf::from(RawJson::slice(line, result)))),
                 None => Err(Malformed::invalid(None, "a result needs the id of its request")),
             },
             (None, None, Some(error)) => match (serde_json::from_str(error.get()), id) {

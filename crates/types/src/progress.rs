@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use crate::id::ProgressToken;
-use crate::members::Members;
+use crate::json_object::JsonObject;
 use crate::message::Notification;
 use crate::method;
 use crate::raw::RawJson;
@@ -66,7 +66,8 @@ impl Progress {
     /// The notification for the host; `None` when the progress is no finite number.
     #[must_use]
     pub fn to_notification(&self, token: &ProgressToken, version: ProtocolVersion) -> Option<Notification> {
-        let mut params = Members::new().with("progressToken", token.to_raw()).with("progress", self.progress.to_raw()?);
+        let mut params =
+            JsonObject::new().with("progressToken", token.to_raw()).with("progress", self.progress.to_raw()?);
         if let Some(total) = self.total.and_then(Amount::to_raw) {
             params.insert("total", total);
         }

@@ -2,10 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::body::Body;
 use crate::error::ErrorObject;
+use crate::json_buf::JsonBuf;
+use crate::json_object::JsonObject;
 use crate::list::{ListPromptsResult, array};
-use crate::members::Members;
 use crate::method::Method;
 use crate::params::Params;
 use crate::raw::{Kind, RawJson};
@@ -145,8 +145,8 @@ impl GetPrompt {
 
     /// The arguments one by one; none when they are no object.
     #[must_use]
-    pub fn members(&self) -> Members {
-        self.arguments.as_ref().and_then(|raw| Members::from_raw(raw).ok()).unwrap_or_default()
+    pub fn members(&self) -> JsonObject {
+        self.arguments.as_ref().and_then(|raw| JsonObject::from_raw(raw).ok()).unwrap_or_default()
     }
 }
 
@@ -158,7 +158,7 @@ impl TryFrom<Params> for GetPrompt {
         let name = params.required("name")?;
         let arguments = params.take("arguments").filter(|raw| raw.kind() != Kind::Null);
         if let Some(raw) = &arguments {
-            let members = Members::from_raw(raw)
+            let members = JsonObject::from_raw(raw)
                 .map_err(|error| ErrorObject::invalid_params(format!("invalid params: arguments: {error}")))?;
             if let Some((name, _)) = members.iter().find(|(_, value)| value.kind() != Kind::String) {
                 let why = format!("invalid params: argument {name:?} must be a string");
@@ -188,7 +188,7 @@ impl PromptMessage {
     /// The JSON text.
     #[must_use]
     pub fn to_raw(&self) -> RawJson {
-        Body::object().text("role", self.role.as_str()).raw("content", &self.content).finish().into_raw()
+        JsonBuf::object().text("role", self.role.as_str()).raw("content", &self.content).finish().into_raw()
     }
 }
 
@@ -221,7 +221,7 @@ mod tests {
     use crate::content::ContentBlock;
 
     fn get(text: &'static str) -> Result<GetPrompt, ErrorObject> {
-        GetPrompt::try_from(Params::Named(Members::from_raw(&RawJson::parse(text).unwrap()).unwrap()))
+        GetPrompt::try_from(Params::Named(JsonObject::from_raw(&RawJson::parse(text).unwrap()).unwrap()))
     }
 
     #[test]

@@ -7,8 +7,8 @@ use crate::capability::ClientCapabilities;
 use crate::error::ErrorObject;
 use crate::id::ProgressToken;
 use crate::implementation::Implementation;
+use crate::json_object::JsonObject;
 use crate::level::Level;
-use crate::members::Members;
 use crate::meta::{CLIENT_CAPABILITIES, CLIENT_INFO, LOG_LEVEL, PROTOCOL_VERSION};
 use crate::params::Params;
 use crate::raw::{Kind, RawJson};
@@ -16,14 +16,14 @@ use crate::version::ProtocolVersion;
 
 /// The `_meta` of a request. Its members are read when they are asked for.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct RequestMeta(Members);
+pub struct RequestMeta(JsonObject);
 
 impl RequestMeta {
     /// That of these parameters; empty when they have none, or one that is no object.
     #[must_use]
     pub fn of(params: &Params) -> Self {
         let meta = params.member("_meta").filter(|meta| meta.kind() == Kind::Object);
-        Self(meta.and_then(|meta| Members::from_raw(meta).ok()).unwrap_or_default())
+        Self(meta.and_then(|meta| JsonObject::from_raw(meta).ok()).unwrap_or_default())
     }
 
     /// Whether it marks its request as one of the stateless revision: one of the two members that are required there
@@ -105,7 +105,7 @@ mod tests {
 
     fn meta(text: &str) -> RequestMeta {
         let params = format!(r#"{{"_meta":{text}}}"#);
-        RequestMeta::of(&Members::from_raw(&RawJson::parse(params).unwrap()).unwrap().into())
+        RequestMeta::of(&JsonObject::from_raw(&RawJson::parse(params).unwrap()).unwrap().into())
     }
 
     #[test]

@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::body::Body;
 use crate::empty::Empty;
 use crate::error::ErrorObject;
+use crate::json_buf::JsonBuf;
 use crate::list::{ListResourceTemplatesResult, ListResourcesResult, array};
 use crate::method::Method;
 use crate::params::Params;
@@ -174,7 +174,7 @@ by_uri!(
 pub struct ReadResourceResult {
     /// Usually one; each is an object as [`ResourceContents::to_body`] makes it. In pieces, so that big ones are not
     /// copied.
-    pub contents: Vec<Body>,
+    pub contents: Vec<JsonBuf>,
     /// For programs.
     #[serde(default, rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<RawJson>,
@@ -232,8 +232,8 @@ impl ResourceContents {
 
     /// The JSON.
     #[must_use]
-    pub fn to_body(&self) -> Body {
-        let object = Body::object().text("uri", &self.uri).text_if("mimeType", self.mime_type.as_deref());
+    pub fn to_body(&self) -> JsonBuf {
+        let object = JsonBuf::object().text("uri", &self.uri).text_if("mimeType", self.mime_type.as_deref());
         let object = match &self.data {
             ResourceData::Text(text) => object.text("text", text),
             ResourceData::Blob(base64) => object.text("blob", base64),

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::capability::ClientCapabilities;
-use crate::method::{HostMethod, Method};
+use crate::method::{ClientMethod, Method};
 use crate::raw::RawJson;
 
 /// `roots/list` (MCP 2025-11-25, client/roots).
@@ -43,8 +43,8 @@ impl Method for ListRoots {
     type Result = ListRootsResult;
 }
 
-impl HostMethod for ListRoots {
-    fn is_answered_by(_: &Self, capabilities: &ClientCapabilities) -> bool {
+impl ClientMethod for ListRoots {
+    fn is_supported_by(_: &Self, capabilities: &ClientCapabilities) -> bool {
         capabilities.has_roots()
     }
 }

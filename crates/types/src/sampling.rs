@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::capability::ClientCapabilities;
 use crate::list::array;
-use crate::method::{HostMethod, Method};
+use crate::method::{ClientMethod, Method};
 use crate::prompt::{PromptMessage, Role};
 use crate::raw::RawJson;
 
@@ -95,8 +95,8 @@ impl Method for CreateMessage {
     type Result = CreateMessageResult;
 }
 
-impl HostMethod for CreateMessage {
-    fn is_answered_by(params: &Self, capabilities: &ClientCapabilities) -> bool {
+impl ClientMethod for CreateMessage {
+    fn is_supported_by(params: &Self, capabilities: &ClientCapabilities) -> bool {
         let is_plain = params.tools.is_none() && params.tool_choice.is_none();
         capabilities.has_sampling() && (is_plain || capabilities.has_sampling_with_tools())
     }
@@ -125,8 +125,8 @@ mod tests {
             [("{}", false, false), (r#"{"sampling":{}}"#, true, false), (r#"{"sampling":{"tools":{}}}"#, true, true)]
         {
             let capabilities = serde_json::from_str(capabilities).unwrap();
-            assert_eq!(CreateMessage::is_answered_by(&plain, &capabilities), answers_plain);
-            assert_eq!(CreateMessage::is_answered_by(&with_tools, &capabilities), answers_tools);
+            assert_eq!(CreateMessage::is_supported_by(&plain, &capabilities), answers_plain);
+            assert_eq!(CreateMessage::is_supported_by(&with_tools, &capabilities), answers_tools);
         }
     }
 }

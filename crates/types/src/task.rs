@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::call::CallTool;
 use crate::error::ErrorObject;
+use crate::json_object::JsonObject;
 use crate::list::{ListTasksResult, array};
-use crate::members::Members;
 use crate::method::Method;
 use crate::params::Params;
 use crate::raw::RawJson;
@@ -104,8 +104,8 @@ impl Task {
 
     /// The members, which are the parameters of `notifications/tasks/status`.
     #[must_use]
-    pub fn to_members(&self) -> Members {
-        Members::of(self).expect("a task is an object")
+    pub fn to_members(&self) -> JsonObject {
+        JsonObject::of(self).expect("a task is an object")
     }
 }
 
@@ -124,14 +124,14 @@ impl TaskSupport {
     /// What a tool says in [`Tool::execution`](crate::Tool::execution); nothing and nonsense mean that it forbids tasks.
     #[must_use]
     pub fn of(execution: Option<&RawJson>) -> Self {
-        let members = execution.and_then(|execution| Members::from_raw(execution).ok());
+        let members = execution.and_then(|execution| JsonObject::from_raw(execution).ok());
         members.and_then(|members| members.member("taskSupport")?.to().ok()).unwrap_or_default()
     }
 
     /// `execution` with this in it.
     #[must_use]
     pub fn put(self, execution: Option<&RawJson>) -> RawJson {
-        let mut members = execution.and_then(|execution| Members::from_raw(execution).ok()).unwrap_or_default();
+        let mut members = execution.and_then(|execution| JsonObject::from_raw(execution).ok()).unwrap_or_default();
         members.insert("taskSupport", RawJson::of(&self).expect("a name is JSON"));
         members.to_body().into_raw()
     }
@@ -155,7 +155,7 @@ impl CallTool {
     /// For how many milliseconds the host would like the task to be kept, when it asks for one and says so.
     #[must_use]
     pub fn task_ttl(&self) -> Option<u64> {
-        Members::from_raw(self.task.as_ref()?).ok()?.member("ttl")?.to().ok()
+        JsonObject::from_raw(self.task.as_ref()?).ok()?.member("ttl")?.to().ok()
     }
 }
 

@@ -3,7 +3,7 @@
 
 use crate::capability::{ClientCapabilities, tasks_extension};
 use crate::error::ErrorObject;
-use crate::members::Members;
+use crate::json_object::JsonObject;
 use crate::params::Params;
 use crate::raw::{Kind, RawJson};
 
@@ -57,7 +57,7 @@ impl TaskRequest {
                 let task_id = task_id()?;
                 let responses = params.member("inputResponses").ok_or_else(|| invalid("inputResponses is missing"))?;
                 let responses =
-                    Members::from_raw(responses).map_err(|_| invalid("inputResponses must be an object"))?;
+                    JsonObject::from_raw(responses).map_err(|_| invalid("inputResponses must be an object"))?;
                 if let Some((key, _)) = responses.iter().find(|(_, response)| response.kind() != Kind::Object) {
                     return Err(invalid(&format!("inputResponses[{key:?}] must be an object")));
                 }
@@ -92,7 +92,7 @@ mod tests {
     #[test]
     fn requests_name_their_task() {
         let read = |method, text: &'static str| {
-            TaskRequest::read(method, &Members::from_raw(&RawJson::parse(text).unwrap()).unwrap().into())
+            TaskRequest::read(method, &JsonObject::from_raw(&RawJson::parse(text).unwrap()).unwrap().into())
         };
         assert_eq!(read("tasks/get", r#"{"taskId":"a"}"#), Ok(TaskRequest::Get { task_id: "a".into() }));
         assert_eq!(read("tasks/cancel", r#"{"taskId":"a"}"#).unwrap().task_id(), "a");

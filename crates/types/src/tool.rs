@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::body::Body;
+use crate::json_buf::JsonBuf;
+use crate::json_object::JsonObject;
 use crate::list::{ListToolsResult, array};
-use crate::members::Members;
 use crate::name::ToolName;
 use crate::raw::RawJson;
 
@@ -29,8 +29,8 @@ pub struct Tool {
     pub execution: Option<RawJson>,
     /// For programs.
     pub meta: Option<RawJson>,
-    /// Members that this program does not know.
-    pub other: Members,
+    /// JsonObject that this program does not know.
+    pub other: JsonObject,
 }
 
 /// Hints that no host has to believe. An absent hint has a default, which is not always `false`.
@@ -71,14 +71,14 @@ impl Tool {
             icons: None,
             execution: None,
             meta: None,
-            other: Members::new(),
+            other: JsonObject::new(),
         }
     }
 
     /// The definition as JSON.
     #[must_use]
-    pub fn to_body(&self) -> Body {
-        let mut object = Body::object()
+    pub fn to_body(&self) -> JsonBuf {
+        let mut object = JsonBuf::object()
             .text("name", &self.name)
             .text_if("title", self.title.as_deref())
             .text_if("description", self.description.as_deref())
@@ -110,7 +110,7 @@ impl Serialize for Tool {
 impl<'de> Deserialize<'de> for Tool {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         use serde::de::Error;
-        let mut members = Members::deserialize(deserializer)?;
+        let mut members = JsonObject::deserialize(deserializer)?;
         let mut typed = |name: &str| members.take(name).filter(|raw| *raw != RawJson::NULL);
         let name = typed("name").ok_or_else(|| D::Error::missing_field("name"))?;
         let title = typed("title").map(|raw| raw.to()).transpose();

@@ -3,7 +3,9 @@
 
 use protomcp_server::{AskError, Context, Questions};
 use protomcp_typed::{Builder, Prompt, Tool};
-use protomcp_types::{ContentBlock, CreateMessage, Elicit, ListRoots, Need, PromptMessage, RawJson, Role};
+use protomcp_types::{
+    ContentBlock, CreateMessage, Elicit, ListRoots, PromptMessage, RawJson, RequiredCapability, Role,
+};
 use serde_json::json;
 
 pub(crate) fn add(builder: Builder) -> Builder {
@@ -80,5 +82,9 @@ async fn twice(context: Context) -> Result<String, AskError> {
 }
 
 async fn able(context: Context) -> Result<String, AskError> {
-    if context.can_ask(Need::Sampling) { sampling(context).await } else { ask_name(&context, "user_name").await }
+    if context.can_ask(RequiredCapability::Sampling) {
+        sampling(context).await
+    } else {
+        ask_name(&context, "user_name").await
+    }
 }

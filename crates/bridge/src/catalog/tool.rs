@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use protomcp_proto::ToolDefinition;
-use protomcp_types::{Body, RawJson, TaskSupport, ToolName};
+use protomcp_types::{JsonBuf, RawJson, TaskSupport, ToolName};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -172,7 +172,7 @@ impl PartialEq for Tool {
 impl Parts {
     fn to_json(&self, name: &ToolName, output: Option<&Schema>) -> RawJson {
         let some = |text: &'_ str| (!text.is_empty()).then(|| text.to_owned());
-        Body::object()
+        JsonBuf::object()
             .text("name", name.as_str())
             .text_if("title", some(&self.title).as_deref())
             .text_if("description", some(&self.description).as_deref())
@@ -289,7 +289,7 @@ fn hints(wire: &ToolDefinition) -> Option<RawJson> {
         ("idempotentHint", wire.idempotent_hint),
         ("openWorldHint", wire.open_world_hint),
     ];
-    let mut object = Body::object();
+    let mut object = JsonBuf::object();
     for (name, _) in stated.into_iter().filter(|(_, stated)| *stated) {
         object = object.boolean(name, true);
     }

@@ -9,7 +9,7 @@ use std::fmt;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use bytes::Bytes;
-use protomcp_types::{Body, ContentBlock, RawJson, array};
+use protomcp_types::{ContentBlock, JsonBuf, RawJson, array};
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
@@ -108,7 +108,7 @@ fn mend(element: RawJson) -> RawJson {
 /// An image or sound whose data is not base64: the bytes of the text are the data.
 fn encode(element: &RawJson) -> Option<RawJson> {
     let members: std::collections::BTreeMap<String, RawJson> = element.to().ok()?;
-    let mut object = Body::object();
+    let mut object = JsonBuf::object();
     for (name, value) in &members {
         object = match name.as_str() {
             "data" => object.text("data", &BASE64_STANDARD.encode(value.to::<String>().ok()?)),

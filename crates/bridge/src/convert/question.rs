@@ -4,8 +4,8 @@ use protomcp_proto::{
     ElicitationRequest, ElicitationResponse, ListRootsResponse, RootDef, SamplingRequest, SamplingResponse, ToolError,
 };
 use protomcp_types::{
-    ContentBlock, CreateMessage, CreateMessageResult, Elicit, ElicitAction, ElicitResult, Kind, ListRootsResult,
-    Members, RawJson, Role, array,
+    ContentBlock, CreateMessage, CreateMessageResult, Elicit, ElicitAction, ElicitResult, JsonObject, Kind,
+    ListRootsResult, RawJson, Role, array,
 };
 
 /// How much the model may say when the process does not say: MCP wants a number, and this is the default of the
@@ -34,7 +34,7 @@ pub(crate) fn sampling(request: SamplingRequest) -> Result<CreateMessage, String
 /// A conversation for hosts from before 2025-11-25, in whose messages several blocks are no array: one message each.
 pub(crate) fn one_block_each(messages: &RawJson) -> RawJson {
     let one = |message: RawJson| -> Vec<RawJson> {
-        let members = Members::from_raw(&message).unwrap_or_default();
+        let members = JsonObject::from_raw(&message).unwrap_or_default();
         match members.member("content").and_then(|content| content.to::<Vec<RawJson>>().ok()) {
             Some(blocks) => blocks.into_iter().map(|block| with_content(&members, block)).collect(),
             None => vec![message],
@@ -115,7 +115,7 @@ pub(crate) fn not_elicited(error: String) -> ElicitationResponse {
 fn messages(text: bytes::Bytes) -> Result<RawJson, String> {
     let messages: Vec<RawJson> = RawJson::parse(text).and_then(|raw| raw.to()).map_err(|error| error.to_string())?;
     let messages = messages.iter().enumerate().map(|(index, message)| {
-        let members = Members::from_raw(message).map_err(|_| format!("message {index} is no object"))?;
+        let members = JsonObject::from_raw(message).map_err(|_| format!("message {index} is no object"))?;
         let role = members.member("role").and_then(|role| role.to::<Role>().ok());
         if role.is_none() {
             return Err(format!("the role of message {index} is neither user nor assistant"));
@@ -132,7 +132,7 @@ fn messages(text: bytes::Bytes) -> Result<RawJson, String> {
     messages.collect::<Result<Vec<_>, _>>().map(array)
 }
 
-fn with_content(message: &Members, content: RawJson) -> RawJson {
+fn with_content(message: &JsonObject, content: RawJson) -> RawJson {
     let mut message = message.clone();
     message.insert("content", content);
     message.to_body().into_raw()

@@ -3,7 +3,7 @@
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use protomcp_proto::{ReadResourceResponse, ResourceContent};
-use protomcp_types::{Body, ErrorObject, ReadResourceResult};
+use protomcp_types::{ErrorObject, JsonBuf, ReadResourceResult};
 
 use crate::convert::refusal;
 
@@ -31,11 +31,11 @@ pub(crate) fn from_wire(
 /// The error code of SDKs for what is not there.
 const NOT_FOUND: &str = "NOT_FOUND";
 
-fn body(uri: &str, media_type: &str, content: ResourceContent) -> Body {
+fn body(uri: &str, media_type: &str, content: ResourceContent) -> JsonBuf {
     let ResourceContent { uri: own_uri, mime_type, text, blob } = content;
     let or = |own: String, default: &str| if own.is_empty() { default.to_owned() } else { own };
     let media_type = Some(or(mime_type, media_type)).filter(|media_type| !media_type.is_empty());
-    let object = Body::object().text("uri", &or(own_uri, uri)).text_if("mimeType", media_type.as_deref());
+    let object = JsonBuf::object().text("uri", &or(own_uri, uri)).text_if("mimeType", media_type.as_deref());
     let object =
         if blob.is_empty() { object.text("text", &text) } else { object.text("blob", &BASE64_STANDARD.encode(blob)) };
     object.finish()

@@ -1,7 +1,7 @@
 //! A tool's answer becomes a `tools/call` result.
 
 use protomcp_proto::{CallToolResponse, ToolError};
-use protomcp_types::{Body, CallToolResult, Kind, RawJson};
+use protomcp_types::{CallToolResult, JsonBuf, Kind, RawJson};
 
 use crate::catalog::tool::{SchemaPolicy, Tool};
 use crate::convert::content;
@@ -104,7 +104,7 @@ fn merge(own: &RawJson, added: &RawJson) -> RawJson {
     type Object = std::collections::BTreeMap<String, RawJson>;
     let (mut members, added): (Object, Object) = (own.to().unwrap_or_default(), added.to().unwrap_or_default());
     members.extend(added);
-    members.iter().fold(Body::object(), |object, (name, value)| object.raw(name, value)).finish().into_raw()
+    members.iter().fold(JsonBuf::object(), |object, (name, value)| object.raw(name, value)).finish().into_raw()
 }
 
 #[cfg(test)]

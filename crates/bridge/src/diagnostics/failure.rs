@@ -6,7 +6,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use protomcp_types::{Body, CallToolResult, ErrorObject, RawJson};
+use protomcp_types::{CallToolResult, ErrorObject, JsonBuf, RawJson};
 
 use crate::duration;
 
@@ -234,11 +234,11 @@ impl fmt::Display for Failure {
 
 /// The machine-readable twin of an error.
 pub(crate) fn error_meta(code: &str, message: &str, suggestion: &str, retryable: bool) -> RawJson {
-    let error = Body::object()
+    let error = JsonBuf::object()
         .text("error_code", code)
         .text("message", message)
         .text("suggestion", suggestion)
         .boolean("retryable", retryable)
         .finish();
-    Body::object().body(ERROR_META, &error).finish().into_raw()
+    JsonBuf::object().body(ERROR_META, &error).finish().into_raw()
 }

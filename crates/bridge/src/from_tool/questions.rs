@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use protomcp_proto::{ElicitationRequest, ListRootsRequest, Msg, SamplingRequest};
 use protomcp_server::{AskError, Budget, Owner, Reservation, SessionId, Sessions};
-use protomcp_types::{ClientCapabilities, CreateMessage, Elicit, ElicitWay, HostMethod, ListRoots, ProtocolVersion};
+use protomcp_types::{ClientCapabilities, ClientMethod, CreateMessage, Elicit, ElicitWay, ListRoots, ProtocolVersion};
 
 use crate::convert::question;
 use crate::dispatcher::Dispatcher;
@@ -184,7 +184,7 @@ impl Questions {
     }
 
     /// Puts a question to whom it concerns. `fit` writes it for a revision, and learns who is asked.
-    async fn put<M: HostMethod>(
+    async fn put<M: ClientMethod>(
         &self,
         process: &ToolProcess,
         recipient: Recipient,
@@ -220,7 +220,7 @@ impl Questions {
     }
 
     /// The session to ask: the one that is meant, or the only one that can answer.
-    fn choose<M: HostMethod>(
+    fn choose<M: ClientMethod>(
         &self,
         process: &ToolProcess,
         recipient: Option<SessionId>,
@@ -230,7 +230,7 @@ impl Questions {
         if views.is_empty() {
             return Err(Unanswered::NoSession);
         }
-        let able = |capabilities: &ClientCapabilities| M::is_answered_by(params, capabilities);
+        let able = |capabilities: &ClientCapabilities| M::is_supported_by(params, capabilities);
         let mut able = views.iter().filter(|view| match recipient {
             Some(session) => view.id == session,
             None => able(&view.client.capabilities),

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use protomcp_server::{Limits, ServerInfo};
 use protomcp_transport::{Sink, Source, Transport};
-use protomcp_types::{Body as Payload, Incoming, Message, Params, RequestId};
+use protomcp_types::{Incoming, JsonBuf as Payload, Message, Params, RequestId};
 use tokio::task::unconstrained;
 
 use std::future::poll_fn;

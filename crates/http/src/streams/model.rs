@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use proptest::prelude::*;
 use proptest::sample::Index;
-use protomcp_types::{Body, Params};
+use protomcp_types::{JsonBuf, Params};
 
 use super::*;
 use crate::get::is_short;
@@ -212,7 +212,7 @@ impl World {
     fn answer(&mut self, request: u64) {
         let stream = self.open.remove(&request).unwrap();
         self.promise(stream).said.push(format!("={request}"));
-        let answer = Message::result(RequestId::from(request), Body::empty_object());
+        let answer = Message::result(RequestId::from(request), JsonBuf::empty_object());
         drop(self.streams.route(answer, Some(&RequestId::from(request))));
     }
 

@@ -4,7 +4,7 @@ use std::task::Waker;
 use std::time::Duration;
 
 use proptest::prelude::*;
-use protomcp_types::{Body, Params, RequestId};
+use protomcp_types::{JsonBuf, Params, RequestId};
 
 use super::queue::{MAX_QUEUED, MAX_QUEUED_BYTES};
 use super::*;
@@ -14,7 +14,7 @@ fn id(number: u64) -> RequestId {
 }
 
 fn answer(number: u64) -> Message {
-    Message::result(id(number), Body::empty_object())
+    Message::result(id(number), JsonBuf::empty_object())
 }
 
 fn notice(name: &'static str) -> Message {

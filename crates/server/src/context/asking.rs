@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, Either, join_all};
-use protomcp_types::{ErrorObject, HostMethod, Need, Params, RawJson, TaskRequest};
+use protomcp_types::{ClientMethod, ErrorObject, Params, RawJson, RequiredCapability, TaskRequest};
 
 use crate::ask::ask_raw;
 use crate::context::Context;
@@ -43,7 +43,7 @@ impl Context {
     ///
     /// # Panics
     /// When the parameters do not serialize as an object.
-    pub fn ask<M: HostMethod>(
+    pub fn ask<M: ClientMethod>(
         &self,
         params: &M::Params,
     ) -> impl Future<Output = Result<M::Result, AskError>> + Send + use<M> {
@@ -57,7 +57,7 @@ impl Context {
     ///
     /// # Panics
     /// As [`Context::ask`].
-    pub fn ask_within<M: HostMethod>(
+    pub fn ask_within<M: ClientMethod>(
         &self,
         params: &M::Params,
         timeout: Duration,
@@ -75,7 +75,7 @@ impl Context {
     ///
     /// # Panics
     /// As [`Context::ask`].
-    pub fn ask_as<M: HostMethod>(
+    pub fn ask_as<M: ClientMethod>(
         &self,
         key: &str,
         params: &M::Params,
@@ -83,7 +83,7 @@ impl Context {
         self.ask_one::<M>(key.to_owned(), params, self.0.ask_timeout)
     }
 
-    fn ask_one<M: HostMethod>(
+    fn ask_one<M: ClientMethod>(
         &self,
         key: String,
         params: &M::Params,
@@ -93,7 +93,7 @@ impl Context {
             let answers = self.ask_in_rounds(vec![Asked::of::<M>(key, params)], timeout);
             async move { answers.await?.pop().ok_or(AskError::Gone) }.boxed()
         } else {
-            let answer = if M::is_answered_by(params, &self.0.terms.client.capabilities) {
+            let answer = if M::is_supported_by(params, &self.0.terms.client.capabilities) {
                 let params = Params::of(params).expect("the parameters of a method are an object");
                 Ok(self.ask_in_session(M::NAME, params, timeout))
             } else {
@@ -236,7 +236,7 @@ impl Context {
 
     /// Whether the host declares what a question needs.
     #[must_use]
-    pub fn can_ask(&self, need: Need) -> bool {
+    pub fn can_ask(&self, need: RequiredCapability) -> bool {
         need.is_met_by(&self.0.terms.client.capabilities)
     }
 

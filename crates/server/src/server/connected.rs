@@ -5,7 +5,7 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use protomcp_types::{HostMethod, Level, Progress, RawJson};
+use protomcp_types::{ClientMethod, Level, Progress, RawJson};
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
 use tokio_util::sync::CancellationToken;
@@ -129,7 +129,7 @@ impl Connected {
     ///
     /// # Panics
     /// As [`Sessions::ask`].
-    pub fn ask<M: HostMethod>(
+    pub fn ask<M: ClientMethod>(
         &self,
         params: &M::Params,
         timeout: Duration,
@@ -144,7 +144,7 @@ impl Connected {
     ///
     /// # Panics
     /// As [`Sessions::ask`].
-    pub fn ask_with_progress<M: HostMethod, F: Fn(Progress) + Send + Sync + 'static>(
+    pub fn ask_with_progress<M: ClientMethod, F: Fn(Progress) + Send + Sync + 'static>(
         &self,
         params: &M::Params,
         timeout: Duration,

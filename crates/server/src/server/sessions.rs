@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
-use protomcp_types::{HostMethod, Level, Members, Notification, Progress, ProgressToken, RawJson, Task, method};
+use protomcp_types::{ClientMethod, JsonObject, Level, Notification, Progress, ProgressToken, RawJson, Task, method};
 use tokio_util::sync::CancellationToken;
 
 use crate::ask::ask;
@@ -171,7 +171,7 @@ impl Sessions {
 
     /// Tells a host that what its user did on a web page is done; `elicitation_id` is the one of the question.
     pub fn elicitation_complete(&self, session: SessionId, elicitation_id: &str) {
-        let params = Members::new().with("elicitationId", RawJson::text(elicitation_id)).into();
+        let params = JsonObject::new().with("elicitationId", RawJson::text(elicitation_id)).into();
         let notification = Notification { method: method::ELICITATION_COMPLETE.into(), params };
         self.each(Audience::Session(session), |outbox| outbox.notice(notification.clone()));
     }
@@ -192,7 +192,7 @@ impl Sessions {
     ///
     /// # Panics
     /// When the parameters do not serialize as an object.
-    pub fn ask<M: HostMethod>(
+    pub fn ask<M: ClientMethod>(
         &self,
         session: SessionId,
         params: &M::Params,
@@ -208,7 +208,7 @@ impl Sessions {
     ///
     /// # Panics
     /// As [`Sessions::ask`].
-    pub fn ask_with_progress<M: HostMethod, F: Fn(Progress) + Send + Sync + 'static>(
+    pub fn ask_with_progress<M: ClientMethod, F: Fn(Progress) + Send + Sync + 'static>(
         &self,
         session: SessionId,
         params: &M::Params,
@@ -218,7 +218,7 @@ impl Sessions {
         self.ask_and_hear::<M>(session, params, timeout, Some(Report::new(report)))
     }
 
-    fn ask_and_hear<M: HostMethod>(
+    fn ask_and_hear<M: ClientMethod>(
         &self,
         session: SessionId,
         params: &M::Params,

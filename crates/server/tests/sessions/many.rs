@@ -10,7 +10,7 @@ use protomcp_server::layer::timeout::TimeoutLayer;
 use protomcp_server::layer::trace::TraceLayer;
 use protomcp_server::{Limits, Server};
 use protomcp_transport::{Received, Sink, Source, Transport, TransportError, memory};
-use protomcp_types::{Body, Incoming, Malformed, Members, Message, Params, RawJson, RequestId};
+use protomcp_types::{Incoming, JsonBuf, JsonObject, Malformed, Message, Params, RawJson, RequestId};
 
 use super::transcript::{call, play};
 
@@ -48,7 +48,7 @@ impl<T: Transport> Host<T> {
         Self { source, sink }
     }
 
-    async fn ask(&mut self, id: i64, method: &'static str, params: Params) -> Result<Body, String> {
+    async fn ask(&mut self, id: i64, method: &'static str, params: Params) -> Result<JsonBuf, String> {
         self.sink.send(Message::request(id, method, params), None).unwrap();
         self.sink.flush().await.unwrap();
         match self.source.next().await.unwrap() {
@@ -62,13 +62,13 @@ impl<T: Transport> Host<T> {
 
     async fn hello(&mut self) {
         let text = r#"{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"host"}}"#;
-        let params = Members::from_raw(&RawJson::parse(text).unwrap()).unwrap();
+        let params = JsonObject::from_raw(&RawJson::parse(text).unwrap()).unwrap();
         self.ask(0, "initialize", params.into()).await.unwrap();
     }
 }
 
 fn tool(name: &str) -> Params {
-    Members::new().with("name", RawJson::text(name)).into()
+    JsonObject::new().with("name", RawJson::text(name)).into()
 }
 
 #[test]
@@ -80,7 +80,7 @@ fn messages_go_over_as_values_in_memory() {
         let mut host = Host::new(theirs);
         host.hello().await;
         let arguments = RawJson::text(&"x".repeat(100_000));
-        let arguments = Members::new().with("x", arguments).to_body().into_raw();
+        let arguments = JsonObject::new().with("x", arguments).to_body().into_raw();
         let Params::Named(params) = tool("echo") else { panic!() };
         let result = host.ask(1, "tools/call", params.with("arguments", arguments.clone()).into()).await.unwrap();
         // The big part was never copied.
@@ -115,7 +115,7 @@ fn layers_wrap_each_other_and_the_service() {
         tokio::spawn(async move { server.serve(ours).await });
         let mut host = Host::new(theirs);
         host.hello().await;
-        let text = |body: Body| body.into_raw().to_string();
+        let text = |body: JsonBuf| body.into_raw().to_string();
         assert_eq!(
             host.ask(1, "tools/call", tool("wait")).await.map(text),
             Ok(r#"{"content":[{"type":"text","text":"call tool \"wait\" timed out after 100ms"}],"isError":true}"#

@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use protomcp_types::{
-    Body, CacheHint, CallToolResult, CompleteResult, CreateTaskResult, ErrorObject, GetPromptResult, Members,
+    CacheHint, CallToolResult, CompleteResult, CreateTaskResult, ErrorObject, GetPromptResult, JsonBuf, JsonObject,
     ObjectWriter, ProtocolVersion, RawJson, ReadResourceResult, ServerCapabilities, code, meta, timestamp,
 };
 
@@ -30,7 +30,7 @@ pub(super) enum Shape<'a> {
 }
 
 /// The `result` of a response.
-pub(super) fn result(result: ServerResult, shape: Shape<'_>) -> Body {
+pub(super) fn result(result: ServerResult, shape: Shape<'_>) -> JsonBuf {
     let hint = |hint: fn(&CacheHints) -> CacheHint| match shape {
         Shape::Stateful => None,
         Shape::Stateless { cache, .. } => Some(cache.map_or(CacheHint::NONE, hint)),
@@ -57,7 +57,7 @@ pub(super) fn result(result: ServerResult, shape: Shape<'_>) -> Body {
         ServerResult::Task(task) => shape.body(task.to_raw().into()),
         ServerResult::ListTasks(page) => shape.list("tasks", &page.tasks, page.next_cursor, page.meta, None),
         ServerResult::InputRequired(required) => shape.input_required(&required),
-        ServerResult::Empty => shape.body(Body::empty_object()),
+        ServerResult::Empty => shape.body(JsonBuf::empty_object()),
         ServerResult::Body(body) => shape.body(body),
     }
 }
@@ -74,8 +74,8 @@ pub(super) fn error(mut error: ErrorObject, shape: Shape<'_>) -> ErrorObject {
 impl Shape<'_> {
     fn begin(self) -> ObjectWriter {
         match self {
-            Self::Stateful => Body::object(),
-            Self::Stateless { .. } => Body::object().text("resultType", "complete"),
+            Self::Stateful => JsonBuf::object(),
+            Self::Stateless { .. } => JsonBuf::object().text("resultType", "complete"),
         }
     }
 
@@ -86,7 +86,7 @@ impl Shape<'_> {
         }
     }
 
-    fn call_tool(self, result: &CallToolResult) -> Body {
+    fn call_tool(self, result: &CallToolResult) -> JsonBuf {
         let object = self
             .begin()
             .raw("content", &result.content)
@@ -103,34 +103,34 @@ impl Shape<'_> {
         next_cursor: Option<String>,
         meta: Option<RawJson>,
         hint: Option<CacheHint>,
-    ) -> Body {
+    ) -> JsonBuf {
         let object = self.begin().raw(name, elements).text_if("nextCursor", next_cursor.as_deref());
         self.meta(cached(object, hint), meta.as_ref()).finish()
     }
 
-    fn read_resource(self, result: &ReadResourceResult, hint: Option<CacheHint>) -> Body {
+    fn read_resource(self, result: &ReadResourceResult, hint: Option<CacheHint>) -> JsonBuf {
         let object = self.begin().list("contents", &result.contents);
         self.meta(cached(object, hint), result.meta.as_ref()).finish()
     }
 
-    fn get_prompt(self, result: &GetPromptResult) -> Body {
+    fn get_prompt(self, result: &GetPromptResult) -> JsonBuf {
         let object =
             self.begin().text_if("description", result.description.as_deref()).raw("messages", &result.messages);
         self.meta(object, result.meta.as_ref()).finish()
     }
 
-    fn complete(self, result: &CompleteResult) -> Body {
+    fn complete(self, result: &CompleteResult) -> JsonBuf {
         self.meta(self.begin().value("completion", &result.completion), result.meta.as_ref()).finish()
     }
 
-    fn create_task(self, result: &CreateTaskResult) -> Body {
+    fn create_task(self, result: &CreateTaskResult) -> JsonBuf {
         self.meta(self.begin().raw("task", &result.task.to_raw()), result.meta.as_ref()).finish()
     }
 
     /// MCP 2026-07-28, basic/patterns/mrtr. The other revisions have nothing like it, and no request of theirs is answered
     /// so.
-    fn input_required(self, required: &InputRequired) -> Body {
-        let object = Body::object().text("resultType", "input_required");
+    fn input_required(self, required: &InputRequired) -> JsonBuf {
+        let object = JsonBuf::object().text("resultType", "input_required");
         let object = match required.questions.is_empty() {
             true => object,
             false => object.body("inputRequests", &required.questions.to_body()),
@@ -139,10 +139,10 @@ impl Shape<'_> {
     }
 
     /// An object that somebody else has put together: what it lacks is added, what it says stays.
-    fn body(self, body: Body) -> Body {
+    fn body(self, body: JsonBuf) -> JsonBuf {
         let Self::Stateless { server, .. } = self else { return body };
         let raw = body.into_raw();
-        let Ok(mut members) = Members::from_raw(&raw) else { return raw.into() };
+        let Ok(mut members) = JsonObject::from_raw(&raw) else { return raw.into() };
         if members.member("resultType").is_none() {
             members.insert("resultType", RawJson::text("complete"));
         }
@@ -152,17 +152,17 @@ impl Shape<'_> {
 }
 
 /// A task as the answer to the call that began it, or to a request for it.
-pub(super) fn task(task: &TaskView, is_new: bool, shape: Shape<'_>) -> Body {
-    let object = Body::object().text("resultType", if is_new { "task" } else { "complete" });
+pub(super) fn task(task: &TaskView, is_new: bool, shape: Shape<'_>) -> JsonBuf {
+    let object = JsonBuf::object().text("resultType", if is_new { "task" } else { "complete" });
     let object = seed(object, task);
     shape.meta(if is_new { object } else { detail(object, &task.detail, shape) }, None).finish()
 }
 
 /// The parameters of the notice that a task has changed: what `tasks/get` would be answered.
-pub(super) fn task_notice(task: &TaskView, server: &RawJson) -> Members {
+pub(super) fn task_notice(task: &TaskView, server: &RawJson) -> JsonObject {
     let shape = Shape::Stateless { server, cache: None };
-    let body = detail(seed(Body::object(), task), &task.detail, shape).finish();
-    Members::from_raw(&body.into_raw()).expect("a task is an object")
+    let body = detail(seed(JsonBuf::object(), task), &task.detail, shape).finish();
+    JsonObject::from_raw(&body.into_raw()).expect("a task is an object")
 }
 
 /// What every task says.
@@ -196,8 +196,8 @@ fn cached(object: ObjectWriter, hint: Option<CacheHint>) -> ObjectWriter {
 }
 
 /// The answer to `initialize` (MCP 2025-11-25, basic/lifecycle).
-pub(super) fn initialize(info: &ServerInfo, offered: &ServerCapabilities, version: ProtocolVersion) -> Body {
-    Body::object()
+pub(super) fn initialize(info: &ServerInfo, offered: &ServerCapabilities, version: ProtocolVersion) -> JsonBuf {
+    JsonBuf::object()
         .text("protocolVersion", version.as_str())
         .value("capabilities", offered)
         .value("serverInfo", &info.implementation)
@@ -206,7 +206,7 @@ pub(super) fn initialize(info: &ServerInfo, offered: &ServerCapabilities, versio
 }
 
 /// The answer to `server/discover` (MCP 2026-07-28, server/discover).
-pub(super) fn discover(info: &ServerInfo, offered: &ServerCapabilities, server: &RawJson) -> Body {
+pub(super) fn discover(info: &ServerInfo, offered: &ServerCapabilities, server: &RawJson) -> JsonBuf {
     let shape = Shape::Stateless { server, cache: Some(&info.cache) };
     let versions: Vec<_> = ProtocolVersion::ALL.iter().rev().map(|version| version.as_str()).collect();
     let object = shape

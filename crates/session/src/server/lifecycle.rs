@@ -12,8 +12,8 @@
 use std::sync::Arc;
 
 use protomcp_types::{
-    Body, ErrorObject, Initialize, Level, Message, Method, Notification, Params, Ping, ProgressToken, ProtocolVersion,
-    Request, RequestId, Response, SetLevel, method,
+    ErrorObject, Initialize, JsonBuf, Level, Message, Method, Notification, Params, Ping, ProgressToken,
+    ProtocolVersion, Request, RequestId, Response, SetLevel, method,
 };
 
 use crate::client::Client;
@@ -38,7 +38,7 @@ impl Session {
     ) -> Inbound {
         let answer = match (method.as_ref(), self.client().map(Arc::clone)) {
             // MCP 2025-11-25, basic/utilities/ping: at any time, with an empty result.
-            (Ping::NAME, _) => Ok(Body::empty_object()),
+            (Ping::NAME, _) => Ok(JsonBuf::empty_object()),
             (Initialize::NAME, _) => match self.initialize(&params) {
                 Ok((client, result)) => return Inbound::Opened(client, Message::result(id, result)),
                 Err(error) => Err(error),
@@ -80,7 +80,7 @@ impl Session {
         }
     }
 
-    fn initialize(&mut self, params: &Params) -> Result<(Arc<Client>, Body), ErrorObject> {
+    fn initialize(&mut self, params: &Params) -> Result<(Arc<Client>, JsonBuf), ErrorObject> {
         if self.client().is_some() {
             return Err(ErrorObject::invalid_request("the session is already initialized"));
         }
@@ -95,11 +95,11 @@ impl Session {
         Ok((client, encode::initialize(&self.info, &self.offered, version)))
     }
 
-    fn set_level(&mut self, params: &Params) -> Result<Body, ErrorObject> {
+    fn set_level(&mut self, params: &Params) -> Result<JsonBuf, ErrorObject> {
         let name: String = params.required("level")?;
         self.level = Level::parse(&name)
             .ok_or_else(|| ErrorObject::invalid_params(format!("invalid params: unknown log level {name:?}")))?;
-        Ok(Body::empty_object())
+        Ok(JsonBuf::empty_object())
     }
 
     pub(super) fn notification(&mut self, notification: Notification) -> Inbound {

@@ -6,8 +6,8 @@
 //! other request.
 
 use protomcp_types::{
-    Body, ClientCapabilities, ErrorObject, Listen, MAX_SUBSCRIBED_URI, Members, Message, Params, RawJson, RequestId,
-    ServerCapabilities, SubscriptionFilter, TASKS_EXTENSION, TaskRequest, meta, method,
+    ClientCapabilities, ErrorObject, JsonBuf, JsonObject, Listen, MAX_SUBSCRIBED_URI, Message, Params, RawJson,
+    RequestId, ServerCapabilities, SubscriptionFilter, TASKS_EXTENSION, TaskRequest, meta, method,
 };
 
 use crate::announce::List;
@@ -74,7 +74,7 @@ impl Session {
             List::Resources => filter.resources_list_changed,
             List::Prompts => filter.prompts_list_changed,
         });
-        let acknowledged = Members::new()
+        let acknowledged = JsonObject::new()
             .with("_meta", subscription(&ticket.id))
             .with("notifications", RawJson::of(filter).expect("a filter has string keys only"));
         Ok(Message::notification(method::SUBSCRIPTION_ACKNOWLEDGED, acknowledged.into()))
@@ -89,7 +89,7 @@ impl Session {
     pub fn list_notices(&self, list: List) -> Vec<(RequestId, Message)> {
         let told = self.listeners.0.iter().filter(|listener| listener.lists[list as usize]);
         told.map(|Listener { ticket, .. }| {
-            let params = Members::new().with("_meta", subscription(&ticket.id));
+            let params = JsonObject::new().with("_meta", subscription(&ticket.id));
             (ticket.id.clone(), Message::notification(list.changed(), params.into()))
         })
         .collect()
@@ -99,7 +99,7 @@ impl Session {
     pub fn update_notices(&self, uri: &str, listeners: &[u64]) -> Vec<(RequestId, Message)> {
         let told = self.listeners.0.iter().filter(|listener| listeners.contains(&listener.ticket.number));
         told.map(|Listener { ticket, .. }| {
-            let params = Members::new().with("_meta", subscription(&ticket.id)).with("uri", RawJson::text(uri));
+            let params = JsonObject::new().with("_meta", subscription(&ticket.id)).with("uri", RawJson::text(uri));
             (ticket.id.clone(), Message::notification(method::RESOURCE_UPDATED, params.into()))
         })
         .collect()
@@ -130,11 +130,11 @@ impl Session {
                 continue;
             }
             if notified {
-                let params = Members::new().with("requestId", ticket.id.to_raw());
+                let params = JsonObject::new().with("requestId", ticket.id.to_raw());
                 messages.push((ticket.id.clone(), Message::notification(method::CANCELLED, params.into())));
             }
             let meta = meta::with_member(Some(&subscription(&ticket.id)), meta::SERVER_INFO, self.identity());
-            let result = Body::object().text("resultType", "complete").raw("_meta", &meta).finish();
+            let result = JsonBuf::object().text("resultType", "complete").raw("_meta", &meta).finish();
             messages.push((ticket.id.clone(), Message::result(ticket.id, result)));
         }
         messages
@@ -181,5 +181,5 @@ pub(super) fn filter(
 
 /// The `_meta` that says to which listening request something belongs.
 fn subscription(id: &RequestId) -> RawJson {
-    Body::object().raw(meta::SUBSCRIPTION_ID, &id.to_raw()).finish().into_raw()
+    JsonBuf::object().raw(meta::SUBSCRIPTION_ID, &id.to_raw()).finish().into_raw()
 }

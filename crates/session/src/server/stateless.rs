@@ -8,9 +8,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use protomcp_types::{
-    Body, CallTool, Complete, Discover, ErrorObject, GetPrompt, Implementation, Kind, Level, ListPrompts,
-    ListResourceTemplates, ListResources, ListTools, Listen, Members, Message, Method, Params, RawJson, ReadResource,
-    Request, RequestMeta, Response, ServerCapabilities, SubscriptionFilter, TASKS_EXTENSION, TaskRequest,
+    CallTool, Complete, Discover, ErrorObject, GetPrompt, Implementation, JsonBuf, JsonObject, Kind, Level,
+    ListPrompts, ListResourceTemplates, ListResources, ListTools, Listen, Message, Method, Params, RawJson,
+    ReadResource, Request, RequestMeta, Response, ServerCapabilities, SubscriptionFilter, TASKS_EXTENSION, TaskRequest,
 };
 
 use crate::client::Client;
@@ -36,7 +36,7 @@ pub struct Inputs {
     /// What an earlier answer wanted to have back, as the host sends it.
     pub state: Option<String>,
     /// All parameters of the request: its repetition has the same.
-    pub params: Members,
+    pub params: JsonObject,
 }
 
 impl Session {
@@ -137,7 +137,7 @@ fn inputs(params: &mut Params) -> Result<Inputs, ErrorObject> {
         inputs.state = Some(state.to().map_err(|_| invalid("requestState must be a string"))?);
     }
     if let Some(responses) = members.take("inputResponses") {
-        let responses = Members::from_raw(&responses).map_err(|_| invalid("inputResponses must be an object"))?;
+        let responses = JsonObject::from_raw(&responses).map_err(|_| invalid("inputResponses must be an object"))?;
         if let Some((key, _)) = responses.iter().find(|(_, response)| response.kind() != Kind::Object) {
             return Err(invalid(&format!("inputResponses[{key:?}] must be an object")));
         }
@@ -149,7 +149,7 @@ fn inputs(params: &mut Params) -> Result<Inputs, ErrorObject> {
 /// What becomes of a request without a fault.
 enum Answer {
     /// The answer is there already.
-    Discovered(Body),
+    Discovered(JsonBuf),
     /// It goes on until somebody ends it.
     Listen(Arc<Client>, Box<SubscriptionFilter>),
     /// It is about a task.

@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::fmt;
 
-use protomcp_types::{Body, CallToolResult, ContentBlock, ErrorObject, RawJson};
+use protomcp_types::{CallToolResult, ContentBlock, ErrorObject, JsonBuf, RawJson};
 
 /// A failure that the model reads: a result with `isError`. Everything that can be shown as text becomes one, so most
 /// tools need no more than `Result<_, impl Display>`; this type is for tools with more to say.
@@ -82,13 +82,13 @@ impl ToolError {
         if self.code.is_none() && self.suggestion.is_none() && !self.retryable {
             return None;
         }
-        let error = Body::object()
+        let error = JsonBuf::object()
             .text_if("error_code", self.code.as_deref())
             .text("message", &self.message)
             .text_if("suggestion", self.suggestion.as_deref())
             .boolean("retryable", self.retryable)
             .finish();
-        Some(Body::object().body(ERROR_META, &error).finish().into_raw())
+        Some(JsonBuf::object().body(ERROR_META, &error).finish().into_raw())
     }
 }
 

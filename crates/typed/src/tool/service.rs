@@ -161,5 +161,5 @@ where
 }
 
 fn wrapped(value: &RawJson) -> RawJson {
-    protomcp_types::Body::object().raw(WRAPPED, value).finish().into_raw()
+    protomcp_types::JsonBuf::object().raw(WRAPPED, value).finish().into_raw()
 }

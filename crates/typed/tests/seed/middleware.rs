@@ -7,7 +7,7 @@ use protomcp_server::layer::timeout::TimeoutLayer;
 use protomcp_server::layer::tower::{McpRequest, TowerLayer, TowerService};
 use protomcp_server::{Audience, Context, Layer, SendLayer, ServerRequest, ServerResult, Service, SessionId};
 use protomcp_typed::{Registry, Tool};
-use protomcp_types::{Body, CallTool, CreateMessage, ErrorObject, Level, Notification, Params, RawJson};
+use protomcp_types::{CallTool, CreateMessage, ErrorObject, JsonBuf, Level, Notification, Params, RawJson};
 use serde_json::json;
 use tower::ServiceExt as _;
 use tower::limit::ConcurrencyLimitLayer;
@@ -92,8 +92,8 @@ impl SendLayer for Sending {
         &self,
         _: SessionId,
         method: &'static str,
-        outcome: Result<Body, ErrorObject>,
-    ) -> Result<Body, ErrorObject> {
+        outcome: Result<JsonBuf, ErrorObject>,
+    ) -> Result<JsonBuf, ErrorObject> {
         self.1.lock().unwrap().push(format!("{} {method} {}", self.0, outcome.is_ok()));
         outcome
     }

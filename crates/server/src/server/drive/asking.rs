@@ -1,6 +1,6 @@
 //! What the host was asked and has not answered.
 
-use protomcp_types::{Body, ErrorObject, Method, Notification, Ping, Progress, ProgressToken, RequestId, meta};
+use protomcp_types::{ErrorObject, JsonBuf, Method, Notification, Ping, Progress, ProgressToken, RequestId, meta};
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
 use crate::ended::Reserved;
@@ -44,7 +44,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         self.send_reserved(Reserved { message, room: Some(room) }, asker.as_ref())
     }
 
-    pub(super) fn host_answered(&mut self, call: CallId, outcome: Result<Body, ErrorObject>) {
+    pub(super) fn host_answered(&mut self, call: CallId, outcome: Result<JsonBuf, ErrorObject>) {
         if let Some(index) = self.open_questions.iter().position(|open| open.call == call) {
             let open = self.open_questions.swap_remove(index);
             let layers = self.sending.iter().rev();
@@ -115,7 +115,7 @@ pub(super) struct OpenQuestion {
     method: &'static str,
     /// The request that asks.
     during: Option<Ticket>,
-    answer: oneshot::Sender<Result<Body, ErrorObject>>,
+    answer: oneshot::Sender<Result<JsonBuf, ErrorObject>>,
     place: OwnedSemaphorePermit,
     report: Option<Report>,
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use protomcp_types::{Members, Message, Params, RawJson, SubscriptionFilter, method};
+use protomcp_types::{JsonObject, Message, Params, RawJson, SubscriptionFilter, method};
 
 use crate::context::Context;
 use crate::listen_guard::ListenGuard;
@@ -101,7 +101,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
     pub(super) fn updated(&mut self, uri: Arc<str>) -> Result<(), TransportError> {
         let Some(wanted) = self.session.subscriptions().sending(Topic::Resource, &uri) else { return Ok(()) };
         if wanted.session {
-            let params = Members::new().with("uri", RawJson::text(&uri));
+            let params = JsonObject::new().with("uri", RawJson::text(&uri));
             self.tell(Message::notification(method::RESOURCE_UPDATED, params.into()), None)?;
         }
         for (id, notice) in self.session.update_notices(&uri, &wanted.listeners) {

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use protomcp_types::{CallTool, ErrorObject, Method, Need, TASKS_EXTENSION};
+use protomcp_types::{CallTool, ErrorObject, Method, RequiredCapability, TASKS_EXTENSION};
 
 use crate::context::Context;
 use crate::rounds::{Resumed, Rounds, Route};
@@ -101,7 +101,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         }
         let capabilities = call.capabilities();
         let unmet = required.questions.asked().iter().filter_map(Asked::need);
-        let unmet = unmet.filter(|need| !need.is_met_by(capabilities)).map(Need::to_capabilities);
+        let unmet = unmet.filter(|need| !need.is_met_by(capabilities)).map(RequiredCapability::to_capabilities);
         if let Some(missing) = unmet.reduce(|all, more| all.and(&more)) {
             return Err(ErrorObject::missing_capability(&missing));
         }

@@ -2,7 +2,7 @@
 
 use crate::capability::ClientCapabilities;
 use crate::elicit::Elicit;
-use crate::members::Members;
+use crate::json_object::JsonObject;
 use crate::method::Method;
 use crate::raw::RawJson;
 use crate::roots::ListRoots;
@@ -11,7 +11,7 @@ use crate::sampling::CreateMessage;
 /// The capability that a question needs. Only these three kinds of question can be asked without a session
 /// (MCP 2026-07-28, basic/patterns/mrtr).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Need {
+pub enum RequiredCapability {
     /// `roots/list`
     Roots,
     /// `sampling/createMessage`
@@ -24,10 +24,10 @@ pub enum Need {
     Url,
 }
 
-impl Need {
+impl RequiredCapability {
     /// What this question needs; `None`: it is of another kind.
     #[must_use]
-    pub fn of(method: &str, params: &Members) -> Option<Self> {
+    pub fn of(method: &str, params: &JsonObject) -> Option<Self> {
         let has = |name: &str| params.member(name).is_some();
         match method {
             ListRoots::NAME => Some(Self::Roots),
@@ -83,21 +83,21 @@ mod tests {
     #[test]
     fn each_kind_of_question_is_met_by_what_it_says_it_needs() {
         for (method, params, need) in [
-            ("roots/list", "{}", Some(Need::Roots)),
-            ("sampling/createMessage", "{}", Some(Need::Sampling)),
-            ("sampling/createMessage", r#"{"toolChoice":{}}"#, Some(Need::SamplingWithTools)),
-            ("elicitation/create", "{}", Some(Need::Form)),
-            ("elicitation/create", r#"{"mode":"form"}"#, Some(Need::Form)),
-            ("elicitation/create", r#"{"mode":"url"}"#, Some(Need::Url)),
+            ("roots/list", "{}", Some(RequiredCapability::Roots)),
+            ("sampling/createMessage", "{}", Some(RequiredCapability::Sampling)),
+            ("sampling/createMessage", r#"{"toolChoice":{}}"#, Some(RequiredCapability::SamplingWithTools)),
+            ("elicitation/create", "{}", Some(RequiredCapability::Form)),
+            ("elicitation/create", r#"{"mode":"form"}"#, Some(RequiredCapability::Form)),
+            ("elicitation/create", r#"{"mode":"url"}"#, Some(RequiredCapability::Url)),
             ("ping", "{}", None),
         ] {
-            let params = Members::from_raw(&RawJson::parse(params).unwrap()).unwrap();
-            assert_eq!(Need::of(method, &params), need, "{method}");
+            let params = JsonObject::from_raw(&RawJson::parse(params).unwrap()).unwrap();
+            assert_eq!(RequiredCapability::of(method, &params), need, "{method}");
             let Some(need) = need else { continue };
             assert!(need.is_met_by(&need.to_capabilities()), "{method}");
             assert!(!need.is_met_by(&ClientCapabilities::new()), "{method}");
         }
-        assert!(!Need::SamplingWithTools.is_met_by(&Need::Sampling.to_capabilities()));
-        assert!(!Need::Form.is_met_by(&Need::Url.to_capabilities()));
+        assert!(!RequiredCapability::SamplingWithTools.is_met_by(&RequiredCapability::Sampling.to_capabilities()));
+        assert!(!RequiredCapability::Form.is_met_by(&RequiredCapability::Url.to_capabilities()));
     }
 }

@@ -1,6 +1,6 @@
 //! A JSON value in pieces.
 //!
-//! The result of a call is put together from parts that already exist as text. `Body` keeps big parts as they are and
+//! The result of a call is put together from parts that already exist as text. `JsonBuf` keeps big parts as they are and
 //! joins small ones, so that a 100 MB result is never copied between the tool process and the host.
 //!
 //! The text may contain line breaks where the parts had them; in valid JSON a literal line break is never inside a
@@ -17,9 +17,9 @@ use crate::raw::RawJson;
 
 /// One JSON value as a list of text pieces. Cloning is cheap.
 #[derive(Clone)]
-pub struct Body(SmallVec<[Bytes; 1]>);
+pub struct JsonBuf(SmallVec<[Bytes; 1]>);
 
-impl Body {
+impl JsonBuf {
     /// Starts an object.
     #[must_use]
     pub fn object() -> ObjectWriter {
@@ -65,7 +65,7 @@ impl Body {
     }
 }
 
-impl From<RawJson> for Body {
+impl From<RawJson> for JsonBuf {
     fn from(raw: RawJson) -> Self {
         let mut pieces = SmallVec::new();
         pieces.push(raw.into_bytes());
@@ -74,29 +74,29 @@ impl From<RawJson> for Body {
 }
 
 /// For cold paths: the text is joined and scanned once more. Works with serde_json only.
-impl Serialize for Body {
+impl Serialize for JsonBuf {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.clone().into_raw().serialize(serializer)
     }
 }
 
 /// For cold paths: the text is copied. Works with serde_json only.
-impl<'de> Deserialize<'de> for Body {
+impl<'de> Deserialize<'de> for JsonBuf {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         RawJson::deserialize(deserializer).map(Self::from)
     }
 }
 
 /// Two bodies are equal when their text is, however it is cut.
-impl PartialEq for Body {
+impl PartialEq for JsonBuf {
     fn eq(&self, other: &Self) -> bool {
         self.len() == other.len() && self.0.iter().flatten().eq(other.0.iter().flatten())
     }
 }
 
-impl Eq for Body {}
+impl Eq for JsonBuf {}
 
-impl fmt::Debug for Body {
+impl fmt::Debug for JsonBuf {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.clone().into_raw().as_str())
     }
@@ -120,7 +120,7 @@ impl ObjectWriter {
 
     /// Adds a member whose value is a body.
     #[must_use]
-    pub fn body(mut self, key: &str, value: &Body) -> Self {
+    pub fn body(mut self, key: &str, value: &JsonBuf) -> Self {
         self.key(key);
         value.write_to(&mut self.rope);
         self
@@ -128,7 +128,7 @@ impl ObjectWriter {
 
     /// Adds an array of bodies.
     #[must_use]
-    pub fn list<'a>(mut self, key: &str, elements: impl IntoIterator<Item = &'a Body>) -> Self {
+    pub fn list<'a>(mut self, key: &str, elements: impl IntoIterator<Item = &'a JsonBuf>) -> Self {
         self.key(key);
         self.rope.put(b"[");
         for (index, element) in elements.into_iter().enumerate() {
@@ -188,10 +188,10 @@ impl ObjectWriter {
 
     /// Closes the object.
     #[must_use]
-    pub fn finish(mut self) -> Body {
+    pub fn finish(mut self) -> JsonBuf {
         self.rope.put(if self.empty { b"{}" } else { b"}" });
         self.rope.seal();
-        Body(self.rope.done)
+        JsonBuf(self.rope.done)
     }
 
     fn key(&mut self, key: &str) {
@@ -238,30 +238,30 @@ mod tests {
 
     #[test]
     fn an_object_is_written_in_order() {
-        let body = Body::object()
+        let body = JsonBuf::object()
             .raw("a", &RawJson::parse("[1, 2]").unwrap())
             .text("b\n", "x\"y")
             .boolean("c", true)
             .value("d", &Some(1.5))
             .raw_if("e", None)
-            .list("f", [&Body::empty_object(), &Body::from(RawJson::NULL)])
+            .list("f", [&JsonBuf::empty_object(), &JsonBuf::from(RawJson::NULL)])
             .list("g", [])
             .finish();
         let text = r#"{"a":[1, 2],"b\n":"x\"y","c":true,"d":1.5,"f":[{},null],"g":[]}"#;
         assert_eq!(serde_json::to_string(&body).unwrap(), text);
-        assert_eq!(serde_json::from_str::<Body>(text).unwrap(), body);
+        assert_eq!(serde_json::from_str::<JsonBuf>(text).unwrap(), body);
         assert_eq!(body.into_raw().as_str(), text);
-        assert_eq!(Body::object().finish(), Body::empty_object());
+        assert_eq!(JsonBuf::object().finish(), JsonBuf::empty_object());
     }
 
     #[test]
     fn a_big_piece_is_shared_and_small_ones_are_joined() {
         let big = RawJson::text(&"x".repeat(SHARE_FROM));
-        let body = Body::object().text("a", "b").raw("big", &big).boolean("c", false).finish();
+        let body = JsonBuf::object().text("a", "b").raw("big", &big).boolean("c", false).finish();
         let pieces: Vec<_> = body.segments().collect();
         assert_eq!(pieces.len(), 3);
         assert_eq!(pieces[1].as_ptr(), big.as_bytes().as_ptr());
         assert_eq!(body.len(), pieces.iter().map(|piece| piece.len()).sum::<usize>());
-        assert_eq!(body, Body::from(body.clone().into_raw()));
+        assert_eq!(body, JsonBuf::from(body.clone().into_raw()));
     }
 }

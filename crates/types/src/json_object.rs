@@ -1,6 +1,6 @@
 //! An object read one level deep.
 //!
-//! Members keep their order, and their values stay text. This is how parameters, capabilities and definitions are read
+//! JsonObject keep their order, and their values stay text. This is how parameters, capabilities and definitions are read
 //! without losing what this program does not know.
 
 use std::borrow::Cow;
@@ -14,7 +14,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 use smallvec::SmallVec;
 
-use crate::body::Body;
+use crate::json_buf::JsonBuf;
 use crate::output::{Output, put_either, put_text};
 use crate::raw::RawJson;
 
@@ -24,7 +24,7 @@ pub const MAX_MEMBERS: usize = 256;
 /// The members of one JSON object, in order. No name comes twice: of duplicates the last value wins, at the place of
 /// the first.
 #[derive(Clone, PartialEq, Eq, Default)]
-pub struct Members(SmallVec<[Member; 3]>);
+pub struct JsonObject(SmallVec<[Member; 3]>);
 
 #[derive(Clone, PartialEq, Eq)]
 struct Member {
@@ -32,7 +32,7 @@ struct Member {
     value: RawJson,
 }
 
-impl Members {
+impl JsonObject {
     /// No members.
     #[must_use]
     pub fn new() -> Self {
@@ -107,8 +107,8 @@ impl Members {
         self.iter().map(|(name, value)| name.len() + value.len()).sum()
     }
 
-    /// Reads the object into a Rust type. Members that the type asks for as [`RawJson`] are copied; take large ones
-    /// with [`Members::member`].
+    /// Reads the object into a Rust type. JsonObject that the type asks for as [`RawJson`] are copied; take large ones
+    /// with [`JsonObject::member`].
     ///
     /// # Errors
     /// When the object does not have the shape of `T`.
@@ -132,18 +132,18 @@ impl Members {
 
     /// The object as a body.
     #[must_use]
-    pub fn to_body(&self) -> Body {
-        self.iter().fold(Body::object(), |object, (name, value)| object.raw(name, value)).finish()
+    pub fn to_body(&self) -> JsonBuf {
+        self.iter().fold(JsonBuf::object(), |object, (name, value)| object.raw(name, value)).finish()
     }
 }
 
-impl fmt::Debug for Members {
+impl fmt::Debug for JsonObject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_map().entries(self.iter()).finish()
     }
 }
 
-impl Serialize for Members {
+impl Serialize for JsonObject {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(Some(self.len()))?;
         for (name, value) in self.iter() {
@@ -154,18 +154,18 @@ impl Serialize for Members {
 }
 
 /// For cold paths: the values are copied. Works with serde_json only.
-impl<'de> Deserialize<'de> for Members {
+impl<'de> Deserialize<'de> for JsonObject {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Copying;
         impl<'de> Visitor<'de> for Copying {
-            type Value = Members;
+            type Value = JsonObject;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("an object")
             }
 
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Members, A::Error> {
-                let mut members = Members::new();
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<JsonObject, A::Error> {
+                let mut members = JsonObject::new();
                 while let Some(Name(name)) = map.next_key()? {
                     members.insert(intern(name), map.next_value()?);
                     if members.len() > MAX_MEMBERS {
@@ -179,7 +179,7 @@ impl<'de> Deserialize<'de> for Members {
     }
 }
 
-/// Members that still borrow the line they stand in.
+/// JsonObject that still borrow the line they stand in.
 pub(crate) struct Scan<'a> {
     pairs: SmallVec<[(Cow<'a, str>, &'a RawValue); 3]>,
     too_many: bool,
@@ -203,12 +203,12 @@ impl<'a> Scan<'a> {
     }
 
     /// Shares `line` instead of borrowing from it. `None`: more than [`MAX_MEMBERS`].
-    pub(crate) fn keep(self, line: &Bytes) -> Option<Members> {
+    pub(crate) fn keep(self, line: &Bytes) -> Option<JsonObject> {
         if self.too_many {
             return None;
         }
         let keep = |(name, value)| Member { name: intern(name), value: RawJson::slice(line, value) };
-        Some(Members(self.pairs.into_iter().map(keep).collect()))
+        Some(JsonObject(self.pairs.into_iter().map(keep).collect()))
     }
 }
 
@@ -292,8 +292,8 @@ const TOO_MANY: &str = "the object has more than 256 members";
 mod tests {
     use super::*;
 
-    fn members(text: &str) -> Members {
-        Members::from_raw(&RawJson::parse(text.to_owned()).unwrap()).unwrap()
+    fn members(text: &str) -> JsonObject {
+        JsonObject::from_raw(&RawJson::parse(text.to_owned()).unwrap()).unwrap()
     }
 
     #[test]
@@ -306,7 +306,7 @@ mod tests {
         assert_eq!(members.member("a"), None);
         assert_eq!(serde_json::to_string(&members).unwrap(), members.to_body().into_raw().as_str());
         assert_eq!(
-            serde_json::from_str::<Members>(r#"{"name":1,"name":2}"#).unwrap().member("name").unwrap().as_str(),
+            serde_json::from_str::<JsonObject>(r#"{"name":1,"name":2}"#).unwrap().member("name").unwrap().as_str(),
             "2"
         );
     }
@@ -334,8 +334,8 @@ mod tests {
             let all: Vec<_> = (0..count).map(|index| format!("\"{index}\":0")).collect();
             RawJson::parse(format!("{{{}}}", all.join(","))).unwrap()
         };
-        assert_eq!(Members::from_raw(&text(MAX_MEMBERS)).unwrap().len(), MAX_MEMBERS);
-        assert!(Members::from_raw(&text(MAX_MEMBERS + 1)).is_err());
-        assert!(serde_json::from_slice::<Members>(text(MAX_MEMBERS + 1).as_bytes()).is_err());
+        assert_eq!(JsonObject::from_raw(&text(MAX_MEMBERS)).unwrap().len(), MAX_MEMBERS);
+        assert!(JsonObject::from_raw(&text(MAX_MEMBERS + 1)).is_err());
+        assert!(serde_json::from_slice::<JsonObject>(text(MAX_MEMBERS + 1).as_bytes()).is_err());
     }
 }
