@@ -22,6 +22,7 @@ const PURE: &[(&str, &[&str])] = &[
     ("metrics", &[]),
     ("proto", &[]),
     ("toollist", &[]),
+    ("schema", &["--all-features"]),
     ("codec", &[]),
     ("session", &[]),
     ("link", &["--no-default-features"]),

@@ -201,10 +201,10 @@ fn arguments_that_do_not_fit_are_named_in_the_log_and_refused_only_on_request() 
     let (host, _sandbox) = session("run", "py/basics.py", &[]);
     // The handler gets them, and says itself what it thinks of them.
     assert!(host.error_text("weather_json", &arguments).contains("unexpected keyword argument"));
-    host.stderr_with(r#"arguments: "city" is required; "ctiy" is unknown and may be meant to be it"#);
+    host.stderr_with(r#""city" is missing (string); is "ctiy" a misspelling of it?"#);
     let (host, _sandbox) = session("run", "py/basics.py", &["--validate-args=reject"]);
     let text = host.error_text("weather_json", &arguments);
-    assert!(text.ends_with(r#""city" is required; "ctiy" is unknown and may be meant to be it"#), "{text}");
+    assert!(text.ends_with(r#""city" is missing (string); is "ctiy" a misspelling of it?"#), "{text}");
 }
 
 /// Item 45.

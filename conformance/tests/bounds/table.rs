@@ -38,7 +38,7 @@ pub(crate) const BOUNDS: &[(&str, &str, &str)] = &[
     ("a URI that is matched against templates", "{crates/types/src/uri_template/parse.rs MAX_URI bytes}", ""),
     (
         "values in the arguments of a call that are checked against its schema",
-        "{crates/bridge/src/schema.rs MAX_VALUES count}; a call with more does not fit",
+        "{crates/bridge/src/catalog/schema.rs MAX_VALUES count}; a call with more does not fit",
         "`--validate-args`",
     ),
     ("**Messages to clients**", "", ""),

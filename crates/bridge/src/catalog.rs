@@ -3,8 +3,8 @@
 pub(crate) mod arguments;
 mod definition;
 pub(crate) mod faults;
-pub(crate) mod listing;
 pub(crate) mod registration;
 pub(crate) mod resources_and_prompts;
+pub(crate) mod schema;
 pub(crate) mod snapshot;
 pub(crate) mod tool;

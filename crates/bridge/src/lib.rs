@@ -53,7 +53,6 @@ mod generation;
 mod handler;
 mod metrics;
 mod process;
-mod schema;
 mod tool_file;
 
 pub use bridge::Bridge;
@@ -62,8 +61,8 @@ pub use catalog::arguments::ArgumentPolicy;
 pub use catalog::tool::SchemaPolicy;
 pub use core::io::ReloadMode;
 pub use core::list::ToolLists;
-pub use diagnostics::failure::ERROR_META;
 pub use diagnostics::start_error::StartError;
+pub use protomcp_schema::ERROR_META;
 pub use protomcp_supervisor::{Command, Guardian, StopPolicy};
 pub use protomcp_supervisor::{guardian, open_files};
 pub use protomcp_watch::Watch;

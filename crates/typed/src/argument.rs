@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use protomcp_schema::did_you_mean;
 use protomcp_server::Context;
 use protomcp_types::{Complete, Completion, ErrorObject, PromptArgument};
 use serde_json::{Value, json};
@@ -9,7 +10,6 @@ use serde_json::{Value, json};
 use crate::completion::{Completer, CompletionFn, matching};
 use crate::definition::DefinitionError;
 use crate::schema::choices;
-use crate::schema::nearest::hint;
 
 /// What an author says about one argument. Begin with [`argument`].
 ///
@@ -141,7 +141,7 @@ impl Arguments {
                     self.known.last_mut().expect("pushed just now")
                 }
                 None => {
-                    let hint = hint(&option.name, self.names());
+                    let hint = did_you_mean(&option.name, self.names());
                     let owner = owner.to_owned();
                     return Err(DefinitionError::NoSuchArgument { owner, argument: option.name, hint });
                 }
@@ -173,10 +173,10 @@ impl Arguments {
                 if self.open {
                     continue;
                 }
-                return Err(format!("unknown argument {name:?}{}", hint(name, self.names())));
+                return Err(format!("unknown argument {name:?}{}", did_you_mean(name, self.names())));
             };
             if !known.choices.is_empty() && !known.choices.contains(value) {
-                let hint = hint(value, known.choices.iter().map(String::as_str));
+                let hint = did_you_mean(value, known.choices.iter().map(String::as_str));
                 return Err(format!("argument {name:?} must be one of {}{hint}", known.choices.join(", ")));
             }
         }
@@ -198,7 +198,7 @@ impl Arguments {
             if self.open {
                 return Ok(Completion::default());
             }
-            let why = format!("invalid params: unknown argument {name:?}{}", hint(name, self.names()));
+            let why = format!("invalid params: unknown argument {name:?}{}", did_you_mean(name, self.names()));
             return Err(ErrorObject::invalid_params(why));
         };
         match &known.completer {

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use protomcp_schema::PAGE_SIZE;
 use protomcp_server::{Audience, Limits, ServerInfo, SessionId, Sessions, Tasks};
 use protomcp_types::{ServerCapabilities, TaskSupport};
 
@@ -50,15 +51,12 @@ pub enum Offer {
     Resources,
 }
 
-/// How many entries a page of a list holds unless said otherwise.
-pub const PAGE: usize = 1000;
-
 impl Builder {
     pub(crate) fn new(name: String, version: String) -> Self {
         Self {
             info: ServerInfo::new(name, version),
             limits: Limits::default(),
-            page: PAGE,
+            page: PAGE_SIZE,
             tools: Vec::new(),
             prompts: Vec::new(),
             resources: Vec::new(),
@@ -133,7 +131,7 @@ impl Builder {
         self
     }
 
-    /// Sets how many entries a page of a list holds, at least one. [`PAGE`] unless said otherwise.
+    /// Sets how many entries a page of a list holds, at least one. The default is 1000.
     #[must_use]
     pub fn page_size(mut self, entries: usize) -> Self {
         self.page = entries;

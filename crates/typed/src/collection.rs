@@ -5,12 +5,12 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use arc_swap::ArcSwap;
-use protomcp_types::{ErrorObject, RawJson, array};
+use protomcp_schema::{Page, Pages};
+use protomcp_types::{ErrorObject, RawJson};
 
-use crate::cursor;
 use crate::definition::DefinitionError;
 
 /// Something with a definition that hosts read, such as a [`crate::Tool`].
@@ -43,7 +43,7 @@ pub struct Collection<D: Define> {
     current: ArcSwap<Snapshot<D::Content>>,
     /// Held while a new snapshot is made from the old one.
     writing: Mutex<()>,
-    page: usize,
+    page_size: usize,
     announce: Announce<D::Content>,
 }
 
@@ -56,22 +56,13 @@ pub(crate) type Announce<C> = Box<dyn Fn(&Entries<C>) -> Result<(), DefinitionEr
 /// The list at one moment, sorted.
 pub(crate) struct Snapshot<C> {
     entries: Entries<C>,
-    /// Put together when the first host asks.
-    pages: OnceLock<Vec<Page>>,
-}
-
-/// One page, ready to be sent.
-#[derive(Debug, Clone)]
-pub(crate) struct Page {
-    /// A JSON array.
-    pub(crate) items: RawJson,
-    pub(crate) next: Option<String>,
+    pages: Pages,
 }
 
 impl<D: Define> Collection<D> {
     pub(crate) fn new(entries: Entries<D::Content>, page: usize, announce: Announce<D::Content>) -> Self {
-        let current = ArcSwap::from_pointee(Snapshot { entries, pages: OnceLock::new() });
-        Self { current, writing: Mutex::new(()), page: page.max(1), announce }
+        let current = ArcSwap::from_pointee(Snapshot { entries, pages: Pages::new(page) });
+        Self { current, writing: Mutex::new(()), page_size: page, announce }
     }
 
     /// Adds one, or replaces the one with the same name. Returns whether there was one.
@@ -131,7 +122,7 @@ impl<D: Define> Collection<D> {
 
     /// The page that begins at `cursor`.
     pub(crate) fn page(&self, cursor: Option<&str>) -> Result<Page, ErrorObject> {
-        self.current.load().page(cursor, self.page)
+        self.current.load().page(cursor)
     }
 
     fn change<T>(
@@ -147,7 +138,7 @@ impl<D: Define> Collection<D> {
             // First, because it refuses what hosts could never see.
             (self.announce)(&entries)?;
         }
-        self.current.store(Arc::new(Snapshot { entries, pages: OnceLock::new() }));
+        self.current.store(Arc::new(Snapshot { entries, pages: Pages::new(self.page_size) }));
         Ok(outcome)
     }
 }
@@ -187,38 +178,9 @@ impl<C> Snapshot<C> {
         self.entries.values().map(|entry| &entry.content)
     }
 
-    /// A cursor names the last entry before the page, so a list that changes between two pages repeats nothing and
-    /// skips nothing that stayed.
-    fn page(&self, cursor: Option<&str>, size: usize) -> Result<Page, ErrorObject> {
-        let pages = self.pages.get_or_init(|| self.cut(None, size));
-        // An empty cursor is the beginning, as it is for a host that sends one because it has none.
-        let Some(cursor) = cursor.filter(|cursor| !cursor.is_empty()) else {
-            return Ok(pages.first().cloned().unwrap_or(Page::EMPTY));
-        };
-        let last =
-            cursor::read(cursor).ok_or_else(|| ErrorObject::invalid_params(format!("invalid cursor {cursor:?}")))?;
-        let stored = pages.iter().position(|page| page.next.as_deref() == Some(cursor));
-        match stored.and_then(|before| pages.get(before + 1)) {
-            Some(page) => Ok(page.clone()),
-            None => Ok(self.cut(Some(&last), size).into_iter().next().unwrap_or(Page::EMPTY)),
-        }
+    fn page(&self, cursor: Option<&str>) -> Result<Page, ErrorObject> {
+        self.pages.page(|| self.entries.values().map(|entry| (&*entry.key, &entry.definition)), cursor)
     }
-
-    fn cut(&self, after: Option<&str>, size: usize) -> Vec<Page> {
-        let entries: Vec<_> =
-            self.entries.values().filter(|entry| after.is_none_or(|last| &*entry.key > last)).collect();
-        let chunks = entries.chunks(size);
-        let count = chunks.len();
-        let page = |(index, chunk): (usize, &[&Arc<Defined<C>>])| {
-            let next = chunk.last().filter(|_| index + 1 < count).map(|entry| cursor::write(&entry.key));
-            Page { items: array(chunk.iter().map(|entry| entry.definition.clone())), next }
-        };
-        chunks.enumerate().map(page).collect()
-    }
-}
-
-impl Page {
-    const EMPTY: Self = Self { items: RawJson::EMPTY_ARRAY, next: None };
 }
 
 impl<D: Define> fmt::Debug for Collection<D> {

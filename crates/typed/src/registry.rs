@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use protomcp_schema::did_you_mean;
 use protomcp_server::{
     Connected, Context, Handler, Router, ServeError, Server, ServerInfo, Service, SessionId, SessionView, Sessions,
     Tasks,
@@ -19,7 +20,6 @@ use crate::builder::{Builder, OnRoots};
 use crate::collection::{Collection, Snapshot};
 use crate::prompt::Prompt;
 use crate::resource::Resource;
-use crate::schema::nearest::hint;
 use crate::template::{Template, TemplateContent};
 use crate::tool::Tool;
 use crate::tool::entry::Entry;
@@ -268,7 +268,7 @@ fn find<'a>(tools: &'a Snapshot<Entry>, name: &str) -> Result<&'a Entry, ErrorOb
 }
 
 fn with_hint<'a>(mut error: ErrorObject, wrong: &str, names: impl IntoIterator<Item = &'a str>) -> ErrorObject {
-    error.message = format!("{}{}", error.message, hint(wrong, names)).into();
+    error.message = format!("{}{}", error.message, did_you_mean(wrong, names)).into();
     error
 }
 

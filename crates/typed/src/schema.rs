@@ -1,10 +1,8 @@
 //! JSON Schemas: what a Rust type says about its JSON, cleaned up for models and hosts.
 //!
-//! `edit` adds what the type cannot say, `check` compiles a schema and says what does not fit it.
+//! `edit` adds what the type cannot express.
 
-pub(crate) mod check;
 pub(crate) mod edit;
-pub(crate) mod nearest;
 pub(crate) mod walk;
 
 use schemars::JsonSchema;

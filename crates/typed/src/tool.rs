@@ -300,8 +300,8 @@ impl Define for Tool {
         let core = Core {
             name: name.to_string(),
             handler: self.handler,
-            input: input.check,
-            output: output.as_ref().map(|output| output.check.clone()),
+            input: input.validator,
+            output: output.as_ref().map(|output| output.validator.clone()),
             wrap,
         };
         let mut definition = self.definition.definition;

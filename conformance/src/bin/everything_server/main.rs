@@ -16,7 +16,7 @@ use std::process::ExitCode;
 
 use protomcp_http::{Config, Listener, ListenerConfig, StreamableHttp};
 use protomcp_transport::stdio;
-use protomcp_typed::{DefinitionError, PAGE, Registry};
+use protomcp_typed::{DefinitionError, PAGE_SIZE, Registry};
 use tokio::net::TcpListener;
 
 #[tokio::main]
@@ -31,7 +31,7 @@ async fn main() -> ExitCode {
 }
 
 async fn run() -> Result<(), Box<dyn std::error::Error>> {
-    let (mut page, mut port) = (PAGE, None);
+    let (mut page, mut port) = (PAGE_SIZE, None);
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
         match (argument.as_str(), arguments.next()) {

@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use protomcp_types::RawJson;
 
+use crate::catalog::schema::Schema;
 use crate::diagnostics::failure::Failure;
-use crate::schema::Schema;
 
 /// What the bridge does about arguments that do not fit a tool's input schema. Schemas of published SDKs are sometimes
 /// wrong (a handler with `**kwargs` demands an argument of that name), so by default nothing is refused.
@@ -77,6 +77,8 @@ impl PartialEq for Input {
 
 #[cfg(test)]
 mod tests {
+    use protomcp_schema::Mismatch;
+
     use super::*;
 
     #[test]
@@ -92,7 +94,7 @@ mod tests {
             let outcome = input.check(policy, "weather", &RawJson::parse(arguments.to_owned()).unwrap());
             assert_eq!(outcome.is_err(), refused, "{policy:?} {arguments}");
         }
-        let why = "arguments: \"city\" is required".into();
+        let why = Mismatch::new("\"city\" is missing");
         let failure = Failure::InvalidArguments { tool: "weather".into(), why };
         assert_eq!(input.check(ArgumentPolicy::Reject, "weather", &RawJson::EMPTY_OBJECT), Err(failure));
     }

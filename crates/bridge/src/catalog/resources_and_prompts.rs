@@ -12,7 +12,7 @@ use protomcp_types::{ErrorObject, RawJson};
 pub(crate) use crate::catalog::definition::Prompt;
 use crate::catalog::definition::{Resource, Template};
 use crate::catalog::faults::{Faults, clipped};
-use crate::catalog::listing::{Listing, Page};
+use protomcp_schema::{Page, Pages};
 
 /// What a process can be asked to list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,7 +73,7 @@ impl Catalog {
         differs.then_some(other)
     }
 
-    /// A page of one of the lists; see [`Listing::page`].
+    /// A page of one of the lists; see [`Pages::page`].
     pub(crate) fn page(&self, kind: Kind, cursor: Option<&str>) -> Result<Page, ErrorObject> {
         match kind {
             Kind::Resources => self.resources.page(cursor),
@@ -107,18 +107,18 @@ impl Catalog {
 struct Section<T> {
     /// By what hosts name them: the order of the list.
     items: BTreeMap<String, T>,
-    listing: Listing,
+    pages: Pages,
 }
 
 impl<T> Default for Section<T> {
     fn default() -> Self {
-        Self { items: BTreeMap::new(), listing: Listing::default() }
+        Self { items: BTreeMap::new(), pages: Pages::default() }
     }
 }
 
 impl<T: Item> Section<T> {
     fn page(&self, cursor: Option<&str>) -> Result<Page, ErrorObject> {
-        self.listing.page(|| self.items.iter().map(|(key, item)| (key.as_str(), item.json())), cursor)
+        self.pages.page(|| self.items.iter().map(|(key, item)| (key.as_str(), item.json())), cursor)
     }
 }
 
@@ -158,7 +158,7 @@ fn replace<T: Item>(shelf: &mut Arc<Section<T>>, wire: Vec<T::Wire>, faults: &mu
     let same = shelf.items.iter().map(|(key, item)| (key, item.json()));
     let differs = !same.eq(items.iter().map(|(key, item)| (key, item.json())));
     if differs {
-        *shelf = Arc::new(Section { items, listing: Listing::default() });
+        *shelf = Arc::new(Section { items, pages: Pages::default() });
     }
     differs
 }

@@ -7,9 +7,9 @@ use protomcp_server::SessionId;
 use protomcp_toollist::{Selection, ToolList};
 use protomcp_types::{ErrorObject, ToolName};
 
-use crate::catalog::listing::{Listing, Page};
 use crate::catalog::resources_and_prompts::Catalog;
 use crate::catalog::tool::Tool;
+use protomcp_schema::{Page, Pages};
 
 /// What every session sees.
 #[derive(Debug, Default)]
@@ -52,12 +52,12 @@ impl Snapshot {
 pub(crate) struct View {
     tools: Arc<ToolList<ToolName, Arc<Tool>>>,
     selection: Selection<ToolName>,
-    listing: Listing,
+    pages: Pages,
 }
 
 impl View {
     pub(crate) fn new(tools: Arc<ToolList<ToolName, Arc<Tool>>>, selection: Selection<ToolName>) -> Self {
-        Self { tools, selection, listing: Listing::default() }
+        Self { tools, selection, pages: Pages::default() }
     }
 
     /// A tool the session may call.
@@ -70,8 +70,8 @@ impl View {
         self.tools.view(&self.selection)
     }
 
-    /// A page of `tools/list`; see [`Listing::page`].
+    /// A page of `tools/list`; see [`Pages::page`].
     pub(crate) fn page(&self, cursor: Option<&str>) -> Result<Page, ErrorObject> {
-        self.listing.page(|| self.active().map(|(name, tool)| (name.as_str(), tool.json())), cursor)
+        self.pages.page(|| self.active().map(|(name, tool)| (name.as_str(), tool.json())), cursor)
     }
 }

@@ -14,7 +14,7 @@ use serde_json::value::RawValue;
 
 use crate::catalog::arguments::Input;
 use crate::catalog::faults::{Faults, clipped};
-use crate::schema::Schema;
+use crate::catalog::schema::Schema;
 
 /// When a tool's output schema is shown to hosts. Strict hosts refuse results without the structured content that a
 /// schema promises, and published SDKs promise it without sending it.

@@ -4,8 +4,8 @@ use protomcp_proto::{CallToolResponse, ToolError};
 use protomcp_types::{CallToolResult, JsonBuf, Kind, RawJson};
 
 use crate::catalog::tool::{SchemaPolicy, Tool};
-use crate::convert::content;
-use crate::diagnostics::failure::{Failure, error_meta};
+use crate::convert::{content, error_meta};
+use crate::diagnostics::failure::Failure;
 
 /// A result, and what it says about its tool.
 #[derive(Debug)]
@@ -55,7 +55,7 @@ fn structured(tool: &str, response: &CallToolResponse) -> Result<Option<RawJson>
 
 /// A tool with an output schema: its text becomes the structured content where that is missing and the text fits. A
 /// promise that hosts rely on is never broken: a result that does not keep it is an error result with the same content.
-fn keep_promise(tool: &Tool, schema: &crate::schema::Schema, mut result: CallToolResult) -> Converted {
+fn keep_promise(tool: &Tool, schema: &crate::catalog::schema::Schema, mut result: CallToolResult) -> Converted {
     let sent = result.structured_content.is_some();
     if !sent {
         let text = content::only_text(&result.content);
@@ -73,7 +73,7 @@ fn keep_promise(tool: &Tool, schema: &crate::schema::Schema, mut result: CallToo
     if tool.promises() {
         let failure = Failure::BrokenPromise { tool: tool.name().to_string() };
         result.content = content::with_text(&result.content, &failure.to_string());
-        result.meta = Some(error_meta(failure.code(), &failure.to_string(), failure.suggestion(), failure.retryable()));
+        result.meta = Some(failure.meta());
         result.is_error = true;
     }
     plain(result)
@@ -92,7 +92,7 @@ fn show_error(result: &mut CallToolResult, error: &ToolError) {
     if let Some(text) = missing {
         result.content = content::with_text(&result.content, &text);
     }
-    let meta = error_meta(&error.error_code, &error.message, &error.suggestion, error.retryable);
+    let meta = error_meta(error);
     result.meta = Some(match result.meta.take() {
         Some(own) => merge(&own, &meta),
         None => meta,

@@ -6,12 +6,10 @@
 use std::fmt;
 use std::time::Duration;
 
-use protomcp_types::{CallToolResult, ErrorObject, JsonBuf, RawJson};
+use protomcp_schema::{ErrorMeta, INVALID_ARGUMENTS, Mismatch, OUTPUT_SCHEMA_MISMATCH};
+use protomcp_types::{CallToolResult, ErrorObject, RawJson};
 
 use crate::duration;
-
-/// Where programs find `{error_code, message, suggestion, retryable}` in a result's `_meta`.
-pub const ERROR_META: &str = "protomcp/error";
 
 /// Why a call has no result of its tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,7 +61,7 @@ pub(crate) enum Failure {
     /// The arguments do not fit the tool's input schema, and the bridge is told to refuse that.
     InvalidArguments {
         tool: String,
-        why: String,
+        why: Mismatch,
     },
     InvalidStructured {
         tool: String,
@@ -106,9 +104,9 @@ impl Failure {
             Self::TooLarge { .. } => "RESULT_TOO_LARGE",
             Self::Unusable { .. } => "INVALID_RESPONSE",
             Self::ArgumentsTooLarge { .. } => "ARGUMENTS_TOO_LARGE",
-            Self::InvalidArguments { .. } => "INVALID_ARGUMENTS",
+            Self::InvalidArguments { .. } => INVALID_ARGUMENTS,
             Self::InvalidStructured { .. } => "INVALID_STRUCTURED_CONTENT",
-            Self::BrokenPromise { .. } => "OUTPUT_SCHEMA_MISMATCH",
+            Self::BrokenPromise { .. } => OUTPUT_SCHEMA_MISMATCH,
             Self::Rejected { .. } => "REJECTED",
             Self::Middleware { .. } => "MIDDLEWARE_FAILED",
             Self::TaskFailed { .. } => "TASK_FAILED",
@@ -183,8 +181,10 @@ impl Failure {
         ErrorObject::internal(self.to_string()).with_data(self.meta())
     }
 
-    fn meta(&self) -> RawJson {
-        error_meta(self.code(), &self.to_string(), self.suggestion(), self.retryable())
+    pub(crate) fn meta(&self) -> RawJson {
+        let message = self.to_string();
+        let (code, suggestion) = (Some(self.code()), Some(self.suggestion()));
+        ErrorMeta { code, message: &message, suggestion, retryable: self.retryable() }.to_meta()
     }
 }
 
@@ -210,9 +210,7 @@ impl fmt::Display for Failure {
             Self::TooLarge { tool, why } | Self::Unusable { tool, why } | Self::ArgumentsTooLarge { tool, why } => {
                 write!(f, "call tool \"{tool}\": {why}")
             }
-            Self::InvalidArguments { tool, why } => {
-                write!(f, "the arguments do not fit the input schema of tool \"{tool}\": {why}")
-            }
+            Self::InvalidArguments { tool, why } => f.write_str(&why.of_arguments(tool)),
             Self::InvalidStructured { tool } => {
                 write!(f, "tool \"{tool}\" returned invalid structured content: expected JSON object")
             }
@@ -230,15 +228,4 @@ impl fmt::Display for Failure {
             Self::ShuttingDown => f.write_str("the bridge is shutting down"),
         }
     }
-}
-
-/// The machine-readable twin of an error.
-pub(crate) fn error_meta(code: &str, message: &str, suggestion: &str, retryable: bool) -> RawJson {
-    let error = JsonBuf::object()
-        .text("error_code", code)
-        .text("message", message)
-        .text("suggestion", suggestion)
-        .boolean("retryable", retryable)
-        .finish();
-    JsonBuf::object().body(ERROR_META, &error).finish().into_raw()
 }

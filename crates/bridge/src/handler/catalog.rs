@@ -10,13 +10,13 @@ use protomcp_types::{
     Complete, CompleteResult, ErrorObject, GetPrompt, GetPromptResult, ReadResource, ReadResourceResult, Reference,
 };
 
-use crate::catalog::listing::Page;
 use crate::catalog::resources_and_prompts::Kind;
 use crate::convert::{completion, prompt, resource};
 use crate::diagnostics::failure::Failure;
 use crate::duration;
 use crate::handler::Backend;
 use crate::process::tool_process::ToolProcess;
+use protomcp_schema::Page;
 
 /// Converting contents of more bytes than this is done on a blocking thread, so that it holds up nobody else.
 const CONVERT_INLINE: usize = 1 << 20;

@@ -21,7 +21,7 @@ async fn arguments_that_do_not_fit_are_refused_only_if_somebody_asks_for_that() 
         let id = host.request("tools/call", json!({"name": "weather", "arguments": {"ctiy": "Rome"}})).await;
         if refused {
             let answer = host.answer(id).await;
-            let text = r#"the arguments do not fit the input schema of tool "weather": arguments: "city" is required; "ctiy" is unknown and may be meant to be it"#;
+            let text = "invalid arguments for tool \"weather\":\n- \"city\" is missing (string); is \"ctiy\" a misspelling of it?";
             assert_eq!(answer["result"]["content"][0]["text"], text);
             assert_eq!(answer["result"]["isError"], true);
             assert_eq!(answer["result"]["_meta"]["protomcp/error"]["error_code"], "INVALID_ARGUMENTS");

@@ -1,9 +1,9 @@
 //! What an author adds to a schema that was inferred.
 
+use protomcp_schema::did_you_mean;
 use serde_json::{Map, Value, json};
 
 use crate::definition::DefinitionError;
-use crate::schema::nearest::hint;
 
 /// A change of a schema, at any depth. Build one with [`property`] or [`whole`].
 ///
@@ -191,7 +191,7 @@ impl Edit {
             .filter_map(|place| schema.pointer(&format!("{place}/properties"))?.as_object())
             .flat_map(|properties| properties.keys().map(String::as_str))
             .collect();
-        Err(self.nowhere(owner, index, format!("no property {name:?}{}", hint(name, names))))
+        Err(self.nowhere(owner, index, format!("no property {name:?}{}", did_you_mean(name, names))))
     }
 
     fn keyword(

@@ -3,7 +3,8 @@
 use std::any::Any;
 use std::fmt;
 
-use protomcp_types::{CallToolResult, ContentBlock, ErrorObject, JsonBuf, RawJson};
+use protomcp_schema::ErrorMeta;
+use protomcp_types::{CallToolResult, ContentBlock, ErrorObject, RawJson};
 
 /// A failure that the model reads: a result with `isError`. Everything that can be shown as text becomes one, so most
 /// tools need no more than `Result<_, impl Display>`; this type is for tools with more to say.
@@ -22,9 +23,6 @@ pub struct ToolError {
     retryable: bool,
     content: Vec<ContentBlock>,
 }
-
-/// Where programs find `{error_code, message, suggestion, retryable}` in the `_meta` of a failed result.
-pub const ERROR_META: &str = "protomcp/error";
 
 impl ToolError {
     /// With a message for the model.
@@ -82,13 +80,10 @@ impl ToolError {
         if self.code.is_none() && self.suggestion.is_none() && !self.retryable {
             return None;
         }
-        let error = JsonBuf::object()
-            .text_if("error_code", self.code.as_deref())
-            .text("message", &self.message)
-            .text_if("suggestion", self.suggestion.as_deref())
-            .boolean("retryable", self.retryable)
-            .finish();
-        Some(JsonBuf::object().body(ERROR_META, &error).finish().into_raw())
+        let Self { message, code, suggestion, retryable, .. } = self;
+        let error =
+            ErrorMeta { code: code.as_deref(), message, suggestion: suggestion.as_deref(), retryable: *retryable };
+        Some(error.to_meta())
     }
 }
 

@@ -1,10 +1,10 @@
 //! The two schemas of a tool, from what its types say to what hosts read and calls keep.
 
+use protomcp_schema::Validator;
 use protomcp_types::RawJson;
 use serde_json::{Value, json};
 
 use crate::definition::DefinitionError;
-use crate::schema::check::Check;
 use crate::schema::edit::Edit;
 use crate::schema::{close, into_object, is_object, wrap};
 use crate::tool::UnknownKeys;
@@ -35,7 +35,7 @@ pub(super) struct Schemas {
 /// A schema as hosts read it, and compiled.
 pub(super) struct Ready {
     pub(super) text: RawJson,
-    pub(super) check: Check,
+    pub(super) validator: Validator,
 }
 
 pub(super) struct Finished {
@@ -106,8 +106,8 @@ fn ready(
         Some(text) => text,
         None => RawJson::of(&schema).map_err(|error| bad(error.to_string()))?,
     };
-    let check = Check::compile(schema).map_err(bad)?;
-    Ok(Ready { text, check })
+    let validator = Validator::compile(schema).map_err(bad)?;
+    Ok(Ready { text, validator })
 }
 
 fn parse(text: &RawJson, owner: &str, which: &'static str) -> Result<Value, DefinitionError> {

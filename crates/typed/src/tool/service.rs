@@ -5,13 +5,13 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
+use protomcp_schema::{INVALID_ARGUMENTS, Mismatch, OUTPUT_SCHEMA_MISMATCH, Quote, Validator};
 use protomcp_server::{Context, ServerRequest, ServerResult, Service, SessionId, SessionView};
 use protomcp_types::{CallTool, CallToolResult, ErrorObject, Notification, RawJson};
 use serde_json::Value;
 
 use crate::function::{HandlerFn, Running};
 use crate::schema::WRAPPED;
-use crate::schema::check::Check;
 use crate::tool::error::ToolError;
 use crate::tool::output::IntoToolResult;
 
@@ -81,8 +81,8 @@ impl fmt::Debug for ToolService {
 pub(crate) struct Core {
     pub(crate) name: String,
     pub(crate) handler: AnyHandler,
-    pub(crate) input: Check,
-    pub(crate) output: Option<Check>,
+    pub(crate) input: Validator,
+    pub(crate) output: Option<Validator>,
     /// Whether the structured content is put into an object of its own.
     pub(crate) wrap: bool,
 }
@@ -111,16 +111,14 @@ impl Core {
         Ok(self.keep_promise(result))
     }
 
-    fn read(&self, arguments: &RawJson) -> Result<(), String> {
-        let value: Value = arguments.to().map_err(|error| format!("- {error}"))?;
-        self.input.check(&value)
+    fn read(&self, arguments: &RawJson) -> Result<(), Mismatch> {
+        let value: Value = arguments.to().map_err(unreadable)?;
+        self.input.check(&value, Quote::Values)
     }
 
     /// Arguments that do not fit are the model's to correct (MCP 2025-11-25, server/tools, error handling).
-    fn refuse(&self, why: &str) -> CallToolResult {
-        ToolError::new(format!("invalid arguments for tool {:?}:\n{why}", self.name))
-            .with_code("INVALID_ARGUMENTS")
-            .into_result()
+    fn refuse(&self, why: &Mismatch) -> CallToolResult {
+        ToolError::new(why.of_arguments(&self.name)).with_code(INVALID_ARGUMENTS).into_result()
     }
 
     /// Hosts rely on an output schema, and error results are exempt from it.
@@ -130,10 +128,9 @@ impl Core {
             Some(structured) => structured.to().unwrap_or_default(),
             None => Value::Null,
         };
-        if let Err(why) = output.check(&value) {
-            tracing::error!(tool = self.name, why, "a result does not fit the tool's own output schema");
-            let why = format!("the result of tool {:?} does not fit its own output schema:\n{why}", self.name);
-            let error = ToolError::new(why).with_code("OUTPUT_SCHEMA_MISMATCH").into_result();
+        if let Err(why) = output.check(&value, Quote::Values) {
+            tracing::error!(tool = self.name, %why, "a result does not fit the tool's own output schema");
+            let error = ToolError::new(why.of_result(&self.name)).with_code(OUTPUT_SCHEMA_MISMATCH).into_result();
             // What the tool has said may help all the same.
             let content: Vec<RawJson> = [error.content, result.content]
                 .iter()
@@ -147,17 +144,21 @@ impl Core {
 
 /// A handler whose signature is forgotten: reads the arguments and runs.
 pub(crate) type AnyHandler =
-    Box<dyn Fn(Context, &RawJson) -> Result<Running<Result<CallToolResult, ErrorObject>>, String> + Send + Sync>;
+    Box<dyn Fn(Context, &RawJson) -> Result<Running<Result<CallToolResult, ErrorObject>>, Mismatch> + Send + Sync>;
 
 pub(crate) fn erase<S: 'static, H>(handler: H) -> AnyHandler
 where
     H: HandlerFn<S, Output: IntoToolResult>,
 {
     Box::new(move |context, arguments| {
-        let arguments = arguments.to().map_err(|error| format!("- {error}"))?;
+        let arguments = arguments.to().map_err(unreadable)?;
         let running = handler.call(context, arguments);
         Ok(Box::pin(async move { running.await.into_tool_result() }))
     })
+}
+
+fn unreadable(error: impl fmt::Display) -> Mismatch {
+    Mismatch::new(error.to_string())
 }
 
 fn wrapped(value: &RawJson) -> RawJson {

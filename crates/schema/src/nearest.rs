@@ -1,8 +1,9 @@
-//! The name that somebody probably meant.
+//! The known name that a misspelt one most likely stands for.
 
-/// The name closest to `wrong`, if one is close enough to be a slip.
-pub(crate) fn nearest<'a>(wrong: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    // Nobody mistypes a name of this length, and comparing takes time in proportion to its square.
+/// The name closest to `wrong`, if one is close enough to be a misspelling. Case, `_`, `-` and blanks do not count.
+#[must_use]
+pub fn nearest<'a>(wrong: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    // Comparing takes time in proportion to the square of the length.
     if wrong.len() > LONGEST {
         return None;
     }
@@ -18,11 +19,12 @@ pub(crate) fn nearest<'a>(wrong: &str, names: impl IntoIterator<Item = &'a str>)
 }
 
 /// `; did you mean "…"?`, or nothing.
-pub(crate) fn hint<'a>(wrong: &str, names: impl IntoIterator<Item = &'a str>) -> String {
+#[must_use]
+pub fn did_you_mean<'a>(wrong: &str, names: impl IntoIterator<Item = &'a str>) -> String {
     nearest(wrong, names).map(|name| format!("; did you mean {name:?}?")).unwrap_or_default()
 }
 
-/// `userName`, `user_name` and `user-name` are one name in the eyes of who mistypes it.
+/// `userName`, `user_name` and `user-name` are written as one name.
 fn fold(name: &str) -> String {
     name.chars().filter(|c| !matches!(c, '_' | '-' | ' ')).flat_map(char::to_lowercase).collect()
 }
@@ -49,7 +51,7 @@ mod tests {
         ] {
             assert_eq!(nearest(wrong, names), meant, "{wrong}");
         }
-        assert_eq!(hint("nam", names), "; did you mean \"name\"?");
-        assert_eq!(hint("password", names), "");
+        assert_eq!(did_you_mean("nam", names), "; did you mean \"name\"?");
+        assert_eq!(did_you_mean("password", names), "");
     }
 }

@@ -1,21 +1,19 @@
-//! Whether a value fits a tool's schema.
+//! The schema of a tool, compiled when it is first needed.
 //!
-//! A validator is compiled once per schema, when it is first needed. As an output schema one that does not compile fits
-//! nothing; the tool then never promises structured results, and the author is told when the tool is registered. As an
-//! input schema it says nothing about any value.
-
-mod mismatch;
+//! A schema that does not compile matches nothing as an output schema: the tool then never promises structured results, and
+//! the author is warned when the tool is registered. As an input schema it accepts everything.
 
 use std::fmt;
 use std::sync::OnceLock;
 
+use protomcp_schema::{Mismatch, Quote, Validator};
 use protomcp_types::RawJson;
 use serde_json::Value;
 
 /// A JSON Schema and its validator.
 pub(crate) struct Schema {
     text: RawJson,
-    validator: OnceLock<Option<jsonschema::Validator>>,
+    validator: OnceLock<Option<Validator>>,
 }
 
 impl Schema {
@@ -35,21 +33,17 @@ impl Schema {
 
     /// The mismatch between `value`, the arguments of a call, and the schema; `None` when they fit, or when the schema does
     /// not compile. Arguments that would take too much memory to check do not fit.
-    pub(crate) fn mismatch(&self, value: &RawJson) -> Option<String> {
+    pub(crate) fn mismatch(&self, value: &RawJson) -> Option<Mismatch> {
         let validator = self.validator()?;
         if value.max_values() > MAX_VALUES {
-            return Some(format!("the arguments have more than {MAX_VALUES} values, too many to check"));
+            return Some(Mismatch::new(format!("more than {MAX_VALUES} values, too many to check")));
         }
-        let value = value.to::<Value>().ok()?;
-        // Valid values are the rule, and finding that out is cheaper than looking for faults.
-        if validator.is_valid(&value) {
-            return None;
-        }
-        mismatch::mismatch(validator, &self.text.to::<Value>().ok()?, &value)
+        // The text may end up in a log.
+        validator.check(&value.to::<Value>().ok()?, Quote::Nothing).err()
     }
 
-    fn validator(&self) -> Option<&jsonschema::Validator> {
-        let compile = || jsonschema::validator_for(&self.text.to::<Value>().ok()?).ok();
+    fn validator(&self) -> Option<&Validator> {
+        let compile = || Validator::compile(self.text.to::<Value>().ok()?).ok();
         self.validator.get_or_init(compile).as_ref()
     }
 }
@@ -78,7 +72,7 @@ mod tests {
         let schema = Schema::new(RawJson::parse(r#"{"type":"object"}"#).unwrap());
         let many = format!(r#"{{"list":[{}0]}}"#, "[],".repeat(MAX_VALUES / 2));
         let mismatch = schema.mismatch(&RawJson::parse(many).unwrap()).unwrap();
-        assert!(mismatch.contains("too many to check"), "{mismatch}");
+        assert!(mismatch.to_string().contains("too many to check"), "{mismatch}");
         let long = format!(r#"{{"text":"{}"}}"#, "x".repeat(4 * MAX_VALUES));
         assert_eq!(schema.mismatch(&RawJson::parse(long).unwrap()), None);
     }

@@ -1,16 +1,16 @@
-//! Cursors of lists: opaque to hosts, and recognised when they come back.
+//! Cursors of lists: opaque to clients, and verified when they come back.
 
-/// The cursor for what comes after `last`.
+/// The cursor of the page after the item with this key.
 pub(crate) fn write(last: &str) -> String {
     use std::fmt::Write;
     let mut cursor = format!("{:08x}", checksum(last));
     for byte in last.bytes() {
-        let _ = write!(cursor, "{byte:02x}");
+        write!(cursor, "{byte:02x}").expect("a string takes everything");
     }
     cursor
 }
 
-/// What a cursor of ours stands for; `None` for any other text.
+/// The key in a cursor of [`write`]; `None` for any other text.
 pub(crate) fn read(cursor: &str) -> Option<String> {
     let (check, hex) = cursor.split_at_checked(8)?;
     if hex.len() % 2 != 0 || !cursor.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f')) {
@@ -22,7 +22,7 @@ pub(crate) fn read(cursor: &str) -> Option<String> {
     (u32::from_str_radix(check, 16) == Ok(checksum(&last))).then_some(last)
 }
 
-/// FNV-1a. It tells a cursor from a typing error or another server's; nothing secret depends on it.
+/// FNV-1a. It tells a cursor from a typing error or a cursor of another server; nothing secret depends on it.
 fn checksum(text: &str) -> u32 {
     text.bytes().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
 }
