@@ -31,7 +31,7 @@ fn machines_in_memory(bencher: Bencher<'_, '_>) {
     let (mut wire, mut buffer) = (Vec::new(), BytesMut::new());
     bridge.begin(now);
     settle(now, &mut bridge, &mut tool, &mut wire, &mut buffer);
-    tool.tell(ReloadResponse { success: true, error: String::new() }.into());
+    tool.notify(ReloadResponse { success: true, error: String::new() }.into());
     settle(now, &mut bridge, &mut tool, &mut wire, &mut buffer);
 
     bencher.bench_local(|| {
@@ -53,7 +53,7 @@ fn settle(
         let mut idle = true;
         idle &= !carry(now, bridge, tool, wire, buffer);
         while let Some(event) = tool.poll_event() {
-            if let Event::Asked { id, message, .. } = event {
+            if let Event::Request { id, message, .. } = event {
                 match message {
                     Msg::ListTools(_) => tool.reply(&id, ToolListResponse { tools: Vec::new() }.into()),
                     _ => tool.reply(&id, response().into()),

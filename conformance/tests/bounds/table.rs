@@ -171,7 +171,7 @@ pub(crate) const BOUNDS: &[(&str, &str, &str)] = &[
     ("bytes that wait to be written to it", "{crates/link/src/config.rs max_unwritten bytes}", ""),
     (
         "its messages that are not handled yet",
-        "{crates/link/src/driver/outlet.rs EVENTS count}, or {crates/link/src/driver/outlet.rs EVENT_BYTES bytes}",
+        "{crates/link/src/driver/event_sender.rs EVENTS count}, or {crates/link/src/driver/outlet.rs EVENT_BYTES bytes}",
         "",
     ),
     (
@@ -277,5 +277,5 @@ pub(crate) const MEMORY: &[(&str, &str)] = &[
     ),
     ("its results that are incomplete", "{crates/link/src/config.rs max_assembling bytes}"),
     ("bytes that wait to be written to it", "{crates/link/src/config.rs max_unwritten bytes}"),
-    ("its messages that are not handled yet", "{crates/link/src/driver/outlet.rs EVENT_BYTES bytes}"),
+    ("its messages that are not handled yet", "{crates/link/src/driver/event_sender.rs EVENT_BYTES bytes}"),
 ];

@@ -307,7 +307,7 @@ impl Builder {
         let info = self.info.with_capabilities(capabilities());
         let sessions = Sessions::new(info.clone(), limits);
         let (dispatcher, idle) = Dispatcher::new(waits, Arc::clone(&metrics), sessions.clone());
-        let traffic = Arc::clone(&self.link.traffic);
+        let traffic = Arc::clone(&self.link.byte_counters);
         let source = MetricsSource { metrics: Arc::clone(&metrics), dispatcher: Arc::clone(&dispatcher), traffic };
         let launcher = Arc::new(Launcher {
             name: self.name,

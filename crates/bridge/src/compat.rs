@@ -1,7 +1,7 @@
 //! Workarounds for published SDKs, which can be deleted once those are no longer in use.
 //!
-//! A process that announces itself with `SdkInfo` needs none of them. The link has one more of its own, the empty frames
-//! of `hush`.
+//! A process that announces itself with `SdkInfo` needs none of them. The link has one more of its own,
+//! `two_reader_workaround`.
 
 pub(crate) mod busy_probe;
 pub(crate) mod python_bootstrap;

@@ -176,7 +176,7 @@ impl Driver {
             }
             Event::ReloadFailed(_) => Some(Input::NotReloaded(generation, None)),
             Event::Listed(tools) => Some(Input::Listed(generation, tools)),
-            Event::Asked { id, message, for_call } => match Asked::read(message) {
+            Event::Request { id, message, for_call } => match Asked::read(message) {
                 Ok(asked) => {
                     let process = Arc::clone(process);
                     self.ask(process, Question { id, for_call, asked });
@@ -193,7 +193,7 @@ impl Driver {
                 }
             },
             // Said before it was in service, and understood after it.
-            Event::Told { message: Msg::Log(message), for_call } => {
+            Event::Notification { message: Msg::Log(message), for_call } => {
                 self.launcher.tap.log(generation, &message, &for_call);
                 None
             }
@@ -202,7 +202,7 @@ impl Driver {
                 process.intercept(&middleware);
                 Some(Input::Intercepts(generation, middleware))
             }
-            Event::Told { message: Msg::SdkInfo(_), .. } => {
+            Event::Notification { message: Msg::SdkInfo(_), .. } => {
                 tracing::debug!(%generation, "the process announces itself too late for it to count");
                 process.link().reply("", sdk::bridge_info());
                 None
@@ -218,17 +218,18 @@ impl Driver {
                 list_control::refused(&reason, count);
                 None
             }
-            Event::Told { message: Msg::ResourceChanged(changed), .. } => {
+            Event::Notification { message: Msg::ResourceChanged(changed), .. } => {
                 self.sessions.resource_updated(&changed.uri);
                 None
             }
-            Event::Told { message: Msg::ElicitationComplete(page), .. } => {
+            Event::Notification { message: Msg::ElicitationComplete(page), .. } => {
                 self.questions.page_is_done(&page.elicitation_id);
                 None
             }
-            Event::Told { message: message @ (Msg::ResourceListChanged(_) | Msg::PromptListChanged(_)), .. } => {
-                Some(Input::Renewed(generation, list_control::renewed(&message)))
-            }
+            Event::Notification {
+                message: message @ (Msg::ResourceListChanged(_) | Msg::PromptListChanged(_)),
+                ..
+            } => Some(Input::Renewed(generation, list_control::renewed(&message))),
             // A link that is lost takes its process with it; the end of the process is what counts.
             Event::Closed(reason) => {
                 tracing::debug!(%generation, %reason, "the link closed");
@@ -274,7 +275,7 @@ impl Driver {
     fn answer_control(&mut self, generation: Generation, id: String, active: Vec<String>) {
         let Some(process) = self.processes.get(&generation) else { return };
         if self.dispatcher.is_busy(generation) && process.readers().are_two() {
-            process.link().hush();
+            process.link().work_around_two_readers();
             if !std::mem::replace(&mut self.told_of_readers, true) {
                 tracing::warn!(
                     "this version of the Python SDK cannot receive the list of active tools inside a handler: the change is \

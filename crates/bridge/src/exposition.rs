@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use protomcp_link::Traffic;
+use protomcp_link::ByteCounters;
 use protomcp_metrics::{Kind, Page};
 
 use crate::dispatcher::Dispatcher;
@@ -13,7 +13,7 @@ use crate::metrics::Metrics;
 pub(crate) struct MetricsSource {
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) dispatcher: Arc<Dispatcher>,
-    pub(crate) traffic: Arc<Traffic>,
+    pub(crate) traffic: Arc<ByteCounters>,
 }
 
 impl MetricsSource {

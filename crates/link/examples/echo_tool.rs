@@ -29,7 +29,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
         connection.handle_bytes(Instant::now(), &mut input)?;
         while let Some(event) = connection.poll_event() {
-            if let Event::Asked { id, message, .. } = event {
+            if let Event::Request { id, message, .. } = event {
                 answer(&mut connection, &id, message);
             }
         }
@@ -44,12 +44,12 @@ fn answer(connection: &mut Connection, id: &str, message: Msg) {
     match message {
         Msg::ListTools(_) => {
             connection.reply(id, tools().into());
-            connection.tell(registered().into());
+            connection.notify(registered().into());
         }
         Msg::Reload(_) => {
             connection.reply(id, registered().into());
-            connection.tell(tools().into());
-            connection.tell(registered().into());
+            connection.notify(tools().into());
+            connection.notify(registered().into());
         }
         Msg::CallTool(CallToolRequest { arguments_json, .. }) => {
             connection.reply(id, CallToolResponse { result_json: arguments_json, ..Default::default() }.into());

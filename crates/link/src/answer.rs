@@ -1,6 +1,6 @@
 //! An answer as it came: a message, perhaps with its large fields beside it.
 //!
-//! A large field stays compressed until the caller wants it, so that inflating a hundred megabytes happens in the
+//! A large field stays compressed until the caller bytes_needed it, so that inflating a hundred megabytes happens in the
 //! caller's task and never holds up the link.
 
 use protomcp_codec::{Field, Limits, Raw};

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use protomcp_codec::Limits;
 
-use crate::traffic::Traffic;
+use crate::byte_counters::ByteCounters;
 
 /// Which end of the link a [`Connection`](crate::Connection) plays.
 ///
@@ -44,7 +44,7 @@ pub struct Config {
     /// How long a process may take to answer a reload request before it counts as unable to reload in place.
     pub reload_timeout: Duration,
     /// Counts bytes. Links that are given the same one are counted together.
-    pub traffic: Arc<Traffic>,
+    pub byte_counters: Arc<ByteCounters>,
 }
 
 impl Default for Config {
@@ -58,7 +58,7 @@ impl Default for Config {
             handshake_timeout: Duration::from_secs(30),
             handshake_quiet: Duration::from_millis(500),
             reload_timeout: Duration::from_secs(3),
-            traffic: Arc::default(),
+            byte_counters: Arc::default(),
         }
     }
 }

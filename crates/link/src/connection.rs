@@ -5,7 +5,7 @@
 //!                                    ├─▶ assembler ─┐
 //!                                    ├─▶ pending  ◀─┘ ─▶ Answer
 //!                                    └─▶ Asked, Told, Progress
-//! call ─▶ held while a handshake is open ─┬─▶ outbox ─▶ bytes
+//! call ─▶ deferred while a handshake is open ─┬─▶ outbox ─▶ bytes
 //! reply, tell ────────────────────────────┘
 //! ```
 //!
@@ -27,14 +27,14 @@ use crate::answer::Answer;
 use crate::assemble::Assembler;
 use crate::config::{Config, Side};
 use crate::connection::refused::Refused;
+use crate::deferred_calls::{DeferredCall, DeferredCalls};
 use crate::error::{CallError, Closed, HandshakeError, LinkError};
 use crate::event::{Event, Notice, Phase};
 use crate::handshake::Handshaker;
-use crate::held::{Held, HeldCalls};
-use crate::hush::Hush;
 use crate::id::{CallId, CallIds};
 use crate::outbox::{Outbox, Turn};
 use crate::pending::{Pending, PendingCalls};
+use crate::two_reader_workaround::TwoReaderWorkaround;
 
 /// One end of a link. See the [crate documentation](crate) for how to drive it.
 #[derive(Debug)]
@@ -45,10 +45,10 @@ pub struct Connection {
     decoder: Decoder,
     handshake: Handshaker,
     /// Why the process is not in service, when its first handshake failed.
-    unfit: Option<HandshakeError>,
-    hush: Hush,
+    rejected: Option<HandshakeError>,
+    two_readers: TwoReaderWorkaround,
     pending: PendingCalls,
-    held: HeldCalls,
+    deferred_calls: DeferredCalls,
     assembler: Assembler,
     refused: Refused,
     outbox: Outbox,
@@ -63,10 +63,10 @@ impl Connection {
             side,
             decoder: Decoder::new(config.limits.clone()),
             handshake: Handshaker::new(&config),
-            unfit: None,
-            hush: Hush::default(),
+            rejected: None,
+            two_readers: TwoReaderWorkaround::default(),
             pending: PendingCalls::default(),
-            held: HeldCalls::default(),
+            deferred_calls: DeferredCalls::default(),
             assembler: Assembler::new(config.limits.max_payload, config.max_assembling),
             refused: Refused::default(),
             outbox: Outbox::new(config.limits.clone()),
@@ -79,7 +79,7 @@ impl Connection {
 
     /// Asks the tool process for its list. Ends in [`Event::Ready`] or [`Event::HandshakeFailed`].
     pub fn begin(&mut self, now: Instant) {
-        self.unfit = None;
+        self.rejected = None;
         self.open_handshake(now, Phase::Start, ListToolsRequest {}.into());
     }
 
@@ -90,9 +90,9 @@ impl Connection {
     }
 
     /// Sends a request under an id of this connection's [`CallIds`]. Exactly one [`Event::Answer`] follows, unless the
-    /// call is cancelled. `patience` counts from the moment the request is written to [`poll_transmit`](Self::poll_transmit);
+    /// call is cancelled. `timeout` counts from the moment the request is written to [`poll_transmit`](Self::poll_transmit);
     /// [`Duration::MAX`] is for ever.
-    pub fn call(&mut self, now: Instant, call: CallId, mut request: Msg, patience: Duration) {
+    pub fn call(&mut self, now: Instant, call: CallId, mut request: Msg, timeout: Duration) {
         if let Some(error) = self.refusal() {
             return self.fail(call, error);
         }
@@ -102,7 +102,7 @@ impl Connection {
         if let Msg::CallTool(CallToolRequest { progress_token, .. }) = &mut request
             && !progress_token.is_empty()
         {
-            // A caller that wants progress says so with any token; on the wire it is the call's own id.
+            // A caller that bytes_needed progress says so with any token; on the wire it is the call's own id.
             progress_token.clone_from(&request_id);
             reports = true;
         }
@@ -110,9 +110,9 @@ impl Connection {
         let written = if self.is_holding() {
             self.outbox
                 .request_for_later(&envelope)
-                .map(|frame| self.held.push(Held { call, name, reports, patience, frame }))
+                .map(|frame| self.deferred_calls.push(DeferredCall { call, name, reports, timeout, frame }))
         } else {
-            self.outbox.request(&envelope).map(|()| self.pending.insert(call, name, reports, now, patience))
+            self.outbox.request(&envelope).map(|()| self.pending.insert(call, name, reports, now, timeout))
         };
         if let Err(error) = written {
             self.fail(call, CallError::RequestTooLarge(error.size()));
@@ -125,7 +125,7 @@ impl Connection {
             self.assembler.abandon(call);
             self.write_cancel(call, &pending);
         } else {
-            self.held.remove(call);
+            self.deferred_calls.remove(call);
         }
     }
 
@@ -138,7 +138,7 @@ impl Connection {
         }
     }
 
-    /// Answers an [`Event::Asked`]. `id` is what it carried.
+    /// Answers an [`Event::Request`]. `id` is what it carried.
     pub fn reply(&mut self, id: &str, answer: Msg) {
         let turn = match (self.side, &answer) {
             (Side::Tool, _) => Turn::Now,
@@ -153,15 +153,15 @@ impl Connection {
 
     /// Answers tool list control of a process that reads its socket from two threads: with frames of length zero instead
     /// of a reply, and with silence otherwise, until no tool call is in flight.
-    pub fn hush(&mut self, now: Instant) {
+    pub fn work_around_two_readers(&mut self, now: Instant) {
         if self.closed.is_none() {
-            self.hush.begin(now);
+            self.two_readers.begin(now);
             self.handle_timeout(now);
         }
     }
 
     /// Says something that expects no answer.
-    pub fn tell(&mut self, message: Msg) {
+    pub fn notify(&mut self, message: Msg) {
         self.reply("", message);
     }
 
@@ -194,7 +194,7 @@ impl Connection {
     }
 
     /// Bytes the frame being read still needs, so that a driver can make room once. At least 1.
-    pub fn wants(&self) -> usize {
+    pub fn bytes_needed(&self) -> usize {
         self.decoder.want()
     }
 
@@ -208,7 +208,7 @@ impl Connection {
     /// the owner minds [`may_read`](Self::may_read), each of the three stays within its limit in [`Config`] and what one
     /// more frame brings.
     pub fn buffered(&self) -> usize {
-        self.outbox.len() + self.held.bytes() + self.assembler.held()
+        self.outbox.len() + self.deferred_calls.bytes() + self.assembler.held()
     }
 
     /// Ends the link: every pending call fails with `reason` and [`Event::Closed`] follows. From then on nothing that
@@ -220,8 +220,8 @@ impl Connection {
         for call in self.pending.drain() {
             self.fail(call, CallError::Closed(reason.clone()));
         }
-        while let Some(held) = self.held.pop() {
-            self.fail(held.call, CallError::Closed(reason.clone()));
+        while let Some(deferred) = self.deferred_calls.pop() {
+            self.fail(deferred.call, CallError::Closed(reason.clone()));
         }
         self.assembler.clear();
         self.events.push_back(Event::Closed(reason.clone()));
@@ -244,9 +244,9 @@ impl Connection {
         while let Some((call, pending)) = self.pending.pop_expired(now) {
             self.assembler.abandon(call);
             self.write_cancel(call, &pending);
-            self.fail(call, CallError::TimedOut(pending.patience));
+            self.fail(call, CallError::TimedOut(pending.timeout));
         }
-        if self.hush.poll(now) {
+        if self.two_readers.poll(now) {
             self.outbox.empty_frame();
         }
         self.end_silence(now);
@@ -257,7 +257,7 @@ impl Connection {
         if self.closed.is_some() {
             return None;
         }
-        let deadlines = [self.handshake.deadline(), self.pending.next_deadline(), self.hush.deadline()];
+        let deadlines = [self.handshake.deadline(), self.pending.next_deadline(), self.two_readers.deadline()];
         deadlines.into_iter().flatten().min()
     }
 
@@ -274,13 +274,13 @@ impl Connection {
 
     /// Whether what is said now has to wait.
     fn is_holding(&self) -> bool {
-        self.handshake.is_open() || self.hush.is_open()
+        self.handshake.is_open() || self.two_readers.is_open()
     }
 
     /// The handler that read for itself has answered, or has had time enough.
     fn end_silence(&mut self, now: Instant) {
-        if self.hush.is_open() && self.pending.named(CallToolRequest::NAME).is_empty() {
-            self.hush.end();
+        if self.two_readers.is_open() && self.pending.named(CallToolRequest::NAME).is_empty() {
+            self.two_readers.end();
         }
         if !self.is_holding() {
             self.release(now);
@@ -292,11 +292,11 @@ impl Connection {
         if let Some(reason) = &self.closed {
             return Some(CallError::Closed(reason.clone()));
         }
-        if let Some(reason) = &self.unfit {
+        if let Some(reason) = &self.rejected {
             return Some(CallError::NotInService(reason.clone()));
         }
-        let waiting = self.pending.len() + self.held.len();
-        let unwritten = self.outbox.len() + self.held.bytes();
+        let waiting = self.pending.len() + self.deferred_calls.len();
+        let unwritten = self.outbox.len() + self.deferred_calls.bytes();
         let full = waiting >= self.config.max_pending || unwritten >= self.config.max_unwritten;
         full.then_some(CallError::Busy(waiting))
     }
@@ -314,7 +314,7 @@ impl Connection {
     fn write_cancel(&mut self, call: CallId, pending: &Pending) {
         if self.side == Side::Bridge && pending.name == CallToolRequest::NAME {
             // The envelope's own id stays empty; the target is named inside (wire contract §1.6).
-            self.tell(CancelRequest { request_id: call.to_string() }.into());
+            self.notify(CancelRequest { request_id: call.to_string() }.into());
         }
     }
 

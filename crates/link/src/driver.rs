@@ -5,8 +5,8 @@
 //! not read nor for an owner that does not take its events, so deadlines and cancels always work. And it ends: after so
 //! many frames or bytes every other task has a turn, however much there is to read.
 
+mod event_sender;
 mod input;
-mod outlet;
 
 use std::collections::HashMap;
 use std::future::{Future, poll_fn};
@@ -21,15 +21,15 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::Sleep;
 
 use crate::answer::Answer;
+use crate::byte_counters::ByteCounters;
 use crate::config::{Config, Side};
 use crate::connection::Connection;
+use crate::driver::event_sender::EventSender;
 use crate::driver::input::Input;
-use crate::driver::outlet::Outlet;
 use crate::error::{CallError, Closed};
 use crate::event::Event;
 use crate::handle::{Command, Link, Listeners};
 use crate::id::{CallId, CallIds};
-use crate::traffic::Traffic;
 
 /// Commands taken in one turn.
 const COMMANDS_PER_TURN: usize = 256;
@@ -57,21 +57,21 @@ pub fn drive<IO>(io: IO, config: Config) -> (Link, mpsc::Receiver<Event>)
 where
     IO: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    drive_through(io, config, Some)
+    drive_filtered(io, config, Some)
 }
 
 /// As [`drive`], with someone who sees each event first: before any answer that followed it on the wire is handed out, and
-/// before anything is written in return. What `sieve` gives back goes to the owner.
+/// before anything is written in return. What `filter` gives back goes to the owner.
 ///
 /// It runs on the link's own task: it hands on what it keeps and returns, without waiting or panicking. Answers and progress
 /// do not pass it, since they have receivers of their own.
 ///
 /// # Panics
 /// As [`drive`].
-pub fn drive_through<IO>(
+pub fn drive_filtered<IO>(
     io: IO,
     config: Config,
-    sieve: impl FnMut(Event) -> Option<Event> + Send + 'static,
+    filter: impl FnMut(Event) -> Option<Event> + Send + 'static,
 ) -> (Link, mpsc::Receiver<Event>)
 where
     IO: AsyncRead + AsyncWrite + Unpin + Send + 'static,
@@ -79,8 +79,8 @@ where
     let ids = CallIds::default();
     let ended = Arc::new(OnceLock::new());
     let (link, commands) = Link::new(&config, ids.clone(), Arc::clone(&ended));
-    let (outlet, receiver) = Outlet::new();
-    let traffic = Arc::clone(&config.traffic);
+    let (event_sender, receiver) = EventSender::new();
+    let byte_counters = Arc::clone(&config.byte_counters);
     let mut connection = Connection::new(Side::Bridge, config, ids);
     connection.begin(now());
     let driver = Driver {
@@ -88,15 +88,15 @@ where
         connection,
         commands,
         batch: Vec::with_capacity(COMMANDS_PER_TURN),
-        sieve: Box::new(sieve),
-        outlet,
+        filter: Box::new(filter),
+        event_sender,
         waiting: HashMap::new(),
         input: Input::new(),
         turn: Turn::default(),
         output: Output::default(),
         unwritable: None,
         ended,
-        traffic,
+        byte_counters,
     };
     tokio::spawn(driver.run());
     (link, receiver)
@@ -112,15 +112,15 @@ struct Waiting {
     listeners: Listeners,
 }
 
-type Sieve = Box<dyn FnMut(Event) -> Option<Event> + Send>;
+type EventFilter = Box<dyn FnMut(Event) -> Option<Event> + Send>;
 
 struct Driver<IO> {
     io: IO,
     connection: Connection,
     commands: mpsc::UnboundedReceiver<Command>,
     batch: Vec<Command>,
-    sieve: Sieve,
-    outlet: Outlet,
+    filter: EventFilter,
+    event_sender: EventSender,
     waiting: HashMap<CallId, Waiting>,
     input: Input,
     turn: Turn,
@@ -129,7 +129,7 @@ struct Driver<IO> {
     unwritable: Option<(Closed, Instant)>,
     /// For callers that come too late.
     ended: Arc<OnceLock<Closed>>,
-    traffic: Arc<Traffic>,
+    byte_counters: Arc<ByteCounters>,
 }
 
 /// What has been taken since the other tasks had their turn.
@@ -161,11 +161,11 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Driver<IO> {
         poll_fn(|cx| self.poll(cx, timer.as_mut())).await;
         // What is ready to be written, such as the last cancels, goes out if the socket takes it at once.
         poll_fn(|cx| Poll::Ready(self.write(cx))).await;
-        let Self { io, commands, outlet, waiting, .. } = self;
+        let Self { io, commands, event_sender, waiting, .. } = self;
         // In this order: the peer sees the end of its input, callers that came too late fail, the owner learns of it.
         drop(io);
         drop((commands, waiting));
-        outlet.finish().await;
+        event_sender.finish().await;
     }
 
     /// Ready: the link has ended.
@@ -175,7 +175,7 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Driver<IO> {
             busy |= self.write(cx);
             busy |= self.read(cx);
             busy |= self.pass_time(cx, timer.as_mut());
-            if !busy && self.outlet.poll_owner_left(cx).is_ready() {
+            if !busy && self.event_sender.poll_owner_left(cx).is_ready() {
                 self.connection.close(Closed::Here);
             }
             self.deliver();
@@ -211,16 +211,16 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Driver<IO> {
         match command {
             // Given up before it was begun: the peer need not hear of it.
             Command::Call { answer, .. } if answer.is_closed() => {}
-            Command::Call { call, request, patience, answer, listeners } => {
+            Command::Call { call, request, timeout, answer, listeners } => {
                 self.waiting.insert(call, Waiting { answer, listeners });
-                self.connection.call(now(), call, request, patience);
+                self.connection.call(now(), call, request, timeout);
             }
             Command::Cancel(call) => {
                 self.waiting.remove(&call);
                 self.connection.cancel(call);
             }
             Command::Reply { id, message } => self.connection.reply(&id, message),
-            Command::Hush => self.connection.hush(now()),
+            Command::WorkAroundTwoReaders => self.connection.work_around_two_readers(now()),
             Command::Reload => self.connection.reload(now()),
             Command::Interrupt => self.connection.interrupt(),
             Command::Close => self.connection.close(Closed::Here),
@@ -243,7 +243,7 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Driver<IO> {
                 Poll::Pending => break,
                 Poll::Ready(Ok(0)) => self.write_failed(Closed::ByPeer),
                 Poll::Ready(Ok(count)) => {
-                    self.traffic.sent.add(count as u64);
+                    self.byte_counters.sent.add(count as u64);
                     *written += count;
                     *unflushed = true;
                 }
@@ -269,18 +269,18 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Driver<IO> {
     }
 
     fn read(&mut self, cx: &mut Context<'_>) -> bool {
-        if !self.connection.may_read() || !self.outlet.poll_keeps_up(cx) {
+        if !self.connection.may_read() || !self.event_sender.poll_keeps_up(cx) {
             return false;
         }
         if self.turn.unfinished {
             self.take_frames();
             return true;
         }
-        match self.input.poll_read(cx, &mut self.io, self.connection.wants()) {
+        match self.input.poll_read(cx, &mut self.io, self.connection.bytes_needed()) {
             Poll::Pending => return false,
             Poll::Ready(Ok(0)) => self.connection.close(Closed::ByPeer),
             Poll::Ready(Ok(count)) => {
-                self.traffic.received.add(count as u64);
+                self.byte_counters.received.add(count as u64);
                 self.turn.bytes += count;
                 self.take_frames();
             }
@@ -343,8 +343,8 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Driver<IO> {
                     }
                 }
                 event => {
-                    if let Some(event) = (self.sieve)(event) {
-                        self.outlet.push(event);
+                    if let Some(event) = (self.filter)(event) {
+                        self.event_sender.push(event);
                     }
                 }
             }

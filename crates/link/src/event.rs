@@ -31,7 +31,7 @@ pub enum Event {
         progress: Progress,
     },
     /// The peer asks for something and waits; answer with [`Connection::reply`](crate::Connection::reply).
-    Asked {
+    Request {
         /// What the reply must echo; may be empty.
         id: String,
         /// The request.
@@ -40,10 +40,10 @@ pub enum Event {
         for_call: String,
     },
     /// The peer says something and expects no answer.
-    Told {
+    Notification {
         /// What it says.
         message: Msg,
-        /// The call to which that belongs, as in [`Event::Asked`].
+        /// The call to which that belongs, as in [`Event::Request`].
         for_call: String,
     },
     /// The process registered middleware after its handshake. It has been acknowledged, and joins what that handshake has

@@ -33,7 +33,7 @@ pub(crate) enum Command {
     Call {
         call: CallId,
         request: Msg,
-        patience: Duration,
+        timeout: Duration,
         answer: oneshot::Sender<Result<Answer, CallError>>,
         listeners: Listeners,
     },
@@ -42,7 +42,7 @@ pub(crate) enum Command {
         id: String,
         message: Msg,
     },
-    Hush,
+    WorkAroundTwoReaders,
     Reload,
     Interrupt,
     Close,
@@ -120,13 +120,13 @@ impl Link {
         self.ids.next()
     }
 
-    /// Sends a request and waits for the answer it is owed, at most `patience` from the moment it is written. Dropping
+    /// Sends a request and waits for the answer it is owed, at most `timeout` from the moment it is written. Dropping
     /// the future cancels the call.
     ///
     /// # Errors
     /// See [`CallError`]; the link itself goes on unless it is [`CallError::Closed`].
-    pub async fn call<R: Rpc>(&self, request: R, patience: Duration) -> Result<R::Response, CallError> {
-        let message = self.exchange(request.into(), patience, Options::default()).await?;
+    pub async fn call<R: Rpc>(&self, request: R, timeout: Duration) -> Result<R::Response, CallError> {
+        let message = self.exchange(request.into(), timeout, Options::default()).await?;
         Ok(R::Response::try_from(message)?)
     }
 
@@ -137,16 +137,16 @@ impl Link {
     pub async fn call_tool(
         &self,
         mut request: CallToolRequest,
-        patience: Duration,
+        timeout: Duration,
         options: Options,
     ) -> Result<CallAnswer, CallError> {
         // Any token means "someone listens"; the connection writes one of its own.
         request.progress_token = if options.listeners.on_progress.is_some() { "listen".into() } else { String::new() };
-        let message = self.exchange(request.into(), patience, options).await?;
+        let message = self.exchange(request.into(), timeout, options).await?;
         Ok(CallAnswer::try_from(message)?)
     }
 
-    /// Answers an [`Event::Asked`](crate::Event::Asked) with the id it carried.
+    /// Answers an [`Event::Request`](crate::Event::Request) with the id it carried.
     pub fn reply(&self, id: impl Into<String>, message: impl Into<Msg>) {
         self.send(Command::Reply { id: id.into(), message: message.into() });
     }
@@ -158,9 +158,9 @@ impl Link {
     }
 
     /// Answers tool list control of a process that reads its socket from two threads; see
-    /// [`Connection::hush`](crate::Connection::hush).
-    pub fn hush(&self) {
-        self.send(Command::Hush);
+    /// [`Connection::work_around_two_readers`](crate::Connection::hush).
+    pub fn work_around_two_readers(&self) {
+        self.send(Command::WorkAroundTwoReaders);
     }
 
     /// Fails the tool calls in flight with [`CallError::Interrupted`]; the process is told to give them up.
@@ -183,11 +183,11 @@ impl Link {
         self.commands.is_closed()
     }
 
-    async fn exchange(&self, request: Msg, patience: Duration, options: Options) -> Result<Msg, CallError> {
+    async fn exchange(&self, request: Msg, timeout: Duration, options: Options) -> Result<Msg, CallError> {
         let call = options.id.unwrap_or_else(|| self.ids.next());
         let (sender, answer) = oneshot::channel();
         let mut guard = CancelOnDrop { link: self, call, armed: true };
-        self.send(Command::Call { call, request, patience, answer: sender, listeners: options.listeners });
+        self.send(Command::Call { call, request, timeout, answer: sender, listeners: options.listeners });
         let outcome = answer.await;
         guard.armed = false;
         let answer = outcome.unwrap_or_else(|_| Err(self.too_late()))?;

@@ -64,7 +64,7 @@ pub(crate) struct Handshaker {
     /// When registering ends even if it goes on; set by the first list. `None`: never.
     registering_until: Option<Instant>,
     max_middleware: usize,
-    patience: Duration,
+    timeout: Duration,
     quiet: Duration,
     reload_timeout: Duration,
 }
@@ -80,7 +80,7 @@ impl Handshaker {
             deadline: None,
             registering_until: None,
             max_middleware: config.max_middleware,
-            patience: config.handshake_timeout,
+            timeout: config.handshake_timeout,
             quiet: config.handshake_quiet,
             reload_timeout: config.reload_timeout,
         }
@@ -102,11 +102,11 @@ impl Handshaker {
         self.tools = None;
         self.middleware.clear();
         self.registered = 0;
-        let patience = match phase {
-            Phase::Start => self.patience,
+        let timeout = match phase {
+            Phase::Start => self.timeout,
             Phase::Reload => self.reload_timeout,
         };
-        self.deadline = now.checked_add(patience);
+        self.deadline = now.checked_add(timeout);
     }
 
     /// A list arrived. Gives it back when no handshake is open: then it was sent unasked.
@@ -117,7 +117,7 @@ impl Handshaker {
         self.tools = Some(tools);
         if self.stage != Stage::Registering {
             self.stage = Stage::Registering;
-            self.registering_until = now.checked_add(self.patience);
+            self.registering_until = now.checked_add(self.timeout);
         }
         self.wait_for_more(now);
         None
@@ -180,7 +180,7 @@ impl Handshaker {
             (Stage::Settled, _) => None,
             // The 500 ms rule: SDKs of the first generation send no signal.
             (Stage::Registering, _) => Some(self.ready()),
-            (Stage::Listing { .. }, Phase::Start) => Some(self.fail(HandshakeError::TimedOut(self.patience))),
+            (Stage::Listing { .. }, Phase::Start) => Some(self.fail(HandshakeError::TimedOut(self.timeout))),
             // The reload was acknowledged and no list followed: nothing was registered anew.
             (Stage::Listing { answered: true }, Phase::Reload) => Some(self.ready()),
             (Stage::Listing { answered: false }, Phase::Reload) => {

@@ -38,7 +38,7 @@
 //! bridge.call(now, call, request.into(), Duration::from_secs(60));
 //! carry(now, &mut bridge, &mut tool);
 //!
-//! let Some(Event::Asked { id, message: Msg::CallTool(_), .. }) = tool.poll_event() else { panic!() };
+//! let Some(Event::Request { id, message: Msg::CallTool(_), .. }) = tool.poll_event() else { panic!() };
 //! tool.reply(&id, CallToolResponse { result_json: "3".into(), ..Default::default() }.into());
 //! carry(now, &mut tool, &mut bridge);
 //!
@@ -57,18 +57,18 @@
 
 mod answer;
 mod assemble;
+mod byte_counters;
 mod config;
 mod connection;
+mod deferred_calls;
 mod error;
 mod event;
 mod handshake;
-mod held;
-mod hush;
 mod id;
 mod kind;
 mod outbox;
 mod pending;
-mod traffic;
+mod two_reader_workaround;
 
 #[cfg(feature = "driver")]
 mod driver;
@@ -80,15 +80,15 @@ mod handle;
 mod socket;
 
 pub use answer::Answer;
+pub use byte_counters::ByteCounters;
 pub use config::{Config, Side};
 pub use connection::Connection;
 pub use error::{CallError, Closed, HandshakeError, LinkError, ReloadError};
 pub use event::{Event, Handshake, Middleware, Notice, Phase, Progress};
 pub use id::{CallId, CallIds};
-pub use traffic::Traffic;
 
 #[cfg(feature = "driver")]
-pub use driver::{drive, drive_through};
+pub use driver::{drive, drive_filtered};
 #[cfg(feature = "driver")]
 pub use endpoint::{Endpoint, EndpointError, default_socket_path};
 #[cfg(feature = "driver")]

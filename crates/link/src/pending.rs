@@ -10,12 +10,12 @@ use crate::id::CallId;
 pub(crate) struct Pending {
     /// The kind of request, for answers that carry no id.
     pub(crate) name: &'static str,
-    /// Someone wants to hear of its progress.
+    /// Someone bytes_needed to hear of its progress.
     pub(crate) reports: bool,
     /// `None`: further away than the clock can say.
     deadline: Option<Instant>,
     /// How long it was given.
-    pub(crate) patience: Duration,
+    pub(crate) timeout: Duration,
 }
 
 /// The table of requests in flight, with their deadlines in order.
@@ -35,15 +35,15 @@ impl PendingCalls {
         CallId::from_wire(id).filter(|call| self.calls.contains_key(call))
     }
 
-    /// Whether the request is in flight and someone wants to hear of its progress.
+    /// Whether the request is in flight and someone bytes_needed to hear of its progress.
     pub(crate) fn reports(&self, call: CallId) -> bool {
         self.calls.get(&call).is_some_and(|pending| pending.reports)
     }
 
     /// Starts the clock of a request.
-    pub(crate) fn insert(&mut self, call: CallId, name: &'static str, reports: bool, now: Instant, patience: Duration) {
-        let deadline = now.checked_add(patience);
-        self.calls.insert(call, Pending { name, reports, deadline, patience });
+    pub(crate) fn insert(&mut self, call: CallId, name: &'static str, reports: bool, now: Instant, timeout: Duration) {
+        let deadline = now.checked_add(timeout);
+        self.calls.insert(call, Pending { name, reports, deadline, timeout });
         self.deadlines.extend(deadline.map(|deadline| (deadline, call)));
     }
 

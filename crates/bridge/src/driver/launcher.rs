@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use protomcp_link::{CallError, Closed, Config, Endpoint, Event, Handshake, Link, drive_through};
+use protomcp_link::{CallError, Closed, Config, Endpoint, Event, Handshake, Link, drive_filtered};
 use protomcp_supervisor::{Command, Exit, Process, StopPolicy, Stream};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
@@ -154,7 +154,7 @@ impl Launcher {
         };
         let readers = if self.python { SocketReaders::PerhapsTwo(stream.peer_process()) } else { SocketReaders::One };
         let tap = self.tap.clone();
-        let (link, mut events) = drive_through(stream, self.link.clone(), move |event| tap.filter(generation, event));
+        let (link, mut events) = drive_filtered(stream, self.link.clone(), move |event| tap.filter(generation, event));
         let mut open = Open::new();
         let (registered, sdk) = match register(&link, &mut events, &mut open).await {
             Ok(registered) => registered,

@@ -32,9 +32,9 @@ impl EventTap {
     /// Handles an event, or gives it back to be handled in order.
     pub(crate) fn filter(&self, generation: Generation, event: Event) -> Option<Event> {
         match event {
-            Event::Told { message: Msg::Log(message), .. } if !self.logs.takes(&message) => None,
+            Event::Notification { message: Msg::Log(message), .. } if !self.logs.takes(&message) => None,
             // A process that is not in service yet speaks to its author alone.
-            Event::Told { message: Msg::Log(message), for_call } if self.dispatcher.knows(generation) => {
+            Event::Notification { message: Msg::Log(message), for_call } if self.dispatcher.knows(generation) => {
                 self.log(generation, &message, &for_call);
                 None
             }

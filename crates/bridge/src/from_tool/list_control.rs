@@ -115,7 +115,7 @@ impl PendingRegistration {
 /// Takes an event of a process that is not in service yet.
 pub(crate) fn answer_early(link: &Link, event: Event, draft: &mut PendingRegistration) {
     match event {
-        Event::Asked { id, message, .. } => match Asked::read(message) {
+        Event::Request { id, message, .. } => match Asked::read(message) {
             Ok(asked) => link.reply(id, asked.refuse_early()),
             Err(message) => {
                 if let Some(command) = command(message) {
@@ -123,17 +123,17 @@ pub(crate) fn answer_early(link: &Link, event: Event, draft: &mut PendingRegistr
                 }
             }
         },
-        Event::Told { message: Msg::SdkInfo(info), .. } => {
+        Event::Notification { message: Msg::SdkInfo(info), .. } => {
             tracing::info!(sdk = info.name, version = info.version, language = info.language, "the tool process");
             draft.sdk = SdkFeatures::of(&info);
             link.reply("", sdk::bridge_info());
         }
-        Event::Told { message: Msg::Log(message), .. } => LogLine::of(&message).write_down(),
+        Event::Notification { message: Msg::Log(message), .. } => LogLine::of(&message).write_down(),
         Event::Listed(tools) => {
             draft.register(&tools);
             draft.relisted = Some(tools);
         }
-        Event::Told { message, .. } => {
+        Event::Notification { message, .. } => {
             let kinds = renewed(&message).iter().filter(|kind| !draft.renewed.contains(kind));
             draft.renewed.extend(kinds.copied().collect::<Vec<_>>());
         }

@@ -43,7 +43,7 @@ impl Connection {
         let Envelope { msg: Some(message), request_id: id, for_call, .. } = envelope else { return };
         match Kind::of(self.side, &message) {
             Kind::Answer => self.handle_answer(id, message),
-            Kind::Ask => self.events.push_back(Event::Asked { id, message, for_call }),
+            Kind::Ask => self.events.push_back(Event::Request { id, message, for_call }),
             Kind::Tell => self.handle_told(message, for_call),
             // An owner may ask for the list by an ordinary call; then this is its answer.
             Kind::Handshake if self.pending.find(&id).is_some() => self.handle_answer(id, message),
@@ -69,7 +69,7 @@ impl Connection {
 
     fn handle_told(&mut self, message: Msg, for_call: String) {
         let Msg::Progress(ProgressNotification { progress_token, progress, total, message }) = message else {
-            return self.events.push_back(Event::Told { message, for_call });
+            return self.events.push_back(Event::Notification { message, for_call });
         };
         // The token given to the process is the call's id, so tokens of two hosts never meet and a stale one is known.
         match self.pending.find(&progress_token).filter(|call| self.pending.reports(*call)) {
@@ -157,7 +157,7 @@ impl Connection {
         let event = match outcome {
             Outcome::Ready(handshake) => Event::Ready(handshake),
             Outcome::Failed(error) => {
-                self.unfit = Some(error.clone());
+                self.rejected = Some(error.clone());
                 Event::HandshakeFailed(error)
             }
             Outcome::ReloadFailed(error) => Event::ReloadFailed(error),
@@ -168,12 +168,12 @@ impl Connection {
     /// Writes what had to wait, or fails it if the process is of no use.
     pub(super) fn release(&mut self, now: Instant) {
         self.outbox.release_deferred();
-        while let Some(held) = self.held.pop() {
-            match &self.unfit {
-                Some(reason) => self.fail(held.call, CallError::NotInService(reason.clone())),
+        while let Some(deferred) = self.deferred_calls.pop() {
+            match &self.rejected {
+                Some(reason) => self.fail(deferred.call, CallError::NotInService(reason.clone())),
                 None => {
-                    self.outbox.request_bytes(&held.frame);
-                    self.pending.insert(held.call, held.name, held.reports, now, held.patience);
+                    self.outbox.request_bytes(&deferred.frame);
+                    self.pending.insert(deferred.call, deferred.name, deferred.reports, now, deferred.timeout);
                 }
             }
         }

@@ -65,7 +65,7 @@ impl Connection {
         } else if is_list_control(message) {
             // Nothing of it is applied. The process waits for the list as it is now.
             let message = GetActiveToolsRequest {}.into();
-            self.events.push_back(Event::Asked { id, message, for_call: String::new() });
+            self.events.push_back(Event::Request { id, message, for_call: String::new() });
         }
     }
 }

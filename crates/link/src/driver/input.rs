@@ -30,27 +30,27 @@ impl Input {
         Self { bytes: BytesMut::with_capacity(READ_ROOM), large: false }
     }
 
-    /// Reads once. `wants` is what the frame that is being read still needs, in bytes.
+    /// Reads once. `bytes_needed` is what the frame that is being read still needs, in bytes.
     pub(super) fn poll_read<IO: AsyncRead + Unpin>(
         &mut self,
         cx: &mut Context<'_>,
         io: &mut IO,
-        wants: usize,
+        bytes_needed: usize,
     ) -> Poll<io::Result<usize>> {
-        let room = self.make_room(wants);
+        let room = self.make_room(bytes_needed);
         let mut space = (&mut self.bytes).limit(room);
         // A read may be given up when it is not ready; nothing is lost.
         pin!(io.read_buf(&mut space)).poll(cx)
     }
 
     /// Makes room and says how much of it to fill.
-    pub(super) fn make_room(&mut self, wants: usize) -> usize {
+    pub(super) fn make_room(&mut self, bytes_needed: usize) -> usize {
         if self.large && self.bytes.is_empty() {
             // The frame has left. What it was read into must not stay behind with the next one.
             *self = Self::new();
         }
-        self.large |= wants > READ_ROOM;
-        let most = if self.large { wants.min(READ_ROOM_MAX) } else { READ_ROOM };
+        self.large |= bytes_needed > READ_ROOM;
+        let most = if self.large { bytes_needed.min(READ_ROOM_MAX) } else { READ_ROOM };
         if self.bytes.capacity() - self.bytes.len() < most.min(READ_ROOM / 2) {
             self.bytes.reserve(most);
         }

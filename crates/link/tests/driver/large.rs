@@ -11,7 +11,7 @@ use tokio::net::UnixStream;
 
 use crate::peer::{Events, Peer, serve, soon};
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 async fn connected() -> (Link, Events, Peer<UnixStream>) {
     let (ours, theirs) = UnixStream::pair().unwrap();
@@ -23,7 +23,7 @@ async fn answered_with(bytes: Vec<u8>) -> CallToolResponse {
     let (link, _events, mut peer) = connected().await;
     let call =
         tokio::spawn(
-            async move { soon(link.call_tool(CallToolRequest::default(), PATIENCE, Options::default())).await },
+            async move { soon(link.call_tool(CallToolRequest::default(), TIMEOUT, Options::default())).await },
         );
     assert_eq!(peer.reads("call_tool").await, "req-1");
     let theirs = peer.io.into_std().unwrap();

@@ -122,8 +122,8 @@ pub(crate) fn line(event: Option<Event>) -> String {
         None => "nothing more".into(),
         Some(Event::Ready(ready)) => format!("ready after {:?}", ready.phase),
         Some(Event::Closed(reason)) => format!("closed: {reason}"),
-        Some(Event::Asked { id, message, .. }) => format!("asked {}[{id}]", message_name(&message)),
-        Some(Event::Told { message: Msg::Log(log), .. }) => format!("log {}", log.level),
+        Some(Event::Request { id, message, .. }) => format!("asked {}[{id}]", message_name(&message)),
+        Some(Event::Notification { message: Msg::Log(log), .. }) => format!("log {}", log.level),
         Some(other) => format!("{other:?}"),
     }
 }

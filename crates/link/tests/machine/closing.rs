@@ -64,7 +64,7 @@ fn after_the_end_the_owner_says_nothing_more() {
     talk.connection.cancel(call);
     talk.connection.interrupt();
     talk.connection.reply("x", LogMessage::default().into());
-    talk.connection.tell(LogMessage::default().into());
+    talk.connection.notify(LogMessage::default().into());
     talk.connection.reply_raw(&Raw::new("x", Field::ResultJson, "x"));
     talk.connection.begin(talk.now);
     talk.connection.reload(talk.now);

@@ -36,14 +36,14 @@ const MOST_KEPT: usize = 3000 + 3000 + 5000 + 3 * 2004;
 #[derive(Debug)]
 pub(crate) struct Call {
     listens: bool,
-    patience: Duration,
+    timeout: Duration,
     /// Set when it is written.
     deadline: Option<Instant>,
     pub(crate) given_up: bool,
     pub(crate) outcome: bool,
     after_the_end: bool,
     /// It may still be held by a silence.
-    hushed: bool,
+    worked_around: bool,
 }
 
 /// One machine and the record of it.
@@ -59,7 +59,7 @@ pub(crate) struct End {
     /// A handshake is open.
     pub(crate) registering: bool,
     /// A silence lasts until then at most.
-    hushed_until: Instant,
+    worked_around_until: Instant,
 }
 
 /// The longest silence.
@@ -82,18 +82,18 @@ impl End {
             input: BytesMut::new(),
             closed: false,
             registering: false,
-            hushed_until: now,
+            worked_around_until: now,
         }
     }
 
-    pub(crate) fn call(&mut self, now: Instant, request: Msg, listens: bool, patience: Duration) {
+    pub(crate) fn call(&mut self, now: Instant, request: Msg, listens: bool, timeout: Duration) {
         let id = self.ids.next();
-        let deadline = (!self.registering).then(|| now.max(self.hushed_until) + patience);
-        let hushed = now <= self.hushed_until;
+        let deadline = (!self.registering).then(|| now.max(self.worked_around_until) + timeout);
+        let worked_around = now <= self.worked_around_until;
         let after_the_end = self.closed;
-        let call = Call { listens, patience, deadline, given_up: false, outcome: false, after_the_end, hushed };
+        let call = Call { listens, timeout, deadline, given_up: false, outcome: false, after_the_end, worked_around };
         self.calls.insert(id, call);
-        self.connection.call(now, id, request, patience);
+        self.connection.call(now, id, request, timeout);
     }
 
     pub(crate) fn cancel(&mut self, which: usize) {
@@ -116,7 +116,7 @@ impl End {
         if let Err(error) = self.connection.handle_bytes(now, &mut self.input) {
             self.connection.close(Closed::Broken(error.to_string()));
         }
-        assert!(self.connection.wants() > 0);
+        assert!(self.connection.bytes_needed() > 0);
     }
 
     /// Checks what happened; gives back what the peer asked.
@@ -138,7 +138,7 @@ impl End {
                     self.settled(now);
                 }
                 Event::HandshakeFailed(_) | Event::ReloadFailed(_) => self.settled(now),
-                Event::Asked { id, message, .. } => questions.push((id, message)),
+                Event::Request { id, message, .. } => questions.push((id, message)),
                 Event::Closed(_) => self.closed = true,
                 _ => {}
             }
@@ -150,8 +150,8 @@ impl End {
         assert!(self.registering, "a handshake ended that was not open");
         self.registering = false;
         for call in self.calls.values_mut().filter(|call| call.deadline.is_none()) {
-            call.hushed |= now <= self.hushed_until;
-            call.deadline = Some(now.max(self.hushed_until) + call.patience);
+            call.worked_around |= now <= self.worked_around_until;
+            call.deadline = Some(now.max(self.worked_around_until) + call.timeout);
         }
     }
 
@@ -161,22 +161,22 @@ impl End {
             return;
         }
         self.registering = true;
-        let still = now <= self.hushed_until;
-        for call in self.calls.values_mut().filter(|call| call.hushed && still) {
+        let still = now <= self.worked_around_until;
+        for call in self.calls.values_mut().filter(|call| call.worked_around && still) {
             // What a silence held back is now held back by the handshake.
             call.deadline = None;
         }
     }
 
     /// Nothing may be written for a while.
-    pub(crate) fn hush(&mut self, now: Instant) {
-        self.connection.hush(now);
-        let still = now <= self.hushed_until;
-        self.hushed_until = now + SILENCE;
+    pub(crate) fn work_around_two_readers(&mut self, now: Instant) {
+        self.connection.work_around_two_readers(now);
+        let still = now <= self.worked_around_until;
+        self.worked_around_until = now + SILENCE;
         for call in self.calls.values_mut() {
-            call.hushed &= still;
-            if let (true, Some(deadline)) = (call.hushed, &mut call.deadline) {
-                *deadline = self.hushed_until + call.patience;
+            call.worked_around &= still;
+            if let (true, Some(deadline)) = (call.worked_around, &mut call.deadline) {
+                *deadline = self.worked_around_until + call.timeout;
             }
         }
     }

@@ -64,7 +64,7 @@ fn nothing_but_acknowledgements_is_written_while_a_process_registers() {
     talk.hears("req-0", tools(&["a"]));
     let call = talk.call(SECOND);
     talk.list_prompts();
-    talk.connection.tell(LogMessage::default().into());
+    talk.connection.notify(LogMessage::default().into());
     talk.hears("s-1", SamplingRequest::default());
     talk.connection.reply("s-1", SamplingResponse::default().into());
     talk.wrote(&[]);
@@ -83,7 +83,7 @@ fn nothing_but_acknowledgements_is_written_while_a_process_registers() {
 fn an_extended_process_hears_from_the_bridge_before_it_registers() {
     let mut talk = begun();
     talk.hears("", SdkInfo::default());
-    talk.connection.tell(BridgeInfo::default().into());
+    talk.connection.notify(BridgeInfo::default().into());
     talk.wrote(&["bridge_info[]"]);
     talk.happened(&["told sdk_info"]);
 }

@@ -8,12 +8,12 @@ pub(crate) enum Operation {
     /// The bridge calls a tool.
     Call {
         listens: bool,
-        patience: Duration,
+        timeout: Duration,
         size: usize,
     },
     /// The bridge asks for something else.
     Ask {
-        patience: Duration,
+        timeout: Duration,
     },
     /// The bridge gives a call up.
     Cancel {
@@ -21,7 +21,7 @@ pub(crate) enum Operation {
     },
     Interrupt,
     /// The bridge answers tool list control with silence.
-    Hush,
+    TwoReaders,
     Reload,
     /// The tool process answers what it was asked.
     Answer {
@@ -35,7 +35,7 @@ pub(crate) enum Operation {
     },
     /// It asks for something.
     Question {
-        patience: Duration,
+        timeout: Duration,
         sampling: bool,
     },
     /// It gives its question up.
@@ -79,17 +79,17 @@ pub(crate) enum Operation {
 impl From<[u8; 4]> for Operation {
     fn from([kind, a, b, c]: [u8; 4]) -> Self {
         let size = usize::from(b) * usize::from(b) / 30;
-        let patience = Duration::from_millis(u64::from(a) * 40);
+        let timeout = Duration::from_millis(u64::from(a) * 40);
         match kind % 48 {
-            0..=5 => Self::Call { listens: c.is_multiple_of(2), patience, size },
-            6 => Self::Ask { patience },
+            0..=5 => Self::Call { listens: c.is_multiple_of(2), timeout, size },
+            6 => Self::Ask { timeout },
             7 | 8 => Self::Cancel { which: a.into() },
             9 if a.is_multiple_of(2) => Self::Interrupt,
-            9 => Self::Hush,
+            9 => Self::TwoReaders,
             10 => Self::Reload,
             11..=16 => Self::Answer { which: a.into(), form: c, size },
             17 => Self::Progress { id: a % 24 },
-            18 => Self::Question { patience, sampling: c.is_multiple_of(2) },
+            18 => Self::Question { timeout, sampling: c.is_multiple_of(2) },
             19 => Self::Forget { which: a.into() },
             20 => Self::List,
             21 => Self::Register { long: a == 0 },

@@ -85,9 +85,9 @@ impl Pair {
         pair
     }
 
-    fn call(&mut self, name: &str, patience: Duration) {
+    fn call(&mut self, name: &str, timeout: Duration) {
         let request = CallToolRequest { name: name.into(), ..call_tool("listen") };
-        self.bridge.call(self.now, self.ids.next(), request.into(), patience);
+        self.bridge.call(self.now, self.ids.next(), request.into(), timeout);
     }
 
     /// Goes on until nothing is on its way and nobody waits for a time to come.
@@ -114,16 +114,16 @@ impl Pair {
     /// What a tool process does.
     fn act(&mut self, event: Event) {
         match event {
-            Event::Asked { id, message, .. } => {
+            Event::Request { id, message, .. } => {
                 assert!(!self.registering, "{message:?} was taken for an acknowledgement");
                 self.answer(&id, message);
             }
             Event::Answer { outcome: Ok(_), .. } => {
                 self.registering = false;
-                self.tool.tell(done(true).into());
-                self.tool.tell(DisableToolsRequest::default().into());
+                self.tool.notify(done(true).into());
+                self.tool.notify(DisableToolsRequest::default().into());
             }
-            Event::Told { message: Msg::Cancel(_), .. } => {}
+            Event::Notification { message: Msg::Cancel(_), .. } => {}
             other => panic!("{other:?}"),
         }
     }
@@ -133,7 +133,7 @@ impl Pair {
             Msg::ListTools(_) => self.tool.reply(id, tools(&["plain", "raw"]).into()),
             Msg::Reload(_) => {
                 self.tool.reply(id, done(true).into());
-                self.tool.tell(tools(&["new"]).into());
+                self.tool.notify(tools(&["new"]).into());
             }
             Msg::ListPromptsRequest(_) => return self.tool.reply(id, PromptListResponse::default().into()),
             Msg::CallTool(call) => return self.run(id, &call),
@@ -146,7 +146,7 @@ impl Pair {
 
     fn run(&mut self, id: &str, call: &CallToolRequest) {
         let progress_token = call.progress_token.clone();
-        self.tool.tell(ProgressNotification { progress_token, progress: 1, ..Default::default() }.into());
+        self.tool.notify(ProgressNotification { progress_token, progress: 1, ..Default::default() }.into());
         let text = vec![b'x'; 10_000];
         match call.name.as_str() {
             "plain" => self.tool.reply(id, result("hi").into()),

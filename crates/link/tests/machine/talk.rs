@@ -1,4 +1,4 @@
-//! One machine, the bridge's, and a peer that says whatever the test wants.
+//! One machine, the bridge's, and a peer that says whatever the test bytes_needed.
 //!
 //! What is said arrives in pieces of changing size, so that no test depends on where a read ends.
 
@@ -92,13 +92,13 @@ impl Talk {
     }
 
     /// Calls the tool `echo`.
-    pub(crate) fn call(&mut self, patience: Duration) -> CallId {
-        self.request(call_tool(""), patience)
+    pub(crate) fn call(&mut self, timeout: Duration) -> CallId {
+        self.request(call_tool(""), timeout)
     }
 
     /// Calls the tool `echo` and listens to its progress.
-    pub(crate) fn call_and_listen(&mut self, patience: Duration) -> CallId {
-        self.request(call_tool("listen"), patience)
+    pub(crate) fn call_and_listen(&mut self, timeout: Duration) -> CallId {
+        self.request(call_tool("listen"), timeout)
     }
 
     /// Asks for the prompts.
@@ -106,9 +106,9 @@ impl Talk {
         self.request(ListPromptsRequest {}, SECOND)
     }
 
-    pub(crate) fn request(&mut self, request: impl Into<Msg>, patience: Duration) -> CallId {
+    pub(crate) fn request(&mut self, request: impl Into<Msg>, timeout: Duration) -> CallId {
         let call = self.ids.next();
-        self.connection.call(self.now, call, request.into(), patience);
+        self.connection.call(self.now, call, request.into(), timeout);
         call
     }
 
@@ -226,8 +226,8 @@ pub(crate) fn event_line(event: Event, limits: &Limits) -> String {
         Event::Progress { call, progress } => {
             format!("{call} at {} of {} {}", progress.progress, progress.total, progress.message)
         }
-        Event::Asked { id, message, .. } => format!("asked {}[{id}]", message_name(&message)),
-        Event::Told { message, .. } => format!("told {}", message_name(&message)),
+        Event::Request { id, message, .. } => format!("asked {}[{id}]", message_name(&message)),
+        Event::Notification { message, .. } => format!("told {}", message_name(&message)),
         Event::LateMiddleware(middleware) => format!("late middleware {}", middleware.name),
         Event::Listed(tools) => format!("listed {}", names(&tools)),
         Event::Noticed(notice) => match notice {

@@ -19,7 +19,7 @@ fn requests_of_the_bridge_are_questions_and_answers_go_out_at_once() {
     let mut talk = tool();
     talk.hears("req-0", ListToolsRequest {});
     talk.connection.reply("req-0", tools(&["a"]).into());
-    talk.connection.tell(done(true).into());
+    talk.connection.notify(done(true).into());
     talk.hears("req-1", call_tool(""));
     talk.connection.reply("req-1", result("hi").into());
     talk.hears("req-2", ReloadRequest {});

@@ -64,16 +64,16 @@ impl World {
     fn carry_out(&mut self, operation: Operation) {
         let now = self.now;
         match operation {
-            Operation::Call { listens, patience, size } => {
+            Operation::Call { listens, timeout, size } => {
                 let progress_token = if listens { "listen".into() } else { String::new() };
                 let arguments_json = vec![b' '; size].into();
                 let request = CallToolRequest { progress_token, arguments_json, ..Default::default() };
-                self.bridge.call(now, request.into(), listens, patience);
+                self.bridge.call(now, request.into(), listens, timeout);
             }
-            Operation::Ask { patience } => self.bridge.call(now, ListPromptsRequest {}.into(), false, patience),
+            Operation::Ask { timeout } => self.bridge.call(now, ListPromptsRequest {}.into(), false, timeout),
             Operation::Cancel { which } => self.bridge.cancel(which),
             Operation::Interrupt => self.bridge.connection.interrupt(),
-            Operation::Hush => self.bridge.hush(now),
+            Operation::TwoReaders => self.bridge.work_around_two_readers(now),
             Operation::Reload => self.bridge.reload(now),
             Operation::Answer { which, form, size } => {
                 if !self.asked.is_empty() {
@@ -83,22 +83,22 @@ impl World {
             }
             Operation::Progress { id } => {
                 let progress_token = wire_id(id);
-                self.tool.connection.tell(ProgressNotification { progress_token, ..Default::default() }.into());
+                self.tool.connection.notify(ProgressNotification { progress_token, ..Default::default() }.into());
             }
-            Operation::Question { patience, sampling: true } => {
-                self.tool.call(now, SamplingRequest::default().into(), false, patience);
+            Operation::Question { timeout, sampling: true } => {
+                self.tool.call(now, SamplingRequest::default().into(), false, timeout);
             }
-            Operation::Question { patience, sampling: false } => {
-                self.tool.call(now, GetActiveToolsRequest {}.into(), false, patience);
+            Operation::Question { timeout, sampling: false } => {
+                self.tool.call(now, GetActiveToolsRequest {}.into(), false, timeout);
             }
             Operation::Forget { which } => self.tool.cancel(which),
-            Operation::List => self.tool.connection.tell(ToolListResponse::default().into()),
+            Operation::List => self.tool.connection.notify(ToolListResponse::default().into()),
             Operation::Register { long } => {
                 let name = if long { "n".repeat(1100) } else { "m".into() };
-                self.tool.connection.tell(RegisterMiddlewareRequest { name, priority: 0 }.into());
+                self.tool.connection.notify(RegisterMiddlewareRequest { name, priority: 0 }.into());
             }
             Operation::Done { success } => {
-                self.tool.connection.tell(ReloadResponse { success, ..Default::default() }.into());
+                self.tool.connection.notify(ReloadResponse { success, ..Default::default() }.into());
             }
             Operation::Stray { id, form, size } => self.say(&wire_id(id), form, size),
             Operation::Noise { form, size } => self.noise(form, size),

@@ -4,11 +4,11 @@ use std::task::Waker;
 
 use super::*;
 
-/// Reads once from a stream of `there` bytes while the frame needs `wants` more; says how many came.
-fn read(input: &mut Input, there: usize, wants: usize) -> usize {
+/// Reads once from a stream of `there` bytes while the frame needs `bytes_needed` more; says how many came.
+fn read(input: &mut Input, there: usize, bytes_needed: usize) -> usize {
     let stream = vec![7; there];
     let mut stream = &stream[..];
-    match input.poll_read(&mut Context::from_waker(Waker::noop()), &mut stream, wants) {
+    match input.poll_read(&mut Context::from_waker(Waker::noop()), &mut stream, bytes_needed) {
         Poll::Ready(Ok(read)) => read,
         other => panic!("{other:?}"),
     }
@@ -27,11 +27,11 @@ fn a_read_ends_where_a_large_frame_ends() {
     assert_eq!(read(&mut input, 100, 4), 100);
     // A large one up to its last bytes, in however many reads.
     let (large, last) = (READ_ROOM + 1, 3);
-    let mut wants = large + last;
-    while wants > last {
-        wants -= read(&mut input, 1 << 20, wants.min(large));
+    let mut bytes_needed = large + last;
+    while bytes_needed > last {
+        bytes_needed -= read(&mut input, 1 << 20, bytes_needed.min(large));
     }
-    assert_eq!(read(&mut input, 1 << 20, wants), wants);
+    assert_eq!(read(&mut input, 1 << 20, bytes_needed), bytes_needed);
     assert_eq!(input.bytes.len(), 100 + large + last);
 }
 
@@ -46,9 +46,9 @@ fn an_announced_size_makes_little_room_by_itself() {
 fn a_large_frame_takes_its_buffer_along() {
     let mut input = Input::new();
     let frame = 10 << 20;
-    let mut wants = frame;
-    while wants > 0 {
-        wants -= read(&mut input, 1 << 20, wants);
+    let mut bytes_needed = frame;
+    while bytes_needed > 0 {
+        bytes_needed -= read(&mut input, 1 << 20, bytes_needed);
     }
     let taken = input.bytes.split().freeze();
     assert_eq!(taken.len(), frame);
@@ -62,14 +62,14 @@ fn a_large_frame_takes_its_buffer_along() {
 #[test]
 fn growing_for_a_large_frame_moves_it_only_a_few_times() {
     let mut input = Input::new();
-    let mut wants: usize = 100 << 20;
+    let mut bytes_needed: usize = 100 << 20;
     let mut capacities = vec![input.bytes.capacity()];
-    while wants > 0 {
+    while bytes_needed > 0 {
         // As much as a socket holds.
-        let room = input.make_room(wants).min(200_000).min(input.bytes.capacity() - input.bytes.len());
+        let room = input.make_room(bytes_needed).min(200_000).min(input.bytes.capacity() - input.bytes.len());
         assert!(room > 0);
         input.bytes.put_bytes(0, room);
-        wants -= room;
+        bytes_needed -= room;
         if capacities.last() != Some(&input.bytes.capacity()) {
             capacities.push(input.bytes.capacity());
         }

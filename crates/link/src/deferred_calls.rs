@@ -9,25 +9,25 @@ use crate::id::CallId;
 
 /// One request that has not been written.
 #[derive(Debug)]
-pub(crate) struct Held {
+pub(crate) struct DeferredCall {
     pub(crate) call: CallId,
     /// The kind of request.
     pub(crate) name: &'static str,
-    /// Someone wants to hear of its progress.
+    /// Someone bytes_needed to hear of its progress.
     pub(crate) reports: bool,
     /// The time it will be given once it is written.
-    pub(crate) patience: Duration,
+    pub(crate) timeout: Duration,
     pub(crate) frame: Vec<u8>,
 }
 
 /// They leave in the order in which they came.
 #[derive(Debug, Default)]
-pub(crate) struct HeldCalls {
-    calls: VecDeque<Held>,
+pub(crate) struct DeferredCalls {
+    calls: VecDeque<DeferredCall>,
     bytes: usize,
 }
 
-impl HeldCalls {
+impl DeferredCalls {
     pub(crate) fn len(&self) -> usize {
         self.calls.len()
     }
@@ -37,21 +37,21 @@ impl HeldCalls {
         self.bytes
     }
 
-    pub(crate) fn push(&mut self, held: Held) {
-        self.bytes += held.frame.len();
-        self.calls.push_back(held);
+    pub(crate) fn push(&mut self, deferred: DeferredCall) {
+        self.bytes += deferred.frame.len();
+        self.calls.push_back(deferred);
     }
 
-    pub(crate) fn pop(&mut self) -> Option<Held> {
-        let held = self.calls.pop_front()?;
-        self.bytes -= held.frame.len();
-        Some(held)
+    pub(crate) fn pop(&mut self) -> Option<DeferredCall> {
+        let deferred = self.calls.pop_front()?;
+        self.bytes -= deferred.frame.len();
+        Some(deferred)
     }
 
-    pub(crate) fn remove(&mut self, call: CallId) -> Option<Held> {
-        let at = self.calls.iter().position(|held| held.call == call)?;
-        let held = self.calls.remove(at)?;
-        self.bytes -= held.frame.len();
-        Some(held)
+    pub(crate) fn remove(&mut self, call: CallId) -> Option<DeferredCall> {
+        let at = self.calls.iter().position(|deferred| deferred.call == call)?;
+        let deferred = self.calls.remove(at)?;
+        self.bytes -= deferred.frame.len();
+        Some(deferred)
     }
 }

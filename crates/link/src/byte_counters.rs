@@ -4,7 +4,7 @@ use protomcp_metrics::Counter;
 
 /// Bytes of frames, headers included.
 #[derive(Debug, Default)]
-pub struct Traffic {
+pub struct ByteCounters {
     /// From the peer.
     pub received: Counter,
     /// To the peer.

@@ -19,13 +19,13 @@ const FRAMES: u32 = 200;
 
 /// The silence around a handler that reads for itself.
 #[derive(Debug, Default)]
-pub(crate) struct Hush {
+pub(crate) struct TwoReaderWorkaround {
     /// When the next empty frame is due; `None` outside of a silence.
     next: Option<Instant>,
     left: u32,
 }
 
-impl Hush {
+impl TwoReaderWorkaround {
     /// Whether only empty frames may be written.
     pub(crate) fn is_open(&self) -> bool {
         self.next.is_some()
@@ -67,30 +67,30 @@ mod tests {
     #[test]
     fn frames_come_every_ten_milliseconds_and_end_after_two_seconds() {
         let start = Instant::now();
-        let mut hush = Hush::default();
-        assert!(!hush.poll(start) && !hush.is_open());
-        hush.begin(start);
+        let mut two_readers = TwoReaderWorkaround::default();
+        assert!(!two_readers.poll(start) && !two_readers.is_open());
+        two_readers.begin(start);
         let mut frames = 0;
-        while let Some(next) = hush.deadline() {
+        while let Some(next) = two_readers.deadline() {
             assert_eq!(next, start + EVERY * frames);
-            assert!(!hush.poll(next - Duration::from_millis(1)), "not before its time");
-            if hush.poll(next) {
+            assert!(!two_readers.poll(next - Duration::from_millis(1)), "not before its time");
+            if two_readers.poll(next) {
                 frames += 1;
             }
         }
         assert_eq!(frames, FRAMES);
-        assert!(!hush.is_open());
+        assert!(!two_readers.is_open());
     }
 
     #[test]
     fn another_request_starts_it_over_and_an_answer_ends_it() {
         let start = Instant::now();
-        let mut hush = Hush::default();
-        hush.begin(start);
-        assert!(hush.poll(start));
-        hush.begin(start);
-        assert!(hush.poll(start) && hush.left == FRAMES - 1);
-        hush.end();
-        assert!(!hush.is_open() && !hush.poll(start + EVERY));
+        let mut two_readers = TwoReaderWorkaround::default();
+        two_readers.begin(start);
+        assert!(two_readers.poll(start));
+        two_readers.begin(start);
+        assert!(two_readers.poll(start) && two_readers.left == FRAMES - 1);
+        two_readers.end();
+        assert!(!two_readers.is_open() && !two_readers.poll(start + EVERY));
     }
 }

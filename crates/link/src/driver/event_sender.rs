@@ -25,7 +25,7 @@ const NAME: usize = 2 * size_of::<String>() + 32;
 
 type Waiting<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
-pub(super) struct Outlet {
+pub(super) struct EventSender {
     queue: mpsc::Sender<Event>,
     backlog: VecDeque<Event>,
     /// Bytes that went to the owner since its queue was last seen empty, and the backlog's.
@@ -34,7 +34,7 @@ pub(super) struct Outlet {
     owner_left: Waiting<()>,
 }
 
-impl Outlet {
+impl EventSender {
     pub(super) fn new() -> (Self, mpsc::Receiver<Event>) {
         let (queue, receiver) = mpsc::channel(EVENTS);
         let watched = queue.clone();
@@ -106,8 +106,8 @@ impl Outlet {
 /// About how many bytes an event keeps alive beyond itself. Answers and progress never come here.
 fn size(event: &Event) -> usize {
     match event {
-        Event::Asked { id, message, for_call } => id.len() + for_call.len() + message_size(message),
-        Event::Told { message, for_call } => for_call.len() + message_size(message),
+        Event::Request { id, message, for_call } => id.len() + for_call.len() + message_size(message),
+        Event::Notification { message, for_call } => for_call.len() + message_size(message),
         Event::Listed(tools) => tools.iter().map(tool_size).sum(),
         Event::Ready(handshake) => handshake.tools.iter().flatten().map(tool_size).sum(),
         Event::HandshakeFailed(_)

@@ -9,11 +9,11 @@ use crate::event::{Handshake, Phase};
 
 /// An event of exactly so many bytes.
 fn told(bytes: usize) -> Event {
-    let empty = Event::Told { message: Msg::StreamChunk(StreamChunk::default()), for_call: String::new() };
+    let empty = Event::Notification { message: Msg::StreamChunk(StreamChunk::default()), for_call: String::new() };
     let (head, mut data) = (size(&empty), bytes);
     loop {
         let chunk = StreamChunk { data: vec![0; data].into(), r#final: false };
-        let event = Event::Told { message: Msg::StreamChunk(chunk), for_call: String::new() };
+        let event = Event::Notification { message: Msg::StreamChunk(chunk), for_call: String::new() };
         match size(&event).checked_sub(bytes) {
             Some(0) => return event,
             Some(more) => data -= more,
@@ -22,8 +22,8 @@ fn told(bytes: usize) -> Event {
     }
 }
 
-fn keeps_up(outlet: &mut Outlet) -> bool {
-    outlet.poll_keeps_up(&mut Context::from_waker(Waker::noop()))
+fn keeps_up(event_sender: &mut EventSender) -> bool {
+    event_sender.poll_keeps_up(&mut Context::from_waker(Waker::noop()))
 }
 
 #[test]
@@ -41,8 +41,8 @@ fn an_event_weighs_what_it_keeps_alive() {
     let each = size_of::<ToolDefinition>() + 4321;
     let handshake = |tools| Event::Ready(Handshake { tools, middleware: Vec::new(), phase: Phase::Start });
     for (event, expected) in [
-        (Event::Asked { id: "abc".to_owned(), message: message(), for_call: "0123456".to_owned() }, weight + 10),
-        (Event::Told { message: message(), for_call: "0123456".to_owned() }, weight + 7),
+        (Event::Request { id: "abc".to_owned(), message: message(), for_call: "0123456".to_owned() }, weight + 10),
+        (Event::Notification { message: message(), for_call: "0123456".to_owned() }, weight + 7),
         (Event::Listed(vec![tool(), tool()]), 2 * each),
         (handshake(Some(vec![tool()])), each),
         (handshake(None), 0),
@@ -54,29 +54,29 @@ fn an_event_weighs_what_it_keeps_alive() {
 #[test]
 fn the_owner_is_waited_for_beyond_so_many_bytes() {
     for (bytes, keeps) in [(EVENT_BYTES, true), (EVENT_BYTES + 1, false)] {
-        let (mut outlet, mut owner) = Outlet::new();
-        outlet.push(told(bytes));
-        assert_eq!(keeps_up(&mut outlet), keeps, "{bytes}");
+        let (mut event_sender, mut owner) = EventSender::new();
+        event_sender.push(told(bytes));
+        assert_eq!(keeps_up(&mut event_sender), keeps, "{bytes}");
         assert!(owner.try_recv().is_ok());
-        assert!(keeps_up(&mut outlet), "it has taken all");
+        assert!(keeps_up(&mut event_sender), "it has taken all");
     }
 }
 
 #[test]
 fn what_has_waited_counts_when_it_goes_on() {
-    let (mut outlet, mut owner) = Outlet::new();
+    let (mut event_sender, mut owner) = EventSender::new();
     for _ in 0..EVENTS {
-        outlet.push(told(40));
+        event_sender.push(told(40));
     }
-    outlet.push(told(EVENT_BYTES / 2));
-    outlet.push(told(EVENT_BYTES / 2 + 1));
-    assert!(!keeps_up(&mut outlet), "the queue is full");
+    event_sender.push(told(EVENT_BYTES / 2));
+    event_sender.push(told(EVENT_BYTES / 2 + 1));
+    assert!(!keeps_up(&mut event_sender), "the queue is full");
     for _ in 0..EVENTS {
         assert!(owner.try_recv().is_ok());
     }
-    assert!(!keeps_up(&mut outlet), "the two that have waited are too much");
+    assert!(!keeps_up(&mut event_sender), "the two that have waited are too much");
     assert!(owner.try_recv().is_ok() && owner.try_recv().is_ok());
-    assert!(keeps_up(&mut outlet));
+    assert!(keeps_up(&mut event_sender));
     assert!(owner.try_recv().is_err(), "nothing came twice");
 }
 
@@ -90,7 +90,7 @@ fn an_empty_name_weighs_what_it_takes() {
         SdkInfo { features: names(), ..Default::default() }.into(),
     ];
     for message in messages {
-        let event = Event::Asked { id: String::new(), message, for_call: String::new() };
+        let event = Event::Request { id: String::new(), message, for_call: String::new() };
         assert!(size(&event) >= 1000 * 2 * size_of::<String>(), "{}", size(&event));
     }
 }

@@ -15,7 +15,7 @@ fn asked() -> Talk {
     talk.wrote(&["call_tool[req-1]"]);
     talk.hears("", EnableToolsRequest::default());
     talk.happened(&["asked enable_tools[]"]);
-    talk.connection.hush(talk.now);
+    talk.connection.work_around_two_readers(talk.now);
     talk.wrote(&["nothing"]);
     talk
 }
@@ -72,7 +72,7 @@ fn a_call_that_is_given_up_ends_the_silence() {
         let mut talk = Talk::ready();
         let call = talk.call(Duration::from_millis(15));
         talk.wrote(&["call_tool[req-1]"]);
-        talk.connection.hush(talk.now);
+        talk.connection.work_around_two_readers(talk.now);
         talk.list_prompts();
         talk.wrote(&["nothing"]);
         match way {
@@ -88,7 +88,7 @@ fn a_call_that_is_given_up_ends_the_silence() {
 #[test]
 fn without_a_tool_call_one_empty_frame_is_all() {
     let mut talk = Talk::ready();
-    talk.connection.hush(talk.now);
+    talk.connection.work_around_two_readers(talk.now);
     talk.list_prompts();
     talk.wrote(&["nothing", "list_prompts_request[req-1]"]);
     talk.passes(SECOND / 2);
@@ -100,7 +100,7 @@ fn other_requests_in_flight_do_not_prolong_the_silence() {
     let mut talk = asked();
     talk.hears("req-1", result("done"));
     talk.list_prompts();
-    talk.connection.hush(talk.now);
+    talk.connection.work_around_two_readers(talk.now);
     talk.wrote(&["nothing", "list_prompts_request[req-2]"]);
 }
 
@@ -130,7 +130,7 @@ fn after_the_end_nothing_is_written() {
     let mut talk = asked();
     talk.connection.close(protomcp_link::Closed::ByPeer);
     talk.events();
-    talk.connection.hush(talk.now);
+    talk.connection.work_around_two_readers(talk.now);
     talk.passes(SECOND);
     talk.is_quiet();
 }
