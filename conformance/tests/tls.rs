@@ -174,11 +174,11 @@ fn a_certificate_is_renewed_while_hosts_are_served() {
     assert!(!curl(&web, &second.root, &[]).status.success());
     folder.put(&second.certificate, &first.key);
     web.process().stderr_with("does not match");
-    web.process().stderr_with("the one before stays");
+    web.process().stderr_with("keeping the previous one");
     assert!(curl(&web, &first.root, &[]).status.success());
     folder.put(&second.certificate, &second.key);
     eventually("the new certificate", || curl(&web, &second.root, &[]).status.success().then_some(()));
-    web.process().stderr_with("it is shown from now on");
+    web.process().stderr_with("certificate reloaded");
 }
 
 /// Item 95.

@@ -1,9 +1,10 @@
 //! Any number of hosts over HTTP.
 
+use std::future::IntoFuture;
 use std::time::Duration;
 
 use protomcp_bridge::open_files;
-use protomcp_http::{Listener, ListenerConfig, StreamableHttp};
+use protomcp_http::{Listener, ListenerConfig, Readiness, Routes, StreamableHttp};
 use tokio::task::JoinSet;
 
 use crate::args::{Door, Options, TlsFiles};
@@ -44,22 +45,25 @@ pub(super) async fn serve(mut options: Options) -> Result<(), Failure> {
     }
     let (bridge, starting) = launch(&options);
     let service = StreamableHttp::with_tools(bridge.server(), http.config, bridge.tool_definitions());
-    config.health = http.health;
-    let page = metrics::page(&bridge, &service);
-    config.metrics = http.metrics.then(|| page.clone());
     config.tls = tls;
     config.drain_timeout = options.drain_timeout + LEAVE;
-    let listener = Listener::new(service.clone(), config);
-    let mut listeners = vec![listener.clone()];
-    let mut places: Vec<_> = sockets.into_iter().map(|socket| (listener.clone(), socket)).collect();
-    if let Some(Doors { sockets, .. }) = figures {
-        let pages = metrics::listener(page);
-        listeners.push(pages.clone());
-        places.extend(sockets.into_iter().map(|socket| (pages.clone(), socket)));
+    let readiness = Readiness::default();
+    let page = metrics::page(&bridge, &service);
+    let mut routes = Routes::new(service.clone());
+    if http.health {
+        routes = routes.with_health(readiness.clone());
+    }
+    if http.metrics {
+        routes = routes.with_metrics(page.clone());
     }
     let mut serving = JoinSet::new();
-    for (listener, socket) in places {
-        serving.spawn(async move { listener.serve(socket).await });
+    serving.spawn(protomcp_http::serve(Listener::from_sockets(sockets).with_config(config), routes).into_future());
+    if let Some(Doors { sockets, .. }) = figures {
+        let routes = Routes::monitoring().with_health(readiness.clone()).with_metrics(page);
+        let service = service.clone();
+        let ended = async move { service.drained().await };
+        let pages = protomcp_http::serve(metrics::listener(sockets), routes).with_graceful_shutdown(ended);
+        serving.spawn(pages.into_future());
     }
     tracing::info!("listening on {url}");
 
@@ -67,10 +71,7 @@ pub(super) async fn serve(mut options: Options) -> Result<(), Failure> {
     {
         // Hosts are served from the start: one may time out sooner than a tool file compiles.
         let starting = starting.wait();
-        // Hosts may come with answers, and for them, until the last call has ended.
-        let drained = service.drained();
-        tokio::pin!(starting, drained);
-        let mut closed = false;
+        tokio::pin!(starting);
         loop {
             tokio::select! {
                 outcome = serving.join_next() => match outcome {
@@ -83,7 +84,7 @@ pub(super) async fn serve(mut options: Options) -> Result<(), Failure> {
                     started = true;
                     match outcome {
                         Ok(()) => {
-                            listeners.iter().for_each(Listener::set_ready);
+                            readiness.set_ready();
                             tracing::info!("serving {} over HTTP", options.file.display());
                         }
                         Err(error) => {
@@ -92,16 +93,13 @@ pub(super) async fn serve(mut options: Options) -> Result<(), Failure> {
                         }
                     }
                 },
-                () = &mut drained, if !closed => {
-                    closed = true;
-                    listeners.iter().for_each(Listener::stop);
-                }
                 wish = signals.next() => match wish {
                     Wish::Reload => bridge.reload().await,
                     // The second one means it.
                     Wish::End if ending => break,
                     Wish::End => {
                         ending = true;
+                        readiness.set_unready();
                         tracing::info!("draining: running calls may finish; once more to end at once");
                         bridge.drain();
                     }
@@ -111,7 +109,7 @@ pub(super) async fn serve(mut options: Options) -> Result<(), Failure> {
     }
     shut_down(bridge, &mut signals, ending).await;
     // After a second signal the calls that ran have failed with their process, and their answers are under way.
-    listeners.iter().for_each(Listener::stop);
+    service.shut_down();
     let left = async { while serving.join_next().await.is_some() {} };
     let _late = tokio::time::timeout(LAST_WORDS, left).await;
     failed.map_or(Ok(()), |why| Err(Failure::failed(why)))

@@ -5,6 +5,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use protomcp_bridge::Bridge;
 use protomcp_http::{Listener, ListenerConfig, MetricsPage, StreamableHttp};
 use protomcp_metrics::{Kind, Page};
+use tokio::net::TcpListener;
 
 use crate::args::{HttpOptions, Place};
 use crate::exit::Failure;
@@ -38,12 +39,8 @@ pub(super) async fn open(options: &HttpOptions) -> Result<Option<Doors>, Failure
     Ok(Some(doors))
 }
 
-/// Shows figures and nothing else.
-pub(super) fn listener(page: MetricsPage) -> Listener {
-    let mut config = ListenerConfig::default();
-    config.max_connections = MAX_CONNECTIONS;
-    config.health = true;
-    config.metrics = Some(page);
-    config.drain_timeout = LEAVE;
-    Listener::pages(config)
+/// A listener for metrics and nothing else.
+pub(super) fn listener(sockets: Vec<TcpListener>) -> Listener {
+    let config = ListenerConfig::default().with_max_connections(MAX_CONNECTIONS).with_drain_timeout(LEAVE);
+    Listener::from_sockets(sockets).with_config(config)
 }

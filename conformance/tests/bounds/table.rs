@@ -12,7 +12,7 @@ pub(crate) const BOUNDS: &[(&str, &str, &str)] = &[
     ),
     (
         "the head of an HTTP request",
-        "{crates/http/src/listener/connection.rs MAX_HEADERS bytes}; over HTTP/1.1 100 headers",
+        "{crates/listener/src/connection.rs MAX_HEADERS bytes}; over HTTP/1.1 100 headers",
         "",
     ),
     ("nesting of a JSON message", "{crates/types/src/parse.rs MAX_DEPTH count}", ""),
@@ -92,19 +92,19 @@ pub(crate) const BOUNDS: &[(&str, &str, &str)] = &[
     ("responses of one session open at once", "{crates/http/src/config.rs max_streams count}", ""),
     (
         "HTTP connections",
-        "{crates/http/src/listener.rs max_connections count}, or {crates/http/src/listener/descriptors.rs RESERVED count} fewer than the limit of open files, which `pmcp` raises for itself as far as it may; the address with most gives way",
+        "{crates/listener/src/config.rs max_connections count}, or {crates/listener/src/descriptors.rs RESERVED count} fewer than the limit of open files, which `pmcp` raises for itself as far as it may; the address with most gives way",
         "",
     ),
     ("HTTP connections to `--metrics-addr`", "64", ""),
     (
         "time until a connection has sent its first request head",
-        "{crates/http/src/listener.rs first_request_timeout time}",
+        "{crates/listener/src/config.rs first_request_timeout time}",
         "",
     ),
-    ("time between two requests on a connection", "{crates/http/src/listener.rs idle_timeout time}", ""),
+    ("time between two requests on a connection", "{crates/listener/src/config.rs idle_timeout time}", ""),
     (
         "TLS handshakes at once",
-        "{crates/http/src/listener.rs max_handshakes count}, each for {crates/http/src/listener.rs handshake_timeout time}, from the first message of the client on, which may have {crates/http/src/listener/client_hello.rs MAX_HELLO bytes}; the address with most gives way",
+        "{crates/listener/src/config.rs max_handshakes count}, each for {crates/listener/src/config.rs handshake_timeout time}, from the first message of the client on, which may have {crates/listener/src/client_hello.rs MAX_HELLO bytes}; the address with most gives way",
         "",
     ),
     ("log lines about refused requests and connections", "one a second of each kind, with counts", ""),
@@ -261,7 +261,7 @@ pub(crate) const BOUNDS: &[(&str, &str, &str)] = &[
 pub(crate) const MEMORY: &[(&str, &str)] = &[
     (
         "heads of HTTP requests that are arriving, on all connections",
-        "{crates/http/src/listener/connection.rs MAX_HEADERS*20000 bytes}",
+        "{crates/listener/src/connection.rs MAX_HEADERS*20000 bytes}",
     ),
     ("requests that are not answered yet", "{crates/session/src/info.rs max_inbound_bytes bytes}"),
     ("messages that wait until clients read them", "{crates/session/src/info.rs max_outbound_bytes bytes}"),

@@ -2,10 +2,9 @@
 //!
 //! `cargo run -p protomcp-http --example echo_over_http -- 8080`
 
-use protomcp_http::{Config, Listener, ListenerConfig, StreamableHttp};
+use protomcp_http::{Config, Listener, StreamableHttp};
 use protomcp_server::{Context, Handler, Server, ServerInfo};
 use protomcp_types::{CallTool, CallToolResult, ErrorObject, ListTools, ListToolsResult, Tool, ToolName};
-use tokio::net::TcpListener;
 
 struct Echo;
 
@@ -30,20 +29,14 @@ impl Handler for Echo {
 #[tokio::main]
 async fn main() -> std::io::Result<()> {
     let port = std::env::args().nth(1).and_then(|port| port.parse().ok()).unwrap_or(8080);
-    let socket = TcpListener::bind(("127.0.0.1", port)).await?;
     let server = Server::of(Echo).in_place();
-    let sessions = server.sessions().clone();
     let service = StreamableHttp::new(server, Config::default());
-    let listener = Listener::new(service.clone(), ListenerConfig::default());
-    tokio::spawn({
-        let listener = listener.clone();
-        async move {
-            if tokio::signal::ctrl_c().await.is_ok() {
-                sessions.shutdown();
-                service.drained().await;
-                listener.stop();
-            }
-        }
-    });
-    listener.serve(socket).await
+    let listener = Listener::bind(("127.0.0.1", port)).await?;
+    protomcp_http::serve(listener, service).with_graceful_shutdown(interrupt()).await
+}
+
+async fn interrupt() {
+    if tokio::signal::ctrl_c().await.is_err() {
+        std::future::pending::<()>().await;
+    }
 }

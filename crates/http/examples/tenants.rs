@@ -3,10 +3,9 @@
 //! `cargo run -p protomcp-http --example tenants -- 8080`
 
 use http::request::Parts;
-use protomcp_http::{Config, Listener, ListenerConfig, PeerAddr, StreamableHttp};
+use protomcp_http::{Config, Listener, PeerAddr, StreamableHttp};
 use protomcp_server::{Context, Handler, Limits, Router, ServerInfo, Sessions};
 use protomcp_types::{CallTool, CallToolResult, ErrorObject, ListTools, ListToolsResult, Tool, ToolName};
-use tokio::net::TcpListener;
 
 /// What one session talks to.
 struct Tenant {
@@ -41,23 +40,17 @@ impl Handler for Tenant {
 #[tokio::main]
 async fn main() -> std::io::Result<()> {
     let port = std::env::args().nth(1).and_then(|port| port.parse().ok()).unwrap_or(8080);
-    let socket = TcpListener::bind(("127.0.0.1", port)).await?;
     let sessions = Sessions::new(info(), Limits::default());
-    let service = StreamableHttp::per_session(sessions.clone(), Config::default(), |head: &Parts| {
+    let service = StreamableHttp::per_session(sessions, Config::default(), |head: &Parts| {
         let name = head.headers.get("x-tenant").and_then(|name| name.to_str().ok()).unwrap_or("nobody");
         Router::new(Tenant { name: name.to_owned() })
     });
-    let listener = Listener::new(service.clone(), ListenerConfig::default());
-    tokio::spawn({
-        let listener = listener.clone();
-        async move {
-            if tokio::signal::ctrl_c().await.is_ok() {
-                sessions.shutdown();
-                // Hosts may still come with answers, and for them.
-                service.drained().await;
-                listener.stop();
-            }
-        }
-    });
-    listener.serve(socket).await
+    let listener = Listener::bind(("127.0.0.1", port)).await?;
+    protomcp_http::serve(listener, service).with_graceful_shutdown(interrupt()).await
+}
+
+async fn interrupt() {
+    if tokio::signal::ctrl_c().await.is_err() {
+        std::future::pending::<()>().await;
+    }
 }

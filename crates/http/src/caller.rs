@@ -4,6 +4,8 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use http::request::Parts;
+#[cfg(feature = "listener")]
+use protomcp_listener::ConnectionInfo;
 use protomcp_server::Owner;
 
 use crate::forwarded;
@@ -20,11 +22,7 @@ pub(crate) struct Caller {
 impl Caller {
     /// The caller of a request with this head.
     pub(crate) fn of(parts: &Parts) -> Self {
-        Self {
-            principal: parts.extensions.get().cloned(),
-            address: address(parts),
-            connection: parts.extensions.get().copied(),
-        }
+        Self { principal: parts.extensions.get().cloned(), address: address(parts), connection: connection(parts) }
     }
 
     /// Whom the request counts for when limits are shared.
@@ -37,21 +35,33 @@ impl Caller {
     }
 }
 
+fn connection(parts: &Parts) -> Option<Connection> {
+    let noted = parts.extensions.get().copied();
+    #[cfg(feature = "listener")]
+    let noted = noted.or_else(|| parts.extensions.get().map(|info: &ConnectionInfo| Connection(info.number)));
+    noted
+}
+
 fn address(parts: &Parts) -> Option<IpAddr> {
     let forwarded = parts.extensions.get().map(|ClientAddr(address)| *address);
     forwarded.or_else(|| parts.extensions.get::<PeerAddr>().map(|peer| peer.0.ip()))
 }
 
-/// Notes the client that a trusted proxy has forwarded a request for.
+/// Notes the address of the peer, and the client that a trusted proxy has forwarded a request for.
 pub(crate) fn note_client(parts: &mut Parts, proxies: &[IpNetwork]) {
+    #[cfg(feature = "listener")]
+    if let Some(info) = parts.extensions.get::<ConnectionInfo>() {
+        let peer = PeerAddr(info.peer);
+        parts.extensions.insert(peer);
+    }
     let peer = parts.extensions.get::<PeerAddr>().map(|peer| peer.0.ip());
     if let (Some(peer), None, false) = (peer, parts.extensions.get::<ClientAddr>(), proxies.is_empty()) {
         parts.extensions.insert(ClientAddr(forwarded::client(peer, &parts.headers, proxies)));
     }
 }
 
-/// The address that a request has come from, in its extensions. [`Listener`](crate::Listener) puts it there; in another
-/// server, put it there to share limits by address.
+/// The address that a request came from, in its extensions. Set for requests of
+/// [`protomcp_listener`](https://docs.rs/protomcp-listener); with another server, insert it to share limits by address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PeerAddr(pub SocketAddr);
 
@@ -66,7 +76,7 @@ pub struct ClientAddr(pub IpAddr);
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Principal(pub Arc<str>);
 
-/// The connection that a request has come by, under a number that no other has. [`Listener`](crate::Listener) puts it into the
-/// extensions of each request; requests without a session and a [`Principal`] take turns by it.
+/// The number of the connection that a request arrived on, unique in this process, in its extensions. Requests without a
+/// session and a [`Principal`] take turns by it. Known for requests of `protomcp_listener`; with another server, insert it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Connection(pub u64);

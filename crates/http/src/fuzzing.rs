@@ -14,12 +14,6 @@ use crate::guard::Guard;
 use crate::headers;
 use crate::network::IpNetwork;
 
-/// From when until when a certificate is valid, in seconds since 1970.
-#[cfg(feature = "tls")]
-pub fn validity_of(certificate: &[u8]) -> Option<(u64, u64)> {
-    crate::tls::validity_of(certificate)
-}
-
 /// Whether a request with this host and these origins is served, where only this machine and one page are allowed.
 pub fn is_served(host: &HeaderValue, origins: &[HeaderValue]) -> bool {
     let mut headers = HeaderMap::new();

@@ -48,32 +48,36 @@ mod get;
 mod guard;
 mod headers;
 mod legacy;
-#[cfg(feature = "listener")]
-mod listener;
 mod log_rate;
 mod modern;
 mod needed_scopes;
 mod network;
 mod post;
+mod readiness;
 mod reply;
 mod reserved;
+mod routes;
+#[cfg(feature = "listener")]
+mod serve;
 mod service;
 mod session_table;
 mod sse;
 mod store;
 mod streams;
-#[cfg(feature = "tls")]
-mod tls;
 
 pub use caller::{ClientAddr, Connection, PeerAddr, Principal};
 pub use config::Config;
 pub use credential::Credential;
 pub use figures::MetricsPage;
-#[cfg(feature = "listener")]
-pub use listener::{Listener, ListenerConfig};
 pub use network::{InvalidNetwork, IpNetwork};
+#[cfg(feature = "listener")]
+pub use protomcp_listener::{Listener, ListenerConfig};
+#[cfg(feature = "tls")]
+pub use protomcp_listener::{Tls, TlsError};
+pub use readiness::Readiness;
 pub use reply::Body;
+pub use routes::Routes;
+#[cfg(feature = "listener")]
+pub use serve::{Serve, serve};
 pub use service::StreamableHttp;
 pub use store::{EventKey, EventStore, MemoryStore, Replay, StoredEvent};
-#[cfg(feature = "tls")]
-pub use tls::{Tls, TlsError};

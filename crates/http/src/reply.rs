@@ -80,8 +80,7 @@ pub(crate) fn text(status: StatusCode, text: impl Into<Bytes>) -> Response<Body>
     whole(status, "text/plain; charset=utf-8", [text.into()])
 }
 
-/// A page of figures.
-#[cfg(feature = "listener")]
+/// A page of metrics.
 pub(crate) fn figures(text: String) -> Response<Body> {
     whole(StatusCode::OK, protomcp_metrics::CONTENT_TYPE, [text.into()])
 }

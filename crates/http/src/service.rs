@@ -21,7 +21,7 @@ use crate::config::Config;
 use crate::endpoint::{Endpoint, Factory};
 use crate::guard::Page as Seen;
 use crate::headers::{EVENTS, JSON, accepts, is_json};
-use crate::reply::{self, Body, TRANSPORT_ERROR};
+use crate::reply::{self, Body, Refusal, TRANSPORT_ERROR};
 use crate::{auth, cors, delete, era, get, legacy, post};
 
 /// An MCP server over HTTP, as a [`tower_service::Service`] for any server that speaks [`http`]. Cloning is cheap.
@@ -98,43 +98,39 @@ impl StreamableHttp {
         move |page| service.0.figures.write(service.sessions(), page)
     }
 
-    /// Answers with a page that is for those who may use the server.
-    #[cfg(feature = "listener")]
-    pub(crate) async fn page<B>(&self, request: Request<B>, page: impl FnOnce() -> Response<Body>) -> Response<Body> {
-        let (mut parts, _) = request.into_parts();
-        let endpoint = &self.0;
-        caller::note_client(&mut parts, &endpoint.config.trusted_proxies);
-        if let Err(why) = endpoint.guard.check(&parts.uri, &parts.headers) {
-            return reply::error(StatusCode::FORBIDDEN, TRANSPORT_ERROR, why);
-        }
-        match auth::admit(&endpoint.config, &mut parts).await {
-            Ok(()) if parts.method == Method::GET => page(),
-            Ok(()) => reply::not_allowed("GET"),
-            Err(refusal) => *refusal,
-        }
+    /// Shuts the server down ([`Sessions::shutdown`]): new requests get 503, and the sessions end with their last calls.
+    pub fn shut_down(&self) {
+        self.0.sessions.shutdown();
     }
 
-    /// Whether a path is one where the server describes itself to those who look for its issuer.
-    #[cfg(feature = "listener")]
-    pub(crate) fn is_metadata(&self, path: &str) -> bool {
-        auth::is_metadata(self.0.config.oauth.as_ref(), path)
-    }
-
-    /// Waits until all that was begun has ended, once the sessions of the server were told to
-    /// ([`Sessions::shutdown`]). Until then hosts may come with answers that are waited for, and for answers that they
-    /// wait for: whoever accepts connections goes on with it.
+    /// Resolves when the server was shut down and all its sessions and calls have ended. Until then clients may come to
+    /// answer questions and to fetch results, so keep accepting connections.
     pub async fn drained(&self) {
         self.0.drained().await;
     }
 
-    /// Whether nothing new begins any more.
-    #[cfg(feature = "listener")]
+    /// Checks a request for a page that requires the same authentication as the server.
+    pub(crate) async fn permit_page(&self, mut parts: Parts) -> Result<(), Refusal> {
+        let endpoint = &self.0;
+        caller::note_client(&mut parts, &endpoint.config.trusted_proxies);
+        if let Err(why) = endpoint.guard.check(&parts.uri, &parts.headers) {
+            return Err(Box::new(reply::error(StatusCode::FORBIDDEN, TRANSPORT_ERROR, why)));
+        }
+        auth::admit(&endpoint.config, &mut parts).await?;
+        if parts.method == Method::GET { Ok(()) } else { Err(Box::new(reply::not_allowed("GET"))) }
+    }
+
+    /// Whether a path is one of the OAuth metadata.
+    pub(crate) fn is_metadata(&self, path: &str) -> bool {
+        auth::is_metadata(self.0.config.oauth.as_ref(), path)
+    }
+
+    /// Whether new requests are refused.
     pub(crate) fn is_draining(&self) -> bool {
         self.0.sessions.is_shut_down()
     }
 
-    /// Whether the old transport is served as well.
-    #[cfg(feature = "listener")]
+    /// Whether the transport of MCP 2024-11-05 is served.
     pub(crate) fn has_legacy_sse(&self) -> bool {
         self.0.config.legacy_sse
     }

@@ -14,10 +14,9 @@ mod tasks;
 
 use std::process::ExitCode;
 
-use protomcp_http::{Config, Listener, ListenerConfig, StreamableHttp};
+use protomcp_http::{Config, Listener, StreamableHttp};
 use protomcp_transport::stdio;
 use protomcp_typed::{DefinitionError, PAGE_SIZE, Registry};
-use tokio::net::TcpListener;
 
 #[tokio::main]
 async fn main() -> ExitCode {
@@ -42,13 +41,12 @@ async fn run() -> Result<(), Box<dyn std::error::Error>> {
     }
     let registry = everything(page)?;
     let Some(port) = port else { return Ok(registry.serve(stdio()?).await?) };
-    let socket = TcpListener::bind(("127.0.0.1", port)).await?;
-    tell(&format!("listening on http://{}/mcp", socket.local_addr()?));
+    let listener = Listener::bind(("127.0.0.1", port)).await?;
+    tell(&format!("listening on http://{}/mcp", listener.local_addr()?));
     let tools = registry.clone();
     let config = Config::default().with_legacy_sse();
     let service = StreamableHttp::with_tools(registry.server(), config, move |tool| tools.tool_definition(tool));
-    Listener::new(service, ListenerConfig::default()).serve(socket).await?;
-    Ok(())
+    Ok(protomcp_http::serve(listener, service).await?)
 }
 
 fn everything(page: usize) -> Result<Registry, DefinitionError> {

@@ -14,8 +14,7 @@ use super::handler::Stage;
 const HEAD: &str = "POST /mcp HTTP/1.1\r\nhost: localhost\r\naccept: */*\r\ncontent-type: application/json\r\n";
 
 async fn stage(max_connections: usize) -> Stage {
-    let mut listener = ListenerConfig::default();
-    listener.max_connections = max_connections;
+    let listener = ListenerConfig::default().with_max_connections(max_connections);
     Stage::with(Config::default(), listener).await
 }
 
@@ -104,8 +103,7 @@ async fn a_connection_is_idle_again_after_its_request() {
 
 #[tokio::test]
 async fn a_first_head_that_comes_in_drops_is_not_waited_for() {
-    let mut listener = ListenerConfig::default();
-    listener.first_request_timeout = Duration::from_millis(300);
+    let listener = ListenerConfig::default().with_first_request_timeout(Duration::from_millis(300));
     let stage = Stage::with(Config::default(), listener).await;
     let mut stream = connect(&stage, 1).await;
     stream.write_all(b"POST /mcp HTTP/1.1\r\n").await.unwrap();
@@ -118,8 +116,8 @@ async fn a_first_head_that_comes_in_drops_is_not_waited_for() {
 
 #[tokio::test]
 async fn a_stream_outlives_the_time_for_idle_connections() {
-    let mut listener = ListenerConfig::default();
-    (listener.first_request_timeout, listener.idle_timeout) = (Duration::from_millis(50), Duration::from_millis(50));
+    let soon = Duration::from_millis(50);
+    let listener = ListenerConfig::default().with_first_request_timeout(soon).with_idle_timeout(soon);
     let stage = Stage::with(Config::default(), listener).await;
     let host = stage.host.hello("2025-11-25").await;
     let mut stream = host.get().await;

@@ -1,21 +1,20 @@
 //! A server whose tools do what the tests need.
 
-use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 use http::request::Parts;
 use protomcp_auth::Identity;
-use protomcp_http::{Config, Listener, ListenerConfig, StreamableHttp};
+use protomcp_http::{Config, Listener, ListenerConfig, Readiness, Routes, StreamableHttp};
 use protomcp_server::{AskError, Context, Handler, Limits, Router, Server, ServerInfo, Sessions};
 use protomcp_types::{
     CallTool, CallToolResult, ErrorObject, Level, ListRoots, ListTools, ListToolsResult, Ping, Progress, RawJson,
     ServerCapabilities, Tool, ToolName,
 };
-use tokio::net::TcpListener;
 use tokio::sync::Notify;
 use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
 
 use super::client::{Host, PATIENCE};
 
@@ -128,10 +127,18 @@ pub(crate) struct Stage {
     pub(crate) host: Host,
     pub(crate) tools: Arc<Tools>,
     pub(crate) service: StreamableHttp,
-    pub(crate) listener: Listener,
+    /// Reported by `/readyz`.
+    pub(crate) readiness: Readiness,
+    /// Stops the listener.
+    pub(crate) stop: CancellationToken,
     pub(crate) sessions: Sessions,
     pub(crate) serving: tokio::task::JoinHandle<std::io::Result<()>>,
     _watchdog: Watchdog,
+}
+
+enum Probes {
+    On,
+    Off,
 }
 
 /// How long a test may have a stage.
@@ -182,6 +189,21 @@ impl Stage {
         listener: ListenerConfig,
         define: impl Fn(&str) -> Option<RawJson> + Send + Sync + 'static,
     ) -> Self {
+        Self::start(limits, config, listener, Probes::Off, define).await
+    }
+
+    /// A server with `/healthz` and `/readyz`.
+    pub(crate) async fn with_probes(config: Config) -> Self {
+        Self::start(Limits::default(), config, ListenerConfig::default(), Probes::On, |_| None).await
+    }
+
+    async fn start(
+        limits: Limits,
+        config: Config,
+        listener: ListenerConfig,
+        probes: Probes,
+        define: impl Fn(&str) -> Option<RawJson> + Send + Sync + 'static,
+    ) -> Self {
         let capabilities = ServerCapabilities::default().with_tools().with_prompts().with_logging();
         let info = ServerInfo::new("stage", "1").with_capabilities(capabilities);
         let sessions = Sessions::new(info, limits);
@@ -195,14 +217,16 @@ impl Stage {
         });
         let server = Server::over(sessions.clone(), Router::new(Shared(Arc::clone(&tools))));
         let service = StreamableHttp::with_tools(server, config, define);
-        let listener = Listener::new(service.clone(), listener);
-        let socket = TcpListener::bind(SocketAddr::from(([127, 0, 0, 1], 0))).await.unwrap();
-        let host = Host::new(socket.local_addr().unwrap());
-        let serving = {
-            let listener = listener.clone();
-            tokio::spawn(async move { listener.serve(socket).await })
+        let listener = Listener::bind(("127.0.0.1", 0)).await.unwrap().with_config(listener);
+        let host = Host::new(listener.local_addr().unwrap());
+        let (readiness, stop) = (Readiness::default(), CancellationToken::new());
+        let routes = match probes {
+            Probes::On => Routes::new(service.clone()).with_health(readiness.clone()),
+            Probes::Off => service.clone().into(),
         };
-        Self { host, tools, service, listener, sessions, serving, _watchdog: Watchdog::start() }
+        let serving = listener.serve(routes).with_graceful_shutdown(stop.clone().cancelled_owned());
+        let serving = tokio::spawn(serving.into_future());
+        Self { host, tools, service, readiness, stop, sessions, serving, _watchdog: Watchdog::start() }
     }
 
     /// A server whose sessions have these limits.

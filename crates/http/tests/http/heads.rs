@@ -4,10 +4,9 @@ use std::sync::Arc;
 
 use http::Request;
 use http::request::Parts;
-use protomcp_http::{Config, Listener, ListenerConfig, PeerAddr, Principal, StreamableHttp};
+use protomcp_http::{Config, Listener, PeerAddr, Principal, StreamableHttp};
 use protomcp_server::{Context, Handler, Limits, Router, ServerInfo, Sessions};
 use protomcp_types::{CallTool, CallToolResult, ErrorObject};
-use tokio::net::TcpListener;
 
 use super::client::{Host, call, full};
 use super::eras::tool;
@@ -52,10 +51,9 @@ fn service() -> StreamableHttp {
 #[tokio::test]
 async fn a_session_has_a_service_of_its_own_and_each_request_its_own_head() {
     let service = service();
-    let listener = Listener::new(service.clone(), ListenerConfig::default());
-    let socket = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
-    let host = Host::new(socket.local_addr().unwrap());
-    tokio::spawn(async move { listener.serve(socket).await });
+    let listener = Listener::bind(("127.0.0.1", 0)).await.unwrap();
+    let host = Host::new(listener.local_addr().unwrap());
+    tokio::spawn(protomcp_http::serve(listener, service.clone()).into_future());
     let (ann, bob) = (host.with("x-tenant", "ann"), host.with("x-tenant", "bob"));
     let (ann, bob) = (ann.hello("2025-11-25").await, bob.hello("2025-03-26").await);
     // The service is that of the session, whatever later requests say.
@@ -76,10 +74,9 @@ async fn a_session_has_a_service_of_its_own_and_each_request_its_own_head() {
 
 #[tokio::test]
 async fn the_old_transport_shows_the_head_of_each_post() {
-    let listener = Listener::new(service(), ListenerConfig::default());
-    let socket = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
-    let host = Host::new(socket.local_addr().unwrap()).with("x-tenant", "old");
-    tokio::spawn(async move { listener.serve(socket).await });
+    let listener = Listener::bind(("127.0.0.1", 0)).await.unwrap();
+    let host = Host::new(listener.local_addr().unwrap()).with("x-tenant", "old");
+    tokio::spawn(protomcp_http::serve(listener, service()).into_future());
     let mut stream = host.at("/sse").get().await;
     let endpoint = stream.event().await.unwrap().data;
     let post = host.at(&format!("/sse{endpoint}"));

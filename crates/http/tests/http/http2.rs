@@ -73,8 +73,7 @@ async fn the_name_in_the_request_line_counts() {
 
 #[tokio::test]
 async fn a_connection_ends_when_nothing_is_open_on_it_for_long_and_not_before() {
-    let mut listener = ListenerConfig::default();
-    listener.idle_timeout = std::time::Duration::from_millis(100);
+    let listener = ListenerConfig::default().with_idle_timeout(std::time::Duration::from_millis(100));
     let stage = Stage::with(Config::default(), listener).await;
     let session = stage.host.hello("2025-11-25").await.headers[0].1.clone();
     let (mut sender, connection) = watched(&stage).await;

@@ -111,8 +111,7 @@ async fn a_stream_that_nobody_reads_holds_only_so_much_and_keeps_the_newest() {
 
 #[tokio::test]
 async fn a_connection_that_says_nothing_is_closed() {
-    let mut listener = ListenerConfig::default();
-    listener.first_request_timeout = Duration::from_millis(20);
+    let listener = ListenerConfig::default().with_first_request_timeout(Duration::from_millis(20));
     let stage = Stage::with(Config::default(), listener).await;
     let preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
     // Also after the preface and empty settings, which is all that a host of HTTP/2 must say.
@@ -182,13 +181,12 @@ async fn a_body_that_comes_byte_by_byte_is_not_waited_for_either() {
 
 #[tokio::test]
 async fn a_connection_that_does_not_end_with_its_listener_is_cut() {
-    let mut listener = ListenerConfig::default();
-    listener.drain_timeout = Duration::from_millis(20);
+    let listener = ListenerConfig::default().with_drain_timeout(Duration::from_millis(20));
     let stage = Stage::with(Config::default(), listener).await;
     let host = stage.host.hello("2025-11-25").await;
     let mut stream = host.get().await;
     assert!(stream.event().await.is_some());
-    stage.listener.stop();
+    stage.stop.cancel();
     let serving = tokio::time::timeout(super::client::PATIENCE, stage.serving).await;
     serving.expect("the listener waits").unwrap().unwrap();
     // Comments that keep a stream alive would keep the host waiting, too.

@@ -91,7 +91,7 @@ async fn the_end_of_the_server_ends_the_streams() {
     let waiting = tokio::spawn(async move { waiting.say(&call(1, "wait")).await });
     stage.tools.begun().await;
     stage.sessions.shutdown();
-    stage.listener.stop();
+    stage.stop.cancel();
     stage.tools.go.notify_one();
     assert_eq!(waiting.await.unwrap(), (200, done(1, "done")));
     assert_eq!(stream.event().await, None);

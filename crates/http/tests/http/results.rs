@@ -1,14 +1,13 @@
 //! What came of a call that needs scopes is read with those scopes: an owner may have tokens that allow less.
 
 use protomcp_auth::{ResourceServer, Scopes};
-use protomcp_http::{Config, Listener, ListenerConfig, StreamableHttp};
+use protomcp_http::{Config, Listener, StreamableHttp};
 use protomcp_server::{Context, Handler, Limits, Router, Server, ServerInfo, Sessions, TaskTerms, Tasks};
 use protomcp_types::{
     CallTool, CallToolResult, CancelTask, CreateTaskResult, ErrorObject, GetTask, GetTaskPayload, ListTasks,
     ListTasksResult, Progress, ServerCapabilities, Task,
 };
 use serde_json::{Value, json};
-use tokio::net::TcpListener;
 
 use super::client::{Answer, Host, call, call_with_progress};
 use super::oauth::{Plain, bearer};
@@ -66,10 +65,9 @@ async fn serve() -> Host {
     let sessions = Sessions::new(info(), Limits::default());
     let router = Router::new(Slow(Tasks::new(sessions.clone())));
     let service = StreamableHttp::new(Server::over(sessions, router), Config::default().protect(server));
-    let listener = Listener::new(service, ListenerConfig::default());
-    let socket = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let host = Host::new(socket.local_addr().unwrap());
-    tokio::spawn(async move { listener.serve(socket).await });
+    let listener = Listener::bind("127.0.0.1:0").await.unwrap();
+    let host = Host::new(listener.local_addr().unwrap());
+    tokio::spawn(protomcp_http::serve(listener, service).into_future());
     host
 }
 

@@ -1,6 +1,6 @@
 //! Who is let in: names, pages, secrets.
 
-use protomcp_http::{Config, Credential, ListenerConfig};
+use protomcp_http::{Config, Credential};
 
 use super::client::{Host, full, initialize};
 use super::handler::Stage;
@@ -105,13 +105,11 @@ async fn other_names_are_served_when_they_are_allowed() {
 
 #[tokio::test]
 async fn probes_answer_anybody_but_only_when_asked_for() {
-    let mut listener = ListenerConfig::default();
-    listener.health = true;
-    let stage = Stage::with(Config::default().require(Credential::token("t")), listener).await;
+    let stage = Stage::with_probes(Config::default().require(Credential::token("t"))).await;
     let probe = stage.host.with("host", "10.0.0.7");
     assert_eq!(probe.at("/healthz").get().await.status, 200);
     assert_eq!(probe.at("/readyz").get().await.status, 503);
-    stage.listener.set_ready();
+    stage.readiness.set_ready();
     assert_eq!(probe.at("/readyz").get().await.status, 200);
     // Nothing new begins from here on, so nobody new should be sent here.
     stage.sessions.shutdown();

@@ -341,7 +341,7 @@ fn what_is_no_pair_is_refused_with_its_place() {
     };
     check("", &pair.key, &certificate, "holds no certificate");
     check(&pair.key, &pair.key, &certificate, "holds no certificate");
-    check("-----BEGIN CERTIFICATE-----\nAAAA\n", &pair.key, &certificate, "is no PEM");
+    check("-----BEGIN CERTIFICATE-----\nAAAA\n", &pair.key, &certificate, "is not valid PEM");
     check(&pem("CERTIFICATE", b"what?"), &pair.key, &certificate, "cannot be used");
     check(&pair.certificate, "", &key, "holds no private key");
     check(&pair.certificate, &pair.certificate, &key, "holds no private key");

@@ -3,13 +3,13 @@
 //! The first byte says how the rest is read: as a certificate, as two PEM files cut at 0xff, or as the parts of a
 //! certificate that is well formed: two times, and the fields before them.
 //!
-//! Run with `cargo fuzz run certificates` in `crates/http` (on stable Rust with `RUSTC_BOOTSTRAP=1`).
+//! Run with `cargo fuzz run certificates` in `crates/listener` (on stable Rust with `RUSTC_BOOTSTRAP=1`).
 
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use protomcp_http::Tls;
-use protomcp_http::fuzzing::validity_of;
+use protomcp_listener::Tls;
+use protomcp_listener::fuzzing::validity_of;
 
 /// The last second of the year 9999, which is the last that a certificate can name.
 const LAST: u64 = 253_402_300_799;

@@ -1,4 +1,4 @@
-//! When a certificate is valid: the two times in it, which rustls reads in clients only (RFC 5280, section 4.1.2.5).
+//! The validity of a certificate, which rustls checks in clients only (RFC 5280, section 4.1.2.5).
 
 /// Tags of DER (X.690).
 const SEQUENCE: u8 = 0x30;
@@ -8,7 +8,7 @@ const GENERALIZED_TIME: u8 = 0x18;
 
 const DAY: u64 = 24 * 60 * 60;
 
-/// From when until when, both included, in seconds since 1970.
+/// The first and the last valid second, since 1970.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Validity {
     pub(super) from: u64,
@@ -16,7 +16,7 @@ pub(super) struct Validity {
 }
 
 impl Validity {
-    /// Reads it out of a certificate. `None`: it is none, or is valid before 1970.
+    /// Reads the validity of a DER certificate. `None`: malformed, or valid before 1970.
     pub(super) fn of(certificate: &[u8]) -> Option<Self> {
         let (_, certificate, _) = element(certificate)?;
         let (_, body, _) = element(certificate)?;
@@ -32,8 +32,8 @@ impl Validity {
         Some(Self { from: seconds(from_tag, from)?, until: seconds(until_tag, until)? })
     }
 
-    /// What is wrong at this time.
-    pub(super) fn complaint(self, now: u64) -> Option<String> {
+    /// The reason why the certificate is not valid at this time.
+    pub(super) fn error_at(self, now: u64) -> Option<String> {
         if now > self.until {
             Some(format!("the certificate has expired, {} days ago", (now - self.until) / DAY))
         } else if now < self.from {
@@ -44,7 +44,7 @@ impl Validity {
     }
 }
 
-/// The first element: its tag, what is in it, and what comes after.
+/// Splits off the first element: its tag, its content, and the rest.
 fn element(der: &[u8]) -> Option<(u8, &[u8], &[u8])> {
     let (&[tag, first], rest) = der.split_first_chunk::<2>()?;
     let (length, rest) = if first < 0x80 {
@@ -60,7 +60,7 @@ fn element(der: &[u8]) -> Option<(u8, &[u8], &[u8])> {
     Some((tag, content, after))
 }
 
-/// `YYMMDDHHMMSSZ`, or with four digits of the year.
+/// Parses `YYMMDDHHMMSSZ`, or the form with a year of four digits.
 fn seconds(tag: u8, text: &[u8]) -> Option<u64> {
     let digits = std::str::from_utf8(text).ok()?.strip_suffix('Z')?;
     if !digits.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -86,7 +86,7 @@ fn seconds(tag: u8, text: &[u8]) -> Option<u64> {
     Some(days * DAY + part(4)? * 3600 + part(6)? * 60 + part(8)?)
 }
 
-/// Days from 1970 to the first of a month.
+/// The days from 1970 to the first day of a month.
 fn days_before(year: u64, month: u64) -> u64 {
     let is_leap = |year: u64| year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
     let of_years = (1970..year).map(|year| if is_leap(year) { 366 } else { 365 }).sum::<u64>();
@@ -147,17 +147,17 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_certificate_has_no_times() {
+    fn malformed_certificates_have_no_validity() {
         for der in [&b""[..], b"0", b"0\x84\xff\xff\xff\xff", b"0\x89", &[0x30; 64]] {
             assert_eq!(Validity::of(der), None, "{der:?}");
         }
     }
 
     #[test]
-    fn a_certificate_out_of_its_time_is_complained_about() {
+    fn an_expired_or_future_certificate_is_reported() {
         let validity = Validity { from: 10 * DAY, until: 20 * DAY };
-        assert_eq!((validity.complaint(10 * DAY), validity.complaint(20 * DAY)), (None, None));
-        assert!(validity.complaint(10 * DAY - 1).unwrap().contains("not valid yet, for 1 days"));
-        assert!(validity.complaint(23 * DAY + 1).unwrap().contains("expired, 3 days ago"));
+        assert_eq!((validity.error_at(10 * DAY), validity.error_at(20 * DAY)), (None, None));
+        assert!(validity.error_at(10 * DAY - 1).unwrap().contains("not valid yet, for 1 days"));
+        assert!(validity.error_at(23 * DAY + 1).unwrap().contains("expired, 3 days ago"));
     }
 }

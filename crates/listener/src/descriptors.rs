@@ -1,19 +1,18 @@
-//! How many connections the limit of open files leaves room for.
+//! The number of connections that the limit of open files allows.
 
-/// Descriptors that are kept for everything else: connections that are just being closed (32), a listener for metrics
-/// (64), requests to an authorization server (64), tool processes with their pipes and sockets (48), and the files, timers
-/// and sockets of the program itself.
-pub(super) const RESERVED: usize = 256;
+/// Descriptors kept free for everything but connections: connections that are being closed (32), a second listener for
+/// metrics (64), outgoing requests such as those to an authorization server (64), child processes with their pipes and
+/// sockets (48), and the files, timers and sockets of the program itself.
+pub(crate) const RESERVED: usize = 256;
 
-/// How many of the connections that were asked for fit under a limit of open files. A limit that is small leaves half of
-/// itself.
-pub(super) fn connections(wanted: usize, limit: Option<u64>) -> usize {
+/// The connections allowed under a limit of open files, at most `wanted`. A small limit keeps half of itself free.
+pub(crate) fn connections(wanted: usize, limit: Option<u64>) -> usize {
     let Some(limit) = limit.and_then(|limit| usize::try_from(limit).ok()) else { return wanted };
     wanted.min(limit - RESERVED.min(limit / 2)).max(1)
 }
 
-/// The limit of open files of this process. `None`: there is none, or it is not known.
-pub(super) fn limit() -> Option<u64> {
+/// The limit of open files of this process. `None`: unlimited, or not known.
+pub(crate) fn limit() -> Option<u64> {
     #[cfg(unix)]
     let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
     #[cfg(not(unix))]
@@ -21,8 +20,8 @@ pub(super) fn limit() -> Option<u64> {
     limit
 }
 
-/// Whether the system has no descriptor left for a connection: for this process, or for all.
-pub(super) fn are_exhausted(error: &std::io::Error) -> bool {
+/// Whether `accept` failed because this process or the system has no descriptor left.
+pub(crate) fn are_exhausted(error: &std::io::Error) -> bool {
     #[cfg(unix)]
     let exhausted =
         matches!(rustix::io::Errno::from_io_error(error), Some(rustix::io::Errno::MFILE | rustix::io::Errno::NFILE));

@@ -10,34 +10,34 @@ use tokio::time::{Instant, sleep_until};
 /// The shortest time between two lines.
 const INTERVAL: Duration = Duration::from_secs(1);
 
-/// Counts what happens until the next line.
+/// Counts events until the next line is due.
 #[derive(Debug, Default)]
-pub(super) struct AcceptLog {
+pub(crate) struct AcceptLog {
     counts: Mutex<Counts>,
     changed: Notify,
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Counts {
-    /// Connections that found no place.
-    pub(super) refused: u64,
-    /// Connections that were closed for those of other addresses.
-    pub(super) closed: u64,
-    /// TLS handshakes that were ended for those of other addresses.
-    pub(super) handshakes: u64,
-    /// Connections that the system did not hand over, and why not.
+pub(crate) struct Counts {
+    /// Connections that were refused for want of a slot.
+    pub(crate) refused: u64,
+    /// Connections that were closed in favour of other addresses.
+    pub(crate) closed: u64,
+    /// TLS handshakes that were cancelled in favour of other addresses.
+    pub(crate) handshakes: u64,
+    /// Failed calls of `accept`, with the last error.
     failed: Option<(u64, String)>,
     next_line: Option<Instant>,
 }
 
 impl AcceptLog {
-    pub(super) fn count(&self, change: impl FnOnce(&mut Counts)) {
+    pub(crate) fn count(&self, change: impl FnOnce(&mut Counts)) {
         change(&mut self.lock());
         self.changed.notify_one();
     }
 
     /// Writes the lines. Never ends.
-    pub(super) async fn write(&self) {
+    pub(crate) async fn write(&self) {
         loop {
             self.changed.notified().await;
             let next = self.lock().next_line;
@@ -48,8 +48,8 @@ impl AcceptLog {
         }
     }
 
-    /// Writes what was counted since the last line.
-    pub(super) fn write_now(&self) {
+    /// Writes the counts since the last line.
+    pub(crate) fn write_now(&self) {
         let mut counts = self.lock();
         if let Some(line) = counts.line() {
             *counts = Counts { next_line: Some(Instant::now() + INTERVAL), ..Counts::default() };
@@ -64,7 +64,7 @@ impl AcceptLog {
 }
 
 impl Counts {
-    pub(super) fn fail(&mut self, error: &io::Error) {
+    pub(crate) fn fail(&mut self, error: &io::Error) {
         let count = self.failed.as_ref().map_or(0, |(count, _)| *count);
         self.failed = Some((count + 1, error.to_string()));
     }

@@ -5,11 +5,11 @@ use std::sync::{Arc, PoisonError, RwLock};
 use rustls::server::{ClientHello, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
 
-/// Resolves to the newest certificate.
+/// Resolves every handshake to the newest certificate.
 #[derive(Debug)]
-pub(super) struct Shown(RwLock<Arc<CertifiedKey>>);
+pub(super) struct CurrentCertificate(RwLock<Arc<CertifiedKey>>);
 
-impl Shown {
+impl CurrentCertificate {
     pub(super) fn new(pair: CertifiedKey) -> Self {
         Self(RwLock::new(Arc::new(pair)))
     }
@@ -19,7 +19,7 @@ impl Shown {
     }
 }
 
-impl ResolvesServerCert for Shown {
+impl ResolvesServerCert for CurrentCertificate {
     fn resolve(&self, _: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
         Some(Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner)))
     }

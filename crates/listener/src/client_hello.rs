@@ -1,7 +1,7 @@
 //! Reads the first message of a TLS handshake (`ClientHello`), which costs its sender more than its reader.
 //!
-//! A handshake takes a place only when this message is there: a connection that sends one byte, or one byte a second,
-//! keeps none from others.
+//! A handshake takes a slot only when this message is complete: a connection that sends one byte, or one byte a second,
+//! holds none.
 
 use std::io;
 use std::pin::Pin;
@@ -11,11 +11,11 @@ use rustls::server::Acceptor;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_rustls::{LazyConfigAcceptor, StartHandshake};
 
-/// Bytes after which no more is read for a message that is not complete. Clients send one or two KiB.
+/// The most bytes read for an incomplete message. Clients send one or two KiB.
 const MAX_HELLO: usize = 16 * 1024;
 
-/// Reads the message. The rest of the handshake stays to be done.
-pub(super) async fn read<IO>(io: IO) -> io::Result<StartHandshake<IO>>
+/// Reads the message and leaves the rest of the handshake to the caller.
+pub(crate) async fn read<IO>(io: IO) -> io::Result<StartHandshake<IO>>
 where
     IO: AsyncRead + AsyncWrite + Unpin,
 {
@@ -24,7 +24,7 @@ where
     Ok(StartHandshake::from_parts(start.accepted, start.io.io))
 }
 
-/// Fails to read when a number of bytes has been read.
+/// Fails after a number of bytes has been read.
 struct Bounded<IO> {
     io: IO,
     left: usize,
@@ -42,7 +42,7 @@ impl<IO: AsyncRead + Unpin> AsyncRead for Bounded<IO> {
     }
 }
 
-/// The alert to a client whose message is not understood.
+/// Writes the alert to a client whose message is invalid.
 impl<IO: AsyncWrite + Unpin> AsyncWrite for Bounded<IO> {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         Pin::new(&mut self.io).poll_write(cx, bytes)

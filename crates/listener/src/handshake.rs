@@ -1,35 +1,33 @@
-//! From a TCP connection to a TLS one, with a bound on how many are on the way.
+//! TLS handshakes, with a bound on how many run at a time.
 
-use std::sync::Arc;
+use std::net::SocketAddr;
 
-use protomcp_server::Owner;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, copy, sink};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, timeout_at};
 use tokio_rustls::server::TlsStream;
 
-use super::accept_log::AcceptLog;
-use super::client_hello;
-use super::fair_limit::State;
-use super::places::Places;
+use crate::client_hello;
+use crate::connections::Connections;
+use crate::fair_limit::SlotState;
+use crate::peer_network::PeerNetwork;
 use crate::tls::Tls;
 
 /// The first byte of a TLS connection: a record of the handshake (RFC 8446, section 5.1).
 const HANDSHAKE: u8 = 22;
 
-/// The answer to a client that speaks plain HTTP.
+/// The response to a client that sends plain HTTP.
 const PLAIN: &[u8] = b"HTTP/1.1 400 Bad Request\r\ncontent-type: text/plain\r\nconnection: close\r\n\r\n\
     this is plain HTTP, and the server speaks HTTPS here\n";
 
 /// The most that is read of a plain request.
 const MAX_PLAIN: u64 = 64 * 1024;
 
-/// Shakes hands before `deadline`. `None`: there is no client, or none that speaks TLS.
-pub(super) async fn shake(
+/// Completes the handshake before `deadline`. `None`: the client is gone, too slow, or sends something else.
+pub(crate) async fn shake(
     tls: &Tls,
-    places: &Arc<Places>,
-    log: &AcceptLog,
-    owner: &Owner,
+    connections: &Connections,
+    peer: SocketAddr,
     stream: TcpStream,
     deadline: Instant,
 ) -> Option<TlsStream<TcpStream>> {
@@ -39,45 +37,46 @@ pub(super) async fn shake(
             return None;
         }
         if first != [HANDSHAKE] {
-            explain(stream).await;
+            reject_plain(stream).await;
             return None;
         }
         let start = match client_hello::read(stream).await {
             Ok(start) => start,
             Err(error) => {
-                tracing::debug!("no TLS: {error}");
+                tracing::debug!("TLS handshake failed: {error}");
                 return None;
             }
         };
-        let (place, has_evicted) = places.take(owner, State::Busy).await;
-        if has_evicted {
-            log.count(|counts| counts.handshakes += 1);
+        let slot = connections.handshakes.take(PeerNetwork::of(peer.ip()), SlotState::Busy).await;
+        if slot.has_evicted() {
+            connections.log.count(|counts| counts.handshakes += 1);
         }
         tokio::select! {
             outcome = start.into_stream(tls.config()) => {
-                outcome.map_err(|error| tracing::debug!("no TLS: {error}")).ok()
+                outcome.map_err(|error| tracing::debug!("TLS handshake failed: {error}")).ok()
             }
-            () = place.revoked() => {
-                tracing::debug!("a TLS handshake makes room for another address");
+            () = slot.revoked() => {
+                tracing::debug!("TLS handshake cancelled in favour of another address");
                 None
             }
         }
     };
     let outcome = timeout_at(deadline, handshake).await;
     outcome.unwrap_or_else(|_| {
-        tracing::debug!("a TLS handshake takes too long: given up");
+        tracing::debug!("TLS handshake timed out");
         None
     })
 }
 
-/// Answers a client that speaks plain HTTP, and reads its request: a connection that is closed over it loses the answer.
-async fn explain(mut stream: TcpStream) {
-    let told = async {
+/// Responds to a plain request, and reads it first to its end: closing the connection over unread bytes would lose the
+/// response.
+async fn reject_plain(mut stream: TcpStream) {
+    let responded = async {
         stream.write_all(PLAIN).await?;
         stream.shutdown().await?;
         copy(&mut stream.take(MAX_PLAIN), &mut sink()).await
     };
-    if let Err(error) = told.await {
-        tracing::debug!("a client that speaks plain HTTP is gone: {error}");
+    if let Err(error) = responded.await {
+        tracing::debug!("client of plain HTTP is gone: {error}");
     }
 }

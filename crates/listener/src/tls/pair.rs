@@ -11,7 +11,7 @@ use rustls::{Error, InconsistentKeys};
 use super::error::TlsError;
 use super::validity::Validity;
 
-/// Reads a pair. The places are how a person would find the two.
+/// Reads a matching pair. The places name the two texts in errors.
 pub(super) fn read(
     certificate: &[u8],
     key: &[u8],
@@ -44,13 +44,13 @@ pub(super) fn read(
         Err(error) => return Err(TlsError::Unusable { place: certificate_place.to_owned(), error }),
     }
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
-    if let Some(why) = validity.and_then(|validity| validity.complaint(now)) {
-        tracing::warn!("{certificate_place}: {why}; hosts will refuse it");
+    if let Some(why) = validity.and_then(|validity| validity.error_at(now)) {
+        tracing::warn!("{certificate_place}: {why}; clients will refuse it");
     }
     Ok(pair)
 }
 
-/// Whether this is a key with a passphrase, in its new or its old form.
+/// Whether this is an encrypted key, in PKCS #8 or the older form.
 fn is_encrypted(key: &[u8]) -> bool {
     let text = String::from_utf8_lossy(key);
     text.contains("BEGIN ENCRYPTED PRIVATE KEY") || text.contains("Proc-Type: 4,ENCRYPTED")

@@ -1,0 +1,121 @@
+//! The paths of a whole server.
+
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use http::{Request, Response, StatusCode};
+use tower_service::Service;
+
+use crate::figures::MetricsPage;
+use crate::readiness::Readiness;
+use crate::reply::{self, Body, TRANSPORT_ERROR};
+use crate::service::StreamableHttp;
+
+/// The paths of a whole server, as a [`tower_service::Service`]: MCP at `/` and `/mcp`, with the older transport `/sse`,
+/// with OAuth the metadata of the server, and optionally `/healthz`, `/readyz` and `/metrics`.
+#[derive(Debug, Clone)]
+pub struct Routes(Arc<Inner>);
+
+#[derive(Debug, Clone, Default)]
+struct Inner {
+    service: Option<StreamableHttp>,
+    readiness: Option<Readiness>,
+    metrics: Option<MetricsPage>,
+}
+
+impl Routes {
+    /// Routes to an MCP server.
+    #[must_use]
+    pub fn new(service: StreamableHttp) -> Self {
+        Self(Arc::new(Inner { service: Some(service), ..Inner::default() }))
+    }
+
+    /// Routes to probes and metrics only, for a port of their own.
+    #[must_use]
+    pub fn monitoring() -> Self {
+        Self(Arc::default())
+    }
+
+    /// Adds `/healthz` and `/readyz`. They answer every request without authentication. `/readyz` also reports a server
+    /// that shuts down as not ready.
+    #[must_use]
+    pub fn with_health(mut self, readiness: Readiness) -> Self {
+        Arc::make_mut(&mut self.0).readiness = Some(readiness);
+        self
+    }
+
+    /// Adds `/metrics`. Beside a server the page requires the same authentication as the server; with
+    /// [`Routes::monitoring`] it requires none.
+    #[must_use]
+    pub fn with_metrics(mut self, page: MetricsPage) -> Self {
+        Arc::make_mut(&mut self.0).metrics = Some(page);
+        self
+    }
+
+    /// Answers one request. Dropping the future cancels the request, like a broken connection.
+    pub async fn handle<B: http_body::Body>(&self, request: Request<B>) -> Response<Body> {
+        let Inner { service, readiness, metrics } = &*self.0;
+        match (request.uri().path(), service) {
+            ("/" | "/mcp", Some(service)) => service.handle(request).await,
+            ("/sse", Some(service)) if service.has_legacy_sse() => service.handle(request).await,
+            (path, Some(service)) if service.is_metadata(path) => service.handle(request).await,
+            ("/healthz", _) if readiness.is_some() => reply::text(StatusCode::OK, "ok\n"),
+            ("/readyz", _) if let Some(readiness) = readiness => {
+                let is_draining = service.as_ref().is_some_and(StreamableHttp::is_draining);
+                if readiness.is_ready() && !is_draining {
+                    reply::text(StatusCode::OK, "ready\n")
+                } else {
+                    reply::text(StatusCode::SERVICE_UNAVAILABLE, "not ready\n")
+                }
+            }
+            ("/metrics", service) if let Some(page) = metrics => {
+                if let Some(service) = service
+                    && let Err(refusal) = service.permit_page(request.into_parts().0).await
+                {
+                    return *refusal;
+                }
+                reply::figures(page.text())
+            }
+            ("/metrics", _) => not_found("not found"),
+            (_, Some(_)) => not_found("not found: the server is at /mcp"),
+            (_, None) => not_found("not found: there are /metrics, /healthz and /readyz"),
+        }
+    }
+
+    #[cfg(feature = "listener")]
+    pub(crate) fn service(&self) -> Option<&StreamableHttp> {
+        self.0.service.as_ref()
+    }
+}
+
+impl From<StreamableHttp> for Routes {
+    fn from(service: StreamableHttp) -> Self {
+        Self::new(service)
+    }
+}
+
+fn not_found(why: &str) -> Response<Body> {
+    reply::error(StatusCode::NOT_FOUND, TRANSPORT_ERROR, why)
+}
+
+impl<B> Service<Request<B>> for Routes
+where
+    B: http_body::Body + Send + 'static,
+    B::Data: Send,
+    B::Error: Send,
+{
+    type Response = Response<Body>;
+    type Error = Infallible;
+    type Future = Pin<Box<dyn Future<Output = Result<Response<Body>, Infallible>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        let routes = self.clone();
+        Box::pin(async move { Ok(routes.handle(request).await) })
+    }
+}
