@@ -24,7 +24,6 @@ const NOT_YET: &[&str] = &[
     "crates/bridge",
     "crates/codec",
     "crates/http",
-    "crates/link",
     "crates/metrics",
     "crates/proto",
     "crates/server",

@@ -1,7 +1,7 @@
-//! An answer as it came: a message, perhaps with its large fields beside it.
+//! An answer as received: a message, possibly with its large fields beside it.
 //!
-//! A large field stays compressed until the caller bytes_needed it, so that inflating a hundred megabytes happens in the
-//! caller's task and never holds up the link.
+//! A large field stays compressed until the caller asks for it, so inflating a hundred megabytes happens in the
+//! caller's task and never blocks the link.
 
 use protomcp_codec::{Field, Limits, Raw};
 use protomcp_proto::{CallToolResponse, Msg};
@@ -12,7 +12,7 @@ use crate::error::CallError;
 #[derive(Debug)]
 pub struct Answer {
     message: Msg,
-    /// At most one for each field; in order of arrival.
+    /// At most one per field, in order of arrival.
     payloads: Vec<Raw>,
 }
 
@@ -22,19 +22,20 @@ impl Answer {
         Self { message, payloads: Vec::new() }
     }
 
-    /// An answer whose large fields arrived as raw payloads; `rest` has the other fields.
+    /// An answer whose large fields arrived as raw payloads; `rest` holds the other fields.
     pub(crate) fn with_payloads(rest: CallToolResponse, payloads: Vec<Raw>) -> Self {
         Self { message: Msg::CallResult(rest), payloads }
     }
 
-    /// Whether the call goes on as a task, and this is not its result.
+    /// True if the call continues as a task, so that this is not its result.
     #[cfg(feature = "driver")]
     pub(crate) fn is_task(&self) -> bool {
         matches!(self.message, Msg::CreateTask(_))
     }
 
-    /// Bytes that [`finish`](Self::finish) will inflate to, as announced; 0 when nothing is compressed, and
-    /// [`u64::MAX`] when a compressed payload does not say. A caller may choose to finish large ones off its event loop.
+    /// The bytes that [`finish`](Self::finish) will inflate to, as announced; 0 when nothing is compressed, and
+    /// [`u64::MAX`] when a compressed payload does not announce its size. A caller may finish large answers off its
+    /// event loop.
     pub fn inflated_size(&self) -> u64 {
         let size = |raw: &Raw| match (raw.header.compression.as_str(), raw.header.uncompressed_size) {
             ("", _) => 0,
@@ -47,7 +48,7 @@ impl Answer {
     /// The complete message.
     ///
     /// # Errors
-    /// A payload does not inflate within `limits`, or names a field the message does not have.
+    /// If a payload does not inflate within `limits`, or names a field that the message does not have.
     pub fn finish(self, limits: &Limits) -> Result<Msg, CallError> {
         let Self { mut message, payloads } = self;
         if let Msg::CallResult(response) = &mut message {

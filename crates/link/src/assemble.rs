@@ -1,8 +1,8 @@
-//! Puts answers together that arrive in pieces.
+//! Reassembles answers that arrive in pieces.
 //!
 //! A tool process may send one large field of a result as a `StreamHeader` followed by `StreamChunk`s (wire contract
-//! §1.4), or as a raw payload that announces a `call_result` with the remaining fields. [`Assembler`] holds what is
-//! incomplete, never waits, and never allocates on the strength of an announced size: it grows with what really came.
+//! §1.4), or as a raw payload that announces a `call_result` with the remaining fields. [`Assembler`] holds incomplete
+//! answers, never waits, and never allocates for an announced size: it grows with the bytes received.
 
 use std::collections::HashMap;
 
@@ -29,16 +29,16 @@ impl Open {
     }
 }
 
-/// What a chunk led to.
+/// The effect of a chunk.
 #[derive(Debug)]
 pub(crate) enum Chunk {
-    /// More is to come.
+    /// More chunks follow.
     More,
-    /// It was the last one; this is the field.
+    /// The last chunk; this is the field.
     Complete(Raw),
-    /// It broke a bound, which ends the call.
+    /// The chunk exceeds a bound, which ends the call.
     Failed(CallError),
-    /// No header came before it; it was dropped, as the wire contract says.
+    /// No header preceded the chunk; it is dropped (wire contract §1.4).
     Headless,
 }
 
@@ -52,7 +52,7 @@ pub(crate) struct Assembler {
 }
 
 impl Assembler {
-    /// `max_one` bounds one answer and `max_all` all incomplete ones together, in bytes.
+    /// `max_one` bounds one answer and `max_all` all incomplete answers together, in bytes.
     pub(crate) fn new(max_one: u64, max_all: usize) -> Self {
         Self { open: HashMap::new(), held: 0, max_one, max_all }
     }
@@ -62,8 +62,8 @@ impl Assembler {
         self.held
     }
 
-    /// Begins a chunked answer; a second header for the same call starts it over. An error when the field is none that
-    /// a result has: then nothing that follows could be used.
+    /// Begins a chunked answer; a second header for the same call starts it over. Fails if results have no such field,
+    /// since no chunk of it could be used.
     pub(crate) fn header(&mut self, call: CallId, header: &StreamHeader) -> Result<(), CallError> {
         self.abandon(call);
         let field = known_field(&header.field_name)?;
@@ -91,8 +91,8 @@ impl Assembler {
         }
     }
 
-    /// Keeps a raw payload until the `call_result` it announced arrives; a second one for the same field takes the place
-    /// of the first. An error when the field is unknown or too much is being held.
+    /// Keeps a raw payload until the `call_result` it announces arrives; a second payload for the same field replaces
+    /// the first. Fails if the field is unknown or the bound is exceeded.
     pub(crate) fn keep(&mut self, call: CallId, raw: Raw) -> Result<(), CallError> {
         known_field(&raw.header.field_name)?;
         let mut payloads = self.finish(call);
@@ -106,8 +106,8 @@ impl Assembler {
         Ok(())
     }
 
-    /// A complete result arrived for a call: gives back the payloads that were kept for it, and ends an open assembly
-    /// of chunks (a failing tool gives up its stream by sending an error result).
+    /// Handles a complete result: returns the payloads kept for its call, and drops an open assembly of chunks (a
+    /// failing tool aborts its stream with an error result).
     pub(crate) fn finish(&mut self, call: CallId) -> Vec<Raw> {
         match self.take(call) {
             Some(Open::Payloads(payloads)) => payloads,
@@ -115,12 +115,12 @@ impl Assembler {
         }
     }
 
-    /// Forgets what was held for a call that is over.
+    /// Drops the state of a call that has ended.
     pub(crate) fn abandon(&mut self, call: CallId) {
         self.take(call);
     }
 
-    /// Forgets everything.
+    /// Drops all state.
     pub(crate) fn clear(&mut self) {
         self.open.clear();
         self.held = 0;
@@ -136,7 +136,7 @@ impl Assembler {
     }
 }
 
-/// The field with this name, if a result has it.
+/// The result field with this name, if there is one.
 fn known_field(name: &str) -> Result<Field, CallError> {
     match Field::parse(name) {
         Field::Other(name) => Err(CallError::unknown_field(name)),
@@ -152,7 +152,7 @@ fn fits_all(held: usize, more: usize, limit: usize) -> Result<(), CallError> {
     fits((held + more) as u64, limit as u64)
 }
 
-/// What keeping a payload costs, in bytes. Its header's texts are the sender's choice too.
+/// The cost of keeping a payload, in bytes. The sender chooses the lengths in its header too.
 fn weight(raw: &Raw) -> usize {
     raw.payload.len() + raw.header.request_id.len() + raw.header.compression.len()
 }

@@ -1,12 +1,12 @@
-//! How much has gone over a link.
+//! Counters of the bytes sent and received over links.
 
 use protomcp_metrics::Counter;
 
 /// Bytes of frames, headers included.
 #[derive(Debug, Default)]
 pub struct ByteCounters {
-    /// From the peer.
+    /// Received from the peer.
     pub received: Counter,
-    /// To the peer.
+    /// Sent to the peer.
     pub sent: Counter,
 }

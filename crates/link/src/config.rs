@@ -1,4 +1,4 @@
-//! What a connection allows and how long it waits.
+//! Limits and timeouts of a connection.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,10 +7,10 @@ use protomcp_codec::Limits;
 
 use crate::byte_counters::ByteCounters;
 
-/// Which end of the link a [`Connection`](crate::Connection) plays.
+/// The end of the link that a [`Connection`](crate::Connection) plays.
 ///
-/// The bridge listens, asks for the tool list and sends calls; the tool side answers. Both are here so that a test
-/// can join two of them, and so that an SDK can be written on the same machine.
+/// The bridge listens, requests the tool list and sends calls; the tool side answers. Both ends are implemented so that
+/// a test can join them, and so that an SDK can be written on the same machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
     /// The program that runs the tool process.
@@ -19,31 +19,32 @@ pub enum Side {
     Tool,
 }
 
-/// Bounds and waiting times of one connection.
+/// Limits and timeouts of one connection.
 #[derive(Debug, Clone)]
 pub struct Config {
     /// Sizes of frames and payloads.
     pub limits: Limits,
-    /// Requests that may be unanswered at once. More are refused with [`CallError::Busy`](crate::CallError::Busy).
+    /// The most requests in flight. Further requests fail with [`CallError::Busy`](crate::CallError::Busy).
     pub max_pending: usize,
-    /// Bytes that may wait to be written, not counting what has been handed out by
-    /// [`poll_transmit`](crate::Connection::poll_transmit). A peer that stops reading makes further calls fail with
-    /// [`CallError::Busy`](crate::CallError::Busy), and one that asks without reading the replies is no longer read
-    /// ([`may_read`](crate::Connection::may_read)), instead of growing memory.
+    /// The most bytes that may wait to be written, not counting bytes already returned by
+    /// [`poll_transmit`](crate::Connection::poll_transmit). If the peer stops reading, further calls fail with
+    /// [`CallError::Busy`](crate::CallError::Busy). If the peer sends requests without reading the replies, reading
+    /// from it pauses ([`may_read`](crate::Connection::may_read)).
     pub max_unwritten: usize,
-    /// Bytes that answers may hold together while they are incomplete.
+    /// The most bytes that incomplete answers may hold together.
     pub max_assembling: usize,
-    /// Middleware that a process may register from one handshake to the next. More is refused in its acknowledgement.
+    /// The most middleware a process may register per handshake. Further registrations are rejected in their
+    /// acknowledgement.
     pub max_middleware: usize,
-    /// How long the tool process may take to answer the first request for its list, and again how long it may go on
-    /// registering after that.
+    /// The time in which the tool process must answer the first request for its list, and again the time in which it
+    /// must finish registering after that.
     pub handshake_timeout: Duration,
-    /// Silence after the tool list that means "finished registering" for SDKs that send no signal: 500 ms by the
+    /// The silence after the tool list that means "finished registering", for SDKs that send no signal: 500 ms by the
     /// wire contract, restarted by each middleware registration.
     pub handshake_quiet: Duration,
-    /// How long a process may take to answer a reload request before it counts as unable to reload in place.
+    /// The time in which a process must answer a reload request; without an answer it cannot reload in place.
     pub reload_timeout: Duration,
-    /// Counts bytes. Links that are given the same one are counted together.
+    /// Counts bytes. Links that share this value are counted together.
     pub byte_counters: Arc<ByteCounters>,
 }
 

@@ -9,7 +9,7 @@
 //! reply, tell ────────────────────────────┘
 //! ```
 //!
-//! This file is what the owner does to it; what the peer does is in [`receive`], and in [`refused`] where it cannot be taken.
+//! This file handles the owner's operations; [`receive`] handles the peer's, and [`refused`] those it cannot accept.
 
 mod receive;
 mod refused;
@@ -44,7 +44,7 @@ pub struct Connection {
     ids: CallIds,
     decoder: Decoder,
     handshake: Handshaker,
-    /// Why the process is not in service, when its first handshake failed.
+    /// The reason why the process is not in service, when its first handshake failed.
     rejected: Option<HandshakeError>,
     two_readers: TwoReaderWorkaround,
     pending: PendingCalls,
@@ -57,7 +57,7 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// An open connection that has said nothing yet. `ids` names its calls; share it with whoever makes them.
+    /// An open connection that has not sent anything. `ids` names its calls; share it with the code that makes them.
     pub fn new(side: Side, config: Config, ids: CallIds) -> Self {
         Self {
             side,
@@ -77,21 +77,21 @@ impl Connection {
         }
     }
 
-    /// Asks the tool process for its list. Ends in [`Event::Ready`] or [`Event::HandshakeFailed`].
+    /// Requests the tool list. Ends in [`Event::Ready`] or [`Event::HandshakeFailed`].
     pub fn begin(&mut self, now: Instant) {
         self.rejected = None;
         self.open_handshake(now, Phase::Start, ListToolsRequest {}.into());
     }
 
-    /// Asks the tool process to register anew. Ends in [`Event::Ready`] or [`Event::ReloadFailed`]. The owner sees to
-    /// it that no call is in flight and no other handshake is open.
+    /// Requests a new registration. Ends in [`Event::Ready`] or [`Event::ReloadFailed`]. The owner ensures that no call
+    /// is in flight and no other handshake is open.
     pub fn reload(&mut self, now: Instant) {
         self.open_handshake(now, Phase::Reload, ReloadRequest {}.into());
     }
 
     /// Sends a request under an id of this connection's [`CallIds`]. Exactly one [`Event::Answer`] follows, unless the
-    /// call is cancelled. `timeout` counts from the moment the request is written to [`poll_transmit`](Self::poll_transmit);
-    /// [`Duration::MAX`] is for ever.
+    /// call is cancelled. `timeout` counts from the moment the request is written to
+    /// [`poll_transmit`](Self::poll_transmit); [`Duration::MAX`] means no timeout.
     pub fn call(&mut self, now: Instant, call: CallId, mut request: Msg, timeout: Duration) {
         if let Some(error) = self.refusal() {
             return self.fail(call, error);
@@ -102,7 +102,7 @@ impl Connection {
         if let Msg::CallTool(CallToolRequest { progress_token, .. }) = &mut request
             && !progress_token.is_empty()
         {
-            // A caller that bytes_needed progress says so with any token; on the wire it is the call's own id.
+            // A caller asks for progress with any token; on the wire the token is the id of the call.
             progress_token.clone_from(&request_id);
             reports = true;
         }
@@ -119,7 +119,7 @@ impl Connection {
         }
     }
 
-    /// Gives a call up; no outcome follows. A tool process that has been told of a tool call is told of this too.
+    /// Cancels a call; no answer follows. The tool process is notified if it has received the call.
     pub fn cancel(&mut self, call: CallId) {
         if let Some(pending) = self.pending.remove(call) {
             self.assembler.abandon(call);
@@ -129,8 +129,8 @@ impl Connection {
         }
     }
 
-    /// Fails every tool call in flight with [`CallError::Interrupted`] and tells the peer to give it up. Calls that wait
-    /// for the end of a handshake are not in flight.
+    /// Fails every tool call in flight with [`CallError::Interrupted`] and cancels it at the peer. Calls that wait for
+    /// the end of a handshake are not in flight.
     pub fn interrupt(&mut self) {
         for call in self.pending.named(CallToolRequest::NAME) {
             self.cancel(call);
@@ -138,12 +138,12 @@ impl Connection {
         }
     }
 
-    /// Answers an [`Event::Request`]. `id` is what it carried.
+    /// Replies to an [`Event::Request`] with its `id`.
     pub fn reply(&mut self, id: &str, answer: Msg) {
         let turn = match (self.side, &answer) {
             (Side::Tool, _) => Turn::Now,
             (Side::Bridge, Msg::ActiveTools(_) | Msg::RegisterMiddlewareResponse(_)) => Turn::Next,
-            // Only a process that knows our extensions gets it, and those may wait for it before they register.
+            // Only a process that knows our extensions receives it, and may wait for it before it registers.
             (Side::Bridge, Msg::BridgeInfo(_)) => Turn::Now,
             (Side::Bridge, _) if self.is_holding() => Turn::AfterHandshake,
             (Side::Bridge, _) => Turn::Now,
@@ -151,8 +151,8 @@ impl Connection {
         self.write(turn, id, answer);
     }
 
-    /// Answers tool list control of a process that reads its socket from two threads: with frames of length zero instead
-    /// of a reply, and with silence otherwise, until no tool call is in flight.
+    /// Works around a process that reads its socket from two threads: list control is answered with frames of length
+    /// zero, and nothing else is written until no tool call is in flight.
     pub fn work_around_two_readers(&mut self, now: Instant) {
         if self.closed.is_none() {
             self.two_readers.begin(now);
@@ -160,12 +160,12 @@ impl Connection {
         }
     }
 
-    /// Says something that expects no answer.
+    /// Sends a message that expects no answer.
     pub fn notify(&mut self, message: Msg) {
         self.reply("", message);
     }
 
-    /// Writes a large tool result the way published SDKs do, as a raw payload.
+    /// Writes a large tool result as published SDKs do, as a raw payload.
     pub fn reply_raw(&mut self, raw: &Raw) {
         if self.closed.is_none()
             && let Err(error) = self.outbox.reply_raw(raw)
@@ -174,45 +174,44 @@ impl Connection {
         }
     }
 
-    /// Takes what was read. Everything in `src` up to the last incomplete frame is consumed.
+    /// Handles received bytes. Consumes `src` up to the last incomplete frame.
     ///
     /// # Errors
-    /// The stream cannot be followed any further. The owner calls [`close`](Self::close) and drops it.
+    /// If the stream cannot be decoded any further. The owner calls [`close`](Self::close) and drops the connection.
     pub fn handle_bytes(&mut self, now: Instant, src: &mut BytesMut) -> Result<(), LinkError> {
         self.handle_frames(now, src, usize::MAX).map(drop)
     }
 
-    /// As [`handle_bytes`](Self::handle_bytes), but takes so many frames at most and says how many it has taken. As many as
-    /// may be: there may be more of them in `src`.
+    /// Like [`handle_bytes`](Self::handle_bytes), but handles at most `frames` frames and returns their number. If that
+    /// is `frames`, `src` may hold more.
     ///
     /// # Errors
-    /// As [`handle_bytes`](Self::handle_bytes).
+    /// Like [`handle_bytes`](Self::handle_bytes).
     pub fn handle_frames(&mut self, now: Instant, src: &mut BytesMut, most: usize) -> Result<usize, LinkError> {
         let outcome = self.receive(now, src, most);
         self.end_silence(now);
         outcome
     }
 
-    /// Bytes the frame being read still needs, so that a driver can make room once. At least 1.
+    /// The bytes that the incomplete frame still needs, so that a driver can reserve once. At least 1.
     pub fn bytes_needed(&self) -> usize {
         self.decoder.want()
     }
 
-    /// Whether the owner should go on reading. `false` while so many replies wait to be written
-    /// ([`Config::max_unwritten`]) that a peer which only asks would grow memory.
+    /// True if the owner should continue to read. False while so many replies wait to be written
+    /// ([`Config::max_unwritten`]) that a peer which sends only requests would exhaust memory.
     pub fn may_read(&self) -> bool {
         self.outbox.replies() < self.config.max_unwritten
     }
 
-    /// Bytes it keeps at the moment: requests and replies that nobody has taken to write, and incomplete answers. While
-    /// the owner minds [`may_read`](Self::may_read), each of the three stays within its limit in [`Config`] and what one
-    /// more frame brings.
+    /// The bytes held at present: requests and replies that are not written, and incomplete answers. While the owner
+    /// respects [`may_read`](Self::may_read), each of the three stays within its limit in [`Config`] plus one frame.
     pub fn buffered(&self) -> usize {
         self.outbox.len() + self.deferred_calls.bytes() + self.assembler.held()
     }
 
-    /// Ends the link: every pending call fails with `reason` and [`Event::Closed`] follows. From then on nothing that
-    /// the peer or the clock does has any effect.
+    /// Closes the link: every pending call fails with `reason`, and [`Event::Closed`] follows. Later bytes and timeouts
+    /// have no effect.
     pub fn close(&mut self, reason: Closed) {
         if self.closed.is_some() {
             return;
@@ -228,12 +227,12 @@ impl Connection {
         self.closed = Some(reason);
     }
 
-    /// Why the link ended, once it has.
+    /// The reason why the link is closed, if it is.
     pub fn closed(&self) -> Option<&Closed> {
         self.closed.as_ref()
     }
 
-    /// Lets deadlines pass that are not after `now`.
+    /// Handles the deadlines up to `now`.
     pub fn handle_timeout(&mut self, now: Instant) {
         if self.closed.is_some() {
             return;
@@ -252,7 +251,7 @@ impl Connection {
         self.end_silence(now);
     }
 
-    /// The earliest instant at which [`handle_timeout`](Self::handle_timeout) has something to do.
+    /// The earliest instant at which [`handle_timeout`](Self::handle_timeout) has an effect.
     pub fn poll_timeout(&self) -> Option<Instant> {
         if self.closed.is_some() {
             return None;
@@ -261,23 +260,23 @@ impl Connection {
         deadlines.into_iter().flatten().min()
     }
 
-    /// The next thing that happened.
+    /// The next event.
     pub fn poll_event(&mut self) -> Option<Event> {
         self.events.pop_front()
     }
 
-    /// Puts bytes to write into `buffer`, by swapping when it is empty. `false`: there are none. Whole frames only,
-    /// urgent ones first.
+    /// Writes outgoing bytes to `buffer`, by swapping when it is empty. Returns false if there are none. Writes whole
+    /// frames only, urgent ones first.
     pub fn poll_transmit(&mut self, buffer: &mut Vec<u8>) -> bool {
         self.outbox.hand_out(buffer)
     }
 
-    /// Whether what is said now has to wait.
+    /// True if messages must wait for the end of a handshake or workaround.
     fn is_holding(&self) -> bool {
         self.handshake.is_open() || self.two_readers.is_open()
     }
 
-    /// The handler that read for itself has answered, or has had time enough.
+    /// The handler that reads the socket itself has answered, or has had enough time.
     fn end_silence(&mut self, now: Instant) {
         if self.two_readers.is_open() && self.pending.named(CallToolRequest::NAME).is_empty() {
             self.two_readers.end();
@@ -287,7 +286,7 @@ impl Connection {
         }
     }
 
-    /// Why a call made now cannot be taken.
+    /// The reason why a new call must fail.
     fn refusal(&self) -> Option<CallError> {
         if let Some(reason) = &self.closed {
             return Some(CallError::Closed(reason.clone()));
@@ -305,15 +304,15 @@ impl Connection {
         if self.closed.is_none() {
             self.handshake.begin(now, phase);
             let id = self.ids.next().to_string();
-            // Its answer is known by its kind, and the handshake's own deadline covers it.
+            // The kind of the answer identifies it, and the handshake's own deadline covers it.
             self.write(Turn::Now, &id, request);
         }
     }
 
-    /// Only tool calls can be cancelled; an SDK that answers in order has no use for a word about anything else.
+    /// Only tool calls can be cancelled; an SDK that answers in order cannot act on other cancellations.
     fn write_cancel(&mut self, call: CallId, pending: &Pending) {
         if self.side == Side::Bridge && pending.name == CallToolRequest::NAME {
-            // The envelope's own id stays empty; the target is named inside (wire contract §1.6).
+            // The envelope's own id stays empty; the message names the target (wire contract §1.6).
             self.notify(CancelRequest { request_id: call.to_string() }.into());
         }
     }

@@ -1,6 +1,6 @@
 //! Requests that wait for the end of a handshake.
 //!
-//! They are encoded at once, so that their size is known and counted, and a request that is too large fails at once.
+//! They are encoded at once, so that their size counts and a request that is too large fails immediately.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -13,14 +13,14 @@ pub(crate) struct DeferredCall {
     pub(crate) call: CallId,
     /// The kind of request.
     pub(crate) name: &'static str,
-    /// Someone bytes_needed to hear of its progress.
+    /// True if the caller asked for progress.
     pub(crate) reports: bool,
-    /// The time it will be given once it is written.
+    /// The timeout that begins when the request is written.
     pub(crate) timeout: Duration,
     pub(crate) frame: Vec<u8>,
 }
 
-/// They leave in the order in which they came.
+/// First in, first out.
 #[derive(Debug, Default)]
 pub(crate) struct DeferredCalls {
     calls: VecDeque<DeferredCall>,
@@ -32,7 +32,7 @@ impl DeferredCalls {
         self.calls.len()
     }
 
-    /// Bytes of all of them.
+    /// The total size in bytes.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes
     }

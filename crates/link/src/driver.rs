@@ -1,9 +1,9 @@
-//! Runs a [`Connection`] over a byte stream: one task, no decisions.
+//! Runs a [`Connection`] over a byte stream: one task that makes no decisions.
 //!
-//! Each turn takes what is ready: the commands in the queue, what the socket accepts, what it holds. What they cause is
-//! written with one system call, which is what makes bursts cheap. A turn waits for nothing: neither for a peer that does
-//! not read nor for an owner that does not take its events, so deadlines and cancels always work. And it ends: after so
-//! many frames or bytes every other task has a turn, however much there is to read.
+//! Each turn handles the queued commands, the bytes the socket accepts and the bytes it holds. Their effects are
+//! written with one system call, which makes bursts cheap. A turn never waits for a peer that does not read or an owner
+//! that does not take its events, so deadlines and cancellation always work. A turn is bounded: after a number of
+//! frames or bytes it yields to other tasks.
 
 mod event_sender;
 mod input;
@@ -31,25 +31,26 @@ use crate::event::Event;
 use crate::handle::{Command, Link, Listeners};
 use crate::id::{CallId, CallIds};
 
-/// Commands taken in one turn.
+/// The most commands handled in one turn.
 const COMMANDS_PER_TURN: usize = 256;
-/// Frames taken in one turn. Each is an event that others deal with, and these take no more in a turn of theirs.
+/// The most frames handled in one turn. Each becomes an event for another task, and no more of those are handled in one
+/// turn.
 const FRAMES_PER_TURN: usize = 64;
-/// Bytes read in one turn, but for the last read.
+/// The most bytes read in one turn, except for the last read.
 const BYTES_PER_TURN: usize = 256 << 10;
-/// What the timer is set to until there is a deadline; not polled before.
+/// The timer's setting while there is no deadline; it is not polled then.
 const IDLE: Duration = Duration::from_secs(365 * 86_400);
-/// How long is waited for the end of the stream when writing has failed. A process that has ended has sent all it ever
-/// will, but the system may tell of the failure first.
+/// The time to wait for the end of the stream after a write has failed. A process that ended has already sent its last
+/// bytes, but the system may report the failed write first.
 const LAST_WORDS: Duration = Duration::from_secs(1);
-/// A write buffer that grew beyond this, in bytes, is given back once it is empty.
+/// A write buffer larger than this, in bytes, is freed once it is empty.
 const WRITE_KEPT: usize = 1 << 20;
 
-/// Starts the bridge's end of a link on `io` and asks for the tool list.
+/// Starts the bridge's end of a link on `io` and requests the tool list.
 ///
-/// Returns the handle to call with and the events. The owner keeps receiving them: when it falls behind (1,024 events or
-/// 64 MiB of messages) the socket is no longer read until it has caught up, and no event is lost. An event comes before
-/// the answer that followed it on the wire, unless the owner has fallen behind. Dropping the receiver ends the link.
+/// Returns the handle and the events. The owner keeps receiving events: when it falls behind (1,024 events or 64 MiB of
+/// messages), the driver stops reading the socket until the owner has caught up, and loses no event. Unless the owner
+/// has fallen behind, an event precedes the answer that followed it on the wire. Dropping the receiver closes the link.
 ///
 /// # Panics
 /// Outside a tokio runtime with time enabled.
@@ -60,14 +61,14 @@ where
     drive_filtered(io, config, Some)
 }
 
-/// As [`drive`], with someone who sees each event first: before any answer that followed it on the wire is handed out, and
-/// before anything is written in return. What `filter` gives back goes to the owner.
+/// Like [`drive`], with a filter that sees each event before the answer that followed it on the wire is delivered, and
+/// before anything is written in return. Events that `filter` returns go to the owner.
 ///
-/// It runs on the link's own task: it hands on what it keeps and returns, without waiting or panicking. Answers and progress
-/// do not pass it, since they have receivers of their own.
+/// The filter runs on the link's own task, so it must neither wait nor panic. Answers and progress do not pass through
+/// it, since they have receivers of their own.
 ///
 /// # Panics
-/// As [`drive`].
+/// Like [`drive`].
 pub fn drive_filtered<IO>(
     io: IO,
     config: Config,
@@ -125,19 +126,19 @@ struct Driver<IO> {
     input: Input,
     turn: Turn,
     output: Output,
-    /// Writing has failed, for this reason; what the peer said before is still read, until then at the latest.
+    /// The reason for which writing failed, and the time until which the peer's earlier bytes are still read.
     unwritable: Option<(Closed, Instant)>,
-    /// For callers that come too late.
+    /// For callers that arrive after the end.
     ended: Arc<OnceLock<Closed>>,
     byte_counters: Arc<ByteCounters>,
 }
 
-/// What has been taken since the other tasks had their turn.
+/// The frames handled since the last yield.
 #[derive(Debug, Default)]
 struct Turn {
     frames: usize,
     bytes: usize,
-    /// There may be frames that were read and not taken.
+    /// True if frames may have been read and not handled.
     unfinished: bool,
 }
 
@@ -147,7 +148,7 @@ impl Turn {
     }
 }
 
-/// Frames on their way into the socket.
+/// Frames being written to the socket.
 #[derive(Default)]
 struct Output {
     bytes: Vec<u8>,
@@ -159,16 +160,16 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Driver<IO> {
     async fn run(mut self) {
         let mut timer = pin!(tokio::time::sleep(IDLE));
         poll_fn(|cx| self.poll(cx, timer.as_mut())).await;
-        // What is ready to be written, such as the last cancels, goes out if the socket takes it at once.
+        // Frames that are ready, such as the last cancellations, are sent if the socket accepts them at once.
         poll_fn(|cx| Poll::Ready(self.write(cx))).await;
         let Self { io, commands, event_sender, waiting, .. } = self;
-        // In this order: the peer sees the end of its input, callers that came too late fail, the owner learns of it.
+        // In this order: the peer sees the end of its input, late callers fail, and the owner is notified.
         drop(io);
         drop((commands, waiting));
         event_sender.finish().await;
     }
 
-    /// Ready: the link has ended.
+    /// Ready when the link has ended.
     fn poll(&mut self, cx: &mut Context<'_>, mut timer: Pin<&mut Sleep>) -> Poll<()> {
         loop {
             let mut busy = self.take_commands(cx);
@@ -196,7 +197,7 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Driver<IO> {
     fn take_commands(&mut self, cx: &mut Context<'_>) -> bool {
         match self.commands.poll_recv_many(cx, &mut self.batch, COMMANDS_PER_TURN) {
             Poll::Pending => return false,
-            // The last handle is gone.
+            // The last handle was dropped.
             Poll::Ready(0) => self.connection.close(Closed::Here),
             Poll::Ready(_) => {
                 let mut batch = std::mem::take(&mut self.batch);
@@ -209,7 +210,7 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Driver<IO> {
 
     fn carry_out(&mut self, command: Command) {
         match command {
-            // Given up before it was begun: the peer need not hear of it.
+            // Cancelled before it was sent: the peer need not be notified.
             Command::Call { answer, .. } if answer.is_closed() => {}
             Command::Call { call, request, timeout, answer, listeners } => {
                 self.waiting.insert(call, Waiting { answer, listeners });
@@ -305,7 +306,7 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Driver<IO> {
         let deadlines = [self.connection.poll_timeout(), give_up];
         let Some(deadline) = deadlines.into_iter().flatten().min() else { return false };
         let deadline = tokio::time::Instant::from_std(deadline);
-        // It is moved only when it would ring too late; ringing too early costs one idle turn.
+        // The timer is reset only when it would fire too late; firing too early costs one idle turn.
         if deadline < timer.deadline() || timer.is_elapsed() {
             timer.as_mut().reset(deadline);
         }
@@ -320,7 +321,7 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Driver<IO> {
         rang
     }
 
-    /// Hands out what happened: answers and progress to the caller, the rest to the owner.
+    /// Delivers events: answers and progress to the caller, others to the owner.
     fn deliver(&mut self) {
         while let Some(event) = self.connection.poll_event() {
             match event {
@@ -331,7 +332,7 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Driver<IO> {
                         {
                             on_task();
                         }
-                        // A caller that stopped waiting has sent, or is about to send, a cancel.
+                        // A caller that stopped waiting has sent, or is about to send, a cancellation.
                         let _gone = answer.send(outcome);
                     }
                 }
@@ -352,9 +353,9 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Driver<IO> {
     }
 }
 
-/// Wakes this task again when the others have had their turn and input and output were looked at.
+/// Wakes this task again after other tasks have run and input and output were polled.
 fn pass_the_turn(cx: &mut Context<'_>) {
-    // The first look at it does just that, and there is no other.
+    // The first poll does exactly that, and there is no second.
     let _pending = pin!(tokio::task::yield_now()).poll(cx);
 }
 

@@ -1,8 +1,8 @@
 //! The unix socket that one tool process connects to.
 //!
-//! Whoever connects to the socket is believed to be the tool, so the socket is hard to reach: it lives in a directory
-//! that only this user may enter, under a name that cannot be guessed, and it is unlinked as soon as a process of this
-//! user has connected. Nothing is left to clean up after a crash but an empty directory.
+//! Any process that connects to the socket is taken for the tool, so the socket is hard to reach: it lives in a
+//! directory that only this user may enter, under a name that cannot be guessed, and it is unlinked as soon as a
+//! process of this user has connected. A crash leaves nothing behind but an empty directory.
 
 use std::collections::hash_map::RandomState;
 use std::ffi::OsString;
@@ -18,12 +18,12 @@ use tokio::net::UnixListener;
 
 use crate::socket::Socket;
 
-/// Bytes a socket path may have (Linux has room for 107, macOS and the rest for 103).
+/// The longest socket path, in bytes (Linux allows 107, macOS and others 103).
 const PATH_MAX: usize = if cfg!(target_os = "linux") { 107 } else { 103 };
-/// Kernel buffers in each direction, against mutual write stalls on large results (wire contract §1.1).
+/// The kernel buffer in each direction, against mutual write stalls on large results (wire contract §1.1).
 const SOCKET_BUFFER: usize = 1 << 20;
 
-/// Why no socket could be offered.
+/// The reason for which no socket could be created.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum EndpointError {
@@ -35,18 +35,18 @@ pub enum EndpointError {
         /// Its length in bytes.
         length: usize,
     },
-    /// The directory of the socket belongs to someone else, who could replace the socket.
+    /// The directory of the socket belongs to another user, who could replace the socket.
     #[error("{} belongs to another user; set XDG_RUNTIME_DIR or choose another place with --socket", .0.display())]
     ForeignDirectory(PathBuf),
-    /// Something that is not a stale socket has the socket's name.
+    /// A file that is not a stale socket has the name of the socket.
     #[error("{} is in use; choose another path with --socket", .0.display())]
     InUse(PathBuf),
-    /// The system refused.
+    /// The system call failed.
     #[error("cannot listen on {}: {source}", path.display())]
     Io {
         /// The path.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the system.
         source: io::Error,
     },
 }
@@ -56,15 +56,15 @@ pub enum EndpointError {
 pub struct Endpoint {
     listener: UnixListener,
     path: PathBuf,
-    /// Which file is ours; another one may have the name by the time it is to be removed.
+    /// Identifies our file; another one may have its name by the time it is removed.
     file: FileId,
 }
 
-/// Device and inode. The inode is not given to another file while the listener is open.
+/// Device and inode. The inode is not reused while the listener is open.
 type FileId = (u64, u64);
 
 impl Endpoint {
-    /// Listens on `path`. Missing directories are created for this user alone; a stale socket is replaced.
+    /// Listens on `path`. Missing directories are created with access for this user only; a stale socket is replaced.
     ///
     /// # Errors
     /// See [`EndpointError`].
@@ -82,7 +82,7 @@ impl Endpoint {
         }
         remove_stale(path)?;
         let listener = UnixListener::bind(path).map_err(|source| match source.kind() {
-            // Someone took the name since it was looked at.
+            // Another process took the name since it was checked.
             io::ErrorKind::AddrInUse => EndpointError::InUse(path.into()),
             _ => failed(source),
         })?;
@@ -91,8 +91,7 @@ impl Endpoint {
         Ok(Self { listener, path: path.into(), file })
     }
 
-    /// Listens on an unguessable name in the [`default_socket_path`] directory, which is made accessible to this user
-    /// alone.
+    /// Listens on an unguessable name in the [`default_socket_path`] directory, which is restricted to this user.
     ///
     /// # Errors
     /// See [`EndpointError`].
@@ -103,20 +102,19 @@ impl Endpoint {
         Self::bind_private(&default_socket_path())
     }
 
-    /// Where it listens; what goes into `PROTOMCP_SOCKET`.
+    /// The path of the socket, for `PROTOMCP_SOCKET`.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Waits for the tool process, then removes the socket file. A connection of another user is closed and the wait
-    /// goes on. Cancel safe.
+    /// Waits for the tool process, then removes the socket file. Connections of other users are closed. Cancel safe.
     ///
     /// # Errors
-    /// The system's, when accepting fails for good.
+    /// If the system fails to accept connections.
     pub async fn accept(&self) -> io::Result<Socket> {
         loop {
             let (stream, _) = match self.listener.accept().await {
-                // It connected and left before it was looked at.
+                // The peer connected and disconnected before it was accepted.
                 Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => continue,
                 accepted => accepted?,
             };
@@ -137,7 +135,7 @@ impl Endpoint {
         if let Some(directory) = path.parent() {
             let failed = |source| EndpointError::Io { path: path.into(), source };
             create_private(directory).map_err(failed)?;
-            // Looked at after it was created: in a place where anyone may create it, someone else can have been faster.
+            // The check follows the creation: in a directory open to all, another user may have been faster.
             let found = fs::symlink_metadata(directory).map_err(failed)?;
             if !found.is_dir() || found.uid() != own_user() {
                 return Err(EndpointError::ForeignDirectory(directory.into()));
@@ -150,7 +148,7 @@ impl Endpoint {
     }
 
     fn unlink(&self) {
-        // It may be gone already, or the name may have been taken over by the next generation's socket.
+        // The file may be removed already, or replaced by the socket of the next generation.
         if file_id(&self.path).is_ok_and(|file| file == self.file) {
             let _gone = fs::remove_file(&self.path);
         }
@@ -180,7 +178,7 @@ fn socket_path(runtime: Option<OsString>, temporary: &Path) -> PathBuf {
     directory.join(format!("{}-{random:016x}.sock", std::process::id()))
 }
 
-/// Creates a directory that only this user may enter; one that exists is left as it is.
+/// Creates a directory that only this user may enter; an existing one is left as it is.
 fn create_private(directory: &Path) -> io::Result<()> {
     if directory.is_dir() {
         return Ok(());
@@ -188,7 +186,7 @@ fn create_private(directory: &Path) -> io::Result<()> {
     fs::DirBuilder::new().recursive(true).mode(0o700).create(directory)
 }
 
-/// Removes a socket nobody listens on; anything else under that name is left alone and reported.
+/// Removes a socket without a listener; any other file of that name is left alone and reported.
 fn remove_stale(path: &Path) -> Result<(), EndpointError> {
     let found = match fs::symlink_metadata(path) {
         Ok(found) => found,
@@ -204,10 +202,10 @@ fn remove_stale(path: &Path) -> Result<(), EndpointError> {
     }
 }
 
-/// Whether nobody listens on the socket any more.
+/// True if no process listens on the socket.
 ///
-/// A stream connection would answer that too, but the listener, waiting for its one tool process, would take us for it.
-/// Connecting a datagram socket is refused in both cases, with a different error, and nobody notices.
+/// A stream connection would tell too, but the listener, waiting for its one tool process, would accept it. Connecting
+/// a datagram socket fails in both cases, with different errors, and disturbs nothing.
 fn is_abandoned(path: &Path) -> bool {
     let probe = UnixDatagram::unbound().and_then(|socket| socket.connect(path));
     probe.is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused)

@@ -1,11 +1,11 @@
-//! What can go wrong on a link, by what the caller can do about it.
+//! Errors of a link, grouped by the reaction of the caller.
 
 use std::time::Duration;
 
 use protomcp_codec::{DecodeError, InflateError};
 use protomcp_proto::UnexpectedMessage;
 
-/// Why one call has no answer. Other calls are not affected unless it is [`Closed`](Self::Closed).
+/// The reason why a call has no answer. Other calls are not affected unless it is [`Closed`](Self::Closed).
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CallError {
@@ -15,26 +15,26 @@ pub enum CallError {
     /// The link closed before the answer came.
     #[error("the link to the tool process closed: {0}")]
     Closed(Closed),
-    /// The tool process could not be taken into service, so it is not given any work.
+    /// The tool process failed its handshake, so it receives no calls.
     #[error("the tool process is not in service: {0}")]
     NotInService(HandshakeError),
-    /// The answer's bytes are no envelope. The link goes on.
+    /// The bytes of the answer are not an envelope. The link stays open.
     #[error("the answer cannot be read: {0}")]
     Malformed(DecodeError),
-    /// The answer was larger than this side accepts. It was read past; the link goes on.
+    /// The answer was larger than this side accepts. It was skipped; the link stays open.
     #[error("the answer has {size} bytes, more than the limit of {limit}")]
     AnswerTooLarge {
         /// Size the tool process announced, in bytes.
         size: u64,
-        /// The limit it broke, in bytes.
+        /// The exceeded limit, in bytes.
         limit: u64,
     },
-    /// The lists in the answer have more entries than this side accepts. It was not decoded; the link goes on.
+    /// The lists in the answer have more entries than this side accepts. It was not decoded; the link stays open.
     #[error("the answer, a {message}, has more than {limit} entries")]
     TooManyEntries {
         /// Its kind.
         message: &'static str,
-        /// The limit it broke.
+        /// The exceeded limit.
         limit: usize,
     },
     /// The request did not fit a frame and was not sent.
@@ -49,16 +49,16 @@ pub enum CallError {
     /// The tool process answered with another kind of message.
     #[error(transparent)]
     Unexpected(#[from] UnexpectedMessage),
-    /// The call was given up by this side for the sake of something else, such as a reload.
+    /// This side interrupted the call, for a reload for example.
     #[error("it was interrupted")]
     Interrupted,
-    /// Too many requests are unanswered, or the tool process does not read what it is sent.
+    /// Too many requests are in flight, or the tool process does not read its socket.
     #[error("the tool process is overloaded: {0} requests are waiting")]
     Busy(usize),
 }
 
 impl CallError {
-    /// The name is the tool process's choice; so much of it is kept as a reader can use.
+    /// The tool process chooses the name; only as much is kept as a reader can use.
     pub(crate) fn unknown_field(mut name: String) -> Self {
         name.truncate(name.floor_char_boundary(256));
         name.shrink_to_fit();
@@ -66,7 +66,7 @@ impl CallError {
     }
 }
 
-/// Why a link ended.
+/// The reason why a link ended.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Closed {
@@ -76,7 +76,7 @@ pub enum Closed {
     /// This side closed it.
     #[error("it was closed on purpose")]
     Here,
-    /// The stream could not be read any further.
+    /// The stream could not be decoded any further.
     #[error("the tool process sent bytes that cannot be understood: {0}")]
     Broken(String),
     /// Reading or writing failed.
@@ -88,12 +88,12 @@ pub enum Closed {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LinkError {
-    /// Bytes arrived that no frame can begin with, or a payload too large even to be skipped.
+    /// Bytes arrived that begin no frame, or a payload too large to be skipped.
     #[error(transparent)]
     Decode(#[from] DecodeError),
 }
 
-/// Why a tool process could not be taken into service.
+/// The reason why a handshake failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum HandshakeError {
@@ -103,12 +103,12 @@ pub enum HandshakeError {
     /// The process reported that registering failed.
     #[error("it reported: {0}")]
     Refused(String),
-    /// Its tool list could not be taken.
+    /// The tool list was rejected.
     #[error("its tool list was refused: {0}")]
     Undecoded(String),
 }
 
-/// Why a process did not reload in place. The list from before stays valid.
+/// The reason why a process did not reload in place. The previous list stays valid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReloadError {
@@ -118,7 +118,7 @@ pub enum ReloadError {
     /// The process did not answer the request.
     #[error("it did not answer within {0:?}")]
     Unanswered(Duration),
-    /// Its new tool list could not be taken.
+    /// The new tool list was rejected.
     #[error("its tool list was refused: {0}")]
     Undecoded(String),
 }

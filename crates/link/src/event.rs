@@ -1,4 +1,4 @@
-//! What a connection has to say to its owner.
+//! Events of a connection for its owner.
 
 use protomcp_proto::{Msg, ToolDefinition};
 
@@ -6,70 +6,69 @@ use crate::answer::Answer;
 use crate::error::{CallError, Closed, HandshakeError, ReloadError};
 use crate::id::CallId;
 
-/// One thing that happened. Drain them with [`Connection::poll_event`](crate::Connection::poll_event) after each change.
+/// An event. Drain them with [`Connection::poll_event`](crate::Connection::poll_event) after each change.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Event {
-    /// The tool process has registered everything (again, after a reload) and takes calls.
+    /// The tool process has finished registering (again, after a reload) and accepts calls.
     Ready(Handshake),
-    /// It could not be taken into service; the owner ends the link.
+    /// The handshake failed; the owner closes the link.
     HandshakeFailed(HandshakeError),
-    /// It did not reload in place; what it had registered before stays.
+    /// The process did not reload in place; its earlier registrations stay valid.
     ReloadFailed(ReloadError),
     /// The one outcome of a call.
     Answer {
         /// The call it belongs to.
         call: CallId,
-        /// The answer, or why there is none.
+        /// The answer, or the reason why there is none.
         outcome: Result<Answer, CallError>,
     },
-    /// The peer reports how far a running call is. Never after its answer.
+    /// Progress of a running call. Never follows its answer.
     Progress {
         /// The call it belongs to.
         call: CallId,
-        /// How far it is.
+        /// The progress.
         progress: Progress,
     },
-    /// The peer asks for something and waits; answer with [`Connection::reply`](crate::Connection::reply).
+    /// The peer sends a request; answer with [`Connection::reply`](crate::Connection::reply).
     Request {
-        /// What the reply must echo; may be empty.
+        /// The id that the reply must echo; may be empty.
         id: String,
         /// The request.
         message: Msg,
-        /// The call for which it asks, in the peer's words; see [`CallId::from_wire`]. Empty when it does not say.
+        /// The call that the request belongs to, as the peer names it; see [`CallId::from_wire`]. Empty if unknown.
         for_call: String,
     },
-    /// The peer says something and expects no answer.
+    /// The peer sends a message that expects no answer.
     Notification {
-        /// What it says.
+        /// The message.
         message: Msg,
-        /// The call to which that belongs, as in [`Event::Request`].
+        /// The call that the message belongs to, as in [`Event::Request`].
         for_call: String,
     },
-    /// The process registered middleware after its handshake. It has been acknowledged, and joins what that handshake has
-    /// registered.
+    /// The process registered middleware after its handshake. It has been acknowledged, and joins the registrations of
+    /// that handshake.
     LateMiddleware(Middleware),
-    /// The process sent a new tool list unasked.
+    /// The process sent a new tool list without a request.
     Listed(Vec<ToolDefinition>),
-    /// Something was read and not acted upon.
+    /// A message was received and ignored.
     Noticed(Notice),
-    /// The link has ended and every pending call has failed. Nothing comes after it but the failures of calls that are
-    /// made all the same.
+    /// The link has ended and every pending call has failed. Only the failures of later calls follow.
     Closed(Closed),
 }
 
-/// What a process registered in one handshake.
+/// The registrations of one handshake.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Handshake {
-    /// Its tools in the order it sent them, or `None` when a reload was acknowledged without a new list.
+    /// Its tools in the order received, or `None` when a reload was acknowledged without a new list.
     pub tools: Option<Vec<ToolDefinition>>,
     /// Its middleware in the order of registration.
     pub middleware: Vec<Middleware>,
-    /// Whether this was its start or a reload.
+    /// The kind of handshake.
     pub phase: Phase,
 }
 
-/// Which handshake completed.
+/// The kind of a completed handshake.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
     /// The first one of this process.
@@ -78,7 +77,7 @@ pub enum Phase {
     Reload,
 }
 
-/// One middleware of the tool process.
+/// A middleware of the tool process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Middleware {
     /// Its name, echoed in each interception.
@@ -87,22 +86,22 @@ pub struct Middleware {
     pub priority: i32,
 }
 
-/// How far a call is, as the tool process counts.
+/// The progress of a call, in the tool process's units.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Progress {
-    /// Steps done.
+    /// Completed steps.
     pub progress: i64,
-    /// Steps in all; 0 when unknown.
+    /// Total steps; 0 if unknown.
     pub total: i64,
-    /// What it is doing; may be empty.
+    /// A description of the current step; may be empty.
     pub message: String,
 }
 
-/// Something that was read and not acted upon, for the log.
+/// A message that was received and ignored, for the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Notice {
-    /// An answer for a call that is over (cancelled, timed out) or never was.
+    /// An answer for a call that has ended (cancelled, timed out) or never existed.
     LateAnswer {
         /// The id it carried, cut to 256 bytes.
         id: String,
@@ -114,7 +113,7 @@ pub enum Notice {
         /// Its kind.
         kind: &'static str,
     },
-    /// A registration of middleware that was refused: there are too many, or its name is too long.
+    /// A rejected registration of middleware: there are too many, or its name is too long.
     Refused {
         /// Its kind.
         kind: &'static str,
@@ -126,12 +125,12 @@ pub enum Notice {
         /// Its size in bytes.
         size: usize,
     },
-    /// A frame that could not be taken, for no call that is known: it is too large, has too many entries, or its bytes are
-    /// not an envelope. It was skipped. Of each kind of message the first, the tenth, the hundredth and so on is told.
+    /// A rejected frame that belongs to no known call: it is too large, has too many entries, or is not an envelope. It
+    /// was skipped. Of each kind of message, the first, tenth, hundredth and so on is reported.
     Undecoded {
-        /// What is wrong with it.
+        /// The reason.
         reason: String,
-        /// How many there have been of this kind.
+        /// The number of such frames of this kind so far.
         count: u64,
     },
 }

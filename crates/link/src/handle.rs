@@ -1,4 +1,4 @@
-//! The caller's end of a driven connection.
+//! The caller's handle to a driven connection.
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -13,22 +13,22 @@ use crate::error::{CallError, Closed};
 use crate::event::Progress;
 use crate::id::{CallId, CallIds};
 
-/// Inflating more than this is done on a blocking thread, so that it holds up nobody else. 1 MiB takes about 1 ms.
+/// Larger answers are inflated on a blocking thread. 1 MiB takes about 1 ms.
 const INFLATE_INLINE: u64 = 1 << 20;
 
-/// Called with each progress report of one call, in order and before the call's answer.
+/// Called with each progress report of a call, in order and before the call's answer.
 pub(crate) type OnProgress = Box<dyn FnMut(Progress) + Send>;
-/// Called when the answer of one call is a task, before whatever the process says next.
+/// Called when the answer of a call is a task, before the next message of the process is handled.
 pub(crate) type OnTask = Box<dyn FnOnce() + Send>;
 
-/// Who watches a call.
+/// The listeners of a call.
 #[derive(Default)]
 pub(crate) struct Listeners {
     pub(crate) on_progress: Option<OnProgress>,
     pub(crate) on_task: Option<OnTask>,
 }
 
-/// What a [`Link`] asks of its driver.
+/// A command from a [`Link`] to its driver.
 pub(crate) enum Command {
     Call {
         call: CallId,
@@ -48,20 +48,20 @@ pub(crate) enum Command {
     Close,
 }
 
-/// A cheap handle to a driven connection. Clones speak over the same link.
+/// A cheap handle to a driven connection. Clones share the link.
 ///
-/// The queue to the driver needs no bound of its own: the driver waits for nothing before it takes from it, and refuses what
-/// exceeds [`Config::max_pending`] or [`Config::max_unwritten`].
+/// The queue to the driver needs no bound: the driver always empties it, and refuses calls that exceed
+/// [`Config::max_pending`] or [`Config::max_unwritten`].
 #[derive(Debug, Clone)]
 pub struct Link {
     commands: mpsc::UnboundedSender<Command>,
     ids: CallIds,
     limits: Arc<Limits>,
-    /// Why the driver has ended, for calls that come after.
+    /// The reason why the driver has ended, for later calls.
     ended: Arc<OnceLock<Closed>>,
 }
 
-/// What one call may take and who watches it.
+/// The name, size limit and listeners of one call.
 #[derive(Default)]
 pub struct Options {
     id: Option<CallId>,
@@ -69,24 +69,24 @@ pub struct Options {
 }
 
 impl Options {
-    /// The name of the call, from [`Link::new_call`]: what the process asks for it is known by that name.
+    /// The name of the call, from [`Link::new_call`]. Requests that the process makes for the call carry this name.
     pub fn named(mut self, id: CallId) -> Self {
         self.id = Some(id);
         self
     }
 
-    /// Reports of the tool process while the call runs; without it the process is told that nobody listens.
+    /// Receives the progress of the call; without a listener the process is told not to send any.
     ///
-    /// The listener runs on the link's own task: it hands the report on and returns, without waiting or panicking.
+    /// The listener runs on the link's own task, so it must neither wait nor panic.
     pub fn on_progress(mut self, listener: impl FnMut(Progress) + Send + 'static) -> Self {
         self.listeners.on_progress = Some(Box::new(listener));
         self
     }
 
-    /// Hears that the process answers the call with a task, before anything that the process says after that. The call's
-    /// answer may be taken much later: it waits for its caller to be woken.
+    /// Called when the process answers the call with a task, before later messages of the process are handled. The
+    /// answer itself may reach the caller much later, since its task must be woken first.
     ///
-    /// The listener runs on the link's own task, as that of [`Options::on_progress`].
+    /// The listener runs on the link's own task, like that of [`Options::on_progress`].
     pub fn on_task(mut self, listener: impl FnOnce() + Send + 'static) -> Self {
         self.listeners.on_task = Some(Box::new(listener));
         self
@@ -105,7 +105,7 @@ impl std::fmt::Debug for Options {
 }
 
 impl Link {
-    /// A handle and the end that its driver reads.
+    /// A handle and the receiver of its driver.
     pub(crate) fn new(
         config: &Config,
         ids: CallIds,
@@ -115,60 +115,60 @@ impl Link {
         (Self { commands, ids, limits: Arc::new(config.limits.clone()), ended }, receiver)
     }
 
-    /// A name for a call that is yet to be made; see [`Options::named`].
+    /// A name for a future call; see [`Options::named`].
     pub fn new_call(&self) -> CallId {
         self.ids.next()
     }
 
-    /// Sends a request and waits for the answer it is owed, at most `timeout` from the moment it is written. Dropping
-    /// the future cancels the call.
+    /// Sends a request and waits for its answer, at most `timeout` from the moment it is written. Dropping the future
+    /// cancels the call.
     ///
     /// # Errors
-    /// See [`CallError`]; the link itself goes on unless it is [`CallError::Closed`].
+    /// See [`CallError`]; the link stays open unless it is [`CallError::Closed`].
     pub async fn call<R: Rpc>(&self, request: R, timeout: Duration) -> Result<R::Response, CallError> {
         let message = self.exchange(request.into(), timeout, Options::default()).await?;
         Ok(R::Response::try_from(message)?)
     }
 
-    /// Calls a tool: [`call`](Self::call) with someone to watch its progress.
+    /// Calls a tool, like [`call`](Self::call), with listeners.
     ///
     /// # Errors
-    /// As [`call`](Self::call).
+    /// Like [`call`](Self::call).
     pub async fn call_tool(
         &self,
         mut request: CallToolRequest,
         timeout: Duration,
         options: Options,
     ) -> Result<CallAnswer, CallError> {
-        // Any token means "someone listens"; the connection writes one of its own.
+        // Any token asks for progress; the connection replaces it with its own.
         request.progress_token = if options.listeners.on_progress.is_some() { "listen".into() } else { String::new() };
         let message = self.exchange(request.into(), timeout, options).await?;
         Ok(CallAnswer::try_from(message)?)
     }
 
-    /// Answers an [`Event::Request`](crate::Event::Request) with the id it carried.
+    /// Replies to an [`Event::Request`](crate::Event::Request) with its id.
     pub fn reply(&self, id: impl Into<String>, message: impl Into<Msg>) {
         self.send(Command::Reply { id: id.into(), message: message.into() });
     }
 
-    /// Asks the process to reload. Ends in [`Event::Ready`](crate::Event::Ready) or
+    /// Requests a reload. Ends in [`Event::Ready`](crate::Event::Ready) or
     /// [`Event::ReloadFailed`](crate::Event::ReloadFailed).
     pub fn reload(&self) {
         self.send(Command::Reload);
     }
 
-    /// Answers tool list control of a process that reads its socket from two threads; see
-    /// [`Connection::work_around_two_readers`](crate::Connection::hush).
+    /// Works around a process that reads its socket from two threads; see
+    /// [`Connection::work_around_two_readers`](crate::Connection::work_around_two_readers).
     pub fn work_around_two_readers(&self) {
         self.send(Command::WorkAroundTwoReaders);
     }
 
-    /// Fails the tool calls in flight with [`CallError::Interrupted`]; the process is told to give them up.
+    /// Fails the tool calls in flight with [`CallError::Interrupted`] and cancels them at the process.
     pub fn interrupt(&self) {
         self.send(Command::Interrupt);
     }
 
-    /// Closes the socket. Pending calls fail, and the process sees the end of its input.
+    /// Closes the socket. Pending calls fail, and the process reads the end of its input.
     pub fn close(&self) {
         self.send(Command::Close);
     }
@@ -178,7 +178,7 @@ impl Link {
         self.commands.closed().await;
     }
 
-    /// Whether the driver has ended.
+    /// True if the driver has ended.
     pub fn is_closed(&self) -> bool {
         self.commands.is_closed()
     }
@@ -206,13 +206,13 @@ impl Link {
         CallError::Closed(self.ended.get().cloned().unwrap_or(Closed::Here))
     }
 
-    /// A driver that has ended answers nothing; its callers see the dropped answer channel.
+    /// A driver that has ended answers nothing; its callers see a closed channel.
     fn send(&self, command: Command) {
         let _ended = self.commands.send(command);
     }
 }
 
-/// Gives a call up when nobody waits for it any more.
+/// Cancels a call when its future is dropped.
 struct CancelOnDrop<'a> {
     link: &'a Link,
     call: CallId,

@@ -1,4 +1,4 @@
-//! Knows when a tool process has finished registering.
+//! Detects that a tool process has finished registering.
 //!
 //! ```text
 //!            begin(Start)            tool_list               reload_response, or quiet for 500 ms
@@ -7,12 +7,12 @@
 //!                              └─┘ reload_response  └─┘ register_middleware (acknowledged; quiet starts over)
 //! ```
 //!
-//! A reload may run in the order of the published SDKs (reload_response, tool_list, middleware, reload_response) or in
-//! the seeds' order (tool_list, middleware, reload_response); the same three states read both, because a
-//! `reload_response` ends the handshake only after a list. One with `success: false` ends it at any point.
+//! A reload may arrive in the order of the published SDKs (reload_response, tool_list, middleware, reload_response) or
+//! in the order of the specification (tool_list, middleware, reload_response). The same three states read both, because
+//! a `reload_response` ends the handshake only after a list. One with `success: false` ends it at any point.
 //!
-//! A process that registers for ever holds up nobody: what it has registered [`Config::handshake_timeout`] after its
-//! list is what counts.
+//! A process that never stops registering blocks nothing: [`Config::handshake_timeout`] after its list, the
+//! registrations so far count.
 
 use std::time::{Duration, Instant};
 
@@ -22,21 +22,21 @@ use crate::config::Config;
 use crate::error::{HandshakeError, ReloadError};
 use crate::event::{Handshake, Middleware, Phase};
 
-/// What becomes of a registration.
+/// The fate of a registration.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Registration {
-    /// It is part of the handshake.
+    /// The registration belongs to the handshake.
     Noted,
-    /// No handshake is open: it joins those of the last one.
+    /// No handshake is open: the registration joins those of the last one.
     Late(Middleware),
-    /// There are too many, or its name is too long.
+    /// There are too many registrations, or the name is too long.
     Refused,
 }
 
 /// The longest name of a middleware that is kept, in bytes.
 pub(crate) const MIDDLEWARE_NAME_MAX: usize = 1024;
 
-/// What a handshake came to.
+/// The outcome of a handshake.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Outcome {
     Ready(Handshake),
@@ -58,10 +58,10 @@ pub(crate) struct Handshaker {
     phase: Phase,
     tools: Option<Vec<ToolDefinition>>,
     middleware: Vec<Middleware>,
-    /// How many are registered since the last handshake began, late ones included.
+    /// The registrations since the last handshake began, late ones included.
     registered: usize,
     deadline: Option<Instant>,
-    /// When registering ends even if it goes on; set by the first list. `None`: never.
+    /// The time at which registering ends even if more arrives; set by the first list. `None` means never.
     registering_until: Option<Instant>,
     max_middleware: usize,
     timeout: Duration,
@@ -86,7 +86,7 @@ impl Handshaker {
         }
     }
 
-    /// Whether the process may read the next frame as an acknowledgement.
+    /// True if the process may read the next frame as an acknowledgement.
     pub(crate) fn is_open(&self) -> bool {
         self.stage != Stage::Settled
     }
@@ -95,7 +95,7 @@ impl Handshaker {
         self.deadline
     }
 
-    /// The request for the list, or for a reload, is being written.
+    /// The request for the list, or for a reload, is written.
     pub(crate) fn begin(&mut self, now: Instant, phase: Phase) {
         self.stage = Stage::Listing { answered: false };
         self.phase = phase;
@@ -109,7 +109,7 @@ impl Handshaker {
         self.deadline = now.checked_add(timeout);
     }
 
-    /// A list arrived. Gives it back when no handshake is open: then it was sent unasked.
+    /// Handles a list. Returns it when no handshake is open: then it is a change notification.
     pub(crate) fn tool_list(&mut self, now: Instant, tools: Vec<ToolDefinition>) -> Option<Vec<ToolDefinition>> {
         if self.stage == Stage::Settled {
             return Some(tools);
@@ -123,7 +123,7 @@ impl Handshaker {
         None
     }
 
-    /// A list arrived that cannot be taken. Ends a handshake that waits for its first one.
+    /// Handles a list that was rejected. Ends a handshake that waits for its first one.
     pub(crate) fn list_refused(&mut self, why: String) -> Option<Outcome> {
         match (self.stage, self.phase) {
             (Stage::Settled | Stage::Registering, _) => None,
@@ -135,7 +135,7 @@ impl Handshaker {
         }
     }
 
-    /// A registration arrived.
+    /// Handles a registration.
     pub(crate) fn register(&mut self, now: Instant, middleware: Middleware) -> Registration {
         let room = self.registered < self.max_middleware && middleware.name.len() <= MIDDLEWARE_NAME_MAX;
         if self.stage == Stage::Registering {
@@ -152,7 +152,7 @@ impl Handshaker {
         }
     }
 
-    /// A `reload_response` arrived: the answer to a reload request, or the signal that registering is done.
+    /// Handles a `reload_response`: the answer to a reload request, or the signal that registering is done.
     pub(crate) fn reload_response(&mut self, now: Instant, response: ReloadResponse) -> Option<Outcome> {
         match (self.stage, self.phase) {
             (Stage::Settled, _) => None,
@@ -171,7 +171,7 @@ impl Handshaker {
         }
     }
 
-    /// Time has passed.
+    /// Handles a deadline.
     pub(crate) fn elapsed(&mut self, now: Instant) -> Option<Outcome> {
         if self.deadline.is_none_or(|deadline| deadline > now) {
             return None;
@@ -181,7 +181,7 @@ impl Handshaker {
             // The 500 ms rule: SDKs of the first generation send no signal.
             (Stage::Registering, _) => Some(self.ready()),
             (Stage::Listing { .. }, Phase::Start) => Some(self.fail(HandshakeError::TimedOut(self.timeout))),
-            // The reload was acknowledged and no list followed: nothing was registered anew.
+            // The reload was acknowledged and no list followed: the process registered nothing.
             (Stage::Listing { answered: true }, Phase::Reload) => Some(self.ready()),
             (Stage::Listing { answered: false }, Phase::Reload) => {
                 self.settle();
@@ -190,7 +190,7 @@ impl Handshaker {
         }
     }
 
-    /// Silence from now on ends the handshake.
+    /// From now on silence ends the handshake.
     fn wait_for_more(&mut self, now: Instant) {
         let quiet = now.checked_add(self.quiet);
         self.deadline = match (quiet, self.registering_until) {

@@ -1,23 +1,23 @@
-//! Names of calls, in this program and on the wire.
+//! Ids of calls, in this program and on the wire.
 //!
-//! An id must never be reused while it is in flight: one published SDK ends its process when it sees a duplicate. Ids
-//! are therefore counted up for the life of a [`CallIds`] and never come back.
+//! An id must never be reused while it is in flight: one published SDK exits when it sees a duplicate. A [`CallIds`]
+//! therefore counts up for its whole life.
 
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A request we sent and owe an outcome.
+/// The id of a request that we sent and owe an outcome.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CallId(u64);
 
-/// What stands before the number on the wire; the same for both directions, because ids of the two directions never
-/// meet: a message's kind says whose id it carries.
+/// The text before the number on the wire. Both directions use the same, because ids of the two directions never meet:
+/// the kind of a message says whose id it carries.
 const PREFIX: &str = "req-";
 
 impl CallId {
-    /// Reads an id back from the wire. `None` for anything this side never wrote, including other spellings of the
-    /// same number.
+    /// Reads an id from the wire. `None` for texts that this side never wrote, including other spellings of the same
+    /// number.
     pub fn from_wire(text: &str) -> Option<Self> {
         let digits = text.strip_prefix(PREFIX)?;
         let canonical = digits == "0" || (digits.starts_with(|c: char| ('1'..='9').contains(&c)));
@@ -34,8 +34,7 @@ impl fmt::Display for CallId {
     }
 }
 
-/// Hands out [`CallId`]s. Clones count together, so a caller can name a call (and cancel it) before the driver has
-/// seen it.
+/// Allocates [`CallId`]s. Clones count together, so a caller can name and cancel a call before the driver has seen it.
 #[derive(Debug, Clone, Default)]
 pub struct CallIds(Arc<AtomicU64>);
 

@@ -1,26 +1,26 @@
-//! What a message means to the side that reads it.
+//! The role of a message for the side that reads it.
 //!
-//! Ids of the two directions are different name spaces, so the kind of a message, never a look-up of its id, decides
-//! whether it is an answer to us or a request of the peer (wire contract §1.6).
+//! Ids of the two directions are separate name spaces, so the kind of a message decides whether it answers us or is a
+//! request of the peer; its id is never looked up for that (wire contract §1.6).
 
 use protomcp_proto::Msg;
 
 use crate::config::Side;
 
-/// The part a message plays for its reader.
+/// The role of a message for its reader.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// Belongs to a request of ours.
+    /// Answers a request of ours.
     Answer,
-    /// Wants an answer from us.
+    /// A request that expects a reply.
     Ask,
-    /// Wants none.
+    /// Expects no reply.
     Tell,
-    /// Moves the handshake.
+    /// Advances the handshake.
     Handshake,
     /// A piece of a large answer.
     Piece,
-    /// Is not for this side.
+    /// Meant for the other side.
     Foreign,
 }
 
@@ -93,7 +93,7 @@ impl Kind {
     }
 }
 
-/// Whether this is the name of a request that changes the tool list or asks for it. `active_tools` answers all of them.
+/// True if this names a request that reads or changes the tool list. `active_tools` answers all of them.
 pub(crate) fn is_list_control(name: &str) -> bool {
     matches!(name, "enable_tools" | "disable_tools" | "set_allowed" | "set_blocked" | "get_active_tools" | "batch")
 }

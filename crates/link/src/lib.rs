@@ -1,11 +1,11 @@
-//! The link: what the bridge and one tool process say to each other.
+//! The link: the conversation between the bridge and one tool process.
 //!
 //! # Theory of operation
 //!
-//! [`Connection`] is a value. Bytes and instants go in (`handle_bytes`, `handle_timeout`), calls and
-//! replies go in (`call`, `cancel`, `reply`, `tell`, `close`), and out come bytes to write (`poll_transmit`), [`Event`]s
-//! (`poll_event`) and the next deadline (`poll_timeout`). It owns no socket, no clock, no task, so both ends can be
-//! joined in a test and driven with made-up time. One rule: change it, then drain it.
+//! [`Connection`] is a value. Bytes and instants go in (`handle_bytes`, `handle_timeout`), calls and replies go in
+//! (`call`, `cancel`, `reply`, `notify`, `close`), and out come bytes to write (`poll_transmit`), [`Event`]s
+//! (`poll_event`) and the next deadline (`poll_timeout`). It owns no socket, clock or task, so a test can join both
+//! ends and drive them with made-up time. The one rule: after each change, drain the outputs.
 //!
 //! It does four things for its owner:
 //!

@@ -1,4 +1,4 @@
-//! What waits to be written, in three rows.
+//! Outgoing frames, in three queues.
 //!
 //! ```text
 //! urgent    replies that published SDKs take from the very next frame        ─┐
@@ -6,30 +6,29 @@
 //! deferred  what has to wait until no handshake is open ─▶ joins `queued`    ─┘
 //! ```
 //!
-//! Rows are bytes of whole frames. What has been handed out is no longer counted here.
+//! The queues hold whole frames as bytes. Frames that were handed out no longer count here.
 
 use protomcp_codec::{EncodeError, Encoder, Limits, Raw};
 use protomcp_proto::{Envelope, Msg};
 
-/// When a message may be written.
+/// The time at which a message may be written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Turn {
-    /// Before anything that is queued (wire contract, rules R2 and R5).
+    /// Before the queued frames (wire contract, rules R2 and R5).
     Next,
     /// In order.
     Now,
-    /// Once the handshake, or the silence around a handler that reads for itself, has ended (wire contract, rules R1 and
-    /// R6).
+    /// Once the handshake or the two-reader workaround has ended (wire contract, rules R1 and R6).
     AfterHandshake,
 }
 
-/// The frames that nobody has taken yet.
+/// Frames that are not yet handed out.
 #[derive(Debug)]
 pub(crate) struct Outbox {
     encoder: Encoder,
     urgent: Vec<u8>,
     queued: Vec<u8>,
-    /// How many bytes of `queued` are not requests.
+    /// The bytes of `queued` that are not requests.
     queued_replies: usize,
     deferred: Vec<u8>,
 }
@@ -45,12 +44,12 @@ impl Outbox {
         }
     }
 
-    /// Bytes that wait.
+    /// The number of waiting bytes.
     pub(crate) fn len(&self) -> usize {
         self.urgent.len() + self.queued.len() + self.deferred.len()
     }
 
-    /// Those of them that answer the peer or react to it, and thus grow by what the peer does.
+    /// The waiting bytes that answer the peer or react to it, and so grow with its messages.
     pub(crate) fn replies(&self) -> usize {
         self.urgent.len() + self.queued_replies + self.deferred.len()
     }
@@ -60,7 +59,7 @@ impl Outbox {
         self.encoder.encode_envelope(envelope, &mut self.queued)
     }
 
-    /// A request as bytes, to be queued later with [`request_bytes`](Self::request_bytes).
+    /// Encodes a request, to be queued later with [`request_bytes`](Self::request_bytes).
     pub(crate) fn request_for_later(&mut self, envelope: &Envelope) -> Result<Vec<u8>, EncodeError> {
         let mut frame = Vec::new();
         self.encoder.encode_envelope(envelope, &mut frame)?;
@@ -72,7 +71,7 @@ impl Outbox {
         self.queued.extend_from_slice(frame);
     }
 
-    /// Lets a message wait for its turn.
+    /// Queues a message for its turn.
     pub(crate) fn reply(&mut self, turn: Turn, id: &str, message: Msg) -> Result<(), EncodeError> {
         let envelope = Envelope::new(id, message);
         match turn {
@@ -82,7 +81,7 @@ impl Outbox {
         }
     }
 
-    /// Writes a frame of length zero before anything else.
+    /// Queues a frame of length zero before all others.
     pub(crate) fn empty_frame(&mut self) {
         self.encoder.encode_empty(&mut self.urgent);
     }
@@ -92,7 +91,7 @@ impl Outbox {
         self.queue_reply(|encoder, queued| encoder.encode_raw(raw, queued))
     }
 
-    /// The handshake has ended: what waited for that may be written.
+    /// Releases the messages that waited for the end of the handshake.
     pub(crate) fn release_deferred(&mut self) {
         if self.deferred.is_empty() {
             return;
@@ -102,8 +101,8 @@ impl Outbox {
         self.queued.extend_from_slice(&deferred);
     }
 
-    /// Moves frames into `buffer`, by swapping when that is empty: the urgent ones if there are any, else the queued
-    /// ones. `false`: nothing may be written.
+    /// Moves frames into `buffer`, by swapping when it is empty: urgent ones if there are any, else queued ones.
+    /// Returns false if nothing may be written.
     pub(crate) fn hand_out(&mut self, buffer: &mut Vec<u8>) -> bool {
         let row = if self.urgent.is_empty() {
             self.queued_replies = 0;

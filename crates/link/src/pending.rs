@@ -8,17 +8,17 @@ use crate::id::CallId;
 /// One request in flight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Pending {
-    /// The kind of request, for answers that carry no id.
+    /// The kind of request, for answers without an id.
     pub(crate) name: &'static str,
-    /// Someone bytes_needed to hear of its progress.
+    /// True if the caller asked for progress.
     pub(crate) reports: bool,
-    /// `None`: further away than the clock can say.
+    /// `None` if it is beyond the range of the clock.
     deadline: Option<Instant>,
-    /// How long it was given.
+    /// The timeout of the request.
     pub(crate) timeout: Duration,
 }
 
-/// The table of requests in flight, with their deadlines in order.
+/// The requests in flight, with their deadlines in order.
 #[derive(Debug, Default)]
 pub(crate) struct PendingCalls {
     calls: HashMap<CallId, Pending>,
@@ -30,12 +30,12 @@ impl PendingCalls {
         self.calls.len()
     }
 
-    /// The request that the peer means by `id`.
+    /// The request that the peer names by `id`.
     pub(crate) fn find(&self, id: &str) -> Option<CallId> {
         CallId::from_wire(id).filter(|call| self.calls.contains_key(call))
     }
 
-    /// Whether the request is in flight and someone bytes_needed to hear of its progress.
+    /// True if the request is in flight and its caller asked for progress.
     pub(crate) fn reports(&self, call: CallId) -> bool {
         self.calls.get(&call).is_some_and(|pending| pending.reports)
     }
@@ -47,7 +47,7 @@ impl PendingCalls {
         self.deadlines.extend(deadline.map(|deadline| (deadline, call)));
     }
 
-    /// Ends a request: its outcome is known, or nobody waits any more.
+    /// Removes a request that was answered or cancelled.
     pub(crate) fn remove(&mut self, call: CallId) -> Option<Pending> {
         let pending = self.calls.remove(&call)?;
         if let Some(deadline) = pending.deadline {
@@ -56,7 +56,7 @@ impl PendingCalls {
         Some(pending)
     }
 
-    /// The oldest request of a kind, for the two answers whose senders leave the id empty.
+    /// The oldest request of a kind, for the two answers that carry no id.
     pub(crate) fn oldest(&self, is_kind: impl Fn(&'static str) -> bool) -> Option<CallId> {
         self.calls.iter().filter(|(_, pending)| is_kind(pending.name)).map(|(call, _)| *call).min()
     }
@@ -73,7 +73,7 @@ impl PendingCalls {
         self.deadlines.first().map(|(deadline, _)| *deadline)
     }
 
-    /// Takes one request whose time is over.
+    /// Removes one request whose deadline has passed.
     pub(crate) fn pop_expired(&mut self, now: Instant) -> Option<(CallId, Pending)> {
         let &(deadline, call) = self.deadlines.first()?;
         if deadline > now {
@@ -82,7 +82,7 @@ impl PendingCalls {
         self.remove(call).map(|pending| (call, pending))
     }
 
-    /// Takes every request, oldest first.
+    /// Removes all requests, oldest first.
     pub(crate) fn drain(&mut self) -> Vec<CallId> {
         self.deadlines.clear();
         let mut calls: Vec<_> = self.calls.drain().map(|(call, _)| call).collect();

@@ -1,8 +1,8 @@
-//! The socket to the tool process, which wakes its driver only for what the process says.
+//! A unix socket that wakes its driver only for incoming bytes.
 //!
-//! tokio's own stream waits for both directions at once. On a unix socket the system then reports room for writing each
-//! time the peer has read something, so every call woke the driver twice for nothing. Here the registration is for reading;
-//! one for writing is made when a write finds no room, and goes when there is room again.
+//! tokio's own stream registers for both directions at once. On a unix socket the system then reports room for writing
+//! each time the peer has read, so every call woke the driver twice more than needed. This type registers for reading;
+//! it registers for writing only while a write finds no room.
 
 use std::io::{self, Write};
 use std::mem::MaybeUninit;
@@ -20,7 +20,7 @@ use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
 #[derive(Debug)]
 pub struct Socket {
     stream: AsyncFd<UnixStream>,
-    /// There while a write waits for room.
+    /// Present while a write waits for room.
     room: Option<AsyncFd<UnixStream>>,
     peer: Option<i32>,
 }
@@ -29,7 +29,7 @@ impl Socket {
     /// Takes over a connected stream.
     ///
     /// # Errors
-    /// The system's, when it cannot be waited for.
+    /// If the system cannot register the socket.
     ///
     /// # Panics
     /// Outside a tokio runtime with I/O enabled.
@@ -38,7 +38,7 @@ impl Socket {
         Ok(Self { stream: register(stream.into_std()?, Interest::READABLE)?, room: None, peer })
     }
 
-    /// The number of the process that connected, where the system tells.
+    /// The process id of the peer, where the system reports it.
     pub fn peer_process(&self) -> Option<i32> {
         self.peer
     }
@@ -66,7 +66,7 @@ impl AsyncRead for Socket {
             let room = buf.remaining();
             match guard.try_io(|stream| receive(stream.get_ref(), buf)) {
                 Ok(Ok(count)) => {
-                    // All that was there. Asking again would only be told so; epoll speaks up when more comes.
+                    // That was everything. epoll reports when more arrives, so there is no need to read again.
                     if cfg!(target_os = "linux") && count > 0 && count < room {
                         guard.clear_ready();
                     }
@@ -74,7 +74,7 @@ impl AsyncRead for Socket {
                 }
                 Ok(Err(error)) if error.kind() == io::ErrorKind::Interrupted => {}
                 Ok(Err(error)) => return Poll::Ready(Err(error)),
-                // It would have waited, and the wait begins anew.
+                // The write would have blocked, so the wait begins again.
                 Err(_) => {}
             }
         }
@@ -115,7 +115,7 @@ impl AsyncWrite for Socket {
 /// Reads into the free part of the buffer without clearing it first.
 #[expect(unsafe_code, reason = "tokio's buffer has no safe way to be filled by the system")]
 fn receive(stream: &UnixStream, buf: &mut ReadBuf<'_>) -> io::Result<usize> {
-    // SAFETY: `recv` writes to it and nobody else does, so what was initialized stays so.
+    // SAFETY: `recv` is the only writer, so initialized bytes stay initialized.
     let free: &mut [MaybeUninit<u8>] = unsafe { buf.unfilled_mut() };
     let count = rustix::net::recv(stream, free, RecvFlags::empty())?.1;
     // SAFETY: the system has written the first `count` bytes.

@@ -1,32 +1,32 @@
-//! Answers tool list control of a process that reads its socket from two threads.
+//! Works around a process that reads its socket from two threads.
 //!
 //! The published Python SDK 0.3.1 keeps a reader on its main thread while handlers run on another, and a handler that
 //! changes the tool list reads "the next frame" itself. An ordinary frame takes two reads, length and body, and the two
-//! threads steal from each other: with the answer sent at once, 40 of 50 runs hung or lost the framing for good. A frame of
-//! length zero takes one read and is harmless to whoever gets it: with one every 10 ms until the call answered, 50 of 50
-//! runs returned, at a median of 31 ms, and the process stayed healthy (wire contract, rule R6). The handler then sees an
-//! empty list; the change itself has been applied.
+//! threads steal from each other: with the answer sent at once, 40 of 50 runs hung or lost the framing for good. A
+//! frame of length zero takes one read and is harmless to either reader: with one every 10 ms until the call answered,
+//! 50 of 50 runs returned, at a median of 31 ms, and the process stayed healthy (wire contract, rule R6). The handler
+//! then sees an empty list; the change itself has been applied.
 //!
-//! While this goes on nothing else is written. After two seconds the handler has had its frame two hundred times over and
-//! is only slow, so the silence ends.
+//! Nothing else is written during the workaround. After two seconds the handler has had its frame two hundred times
+//! over and is only slow, so the workaround ends.
 
 use std::time::{Duration, Instant};
 
-/// Between two empty frames.
+/// The interval between two empty frames.
 const EVERY: Duration = Duration::from_millis(10);
-/// Empty frames for one request.
+/// The number of empty frames for one request.
 const FRAMES: u32 = 200;
 
-/// The silence around a handler that reads for itself.
+/// The workaround for a handler that reads the socket itself.
 #[derive(Debug, Default)]
 pub(crate) struct TwoReaderWorkaround {
-    /// When the next empty frame is due; `None` outside of a silence.
+    /// The time of the next empty frame; `None` while the workaround is off.
     next: Option<Instant>,
     left: u32,
 }
 
 impl TwoReaderWorkaround {
-    /// Whether only empty frames may be written.
+    /// True if only empty frames may be written.
     pub(crate) fn is_open(&self) -> bool {
         self.next.is_some()
     }
@@ -41,7 +41,7 @@ impl TwoReaderWorkaround {
         self.left = FRAMES;
     }
 
-    /// Whether an empty frame is to be written now.
+    /// True if an empty frame is due.
     pub(crate) fn poll(&mut self, now: Instant) -> bool {
         if self.next.is_none_or(|next| next > now) {
             return false;

@@ -1,4 +1,4 @@
-//! What large answers cost in memory, as the system counts it. One test, because the count is the whole process's.
+//! The memory cost of large answers, as the system counts it. One test, because the count is per process.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "what fails here fails the test")]

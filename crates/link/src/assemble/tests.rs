@@ -1,4 +1,4 @@
-//! Which pieces become which answer, and what is held meanwhile.
+//! Pieces and the answers they become, with the bytes held at each step.
 
 use bytes::Bytes;
 
@@ -22,7 +22,7 @@ fn raw(field: Field, text: &'static str) -> Raw {
     Raw::new("req-0", field, text)
 }
 
-/// Says in one word or two what a chunk led to.
+/// Describes the effect of a chunk in a word or two.
 fn outcome(chunk: Chunk) -> String {
     match chunk {
         Chunk::More => "more".into(),
@@ -65,7 +65,7 @@ fn a_second_header_starts_over() {
 }
 
 #[test]
-fn an_announced_size_allocates_nothing_and_limits_hold_for_what_comes() {
+fn an_announced_size_allocates_nothing() {
     let [a, b] = calls();
     let mut assembler = Assembler::new(5, 7);
     assembler.header(a, &header("result_json", u64::MAX)).unwrap();
@@ -120,7 +120,7 @@ fn payloads_are_kept_one_per_field_until_the_result_comes() {
 }
 
 #[test]
-fn kept_payloads_count_together_with_their_headers_against_the_bound() {
+fn kept_payloads_count_with_their_headers() {
     let [a, b] = calls();
     let mut assembler = Assembler::new(100, 20);
     assembler.keep(a, raw(Field::ResultJson, "12345")).unwrap();

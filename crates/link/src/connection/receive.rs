@@ -1,4 +1,4 @@
-//! What the peer does to a connection.
+//! Handles the messages of the peer.
 
 use std::time::Instant;
 
@@ -16,7 +16,7 @@ use crate::event::{Event, Middleware, Notice, Progress};
 use crate::handshake::{Outcome, Registration};
 use crate::kind::{Kind, is_list_control};
 
-/// So much of a foreign id is kept for the log, in bytes.
+/// The bytes of a foreign id that are kept for the log.
 const NOTED_ID_MAX: usize = 256;
 
 impl Connection {
@@ -39,13 +39,13 @@ impl Connection {
     }
 
     fn handle_envelope(&mut self, now: Instant, envelope: Envelope) {
-        // An envelope that says nothing, or nothing known here, is ignored (wire contract §1.1).
+        // Empty and unknown envelopes are ignored (wire contract §1.1).
         let Envelope { msg: Some(message), request_id: id, for_call, .. } = envelope else { return };
         match Kind::of(self.side, &message) {
             Kind::Answer => self.handle_answer(id, message),
             Kind::Ask => self.events.push_back(Event::Request { id, message, for_call }),
             Kind::Tell => self.handle_told(message, for_call),
-            // An owner may ask for the list by an ordinary call; then this is its answer.
+            // An owner may request the list with an ordinary call; then this is its answer.
             Kind::Handshake if self.pending.find(&id).is_some() => self.handle_answer(id, message),
             Kind::Handshake => self.handle_handshake(now, id, message),
             Kind::Piece => self.handle_piece(id, message),
@@ -55,7 +55,8 @@ impl Connection {
 
     fn handle_answer(&mut self, id: String, message: Msg) {
         let call = self.pending.find(&id).or_else(|| {
-            // The bridge acknowledges a registration, and published runtimes answer list control, without an id.
+            // The bridge acknowledges a registration without an id, and published runtimes answer list control without
+            // one.
             let wanted = |name: &'static str| answers(&message, name);
             if id.is_empty() { self.pending.oldest(wanted) } else { None }
         });
@@ -71,7 +72,8 @@ impl Connection {
         let Msg::Progress(ProgressNotification { progress_token, progress, total, message }) = message else {
             return self.events.push_back(Event::Notification { message, for_call });
         };
-        // The token given to the process is the call's id, so tokens of two hosts never meet and a stale one is known.
+        // The token sent to the process is the call's id, so tokens of two clients never collide and a stale token is
+        // recognised.
         match self.pending.find(&progress_token).filter(|call| self.pending.reports(*call)) {
             Some(call) => {
                 self.events.push_back(Event::Progress { call, progress: Progress { progress, total, message } });
@@ -98,7 +100,7 @@ impl Connection {
         }
     }
 
-    /// Every registration is acknowledged at once, also a late one: the SDK blocks until it is (wire contract, rule R2).
+    /// Every registration is acknowledged at once, a late one too: the SDK blocks until then (wire contract, rule R2).
     fn handle_registration(&mut self, now: Instant, id: &str, request: RegisterMiddlewareRequest) {
         let RegisterMiddlewareRequest { name, priority } = request;
         let success = match self.handshake.register(now, Middleware { name, priority }) {
@@ -112,7 +114,7 @@ impl Connection {
                 false
             }
         };
-        // Published SDKs leave the id empty; one that sets it gets it back (wire contract §1.6).
+        // Published SDKs leave the id empty; an SDK that sets it receives it back (wire contract §1.6).
         self.reply(id, RegisterMiddlewareResponse { success }.into());
     }
 
@@ -126,7 +128,7 @@ impl Connection {
             }
             Msg::StreamChunk(chunk) => match self.assembler.chunk(call, &chunk) {
                 Chunk::More => {}
-                // A large field alone stands for a result that is no error and changes no tool list (wire contract §1.4).
+                // A large field on its own is a successful result that changes no tool list (wire contract §1.4).
                 Chunk::Complete(raw) => {
                     self.answer(call, Ok(Answer::with_payloads(Default::default(), vec![raw])));
                 }
@@ -152,7 +154,7 @@ impl Connection {
         }
     }
 
-    /// A handshake has ended. What waited for that is released when this turn ends.
+    /// Ends a handshake. Deferred messages are released at the end of this turn.
     pub(super) fn settle(&mut self, outcome: Outcome) {
         let event = match outcome {
             Outcome::Ready(handshake) => Event::Ready(handshake),
@@ -165,7 +167,7 @@ impl Connection {
         self.events.push_back(event);
     }
 
-    /// Writes what had to wait, or fails it if the process is of no use.
+    /// Writes deferred messages, or fails them if the process was rejected.
     pub(super) fn release(&mut self, now: Instant) {
         self.outbox.release_deferred();
         while let Some(deferred) = self.deferred_calls.pop() {
@@ -179,7 +181,7 @@ impl Connection {
         }
     }
 
-    /// An answer for nobody.
+    /// Reports an answer without a call.
     fn late(&mut self, mut id: String, kind: &'static str) {
         id.truncate(id.floor_char_boundary(NOTED_ID_MAX));
         id.shrink_to_fit();
@@ -187,7 +189,7 @@ impl Connection {
     }
 }
 
-/// Whether `answer` is the kind of message that a request called `name` is owed, for answers without an id.
+/// True if `answer` is the kind of message that answers a request called `name`, for answers without an id.
 fn answers(answer: &Msg, name: &'static str) -> bool {
     match answer {
         Msg::RegisterMiddlewareResponse(_) => name == "register_middleware",

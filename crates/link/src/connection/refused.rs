@@ -1,7 +1,7 @@
-//! Frames that cannot be taken: too large, with too many entries, or malformed.
+//! Rejects frames: too large, with too many entries, or malformed.
 //!
-//! The sender may wait for an answer, and so may a caller here. Both get one where the frame says enough of itself, so that
-//! a refused frame ends what it belongs to and nothing else.
+//! The sender may wait for an answer, and so may a local caller. Both get one if the frame identifies them, so that a
+//! rejected frame ends only its own call or request.
 
 use std::collections::HashMap;
 
@@ -13,12 +13,12 @@ use crate::error::CallError;
 use crate::event::{Event, Notice};
 use crate::kind::is_list_control;
 
-/// How many frames of each kind have been refused. There are only so many kinds.
+/// The number of rejected frames of each kind. The set of kinds is fixed.
 #[derive(Debug, Default)]
 pub(super) struct Refused(HashMap<&'static str, u64>);
 
 impl Refused {
-    /// Counts one more. `Some` when the number is to be told: 1, 10, 100 and so on.
+    /// Counts one more. Returns the number if it should be reported: 1, 10, 100 and so on.
     fn count(&mut self, message: &'static str) -> Option<u64> {
         let count = self.0.entry(message).or_default();
         *count += 1;
@@ -58,12 +58,12 @@ impl Connection {
             self.notice(Notice::Undecoded { reason: reason.clone(), count });
         }
         if message == "tool_list" {
-            // Nothing else would end the wait for it before its time is over.
+            // Otherwise the call would wait for its timeout.
             if let Some(outcome) = self.handshake.list_refused(reason) {
                 self.settle(outcome);
             }
         } else if is_list_control(message) {
-            // Nothing of it is applied. The process waits for the list as it is now.
+            // The change is not applied. The process waits for the current list.
             let message = GetActiveToolsRequest {}.into();
             self.events.push_back(Event::Request { id, message, for_call: String::new() });
         }
@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_the_tenth_and_the_hundredth_refusal_of_each_kind_are_told() {
+    fn powers_of_ten_of_refusals_are_reported() {
         let mut refused = Refused::default();
         let told: Vec<_> = (0..2000).filter_map(|_| refused.count("log")).collect();
         assert_eq!(told, [1, 10, 100, 1000]);

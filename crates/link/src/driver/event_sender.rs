@@ -1,8 +1,8 @@
-//! The way of events to the owner.
+//! The sender of events to the owner.
 //!
-//! The driver must never wait for its owner: the owner may itself be waiting for a call, and calls have deadlines. So
-//! what does not fit the owner's queue waits here, and until the owner has caught up nothing is read from the socket.
-//! What one read can bring is bounded, so this is too, and no event is ever lost.
+//! The driver must never wait for its owner: the owner may itself wait for a call, and calls have deadlines. Events
+//! that do not fit the owner's queue wait here, and until the owner has caught up the socket is not read. One read
+//! brings a bounded number of events, so this backlog is bounded too, and no event is lost.
 
 use std::collections::VecDeque;
 use std::future::Future;
@@ -15,12 +15,12 @@ use tokio::sync::mpsc::error::TrySendError;
 
 use crate::event::Event;
 
-/// Events that may wait in the owner's queue.
+/// The most events in the owner's queue.
 const EVENTS: usize = 1024;
-/// Bytes of messages that the owner may have before it is waited for.
+/// The most bytes of messages in the owner's queue before the driver waits.
 const EVENT_BYTES: usize = 64 << 20;
 
-/// What a name takes beyond its characters: itself, in a list with room for twice as many, and the memory for them.
+/// The cost of a name beyond its characters: a string, in a list with room for twice as many, and its allocation.
 const NAME: usize = 2 * size_of::<String>() + 32;
 
 type Waiting<T> = Pin<Box<dyn Future<Output = T> + Send>>;
@@ -28,7 +28,7 @@ type Waiting<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 pub(super) struct EventSender {
     queue: mpsc::Sender<Event>,
     backlog: VecDeque<Event>,
-    /// Bytes that went to the owner since its queue was last seen empty, and the backlog's.
+    /// The bytes sent to the owner since its queue was last empty, and those of the backlog.
     bytes: usize,
     catching_up: Option<Waiting<()>>,
     owner_left: Waiting<()>,
@@ -42,7 +42,7 @@ impl EventSender {
         (Self { queue, backlog: VecDeque::new(), bytes: 0, catching_up: None, owner_left }, receiver)
     }
 
-    /// Sends an event, now or when there is room.
+    /// Sends an event, or queues it until there is room.
     pub(super) fn push(&mut self, event: Event) {
         if self.queue.capacity() == EVENTS && self.backlog.is_empty() {
             self.bytes = 0;
@@ -58,15 +58,15 @@ impl EventSender {
         }
     }
 
-    /// Whether the owner keeps up. When it does not, the task is woken once it has.
+    /// Ready if the owner keeps up. Otherwise the task is woken once it has caught up.
     pub(super) fn poll_keeps_up(&mut self, cx: &mut Context<'_>) -> bool {
         while !self.backlog.is_empty() || self.bytes > EVENT_BYTES {
             let queue = &self.queue;
             let emptied = self.catching_up.get_or_insert_with(|| {
                 let queue = queue.clone();
                 Box::pin(async move {
-                    // All permits at once means an empty queue; they are given back at once. An error means that the
-                    // owner left, which is watched for elsewhere.
+                    // Permits for the whole capacity mean an empty queue; they are returned at once. An error means
+                    // that the owner dropped its end, which `poll_owner_left` reports.
                     let _permits = queue.reserve_many(EVENTS).await.ok();
                 })
             });
@@ -79,19 +79,19 @@ impl EventSender {
             let events: Vec<_> = self.backlog.drain(..batch).collect();
             for event in events {
                 self.bytes += size(&event);
-                // There is room for a batch, and nobody else sends.
+                // There is room for a batch, and this is the only sender.
                 let _left = self.queue.try_send(event);
             }
         }
         true
     }
 
-    /// Whether the owner dropped its end; if not, the task is woken when it does.
+    /// Ready if the owner dropped its end. Otherwise the task is woken when it does.
     pub(super) fn poll_owner_left(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         self.owner_left.as_mut().poll(cx)
     }
 
-    /// Waits until the owner has taken what is left, or is gone.
+    /// Waits until the owner has taken the remaining events, or is gone.
     pub(super) async fn finish(self) {
         let Self { queue, backlog, catching_up, .. } = self;
         drop(catching_up);
@@ -103,7 +103,7 @@ impl EventSender {
     }
 }
 
-/// About how many bytes an event keeps alive beyond itself. Answers and progress never come here.
+/// The approximate bytes that an event keeps alive beyond itself. Answers and progress never pass here.
 fn size(event: &Event) -> usize {
     match event {
         Event::Request { id, message, for_call } => id.len() + for_call.len() + message_size(message),
@@ -120,7 +120,7 @@ fn size(event: &Event) -> usize {
     }
 }
 
-/// An empty name takes two bytes on the wire, and more here.
+/// An empty name takes two bytes on the wire, and more in memory.
 fn message_size(message: &Msg) -> usize {
     let names = match message {
         Msg::EnableTools(request) => request.tool_names.len(),

@@ -1,8 +1,8 @@
-//! Where the driver reads to.
+//! The driver's read buffer.
 //!
-//! Small frames share one buffer. A large frame gets a buffer that ends where the frame ends: its payload is handed on
-//! as a slice, and whoever holds a few bytes of a buffer keeps all of it alive. So that an announced size costs nothing
-//! by itself, the buffer grows only as the frame comes in, by doubling.
+//! Small frames share one buffer. A large frame gets a buffer that ends with the frame, because its payload is passed
+//! on as a slice, and a slice of a few bytes keeps its whole buffer alive. An announced size costs nothing by itself:
+//! the buffer grows by doubling as the frame arrives.
 
 use std::future::Future;
 use std::io;
@@ -12,16 +12,16 @@ use std::task::{Context, Poll};
 use bytes::{BufMut, BytesMut};
 use tokio::io::{AsyncRead, AsyncReadExt};
 
-/// Room for one read of small frames, in bytes.
+/// The size of one read of small frames, in bytes.
 pub(super) const READ_ROOM: usize = 64 << 10;
-/// The most that is read at once of a large frame, in bytes.
+/// The largest single read of a large frame, in bytes.
 pub(super) const READ_ROOM_MAX: usize = 4 << 20;
 
 #[derive(Debug)]
 pub(super) struct Input {
-    /// What was read and is not decoded yet.
+    /// Bytes that are read and not yet decoded.
     pub(super) bytes: BytesMut,
-    /// The buffer belongs to a frame that is large.
+    /// True if the buffer belongs to a large frame.
     large: bool,
 }
 
@@ -30,7 +30,7 @@ impl Input {
         Self { bytes: BytesMut::with_capacity(READ_ROOM), large: false }
     }
 
-    /// Reads once. `bytes_needed` is what the frame that is being read still needs, in bytes.
+    /// Reads once. `bytes_needed` is the number of bytes that the incomplete frame still needs.
     pub(super) fn poll_read<IO: AsyncRead + Unpin>(
         &mut self,
         cx: &mut Context<'_>,
@@ -39,14 +39,14 @@ impl Input {
     ) -> Poll<io::Result<usize>> {
         let room = self.make_room(bytes_needed);
         let mut space = (&mut self.bytes).limit(room);
-        // A read may be given up when it is not ready; nothing is lost.
+        // A pending read may be dropped without losing bytes.
         pin!(io.read_buf(&mut space)).poll(cx)
     }
 
-    /// Makes room and says how much of it to fill.
+    /// Makes room and returns the number of bytes to fill.
     pub(super) fn make_room(&mut self, bytes_needed: usize) -> usize {
         if self.large && self.bytes.is_empty() {
-            // The frame has left. What it was read into must not stay behind with the next one.
+            // The large frame is complete. Its buffer must not be kept alive by the next one.
             *self = Self::new();
         }
         self.large |= bytes_needed > READ_ROOM;

@@ -12,7 +12,7 @@ fn mode(path: &Path) -> u32 {
     fs::symlink_metadata(path).unwrap().mode() & 0o777
 }
 
-/// What binding in a fresh folder comes to, after `prepare` had its way with the path.
+/// Binds in a fresh folder, after `prepare` has changed it.
 fn bind_after(prepare: impl FnOnce(&Path)) -> (TempDir, Result<Endpoint, EndpointError>) {
     let folder = tempdir().unwrap();
     let path = folder.path().join("tool.sock");
@@ -43,7 +43,7 @@ fn the_name_begins_with_the_pid_and_cannot_be_guessed() {
 }
 
 #[test]
-fn the_public_default_has_room_in_the_environment_of_this_process() {
+fn the_default_path_fits_in_this_environment() {
     let path = default_socket_path();
     assert!(path.is_absolute());
     assert!(path.to_str().unwrap().ends_with(".sock"));
@@ -71,7 +71,7 @@ async fn a_directory_that_exists_is_left_as_it_is() {
 
 #[tokio::test]
 async fn a_bare_file_name_needs_no_directory() {
-    // Bound where the process stands, which may be anywhere: only that it is not refused for its lack of a parent.
+    // Bound in the current directory, wherever that is: a path without a parent must not fail for that.
     let name = format!("bare-{}.sock", std::process::id());
     let endpoint = Endpoint::bind(Path::new(&name)).unwrap();
     drop(endpoint);
@@ -81,7 +81,7 @@ async fn a_bare_file_name_needs_no_directory() {
 #[tokio::test]
 async fn a_stale_socket_is_replaced() {
     let (_folder, bound) = bind_after(|path| {
-        // A listener that is closed leaves its file behind.
+        // A closed listener leaves its file behind.
         drop(std::os::unix::net::UnixListener::bind(path).unwrap());
         assert!(path.exists());
     });
@@ -106,13 +106,13 @@ async fn whatever_else_has_the_name_is_left_alone() {
 }
 
 #[tokio::test]
-async fn a_socket_someone_listens_on_is_refused_without_being_disturbed() {
+async fn a_socket_in_use_is_refused_and_not_disturbed() {
     let folder = tempdir().unwrap();
     let path = folder.path().join("tool.sock");
     let first = Endpoint::bind(&path).unwrap();
     assert!(matches!(Endpoint::bind(&path).unwrap_err(), EndpointError::InUse(_)));
 
-    // The first one, waiting for its only connection, takes the tool for it and not the second one's look.
+    // The first endpoint waits for its only connection and would accept a probe as its tool.
     let mut tool = Client::connect(&path).unwrap();
     tool.write_all(b"tool").unwrap();
     drop(tool);
@@ -130,7 +130,7 @@ async fn a_live_datagram_socket_is_in_use_too() {
 }
 
 #[tokio::test]
-async fn a_path_that_does_not_fit_the_address_is_refused_with_its_length() {
+async fn a_path_that_is_too_long_is_refused_with_its_length() {
     let folder = tempdir().unwrap();
     let room = PATH_MAX - folder.path().as_os_str().len() - 1;
     let fits = folder.path().join("n".repeat(room));
@@ -191,7 +191,7 @@ async fn the_kernel_buffers_are_enlarged() {
     let accepted =
         (sockopt::socket_send_buffer_size(&stream).unwrap(), sockopt::socket_recv_buffer_size(&stream).unwrap());
 
-    // Systems cap what is asked for, so what another socket gets for the same request is the measure.
+    // Systems cap the size, so another socket with the same request is the reference.
     sockopt::set_socket_send_buffer_size(&tool, 1_048_576).unwrap();
     sockopt::set_socket_recv_buffer_size(&tool, 1_048_576).unwrap();
     let asked = (sockopt::socket_send_buffer_size(&tool).unwrap(), sockopt::socket_recv_buffer_size(&tool).unwrap());
@@ -219,7 +219,7 @@ async fn a_default_directory_that_is_not_ours_is_refused() {
     assert!(matches!(&error, EndpointError::ForeignDirectory(named) if *named == link), "{error}");
     assert!(error.to_string().contains("XDG_RUNTIME_DIR"), "{error}");
 
-    // The root directory is root's; root itself has to give a folder away to see the refusal.
+    // The root directory belongs to root; root itself has to change a folder's owner to see the refusal.
     let foreign = if own_user() == 0 {
         let given = folder.path().join("given");
         fs::create_dir(&given).unwrap();

@@ -1,4 +1,4 @@
-//! Tables: what the process sends and when, and what the handshake comes to.
+//! Tables of frames with their times, and the outcome of the handshake.
 
 use super::*;
 
@@ -10,7 +10,7 @@ enum Frame {
 }
 use Frame::{Done, List, Register};
 
-/// Runs frames at the given milliseconds and says when and how the handshake ended (looking no further than 60 s).
+/// Sends frames at the given milliseconds and describes the end of the handshake, looking at most 60 s ahead.
 fn check(phase: Phase, frames: &[(u64, Frame)]) -> String {
     let start = Instant::now();
     let mut handshake = Handshaker::new(&Config::default());
@@ -99,7 +99,7 @@ fn what_comes_outside_a_handshake_is_given_back() {
 }
 
 #[test]
-fn registering_for_ever_ends_a_handshake_timeout_after_the_first_list() {
+fn endless_registering_ends_at_the_timeout() {
     // A frame every 400 ms never leaves the silence that ends a handshake.
     for frame in [Register, List] {
         let endless: Vec<_> = [(0, List)].into_iter().chain((0..200).map(|n| (n * 400, frame))).collect();

@@ -1,4 +1,4 @@
-//! A socket of ours, and a plain one at the other end.
+//! Our socket, with a plain one at the other end.
 
 use std::io::Read;
 use std::time::Duration;
@@ -14,10 +14,10 @@ fn pair() -> (Socket, UnixStream) {
     (Socket::new(ours).unwrap(), theirs)
 }
 
-/// A thread that waits for the socket sleeps on while the peer reads what it had written. The system counts its wakes.
+/// A thread that waits for the socket sleeps while the peer reads earlier bytes. The system counts its wakes.
 #[cfg(target_os = "linux")]
 #[test]
-fn a_peer_that_reads_wakes_nobody() {
+fn a_reading_peer_causes_no_wake() {
     const READS: usize = 50;
     let (sender, receiver) = std::sync::mpsc::channel();
     let waiter = std::thread::spawn(move || {
@@ -44,7 +44,7 @@ fn a_peer_that_reads_wakes_nobody() {
     let before = wakes();
     for _ in 0..READS {
         theirs.read_exact(&mut [0]).unwrap();
-        // Time to wake and to fall asleep again, if that were to happen.
+        // Time for a needless wake to happen.
         std::thread::sleep(Duration::from_millis(1));
     }
     let woken = wakes() - before;
@@ -58,7 +58,7 @@ async fn more_than_the_system_holds_goes_both_ways() {
     let (ours, mut theirs) = pair();
     let sent: Vec<u8> = (0..4_000_000u32).map(|n| (n % 251) as u8).collect();
     let echo = tokio::task::spawn_blocking(move || {
-        // Nothing is sent back before all of it has come, so that the other side has to wait for room.
+        // The peer replies only after it has read everything, so the writer has to wait for room.
         let mut bytes = vec![0; 4_000_000];
         std::thread::sleep(Duration::from_millis(20));
         theirs.read_exact(&mut bytes).unwrap();
@@ -76,7 +76,7 @@ async fn more_than_the_system_holds_goes_both_ways() {
 }
 
 #[tokio::test]
-async fn it_says_that_nobody_reads_any_more_and_that_it_will_write_no_more() {
+async fn both_ends_of_the_stream_are_reported() {
     let (mut ours, mut theirs) = pair();
     ours.write_all(b"last").await.unwrap();
     ours.shutdown().await.unwrap();

@@ -58,7 +58,7 @@ async fn a_tool_call_returns_a_result_or_a_task() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_that_nobody_waits_for_is_cancelled() {
+async fn a_dropped_call_is_cancelled() {
     let (link, _events, mut peer) = connected(Config::default(), 4096).await;
     let waiting = tokio::spawn({
         let link = link.clone();
@@ -72,7 +72,7 @@ async fn a_call_that_nobody_waits_for_is_cancelled() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_given_up_before_the_driver_saw_it_never_reaches_the_process() {
+async fn a_call_dropped_at_once_never_reaches_the_process() {
     let (link, _events, mut peer) = connected(Config::default(), 4096).await;
     {
         let call = pin!(link.call(ListPromptsRequest {}, SECOND));
@@ -140,7 +140,7 @@ async fn who_wants_to_know_of_a_task_is_told_and_a_result_is_none() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn without_a_listener_the_process_is_told_that_nobody_listens() {
+async fn without_a_listener_the_call_asks_for_no_progress() {
     let (link, mut events, mut peer) = connected(Config::default(), 4096).await;
     let request = CallToolRequest { progress_token: "left over".into(), ..Default::default() };
     let (answer, ()) = join!(link.call_tool(request, SECOND, Options::default()), async {
@@ -191,7 +191,7 @@ async fn deadlines_hold_in_whatever_order_they_were_set() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn questions_of_the_process_reach_the_owner_and_replies_the_process() {
+async fn requests_reach_the_owner_and_replies_the_process() {
     let (link, mut events, mut peer) = connected(Config::default(), 4096).await;
     peer.says("mine", GetActiveToolsRequest {}).await;
     assert_eq!(heard(&mut events).await, "asked get_active_tools[mine]");
@@ -222,7 +222,7 @@ async fn interrupting_fails_tool_calls_at_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_handler_that_reads_for_itself_gets_empty_frames_until_its_call_answers() {
+async fn a_reading_handler_gets_empty_frames_until_its_call_answers() {
     let (link, _events, mut peer) = connected(Config::default(), 4096).await;
     let (answer, ()) = join!(link.call_tool(CallToolRequest::default(), SECOND, Options::default()), async {
         let id = peer.reads("call_tool").await;
@@ -251,7 +251,7 @@ async fn a_stream_that_buffers_is_flushed() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn compressed_answers_are_inflated_whether_large_or_of_unknown_size() {
+async fn compressed_answers_of_any_size_are_inflated() {
     let (link, _events, mut peer) = connected(Config::default(), 4096).await;
     for (size, declared) in [(1000, true), (1000, false), (3 << 20, true), (3 << 20, false)] {
         let call = link.call_tool(CallToolRequest::default(), SECOND, Options::default());

@@ -1,4 +1,4 @@
-//! How a link ends, and who hears of it.
+//! The end of a link and its effects on callers and owner.
 
 use std::future::{Future, poll_fn};
 use std::io::{self, Write};
@@ -25,7 +25,7 @@ fn reason(outcome: Result<PromptListResponse, CallError>) -> Closed {
 }
 
 #[tokio::test(start_paused = true)]
-async fn when_the_process_leaves_every_call_fails_and_the_owner_hears_it_last() {
+async fn a_disconnect_fails_every_call_and_then_closes() {
     let (link, mut events, mut peer) = connected(Config::default(), 4096).await;
     peer.says("", LogMessage { level: "last words".into(), ..Default::default() }).await;
     let (one, two, ()) =
@@ -115,7 +115,7 @@ async fn is_pending(mut future: Pin<&mut impl Future>) -> bool {
 }
 
 #[tokio::test]
-async fn an_answer_that_was_sent_before_the_process_left_arrives_although_writing_fails() {
+async fn an_answer_sent_before_a_failed_write_arrives() {
     let (ours, theirs) = Blocking::pair().unwrap();
     ours.set_nonblocking(true).unwrap();
     let mut theirs = theirs;
@@ -173,7 +173,7 @@ impl<IO: AsyncWrite + Unpin> AsyncWrite for Failing<IO> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_failing_stream_ends_the_link_and_a_reset_one_counts_as_left() {
+async fn a_failing_stream_closes_the_link() {
     let table = [
         (io::ErrorKind::ConnectionReset, "closed: the tool process disconnected"),
         (io::ErrorKind::BrokenPipe, "closed: the tool process disconnected"),
@@ -221,7 +221,7 @@ impl<IO: AsyncWrite + Unpin> AsyncWrite for Full<IO> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_stream_that_cannot_be_flushed_or_takes_nothing_ends_the_link() {
+async fn a_stream_that_accepts_no_bytes_closes_the_link() {
     for (size, expected) in
         [(200, "closed: input or output failed: no way out"), (5000, "closed: the tool process disconnected")]
     {

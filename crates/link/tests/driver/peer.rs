@@ -98,7 +98,7 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Peer<IO> {
     }
 }
 
-/// What must not take for ever: a minute is more than any test waits, and where time is paused it passes at once.
+/// Fails if the future takes a minute, which is more than any test waits; with paused time it passes at once.
 pub(crate) async fn soon<F: Future>(future: F) -> F::Output {
     tokio::time::timeout(Duration::from_secs(60), future).await.expect("it is over within a minute")
 }
@@ -116,7 +116,7 @@ pub(crate) async fn heard(events: &mut Events) -> String {
     line(soon(events.recv()).await)
 }
 
-/// What an event is, in short.
+/// An event in short form.
 pub(crate) fn line(event: Option<Event>) -> String {
     match event {
         None => "nothing more".into(),

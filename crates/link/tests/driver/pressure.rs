@@ -19,7 +19,7 @@ fn large(bytes: usize) -> CallToolRequest {
 }
 
 #[tokio::test(start_paused = true)]
-async fn calls_to_a_process_that_does_not_read_fail_in_time_or_at_once() {
+async fn calls_to_a_process_that_does_not_read_fail() {
     let config = Config { max_unwritten: 10_000, ..Config::default() };
     let (link, mut events, peer) = connected(config, 100).await;
     let call = |seconds: u32| {
@@ -81,8 +81,8 @@ fn log(number: usize, size: usize) -> LogMessage {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_owner_that_does_not_listen_holds_the_process_up_and_loses_nothing() {
-    // How many logs of what size may be underway: the queue, one read, and what the pipe holds.
+async fn a_slow_owner_blocks_the_process_and_loses_nothing() {
+    // The number and size of logs on their way: the queue, one read, and the capacity of the pipe.
     for (size, count, most) in [(0, 20_000, 1024 + (65_536 + 4096) / 8), (1 << 20, 200, 64 + 2)] {
         let (link, mut events, mut peer) = connected(Config::default(), 4096).await;
         let (sent, mut progress) = tokio::sync::watch::channel(0);
@@ -93,7 +93,7 @@ async fn an_owner_that_does_not_listen_holds_the_process_up_and_loses_nothing() 
             }
             peer
         });
-        // Deadlines hold although nobody takes the events.
+        // Deadlines hold although the owner takes no events.
         let error = soon(link.call(CallToolRequest::default(), SECOND)).await.unwrap_err();
         assert!(matches!(error, CallError::TimedOut(_)), "{error}");
         tokio::time::sleep(SECOND).await;
@@ -127,7 +127,7 @@ async fn a_burst_is_read_to_its_end_without_anything_else_happening() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_owner_that_listens_late_hears_of_the_end_after_everything_else() {
+async fn a_late_owner_gets_the_close_last() {
     let (link, mut events, mut peer) = connected(Config::default(), 1 << 20).await;
     let count = 3000;
     for number in 0..count {
@@ -162,7 +162,7 @@ async fn an_owner_that_leaves_while_it_is_behind_ends_the_link() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_process_that_asks_and_does_not_read_is_held_up_until_it_does() {
+async fn a_process_that_reads_no_replies_is_not_read() {
     let config = Config { max_unwritten: 10_000, ..Config::default() };
     let (link, mut events, peer) = connected(config, 4096).await;
     tokio::spawn(async move {
@@ -176,7 +176,7 @@ async fn a_process_that_asks_and_does_not_read_is_held_up_until_it_does() {
     let mut ask = Vec::new();
     let question = Envelope::new("", GetActiveToolsRequest {});
     Encoder::new(Limits::default()).encode_envelope(&question, &mut ask).unwrap();
-    // What the pipe holds, what one read takes, and what is answered before that is too much.
+    // The pipe, one read and the replies before that hold less.
     let (count, most) = (5000, 3 * 4096 / ask.len());
     let (sent, progress) = tokio::sync::watch::channel(0);
     let flood = tokio::spawn(async move {
@@ -198,7 +198,7 @@ async fn a_process_that_asks_and_does_not_read_is_held_up_until_it_does() {
 }
 
 #[tokio::test]
-async fn other_tasks_have_a_turn_after_few_frames_however_many_there_are() {
+async fn a_flood_of_frames_yields_to_other_tasks() {
     let (link, mut events, mut peer) = connected(Config::default(), 8 << 20).await;
     // All of it is there before the link has a look at it.
     let mut flood = Vec::new();

@@ -44,7 +44,7 @@ fn only_the_first_of_two_answers_counts() {
 }
 
 #[test]
-fn an_answer_to_nobody_changes_nothing() {
+fn an_unknown_answer_changes_nothing() {
     let mut talk = Talk::ready();
     talk.call(SECOND);
     talk.wrote(&["call_tool[req-1]"]);
@@ -207,7 +207,7 @@ fn large(bytes: usize) -> CallToolRequest {
 }
 
 #[test]
-fn a_process_that_does_not_read_gets_no_more_calls_and_memory_does_not_grow() {
+fn unread_calls_are_bounded() {
     for held in [false, true] {
         let mut talk = Talk::ready_with(Config { max_unwritten: 10_000, ..Config::default() });
         if held {
@@ -323,11 +323,11 @@ fn an_answer_too_large_fails_its_call_and_the_stream_goes_on() {
 }
 
 #[test]
-fn bytes_that_are_no_envelope_fail_the_call_they_name_and_nothing_else() {
+fn a_malformed_answer_fails_only_its_call() {
     let mut talk = Talk::ready();
     talk.call(SECOND);
     talk.call(SECOND);
-    // Field 14, the request id, then field 6 with bytes that are no result.
+    // Field 14, the request id, then field 6 with bytes that are not a result.
     let broken = |id: &str| {
         let mut frame = vec![14 << 3 | 2, u8::try_from(id.len()).unwrap()];
         frame.extend_from_slice(id.as_bytes());

@@ -1,4 +1,4 @@
-//! The end of a link: everything fails once, `Closed` is last, and nothing moves any more.
+//! The end of a link: every call fails once, `Closed` is the last event, and later input has no effect.
 
 use protomcp_codec::{Field, Raw};
 use protomcp_link::{Closed, Config};

@@ -3,7 +3,7 @@
 //! * A call has exactly one outcome, or none if it was cancelled, and it has it when its time is over.
 //! * Progress is heard only by who listens, and only before the answer.
 //! * An answer's text belongs to its call.
-//! * After the end nothing happens but the failures of calls that are made all the same.
+//! * After the end the only events are the failures of later calls.
 //! * What is kept in memory is bounded.
 
 use std::collections::{BTreeMap, VecDeque};
@@ -32,7 +32,7 @@ fn config() -> Config {
 /// More than this must never be kept: calls, replies and pieces up to their limits, with one frame over each.
 const MOST_KEPT: usize = 3000 + 3000 + 5000 + 3 * 2004;
 
-/// What is known of a call.
+/// The state of a call.
 #[derive(Debug)]
 pub(crate) struct Call {
     listens: bool,
@@ -163,7 +163,7 @@ impl End {
         self.registering = true;
         let still = now <= self.worked_around_until;
         for call in self.calls.values_mut().filter(|call| call.worked_around && still) {
-            // What a silence held back is now held back by the handshake.
+            // The handshake now defers the messages that the workaround deferred before.
             call.deadline = None;
         }
     }
@@ -198,7 +198,7 @@ impl End {
         assert!(!self.is_overdue(now), "{:?}", self.calls);
     }
 
-    /// Whether a call waits although its time is over and the clock was looked at.
+    /// True if a call is pending although its deadline has passed and was handled.
     fn is_overdue(&self, now: Instant) -> bool {
         let waits = |call: &&Call| !call.outcome && !call.given_up;
         self.calls.values().filter(waits).any(|call| call.deadline.is_some_and(|deadline| deadline < now))

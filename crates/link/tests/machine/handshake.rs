@@ -36,7 +36,7 @@ fn a_process_is_ready_at_its_signal() {
 }
 
 #[test]
-fn a_process_that_gives_no_signal_is_ready_after_half_a_second_of_silence() {
+fn silence_ends_a_handshake_without_a_signal() {
     let mut talk = begun();
     talk.hears("req-0", tools(&["a"]));
     talk.passes(QUIET - MOMENT);
@@ -59,7 +59,7 @@ fn logs_do_not_prolong_the_silence() {
 }
 
 #[test]
-fn nothing_but_acknowledgements_is_written_while_a_process_registers() {
+fn only_acknowledgements_are_written_during_registration() {
     let mut talk = begun();
     talk.hears("req-0", tools(&["a"]));
     let call = talk.call(SECOND);
@@ -80,7 +80,7 @@ fn nothing_but_acknowledgements_is_written_while_a_process_registers() {
 }
 
 #[test]
-fn an_extended_process_hears_from_the_bridge_before_it_registers() {
+fn an_extended_process_gets_bridge_info_first() {
     let mut talk = begun();
     talk.hears("", SdkInfo::default());
     talk.connection.notify(BridgeInfo::default().into());
@@ -89,7 +89,7 @@ fn an_extended_process_hears_from_the_bridge_before_it_registers() {
 }
 
 #[test]
-fn a_process_that_asks_for_its_tool_list_while_it_registers_is_not_left_waiting() {
+fn list_requests_during_registration_are_answered() {
     let mut talk = begun();
     talk.hears("req-0", tools(&["a"]));
     talk.hears("", DisableToolsRequest::default());
@@ -116,7 +116,7 @@ fn an_acknowledgement_echoes_an_id_that_was_set() {
 }
 
 #[test]
-fn middleware_beyond_the_limit_is_refused_in_its_acknowledgement() {
+fn middleware_beyond_the_limit_is_refused() {
     let mut talk = Talk::new(Config { max_middleware: 1, ..Config::default() });
     talk.connection.begin(talk.now);
     talk.wrote(&["list_tools[req-0]"]);
@@ -167,7 +167,7 @@ fn a_held_call_that_listens_hears_its_progress() {
     talk.happened(&["req-1 at 0 of 0 "]);
 }
 
-/// What a handshake that fails comes to, with one call held before and one made after.
+/// The events of a failing handshake, with one call before it and one after it.
 fn failed(talk: &mut Talk, because: &str) {
     let refused = format!("failed: the tool process is not in service: {because}");
     talk.happened(&[&format!("handshake failed: {because}"), &format!("req-1 {refused}")]);
@@ -210,7 +210,7 @@ fn a_second_beginning_forgets_the_failure_of_the_first() {
 }
 
 #[test]
-fn a_reload_is_read_in_the_order_of_published_sdks_and_in_the_seeds_order() {
+fn a_reload_is_read_in_either_order() {
     for (id, published) in [("req-1", true), ("req-1", false), ("", false)] {
         let mut talk = Talk::ready();
         talk.connection.reload(talk.now);
@@ -246,7 +246,7 @@ fn a_reload_that_fails_leaves_the_process_in_service() {
 }
 
 #[test]
-fn a_call_that_ends_during_a_reload_is_cancelled_on_the_wire_only_after_it() {
+fn a_cancellation_during_a_reload_is_sent_after_it() {
     let mut talk = Talk::ready();
     let cancelled = talk.call(10 * SECOND);
     talk.call(SECOND);
@@ -263,7 +263,7 @@ fn a_call_that_ends_during_a_reload_is_cancelled_on_the_wire_only_after_it() {
 }
 
 #[test]
-fn what_a_handshake_is_made_of_is_told_or_noticed_outside_of_one() {
+fn handshake_messages_outside_a_handshake_are_reported() {
     let mut talk = Talk::ready();
     talk.hears("", tools(&["surprise"]));
     talk.hears("", done(true));

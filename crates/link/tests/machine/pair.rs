@@ -90,7 +90,7 @@ impl Pair {
         self.bridge.call(self.now, self.ids.next(), request.into(), timeout);
     }
 
-    /// Goes on until nothing is on its way and nobody waits for a time to come.
+    /// Runs until no bytes are in flight and no deadline is left.
     fn drive(&mut self) -> Vec<String> {
         loop {
             self.to_tool.send(self.now, &mut self.bridge);
@@ -111,7 +111,7 @@ impl Pair {
         std::mem::take(&mut self.happened)
     }
 
-    /// What a tool process does.
+    /// The behaviour of the tool process.
     fn act(&mut self, event: Event) {
         match event {
             Event::Request { id, message, .. } => {

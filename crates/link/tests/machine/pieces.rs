@@ -137,7 +137,7 @@ fn a_payload_that_cannot_be_inflated_fails_only_its_call() {
     let limit = "the payload inflates to more than the limit of 1048576 bytes";
     let size = |size: u64| format!("the payload does not inflate to the {size} bytes its header declares");
     let table = [
-        ("a name nobody knows", unknown, "unknown compression \"brotli\"".to_owned()),
+        ("an unknown name", unknown, "unknown compression \"brotli\"".to_owned()),
         ("damage", damaged, "the payload cannot be inflated".to_owned()),
         ("a bomb that says nothing", declaring(0), limit.to_owned()),
         ("a bomb that says so", declaring(5 << 20), limit.to_owned()),
@@ -221,7 +221,7 @@ fn a_payload_of_a_call_that_ends_is_forgotten() {
 }
 
 #[test]
-fn a_flood_of_chunks_fails_its_call_at_the_limit_and_leaves_others_alone() {
+fn a_flood_of_chunks_fails_only_its_call() {
     let config = || Config {
         limits: Limits { max_payload: 1000, ..Limits::default() },
         max_assembling: 1500,
@@ -257,7 +257,7 @@ fn a_flood_of_chunks_fails_its_call_at_the_limit_and_leaves_others_alone() {
 }
 
 #[test]
-fn a_payload_that_need_not_be_kept_is_not_counted_among_the_incomplete() {
+fn a_complete_payload_is_not_counted_as_incomplete() {
     let mut talk = called_with(2, Config { max_assembling: 10, ..Config::default() });
     talk.hears_raw(&announced(Field::ResultJson, "too long to keep"));
     talk.happened(&["req-1 failed: the answer has 21 bytes, more than the limit of 10"]);

@@ -84,7 +84,7 @@ fn a_second_list_that_is_refused_does_not_end_the_handshake() {
 }
 
 #[test]
-fn a_process_that_changes_the_list_in_a_refused_frame_is_told_the_list() {
+fn a_refused_list_change_is_answered_with_the_list() {
     let mut talk = Talk::ready();
     let requests: [Msg; 5] = [
         EnableToolsRequest { tool_names: names() }.into(),

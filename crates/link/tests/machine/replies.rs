@@ -1,4 +1,4 @@
-//! What the bridge says in return, and in which order it goes out. Checklist items 60 and 62.
+//! Replies of the bridge and their order. Checklist items 60 and 62.
 
 use protomcp_codec::Limits;
 use protomcp_link::Config;
@@ -154,7 +154,7 @@ fn ten_thousand_mutations_are_all_answered_in_order() {
 }
 
 #[test]
-fn a_reply_without_a_question_is_written_all_the_same() {
+fn a_reply_without_a_request_is_still_written() {
     let mut talk = Talk::ready();
     talk.connection.reply("anything", ListRootsResponse::default().into());
     talk.wrote(&["list_roots_response[anything]"]);

@@ -1,4 +1,4 @@
-//! What the process says unasked: progress and the rest. Checklist items 51 to 53.
+//! Messages that the process sends on its own: progress and others. Checklist items 51 to 53.
 
 use protomcp_proto::{
     ElicitationComplete, LogMessage, ProgressNotification, PromptListChanged, ResourceChangedNotification,
@@ -12,7 +12,7 @@ fn progress(token: &str, progress: i64) -> ProgressNotification {
 }
 
 #[test]
-fn progress_comes_back_by_the_calls_own_id_and_before_its_answer() {
+fn progress_carries_the_call_id_and_precedes_its_answer() {
     let mut talk = Talk::ready();
     talk.call_and_listen(SECOND);
     talk.call_and_listen(SECOND);
@@ -25,7 +25,7 @@ fn progress_comes_back_by_the_calls_own_id_and_before_its_answer() {
 }
 
 #[test]
-fn progress_nobody_can_hear_goes_no_further() {
+fn progress_without_a_listener_is_dropped() {
     let mut talk = Talk::ready();
     talk.call_and_listen(SECOND);
     talk.call(SECOND);

@@ -1,6 +1,6 @@
-//! One machine, the bridge's, and a peer that says whatever the test bytes_needed.
+//! One machine, the bridge's, and a peer that sends whatever the test needs.
 //!
-//! What is said arrives in pieces of changing size, so that no test depends on where a read ends.
+//! Messages arrive in pieces of changing size, so that no test depends on the end of a read.
 
 use std::fmt::Write;
 use std::time::{Duration, Instant};
@@ -124,7 +124,7 @@ impl Talk {
         self.connection.handle_timeout(until);
     }
 
-    /// What the machine has written since the last look, frame by frame.
+    /// The frames written since the last call.
     #[track_caller]
     pub(crate) fn wrote(&mut self, expected: &[&str]) {
         let mut written = Vec::new();
@@ -151,7 +151,7 @@ impl Talk {
         frames
     }
 
-    /// What has happened since the last look.
+    /// The events since the last call.
     #[track_caller]
     pub(crate) fn happened(&mut self, expected: &[&str]) {
         assert_eq!(self.events(), expected);

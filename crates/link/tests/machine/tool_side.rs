@@ -15,7 +15,7 @@ fn tool() -> Talk {
 }
 
 #[test]
-fn requests_of_the_bridge_are_questions_and_answers_go_out_at_once() {
+fn the_tool_side_answers_requests_at_once() {
     let mut talk = tool();
     talk.hears("req-0", ListToolsRequest {});
     talk.connection.reply("req-0", tools(&["a"]).into());
@@ -43,7 +43,7 @@ fn a_cancel_is_told() {
 }
 
 #[test]
-fn answers_without_an_id_belong_to_the_oldest_question_of_their_kind() {
+fn an_answer_without_an_id_belongs_to_the_oldest_request() {
     let mut talk = tool();
     talk.request(EnableToolsRequest::default(), SECOND);
     talk.request(RegisterMiddlewareRequest::default(), SECOND);
@@ -91,7 +91,7 @@ fn each_tool_list_question_is_recognised() {
 }
 
 #[test]
-fn a_question_that_nobody_answers_ends_without_a_cancel() {
+fn an_unanswered_question_times_out_without_a_cancel() {
     let mut talk = tool();
     talk.request(SamplingRequest::default(), SECOND);
     talk.wrote(&["sampling_request[req-0]"]);

@@ -37,7 +37,7 @@ fn empty_frames_go_out_until_the_call_answers() {
 }
 
 #[test]
-fn nothing_else_is_written_meanwhile_and_all_of_it_afterwards() {
+fn other_messages_are_written_after_the_workaround() {
     let mut talk = asked();
     talk.call(SECOND);
     talk.list_prompts();

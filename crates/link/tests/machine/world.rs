@@ -33,7 +33,7 @@ struct World {
     now: Instant,
     bridge: End,
     tool: End,
-    /// What the tool process was asked and has not answered.
+    /// Requests that the tool process has not answered.
     asked: Vec<String>,
     /// The bridge's request to register is on the wire, and the handshake it opened is still open.
     told_to_register: bool,
@@ -140,7 +140,7 @@ impl World {
         let mut bytes = Vec::new();
         match form % 6 {
             0 => self.encoder.encode_empty(&mut bytes),
-            // A frame of good length that is no envelope.
+            // A frame of correct length that is not an envelope.
             1 => bytes.extend([0, 0, 0, 3, 0xff, 0xff, 0xff]),
             // A frame larger than the bridge takes.
             2 => {

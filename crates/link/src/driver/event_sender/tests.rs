@@ -1,4 +1,4 @@
-//! What waits for the owner is weighed, and until the owner has caught up it says so.
+//! The weight of waiting events, and the point at which the owner falls behind.
 
 use std::task::Waker;
 
@@ -7,7 +7,7 @@ use protomcp_proto::{Msg, StreamChunk};
 use super::*;
 use crate::event::{Handshake, Phase};
 
-/// An event of exactly so many bytes.
+/// An event of exactly this many bytes.
 fn told(bytes: usize) -> Event {
     let empty = Event::Notification { message: Msg::StreamChunk(StreamChunk::default()), for_call: String::new() };
     let (head, mut data) = (size(&empty), bytes);

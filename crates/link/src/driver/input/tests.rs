@@ -1,10 +1,10 @@
-//! What is read at once, and what stays behind.
+//! The size of reads, and the bytes that stay in the buffer.
 
 use std::task::Waker;
 
 use super::*;
 
-/// Reads once from a stream of `there` bytes while the frame needs `bytes_needed` more; says how many came.
+/// Reads once from a stream of `there` bytes while the frame needs `bytes_needed` more, and returns the bytes read.
 fn read(input: &mut Input, there: usize, bytes_needed: usize) -> usize {
     let stream = vec![7; there];
     let mut stream = &stream[..];
@@ -25,7 +25,7 @@ fn small_frames_are_read_together() {
 fn a_read_ends_where_a_large_frame_ends() {
     let mut input = Input::new();
     assert_eq!(read(&mut input, 100, 4), 100);
-    // A large one up to its last bytes, in however many reads.
+    // A large frame up to its last bytes, in any number of reads.
     let (large, last) = (READ_ROOM + 1, 3);
     let mut bytes_needed = large + last;
     while bytes_needed > last {
@@ -55,7 +55,7 @@ fn a_large_frame_takes_its_buffer_along() {
     assert_eq!(input.make_room(4), READ_ROOM);
     assert_eq!(input.bytes.capacity(), READ_ROOM);
     assert!(taken.is_unique(), "the input still keeps the frame's buffer alive");
-    // And the next small frames are read together again.
+    // The next small frames are read together again.
     assert_eq!(read(&mut input, 1 << 20, 4), READ_ROOM);
 }
 
@@ -65,7 +65,7 @@ fn growing_for_a_large_frame_moves_it_only_a_few_times() {
     let mut bytes_needed: usize = 100 << 20;
     let mut capacities = vec![input.bytes.capacity()];
     while bytes_needed > 0 {
-        // As much as a socket holds.
+        // The capacity of a socket.
         let room = input.make_room(bytes_needed).min(200_000).min(input.bytes.capacity() - input.bytes.len());
         assert!(room > 0);
         input.bytes.put_bytes(0, room);
