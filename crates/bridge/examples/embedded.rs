@@ -8,9 +8,9 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use protomcp_bridge::{Bridge, ToolFile, guardian};
-use protomcp_server::{Context, Layer, ServerRequest, ServerResult, Service, SessionId, SessionView};
+use protomcp_server::{Context, Layer, ServerRequest, ServerResult, Service};
 use protomcp_transport::stdio;
-use protomcp_types::{ErrorObject, Notification};
+use protomcp_types::ErrorObject;
 
 /// Writes down every call of a tool and how long it took.
 struct Clock;
@@ -20,7 +20,7 @@ struct Clocked<S>(S);
 impl<S: Service> Layer<S> for Clock {
     type Service = Clocked<S>;
 
-    fn layer(self, inner: S) -> Clocked<S> {
+    fn layer(&self, inner: S) -> Clocked<S> {
         Clocked(inner)
     }
 }
@@ -32,19 +32,6 @@ impl<S: Service> Service for Clocked<S> {
         let outcome = self.0.call(request, context).await;
         note(&format!("{tool} took {:?}", start.elapsed()));
         outcome
-    }
-
-    // What a layer does not care about it passes on: the bridge counts on it.
-    fn session_opened(&self, session: &SessionView) {
-        self.0.session_opened(session);
-    }
-
-    fn session_closed(&self, session: SessionId) {
-        self.0.session_closed(session);
-    }
-
-    fn told(&self, session: SessionId, notification: &Notification) {
-        self.0.told(session, notification);
     }
 }
 

@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 
 use arc_swap::ArcSwap;
 use protomcp_link::Config;
-use protomcp_server::{Limits, Router, Server, ServerInfo, Sessions, Tasks};
+use protomcp_server::{Limits, Server, ServerInfo, Sessions, Tasks};
 use protomcp_supervisor::{Command, Guardian, StopPolicy};
 use protomcp_types::ServerCapabilities;
 use protomcp_watch::Watch;
@@ -343,7 +343,7 @@ impl Builder {
             ended,
         };
         // A call of ours only waits for the tool process, so it needs no task of its own.
-        let server = Server::over(sessions.clone(), Router::new(backend)).in_place();
+        let server = Server::with_sessions(sessions.clone(), backend).in_place();
         let stop = CancellationToken::new();
         let (owner, outcome) = oneshot::channel();
         let shown = Arc::clone(&snapshot);

@@ -4,7 +4,7 @@
 
 use http::request::Parts;
 use protomcp_http::{Config, Listener, PeerAddr, StreamableHttp};
-use protomcp_server::{Context, Handler, Limits, Router, ServerInfo, Sessions};
+use protomcp_server::{Context, Handler, Limits, Server, ServerInfo, Sessions};
 use protomcp_types::{CallTool, CallToolResult, ErrorObject, ListTools, ListToolsResult, Tool, ToolName};
 
 /// What one session talks to.
@@ -41,9 +41,9 @@ impl Handler for Tenant {
 async fn main() -> std::io::Result<()> {
     let port = std::env::args().nth(1).and_then(|port| port.parse().ok()).unwrap_or(8080);
     let sessions = Sessions::new(info(), Limits::default());
-    let service = StreamableHttp::per_session(sessions, Config::default(), |head: &Parts| {
-        let name = head.headers.get("x-tenant").and_then(|name| name.to_str().ok()).unwrap_or("nobody");
-        Router::new(Tenant { name: name.to_owned() })
+    let service = StreamableHttp::per_session(sessions, Config::default(), |head: &Parts, sessions| {
+        let name = head.headers.get("x-tenant").and_then(|name| name.to_str().ok()).unwrap_or("default");
+        Server::with_sessions(sessions.clone(), Tenant { name: name.to_owned() })
     });
     let listener = Listener::bind(("127.0.0.1", port)).await?;
     protomcp_http::serve(listener, service).with_graceful_shutdown(interrupt()).await

@@ -63,15 +63,15 @@ impl<S: Service> Serve for Server<S> {
     }
 }
 
-/// One service for each session, and for each request without one.
+/// One server for each session, and for each request without one.
 pub(crate) struct Factory<F> {
     pub(crate) sessions: Sessions,
     pub(crate) make: F,
 }
 
-impl<S: Service, F: Fn(&Parts) -> S + Send + Sync> Serve for Factory<F> {
+impl<S: Service, F: Fn(&Parts, &Sessions) -> Server<S> + Send + Sync> Serve for Factory<F> {
     fn spawn(&self, exchange: Arc<Exchange>, place: Option<TablePlace>, head: &Parts, tasks: &TaskTracker) {
-        Server::over(self.sessions.clone(), (self.make)(head)).spawn(exchange, place, head, tasks);
+        (self.make)(head, &self.sessions).spawn(exchange, place, head, tasks);
     }
 }
 

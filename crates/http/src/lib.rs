@@ -22,7 +22,7 @@
 //!     }
 //! }
 //!
-//! let mcp = StreamableHttp::new(Server::of(Empty), Config::default());
+//! let mcp = StreamableHttp::new(Server::from_handler(Empty), Config::default());
 //! let app: axum::Router = axum::Router::new().route_service("/mcp", mcp);
 //! # drop(app);
 //! ```

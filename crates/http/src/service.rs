@@ -49,9 +49,10 @@ impl StreamableHttp {
         Self(Arc::new(Endpoint::new(Box::new(server), sessions, config, Box::new(definitions))))
     }
 
-    /// A service of its own for each session, and for each request of the revision without sessions: `make` is shown the
+    /// A server of its own for each session, and for each request of the revision without sessions: `make` is shown the
     /// head of the request that begins it, with headers, URI and, in its extensions, [`PeerAddr`](crate::PeerAddr) and
-    /// [`Principal`](crate::Principal). Who may come at all has been decided by then. `sessions` are those of all these services.
+    /// [`Principal`](crate::Principal). The request has been authenticated by then. All these servers have the sessions
+    /// that `make` is given.
     ///
     /// Handlers see the head of each request, whether this or another constructor is used
     /// ([`Context::extension`](protomcp_server::Context::extension)).
@@ -59,7 +60,7 @@ impl StreamableHttp {
     /// ```
     /// use http::request::Parts;
     /// use protomcp_http::{Config, StreamableHttp};
-    /// use protomcp_server::{Handler, Limits, Router, ServerInfo, Sessions};
+    /// use protomcp_server::{Handler, Limits, Server, ServerInfo, Sessions};
     ///
     /// struct Tenant(String);
     ///
@@ -70,16 +71,16 @@ impl StreamableHttp {
     /// }
     ///
     /// let sessions = Sessions::new(ServerInfo::new("tenants", "1.0"), Limits::default());
-    /// let mcp = StreamableHttp::per_session(sessions, Config::default(), |head: &Parts| {
+    /// let mcp = StreamableHttp::per_session(sessions, Config::default(), |head: &Parts, sessions| {
     ///     let name = head.headers.get("x-tenant").and_then(|name| name.to_str().ok());
-    ///     Router::new(Tenant(name.unwrap_or("nobody").to_owned()))
+    ///     Server::with_sessions(sessions.clone(), Tenant(name.unwrap_or("default").to_owned()))
     /// });
     /// # drop(mcp);
     /// ```
     pub fn per_session<S: Service>(
         sessions: Sessions,
         config: Config,
-        make: impl Fn(&Parts) -> S + Send + Sync + 'static,
+        make: impl Fn(&Parts, &Sessions) -> Server<S> + Send + Sync + 'static,
     ) -> Self {
         let factory = Factory { sessions: sessions.clone(), make };
         Self(Arc::new(Endpoint::new(Box::new(factory), sessions, config, Box::new(|_| None))))

@@ -48,7 +48,7 @@ impl Handler for Echo {
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let server = Server::of(Echo);
+    let server = Server::from_handler(Echo);
     server.serve(stdio()?).await?;
     Ok(())
 }

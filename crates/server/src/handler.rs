@@ -13,7 +13,8 @@ use protomcp_types::{
 use crate::context::Context;
 use protomcp_session::{ServerInfo, SessionId, SessionView};
 
-/// Answers the requests it knows; every other is answered with −32601. [`crate::Router`] makes a service of it.
+/// Answers the requests it knows; every other is answered with −32601.
+/// [`Server::from_handler`](crate::Server::from_handler) serves it.
 ///
 /// A method is only called when the capability for it is in [`ServerInfo::capabilities`].
 pub trait Handler: Send + Sync + 'static {
@@ -170,18 +171,18 @@ pub trait Handler: Send + Sync + 'static {
         async { Err(ErrorObject::method_not_found(CancelTask::NAME)) }
     }
 
-    /// See [`crate::Service::session_opened`].
+    /// See [`crate::SessionObserver::opened`].
     fn session_opened(&self, session: &SessionView) {
         let _ = session;
     }
 
-    /// See [`crate::Service::session_closed`].
+    /// See [`crate::SessionObserver::closed`].
     fn session_closed(&self, session: SessionId) {
         let _ = session;
     }
 
-    /// See [`crate::Service::told`].
-    fn told(&self, session: SessionId, notification: &Notification) {
+    /// See [`crate::SessionObserver::notified`].
+    fn notified(&self, session: SessionId, notification: &Notification) {
         let _ = (session, notification);
     }
 }
@@ -231,7 +232,7 @@ impl<H: Handler> Handler for Arc<H> {
         H::session_closed(self, session);
     }
 
-    fn told(&self, session: SessionId, notification: &Notification) {
-        H::told(self, session, notification);
+    fn notified(&self, session: SessionId, notification: &Notification) {
+        H::notified(self, session, notification);
     }
 }

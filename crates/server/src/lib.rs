@@ -39,7 +39,7 @@
 //! # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
 //! let (host, ours) = memory::pair();
 //! drop(host);
-//! Server::of(Greeter).serve(ours).await.unwrap();
+//! Server::from_handler(Greeter).serve(ours).await.unwrap();
 //! # });
 //! ```
 
@@ -55,6 +55,7 @@ pub mod layer;
 mod listen_guard;
 #[cfg(feature = "tracing-layer")]
 mod log_layer;
+mod observer;
 mod outbox;
 mod overload;
 mod panics;
@@ -73,6 +74,7 @@ pub use context::Context;
 pub use handler::Handler;
 #[cfg(feature = "tracing-layer")]
 pub use log_layer::LogLayer;
+pub use observer::SessionObserver;
 #[doc(no_inline)]
 pub use protomcp_session::{
     Answers, AskError, Budget, CacheHints, CallerKey, Client, Conversation, Extensions, InputRequired, Limits,

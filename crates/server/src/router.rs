@@ -4,17 +4,19 @@ use protomcp_types::{CallToolResult, ErrorObject, Notification, meta};
 
 use crate::context::Context;
 use crate::handler::Handler;
+use crate::observer::SessionObserver;
 use crate::panics::panic_as_value;
 use crate::service::Service;
 use protomcp_session::{ServerRequest, ServerResult, SessionId, SessionView};
 
-/// Makes a [`Service`] of a [`Handler`].
+/// Makes a [`Service`] of a [`Handler`], and the observer that its methods for sessions are. Made by
+/// [`Server::from_handler`](crate::Server::from_handler) and
+/// [`Server::with_sessions`](crate::Server::with_sessions), which register both.
 #[derive(Debug)]
 pub struct Router<H>(H);
 
 impl<H: Handler> Router<H> {
-    /// Wraps a handler.
-    pub fn new(handler: H) -> Self {
+    pub(crate) fn new(handler: H) -> Self {
         Self(handler)
     }
 
@@ -67,16 +69,18 @@ impl<H: Handler> Service for Router<H> {
             ServerRequest::Other { method, params: _ } => Err(ErrorObject::method_not_found(&method)),
         }
     }
+}
 
-    fn session_opened(&self, session: &SessionView) {
+impl<H: Handler> SessionObserver for Router<H> {
+    fn opened(&self, session: &SessionView) {
         self.0.session_opened(session);
     }
 
-    fn session_closed(&self, session: SessionId) {
+    fn closed(&self, session: SessionId) {
         self.0.session_closed(session);
     }
 
-    fn told(&self, session: SessionId, notification: &Notification) {
-        self.0.told(session, notification);
+    fn notified(&self, session: SessionId, notification: &Notification) {
+        self.0.notified(session, notification);
     }
 }

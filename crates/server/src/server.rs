@@ -20,13 +20,14 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::handler::Handler;
+use crate::observer::{Observers, SessionObserver};
 use crate::router::Router;
 use crate::send_layer::SendLayer;
 use crate::server::drive::Driver;
 use crate::server::parts::Parts;
 use crate::server::peer::Peer;
 use crate::service::{Layer, Service};
-use protomcp_session::{Limits, ServerInfo};
+use protomcp_session::Limits;
 use protomcp_transport::{Transport, TransportError};
 
 pub use crate::server::connected::{Connected, Reason};
@@ -37,21 +38,28 @@ pub use crate::server::sessions::{Audience, Sessions};
 pub struct Server<S>(Parts<S>);
 
 impl<S: Service> Server<S> {
-    /// Serves `service` with default limits.
-    pub fn new(info: ServerInfo, service: S) -> Self {
-        Self::over(Sessions::new(info, Limits::default()), service)
+    /// Serves `service` to `sessions`. For services that answer every request themselves; a [`Handler`] is served by
+    /// [`Server::from_handler`] and [`Server::with_sessions`].
+    pub fn new(sessions: Sessions, service: S) -> Self {
+        Self::shared(sessions, Arc::new(service))
     }
 
-    /// Serves `service` to sessions that are already known elsewhere.
-    pub fn over(sessions: Sessions, service: S) -> Self {
-        Self(Parts { sessions, service: Arc::new(service), sending: Vec::new(), in_place: false })
+    fn shared(sessions: Sessions, service: Arc<S>) -> Self {
+        Self(Parts { sessions, service, observers: Observers::default(), sending: Vec::new(), in_place: false })
     }
 
-    /// Wraps the service. What was layered last sees a request first.
+    /// Wraps the service. The layer that was added last sees a request first.
     #[must_use]
     pub fn layer<L: Layer<Arc<S>>>(self, layer: L) -> Server<L::Service> {
-        let Parts { sessions, service, sending, in_place } = self.0;
-        Server(Parts { sessions, service: Arc::new(layer.layer(service)), sending, in_place })
+        let Parts { sessions, service, observers, sending, in_place } = self.0;
+        Server(Parts { sessions, service: Arc::new(layer.layer(service)), observers, sending, in_place })
+    }
+
+    /// Registers an observer of the sessions, beside those that are registered already.
+    #[must_use]
+    pub fn observe(mut self, observer: Arc<impl SessionObserver>) -> Self {
+        self.0.observers.add(observer);
+        self
     }
 
     /// Adds a layer for what is sent without being asked. What was added last sees a message first, and an answer to
@@ -68,6 +76,12 @@ impl<S: Service> Server<S> {
     pub fn in_place(mut self) -> Self {
         self.0.in_place = true;
         self
+    }
+
+    /// The service inside of all its layers, for example as one of tower's (`layer::tower`).
+    #[must_use]
+    pub fn service(&self) -> &Arc<S> {
+        &self.0.service
     }
 
     /// The open sessions.
@@ -114,9 +128,15 @@ impl<S: Service> Server<S> {
 }
 
 impl<H: Handler> Server<Router<H>> {
-    /// Serves a handler, which says itself what it is.
-    pub fn of(handler: H) -> Self {
-        Self::new(handler.info(), Router::new(handler))
+    /// Serves a handler with default limits.
+    pub fn from_handler(handler: H) -> Self {
+        Self::with_sessions(Sessions::new(handler.info(), Limits::default()), handler)
+    }
+
+    /// Serves a handler to `sessions`, which exist before it does: the handler can hold them.
+    pub fn with_sessions(sessions: Sessions, handler: H) -> Self {
+        let router = Arc::new(Router::new(handler));
+        Self::shared(sessions, Arc::clone(&router)).observe(router)
     }
 }
 

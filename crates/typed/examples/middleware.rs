@@ -16,7 +16,7 @@ struct Clocked<S>(S);
 impl<S: Service> Layer<S> for Clock {
     type Service = Clocked<S>;
 
-    fn layer(self, inner: S) -> Clocked<S> {
+    fn layer(&self, inner: S) -> Clocked<S> {
         Clocked(inner)
     }
 }
@@ -56,6 +56,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let registry = Registry::builder("layered", "1.0")
         .tool(Tool::new("greet", "Say hi").handler(greet))
         .tool(Tool::new("never", "Never ends").handler(never).layer(TimeoutLayer::new(Duration::from_millis(100))))
+        .on_roots_changed(|session| note(&format!("the roots of session {session} have changed")))
         .build()?;
     registry.server().layer(Clock).layer_sending(Sent).serve(stdio()?).await?;
     Ok(())

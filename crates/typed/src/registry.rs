@@ -5,8 +5,7 @@ use std::sync::Arc;
 
 use protomcp_schema::did_you_mean;
 use protomcp_server::{
-    Connected, Context, Handler, Router, ServeError, Server, ServerInfo, Service, SessionId, SessionView, Sessions,
-    Tasks,
+    Connected, Context, Handler, Router, ServeError, Server, ServerInfo, SessionId, Sessions, Tasks,
 };
 use protomcp_transport::Transport;
 use protomcp_types::{
@@ -106,7 +105,7 @@ impl Registry {
     /// A server, to which layers can be added.
     #[must_use]
     pub fn server(&self) -> Server<Router<Self>> {
-        Server::over(self.0.sessions.clone(), Router::new(self.clone()))
+        Server::with_sessions(self.0.sessions.clone(), self.clone())
     }
 
     /// Serves one host in the background; see [`Server::connect`].
@@ -230,22 +229,16 @@ impl Handler for Registry {
         Ok(completion.into())
     }
 
-    fn session_opened(&self, session: &SessionView) {
-        self.0.tools.snapshot().contents().for_each(|tool| tool.service.session_opened(session));
-    }
-
     fn session_closed(&self, session: SessionId) {
         self.0.tasks.session_closed(session);
-        self.0.tools.snapshot().contents().for_each(|tool| tool.service.session_closed(session));
     }
 
-    fn told(&self, session: SessionId, notification: &Notification) {
+    fn notified(&self, session: SessionId, notification: &Notification) {
         if let Some(OnRoots(changed)) =
             self.0.roots_changed.as_ref().filter(|_| notification.method == method::ROOTS_CHANGED)
         {
             changed(session);
         }
-        self.0.tools.snapshot().contents().for_each(|tool| tool.service.told(session, notification));
     }
 }
 

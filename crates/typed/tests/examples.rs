@@ -9,6 +9,7 @@ use std::process::{Child, Command, Stdio};
 
 const HELLO: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"h","version":"1"}}}"#;
 const READY: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+const ROOTS_CHANGED: &str = r#"{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}"#;
 
 fn start(example: &str) -> Child {
     let test = std::env::current_exe().unwrap();
@@ -37,6 +38,7 @@ fn converse(example: &str, requests: &[&str]) -> (Vec<String>, String) {
     };
     send(HELLO, Some(0));
     send(READY, None);
+    send(ROOTS_CHANGED, None);
     for (index, request) in requests.iter().enumerate() {
         let id = index + 1;
         send(&format!(r#"{{"jsonrpc":"2.0","id":{id},{request}}}"#), Some(id));
@@ -124,6 +126,7 @@ fn middleware() {
     let requests = [call("greet", "{}"), call("never", "{}"), r#""method":"prompts/list""#.to_owned()];
     let log = check("middleware", &requests, &["\"hi\"", "timed out after 100ms", "-32601"]);
     assert!(log.contains("tools/call: ok after") && log.contains("sent notifications/message"), "{log}");
+    assert!(log.contains("the roots of session 1 have changed"), "the layer swallows notifications: {log}");
 }
 
 #[test]

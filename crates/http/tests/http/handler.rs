@@ -7,7 +7,7 @@ use std::time::Duration;
 use http::request::Parts;
 use protomcp_auth::Identity;
 use protomcp_http::{Config, Listener, ListenerConfig, Readiness, Routes, StreamableHttp};
-use protomcp_server::{AskError, Context, Handler, Limits, Router, Server, ServerInfo, Sessions};
+use protomcp_server::{AskError, Context, Handler, Limits, Server, ServerInfo, Sessions};
 use protomcp_types::{
     CallTool, CallToolResult, ErrorObject, Level, ListRoots, ListTools, ListToolsResult, Ping, Progress, RawJson,
     ServerCapabilities, Tool, ToolName,
@@ -215,7 +215,7 @@ impl Stage {
             has_dropped: Notify::new(),
             is_gone: Notify::new(),
         });
-        let server = Server::over(sessions.clone(), Router::new(Shared(Arc::clone(&tools))));
+        let server = Server::with_sessions(sessions.clone(), Shared(Arc::clone(&tools)));
         let service = StreamableHttp::with_tools(server, config, define);
         let listener = Listener::bind(("127.0.0.1", 0)).await.unwrap().with_config(listener);
         let host = Host::new(listener.local_addr().unwrap());

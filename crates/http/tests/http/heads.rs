@@ -5,7 +5,7 @@ use std::sync::Arc;
 use http::Request;
 use http::request::Parts;
 use protomcp_http::{Config, Listener, PeerAddr, Principal, StreamableHttp};
-use protomcp_server::{Context, Handler, Limits, Router, ServerInfo, Sessions};
+use protomcp_server::{Context, Handler, Limits, Server, ServerInfo, Sessions};
 use protomcp_types::{CallTool, CallToolResult, ErrorObject};
 
 use super::client::{Host, call, full};
@@ -45,7 +45,9 @@ impl Handler for Seer {
 fn service() -> StreamableHttp {
     let sessions = Sessions::new(info(), Limits::default());
     let config = Config::default().with_legacy_sse();
-    StreamableHttp::per_session(sessions, config, |head| Router::new(Seer { tenant: header(head, "x-tenant") }))
+    StreamableHttp::per_session(sessions, config, |head, sessions| {
+        Server::with_sessions(sessions.clone(), Seer { tenant: header(head, "x-tenant") })
+    })
 }
 
 #[tokio::test]

@@ -2,7 +2,7 @@
 
 use protomcp_auth::{ResourceServer, Scopes};
 use protomcp_http::{Config, Listener, StreamableHttp};
-use protomcp_server::{Context, Handler, Limits, Router, Server, ServerInfo, Sessions, TaskTerms, Tasks};
+use protomcp_server::{Context, Handler, Limits, Server, ServerInfo, Sessions, TaskTerms, Tasks};
 use protomcp_types::{
     CallTool, CallToolResult, CancelTask, CreateTaskResult, ErrorObject, GetTask, GetTaskPayload, ListTasks,
     ListTasksResult, Progress, ServerCapabilities, Task,
@@ -63,8 +63,8 @@ async fn serve() -> Host {
         _ => Scopes::default(),
     });
     let sessions = Sessions::new(info(), Limits::default());
-    let router = Router::new(Slow(Tasks::new(sessions.clone())));
-    let service = StreamableHttp::new(Server::over(sessions, router), Config::default().protect(server));
+    let handler = Slow(Tasks::new(sessions.clone()));
+    let service = StreamableHttp::new(Server::with_sessions(sessions, handler), Config::default().protect(server));
     let listener = Listener::bind("127.0.0.1:0").await.unwrap();
     let host = Host::new(listener.local_addr().unwrap());
     tokio::spawn(protomcp_http::serve(listener, service).into_future());

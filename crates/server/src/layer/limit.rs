@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use protomcp_types::{ErrorObject, Notification};
+use protomcp_types::ErrorObject;
 use tokio::sync::Semaphore;
 
 use crate::context::Context;
 use crate::service::{Layer, Service};
-use protomcp_session::{ServerRequest, ServerResult, SessionId, SessionView};
+use protomcp_session::{ServerRequest, ServerResult};
 
 /// Lets at most `max` requests through at once, in the order in which they came. How many can wait is bounded by
 /// [`crate::Limits::max_pending`] of each session.
@@ -34,7 +34,7 @@ impl LimitLayer {
 impl<S: Service> Layer<S> for LimitLayer {
     type Service = Limit<S>;
 
-    fn layer(self, inner: S) -> Limit<S> {
+    fn layer(&self, inner: S) -> Limit<S> {
         Limit { inner, places: Arc::new(Semaphore::new(self.max)) }
     }
 }
@@ -43,17 +43,5 @@ impl<S: Service> Service for Limit<S> {
     async fn call(&self, request: ServerRequest, context: Context) -> Result<ServerResult, ErrorObject> {
         let _place = self.places.acquire().await.expect("the semaphore is never closed");
         self.inner.call(request, context).await
-    }
-
-    fn session_opened(&self, session: &SessionView) {
-        self.inner.session_opened(session);
-    }
-
-    fn session_closed(&self, session: SessionId) {
-        self.inner.session_closed(session);
-    }
-
-    fn told(&self, session: SessionId, notification: &Notification) {
-        self.inner.told(session, notification);
     }
 }

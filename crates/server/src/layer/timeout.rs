@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use protomcp_types::{CallToolResult, ErrorObject, Notification};
+use protomcp_types::{CallToolResult, ErrorObject};
 
 use crate::context::Context;
 use crate::service::{Layer, Service};
-use protomcp_session::{ServerRequest, ServerResult, SessionId, SessionView};
+use protomcp_session::{ServerRequest, ServerResult};
 
 /// Drops a request that takes longer than `after`. A tool call then has a result with `is_error`, so that the model
 /// sees it; any other request fails with −32603.
@@ -33,7 +33,7 @@ impl TimeoutLayer {
 impl<S: Service> Layer<S> for TimeoutLayer {
     type Service = Timeout<S>;
 
-    fn layer(self, inner: S) -> Timeout<S> {
+    fn layer(&self, inner: S) -> Timeout<S> {
         Timeout { inner, after: self.after }
     }
 }
@@ -55,17 +55,5 @@ impl<S: Service> Service for Timeout<S> {
                 None => Err(ErrorObject::internal(format!("{method} timed out after {:?}", self.after))),
             },
         }
-    }
-
-    fn session_opened(&self, session: &SessionView) {
-        self.inner.session_opened(session);
-    }
-
-    fn session_closed(&self, session: SessionId) {
-        self.inner.session_closed(session);
-    }
-
-    fn told(&self, session: SessionId, notification: &Notification) {
-        self.inner.told(session, notification);
     }
 }

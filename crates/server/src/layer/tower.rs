@@ -11,12 +11,12 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll};
 
-use protomcp_types::{ErrorObject, Notification};
+use protomcp_types::ErrorObject;
 use tower_service::Service as Tower;
 
 use crate::context::Context;
 use crate::service::{Layer, Service};
-use protomcp_session::{ServerRequest, ServerResult, SessionId, SessionView};
+use protomcp_session::{ServerRequest, ServerResult};
 
 /// A request of a host with everything that is known about it: what tower's services see.
 #[derive(Debug, Clone)]
@@ -37,10 +37,7 @@ pub struct TowerLayer<L>(L);
 
 /// A service behind a [`TowerLayer`].
 #[derive(Debug)]
-pub struct Towered<T, S> {
-    outer: T,
-    inner: Arc<S>,
-}
+pub struct Towered<T>(T);
 
 impl<S> TowerService<S> {
     /// Shows `service` to tower.
@@ -85,37 +82,23 @@ where
     <L::Service as Tower<McpRequest>>::Error: Into<Box<dyn Error + Send + Sync>>,
     <L::Service as Tower<McpRequest>>::Future: Send,
 {
-    type Service = Towered<L::Service, S>;
+    type Service = Towered<L::Service>;
 
-    fn layer(self, inner: S) -> Self::Service {
-        let inner = Arc::new(inner);
-        Towered { outer: self.0.layer(TowerService(Arc::clone(&inner))), inner }
+    fn layer(&self, inner: S) -> Self::Service {
+        Towered(self.0.layer(TowerService::new(inner)))
     }
 }
 
-impl<T, S> Service for Towered<T, S>
+impl<T> Service for Towered<T>
 where
-    S: Service,
     T: Tower<McpRequest, Response = ServerResult> + Clone + Send + Sync + 'static,
     T::Error: Into<Box<dyn Error + Send + Sync>>,
     T::Future: Send,
 {
     async fn call(&self, request: ServerRequest, context: Context) -> Result<ServerResult, ErrorObject> {
-        let mut outer = self.outer.clone();
+        let mut outer = self.0.clone();
         poll_fn(|task| outer.poll_ready(task)).await.map_err(|error| into_object(error.into()))?;
         outer.call(McpRequest { request, context }).await.map_err(|error| into_object(error.into()))
-    }
-
-    fn session_opened(&self, session: &SessionView) {
-        self.inner.session_opened(session);
-    }
-
-    fn session_closed(&self, session: SessionId) {
-        self.inner.session_closed(session);
-    }
-
-    fn told(&self, session: SessionId, notification: &Notification) {
-        self.inner.told(session, notification);
     }
 }
 

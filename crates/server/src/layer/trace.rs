@@ -1,14 +1,16 @@
-//! One line in the log per request.
+//! One line in the log per request, and per beginning and end of a session.
 
 use std::time::Instant;
 
-use protomcp_types::{ErrorObject, Notification};
+use protomcp_types::ErrorObject;
 
 use crate::context::Context;
+use crate::observer::SessionObserver;
 use crate::service::{Layer, Service};
 use protomcp_session::{ServerRequest, ServerResult, SessionId, SessionView};
 
-/// Logs every request with its outcome and how long it took, at debug level.
+/// Logs every request with its outcome and its duration, at debug level. As an observer
+/// ([`Server::observe`](crate::Server::observe)) it logs the beginning and the end of each session.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct TraceLayer;
 
@@ -27,7 +29,7 @@ impl TraceLayer {
 impl<S: Service> Layer<S> for TraceLayer {
     type Service = Trace<S>;
 
-    fn layer(self, inner: S) -> Trace<S> {
+    fn layer(&self, inner: S) -> Trace<S> {
         Trace(inner)
     }
 }
@@ -50,19 +52,15 @@ impl<S: Service> Service for Trace<S> {
         tracing::debug!(%session, request = %id, method, tool, outcome = how, elapsed = ?start.elapsed(), "answered");
         outcome
     }
+}
 
-    fn session_opened(&self, session: &SessionView) {
+impl SessionObserver for TraceLayer {
+    fn opened(&self, session: &SessionView) {
         let client = &session.client.implementation;
-        tracing::debug!(session = %session.id, host = client.name, version = %session.client.version, "session opened");
-        self.0.session_opened(session);
+        tracing::debug!(session = %session.id, client = client.name, version = %session.client.version, "session opened");
     }
 
-    fn session_closed(&self, session: SessionId) {
+    fn closed(&self, session: SessionId) {
         tracing::debug!(%session, "session closed");
-        self.0.session_closed(session);
-    }
-
-    fn told(&self, session: SessionId, notification: &Notification) {
-        self.0.told(session, notification);
     }
 }

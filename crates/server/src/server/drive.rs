@@ -30,6 +30,7 @@ use crate::cancel::Cancel;
 use crate::context::Context;
 use crate::ended::{Outcome, Reserved};
 use crate::listen_guard::ListenGuard;
+use crate::observer::Observers;
 use crate::outbox::{Event, Load, Outbox};
 use crate::send_layer::SendLayer;
 use crate::server::drive::arrival::Arrival;
@@ -48,6 +49,7 @@ const BATCH: usize = 64;
 
 pub(super) struct Driver<S: Service, Q, K> {
     service: Arc<S>,
+    observers: Observers,
     sending: Vec<Arc<dyn SendLayer>>,
     sessions: Sessions,
     stop: CancellationToken,
@@ -117,6 +119,7 @@ impl<S: Service, Q: Source, K: Sink> Driver<S, Q, K> {
         sink.watch(Losses::new(move |request| losses.lost(request)));
         Self {
             service: Arc::clone(&server.service),
+            observers: server.observers.clone(),
             sending: server.sending.clone(),
             stop,
             id: sessions.join(peer.owner.clone(), &outbox),
@@ -257,7 +260,7 @@ impl<S: Service, Q, K> Drop for Driver<S, Q, K> {
         self.running.values().for_each(Context::cancel);
         self.sessions.leave(self.id);
         if self.opened {
-            self.service.session_closed(self.id);
+            self.observers.closed(self.id);
         }
     }
 }

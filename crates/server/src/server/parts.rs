@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
+use crate::observer::Observers;
 use crate::send_layer::SendLayer;
 use crate::server::sessions::Sessions;
 
 pub(super) struct Parts<S> {
     pub(super) sessions: Sessions,
     pub(super) service: Arc<S>,
+    pub(super) observers: Observers,
     /// Those that see first what is sent first.
     pub(super) sending: Vec<Arc<dyn SendLayer>>,
     /// Calls run in the task of their session instead of a task each.
@@ -19,6 +21,7 @@ impl<S> Clone for Parts<S> {
         Self {
             sessions: self.sessions.clone(),
             service: Arc::clone(&self.service),
+            observers: self.observers.clone(),
             sending: self.sending.clone(),
             in_place: self.in_place,
         }

@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Mutex, mpsc};
 use std::time::Duration;
 
-use protomcp_server::{Audience, Context, Handler, Limits, Router, ServeError, Server, ServerInfo, Sessions};
+use protomcp_server::{Audience, Context, Handler, Limits, ServeError, Server, ServerInfo, Sessions};
 use protomcp_transport::TransportError;
 use protomcp_transport::lines::Lines;
 use protomcp_types::{CallTool, CallToolResult, ErrorObject};
@@ -293,7 +293,7 @@ async fn a_call_that_holds_its_thread_is_answered_for_and_left_behind() {
     let short = Duration::from_millis(10);
     let limits = Limits { drain_timeout: short, cancel_grace: short, ..Limits::default() };
     let handler = Stubborn(Mutex::new(held));
-    let server = Server::over(Sessions::new(handler.info(), limits), Router::new(handler));
+    let server = Server::with_sessions(Sessions::new(handler.info(), limits), handler);
     let (theirs, ours) = tokio::io::duplex(1 << 16);
     let (reader, writer) = tokio::io::split(ours);
     let serving = tokio::spawn(async move { server.serve(Lines::new(reader, writer)).await });

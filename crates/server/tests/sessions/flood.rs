@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use protomcp_server::{Context, Handler, Limits, Router, Server, ServerInfo, Sessions};
+use protomcp_server::{Context, Handler, Limits, Server, ServerInfo, Sessions};
 use protomcp_transport::lines::Lines;
 use protomcp_types::{CallTool, CallToolResult, ErrorObject, Level, Progress, RawJson};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
@@ -52,7 +52,7 @@ fn check(tool: &str, in_place: bool) {
         let limits = Limits { ping_interval: Some(Duration::from_millis(100)), ..Limits::default() };
         let sessions = Sessions::new(ServerInfo::new("flood", "1"), limits);
         let handler = Flood { sessions: sessions.clone(), stop: Arc::clone(&stop) };
-        let server = Server::over(sessions, Router::new(handler));
+        let server = Server::with_sessions(sessions, handler);
         let server = if in_place { server.in_place() } else { server };
         let (ours, theirs) = tokio::io::duplex(1 << 16);
         let (reader, writer) = tokio::io::split(theirs);

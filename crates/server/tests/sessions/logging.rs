@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use protomcp_server::{Audience, Limits, Owner, Router, Server, ServerInfo};
+use protomcp_server::{Audience, Limits, Owner, Server, ServerInfo, Sessions};
 use protomcp_types::{Level, RawJson, ServerCapabilities};
 
 use super::transcript::{Stage, check, play};
@@ -92,7 +92,7 @@ fn levels_belong_to_a_session_and_nothing_is_sent_before_the_handshake() {
 fn a_server_that_does_not_declare_log_messages_sends_none() {
     play(Limits { max_notices: 1, ..Limits::default() }, async |stage| {
         let info = ServerInfo::new("quiet", "1").with_capabilities(ServerCapabilities::default().with_tools());
-        let server = Server::new(info, Router::new(Arc::clone(&stage.tools)));
+        let server = Server::with_sessions(Sessions::new(info, Limits::default()), Arc::clone(&stage.tools));
         let mut host = Stage { server, tools: stage.tools }.connect();
         host.steps(&[
             "→ hello",

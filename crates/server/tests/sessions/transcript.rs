@@ -88,7 +88,7 @@ impl Stage {
             late: Arc::new(watch::Sender::new(None)),
             watched: Vec::new().into(),
         });
-        let server = Server::over(sessions, Router::new(Arc::clone(&tools)));
+        let server = Server::with_sessions(sessions, Arc::clone(&tools));
         Self { server: if in_place { server.in_place() } else { server }, tools }
     }
 

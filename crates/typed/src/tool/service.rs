@@ -6,8 +6,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use protomcp_schema::{INVALID_ARGUMENTS, Mismatch, OUTPUT_SCHEMA_MISMATCH, Quote, Validator};
-use protomcp_server::{Context, ServerRequest, ServerResult, Service, SessionId, SessionView};
-use protomcp_types::{CallTool, CallToolResult, ErrorObject, Notification, RawJson};
+use protomcp_server::{Context, ServerRequest, ServerResult, Service};
+use protomcp_types::{CallTool, CallToolResult, ErrorObject, RawJson};
 use serde_json::Value;
 
 use crate::function::{HandlerFn, Running};
@@ -24,26 +24,11 @@ type Answer<'a> = Pin<Box<dyn Future<Output = Result<ServerResult, ErrorObject>>
 
 trait AnyService: Send + Sync {
     fn call(&self, request: ServerRequest, context: Context) -> Answer<'_>;
-    fn session_opened(&self, session: &SessionView);
-    fn session_closed(&self, session: SessionId);
-    fn told(&self, session: SessionId, notification: &Notification);
 }
 
 impl<S: Service> AnyService for S {
     fn call(&self, request: ServerRequest, context: Context) -> Answer<'_> {
         Box::pin(Service::call(self, request, context))
-    }
-
-    fn session_opened(&self, session: &SessionView) {
-        Service::session_opened(self, session);
-    }
-
-    fn session_closed(&self, session: SessionId) {
-        Service::session_closed(self, session);
-    }
-
-    fn told(&self, session: SessionId, notification: &Notification) {
-        Service::told(self, session, notification);
     }
 }
 
@@ -56,18 +41,6 @@ impl ToolService {
 impl Service for ToolService {
     async fn call(&self, request: ServerRequest, context: Context) -> Result<ServerResult, ErrorObject> {
         self.0.call(request, context).await
-    }
-
-    fn session_opened(&self, session: &SessionView) {
-        self.0.session_opened(session);
-    }
-
-    fn session_closed(&self, session: SessionId) {
-        self.0.session_closed(session);
-    }
-
-    fn told(&self, session: SessionId, notification: &Notification) {
-        self.0.told(session, notification);
     }
 }
 

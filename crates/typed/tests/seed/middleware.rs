@@ -24,8 +24,8 @@ struct Logging<S>(WithLogging, S);
 impl<S: Service> Layer<S> for WithLogging {
     type Service = Logging<S>;
 
-    fn layer(self, inner: S) -> Logging<S> {
-        Logging(self, inner)
+    fn layer(&self, inner: S) -> Logging<S> {
+        Logging(self.clone(), inner)
     }
 }
 
@@ -155,8 +155,9 @@ fn layers_of_tower_are_layers_of_a_server() {
 /// And the other way round: our layers and services, for tower.
 #[test]
 fn services_of_ours_are_services_of_tower() {
-    let ours = TimeoutLayer::new(Duration::from_secs(1)).layer(protomcp_server::Router::new(registry()));
-    let service = tower::ServiceBuilder::new().concurrency_limit(1).service(TowerService::new(ours));
+    let ours = registry().server().layer(TimeoutLayer::new(Duration::from_secs(1)));
+    let ours = TowerService::new(Arc::clone(ours.service()));
+    let service = tower::ServiceBuilder::new().concurrency_limit(1).service(ours);
     play(|| async {
         for (tool, text) in [("greet", "hi"), ("slow", "timed out")] {
             let request =

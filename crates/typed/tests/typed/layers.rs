@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use protomcp_server::{Context, Layer, ServerRequest, ServerResult, Service};
 use protomcp_typed::{Registry, Tool};
-use protomcp_types::ErrorObject;
+use protomcp_types::{ErrorObject, TaskSupport};
 use serde_json::json;
 
 use crate::host::{Host, play, with};
@@ -20,8 +20,8 @@ struct Noting<S>(Note, S);
 impl<S: Service> Layer<S> for Note {
     type Service = Noting<S>;
 
-    fn layer(self, inner: S) -> Noting<S> {
-        Noting(self, inner)
+    fn layer(&self, inner: S) -> Noting<S> {
+        Noting(self.clone(), inner)
     }
 }
 
@@ -48,6 +48,37 @@ fn the_layers_of_the_server_come_first_and_of_each_the_last_added() {
         assert_eq!(std::mem::take(&mut *notes.lock().unwrap()), ["server 2", "server 1", "tool 2", "tool 1"]);
         assert_eq!(host.text("b", json!({})).await, "b");
         assert_eq!(*notes.lock().unwrap(), ["server 2", "server 1"], "the layers of a tool are its own");
+    });
+}
+
+#[test]
+fn a_layer_does_not_hide_sessions_and_notifications() {
+    let (changed, cancelled) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    let wait = {
+        let cancelled = Arc::clone(&cancelled);
+        move |context: Context| {
+            let cancelled = Arc::clone(&cancelled);
+            async move {
+                context.cancelled().await;
+                cancelled.fetch_add(1, Ordering::SeqCst);
+            }
+        }
+    };
+    let on_change = Arc::clone(&changed);
+    let registry = Registry::builder("t", "1")
+        .tool(Tool::new("wait", "").handler(wait).task(TaskSupport::Optional))
+        .on_roots_changed(move |_| _ = on_change.fetch_add(1, Ordering::SeqCst))
+        .build()
+        .unwrap();
+    let server = registry.server().layer(Note("server", Arc::default()));
+    play(|| async {
+        let mut host = Host::connect(&server).await;
+        host.tell("notifications/roots/list_changed", json!({})).await;
+        host.ask("tools/call", json!({"name": "wait", "task": {"ttl": 60_000}})).await.unwrap();
+        assert_eq!(changed.load(Ordering::SeqCst), 1, "the registry hears of notifications");
+        host.end().await.unwrap();
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        assert_eq!(cancelled.load(Ordering::SeqCst), 1, "the tasks of a session end with it");
     });
 }
 

@@ -51,7 +51,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
             Inbound::Opened(client, reply) => {
                 self.opened = true;
                 self.outbox.introduce(Arc::clone(&client));
-                self.service.session_opened(&SessionView { id: self.id, owner: self.peer.owner.clone(), client });
+                self.observers.opened(&SessionView { id: self.id, owner: self.peer.owner.clone(), client });
                 return Ok((Some(reply), None));
             }
             Inbound::Cancel(ticket) => {
@@ -69,7 +69,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
             Inbound::Ready => {}
             Inbound::Answer { call, outcome } => self.host_answered(call, outcome),
             Inbound::Told(notification) if notification.method == method::PROGRESS => self.host_reports(&notification),
-            Inbound::Told(notification) => self.service.told(self.id, &notification),
+            Inbound::Told(notification) => self.observers.notified(self.id, &notification),
             Inbound::Ignored(why) => tracing::debug!(session = %self.id, why, "message ignored"),
         }
         Ok((None, None))

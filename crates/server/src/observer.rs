@@ -1,0 +1,73 @@
+//! Observers of sessions: they hear of each beginning and end, and of the notifications that clients send.
+//!
+//! An observer stands beside the layers, not inside of them, so no layer can keep anything from it.
+
+use std::sync::Arc;
+
+use protomcp_types::Notification;
+
+use protomcp_session::{SessionId, SessionView};
+
+/// Observes the sessions of a server. Register one with [`crate::Server::observe`]; a [`crate::Handler`] has methods of
+/// its own for this and needs no observer.
+///
+/// The methods run in the task of the session and must not block.
+///
+/// ```
+/// use std::sync::atomic::{AtomicUsize, Ordering};
+///
+/// use protomcp_server::{SessionId, SessionObserver, SessionView};
+///
+/// /// Counts the open sessions.
+/// #[derive(Default)]
+/// struct Count(AtomicUsize);
+///
+/// impl SessionObserver for Count {
+///     fn opened(&self, _: &SessionView) {
+///         self.0.fetch_add(1, Ordering::Relaxed);
+///     }
+///
+///     fn closed(&self, _: SessionId) {
+///         self.0.fetch_sub(1, Ordering::Relaxed);
+///     }
+/// }
+/// ```
+pub trait SessionObserver: Send + Sync + 'static {
+    /// A client has sent `initialize`. Called before it is answered.
+    fn opened(&self, session: &SessionView) {
+        let _ = session;
+    }
+
+    /// A session that was opened has ended. Called once, after all of its calls have ended or been cancelled.
+    fn closed(&self, session: SessionId) {
+        let _ = session;
+    }
+
+    /// The client has sent a notification that the session does not handle itself, such as
+    /// `notifications/roots/list_changed`. Called in the order of the client's messages.
+    fn notified(&self, session: SessionId, notification: &Notification) {
+        let _ = (session, notification);
+    }
+}
+
+/// The observers of a server, in the order in which they were registered. Cloning is cheap: each session has a clone.
+#[derive(Clone, Default)]
+pub(crate) struct Observers(Arc<Vec<Arc<dyn SessionObserver>>>);
+
+impl Observers {
+    pub(crate) fn add(&mut self, observer: Arc<dyn SessionObserver>) {
+        Arc::make_mut(&mut self.0).push(observer);
+    }
+
+    pub(crate) fn opened(&self, session: &SessionView) {
+        self.0.iter().for_each(|observer| observer.opened(session));
+    }
+
+    pub(crate) fn closed(&self, session: SessionId) {
+        self.0.iter().for_each(|observer| observer.closed(session));
+    }
+
+    pub(crate) fn notified(&self, session: SessionId, notification: &Notification) {
+        self.0.iter().for_each(|observer| observer.notified(session, notification));
+    }
+}
