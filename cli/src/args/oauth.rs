@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use clap::Args;
 use protomcp_auth::{
-    ClientCredentials, Expected, HttpClient, Introspection, JwtVerifier, KeySet, KeySource, ResourceServer, Scopes, Url,
+    ClientCredentials, HttpClient, Introspection, JwtVerifier, KeySet, KeySource, ResourceServer, Scopes, TokenPolicy,
+    Url,
 };
 
 use crate::exit::Failure;
@@ -156,8 +157,8 @@ impl OAuthOptions {
     /// The server at this URL. Keys are fetched in the background, so that whoever starts it reads soon what is wrong.
     pub(crate) fn server(self, resource: &str) -> Result<ResourceServer, Failure> {
         let Self { issuer, check, audiences, scopes, tool_scopes } = self;
-        let expected = Expected::new(issuer.as_str(), resource);
-        let expected = audiences.iter().fold(expected, |expected, audience| expected.or_audience(audience));
+        let expected = TokenPolicy::new(issuer.as_str(), resource);
+        let expected = audiences.iter().fold(expected, |expected, audience| expected.add_audience(audience));
         let client = HttpClient::default();
         let server = match check {
             Check::Signature(keys) => {

@@ -70,7 +70,7 @@ pub(crate) const BOUNDS: &[(&str, &str, &str)] = &[
     ),
     (
         "time for one such answer",
-        "{crates/session/src/info.rs ask_timeout time}; {crates/http/src/config.rs absence time} while the client's stream is broken; {crates/bridge/src/dispatcher/open_questions.rs GRACE time} while calls of other callers wait for the place of the call that asks",
+        "{crates/session/src/info.rs ask_timeout time}; {crates/http/src/config.rs reconnect_window time} while the client's stream is broken; {crates/bridge/src/dispatcher/open_questions.rs GRACE time} while calls of other callers wait for the place of the call that asks",
         "",
     ),
     (

@@ -8,7 +8,7 @@ pub const MAX_TOKEN: usize = 16 * 1024;
 
 /// What a request shows.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Shown<'a> {
+pub(crate) enum BearerToken<'a> {
     /// No token.
     Nothing,
     Token(&'a str),
@@ -16,25 +16,25 @@ pub(crate) enum Shown<'a> {
     Malformed(&'static str),
 }
 
-pub(crate) fn shown(headers: &HeaderMap) -> Shown<'_> {
+pub(crate) fn bearer_token(headers: &HeaderMap) -> BearerToken<'_> {
     let mut values = headers.get_all(AUTHORIZATION).iter();
-    let Some(value) = values.next() else { return Shown::Nothing };
+    let Some(value) = values.next() else { return BearerToken::Nothing };
     if values.next().is_some() {
-        return Shown::Malformed("there are several Authorization headers");
+        return BearerToken::Malformed("there are several Authorization headers");
     }
     let bytes = value.as_bytes();
     let (scheme, rest) = bytes.split_at(bytes.iter().position(|byte| *byte == b' ').unwrap_or(bytes.len()));
     // Another scheme is none of ours: its sender is told which one is.
     if !scheme.eq_ignore_ascii_case(b"bearer") {
-        return Shown::Nothing;
+        return BearerToken::Nothing;
     }
     let token = rest.trim_ascii();
     if token.len() > MAX_TOKEN {
-        return Shown::Malformed("the token is too long");
+        return BearerToken::Malformed("the token is too long");
     }
     match std::str::from_utf8(token) {
-        Ok(token) if is_token(token) => Shown::Token(token),
-        _ => Shown::Malformed("the Authorization header holds no Bearer token"),
+        Ok(token) if is_token(token) => BearerToken::Token(token),
+        _ => BearerToken::Malformed("the Authorization header holds no Bearer token"),
     }
 }
 
@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(values: &[&str], expected: &Shown<'_>) {
+    fn check(values: &[&str], expected: &BearerToken<'_>) {
         let headers: HeaderMap = values.iter().map(|value| (AUTHORIZATION, value.parse().unwrap())).fold(
             HeaderMap::new(),
             |mut headers, (name, value)| {
@@ -57,23 +57,23 @@ mod tests {
                 headers
             },
         );
-        assert_eq!(&shown(&headers), expected, "{values:?}");
+        assert_eq!(&bearer_token(&headers), expected, "{values:?}");
     }
 
     #[test]
     fn a_token_stands_alone_behind_its_scheme() {
-        check(&[], &Shown::Nothing);
-        check(&["Bearer a.b-c_d~e+f/g=="], &Shown::Token("a.b-c_d~e+f/g=="));
-        check(&["bEARER   a"], &Shown::Token("a"));
-        check(&["Basic YTpi"], &Shown::Nothing);
-        check(&["Bearerish a"], &Shown::Nothing);
-        check(&["DPoP a"], &Shown::Nothing);
-        let none = Shown::Malformed("the Authorization header holds no Bearer token");
+        check(&[], &BearerToken::Nothing);
+        check(&["Bearer a.b-c_d~e+f/g=="], &BearerToken::Token("a.b-c_d~e+f/g=="));
+        check(&["bEARER   a"], &BearerToken::Token("a"));
+        check(&["Basic YTpi"], &BearerToken::Nothing);
+        check(&["Bearerish a"], &BearerToken::Nothing);
+        check(&["DPoP a"], &BearerToken::Nothing);
+        let none = BearerToken::Malformed("the Authorization header holds no Bearer token");
         for bad in ["Bearer", "Bearer ", "Bearer a b", "Bearer a,b", "Bearer =", "Bearer a=b", "Bearer \"a\""] {
             check(&[bad], &none);
         }
-        check(&["Bearer a", "Bearer a"], &Shown::Malformed("there are several Authorization headers"));
-        check(&[&format!("Bearer {}", "a".repeat(MAX_TOKEN))], &Shown::Token(&"a".repeat(MAX_TOKEN)));
-        check(&[&format!("Bearer {}", "a".repeat(MAX_TOKEN + 1))], &Shown::Malformed("the token is too long"));
+        check(&["Bearer a", "Bearer a"], &BearerToken::Malformed("there are several Authorization headers"));
+        check(&[&format!("Bearer {}", "a".repeat(MAX_TOKEN))], &BearerToken::Token(&"a".repeat(MAX_TOKEN)));
+        check(&[&format!("Bearer {}", "a".repeat(MAX_TOKEN + 1))], &BearerToken::Malformed("the token is too long"));
     }
 }

@@ -16,7 +16,7 @@ const LEEWAY: Duration = Duration::from_secs(30);
 
 /// What tokens must say.
 #[derive(Debug, Clone)]
-pub struct Expected {
+pub struct TokenPolicy {
     issuer: Box<str>,
     /// The resource, and others.
     audiences: Vec<Box<str>>,
@@ -34,7 +34,7 @@ pub enum Kind {
     Introspection,
 }
 
-impl Expected {
+impl TokenPolicy {
     /// Tokens of this issuer for this resource.
     #[must_use]
     pub fn new(issuer: &str, resource: &str) -> Self {
@@ -45,7 +45,7 @@ impl Expected {
     /// id of a client, its ID tokens are refused. An issuer whose access tokens look like those can be asked instead
     /// (introspection).
     #[must_use]
-    pub fn or_audience(mut self, audience: &str) -> Self {
+    pub fn add_audience(mut self, audience: &str) -> Self {
         self.audiences.push(audience.into());
         self
     }
@@ -151,7 +151,7 @@ mod tests {
             members.insert(name.clone(), value.clone());
         }
         members.retain(|_, value| !value.is_null());
-        let rules = Expected::new("https://as", "https://rs/mcp").or_audience("api://tools");
+        let rules = TokenPolicy::new("https://as", "https://rs/mcp").add_audience("api://tools");
         let now = UNIX_EPOCH + Duration::from_secs(NOW);
         let outcome = rules.check(kind, claims.as_object().unwrap().clone(), now);
         let outcome = outcome.map(drop).map_err(|error| match error {
@@ -228,7 +228,7 @@ mod tests {
 
     #[test]
     fn leeway_is_for_clocks_and_no_longer_life() {
-        let rules = Expected::new("https://as", "https://rs").leeway(Duration::from_secs(86_400));
+        let rules = TokenPolicy::new("https://as", "https://rs").leeway(Duration::from_secs(86_400));
         let claims = json!({"iss": "https://as", "aud": "https://rs", "sub": "ann", "exp": NOW});
         let at = |seconds| {
             rules.check(Kind::Jwt, claims.as_object().unwrap().clone(), UNIX_EPOCH + Duration::from_secs(seconds))

@@ -14,17 +14,17 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use crate::cache::{Cache, Fingerprint};
-use crate::claims::{Expected, Kind};
+use crate::claims::{Kind, TokenPolicy};
 use crate::client::{HttpClient, Outgoing};
 use crate::identity::Identity;
-use crate::jwt::believed;
+use crate::jwt::cache_ttl;
 use crate::peer::PeerKey;
 use crate::places::{Gate, Place};
 use crate::url::Url;
 use crate::verifier::{TokenError, Verifier};
 
-/// How long an answer is believed. A token that is taken back counts for this much longer.
-const BELIEVED: Duration = Duration::from_secs(60);
+/// The longest time that an answer is cached. A revoked token remains valid for this much longer.
+const MAX_CACHE_TTL: Duration = Duration::from_secs(60);
 
 /// How long a refusal is remembered, so that the same token is not asked about all the time.
 const REFUSED: Duration = Duration::from_secs(5);
@@ -73,7 +73,7 @@ pub struct Introspection(Arc<Inner>);
 struct Inner {
     endpoint: Url,
     credentials: ClientCredentials,
-    expected: Expected,
+    expected: TokenPolicy,
     client: HttpClient,
     good: Cache<Identity>,
     refused: Cache<&'static str>,
@@ -96,7 +96,7 @@ enum Known {
 impl Introspection {
     /// Asks at this endpoint.
     #[must_use]
-    pub fn new(endpoint: Url, credentials: ClientCredentials, expected: Expected, client: HttpClient) -> Self {
+    pub fn new(endpoint: Url, credentials: ClientCredentials, expected: TokenPolicy, client: HttpClient) -> Self {
         Self(Arc::new(Inner {
             endpoint,
             credentials,
@@ -185,7 +185,7 @@ impl Inner {
         };
         match &outcome {
             Ok(identity) => {
-                let until = Instant::now() + believed(identity, SystemTime::now(), BELIEVED);
+                let until = Instant::now() + cache_ttl(identity, SystemTime::now(), MAX_CACHE_TTL);
                 self.good.keep(fingerprint, identity.clone(), answer.len(), until);
             }
             Err(TokenError::Invalid(why)) => self.refused.keep(fingerprint, why, 0, Instant::now() + REFUSED),

@@ -15,7 +15,7 @@ use serde_json::{Map, Value};
 use crate::algorithm::Algorithm;
 #[cfg(feature = "client")]
 use crate::claims::time;
-use crate::claims::{Expected, Kind};
+use crate::claims::{Kind, TokenPolicy};
 use crate::identity::Identity;
 use crate::key_set::{KeySet, Verdict};
 use crate::verifier::TokenError;
@@ -29,7 +29,7 @@ impl KeySet {
         &self,
         token: &str,
         allowed: &[Algorithm],
-        expected: &Expected,
+        expected: &TokenPolicy,
         now: SystemTime,
     ) -> Result<Identity, TokenError> {
         let token = Unverified::parse(token, allowed)?;
@@ -102,7 +102,12 @@ impl<'a> Unverified<'a> {
     }
 
     /// Checks the claims, once the keys have spoken.
-    pub(crate) fn check(&self, verdict: Verdict, expected: &Expected, now: SystemTime) -> Result<Identity, TokenError> {
+    pub(crate) fn check(
+        &self,
+        verdict: Verdict,
+        expected: &TokenPolicy,
+        now: SystemTime,
+    ) -> Result<Identity, TokenError> {
         let why = match verdict {
             Verdict::Good => {
                 let claims = self.claims().ok_or(TokenError::Invalid("the token is no JSON Web Token"))?;

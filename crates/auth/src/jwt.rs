@@ -7,15 +7,15 @@ use tokio::time::Instant;
 
 use crate::algorithm::Algorithm;
 use crate::cache::{Cache, Fingerprint};
-use crate::claims::Expected;
+use crate::claims::TokenPolicy;
 use crate::client::HttpClient;
 use crate::identity::Identity;
 use crate::jws::Unverified;
 use crate::key_source::{KeySource, Keys};
 use crate::verifier::{TokenError, Verifier};
 
-/// How long a token is believed without another look. A key that its issuer takes back counts for this much longer.
-const BELIEVED: Duration = Duration::from_secs(300);
+/// The longest time that a verified token is cached. A revoked key remains valid for this much longer.
+const MAX_CACHE_TTL: Duration = Duration::from_secs(300);
 
 /// Checks signed tokens (RFC 9068) by the keys of their issuer. Keys are fetched at most every 10 seconds, kept for 10
 /// minutes, and for a day while the issuer does not answer. A token whose key is not among them waits for newer ones for
@@ -23,7 +23,7 @@ const BELIEVED: Duration = Duration::from_secs(300);
 /// [unavailable](TokenError::Unavailable), not invalid.
 #[derive(Debug)]
 pub struct JwtVerifier {
-    expected: Expected,
+    expected: TokenPolicy,
     allowed: Vec<Algorithm>,
     keys: Arc<Keys>,
     cache: Cache<Identity>,
@@ -32,7 +32,7 @@ pub struct JwtVerifier {
 impl JwtVerifier {
     /// Checks tokens by these keys.
     #[must_use]
-    pub fn new(expected: Expected, keys: KeySource, client: HttpClient) -> Self {
+    pub fn new(expected: TokenPolicy, keys: KeySource, client: HttpClient) -> Self {
         let allowed = Algorithm::ALL.to_vec();
         Self { expected, allowed, keys: Keys::new(keys, client), cache: Cache::default() }
     }
@@ -62,7 +62,7 @@ impl JwtVerifier {
         let (bytes, token) = (token.len(), Unverified::parse(token, &self.allowed)?);
         let verdict = self.keys.ask(|keys| token.verdict(keys), || token.age(clock())).await;
         let identity = token.check(verdict.map_err(TokenError::Unavailable)?, &self.expected, clock())?;
-        let until = Instant::now() + believed(&identity, clock(), BELIEVED);
+        let until = Instant::now() + cache_ttl(&identity, clock(), MAX_CACHE_TTL);
         self.cache.keep(fingerprint, identity.clone(), bytes, until);
         Ok(identity)
     }
@@ -75,7 +75,7 @@ impl Verifier for JwtVerifier {
 }
 
 /// How long to believe a token that ends.
-pub(crate) fn believed(identity: &Identity, now: SystemTime, most: Duration) -> Duration {
+pub(crate) fn cache_ttl(identity: &Identity, now: SystemTime, most: Duration) -> Duration {
     identity.expires().map_or(most, |expires| expires.duration_since(now).unwrap_or_default().min(most))
 }
 
@@ -93,7 +93,7 @@ mod tests {
         let signer = Signer::p256();
         let path = std::env::temp_dir().join(format!("protomcp-jwt-{}.json", std::process::id()));
         std::fs::write(&path, json!({"keys": [signer.jwk()]}).to_string()).unwrap();
-        let expected = Expected::new("https://as", "https://rs").leeway(Duration::from_secs(5));
+        let expected = TokenPolicy::new("https://as", "https://rs").leeway(Duration::from_secs(5));
         let verifier = JwtVerifier::new(expected, KeySource::File(path.clone()), HttpClient::default());
         verifier.prepare().await.unwrap();
         std::fs::remove_file(&path).unwrap();
@@ -110,13 +110,13 @@ mod tests {
     #[test]
     fn a_token_is_believed_until_it_ends_and_no_longer_than_that() {
         let now = SystemTime::now();
-        let believed = |expires| {
+        let cache_ttl = |expires| {
             let claims = json!({"sub": "ann"}).as_object().unwrap().clone();
-            believed(&Identity::of(claims, None, expires).unwrap(), now, BELIEVED).as_secs()
+            cache_ttl(&Identity::of(claims, None, expires).unwrap(), now, MAX_CACHE_TTL).as_secs()
         };
-        assert_eq!(believed(Some(now + Duration::from_secs(7))), 7);
-        assert_eq!(believed(Some(now + Duration::from_secs(301))), 300);
-        assert_eq!(believed(Some(now - Duration::from_secs(7))), 0, "it counts for clocks that differ, unremembered");
-        assert_eq!(believed(None), 300);
+        assert_eq!(cache_ttl(Some(now + Duration::from_secs(7))), 7);
+        assert_eq!(cache_ttl(Some(now + Duration::from_secs(301))), 300);
+        assert_eq!(cache_ttl(Some(now - Duration::from_secs(7))), 0, "it counts for clocks that differ, unremembered");
+        assert_eq!(cache_ttl(None), 300);
     }
 }

@@ -4,12 +4,12 @@
 //! request → bearer (RFC 6750: one token, in the header and nowhere else)
 //!         → Verifier: JwtVerifier (signature by a key set, then the claims) or Introspection (asks the issuer)
 //!         → ResourceServer: are the scopes enough, for anything at all and for this method or tool?
-//!         → Identity, or a Denial: status, `WWW-Authenticate`, a sentence
+//!         → Identity, or a Rejection: status, `WWW-Authenticate`, a sentence
 //! ```
 //!
 //! [`ResourceServer`] decides and does no I/O; it also writes the document by which clients find the issuer (RFC 9728).
 //! How a token is checked is a [`Verifier`]; two come with the crate. What a token must say is checked by
-//! [`Expected::check`], with the time as an argument. The features `jwt` and `client` bring the cryptography and the
+//! [`TokenPolicy::check`], with the time as an argument. The features `jwt` and `client` bring the cryptography and the
 //! HTTP client; without them this is the vocabulary and nothing heavy.
 //!
 //! ```
@@ -37,7 +37,6 @@ mod cache;
 mod claims;
 #[cfg(feature = "client")]
 mod client;
-mod denial;
 #[cfg(feature = "client")]
 mod freshness;
 mod identity;
@@ -55,6 +54,7 @@ mod log_limit;
 mod peer;
 #[cfg(feature = "client")]
 mod places;
+mod rejection;
 mod resource;
 mod scopes;
 mod token_kind;
@@ -64,10 +64,9 @@ mod verifier;
 #[cfg(feature = "jwt")]
 pub use algorithm::Algorithm;
 pub use bearer::MAX_TOKEN;
-pub use claims::{Expected, Kind, MAX_LEEWAY};
+pub use claims::{Kind, MAX_LEEWAY, TokenPolicy};
 #[cfg(feature = "client")]
 pub use client::{FetchError, HttpClient};
-pub use denial::Denial;
 pub use identity::Identity;
 #[cfg(feature = "client")]
 pub use introspection::{ClientCredentials, Introspection};
@@ -78,6 +77,7 @@ pub use key_set::{KeySet, KeySetError};
 #[cfg(feature = "client")]
 pub use key_source::KeySource;
 pub use peer::PeerKey;
+pub use rejection::Rejection;
 pub use resource::{Operation, ResourceServer};
 pub use scopes::{BadScope, Scopes};
 pub use url::{Url, UrlError};

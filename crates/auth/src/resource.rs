@@ -8,11 +8,11 @@ use http::HeaderMap;
 use http::request::Parts;
 use serde_json::{Value, json};
 
-use crate::bearer::{Shown, shown};
-use crate::denial::{Denial, Fault};
+use crate::bearer::{BearerToken, bearer_token};
 use crate::identity::Identity;
 use crate::log_limit::LogLimit;
 use crate::peer::PeerKey;
+use crate::rejection::{Fault, Rejection};
 use crate::scopes::Scopes;
 use crate::url::{Url, UrlError};
 use crate::verifier::{AnyVerifier, TokenError, Verifier};
@@ -77,7 +77,7 @@ impl ResourceServer {
     ///
     /// # Errors
     /// When the URL is none.
-    pub fn or_issuer(mut self, issuer: &str) -> Result<Self, UrlError> {
+    pub fn add_issuer(mut self, issuer: &str) -> Result<Self, UrlError> {
         self.issuers.push(Url::parse(issuer)?);
         Ok(self)
     }
@@ -116,11 +116,11 @@ impl ResourceServer {
     ///
     /// # Errors
     /// The answer to the request otherwise.
-    pub async fn admit(&self, headers: &HeaderMap, peer: PeerKey) -> Result<Identity, Denial> {
-        let token = match shown(headers) {
-            Shown::Nothing => return Err(self.deny(Fault::NoToken)),
-            Shown::Malformed(why) => return Err(self.deny(Fault::Malformed(why))),
-            Shown::Token(token) => token,
+    pub async fn authenticate(&self, headers: &HeaderMap, peer: PeerKey) -> Result<Identity, Rejection> {
+        let token = match bearer_token(headers) {
+            BearerToken::Nothing => return Err(self.deny(Fault::NoToken)),
+            BearerToken::Malformed(why) => return Err(self.deny(Fault::Malformed(why))),
+            BearerToken::Token(token) => token,
         };
         match self.verifier.verify_for(token, peer).await {
             Ok(identity) if identity.scopes().include(&self.required) => Ok(identity),
@@ -132,12 +132,12 @@ impl ResourceServer {
                         if left_out > 0 { format!(" ({left_out} more since the last line)") } else { String::new() };
                     tracing::error!("a request was refused because its token cannot be checked: {why}{more}");
                 }
-                Err(Denial::unavailable())
+                Err(Rejection::unavailable())
             }
         }
     }
 
-    /// Whether requests may need more than [`ResourceServer::admit`] asks for.
+    /// Whether requests may need more than [`ResourceServer::authenticate`] asks for.
     #[must_use]
     pub fn has_policy(&self) -> bool {
         self.policy.is_some()
@@ -149,11 +149,11 @@ impl ResourceServer {
         self.policy.as_ref().map_or_else(Scopes::default, |policy| policy(operation))
     }
 
-    /// Whether an admitted caller may do something that needs these scopes: an operation, or reading what came of one.
+    /// Whether an authenticated caller may do something that needs these scopes: an operation, or reading what came of one.
     ///
     /// # Errors
     /// The answer to the request otherwise, with all scopes that it takes.
-    pub fn permit(&self, identity: &Identity, needed: &Scopes) -> Result<(), Denial> {
+    pub fn authorize(&self, identity: &Identity, needed: &Scopes) -> Result<(), Rejection> {
         if identity.scopes().include(needed) {
             return Ok(());
         }
@@ -196,9 +196,9 @@ impl ResourceServer {
         Some(document)
     }
 
-    fn deny(&self, fault: Fault<'_>) -> Denial {
+    fn deny(&self, fault: Fault<'_>) -> Rejection {
         let metadata = format!("{}{}", self.resource.origin(), self.metadata_path());
-        Denial::new(fault, &metadata, &self.required)
+        Rejection::new(fault, &metadata, &self.required)
     }
 }
 

@@ -49,7 +49,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::claims::{Expected, Kind};
+    use crate::claims::{Kind, TokenPolicy};
     use crate::verifier::TokenError;
 
     const CLIENT: &str = "0oa1client";
@@ -59,7 +59,7 @@ mod tests {
     fn check(kind: Kind, claims: &Value) -> Result<(), &'static str> {
         let mut all = json!({"iss": "https://as", "aud": CLIENT, "sub": "ann", "iat": 1000, "exp": 2000});
         all.as_object_mut().unwrap().extend(claims.as_object().unwrap().clone());
-        let expected = Expected::new("https://as", "https://rs/mcp").or_audience(CLIENT);
+        let expected = TokenPolicy::new("https://as", "https://rs/mcp").add_audience(CLIENT);
         let outcome = expected.check(kind, all.as_object().unwrap().clone(), UNIX_EPOCH + Duration::from_secs(1500));
         outcome.map(drop).map_err(|error| match error {
             TokenError::Invalid(why) => why,

@@ -5,24 +5,24 @@ use std::time::SystemTime;
 use http::header::{RETRY_AFTER, WWW_AUTHENTICATE};
 use http::request::Parts;
 use http::{HeaderValue, Method, Response, StatusCode};
-use protomcp_auth::{Denial, Identity, Operation, PeerKey, ResourceServer, Scopes};
+use protomcp_auth::{Identity, Operation, PeerKey, Rejection, ResourceServer, Scopes};
 use protomcp_server::Sessions;
 use protomcp_types::{ErrorObject, Listen, Method as _, Request, RequestId, SubscriptionFilter};
 
 use crate::caller::{Caller, Principal};
 use crate::config::Config;
 use crate::credential::{self, Unauthorized};
-use crate::modern;
 use crate::needed_scopes::NeededScopes;
 use crate::reply::{self, Body, Refusal, TRANSPORT_ERROR};
+use crate::stateless_headers;
 
 /// Lets a request in, and notes whose it is.
-pub(crate) async fn admit(config: &Config, parts: &mut Parts) -> Result<(), Refusal> {
+pub(crate) async fn authenticate(config: &Config, parts: &mut Parts) -> Result<(), Refusal> {
     let shown = credential::check(&config.credentials, &parts.headers);
     match (&config.oauth, shown) {
         // Without credentials everybody has shown all of them, which is worth nothing beside tokens.
         (Some(_), Ok(())) if !config.credentials.is_empty() => Ok(()),
-        (Some(oauth), _) => match oauth.admit(&parts.headers, peer(parts)).await {
+        (Some(oauth), _) => match oauth.authenticate(&parts.headers, peer(parts)).await {
             Ok(identity) => {
                 parts.extensions.insert(Principal(identity.principal()));
                 parts.extensions.insert(identity);
@@ -31,7 +31,7 @@ pub(crate) async fn admit(config: &Config, parts: &mut Parts) -> Result<(), Refu
                 }
                 Ok(())
             }
-            Err(denial) => Err(Box::new(deny(denial, None))),
+            Err(rejection) => Err(Box::new(deny(rejection, None))),
         },
         (None, Ok(())) => Ok(()),
         (None, Err(Unauthorized { why, challenge })) => {
@@ -48,14 +48,15 @@ fn peer(parts: &Parts) -> PeerKey {
 }
 
 /// Whether the bearer of a token may make this request.
-pub(crate) fn permit(config: &Config, parts: &Parts, request: &Request) -> Result<(), Refusal> {
+pub(crate) fn authorize(config: &Config, parts: &Parts, request: &Request) -> Result<(), Refusal> {
     let Some(oauth) = config.oauth.as_ref().filter(|oauth| oauth.has_policy()) else { return Ok(()) };
     // A request that came in by secrets has no scopes that could be too few.
     let Some(identity) = parts.extensions.get::<Identity>() else { return Ok(()) };
     // A name that is missing or no text is an error of the request, whoever makes it.
-    let name = modern::named_by(&request.method).and_then(|member| request.params.required::<String>(member).ok());
+    let name =
+        stateless_headers::named_by(&request.method).and_then(|member| request.params.required::<String>(member).ok());
     let needed = oauth.needed(&Operation::new(&request.method, name.as_deref(), parts));
-    let permitted = oauth.permit(identity, &needed).map_err(|denial| deny(denial, Some(request.id.clone())));
+    let permitted = oauth.authorize(identity, &needed).map_err(|rejection| deny(rejection, Some(request.id.clone())));
     if permitted.is_ok()
         && let Some(all) = parts.extensions.get::<NeededScopes>()
     {
@@ -66,7 +67,7 @@ pub(crate) fn permit(config: &Config, parts: &Parts, request: &Request) -> Resul
 
 /// Whether the bearer of a token may read what came of requests that needed these scopes. `id`: of the request that would
 /// read it.
-pub(crate) fn permit_reading(
+pub(crate) fn authorize_reading(
     config: &Config,
     parts: &Parts,
     needed: &Scopes,
@@ -74,7 +75,7 @@ pub(crate) fn permit_reading(
 ) -> Result<(), Refusal> {
     match (&config.oauth, parts.extensions.get::<Identity>()) {
         (Some(oauth), Some(identity)) => {
-            oauth.permit(identity, needed).map_err(|denial| Box::new(deny(denial, id.cloned())))
+            oauth.authorize(identity, needed).map_err(|rejection| Box::new(deny(rejection, id.cloned())))
         }
         _ => Ok(()),
     }
@@ -82,11 +83,16 @@ pub(crate) fn permit_reading(
 
 /// Whether the bearer of a token may make this request in a session that has needed these scopes, as far as it is about
 /// tasks of the session.
-pub(crate) fn permit_tasks(config: &Config, parts: &Parts, request: &Request, needed: &Scopes) -> Result<(), Refusal> {
+pub(crate) fn authorize_tasks(
+    config: &Config,
+    parts: &Parts,
+    request: &Request,
+    needed: &Scopes,
+) -> Result<(), Refusal> {
     if !request.method.starts_with("tasks/") {
         return Ok(());
     }
-    permit_reading(config, parts, needed, Some(&request.id))
+    authorize_reading(config, parts, needed, Some(&request.id))
 }
 
 /// The scopes that the tasks have needed which a request without a session is about.
@@ -126,11 +132,11 @@ pub(crate) fn is_metadata(oauth: Option<&ResourceServer>, path: &str) -> bool {
     oauth.is_some_and(|oauth| oauth.metadata(path).is_some())
 }
 
-fn deny(denial: Denial, id: Option<RequestId>) -> Response<Body> {
-    let mut response = reply::refuse(denial.status, id, ErrorObject::new(TRANSPORT_ERROR, denial.why));
+fn deny(rejection: Rejection, id: Option<RequestId>) -> Response<Body> {
+    let mut response = reply::refuse(rejection.status, id, ErrorObject::new(TRANSPORT_ERROR, rejection.why));
     let headers = response.headers_mut();
-    headers.extend(denial.challenge.map(|challenge| (WWW_AUTHENTICATE, challenge)));
-    if denial.status == StatusCode::SERVICE_UNAVAILABLE {
+    headers.extend(rejection.challenge.map(|challenge| (WWW_AUTHENTICATE, challenge)));
+    if rejection.status == StatusCode::SERVICE_UNAVAILABLE {
         headers.insert(RETRY_AFTER, HeaderValue::from_static("5"));
     }
     response

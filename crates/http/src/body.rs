@@ -17,7 +17,7 @@ const COPIED: usize = 16 * 1024;
 
 /// The HTTP request that a message came with. As long as it is kept, so are its bytes.
 #[derive(Debug, Clone)]
-pub(crate) struct Origin {
+pub(crate) struct SourceRequest {
     pub(crate) head: Arc<Parts>,
     pub(crate) room: Arc<Reservation>,
 }

@@ -51,7 +51,7 @@ pub struct Config {
     pub retry: Duration,
     /// How long a host whose stream has broken is expected back. What its request has asked it fails then, because
     /// nobody would read the answer; the answer to the request itself is kept for whoever comes later still.
-    pub absence: Duration,
+    pub reconnect_window: Duration,
     /// Where events are kept for hosts that come back; `None`: none can.
     pub event_store: Option<Arc<dyn EventStore>>,
     /// Whether the transport of MCP 2024-11-05 is served as well: `GET /sse` and POST to where its first event says.
@@ -74,7 +74,7 @@ impl Default for Config {
             keep_alive: Duration::from_secs(15),
             stream_after: Duration::from_secs(1),
             retry: Duration::from_millis(500),
-            absence: Duration::from_secs(60),
+            reconnect_window: Duration::from_secs(60),
             event_store: Some(Arc::new(MemoryStore::default())),
             legacy_sse: false,
         }

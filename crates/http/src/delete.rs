@@ -4,19 +4,19 @@ use http::request::Parts;
 use http::{Response, StatusCode};
 
 use crate::endpoint::Endpoint;
-use crate::era;
 use crate::post::session;
+use crate::protocol_era;
 use crate::reply::{self, Body};
 
 pub(crate) fn delete(endpoint: &Endpoint, parts: &Parts) -> Response<Body> {
     // MCP 2026-07-28 knows no sessions that could be ended.
-    if era::is_sessionless(&parts.headers) {
-        return reply::not_allowed(era::methods(&parts.headers));
+    if protocol_era::is_sessionless(&parts.headers) {
+        return reply::not_allowed(protocol_era::methods(&parts.headers));
     }
     match session(endpoint, parts) {
-        Ok(exchange) => {
-            endpoint.table.remove(exchange.key());
-            exchange.abandon();
+        Ok(session) => {
+            endpoint.table.remove(session.key());
+            session.abandon();
             reply::empty(StatusCode::NO_CONTENT)
         }
         Err(refusal) => *refusal,

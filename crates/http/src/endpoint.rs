@@ -16,10 +16,10 @@ use crate::auth;
 use crate::body::{self, Unread};
 use crate::caller::Caller;
 use crate::config::Config;
-use crate::events::{Events, Seat};
-use crate::exchange::{Exchange, Kind, Served};
+use crate::events::{Events, StreamHandle};
 use crate::figures::Figures;
 use crate::guard::Guard;
+use crate::http_session::{HttpSession, SessionKind, SessionTransport};
 use crate::log_rate::LogRate;
 use crate::reply::{self, Body, Refusal, TRANSPORT_ERROR};
 use crate::session_table::{SessionTable, new_key};
@@ -41,20 +41,20 @@ pub(crate) struct Endpoint {
     crowded: LogRate,
     server: Box<dyn Serve>,
     pub(crate) sessions: Sessions,
-    /// One for each exchange.
+    /// One for each session.
     tasks: TaskTracker,
 }
 
 /// A server of whatever service.
 pub(crate) trait Serve: Send + Sync {
-    /// Starts the task of an exchange.
-    fn spawn(&self, exchange: Arc<Exchange>, place: Option<TablePlace>, head: &Parts, tasks: &TaskTracker);
+    /// Starts the task of an session.
+    fn spawn(&self, session: Arc<HttpSession>, place: Option<TablePlace>, head: &Parts, tasks: &TaskTracker);
 }
 
 impl<S: Service> Serve for Server<S> {
-    fn spawn(&self, exchange: Arc<Exchange>, place: Option<TablePlace>, _: &Parts, tasks: &TaskTracker) {
+    fn spawn(&self, session: Arc<HttpSession>, place: Option<TablePlace>, _: &Parts, tasks: &TaskTracker) {
         // An async block would hold the session twice.
-        tasks.spawn(self.serve_here(Served(exchange)).map(move |outcome| {
+        tasks.spawn(self.serve_here(SessionTransport(session)).map(move |outcome| {
             if let Err(error) = outcome {
                 tracing::debug!("a session ended early: {error}");
             }
@@ -70,20 +70,20 @@ pub(crate) struct Factory<F> {
 }
 
 impl<S: Service, F: Fn(&Parts, &Sessions) -> Server<S> + Send + Sync> Serve for Factory<F> {
-    fn spawn(&self, exchange: Arc<Exchange>, place: Option<TablePlace>, head: &Parts, tasks: &TaskTracker) {
-        (self.make)(head, &self.sessions).spawn(exchange, place, head, tasks);
+    fn spawn(&self, session: Arc<HttpSession>, place: Option<TablePlace>, head: &Parts, tasks: &TaskTracker) {
+        (self.make)(head, &self.sessions).spawn(session, place, head, tasks);
     }
 }
 
 /// A session's place in the table, which it loses when its task ends, however that is.
 pub(crate) struct TablePlace {
     endpoint: Arc<Endpoint>,
-    exchange: Arc<Exchange>,
+    session: Arc<HttpSession>,
 }
 
 impl Drop for TablePlace {
     fn drop(&mut self) {
-        self.endpoint.table.remove(self.exchange.key());
+        self.endpoint.table.remove(self.session.key());
     }
 }
 
@@ -142,15 +142,15 @@ impl Endpoint {
     }
 
     /// Whether this request may be served at all.
-    pub(crate) async fn admit(&self, parts: &mut Parts) -> Result<(), Refusal> {
-        auth::admit(&self.config, parts).await
+    pub(crate) async fn authenticate(&self, parts: &mut Parts) -> Result<(), Refusal> {
+        auth::authenticate(&self.config, parts).await
     }
 
     /// Whether this may be asked, by whoever does. At the end nothing new begins; what was begun is answered, and may
     /// still be asked, cancelled and listened to.
-    pub(crate) fn permit(&self, parts: &Parts, request: &Request) -> Result<(), Refusal> {
+    pub(crate) fn authorize(&self, parts: &Parts, request: &Request) -> Result<(), Refusal> {
         self.may_begin()?;
-        auth::permit(&self.config, parts, request)
+        auth::authorize(&self.config, parts, request)
     }
 
     fn may_begin(&self) -> Result<(), Refusal> {
@@ -161,32 +161,32 @@ impl Endpoint {
     }
 
     /// Begins a session, whose task runs until its end.
-    pub(crate) fn begin(self: &Arc<Self>, kind: Kind, parts: &Parts) -> Result<Arc<Exchange>, Refusal> {
+    pub(crate) fn begin(self: &Arc<Self>, kind: SessionKind, parts: &Parts) -> Result<Arc<HttpSession>, Refusal> {
         self.may_begin()?;
         let key = new_key().map_err(|error| {
             tracing::error!("no session can begin: {error}");
             Box::new(unavailable("no session can begin"))
         })?;
-        let exchange = Exchange::new(kind, key, &Caller::of(parts), &self.config);
-        if !self.table.insert(&exchange) {
+        let session = HttpSession::new(kind, key, &Caller::of(parts), &self.config);
+        if !self.table.insert(&session) {
             if let Some(left_out) = self.rejected.permit(Instant::now()) {
                 tracing::warn!(left_out, "a session was refused: there are {} already", self.table.len());
             }
             return Err(Box::new(unavailable("there are too many sessions")));
         }
-        let place = TablePlace { endpoint: Arc::clone(self), exchange: Arc::clone(&exchange) };
-        self.server.spawn(Arc::clone(&exchange), Some(place), parts, &self.tasks);
-        Ok(exchange)
+        let place = TablePlace { endpoint: Arc::clone(self), session: Arc::clone(&session) };
+        self.server.spawn(Arc::clone(&session), Some(place), parts, &self.tasks);
+        Ok(session)
     }
 
     /// A response that is a stream of events.
-    pub(crate) fn events(&self, seat: Seat) -> Events {
-        Events::new(seat, self.config.keep_alive).counted(self.figures.streams.hold())
+    pub(crate) fn events(&self, handle: StreamHandle) -> Events {
+        Events::new(handle, self.config.keep_alive).counted(self.figures.streams.hold())
     }
 
-    /// Serves an exchange that is in no table.
-    pub(crate) fn spawn(&self, exchange: &Arc<Exchange>, head: &Parts) {
-        self.server.spawn(Arc::clone(exchange), None, head, &self.tasks);
+    /// Serves an session that is in no table.
+    pub(crate) fn spawn(&self, session: &Arc<HttpSession>, head: &Parts) {
+        self.server.spawn(Arc::clone(session), None, head, &self.tasks);
     }
 }
 

@@ -11,17 +11,17 @@ use bytes::Bytes;
 use protomcp_metrics::Held;
 use tokio::time::{Instant, Sleep};
 
-use crate::exchange::Exchange;
+use crate::http_session::HttpSession;
 use crate::reserved::{Reserved, hold};
 use crate::sse;
 use crate::store::{EventKey, StoredEvent};
-use crate::streams::{Next, Place};
+use crate::streams::{Next, StreamRef};
 
 /// A response that is a stream of events. Dropping it gives the place up.
 pub(crate) struct Events {
     /// What goes out before the next message.
     ready: VecDeque<Bytes>,
-    seat: Seat,
+    handle: StreamHandle,
     keep_alive: Duration,
     silence: Pin<Box<Sleep>>,
     /// When the host has to show a new token.
@@ -32,25 +32,25 @@ pub(crate) struct Events {
 
 /// A place at a stream, which is given up when this is dropped.
 #[derive(Debug)]
-pub(crate) struct Seat {
-    pub(crate) exchange: Arc<Exchange>,
-    pub(crate) place: Place,
+pub(crate) struct StreamHandle {
+    pub(crate) session: Arc<HttpSession>,
+    pub(crate) stream_ref: StreamRef,
     /// Until when a stream that leads here may be open.
     pub(crate) until: Option<SystemTime>,
 }
 
-impl Drop for Seat {
+impl Drop for StreamHandle {
     fn drop(&mut self) {
-        self.exchange.detach(self.place);
+        self.session.detach(self.stream_ref);
     }
 }
 
 impl Events {
-    pub(crate) fn new(seat: Seat, keep_alive: Duration) -> Self {
+    pub(crate) fn new(handle: StreamHandle, keep_alive: Duration) -> Self {
         let silence = Box::pin(tokio::time::sleep(keep_alive));
-        let left = seat.until.map(|until| until.duration_since(SystemTime::now()).unwrap_or_default());
+        let left = handle.until.map(|until| until.duration_since(SystemTime::now()).unwrap_or_default());
         let end = left.map(|left| Box::pin(tokio::time::sleep(left)));
-        Self { ready: VecDeque::new(), seat, keep_alive, silence, end, _open: None }
+        Self { ready: VecDeque::new(), handle, keep_alive, silence, end, _open: None }
     }
 
     /// Counts it for as long as it is open.
@@ -77,19 +77,19 @@ impl Events {
             if self.end.as_mut().is_some_and(|end| end.as_mut().poll(cx).is_ready()) {
                 return Poll::Ready(None);
             }
-            let Seat { exchange, place, .. } = &self.seat;
-            match exchange.next(*place, cx.waker()) {
+            let StreamHandle { session, stream_ref, .. } = &self.handle;
+            match session.next(*stream_ref, cx.waker()) {
                 Next::End => return Poll::Ready(None),
                 Next::Event(number, Reserved { message, room }) => {
-                    let event = match exchange.store() {
+                    let event = match session.store() {
                         Some(store) => {
-                            let event = sse::event(Some(&event_id(place.stream, number)), &message);
+                            let event = sse::event(Some(&event_id(stream_ref.stream, number)), &message);
                             // Once the session is over nobody comes back, and nobody forgets what is kept then.
-                            if !exchange.is_over() {
-                                let key = EventKey { session: exchange.key(), stream: place.stream, number };
-                                store.keep(&exchange.owner(), key, &event);
-                                if exchange.is_over() {
-                                    store.forget(exchange.key());
+                            if !session.is_over() {
+                                let key = EventKey { session: session.key(), stream: stream_ref.stream, number };
+                                store.keep(&session.owner(), key, &event);
+                                if session.is_over() {
+                                    store.forget(session.key());
                                 }
                             }
                             event
@@ -129,6 +129,6 @@ pub(crate) fn parse_event_id(text: &str) -> Option<(u64, u64)> {
 
 impl fmt::Debug for Events {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Events").field("seat", &self.seat.place).finish_non_exhaustive()
+        f.debug_struct("Events").field("handle", &self.handle.stream_ref).finish_non_exhaustive()
     }
 }

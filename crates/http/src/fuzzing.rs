@@ -54,5 +54,5 @@ pub fn client_of(peer: IpAddr, headers: &HeaderMap, proxies: &[IpNetwork]) -> Ip
 pub fn is_repeated(headers: &HeaderMap, body: &Bytes, tool: &RawJson) -> Option<bool> {
     let Ok(Incoming::One(Message::Request(request))) = Incoming::parse(body) else { return None };
     let meta = RequestMeta::of(&request.params);
-    Some(crate::modern::check(&request, &meta, headers, |_| Some(tool.clone())).is_ok())
+    Some(crate::stateless_headers::check(&request, &meta, headers, |_| Some(tool.clone())).is_ok())
 }

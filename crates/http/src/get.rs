@@ -5,13 +5,13 @@ use std::sync::Arc;
 use http::request::Parts;
 use http::{Response, StatusCode};
 
-use crate::auth::{permit_reading, valid_until};
+use crate::auth::{authorize_reading, valid_until};
 use crate::endpoint::Endpoint;
-use crate::era;
-use crate::events::{Seat, event_id, parse_event_id};
-use crate::exchange::Exchange;
+use crate::events::{StreamHandle, event_id, parse_event_id};
 use crate::headers::{EVENTS, LAST_EVENT, accepts, text};
+use crate::http_session::HttpSession;
 use crate::post::session;
+use crate::protocol_era;
 use crate::reply::{self, Body, TRANSPORT_ERROR};
 use crate::sse;
 use crate::store::{EventKey, StoredEvent};
@@ -19,34 +19,34 @@ use crate::streams::STANDALONE;
 
 pub(crate) async fn get(endpoint: &Endpoint, parts: &Parts) -> Response<Body> {
     // MCP 2026-07-28 has POST only.
-    if era::is_sessionless(&parts.headers) {
-        return reply::not_allowed(era::methods(&parts.headers));
+    if protocol_era::is_sessionless(&parts.headers) {
+        return reply::not_allowed(protocol_era::methods(&parts.headers));
     }
     if !accepts(&parts.headers, &[EVENTS]) {
         let why = "not acceptable: Accept must allow text/event-stream";
         return reply::error(StatusCode::NOT_ACCEPTABLE, TRANSPORT_ERROR, why);
     }
-    let exchange = match session(endpoint, parts) {
-        Ok(exchange) => exchange,
+    let session = match session(endpoint, parts) {
+        Ok(session) => session,
         Err(refusal) => return *refusal,
     };
     // What came of any request of the session may be among it.
-    if let Err(refusal) = permit_reading(&endpoint.config, parts, &exchange.needed(), None) {
+    if let Err(refusal) = authorize_reading(&endpoint.config, parts, &session.needed(), None) {
         return *refusal;
     }
     match text(&parts.headers, &LAST_EVENT) {
-        Some(last) => resume(endpoint, parts, exchange, last).await,
-        None => listen(endpoint, parts, exchange),
+        Some(last) => resume(endpoint, parts, session, last).await,
+        None => listen(endpoint, parts, session),
     }
 }
 
-fn listen(endpoint: &Endpoint, parts: &Parts, exchange: Arc<Exchange>) -> Response<Body> {
-    let Some((place, next)) = exchange.listen() else {
+fn listen(endpoint: &Endpoint, parts: &Parts, session: Arc<HttpSession>) -> Response<Body> {
+    let Some((stream_ref, next)) = session.listen() else {
         let why = "conflict: the session has a stream of this kind already";
         return reply::error(StatusCode::CONFLICT, TRANSPORT_ERROR, why);
     };
-    let opens = exchange.can_open_empty();
-    let events = endpoint.events(Seat { exchange, place, until: valid_until(parts) });
+    let opens = session.can_open_empty();
+    let events = endpoint.events(StreamHandle { session, stream_ref, until: valid_until(parts) });
     reply::events(if opens {
         events.with(sse::opening(&event_id(STANDALONE, next - 1), endpoint.config.retry))
     } else {
@@ -56,21 +56,21 @@ fn listen(endpoint: &Endpoint, parts: &Parts, exchange: Arc<Exchange>) -> Respon
 }
 
 /// The host comes back, and names the last event that it has read.
-async fn resume(endpoint: &Endpoint, parts: &Parts, exchange: Arc<Exchange>, last: &str) -> Response<Body> {
-    let Some(store) = exchange.store().cloned() else {
+async fn resume(endpoint: &Endpoint, parts: &Parts, session: Arc<HttpSession>, last: &str) -> Response<Body> {
+    let Some(store) = session.store().cloned() else {
         return reply::bad_request(None, "streams cannot be resumed here");
     };
     let Some((stream, number)) = parse_event_id(last) else {
         return reply::bad_request(None, format!("unknown event id {last:?}"));
     };
     // From here on new events wait for this connection; those before are in the store.
-    let attached = exchange.attach(stream);
-    let key = exchange.key().to_owned();
+    let attached = session.attach(stream);
+    let key = session.key().to_owned();
     let end = attached.map_or(u64::MAX, |(_, next)| next);
     let until = valid_until(parts);
-    let seat = attached.map(|(place, _)| Seat { exchange: Arc::clone(&exchange), place, until });
+    let handle = attached.map(|(stream_ref, _)| StreamHandle { session: Arc::clone(&session), stream_ref, until });
     let missed = store.replay(EventKey { session: &key, stream, number }, end).await;
-    match (seat, missed) {
+    match (handle, missed) {
         (None, None) => {
             reply::bad_request(None, format!("unknown event id {last:?}, or its events are not kept any more"))
         }
@@ -82,11 +82,11 @@ async fn resume(endpoint: &Endpoint, parts: &Parts, exchange: Arc<Exchange>, las
             );
             reply::bad_request(None, why)
         }
-        (seat, missed) => {
+        (handle, missed) => {
             let missed = missed.unwrap_or_default();
-            match seat {
-                Some(seat) => {
-                    let events = endpoint.events(seat).with_missed(missed);
+            match handle {
+                Some(handle) => {
+                    let events = endpoint.events(handle).with_missed(missed);
                     reply::events(events.with(sse::KEEP_ALIVE))
                 }
                 None => reply::past_events(missed),

@@ -23,13 +23,13 @@ pub(crate) struct Guard {
 /// Why a request is refused, with what would allow it.
 pub(crate) type Refusal = String;
 
-/// What the browser of an allowed page is told.
+/// The origin of a request that is allowed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Page {
-    /// Nothing: no page, or one that was not named.
-    Unnamed,
-    /// This page may read the answers.
-    Named(HeaderValue),
+pub(crate) enum Origin {
+    /// No web page, or one of the local machine that was not configured: no CORS headers.
+    None,
+    /// A configured web page, which may read the responses.
+    Allowed(HeaderValue),
 }
 
 impl Guard {
@@ -40,7 +40,7 @@ impl Guard {
     }
 
     /// Checks a request.
-    pub(crate) fn check(&self, uri: &Uri, headers: &HeaderMap) -> Result<Page, Refusal> {
+    pub(crate) fn check(&self, uri: &Uri, headers: &HeaderMap) -> Result<Origin, Refusal> {
         // HTTP/2 has the name in its request line, HTTP/1.1 may have it there as well.
         let line = uri.authority().map(|authority| authority.as_str().as_bytes());
         let names = || line.into_iter().chain(headers.get_all(HOST).iter().map(HeaderValue::as_bytes));
@@ -57,7 +57,7 @@ impl Guard {
             }
         }
         let mut origins = headers.get_all(ORIGIN).iter();
-        let Some(origin) = origins.next() else { return Ok(Page::Unnamed) };
+        let Some(origin) = origins.next() else { return Ok(Origin::None) };
         if origins.next().is_some() {
             return Err("there are several Origin headers".to_owned());
         }
@@ -66,9 +66,9 @@ impl Guard {
         }
         let text = origin.to_str().map_err(|_| "the Origin header cannot be read".to_owned())?;
         if self.names_origin(text) {
-            Ok(Page::Named(origin.clone()))
+            Ok(Origin::Allowed(origin.clone()))
         } else if self.is_own(text) {
-            Ok(Page::Unnamed)
+            Ok(Origin::None)
         } else {
             Err(match can_be_named(text) {
                 true => format!("origin {text:?} is not allowed; --allow-origin {text} allows it"),
@@ -133,7 +133,7 @@ mod tests {
         }
         let page = guard.check(&Uri::from_static("/mcp"), &headers);
         match (page, expected) {
-            (Ok(page), Ok(named)) => assert_eq!(matches!(page, Page::Named(_)), named),
+            (Ok(page), Ok(named)) => assert_eq!(matches!(page, Origin::Allowed(_)), named),
             (Err(why), Err(part)) => assert!(why.contains(part), "{why}"),
             (page, expected) => panic!("{page:?} instead of {expected:?} for {host} {origin:?}"),
         }

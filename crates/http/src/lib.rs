@@ -2,11 +2,11 @@
 //!
 //! ```text
 //! request → guard (Host, Origin) → method, Accept, Content-Type → auth → one JSON scan → era
-//!    handshake, session → exchange: the session's task reads what was POSTed; streams lead its messages back
-//!    2026-07-28         → headers repeat the body? → an exchange of its own for this request
+//!    handshake, session → session: the session's task reads what was POSTed; streams lead its messages back
+//!    2026-07-28         → headers repeat the body? → an session of its own for this request
 //! ```
 //!
-//! What a session means is the business of `protomcp_server`: each exchange is a transport of it. This crate decides which
+//! What a session means is the business of `protomcp_server`: each session is a transport of it. This crate decides which
 //! response a message leaves by (`streams`, a value without I/O), keeps what a host may have missed (`store`), and
 //! refuses whoever should not be there (`guard`, `auth`).
 //!
@@ -34,11 +34,8 @@ mod config;
 mod cors;
 mod credential;
 mod delete;
-mod delivery;
 mod endpoint;
-mod era;
 mod events;
-mod exchange;
 mod fair_table;
 mod figures;
 mod forwarded;
@@ -47,12 +44,14 @@ pub mod fuzzing;
 mod get;
 mod guard;
 mod headers;
-mod legacy;
+mod http_session;
+mod http_sse;
 mod log_rate;
-mod modern;
 mod needed_scopes;
 mod network;
+mod pending_requests;
 mod post;
+mod protocol_era;
 mod readiness;
 mod reply;
 mod reserved;
@@ -62,6 +61,7 @@ mod serve;
 mod service;
 mod session_table;
 mod sse;
+mod stateless_headers;
 mod store;
 mod streams;
 

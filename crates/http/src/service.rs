@@ -15,14 +15,14 @@ use protomcp_types::RawJson;
 use tokio::time::Instant;
 use tower_service::Service as TowerService;
 
-use crate::body::Origin;
+use crate::body::SourceRequest;
 use crate::caller;
 use crate::config::Config;
 use crate::endpoint::{Endpoint, Factory};
-use crate::guard::Page as Seen;
+use crate::guard;
 use crate::headers::{EVENTS, JSON, accepts, is_json};
 use crate::reply::{self, Body, Refusal, TRANSPORT_ERROR};
-use crate::{auth, cors, delete, era, get, legacy, post};
+use crate::{auth, cors, delete, get, http_sse, post, protocol_era};
 
 /// An MCP server over HTTP, as a [`tower_service::Service`] for any server that speaks [`http`]. Cloning is cheap.
 ///
@@ -117,7 +117,7 @@ impl StreamableHttp {
         if let Err(why) = endpoint.guard.check(&parts.uri, &parts.headers) {
             return Err(Box::new(reply::error(StatusCode::FORBIDDEN, TRANSPORT_ERROR, why)));
         }
-        auth::admit(&endpoint.config, &mut parts).await?;
+        auth::authenticate(&endpoint.config, &mut parts).await?;
         if parts.method == Method::GET { Ok(()) } else { Err(Box::new(reply::not_allowed("GET"))) }
     }
 
@@ -158,7 +158,7 @@ impl StreamableHttp {
             Some(metadata) => metadata,
             None => route(endpoint, parts, &page, body).await,
         };
-        if let Seen::Named(origin) = page {
+        if let guard::Origin::Allowed(origin) = page {
             cors::expose(&mut response, origin);
         }
         endpoint.figures.answered(response.status());
@@ -167,22 +167,27 @@ impl StreamableHttp {
 }
 
 /// Tells the methods apart.
-async fn route<B: http_body::Body>(endpoint: &Arc<Endpoint>, mut parts: Parts, page: &Seen, body: B) -> Response<Body> {
+async fn route<B: http_body::Body>(
+    endpoint: &Arc<Endpoint>,
+    mut parts: Parts,
+    page: &guard::Origin,
+    body: B,
+) -> Response<Body> {
     match parts.method {
         Method::POST => {}
         Method::GET | Method::DELETE => {
-            return match endpoint.admit(&mut parts).await {
+            return match endpoint.authenticate(&mut parts).await {
                 Ok(()) if parts.method == Method::DELETE => delete::delete(endpoint, &parts),
-                Ok(()) if legacy::is_meant(endpoint, &parts) => legacy::get(endpoint, &parts),
+                Ok(()) if http_sse::is_meant(endpoint, &parts) => http_sse::get(endpoint, &parts),
                 Ok(()) => get::get(endpoint, &parts).await,
                 Err(refusal) => *refusal,
             };
         }
-        Method::OPTIONS if *page != Seen::Unnamed => return cors::preflight(&parts.headers),
-        _ => return reply::not_allowed(era::methods(&parts.headers)),
+        Method::OPTIONS if *page != guard::Origin::None => return cors::preflight(&parts.headers),
+        _ => return reply::not_allowed(protocol_era::methods(&parts.headers)),
     }
-    let is_legacy = legacy::is_meant(endpoint, &parts);
-    if !is_legacy && !accepts(&parts.headers, &[JSON, EVENTS]) {
+    let is_http_sse = http_sse::is_meant(endpoint, &parts);
+    if !is_http_sse && !accepts(&parts.headers, &[JSON, EVENTS]) {
         let why = "not acceptable: Accept must allow application/json and text/event-stream";
         return reply::error(StatusCode::NOT_ACCEPTABLE, TRANSPORT_ERROR, why);
     }
@@ -190,7 +195,7 @@ async fn route<B: http_body::Body>(endpoint: &Arc<Endpoint>, mut parts: Parts, p
         let why = "unsupported media type: Content-Type must be application/json";
         return reply::error(StatusCode::UNSUPPORTED_MEDIA_TYPE, TRANSPORT_ERROR, why);
     }
-    if let Err(refusal) = endpoint.admit(&mut parts).await {
+    if let Err(refusal) = endpoint.authenticate(&mut parts).await {
         return *refusal;
     }
     let (body, room) = match endpoint.read(&parts, body).await {
@@ -198,8 +203,8 @@ async fn route<B: http_body::Body>(endpoint: &Arc<Endpoint>, mut parts: Parts, p
         Err(refusal) => return *refusal,
     };
     // Handlers can see the head.
-    let origin = Origin { head: Arc::new(parts), room: Arc::new(room) };
-    if is_legacy { legacy::post(endpoint, &origin, body).await } else { post::post(endpoint, origin, body).await }
+    let origin = SourceRequest { head: Arc::new(parts), room: Arc::new(room) };
+    if is_http_sse { http_sse::post(endpoint, &origin, body).await } else { post::post(endpoint, origin, body).await }
 }
 
 impl<B> TowerService<Request<B>> for StreamableHttp

@@ -7,8 +7,8 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use tokio::time::Instant;
 
-use crate::exchange::Exchange;
 use crate::fair_table::{Admission, FairTable};
+use crate::http_session::HttpSession;
 use crate::log_rate::LogRate;
 
 /// All sessions that are open. Their number is limited, and their owners share it.
@@ -21,7 +21,7 @@ pub(crate) struct SessionTable {
 #[derive(Debug)]
 struct Open {
     numbers: HashMap<Box<str>, u64>,
-    sessions: FairTable<Arc<Exchange>>,
+    sessions: FairTable<Arc<HttpSession>>,
 }
 
 impl SessionTable {
@@ -30,23 +30,23 @@ impl SessionTable {
         Self { open: Mutex::new(open), evictions: LogRate::default() }
     }
 
-    pub(crate) fn find(&self, key: &str) -> Option<Arc<Exchange>> {
+    pub(crate) fn find(&self, key: &str) -> Option<Arc<HttpSession>> {
         let open = self.open();
         open.sessions.get(*open.numbers.get(key)?).cloned()
     }
 
     /// Takes a session in. `false`: there are too many, and none of them makes room for one of this owner.
-    pub(crate) fn insert(&self, exchange: &Arc<Exchange>) -> bool {
+    pub(crate) fn insert(&self, session: &Arc<HttpSession>) -> bool {
         let now = Instant::now();
         let admission = {
             let mut open = self.open();
             let Open { numbers, sessions } = &mut *open;
-            let owner = exchange.owner();
-            let (admission, number) = sessions.insert(Arc::clone(exchange), &owner, now, |other| other.last_use(now));
+            let owner = session.owner();
+            let (admission, number) = sessions.insert(Arc::clone(session), &owner, now, |other| other.last_use(now));
             if let Admission::InsteadOf(other) = &admission {
                 numbers.remove(other.key());
             }
-            numbers.extend(number.map(|number| (exchange.key().into(), number)));
+            numbers.extend(number.map(|number| (session.key().into(), number)));
             admission
         };
         match admission {
@@ -63,7 +63,7 @@ impl SessionTable {
     }
 
     /// Forgets a session, and returns it if it was there.
-    pub(crate) fn remove(&self, key: &str) -> Option<Arc<Exchange>> {
+    pub(crate) fn remove(&self, key: &str) -> Option<Arc<HttpSession>> {
         let mut open = self.open();
         let number = open.numbers.remove(key)?;
         open.sessions.remove(number)
@@ -97,23 +97,23 @@ mod tests {
     use super::*;
     use crate::caller::{Caller, Principal};
     use crate::config::Config;
-    use crate::exchange::{Kind, Served};
     use crate::fair_table::{ESTABLISHED_WITHIN, REPLACEABLE};
+    use crate::http_session::{SessionKind, SessionTransport};
     use protomcp_transport::{Sink, Transport};
 
-    fn stranger(key: &str, who: &str) -> Arc<Exchange> {
+    fn stranger(key: &str, who: &str) -> Arc<HttpSession> {
         let config = Config { event_store: None, ..Config::default() };
         let caller = Caller { principal: Some(Principal(who.into())), ..Caller::default() };
-        Exchange::new(Kind::Session, key.into(), &caller, &config)
+        HttpSession::new(SessionKind::Stateful, key.into(), &caller, &config)
     }
 
-    fn session(key: &str, who: &str) -> Arc<Exchange> {
-        let exchange = stranger(key, who);
+    fn session(key: &str, who: &str) -> Arc<HttpSession> {
+        let session = stranger(key, who);
         let agreed = RawJson::parse(r#"{"protocolVersion":"2025-11-25"}"#.to_owned()).unwrap();
-        let (_, mut sink) = Served(Arc::clone(&exchange)).split();
+        let (_, mut sink) = SessionTransport(Arc::clone(&session)).split();
         sink.send(Message::result(RequestId::from(0), JsonBuf::from(agreed)), None).unwrap();
         std::mem::forget(sink);
-        exchange
+        session
     }
 
     #[tokio::test(start_paused = true)]
@@ -137,10 +137,10 @@ mod tests {
     async fn an_owner_who_holds_all_sessions_yields() {
         let table = SessionTable::new(3);
         let hoard = ["a", "b", "c"].map(|key| session(key, "ann"));
-        let listening = hoard.each_ref().map(|exchange| (table.insert(exchange), exchange.listen()));
+        let listening = hoard.each_ref().map(|session| (table.insert(session), session.listen()));
         assert!(listening.iter().all(|(is_in, place)| *is_in && place.is_some()));
         assert!(table.insert(&session("bob's", "bob")));
-        assert_eq!(hoard.iter().filter(|exchange| exchange.is_over()).count(), 1);
+        assert_eq!(hoard.iter().filter(|session| session.is_over()).count(), 1);
         assert!(!table.insert(&session("d", "ann")));
         assert!(table.find("bob's").is_some() && table.len() == 3);
     }

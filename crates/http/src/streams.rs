@@ -96,7 +96,7 @@ pub(crate) enum Refused {
 
 /// A connection's place at a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct StreamRef {
     pub(crate) stream: StreamId,
     connection: u64,
 }
@@ -140,7 +140,7 @@ impl<M: Borrow<Message>> Streams<M> {
 
     /// Opens a stream for these requests, with a connection that waits for their answers. Some answers may be there
     /// already.
-    pub(crate) fn open(&mut self, requests: &[&RequestId], answers: Vec<M>) -> Result<Place, Refused> {
+    pub(crate) fn open(&mut self, requests: &[&RequestId], answers: Vec<M>) -> Result<StreamRef, Refused> {
         if self.closed {
             return Err(Refused::Closed);
         }
@@ -157,11 +157,11 @@ impl<M: Borrow<Message>> Streams<M> {
         self.next += 1;
         self.owners.extend(requests.iter().map(|request| (RequestId::clone(request), id)));
         self.open.insert(id, Stream::new(requests.len(), answers));
-        self.sit_down(id).ok_or(Refused::Closed)
+        self.connect(id).ok_or(Refused::Closed)
     }
 
     /// A connection takes over a stream of events; `None`: there is none. The one before gets nothing any more.
-    pub(crate) fn attach(&mut self, id: StreamId) -> Option<Place> {
+    pub(crate) fn attach(&mut self, id: StreamId) -> Option<StreamRef> {
         if self.closed {
             return None;
         }
@@ -171,10 +171,10 @@ impl<M: Borrow<Message>> Streams<M> {
             stream.next = stream.next.max(1);
         }
         self.open.get(&id).filter(|stream| stream.phase == Phase::Streaming)?;
-        self.sit_down(id)
+        self.connect(id)
     }
 
-    fn sit_down(&mut self, id: StreamId) -> Option<Place> {
+    fn connect(&mut self, id: StreamId) -> Option<StreamRef> {
         let stream = self.open.get_mut(&id)?;
         stream.connection = self.next_connection;
         stream.paused = false;
@@ -183,7 +183,7 @@ impl<M: Borrow<Message>> Streams<M> {
         if let Some(waker) = stream.waker.take() {
             waker.wake();
         }
-        Some(Place { stream: id, connection: stream.connection })
+        Some(StreamRef { stream: id, connection: stream.connection })
     }
 
     /// Whether a connection is at the standalone stream.
@@ -267,9 +267,9 @@ impl<M: Borrow<Message>> Streams<M> {
     }
 
     /// What a connection that waits for answers finds; it is woken when there is more.
-    pub(crate) fn first(&mut self, place: Place, waker: &Waker) -> First<M> {
+    pub(crate) fn first(&mut self, stream_ref: StreamRef, waker: &Waker) -> First<M> {
         let closed = self.closed;
-        let Some(stream) = self.at(place) else { return First::Answers(Vec::new()) };
+        let Some(stream) = self.at(stream_ref) else { return First::Answers(Vec::new()) };
         if stream.paused || !stream.queue.has_only_answers() {
             return First::Events;
         }
@@ -278,22 +278,22 @@ impl<M: Borrow<Message>> Streams<M> {
             return First::Pending;
         }
         let answers = stream.queue.take_all();
-        self.remove(place.stream);
+        self.remove(stream_ref.stream);
         First::Answers(answers)
     }
 
     /// From here on the response is a stream of events.
-    pub(crate) fn stream(&mut self, place: Place) {
-        if let Some(stream) = self.at(place) {
+    pub(crate) fn stream(&mut self, stream_ref: StreamRef) {
+        if let Some(stream) = self.at(stream_ref) {
             stream.phase = Phase::Streaming;
             stream.next = 1;
         }
     }
 
     /// What a connection that streams finds; it is woken when there is more.
-    pub(crate) fn next(&mut self, place: Place, waker: &Waker) -> Next<M> {
+    pub(crate) fn next(&mut self, stream_ref: StreamRef, waker: &Waker) -> Next<M> {
         let closed = self.closed;
-        let Some(stream) = self.at(place) else { return Next::End };
+        let Some(stream) = self.at(stream_ref) else { return Next::End };
         if let Some(message) = stream.queue.pop() {
             let dropped = stream.queue.take_dropped();
             if dropped > 0 {
@@ -303,8 +303,8 @@ impl<M: Borrow<Message>> Streams<M> {
             stream.next += 1;
             return Next::Event(number, message);
         }
-        if stream.is_complete(place.stream) {
-            self.remove(place.stream);
+        if stream.is_complete(stream_ref.stream) {
+            self.remove(stream_ref.stream);
             return Next::End;
         }
         if stream.paused || closed {
@@ -316,11 +316,11 @@ impl<M: Borrow<Message>> Streams<M> {
 
     /// A connection is gone. `until`: how long its host is expected back; `None`: it cannot come back. Returns the
     /// requests for which nothing can reach the host any more.
-    pub(crate) fn detach(&mut self, place: Place, until: Option<Instant>) -> Vec<RequestId> {
-        let Some(stream) = self.at(place) else { return Vec::new() };
+    pub(crate) fn detach(&mut self, stream_ref: StreamRef, until: Option<Instant>) -> Vec<RequestId> {
+        let Some(stream) = self.at(stream_ref) else { return Vec::new() };
         stream.connection = 0;
         stream.waker = None;
-        if place.stream == STANDALONE {
+        if stream_ref.stream == STANDALONE {
             return Vec::new();
         }
         let mut lost = Vec::new();
@@ -330,10 +330,10 @@ impl<M: Borrow<Message>> Streams<M> {
             None => {
                 stream.phase = Phase::Lost;
                 stream.queue.clear();
-                lost = self.requests_of(place.stream);
+                lost = self.requests_of(stream_ref.stream);
             }
         }
-        self.tidy(place.stream);
+        self.tidy(stream_ref.stream);
         lost
     }
 
@@ -381,8 +381,8 @@ impl<M: Borrow<Message>> Streams<M> {
         self.open.values_mut().filter_map(|stream| stream.waker.take()).collect()
     }
 
-    fn at(&mut self, place: Place) -> Option<&mut Stream<M>> {
-        self.open.get_mut(&place.stream).filter(|stream| stream.connection == place.connection)
+    fn at(&mut self, stream_ref: StreamRef) -> Option<&mut Stream<M>> {
+        self.open.get_mut(&stream_ref.stream).filter(|stream| stream.connection == stream_ref.connection)
     }
 
     /// Forgets a stream that nobody is at and nobody can come back to, and keeps those that wait few.

@@ -38,11 +38,11 @@ fuzz_target!(|value: &[u8]| {
             );
             assert_eq!((identity.subject(), identity.client()), (Some("ann"), Some("app")));
         }
-        Err(denial) => {
+        Err(rejection) => {
             let is_good = text.get(..7).is_some_and(|scheme| scheme.eq_ignore_ascii_case("bearer ")) && token == TOKEN;
-            assert!(!is_good, "a good token was refused: {}", denial.why);
-            assert!(matches!(denial.status.as_u16(), 400 | 401));
-            let challenge = denial.challenge.expect("what to do is said");
+            assert!(!is_good, "a good token was refused: {}", rejection.why);
+            assert!(matches!(rejection.status.as_u16(), 400 | 401));
+            let challenge = rejection.challenge.expect("what to do is said");
             let challenge = challenge.to_str().expect("it is ASCII");
             assert!(challenge.starts_with("Bearer ") && challenge.matches('"').count() % 2 == 0, "{challenge}");
         }

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use protomcp_auth::Expected;
+use protomcp_auth::TokenPolicy;
 
 pub const ISSUER: &str = "https://as";
 pub const RESOURCE: &str = "https://rs";
@@ -21,7 +21,7 @@ pub const TOKEN: &str = "eyJhbGciOiJFUzI1NiIsImtpZCI6Imtub3duIiwidHlwIjoiYXQrand
                          pQdESAyumI5gXY5-wbVcFmb6u0EB7KXiFvJEZjxn2dS-SK0xYX2Mo9KaKDwZMHhq0bsPoqSDSVOkN1YkuybaNA";
 
 /// Tokens of the issuer for the resource or the other audience, and when they are checked.
-pub fn expected() -> (Expected, SystemTime) {
-    let expected = Expected::new(ISSUER, RESOURCE).or_audience(OTHER_AUDIENCE);
+pub fn expected() -> (TokenPolicy, SystemTime) {
+    let expected = TokenPolicy::new(ISSUER, RESOURCE).add_audience(OTHER_AUDIENCE);
     (expected, UNIX_EPOCH + Duration::from_secs(NOW))
 }

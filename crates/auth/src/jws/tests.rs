@@ -77,7 +77,7 @@ fn with(mut key: Value, more: &Value) -> Value {
 }
 
 fn verify(keys: &KeySet, token: &str) -> Result<(), &'static str> {
-    let expected = Expected::new("https://as", "https://rs");
+    let expected = TokenPolicy::new("https://as", "https://rs");
     let now = UNIX_EPOCH + Duration::from_secs(NOW);
     keys.check(token, &Algorithm::ALL, &expected, now).map(drop).map_err(|error| match error {
         TokenError::Invalid(why) => why,
@@ -116,7 +116,7 @@ fn no_token_vouches_for_itself() {
 fn only_allowed_algorithms_count() {
     let signer = Signer::p256();
     let keys = key_set(&[signer.jwk()]).unwrap();
-    let (token, expected) = (signer.token(&json!({"alg": "ES256"})), Expected::new("https://as", "https://rs"));
+    let (token, expected) = (signer.token(&json!({"alg": "ES256"})), TokenPolicy::new("https://as", "https://rs"));
     let check = |allowed: &[Algorithm]| keys.check(&token, allowed, &expected, UNIX_EPOCH + Duration::from_secs(NOW));
     assert!(check(&[Algorithm::Rs256, Algorithm::Es256]).is_ok());
     let not_allowed = TokenError::Invalid("the token is signed in a way that is not allowed");

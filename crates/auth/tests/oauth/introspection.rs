@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use http::header::AUTHORIZATION;
-use protomcp_auth::{ClientCredentials, Expected, HttpClient, Introspection, PeerKey, TokenError, Url, Verifier};
+use protomcp_auth::{ClientCredentials, HttpClient, Introspection, PeerKey, TokenError, TokenPolicy, Url, Verifier};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
@@ -13,7 +13,7 @@ use crate::issuer::{Issuer, RESOURCE, Reply, later};
 fn verifier(issuer: &Issuer, client: HttpClient) -> Introspection {
     let endpoint = Url::parse(&format!("{}/introspect", issuer.url)).unwrap();
     let credentials = ClientCredentials::new("tools", "s3cret");
-    Introspection::new(endpoint, credentials, Expected::new(&issuer.url, RESOURCE), client)
+    Introspection::new(endpoint, credentials, TokenPolicy::new(&issuer.url, RESOURCE), client)
 }
 
 fn claims(issuer: &Issuer, seconds: u64) -> Value {

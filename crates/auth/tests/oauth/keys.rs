@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use futures_util::FutureExt;
 
-use protomcp_auth::{Expected, HttpClient, JwtVerifier, KeySource, TokenError, Url, Verifier};
+use protomcp_auth::{HttpClient, JwtVerifier, KeySource, TokenError, TokenPolicy, Url, Verifier};
 use serde_json::json;
 use tokio::time::Instant;
 
@@ -14,7 +14,7 @@ use crate::issuer::{Issuer, Key, RESOURCE, Reply, later};
 
 fn verifier(issuer: &Issuer) -> JwtVerifier {
     let source = KeySource::Issuer(Url::parse(&issuer.url).unwrap());
-    JwtVerifier::new(Expected::new(&issuer.url, RESOURCE), source, HttpClient::default())
+    JwtVerifier::new(TokenPolicy::new(&issuer.url, RESOURCE), source, HttpClient::default())
 }
 
 #[tokio::test]
@@ -195,7 +195,7 @@ async fn whoever_cannot_be_asked_lets_nobody_in() {
         let source = KeySource::Issuer(Url::parse(&issuer.url).unwrap());
         let client =
             if number == 8 { HttpClient::default().timeout(Duration::from_millis(50)) } else { HttpClient::default() };
-        let verifier = JwtVerifier::new(Expected::new(&issuer.url, RESOURCE), source, client);
+        let verifier = JwtVerifier::new(TokenPolicy::new(&issuer.url, RESOURCE), source, client);
         match verifier.verify(&key.token(&issuer.url, "ann", "")).await {
             Err(TokenError::Unavailable(why)) => assert!(why.contains(part), "{part}: {why}"),
             outcome => panic!("{part}: {outcome:?}"),
@@ -209,7 +209,7 @@ async fn keys_may_lie_in_a_file_which_is_read_again() {
     let path = std::env::temp_dir().join(format!("protomcp-auth-{}.json", std::process::id()));
     std::fs::write(&path, json!({"keys": [old.jwk()]}).to_string()).unwrap();
     let (issuer, source) = ("https://login.example.com", KeySource::File(path.clone()));
-    let verifier = JwtVerifier::new(Expected::new(issuer, RESOURCE), source, HttpClient::default());
+    let verifier = JwtVerifier::new(TokenPolicy::new(issuer, RESOURCE), source, HttpClient::default());
     verifier.verify(&old.token(issuer, "ann", "")).await.unwrap();
     std::fs::write(&path, json!({"keys": [new.jwk()]}).to_string()).unwrap();
     later(10).await;

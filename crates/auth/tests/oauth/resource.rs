@@ -3,7 +3,7 @@
 use http::header::AUTHORIZATION;
 use http::{HeaderMap, Request};
 use protomcp_auth::{
-    Expected, HttpClient, Identity, JwtVerifier, KeySource, Operation, PeerKey, ResourceServer, Scopes, TokenError,
+    HttpClient, Identity, JwtVerifier, KeySource, Operation, PeerKey, ResourceServer, Scopes, TokenError, TokenPolicy,
     Url, Verifier,
 };
 use serde_json::json;
@@ -74,10 +74,10 @@ async fn whoever_shows_no_good_token_is_told_where_to_get_one() {
         (bearer("a b"), 400, Some("invalid_request")),
         (twice, 400, Some("invalid_request")),
     ] {
-        let denial = server.admit(&headers, PeerKey::default()).await.unwrap_err();
-        let challenge = denial.challenge.unwrap();
+        let rejection = server.authenticate(&headers, PeerKey::default()).await.unwrap_err();
+        let challenge = rejection.challenge.unwrap();
         let challenge = challenge.to_str().unwrap();
-        assert_eq!(denial.status.as_u16(), status);
+        assert_eq!(rejection.status.as_u16(), status);
         assert!(challenge.starts_with("Bearer ") && challenge.contains(metadata), "{challenge}");
         assert!(challenge.contains("scope=\"use\""), "{challenge}");
         let given = challenge.split_once("error=\"").and_then(|(_, rest)| rest.split('"').next());
@@ -89,9 +89,9 @@ async fn whoever_shows_no_good_token_is_told_where_to_get_one() {
 async fn a_token_that_cannot_be_checked_opens_nothing() {
     let verifier = Nobody(TokenError::Unavailable("the issuer is away".to_owned()));
     let server = ResourceServer::new(RESOURCE, "https://login.example.com", verifier).unwrap();
-    let denial = server.admit(&bearer("a"), PeerKey::default()).await.unwrap_err();
-    assert_eq!((denial.status.as_u16(), denial.challenge), (503, None));
-    assert!(!denial.why.contains("away"), "the reason is for the log");
+    let rejection = server.authenticate(&bearer("a"), PeerKey::default()).await.unwrap_err();
+    assert_eq!((rejection.status.as_u16(), rejection.challenge), (503, None));
+    assert!(!rejection.why.contains("away"), "the reason is for the log");
 }
 
 #[tokio::test]
@@ -99,7 +99,7 @@ async fn scopes_decide_what_somebody_may_do() {
     let (issuer, key) = (Issuer::start().await, Key::new("1"));
     issuer.shows(&[&key]);
     let source = KeySource::Issuer(Url::parse(&issuer.url).unwrap());
-    let verifier = JwtVerifier::new(Expected::new(&issuer.url, RESOURCE), source, HttpClient::default());
+    let verifier = JwtVerifier::new(TokenPolicy::new(&issuer.url, RESOURCE), source, HttpClient::default());
     let server =
         ResourceServer::new(RESOURCE, &issuer.url, verifier).unwrap().require(&scopes("use")).scopes_for(|operation| {
             match (operation.method, operation.name) {
@@ -115,25 +115,25 @@ async fn scopes_decide_what_somebody_may_do() {
         ("use deploy", true, false),
         ("audit deploy use", true, true),
     ] {
-        let outcome = server.admit(&bearer(&key.token(&issuer.url, "ann", scope)), PeerKey::default()).await;
+        let outcome = server.authenticate(&bearer(&key.token(&issuer.url, "ann", scope)), PeerKey::default()).await;
         assert_eq!(outcome.is_ok(), admitted, "{scope}");
         let identity = match outcome {
             Ok(identity) => identity,
-            Err(denial) => {
-                assert_eq!(denial.status.as_u16(), 403);
-                assert!(denial.challenge.unwrap().to_str().unwrap().contains("scope=\"use\""));
+            Err(rejection) => {
+                assert_eq!(rejection.status.as_u16(), 403);
+                assert!(rejection.challenge.unwrap().to_str().unwrap().contains("scope=\"use\""));
                 continue;
             }
         };
         let needed = |tool| server.needed(&Operation::new("tools/call", Some(tool), &parts));
-        assert!(server.permit(&identity, &needed("echo")).is_ok());
-        match server.permit(&identity, &needed("deploy")) {
+        assert!(server.authorize(&identity, &needed("echo")).is_ok());
+        match server.authorize(&identity, &needed("deploy")) {
             Ok(()) => assert!(may_deploy, "{scope}"),
-            Err(denial) => {
+            Err(rejection) => {
                 assert!(!may_deploy, "{scope}");
-                let challenge = denial.challenge.unwrap();
+                let challenge = rejection.challenge.unwrap();
                 let challenge = challenge.to_str().unwrap();
-                assert_eq!(denial.status.as_u16(), 403);
+                assert_eq!(rejection.status.as_u16(), 403);
                 assert!(challenge.contains("error=\"insufficient_scope\""), "{challenge}");
                 assert!(challenge.contains("scope=\"audit deploy use\""), "{challenge}");
             }

@@ -16,8 +16,8 @@ use tokio_util::task::TaskTracker;
 use super::*;
 use crate::caller::Caller;
 use crate::endpoint::{Serve, TablePlace};
-use crate::events::{Events, Seat};
-use crate::exchange::{Exchange, Kind, Served};
+use crate::events::{Events, StreamHandle};
+use crate::http_session::{HttpSession, SessionKind, SessionTransport};
 use crate::store::MemoryStore;
 
 /// Sessions whose tasks do nothing.
@@ -25,22 +25,22 @@ use crate::store::MemoryStore;
 struct Still(Mutex<Vec<Held>>);
 
 struct Held {
-    source: <Served as Transport>::Source,
-    sink: <Served as Transport>::Sink,
+    source: <SessionTransport as Transport>::Source,
+    sink: <SessionTransport as Transport>::Sink,
     _place: Option<TablePlace>,
     /// Whether a message was there when the task began.
     has_begun_with: bool,
 }
 
 impl Serve for Arc<Still> {
-    fn spawn(&self, exchange: Arc<Exchange>, place: Option<TablePlace>, _: &Parts, _: &TaskTracker) {
-        let (mut source, sink) = Served(exchange).split();
-        let has_begun_with = place.is_none() && {
+    fn spawn(&self, session: Arc<HttpSession>, stream_ref: Option<TablePlace>, _: &Parts, _: &TaskTracker) {
+        let (mut source, sink) = SessionTransport(session).split();
+        let has_begun_with = stream_ref.is_none() && {
             let mut next = pin!(source.next());
             let mut cx = Context::from_waker(std::task::Waker::noop());
             matches!(next.as_mut().poll(&mut cx), Poll::Ready(Ok(Some(_))))
         };
-        self.0.lock().unwrap().push(Held { source, sink, _place: place, has_begun_with });
+        self.0.lock().unwrap().push(Held { source, sink, _place: stream_ref, has_begun_with });
     }
 }
 
@@ -65,17 +65,17 @@ fn notice() -> Incoming {
 }
 
 /// Begins a session of 2025-03-26, and fills its inbox up to `room` places.
-fn begin(http: &StreamableHttp, still: &Still, room: usize) -> Arc<Exchange> {
+fn begin(http: &StreamableHttp, still: &Still, room: usize) -> Arc<HttpSession> {
     let parts = Request::new(()).into_parts().0;
-    let exchange = http.0.begin(Kind::Session, &parts).unwrap();
+    let session = http.0.begin(SessionKind::Stateful, &parts).unwrap();
     let agreed = RawJson::parse(r#"{"protocolVersion":"2025-03-26"}"#.to_owned()).unwrap();
     let answer = Message::result(RequestId::from(0), Payload::from(agreed));
     still.0.lock().unwrap()[0].sink.send(answer, None).unwrap();
     let mut cx = Context::from_waker(std::task::Waker::noop());
     for _ in 0..64 - room {
-        assert!(pin!(unconstrained(exchange.deliver(Ok(notice()), None))).poll(&mut cx).is_ready());
+        assert!(pin!(unconstrained(session.deliver(Ok(notice()), None))).poll(&mut cx).is_ready());
     }
-    exchange
+    session
 }
 
 #[tokio::test]
@@ -89,23 +89,23 @@ async fn a_request_that_never_reached_its_session_is_not_waited_for() {
     ] {
         for is_over in [false, true] {
             let (http, still) = still();
-            let exchange = begin(&http, &still, room);
-            let mut asking = Box::pin(http.handle(post(&[("mcp-session-id", exchange.key())], &body)));
+            let session = begin(&http, &still, room);
+            let mut asking = Box::pin(http.handle(post(&[("mcp-session-id", session.key())], &body)));
             let mut cx = Context::from_waker(std::task::Waker::noop());
             assert!(asking.as_mut().poll(&mut cx).is_pending(), "{body}");
             if is_over {
-                exchange.end();
+                session.end();
                 assert_eq!(asking.await.status(), StatusCode::NOT_FOUND);
             } else {
                 drop(asking);
             }
             for id in undelivered.clone() {
-                let open = exchange.open(&[&RequestId::from(id)], Vec::new());
+                let open = session.open(&[&RequestId::from(id)], Vec::new());
                 assert!(open.is_ok(), "{id} of {body} is in use");
-                exchange.unanswered(&RequestId::from(id));
+                session.unanswered(&RequestId::from(id));
             }
             if room > 0 {
-                let open = exchange.open(&[&RequestId::from(1)], Vec::new());
+                let open = session.open(&[&RequestId::from(1)], Vec::new());
                 assert!(open.is_err(), "what was handed over is waited for");
             }
         }
@@ -122,13 +122,13 @@ impl std::task::Wake for Counted {
 #[tokio::test]
 async fn a_delivery_that_is_broken_off_leaves_nothing_with_its_session() {
     let (http, still) = still();
-    let exchange = begin(&http, &still, 0);
+    let session = begin(&http, &still, 0);
     let alive = Arc::new(());
     for _ in 0..10_000 {
         let waker = std::task::Waker::from(Arc::new(Counted(Arc::clone(&alive))));
         let mut cx = Context::from_waker(&waker);
         // With a budget for its turn it would stop to wait before long.
-        let mut delivery = pin!(unconstrained(exchange.deliver(Ok(notice()), None)));
+        let mut delivery = pin!(unconstrained(session.deliver(Ok(notice()), None)));
         assert!(delivery.as_mut().poll(&mut cx).is_pending());
     }
     assert_eq!(Arc::strong_count(&alive), 1);
@@ -150,21 +150,21 @@ async fn a_task_of_the_stateless_revision_begins_with_its_request() {
 async fn a_host_of_the_old_transport_that_does_not_read_is_not_served_until_it_does() {
     let (http, still) = still();
     let parts = Request::new(()).into_parts().0;
-    let exchange = http.0.begin(Kind::Legacy, &parts).unwrap();
-    let (place, _) = exchange.listen().unwrap();
+    let session = http.0.begin(SessionKind::HttpSse, &parts).unwrap();
+    let (stream_ref, _) = session.listen().unwrap();
     let mut held = still.0.lock().unwrap().pop().unwrap();
     for id in 0..256 {
         let answer = Message::result(RequestId::from(id), Payload::empty_object());
         held.sink.send(answer, Some(&RequestId::from(id))).unwrap();
     }
-    assert!(exchange.deliver(Ok(notice()), None).await);
+    assert!(session.deliver(Ok(notice()), None).await);
     let mut next = Box::pin(held.source.next());
     let is_taken = tokio::time::timeout(Duration::from_millis(1), next.as_mut()).await.is_ok();
     assert!(!is_taken, "a message was taken of a host that does not read");
     // The host reads, and that wakes the task.
     let reading = async {
         tokio::task::yield_now().await;
-        exchange.next(place, std::task::Waker::noop())
+        session.next(stream_ref, std::task::Waker::noop())
     };
     let both = async { tokio::join!(next, reading) };
     let (taken, _) = tokio::time::timeout(Duration::from_secs(20), both).await.expect("the task is not woken");
@@ -176,14 +176,14 @@ async fn nothing_is_kept_of_a_session_that_is_over() {
     let store = Arc::new(MemoryStore::default());
     let keeps: Arc<dyn crate::store::EventStore> = Arc::clone(&store) as _;
     let config = Config { event_store: Some(keeps), ..Config::default() };
-    let exchange = Exchange::new(Kind::Session, "s".into(), &Caller::default(), &config);
-    let (place, _) = exchange.listen().unwrap();
-    let (_source, mut sink) = Served(Arc::clone(&exchange)).split();
+    let session = HttpSession::new(SessionKind::Stateful, "s".into(), &Caller::default(), &config);
+    let (stream_ref, _) = session.listen().unwrap();
+    let (_source, mut sink) = SessionTransport(Arc::clone(&session)).split();
     for _ in 0..2 {
         sink.send(Message::notification("n", Params::Absent), None).unwrap();
     }
-    let seat = Seat { exchange, place, until: None };
-    let mut events = Events::new(seat, Duration::from_secs(20));
+    let handle = StreamHandle { session, stream_ref, until: None };
+    let mut events = Events::new(handle, Duration::from_secs(20));
     let mut cx = Context::from_waker(std::task::Waker::noop());
     assert!(events.poll(&mut cx).is_ready());
     assert!(store.bytes() > 0);
@@ -195,12 +195,12 @@ async fn nothing_is_kept_of_a_session_that_is_over() {
 #[tokio::test]
 async fn a_header_of_ours_that_comes_twice_is_refused() {
     let (http, still) = still();
-    let exchange = begin(&http, &still, 64);
+    let session = begin(&http, &still, 64);
     let ping = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
     let hello = ping.replace("ping", "initialize");
     let notice = r#"{"jsonrpc":"2.0","method":"notifications/x"}"#;
     let modern = r#"{"jsonrpc":"2.0","id":1,"method":"ping","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}"#;
-    let (session, version) = (("mcp-session-id", exchange.key()), ("mcp-protocol-version", "2025-03-26"));
+    let (session, version) = (("mcp-session-id", session.key()), ("mcp-protocol-version", "2025-03-26"));
     let now = ("mcp-protocol-version", "2026-07-28");
     let method = ("mcp-method", "ping");
     for (method, headers, body, code) in [

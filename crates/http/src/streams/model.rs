@@ -72,7 +72,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 
 /// A connection of the host.
 struct Connection {
-    place: Place,
+    stream_ref: StreamRef,
     is_stream: bool,
     /// The server has not noticed that it is gone.
     is_dead: bool,
@@ -194,12 +194,12 @@ impl World {
     fn post(&mut self, count: u64) {
         let requests: Vec<u64> = (1..=count).map(|number| self.requests + number).collect();
         let ids: Vec<_> = requests.iter().map(|number| RequestId::from(*number)).collect();
-        let place = self.streams.open(&ids.iter().collect::<Vec<_>>(), Vec::new()).unwrap();
+        let stream_ref = self.streams.open(&ids.iter().collect::<Vec<_>>(), Vec::new()).unwrap();
         self.requests += count;
-        self.open.extend(requests.iter().map(|request| (*request, place.stream)));
-        self.promise(place.stream);
+        self.open.extend(requests.iter().map(|request| (*request, stream_ref.stream)));
+        self.promise(stream_ref.stream);
         let wire = VecDeque::new();
-        self.connections.push(Connection { place, is_stream: false, is_dead: false, wire, last: 0 });
+        self.connections.push(Connection { stream_ref, is_stream: false, is_dead: false, wire, last: 0 });
     }
 
     fn report(&mut self, request: u64) {
@@ -218,23 +218,23 @@ impl World {
 
     /// The response becomes a stream of events, as the host sees from its opening.
     fn begin_stream(&mut self, at: usize) {
-        let Connection { place, is_stream, is_dead, .. } = &mut self.connections[at];
+        let Connection { stream_ref, is_stream, is_dead, .. } = &mut self.connections[at];
         if !std::mem::replace(is_stream, true) {
-            let (place, is_dead) = (*place, *is_dead);
-            self.streams.stream(place);
-            self.promise(place.stream).is_known |= !is_dead;
+            let (stream_ref, is_dead) = (*stream_ref, *is_dead);
+            self.streams.stream(stream_ref);
+            self.promise(stream_ref.stream).is_known |= !is_dead;
         }
     }
 
     fn take(&mut self, at: usize) {
-        let Connection { place, is_stream, is_dead, .. } = self.connections[at];
+        let Connection { stream_ref, is_stream, is_dead, .. } = self.connections[at];
         if !is_stream {
-            match self.streams.first(place, Waker::noop()) {
+            match self.streams.first(stream_ref, Waker::noop()) {
                 First::Pending => {}
                 First::Events => self.begin_stream(at),
                 First::Answers(answers) => {
                     self.connections.remove(at);
-                    let promise = self.promise(place.stream);
+                    let promise = self.promise(stream_ref.stream);
                     promise.is_broken = is_dead;
                     if !is_dead {
                         let answers = answers.iter().map(text);
@@ -244,14 +244,14 @@ impl World {
             }
             return;
         }
-        match self.streams.next(place, Waker::noop()) {
+        match self.streams.next(stream_ref, Waker::noop()) {
             Next::Pending => {}
             // What was sent before the end of a response arrives before it.
             Next::End => {
                 self.arrive(at, usize::MAX);
                 self.connections.remove(at);
-                self.streams.detach(place, Some(later()));
-                let promise = self.promise(place.stream);
+                self.streams.detach(stream_ref, Some(later()));
+                let promise = self.promise(stream_ref.stream);
                 promise.is_broken |= !promise.is_known;
             }
             Next::Event(number, message) => {
@@ -259,7 +259,7 @@ impl World {
                 let event = vec![Bytes::from(text.clone())];
                 self.store.keep(
                     &protomcp_server::Owner::Local,
-                    EventKey { session: "s", stream: place.stream, number },
+                    EventKey { session: "s", stream: stream_ref.stream, number },
                     &event,
                 );
                 if !is_dead {
@@ -276,17 +276,17 @@ impl World {
             let Some((number, text)) = connection.wire.pop_front() else { return };
             assert_eq!(number, connection.last + 1, "an event is missing, or comes twice");
             connection.last = number;
-            let promise = self.promises.get_mut(&connection.place.stream).unwrap();
+            let promise = self.promises.get_mut(&connection.stream_ref.stream).unwrap();
             let before = promise.read.insert(number, text.clone());
             assert!(before.is_none_or(|before| before == text), "two events have the same id");
         }
     }
 
     fn lose(&mut self, at: usize) {
-        let Connection { place, is_stream, .. } = self.connections.remove(at);
-        self.streams.detach(place, Some(later()));
+        let Connection { stream_ref, is_stream, .. } = self.connections.remove(at);
+        self.streams.detach(stream_ref, Some(later()));
         // A response that might have been JSON has no events to come back to. The host cannot know more than that.
-        let promise = self.promise(place.stream);
+        let promise = self.promise(stream_ref.stream);
         promise.is_broken |= !is_stream || !promise.is_known;
     }
 
@@ -294,33 +294,33 @@ impl World {
         if self.streams.has_listener() {
             return;
         }
-        let place = self.streams.attach(STANDALONE).unwrap();
+        let stream_ref = self.streams.attach(STANDALONE).unwrap();
         let last = self.streams.next_number(STANDALONE).unwrap() - 1;
         // It says nothing about what was sent before.
         let promise = self.promise(STANDALONE);
         for (index, said) in promise.said.iter().take(usize::try_from(last).unwrap()).enumerate() {
             promise.read.entry(index as u64 + 1).or_insert_with(|| said.clone());
         }
-        self.connections.push(Connection { place, is_stream: true, is_dead: false, wire: VecDeque::new(), last });
+        self.connections.push(Connection { stream_ref, is_stream: true, is_dead: false, wire: VecDeque::new(), last });
     }
 
     /// As GET with `Last-Event-ID` does it.
     fn come_back(&mut self, stream: StreamId, last: u64) {
-        let place = self.streams.attach(stream);
-        let end = place.map_or(u64::MAX, |place| self.streams.next_number(place.stream).unwrap());
+        let stream_ref = self.streams.attach(stream);
+        let end = stream_ref.map_or(u64::MAX, |stream_ref| self.streams.next_number(stream_ref.stream).unwrap());
         let key = EventKey { session: "s", stream, number: last };
         let missed = match self.store.replay(key, end).as_mut().poll(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(missed) => missed,
             Poll::Pending => unreachable!("memory is ready at once"),
         };
-        let is_refused = match place {
+        let is_refused = match stream_ref {
             None => missed.is_none(),
             Some(_) => is_short(missed.as_deref(), last, end),
         };
         if is_refused {
             // The host is told that it cannot have all: the rest is not promised any more.
-            if let Some(place) = place {
-                self.streams.detach(place, Some(later()));
+            if let Some(stream_ref) = stream_ref {
+                self.streams.detach(stream_ref, Some(later()));
             }
             let has_unread = self.promises[&stream].said.len() as u64 > last;
             self.promise(stream).is_broken |= has_unread;
@@ -329,9 +329,9 @@ impl World {
         let text = |event: Vec<Bytes>| String::from_utf8(event.concat()).unwrap();
         let events = missed.unwrap_or_default().into_iter().map(text);
         let wire: VecDeque<_> = (last + 1..).zip(events).collect();
-        match place {
-            Some(place) => {
-                self.connections.push(Connection { place, is_stream: true, is_dead: false, wire, last });
+        match stream_ref {
+            Some(stream_ref) => {
+                self.connections.push(Connection { stream_ref, is_stream: true, is_dead: false, wire, last });
             }
             None => {
                 let promise = self.promise(stream);
@@ -349,8 +349,8 @@ impl World {
             self.answer(request);
         }
         while let Some(at) = self.connections.len().checked_sub(1) {
-            let Connection { is_dead, is_stream, place, .. } = self.connections[at];
-            if is_dead || is_stream && place.stream == STANDALONE {
+            let Connection { is_dead, is_stream, stream_ref, .. } = self.connections[at];
+            if is_dead || is_stream && stream_ref.stream == STANDALONE {
                 self.lose(at);
             } else {
                 self.take(at);

@@ -26,12 +26,15 @@ impl<M: Borrow<Message>> Queue<M> {
         Self { messages: answers.into(), bytes: 0, dropped: 0 }
     }
 
-    /// Takes a message in, and drops what does not fit: the oldest notifications if `rolls`, otherwise this one.
-    pub(super) fn push(&mut self, message: M, rolls: bool) {
+    /// Takes a message in, and drops what does not fit: the oldest notifications if `drop_oldest`, otherwise this one.
+    pub(super) fn push(&mut self, message: M, drop_oldest: bool) {
         let weight = weight(message.borrow());
         while self.messages.len() >= MAX_QUEUED || (weight.is_some() && self.bytes >= MAX_QUEUED_BYTES) {
-            let oldest =
-                if rolls { self.messages.iter().position(|message| is_notification(message.borrow())) } else { None };
+            let oldest = if drop_oldest {
+                self.messages.iter().position(|message| is_notification(message.borrow()))
+            } else {
+                None
+            };
             match oldest.and_then(|oldest| self.messages.remove(oldest)) {
                 Some(oldest) => self.lighten(oldest.borrow()),
                 None if weight.is_none() => break,

@@ -33,7 +33,7 @@ impl Game {
         Self(Streams::new(4, None))
     }
 
-    fn open(&mut self, requests: &[u64]) -> Result<Place, Refused> {
+    fn open(&mut self, requests: &[u64]) -> Result<StreamRef, Refused> {
         let ids: Vec<_> = requests.iter().map(|number| id(*number)).collect();
         self.0.open(&ids.iter().collect::<Vec<_>>(), Vec::new())
     }
@@ -43,13 +43,13 @@ impl Game {
         drop(self.0.route(message, during.as_ref()));
     }
 
-    fn first(&mut self, place: Place) -> First {
-        self.0.first(place, Waker::noop())
+    fn first(&mut self, stream_ref: StreamRef) -> First {
+        self.0.first(stream_ref, Waker::noop())
     }
 
     /// The same without numbers.
-    fn methods(&mut self, place: Place) -> String {
-        let rest = self.rest(place);
+    fn methods(&mut self, stream_ref: StreamRef) -> String {
+        let rest = self.rest(stream_ref);
         let words = rest.split(' ').filter(|word| *word != "…");
         words
             .map(|word| word.split_once(':').map_or(word, |(_, name)| name.trim_end_matches('1')))
@@ -58,10 +58,10 @@ impl Game {
     }
 
     /// What the stream holds for this connection: methods and ids, then how it goes on.
-    fn rest(&mut self, place: Place) -> String {
+    fn rest(&mut self, stream_ref: StreamRef) -> String {
         let mut text = String::new();
         loop {
-            match self.0.next(place, Waker::noop()) {
+            match self.0.next(stream_ref, Waker::noop()) {
                 Next::Event(number, Message::Notification(notice)) => text += &format!("{number}:{} ", notice.method),
                 Next::Event(number, Message::Response(answer)) => text += &format!("{number}:={} ", answer.id.unwrap()),
                 Next::Event(_, Message::Request(_)) => unreachable!("nothing is asked here"),
@@ -75,26 +75,26 @@ impl Game {
 #[test]
 fn answers_alone_are_taken_at_once_when_all_are_there() {
     let mut game = Game::new();
-    let place = game.open(&[1, 2]).unwrap();
-    assert_eq!(game.first(place), First::Pending);
+    let stream_ref = game.open(&[1, 2]).unwrap();
+    assert_eq!(game.first(stream_ref), First::Pending);
     game.say(answer(2), Some(2));
-    assert_eq!(game.first(place), First::Pending);
+    assert_eq!(game.first(stream_ref), First::Pending);
     game.say(answer(1), Some(1));
-    assert_eq!(game.first(place), First::Answers(vec![answer(2), answer(1)]));
+    assert_eq!(game.first(stream_ref), First::Answers(vec![answer(2), answer(1)]));
     assert!(game.0.open.is_empty() && game.0.owners.is_empty());
 }
 
 #[test]
 fn a_report_makes_it_events() {
     let mut game = Game::new();
-    let place = game.open(&[1]).unwrap();
+    let stream_ref = game.open(&[1]).unwrap();
     game.say(notice("a"), Some(1));
-    assert_eq!(game.first(place), First::Events);
-    game.0.stream(place);
-    assert_eq!(game.rest(place), "1:a …");
+    assert_eq!(game.first(stream_ref), First::Events);
+    game.0.stream(stream_ref);
+    assert_eq!(game.rest(stream_ref), "1:a …");
     game.say(notice("elsewhere"), None);
     game.say(answer(1), Some(1));
-    assert_eq!(game.rest(place), "2:=1 end");
+    assert_eq!(game.rest(stream_ref), "2:=1 end");
     let listening = game.0.attach(STANDALONE).unwrap();
     assert_eq!(game.rest(listening), "1:elsewhere …");
 }
@@ -111,30 +111,30 @@ fn a_report_without_its_request_is_of_the_session() {
 #[test]
 fn what_a_lost_connection_had_not_taken_waits_for_the_next() {
     let mut game = Game::new();
-    let place = game.open(&[1]).unwrap();
+    let stream_ref = game.open(&[1]).unwrap();
     game.say(notice("a"), Some(1));
-    game.0.stream(place);
-    assert_eq!(game.rest(place), "1:a …");
-    game.0.detach(place, Some(later()));
+    game.0.stream(stream_ref);
+    assert_eq!(game.rest(stream_ref), "1:a …");
+    game.0.detach(stream_ref, Some(later()));
     game.say(notice("b"), Some(1));
     game.say(answer(1), Some(1));
-    assert_eq!(game.rest(place), "end");
-    let again = game.0.attach(place.stream).unwrap();
+    assert_eq!(game.rest(stream_ref), "end");
+    let again = game.0.attach(stream_ref.stream).unwrap();
     assert_eq!(game.rest(again), "2:b 3:=1 end");
-    assert_eq!(game.0.attach(place.stream), None);
+    assert_eq!(game.0.attach(stream_ref.stream), None);
 }
 
 #[test]
 fn nothing_waits_for_a_host_that_cannot_come_back() {
     for (resumable, streaming) in [(false, true), (true, false)] {
         let mut game = Game::new();
-        let place = game.open(&[1]).unwrap();
+        let stream_ref = game.open(&[1]).unwrap();
         game.say(notice("a"), Some(1));
         if streaming {
-            game.0.stream(place);
+            game.0.stream(stream_ref);
         }
-        game.0.detach(place, resumable.then(later));
-        assert_eq!(game.0.attach(place.stream), None);
+        game.0.detach(stream_ref, resumable.then(later));
+        assert_eq!(game.0.attach(stream_ref.stream), None);
         game.say(answer(1), Some(1));
         assert!(game.0.open.is_empty() && game.0.owners.is_empty());
     }
@@ -146,8 +146,8 @@ fn who_does_not_come_back_in_time_cannot_be_asked_but_may_take_the_answer() {
     let at = |seconds| start + Duration::from_secs(seconds);
     let mut game = Game::new();
     let (late, later) = (game.open(&[1, 2]).unwrap(), game.open(&[3]).unwrap());
-    for place in [late, later] {
-        game.0.stream(place);
+    for stream_ref in [late, later] {
+        game.0.stream(stream_ref);
     }
     assert!(game.0.detach(late, Some(at(10))).is_empty() && game.0.detach(later, Some(at(20))).is_empty());
     assert_eq!(game.0.next_loss(), Some(at(10)));
@@ -193,13 +193,13 @@ fn the_last_to_come_has_the_stream() {
 #[test]
 fn a_pause_ends_the_connection_and_not_the_stream() {
     let mut game = Game::new();
-    let place = game.open(&[1]).unwrap();
+    let stream_ref = game.open(&[1]).unwrap();
     drop(game.0.pause(&id(1)));
-    assert_eq!(game.first(place), First::Events);
-    game.0.stream(place);
-    assert_eq!(game.rest(place), "end");
-    game.0.detach(place, Some(later()));
-    let again = game.0.attach(place.stream).unwrap();
+    assert_eq!(game.first(stream_ref), First::Events);
+    game.0.stream(stream_ref);
+    assert_eq!(game.rest(stream_ref), "end");
+    game.0.detach(stream_ref, Some(later()));
+    let again = game.0.attach(stream_ref.stream).unwrap();
     assert_eq!(game.rest(again), "…");
     game.say(answer(1), Some(1));
     assert_eq!(game.rest(again), "1:=1 end");
@@ -208,10 +208,10 @@ fn a_pause_ends_the_connection_and_not_the_stream() {
 #[test]
 fn a_cancelled_request_ends_its_stream() {
     let mut game = Game::new();
-    let place = game.open(&[1]).unwrap();
+    let stream_ref = game.open(&[1]).unwrap();
     drop(game.0.unanswered(&id(1)));
     drop(game.0.unanswered(&id(1)));
-    assert_eq!(game.first(place), First::Answers(Vec::new()));
+    assert_eq!(game.first(stream_ref), First::Answers(Vec::new()));
 }
 
 #[test]
@@ -232,17 +232,17 @@ fn ids_and_streams_are_limited() {
 #[test]
 fn queues_are_limited_but_answers_are_kept() {
     let mut game = Game::new();
-    let place = game.open(&[1]).unwrap();
+    let stream_ref = game.open(&[1]).unwrap();
     for _ in 0..MAX_QUEUED * 2 {
         game.say(notice("report"), Some(1));
         game.say(notice("change"), None);
     }
     game.say(notice("newest"), None);
     game.say(answer(1), Some(1));
-    assert_eq!(game.0.open[&place.stream].queue.len(), MAX_QUEUED + 1);
+    assert_eq!(game.0.open[&stream_ref.stream].queue.len(), MAX_QUEUED + 1);
     assert_eq!(game.0.open[&STANDALONE].queue.len(), MAX_QUEUED);
-    game.0.stream(place);
-    assert!(game.rest(place).ends_with(&format!("{}:=1 end", MAX_QUEUED + 1)));
+    game.0.stream(stream_ref);
+    assert!(game.rest(stream_ref).ends_with(&format!("{}:=1 end", MAX_QUEUED + 1)));
     let listening = game.0.attach(STANDALONE).unwrap();
     assert!(game.rest(listening).ends_with(&format!("{MAX_QUEUED}:newest …")));
 }
@@ -254,8 +254,8 @@ fn what_waits_in_a_stream_is_weighed() {
         Message::notification("large", Params::of(&serde_json::json!({ "data": data })).unwrap())
     };
     let mut game = Game::new();
-    let place = game.open(&[1]).unwrap();
-    game.0.stream(place);
+    let stream_ref = game.open(&[1]).unwrap();
+    game.0.stream(stream_ref);
     let listening = game.0.attach(STANDALONE).unwrap();
     for _ in 0..2 {
         for _ in 0..10 {
@@ -265,49 +265,49 @@ fn what_waits_in_a_stream_is_weighed() {
         game.say(notice("small"), Some(1));
         game.say(notice("small"), None);
         let kept = "large large large large";
-        assert_eq!(game.methods(place), kept, "what comes too late for an answer is dropped");
+        assert_eq!(game.methods(stream_ref), kept, "what comes too late for an answer is dropped");
         assert_eq!(game.methods(listening), "large large large small", "without one, what is oldest");
     }
     game.say(quarter(), Some(1));
     game.say(answer(1), Some(1));
-    assert_eq!(game.methods(place), "large = end");
+    assert_eq!(game.methods(stream_ref), "large = end");
 }
 
 #[test]
 fn answers_that_nobody_comes_for_are_limited() {
     let mut game = Game(Streams::new(1000, None));
-    let mut places = Vec::new();
+    let mut stream_refs = Vec::new();
     for number in 0..MAX_DETACHED as u64 + 3 {
-        let place = game.open(&[number]).unwrap();
-        game.0.stream(place);
-        game.0.detach(place, Some(later()));
+        let stream_ref = game.open(&[number]).unwrap();
+        game.0.stream(stream_ref);
+        game.0.detach(stream_ref, Some(later()));
         game.say(answer(number), Some(number));
-        places.push(place);
+        stream_refs.push(stream_ref);
     }
     assert_eq!(game.0.open.len(), MAX_DETACHED);
-    assert_eq!(game.0.attach(places[2].stream), None);
-    assert!(game.0.attach(places[3].stream).is_some());
+    assert_eq!(game.0.attach(stream_refs[2].stream), None);
+    assert!(game.0.attach(stream_refs[3].stream).is_some());
 }
 
 #[test]
 fn everything_leaves_by_one_way_where_there_is_only_one() {
     let mut single = Game(Streams::new(1, Some(FIRST)));
-    let place = single.open(&[1]).unwrap();
+    let stream_ref = single.open(&[1]).unwrap();
     single.say(notice("a"), None);
-    single.0.stream(place);
+    single.0.stream(stream_ref);
     single.say(answer(1), Some(1));
-    assert_eq!(single.rest(place), "1:a 2:=1 end");
+    assert_eq!(single.rest(stream_ref), "1:a 2:=1 end");
     let mut legacy = Game(Streams::new(1, Some(STANDALONE)));
-    let place = legacy.0.attach(STANDALONE).unwrap();
+    let stream_ref = legacy.0.attach(STANDALONE).unwrap();
     legacy.say(notice("a"), Some(1));
     legacy.say(answer(1), Some(1));
-    assert_eq!(legacy.rest(place), "1:a 2:=1 …");
+    assert_eq!(legacy.rest(stream_ref), "1:a 2:=1 …");
 }
 
 #[test]
 fn where_everything_leaves_by_one_connection_only_notifications_are_dropped() {
     let mut legacy = Game(Streams::new(1, Some(STANDALONE)));
-    let place = legacy.0.attach(STANDALONE).unwrap();
+    let stream_ref = legacy.0.attach(STANDALONE).unwrap();
     legacy.say(notice("a"), None);
     for number in 0..MAX_QUEUED as u64 - 1 {
         legacy.say(answer(number), Some(number));
@@ -318,7 +318,7 @@ fn where_everything_leaves_by_one_connection_only_notifications_are_dropped() {
         legacy.say(notice("b"), None);
         assert!(legacy.0.is_full());
     }
-    let rest = legacy.rest(place);
+    let rest = legacy.rest(stream_ref);
     assert!(rest.starts_with("1:=0 2:=1 ") && rest.ends_with("=1000 257:=1001 258:=1002 …"), "{rest}");
     assert!(!rest.contains('a') && !rest.contains('b') && !legacy.0.is_full());
 }
@@ -338,7 +338,7 @@ enum Step {
 /// A host that comes back however often, and the store that helps it.
 struct Traveller {
     game: Game,
-    place: Option<Place>,
+    stream_ref: Option<StreamRef>,
     stream: StreamId,
     store: Vec<(u64, Message)>,
     wire: Vec<(u64, Message)>,
@@ -348,7 +348,7 @@ struct Traveller {
 
 impl Traveller {
     fn take(&mut self) -> bool {
-        let next = self.place.map(|place| self.game.0.next(place, Waker::noop()));
+        let next = self.stream_ref.map(|stream_ref| self.game.0.next(stream_ref, Waker::noop()));
         let Some(Next::Event(number, message)) = next else { return false };
         self.store.push((number, message.clone()));
         self.wire.push((number, message));
@@ -365,11 +365,11 @@ impl Traveller {
 
     fn cut(&mut self) {
         self.wire.clear();
-        if let Some(place) = self.place {
-            self.game.0.detach(place, Some(later()));
+        if let Some(stream_ref) = self.stream_ref {
+            self.game.0.detach(stream_ref, Some(later()));
         }
-        self.place = self.game.0.attach(self.stream);
-        let end = self.place.map_or(u64::MAX, |_| self.game.0.next_number(self.stream).unwrap());
+        self.stream_ref = self.game.0.attach(self.stream);
+        let end = self.stream_ref.map_or(u64::MAX, |_| self.game.0.next_number(self.stream).unwrap());
         let missed = self.store.iter().filter(|(number, _)| *number > self.last && *number < end);
         self.wire.extend(missed.cloned());
     }
@@ -382,10 +382,10 @@ proptest! {
         steps in prop::collection::vec(prop::sample::select(vec![Step::Say, Step::Take, Step::Arrive, Step::Cut]), 0..100),
     ) {
         let mut game = Game::new();
-        let place = game.open(&[1]).unwrap();
-        game.0.stream(place);
+        let stream_ref = game.open(&[1]).unwrap();
+        game.0.stream(stream_ref);
         let (store, wire, read) = (Vec::new(), Vec::new(), Vec::new());
-        let mut host = Traveller { game, place: Some(place), stream: place.stream, store, wire, read, last: 0 };
+        let mut host = Traveller { game, stream_ref: Some(stream_ref), stream: stream_ref.stream, store, wire, read, last: 0 };
         let mut said = Vec::new();
         for step in steps {
             match step {

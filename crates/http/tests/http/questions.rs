@@ -47,7 +47,7 @@ async fn a_question_fails_as_soon_as_its_host_cannot_come_back_for_it() {
 #[tokio::test]
 async fn a_question_fails_when_its_host_does_not_come_back_in_time() {
     let mut config = Config::default();
-    config.absence = Duration::from_millis(300);
+    config.reconnect_window = Duration::from_millis(300);
     let stage = Stage::new(config).await;
     let host = stage.host.hello_with("2025-11-25", ROOTS).await;
     let begun = std::time::Instant::now();
@@ -61,7 +61,7 @@ async fn a_question_fails_when_its_host_does_not_come_back_in_time() {
 #[tokio::test]
 async fn a_host_that_comes_back_in_time_is_asked_still() {
     let mut config = Config::default();
-    config.absence = PATIENCE;
+    config.reconnect_window = PATIENCE;
     let stage = Stage::new(config).await;
     let host = stage.host.hello_with("2025-11-25", ROOTS).await;
     let mut asking = host.post(&call(1, "roots")).await;

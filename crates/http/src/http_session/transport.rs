@@ -1,4 +1,4 @@
-//! An exchange as the transport of its session's task.
+//! An session as the transport of its session's task.
 
 use std::future::poll_fn;
 use std::net::IpAddr;
@@ -11,28 +11,28 @@ use protomcp_transport::{Losses, Received, Sink, Source, Transport, TransportErr
 use protomcp_types::{Message, RequestId};
 use tokio::time::{Instant, Sleep};
 
-use super::{Arrived, Exchange, Kind};
-use crate::body::Origin;
+use super::{HttpSession, Posted, SessionKind};
+use crate::body::SourceRequest;
 use crate::caller::{Connection, Principal};
 use crate::reserved::Reserved;
 
-/// The session's task's end of an exchange.
+/// The session's task's end of an session.
 #[derive(Debug)]
-pub(crate) struct Served(pub(crate) Arc<Exchange>);
+pub(crate) struct SessionTransport(pub(crate) Arc<HttpSession>);
 
-pub(crate) struct ExchangeSource {
-    exchange: Arc<Exchange>,
+pub(crate) struct SessionSource {
+    session: Arc<HttpSession>,
     /// The request that brought the last message.
-    origin: Option<Origin>,
+    source: Option<SourceRequest>,
     /// When to look whether the session is used at all.
     expiry: Pin<Box<Sleep>>,
 }
 
-pub(crate) struct ExchangeSink(Arc<Exchange>);
+pub(crate) struct SessionSink(Arc<HttpSession>);
 
-impl Transport for Served {
-    type Source = ExchangeSource;
-    type Sink = ExchangeSink;
+impl Transport for SessionTransport {
+    type Source = SessionSource;
+    type Sink = SessionSink;
 
     fn principal(&self) -> Option<Arc<str>> {
         self.0.caller.principal.as_ref().map(|Principal(who)| Arc::clone(who))
@@ -46,41 +46,41 @@ impl Transport for Served {
         self.0.caller.connection.map(|Connection(number)| number)
     }
 
-    fn split(self) -> (ExchangeSource, ExchangeSink) {
+    fn split(self) -> (SessionSource, SessionSink) {
         let expiry = Box::pin(tokio::time::sleep(self.0.idle));
-        (ExchangeSource { exchange: Arc::clone(&self.0), origin: None, expiry }, ExchangeSink(self.0))
+        (SessionSource { session: Arc::clone(&self.0), source: None, expiry }, SessionSink(self.0))
     }
 }
 
-impl Source for ExchangeSource {
+impl Source for SessionSource {
     async fn next(&mut self) -> Result<Option<Received>, TransportError> {
         poll_fn(|cx| self.poll(cx)).await
     }
 
     fn extensions(&mut self) -> Extensions {
-        let Some(Origin { head, room }) = self.origin.take() else { return Extensions::default() };
+        let Some(SourceRequest { head, room }) = self.source.take() else { return Extensions::default() };
         Extensions::default().with(head).with(room)
     }
 }
 
-impl ExchangeSource {
+impl SessionSource {
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<Option<Received>, TransportError>> {
-        if let Poll::Ready(arrived) = self.exchange.poll_received(cx.waker()) {
-            return Poll::Ready(Ok(arrived.map(|Arrived { received, origin }| {
-                self.origin = origin;
+        if let Poll::Ready(arrived) = self.session.poll_received(cx.waker()) {
+            return Poll::Ready(Ok(arrived.map(|Posted { received, source }| {
+                self.source = source;
                 received
             })));
         }
-        if self.exchange.kind == Kind::Single {
+        if self.session.kind == SessionKind::Stateless {
             return Poll::Pending;
         }
-        let loss = self.exchange.give_up();
+        let loss = self.session.give_up();
         if let Some(loss) = loss.filter(|loss| *loss < self.expiry.deadline()) {
             self.expiry.as_mut().reset(loss);
         }
         while self.expiry.as_mut().poll(cx).is_ready() {
-            let idle = self.exchange.idle;
-            let left = match self.exchange.idle_for() {
+            let idle = self.session.idle;
+            let left = match self.session.idle_for() {
                 Some(time) if time >= idle => {
                     tracing::info!("a session was not used for {idle:?}: closed");
                     return Poll::Ready(Ok(None));
@@ -89,13 +89,13 @@ impl ExchangeSource {
                 None => idle,
             };
             let end = Instant::now() + left;
-            self.expiry.as_mut().reset(self.exchange.give_up().map_or(end, |loss| loss.min(end)));
+            self.expiry.as_mut().reset(self.session.give_up().map_or(end, |loss| loss.min(end)));
         }
         Poll::Pending
     }
 }
 
-impl Sink for ExchangeSink {
+impl Sink for SessionSink {
     fn send(&mut self, message: Message, during: Option<&RequestId>) -> Result<(), TransportError> {
         self.0.route(message.into(), during);
         Ok(())
@@ -152,7 +152,7 @@ impl Sink for ExchangeSink {
     }
 }
 
-impl Drop for ExchangeSink {
+impl Drop for SessionSink {
     fn drop(&mut self) {
         self.0.close();
     }

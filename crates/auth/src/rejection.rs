@@ -6,7 +6,7 @@ use crate::scopes::Scopes;
 
 /// An answer to a request that is not served.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Denial {
+pub struct Rejection {
     /// 400, 401, 403 or 503.
     pub status: StatusCode,
     /// `WWW-Authenticate`: where to get a token, and for what.
@@ -26,7 +26,7 @@ pub(crate) enum Fault<'a> {
     InsufficientScope(&'a Scopes),
 }
 
-impl Denial {
+impl Rejection {
     /// `metadata` is where the server describes itself, `usual` what every request needs.
     pub(crate) fn new(fault: Fault<'_>, metadata: &str, usual: &Scopes) -> Self {
         let (status, error, why, scopes) = match fault {
@@ -93,10 +93,13 @@ mod tests {
                  scope=\"deploy use\", resource_metadata=\"https://rs/m\"",
             ),
         ] {
-            let denial = Denial::new(fault, "https://rs/m", &usual);
-            assert_eq!((denial.status.as_u16(), denial.challenge.unwrap().to_str().unwrap()), (status, challenge));
+            let rejection = Rejection::new(fault, "https://rs/m", &usual);
+            assert_eq!(
+                (rejection.status.as_u16(), rejection.challenge.unwrap().to_str().unwrap()),
+                (status, challenge)
+            );
         }
-        let bare = Denial::new(Fault::NoToken, "https://rs/m", &Scopes::default());
+        let bare = Rejection::new(Fault::NoToken, "https://rs/m", &Scopes::default());
         assert_eq!(bare.challenge.unwrap(), "Bearer resource_metadata=\"https://rs/m\"");
     }
 }

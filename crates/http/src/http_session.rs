@@ -1,10 +1,10 @@
 //! One conversation over HTTP: what its host has POSTed on one side, the streams that lead back to it on the other.
 //!
-//! `Exchange` is shared by the HTTP requests of a session and, as a [`Transport`], by the task that serves it. A session
-//! in the sense of HTTP outlives its connections; a request of the stateless revision is an exchange of its own, which
+//! `HttpSession` is shared by the HTTP requests of a session and, as a [`Transport`], by the task that serves it. A session
+//! in the sense of HTTP outlives its connections; a request of the stateless revision is an session of its own, which
 //! ends with its connection.
 
-mod served;
+mod transport;
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -18,40 +18,40 @@ use protomcp_types::{Incoming, JsonObject, Message, Params, ProtocolVersion, Req
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
-use crate::body::Origin;
+use crate::body::SourceRequest;
 use crate::caller::{Caller, Principal};
 use crate::config::Config;
 use crate::fair_table::Use;
 use crate::needed_scopes::NeededScopes;
 use crate::reserved::Reserved;
 use crate::store::EventStore;
-use crate::streams::{FIRST, First, Next, Place, Refused, STANDALONE, StreamId, Streams};
+use crate::streams::{FIRST, First, Next, Refused, STANDALONE, StreamId, StreamRef, Streams};
 
-pub(crate) use self::served::Served;
+pub(crate) use self::transport::SessionTransport;
 
 /// Messages that wait for the session's task. One more waits in its HTTP request.
 const MAX_INBOX: usize = 64;
 
-/// What an exchange is.
+/// What an session is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum SessionKind {
     /// A session of the stateful revisions.
-    Session,
+    Stateful,
     /// A session of the old transport with one connection for everything; it ends with that.
-    Legacy,
+    HttpSse,
     /// One request of the stateless revision; the end of its connection cancels it.
-    Single,
+    Stateless,
 }
 
 #[derive(Debug)]
-pub(crate) struct Exchange {
-    kind: Kind,
+pub(crate) struct HttpSession {
+    kind: SessionKind,
     key: Box<str>,
     caller: Caller,
     idle: Duration,
     store: Option<Arc<dyn EventStore>>,
     /// How long a host whose stream has broken is expected back.
-    absence: Duration,
+    reconnect_window: Duration,
     version: OnceLock<ProtocolVersion>,
     /// The scopes that requests of the session have needed.
     needed: OnceLock<NeededScopes>,
@@ -64,15 +64,15 @@ pub(crate) struct Exchange {
 
 /// What was POSTed, and the request that it came with.
 #[derive(Debug)]
-struct Arrived {
+struct Posted {
     received: Received,
-    origin: Option<Origin>,
+    source: Option<SourceRequest>,
 }
 
 #[derive(Debug)]
 struct State {
     streams: Streams<Reserved>,
-    inbox: VecDeque<Arrived>,
+    inbox: VecDeque<Posted>,
     /// The session's task, when it waits for a message.
     reader: Option<Waker>,
     /// No messages will come any more.
@@ -80,22 +80,22 @@ struct State {
     last_used: Instant,
 }
 
-impl Exchange {
+impl HttpSession {
     /// A session, or whatever kind it is.
-    pub(crate) fn new(kind: Kind, key: Box<str>, caller: &Caller, config: &Config) -> Arc<Self> {
+    pub(crate) fn new(kind: SessionKind, key: Box<str>, caller: &Caller, config: &Config) -> Arc<Self> {
         let only = match kind {
-            Kind::Session => None,
-            Kind::Legacy => Some(STANDALONE),
-            Kind::Single => Some(FIRST),
+            SessionKind::Stateful => None,
+            SessionKind::HttpSse => Some(STANDALONE),
+            SessionKind::Stateless => Some(FIRST),
         };
-        let max_streams = if kind == Kind::Single { 1 } else { config.max_streams };
+        let max_streams = if kind == SessionKind::Stateless { 1 } else { config.max_streams };
         Arc::new(Self {
             kind,
             key,
             caller: caller.clone(),
             idle: config.session_idle,
-            store: config.event_store.clone().filter(|_| kind == Kind::Session),
-            absence: config.absence,
+            store: config.event_store.clone().filter(|_| kind == SessionKind::Stateful),
+            reconnect_window: config.reconnect_window,
             version: OnceLock::new(),
             needed: OnceLock::new(),
             losses: OnceLock::new(),
@@ -114,7 +114,7 @@ impl Exchange {
         &self.key
     }
 
-    pub(crate) fn kind(&self) -> Kind {
+    pub(crate) fn kind(&self) -> SessionKind {
         self.kind
     }
 
@@ -156,30 +156,30 @@ impl Exchange {
     }
 
     /// Opens a stream for requests.
-    pub(crate) fn open(&self, requests: &[&RequestId], answers: Vec<Message>) -> Result<Place, Refused> {
+    pub(crate) fn open(&self, requests: &[&RequestId], answers: Vec<Message>) -> Result<StreamRef, Refused> {
         let answers = answers.into_iter().map(Reserved::from).collect();
         self.used().streams.open(requests, answers)
     }
 
     /// Takes over a stream. Also says which number its next event has.
-    pub(crate) fn attach(&self, stream: StreamId) -> Option<(Place, u64)> {
+    pub(crate) fn attach(&self, stream: StreamId) -> Option<(StreamRef, u64)> {
         let mut state = self.used();
-        let place = state.streams.attach(stream)?;
-        Some((place, state.streams.next_number(stream).unwrap_or_default()))
+        let stream_ref = state.streams.attach(stream)?;
+        Some((stream_ref, state.streams.next_number(stream).unwrap_or_default()))
     }
 
     /// Takes the standalone stream if nobody has it.
-    pub(crate) fn listen(&self) -> Option<(Place, u64)> {
+    pub(crate) fn listen(&self) -> Option<(StreamRef, u64)> {
         let mut state = self.used();
         if state.streams.has_listener() {
             return None;
         }
-        let place = state.streams.attach(STANDALONE)?;
-        Some((place, state.streams.next_number(STANDALONE).unwrap_or_default()))
+        let stream_ref = state.streams.attach(STANDALONE)?;
+        Some((stream_ref, state.streams.next_number(STANDALONE).unwrap_or_default()))
     }
 
     /// Hands a message to the session's task, as soon as there is room. `false`: the session is over.
-    pub(crate) async fn deliver(&self, received: Received, origin: Option<Origin>) -> bool {
+    pub(crate) async fn deliver(&self, received: Received, source: Option<SourceRequest>) -> bool {
         // It is closed when the session is over.
         let Ok(room) = self.room.acquire().await else { return false };
         let reader = {
@@ -190,26 +190,26 @@ impl Exchange {
             room.forget();
             // Hosts hardly ever say two things at once, and a session that does nothing keeps this room.
             state.inbox.reserve_exact(1);
-            state.inbox.push_back(Arrived { received, origin });
+            state.inbox.push_back(Posted { received, source });
             state.reader.take()
         };
         reader.into_iter().for_each(Waker::wake);
         true
     }
 
-    pub(crate) fn first(&self, place: Place, waker: &Waker) -> First<Reserved> {
-        self.state().streams.first(place, waker)
+    pub(crate) fn first(&self, stream_ref: StreamRef, waker: &Waker) -> First<Reserved> {
+        self.state().streams.first(stream_ref, waker)
     }
 
-    pub(crate) fn stream(&self, place: Place) {
-        self.state().streams.stream(place);
+    pub(crate) fn stream(&self, stream_ref: StreamRef) {
+        self.state().streams.stream(stream_ref);
     }
 
-    pub(crate) fn next(&self, place: Place, waker: &Waker) -> Next<Reserved> {
+    pub(crate) fn next(&self, stream_ref: StreamRef, waker: &Waker) -> Next<Reserved> {
         let (next, reader) = {
             let mut state = self.state();
             let was_full = state.streams.is_full();
-            let next = state.streams.next(place, waker);
+            let next = state.streams.next(stream_ref, waker);
             let has_room = was_full && !state.streams.is_full();
             (next, if has_room { state.reader.take() } else { None })
         };
@@ -224,13 +224,13 @@ impl Exchange {
     }
 
     /// A connection is gone.
-    pub(crate) fn detach(&self, place: Place) {
+    pub(crate) fn detach(&self, stream_ref: StreamRef) {
         let mut state = self.used();
         let next_loss = state.streams.next_loss();
-        let until = self.store().map(|_| state.last_used.into_std() + self.absence);
-        let lost = state.streams.detach(place, until);
+        let until = self.store().map(|_| state.last_used.into_std() + self.reconnect_window);
+        let lost = state.streams.detach(stream_ref, until);
         // MCP 2026-07-28, basic/transports: closing the response cancels the request. So ends the old transport.
-        if self.kind != Kind::Session {
+        if self.kind != SessionKind::Stateful {
             self.end_in(state);
         } else if state.streams.next_loss() != next_loss {
             // The session's task may have something to look for earlier than it thinks.
@@ -300,7 +300,7 @@ impl Exchange {
         (!is_used).then_some(state.last_used)
     }
 
-    fn poll_received(&self, waker: &Waker) -> Poll<Option<Arrived>> {
+    fn poll_received(&self, waker: &Waker) -> Poll<Option<Posted>> {
         let mut state = self.state();
         // Whoever does not read its answers is not served until it does.
         if !state.ended && state.streams.is_full() {
@@ -308,8 +308,8 @@ impl Exchange {
             return Poll::Pending;
         }
         let Some(arrived) = state.inbox.pop_front() else {
-            if state.ended || self.kind == Kind::Single && !state.streams.is_waiting() {
-                return Poll::Ready(self.last_words(&mut state));
+            if state.ended || self.kind == SessionKind::Stateless && !state.streams.is_waiting() {
+                return Poll::Ready(self.final_cancellation(&mut state));
             }
             state.reader = Some(waker.clone());
             return Poll::Pending;
@@ -320,15 +320,15 @@ impl Exchange {
     }
 
     /// What the session's task hears at the end: that nobody waits for a single request any more, then nothing.
-    fn last_words(&self, state: &mut State) -> Option<Arrived> {
-        let open = (self.kind == Kind::Single).then(|| state.streams.forget_waiting()).flatten()?;
+    fn final_cancellation(&self, state: &mut State) -> Option<Posted> {
+        let open = (self.kind == SessionKind::Stateless).then(|| state.streams.forget_waiting()).flatten()?;
         Some(cancellation(&open))
     }
 
     fn route(&self, message: Reserved, during: Option<&RequestId>) {
         // Only the first answers of a session are looked into, until one is that of the handshake.
         if let (Message::Response(response), None) = (&message.message, self.version.get())
-            && self.kind != Kind::Single
+            && self.kind != SessionKind::Stateless
             && let Some(version) = negotiated(response)
         {
             self.version.get_or_init(|| version);
@@ -336,7 +336,7 @@ impl Exchange {
         let (waker, reader) = {
             let mut state = self.state();
             let waker = state.streams.route(message, during);
-            let is_done = self.kind == Kind::Single && !state.streams.is_waiting();
+            let is_done = self.kind == SessionKind::Stateless && !state.streams.is_waiting();
             (waker, if is_done { state.reader.take() } else { None })
         };
         waker.into_iter().chain(reader).for_each(Waker::wake);
@@ -375,10 +375,10 @@ fn wake(mut state: MutexGuard<'_, State>) {
 }
 
 /// As if the host had said that it does not wait for this request any more.
-fn cancellation(request: &RequestId) -> Arrived {
+fn cancellation(request: &RequestId) -> Posted {
     let params = JsonObject::new().with("requestId", request.to_raw()).into();
     let received = Ok(Incoming::One(Message::notification(method::CANCELLED, params)));
-    Arrived { received, origin: None }
+    Posted { received, source: None }
 }
 
 /// The revision in the answer to `initialize`.
@@ -398,10 +398,10 @@ mod tests {
     async fn the_server_knows_who_asks() {
         let of = |principal| {
             let caller = Caller { principal, ..Caller::default() };
-            Exchange::new(Kind::Single, "".into(), &caller, &Config::default())
+            HttpSession::new(SessionKind::Stateless, "".into(), &caller, &Config::default())
         };
         let ann: Arc<str> = "ann".into();
-        assert_eq!(Served(of(Some(Principal(Arc::clone(&ann))))).principal(), Some(ann));
-        assert_eq!(Served(of(None)).principal(), None);
+        assert_eq!(SessionTransport(of(Some(Principal(Arc::clone(&ann))))).principal(), Some(ann));
+        assert_eq!(SessionTransport(of(None)).principal(), None);
     }
 }

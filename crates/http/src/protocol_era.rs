@@ -6,7 +6,7 @@ use protomcp_types::{Initialize, Method, ProtocolVersion, RequestMeta};
 use crate::headers::{SESSION, VERSION, text};
 
 /// Methods that only the stateless revision has.
-const MODERN_METHODS: [&str; 2] = ["server/discover", "subscriptions/listen"];
+const STATELESS_METHODS: [&str; 2] = ["server/discover", "subscriptions/listen"];
 
 /// How a request is to be served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,20 +16,20 @@ pub(crate) enum Era {
     /// It belongs to a session.
     Session,
     /// It stands for itself.
-    Modern,
+    Stateless,
 }
 
 /// Decides; `header` is the revision that the header names.
 pub(crate) fn of(method: &str, meta: &RequestMeta, header: Option<&str>) -> Era {
     if meta.is_stateless() {
-        return Era::Modern;
+        return Era::Stateless;
     }
     // A handshake is one whatever the header says.
     if method == Initialize::NAME {
         return Era::Handshake;
     }
-    if MODERN_METHODS.contains(&method) || header.is_some_and(|header| !is_stateful(header)) {
-        return Era::Modern;
+    if STATELESS_METHODS.contains(&method) || header.is_some_and(|header| !is_stateful(header)) {
+        return Era::Stateless;
     }
     Era::Session
 }
@@ -70,12 +70,12 @@ mod tests {
 
     #[test]
     fn a_request_is_modern_when_its_meta_its_header_or_its_method_says_so() {
-        check("tools/list", VERSION, None, Era::Modern);
-        check("tools/list", CAPABILITIES, Some("2025-11-25"), Era::Modern);
-        check("tools/list", "", Some("2026-07-28"), Era::Modern);
-        check("tools/list", "", Some("v999.0.0"), Era::Modern);
-        check("server/discover", "", None, Era::Modern);
-        check("subscriptions/listen", "", Some("2025-11-25"), Era::Modern);
+        check("tools/list", VERSION, None, Era::Stateless);
+        check("tools/list", CAPABILITIES, Some("2025-11-25"), Era::Stateless);
+        check("tools/list", "", Some("2026-07-28"), Era::Stateless);
+        check("tools/list", "", Some("v999.0.0"), Era::Stateless);
+        check("server/discover", "", None, Era::Stateless);
+        check("subscriptions/listen", "", Some("2025-11-25"), Era::Stateless);
         check("tools/list", "", None, Era::Session);
         check("tools/list", "", Some("2025-03-26"), Era::Session);
         check("tools/list", r#"{"progressToken":1}"#, None, Era::Session);
@@ -86,7 +86,7 @@ mod tests {
     fn initialize_begins_a_session_unless_its_meta_is_modern() {
         for header in [None, Some("2025-11-25"), Some("2026-07-28"), Some("v999")] {
             check("initialize", "", header, Era::Handshake);
-            check("initialize", VERSION, header, Era::Modern);
+            check("initialize", VERSION, header, Era::Stateless);
         }
     }
 }

@@ -11,12 +11,12 @@ use http::{Method, Response, StatusCode};
 use protomcp_types::{Incoming, Message};
 
 use crate::auth::valid_until;
-use crate::body::Origin;
+use crate::body::SourceRequest;
 use crate::caller::Principal;
 use crate::endpoint::Endpoint;
-use crate::events::Seat;
-use crate::exchange::{Exchange, Kind};
+use crate::events::StreamHandle;
 use crate::headers::{EVENTS, SESSION, accepts};
+use crate::http_session::{HttpSession, SessionKind};
 use crate::reply::{self, Body, NO_SESSION, TRANSPORT_ERROR};
 use crate::sse;
 
@@ -35,47 +35,47 @@ pub(crate) fn get(endpoint: &Arc<Endpoint>, parts: &Parts) -> Response<Body> {
         let why = "not acceptable: Accept must allow text/event-stream";
         return reply::error(StatusCode::NOT_ACCEPTABLE, TRANSPORT_ERROR, why);
     }
-    let exchange = match endpoint.begin(Kind::Legacy, parts) {
-        Ok(exchange) => exchange,
+    let session = match endpoint.begin(SessionKind::HttpSse, parts) {
+        Ok(session) => session,
         Err(refusal) => return *refusal,
     };
-    let address = sse::endpoint(&format!("?sessionId={}", exchange.key()));
-    match exchange.listen() {
-        Some((place, _)) => {
-            let seat = Seat { exchange, place, until: valid_until(parts) };
-            reply::events(endpoint.events(seat).with(address))
+    let address = sse::endpoint(&format!("?sessionId={}", session.key()));
+    match session.listen() {
+        Some((stream_ref, _)) => {
+            let handle = StreamHandle { session, stream_ref, until: valid_until(parts) };
+            reply::events(endpoint.events(handle).with(address))
         }
         None => gone(),
     }
 }
 
-pub(crate) async fn post(endpoint: &Endpoint, origin: &Origin, body: Bytes) -> Response<Body> {
-    let parts = &*origin.head;
+pub(crate) async fn post(endpoint: &Endpoint, source: &SourceRequest, body: Bytes) -> Response<Body> {
+    let parts = &*source.head;
     let principal = parts.extensions.get::<Principal>();
-    let exchange = session_id(parts).and_then(|key| endpoint.table.find(key));
-    let Some(exchange) = exchange.filter(|exchange| is_legacy(exchange) && exchange.belongs_to(principal)) else {
+    let session = session_id(parts).and_then(|key| endpoint.table.find(key));
+    let Some(session) = session.filter(|session| is_legacy(session) && session.belongs_to(principal)) else {
         return gone();
     };
     match Incoming::parse(&body) {
         Ok(Incoming::Batch(_)) => reply::bad_request(None, "batches are for MCP 2025-03-26 only"),
-        Ok(Incoming::One(Message::Request(request))) => match endpoint.permit(parts, &request) {
-            Ok(()) => deliver(&exchange, request.into(), origin).await,
+        Ok(Incoming::One(Message::Request(request))) => match endpoint.authorize(parts, &request) {
+            Ok(()) => deliver(&session, request.into(), source).await,
             Err(refusal) => *refusal,
         },
-        Ok(Incoming::One(message)) => deliver(&exchange, message, origin).await,
+        Ok(Incoming::One(message)) => deliver(&session, message, source).await,
         Err(malformed) => reply::refuse(StatusCode::BAD_REQUEST, malformed.id, malformed.error),
     }
 }
 
-async fn deliver(exchange: &Exchange, message: Message, origin: &Origin) -> Response<Body> {
-    match exchange.deliver(Ok(Incoming::One(message)), Some(origin.clone())).await {
+async fn deliver(session: &HttpSession, message: Message, source: &SourceRequest) -> Response<Body> {
+    match session.deliver(Ok(Incoming::One(message)), Some(source.clone())).await {
         true => reply::text(StatusCode::ACCEPTED, "Accepted"),
         false => gone(),
     }
 }
 
-fn is_legacy(exchange: &Exchange) -> bool {
-    exchange.kind() == Kind::Legacy
+fn is_legacy(session: &HttpSession) -> bool {
+    session.kind() == SessionKind::HttpSse
 }
 
 fn session_id(parts: &Parts) -> Option<&str> {
