@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::net::{IpAddr, SocketAddr};
 
 use clap::Args;
-use protomcp_http::{Config, Credential, IpNetwork};
+use protomcp_http::{Config, Credential, Disallowed, IpNetwork};
 
 use super::oauth::{self, OAuthFlags, OAuthOptions};
 use super::tls::{TlsFiles, TlsFlags};
@@ -159,7 +159,7 @@ impl Http {
         legacy_sse: bool,
         env: impl Fn(&str) -> Option<String>,
     ) -> Result<HttpOptions, Failure> {
-        let mut config = Config::default();
+        let mut config = Config::default().with_rejection_hint(allowing_flag);
         for secret in self.secrets()? {
             let Secret { spec, credential, variable } = secret;
             let value = env(variable);
@@ -288,4 +288,13 @@ fn origin_of(url: &str) -> Option<(&str, &str)> {
     let name = rest.split(['/', '?', '#']).next()?;
     let is_good = matches!(scheme, "http" | "https") && !name.is_empty() && !name.contains(['@', ' ', '*']);
     is_good.then(|| (&url[..scheme.len() + 3 + name.len()], name))
+}
+
+/// Names the flag that allows a rejected host or origin.
+fn allowing_flag(disallowed: Disallowed<'_>) -> String {
+    match disallowed {
+        Disallowed::Host(host) => format!("--allow-host {host} allows it"),
+        Disallowed::Origin(origin) => format!("--allow-origin {origin} allows it"),
+        _ => "no flag allows it".to_owned(),
+    }
 }

@@ -1,5 +1,6 @@
-//! What the HTTP side of a server allows and how long it waits.
+//! The configuration of the HTTP transport.
 
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,53 +10,81 @@ use crate::credential::Credential;
 use crate::network::IpNetwork;
 use crate::store::{EventStore, MemoryStore};
 
-/// How a server behaves over HTTP. The defaults are safe for a server on this machine.
+/// The limits, timeouts and access rules of a server over HTTP. The defaults are safe for a server on this machine.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Config {
-    /// Names under which the server may be addressed, besides those of the local machine: `example.com`, or
-    /// `example.com:8443` for one port only. `*` allows every name, which lets web pages of strangers reach a server
-    /// that only this machine should reach (DNS rebinding).
+    /// Host names of the server besides those of the local machine: `example.com`, or `example.com:8443` for one port
+    /// only. `*` allows every name, which exposes a server on this machine to web pages of other sites (DNS rebinding).
     pub allowed_hosts: Vec<String>,
-    /// Web pages that may use the server from a browser, such as `https://app.example.com`; `*` allows all. Pages of
-    /// the local machine are never refused, but get CORS headers only when they are named here.
+    /// Web pages that may use the server from a browser, such as `https://app.example.com`; `*` allows all. Pages of the
+    /// local machine are never rejected, but get CORS headers only when they are listed here.
     pub allowed_origins: Vec<String>,
-    /// What each request must carry: all of these.
+    /// Explains how to allow a rejected host or origin.
+    pub rejection_hint: Option<RejectionHint>,
+    /// Secrets that each request must carry: all of these.
     pub credentials: Vec<Credential>,
-    /// Who issues tokens, and what they must allow. Beside `credentials` either is enough: whoever carries all of those
-    /// needs no token, and is asked for no scopes.
+    /// The issuers of tokens, and the scopes that a token needs. Beside `credentials` either is enough: a request with all
+    /// of those needs no token and no scopes.
     pub oauth: Option<ResourceServer>,
-    /// The longest body, in bytes. A longer one is refused with 413.
+    /// The longest body, in bytes. Longer ones get 413.
     pub max_body: usize,
-    /// How long a host may take to send a body.
+    /// The time for a client to send a body.
     pub body_timeout: Duration,
-    /// How many sessions may be open. Owners share them (a principal, or else an address): one more takes the place of
-    /// one of the owner that has most. Within one owner and between owners who have about the same only a session yields
-    /// that was not used for a minute, or has not completed its handshake in ten seconds; otherwise the new one is refused
-    /// with 503.
+    /// The most open sessions. Owners (a principal, or else an address) share them: at the limit a new session replaces
+    /// one of the owner with the most. Within one owner, and between owners with about as many, only a session that was
+    /// unused for a minute, or has not completed its handshake in ten seconds, is replaced; otherwise the new one gets
+    /// 503.
     pub max_sessions: usize,
-    /// Proxies whose word about the addresses of clients is taken: `X-Forwarded-For` or `Forwarded` then says where a
-    /// request comes from when limits are shared by address. A proxy has to write one of the two itself; clients whose
-    /// requests carry both with different addresses count for the proxy.
+    /// Proxies whose `X-Forwarded-For` or `Forwarded` header names the client when limits are shared by address. A proxy
+    /// must set one of the two itself; a request with two different addresses counts for the proxy.
     pub trusted_proxies: Vec<IpNetwork>,
-    /// How long a session may be without a connection and without a request before it is closed.
+    /// The time without a connection and without a request after which a session is closed.
     pub session_idle: Duration,
-    /// How many responses of one session may be open at once. One more is refused with 503.
+    /// The most open responses of one session. Another one gets 503.
     pub max_streams: usize,
-    /// After how long without a message a comment is sent on an open stream.
+    /// The time without a message after which a comment is sent on an open stream.
     pub keep_alive: Duration,
-    /// After how long without an answer the response to a request becomes a stream of events, so that nobody on the way
-    /// gives up on it and the host of a stateful revision can come back for the answer.
+    /// The time without an answer after which the response to a request becomes a stream of events. It keeps proxies from
+    /// closing the connection, and lets clients of stateful revisions come back for the answer.
     pub stream_after: Duration,
-    /// After how long a host should come back when its stream was closed.
+    /// The delay that clients are asked to keep before they reconnect to a closed stream.
     pub retry: Duration,
-    /// How long a host whose stream has broken is expected back. What its request has asked it fails then, because
-    /// nobody would read the answer; the answer to the request itself is kept for whoever comes later still.
+    /// The time that a client has to reconnect to a broken stream. Then questions of its request fail, because no
+    /// response carries them; the answer to the request itself is kept for a later reconnect.
     pub reconnect_window: Duration,
-    /// Where events are kept for hosts that come back; `None`: none can.
+    /// Keeps events for clients that reconnect; `None` disables resuming.
     pub event_store: Option<Arc<dyn EventStore>>,
-    /// Whether the transport of MCP 2024-11-05 is served as well: `GET /sse` and POST to where its first event says.
+    /// Serves the transport of MCP 2024-11-05 as well: `GET /sse`, and POST to the address in its first event.
     pub legacy_sse: bool,
+}
+
+/// A host or origin that the configuration does not allow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Disallowed<'a> {
+    /// A value of `Host` ([`Config::allowed_hosts`]).
+    #[error("host {0:?} is not allowed")]
+    Host(&'a str),
+    /// A value of `Origin` ([`Config::allowed_origins`]).
+    #[error("origin {0:?} is not allowed")]
+    Origin(&'a str),
+}
+
+/// Explains in the words of a program how to allow a rejected host or origin ([`Config::with_rejection_hint`]).
+#[derive(Clone)]
+pub struct RejectionHint(Arc<dyn Fn(Disallowed<'_>) -> String + Send + Sync>);
+
+impl RejectionHint {
+    pub(crate) fn for_value(&self, disallowed: Disallowed<'_>) -> String {
+        (self.0)(disallowed)
+    }
+}
+
+impl fmt::Debug for RejectionHint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("RejectionHint(..)")
+    }
 }
 
 impl Default for Config {
@@ -63,6 +92,7 @@ impl Default for Config {
         Self {
             allowed_hosts: Vec::new(),
             allowed_origins: Vec::new(),
+            rejection_hint: None,
             credentials: Vec::new(),
             oauth: None,
             max_body: 64 * 1024 * 1024,
@@ -82,37 +112,43 @@ impl Default for Config {
 }
 
 impl Config {
-    /// Allows a name under which the server may be addressed.
+    /// Adds to [`Config::allowed_hosts`].
     #[must_use]
     pub fn allow_host(mut self, host: impl Into<String>) -> Self {
         self.allowed_hosts.push(host.into());
         self
     }
 
-    /// Allows web pages of this origin, and answers their browsers' questions (CORS).
+    /// Adds to [`Config::allowed_origins`]: allows pages of this origin, and answers CORS requests of their browsers.
     #[must_use]
     pub fn allow_origin(mut self, origin: impl Into<String>) -> Self {
         self.allowed_origins.push(origin.into());
         self
     }
 
-    /// Takes the word of this proxy about the addresses of clients.
+    /// Appends to the message about a rejected host or origin how to allow it, a command line flag for example.
+    #[must_use]
+    pub fn with_rejection_hint(mut self, hint: impl Fn(Disallowed<'_>) -> String + Send + Sync + 'static) -> Self {
+        self.rejection_hint = Some(RejectionHint(Arc::new(hint)));
+        self
+    }
+
+    /// Adds to [`Config::trusted_proxies`].
     #[must_use]
     pub fn trust_proxy(mut self, proxy: impl Into<IpNetwork>) -> Self {
         self.trusted_proxies.push(proxy.into());
         self
     }
 
-    /// Asks for one more credential in each request.
+    /// Adds to [`Config::credentials`].
     #[must_use]
     pub fn require(mut self, credential: Credential) -> Self {
         self.credentials.push(credential);
         self
     }
 
-    /// Asks for a token in each request (OAuth 2.1). What it says about its bearer is in the extensions of the request
-    /// from then on, as an [`Identity`](protomcp_auth::Identity), and sessions are bound to it. A handler sees the one
-    /// of its own request:
+    /// Requires a token in each request (OAuth 2.1), and binds sessions to its bearer. The extensions of each request then
+    /// hold the bearer as an [`Identity`](protomcp_auth::Identity). A handler reads the one of its own request:
     ///
     /// ```
     /// use http::request::Parts;
@@ -129,10 +165,87 @@ impl Config {
         self
     }
 
-    /// Serves the transport of MCP 2024-11-05 as well.
+    /// Sets [`Config::legacy_sse`].
     #[must_use]
     pub fn with_legacy_sse(mut self) -> Self {
         self.legacy_sse = true;
+        self
+    }
+
+    /// Sets [`Config::event_store`].
+    #[must_use]
+    pub fn with_event_store(mut self, store: impl EventStore) -> Self {
+        self.event_store = Some(Arc::new(store));
+        self
+    }
+
+    /// Disables resuming: [`Config::event_store`] is `None`.
+    #[must_use]
+    pub fn without_event_store(mut self) -> Self {
+        self.event_store = None;
+        self
+    }
+
+    /// Sets [`Config::max_body`].
+    #[must_use]
+    pub fn with_max_body(mut self, bytes: usize) -> Self {
+        self.max_body = bytes;
+        self
+    }
+
+    /// Sets [`Config::body_timeout`].
+    #[must_use]
+    pub fn with_body_timeout(mut self, timeout: Duration) -> Self {
+        self.body_timeout = timeout;
+        self
+    }
+
+    /// Sets [`Config::max_sessions`].
+    #[must_use]
+    pub fn with_max_sessions(mut self, max_sessions: usize) -> Self {
+        self.max_sessions = max_sessions;
+        self
+    }
+
+    /// Sets [`Config::session_idle`].
+    #[must_use]
+    pub fn with_session_idle(mut self, timeout: Duration) -> Self {
+        self.session_idle = timeout;
+        self
+    }
+
+    /// Sets [`Config::max_streams`].
+    #[must_use]
+    pub fn with_max_streams(mut self, max_streams: usize) -> Self {
+        self.max_streams = max_streams;
+        self
+    }
+
+    /// Sets [`Config::keep_alive`].
+    #[must_use]
+    pub fn with_keep_alive(mut self, interval: Duration) -> Self {
+        self.keep_alive = interval;
+        self
+    }
+
+    /// Sets [`Config::stream_after`].
+    #[must_use]
+    pub fn with_stream_after(mut self, delay: Duration) -> Self {
+        self.stream_after = delay;
+        self
+    }
+
+    /// Sets [`Config::retry`].
+    #[must_use]
+    pub fn with_retry(mut self, delay: Duration) -> Self {
+        self.retry = delay;
+        self
+    }
+
+    /// Sets [`Config::reconnect_window`].
+    #[must_use]
+    pub fn with_reconnect_window(mut self, window: Duration) -> Self {
+        self.reconnect_window = window;
         self
     }
 }

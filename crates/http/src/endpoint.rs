@@ -91,7 +91,7 @@ impl Endpoint {
     pub(crate) fn new(server: Box<dyn Serve>, sessions: Sessions, config: Config, definitions: Definitions) -> Self {
         Self {
             table: SessionTable::new(config.max_sessions),
-            guard: Guard::new(&config.allowed_hosts, &config.allowed_origins),
+            guard: Guard::new(&config),
             definitions,
             figures: Figures::default(),
             refused: LogRate::default(),

@@ -1,4 +1,4 @@
-//! Doors for the fuzzer into what is private; only there when it compiles.
+//! Access for the fuzzer to private parts; compiled for the fuzzer only.
 
 #![allow(missing_docs)]
 
@@ -10,6 +10,7 @@ use http::header::{HOST, ORIGIN};
 use http::{HeaderMap, HeaderValue, Uri};
 use protomcp_types::{Incoming, Message, RawJson, RequestMeta};
 
+use crate::config::Config;
 use crate::guard::Guard;
 use crate::headers;
 use crate::network::IpNetwork;
@@ -21,7 +22,7 @@ pub fn is_served(host: &HeaderValue, origins: &[HeaderValue]) -> bool {
     for origin in origins {
         headers.append(ORIGIN, origin.clone());
     }
-    let guard = Guard::new(&[], &["https://app.example.com".to_owned()]);
+    let guard = Guard::new(&Config::default().allow_origin("https://app.example.com"));
     guard.check(&Uri::from_static("/mcp"), &headers).is_ok()
 }
 

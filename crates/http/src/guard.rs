@@ -1,27 +1,30 @@
-//! Who is spoken to, and by which web page.
+//! Checks of `Host` and `Origin` (protection against DNS rebinding).
 //!
-//! A web page can make a browser send requests to this machine, and by DNS rebinding even read the answers. Two headers
-//! give it away, because a page cannot choose them: `Host`, the name that the browser thinks it speaks to, and `Origin`,
-//! where the page is from (MCP 2025-11-25, basic/transports, security warning).
+//! A web page can make a browser send requests to this machine, and by DNS rebinding even read the responses. Two headers
+//! reveal it, because a page cannot choose them: `Host`, the name that the browser connects to, and `Origin`, the site of
+//! the page (MCP 2025-11-25, basic/transports, security warning).
 
 use http::header::{HOST, ORIGIN};
 use http::{HeaderMap, HeaderValue, Uri};
 
-/// Names of the local machine, under which any port is fine.
+use crate::config::{Config, Disallowed, RejectionHint};
+
+/// Names of the local machine, allowed with any port.
 const LOCAL: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
 
-/// The longest host or origin that is looked at, and repeated in a refusal. Names of hosts have at most 255 bytes.
+/// The longest host or origin that is checked, and quoted in a rejection. Host names have at most 255 bytes.
 const MAX_NAME: usize = 512;
 
-/// Which names and pages are allowed.
+/// The allowed hosts and origins.
 #[derive(Debug, Clone)]
 pub(crate) struct Guard {
     hosts: Vec<String>,
     origins: Vec<String>,
+    hint: Option<RejectionHint>,
 }
 
-/// Why a request is refused, with what would allow it.
-pub(crate) type Refusal = String;
+/// The reason of a rejection, with the hint of the program.
+pub(crate) type Rejection = String;
 
 /// The origin of a request that is allowed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,15 +36,16 @@ pub(crate) enum Origin {
 }
 
 impl Guard {
-    pub(crate) fn new(hosts: &[String], origins: &[String]) -> Self {
+    pub(crate) fn new(config: &Config) -> Self {
         let lower =
             |names: &[String]| names.iter().map(|name| name.trim_end_matches('/').to_ascii_lowercase()).collect();
-        Self { hosts: lower(hosts), origins: lower(origins) }
+        let (hosts, origins) = (lower(&config.allowed_hosts), lower(&config.allowed_origins));
+        Self { hosts, origins, hint: config.rejection_hint.clone() }
     }
 
     /// Checks a request.
-    pub(crate) fn check(&self, uri: &Uri, headers: &HeaderMap) -> Result<Origin, Refusal> {
-        // HTTP/2 has the name in its request line, HTTP/1.1 may have it there as well.
+    pub(crate) fn check(&self, uri: &Uri, headers: &HeaderMap) -> Result<Origin, Rejection> {
+        // HTTP/2 has the host in its request line; HTTP/1.1 may have it there, too.
         let line = uri.authority().map(|authority| authority.as_str().as_bytes());
         let names = || line.into_iter().chain(headers.get_all(HOST).iter().map(HeaderValue::as_bytes));
         if names().next().is_none() {
@@ -53,7 +57,7 @@ impl Guard {
             }
             let host = std::str::from_utf8(host).map_err(|_| "the Host header cannot be read".to_owned())?;
             if !self.allows_host(host) {
-                return Err(format!("host {host:?} is not allowed; --allow-host {host} allows it"));
+                return Err(self.reject(Disallowed::Host(host)));
             }
         }
         let mut origins = headers.get_all(ORIGIN).iter();
@@ -71,9 +75,16 @@ impl Guard {
             Ok(Origin::None)
         } else {
             Err(match can_be_named(text) {
-                true => format!("origin {text:?} is not allowed; --allow-origin {text} allows it"),
+                true => self.reject(Disallowed::Origin(text)),
                 false => format!("origin {text:?} is not allowed: only pages of http and https can be"),
             })
+        }
+    }
+
+    fn reject(&self, disallowed: Disallowed<'_>) -> Rejection {
+        match &self.hint {
+            Some(hint) => format!("{disallowed}; {}", hint.for_value(disallowed)),
+            None => disallowed.to_string(),
         }
     }
 
@@ -84,14 +95,14 @@ impl Guard {
     }
 
     fn names_origin(&self, origin: &str) -> bool {
-        // A page without an origin is any page: a file, a sandbox. Naming all does not mean it.
+        // `null` stands for any page without an origin, such as files and sandboxes; `*` does not include it.
         origin != "null" && self.origins.iter().any(|allowed| allowed == "*" || allowed.eq_ignore_ascii_case(origin))
     }
 
-    /// Whether a page is from the same machine, by its name.
+    /// Whether a page is served under a name of this server.
     fn is_own(&self, origin: &str) -> bool {
         let host = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
-        // `*` opens the server to be addressed by any name, not to be used by any page.
+        // `*` allows any host name, not any page.
         host.is_some_and(|host| {
             let host = host.to_ascii_lowercase();
             without_port(&host).is_some_and(|name| {
@@ -101,13 +112,13 @@ impl Guard {
     }
 }
 
-/// Whether an origin is one that `--allow-origin` takes.
+/// Whether an origin can be allowed by name.
 fn can_be_named(origin: &str) -> bool {
     let name = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
     name.is_some_and(|name| !name.is_empty() && !name.contains(['/', '?', '#', '@', ' ', '*']))
 }
 
-/// The name in `name:port`, if the rest is a port.
+/// The name in `name:port`; `None` if the port is invalid.
 fn without_port(host: &str) -> Option<&str> {
     let colon = match host.rfind(':') {
         Some(colon) if !host[colon..].contains(']') => colon,
@@ -125,7 +136,11 @@ mod tests {
     #[track_caller]
     fn check(hosts: &[&str], origins: &[&str], host: &str, origin: Option<&str>, expected: Result<bool, &str>) {
         let own = |names: &[&str]| names.iter().map(ToString::to_string).collect::<Vec<_>>();
-        let guard = Guard::new(&own(hosts), &own(origins));
+        let config = Config { allowed_hosts: own(hosts), allowed_origins: own(origins), ..Config::default() };
+        let guard = Guard::new(&config.with_rejection_hint(|disallowed| match disallowed {
+            Disallowed::Host(host) => format!("allow the host {host}"),
+            Disallowed::Origin(origin) => format!("allow the origin {origin}!"),
+        }));
         let mut headers = HeaderMap::new();
         headers.insert(HOST, host.parse().unwrap());
         if let Some(origin) = origin {
@@ -147,7 +162,7 @@ mod tests {
         for host in
             ["evil.example.com", "localhost.evil.com", "127.0.0.1.evil.com", "localhost:x", "127.0.0.2", ":80", ""]
         {
-            check(&[], &[], host, None, Err("--allow-host"));
+            check(&[], &[], host, None, Err("is not allowed; allow the host "));
         }
     }
 
@@ -155,7 +170,7 @@ mod tests {
     fn other_names_are_allowed_when_named() {
         check(&["Tools.example.com"], &[], "tools.example.com:9", None, Ok(false));
         check(&["tools.example.com:9"], &[], "tools.example.com:9", None, Ok(false));
-        check(&["tools.example.com:9"], &[], "tools.example.com:8", None, Err("--allow-host"));
+        check(&["tools.example.com:9"], &[], "tools.example.com:8", None, Err("is not allowed; allow the host "));
         check(&["*"], &[], "anything:1", None, Ok(false));
     }
 
@@ -165,10 +180,10 @@ mod tests {
             check(&[], &[], "localhost", Some(origin), Ok(false));
         }
         for origin in ["http://evil.example.com", "https://localhost.evil.com"] {
-            check(&[], &[], "localhost", Some(origin), Err(&format!("--allow-origin {origin} ")));
-            check(&["*"], &[], "localhost", Some(origin), Err("--allow-origin"));
+            check(&[], &[], "localhost", Some(origin), Err(&format!("is not allowed; allow the origin {origin}!")));
+            check(&["*"], &[], "localhost", Some(origin), Err("; allow the origin "));
         }
-        // What the flag would not take is not advised.
+        // No hint for an origin that cannot be allowed.
         for origin in ["null", "file://", "chrome-extension://x", "http://", "http://a/b", ""] {
             check(&[], &[], "localhost", Some(origin), Err("not allowed: only pages of http and https"));
             check(&["*"], &[], "localhost", Some(origin), Err("not allowed: only pages of http and https"));
@@ -176,8 +191,8 @@ mod tests {
         let app = "https://app.example.com";
         check(&[], &[app], "localhost", Some(app), Ok(true));
         check(&[], &["https://APP.example.com/"], "localhost", Some(app), Ok(true));
-        check(&[], &[app], "localhost", Some("http://app.example.com"), Err("--allow-origin"));
-        check(&[], &[app], "evil.com", Some(app), Err("--allow-host"));
+        check(&[], &[app], "localhost", Some("http://app.example.com"), Err("; allow the origin "));
+        check(&[], &[app], "evil.com", Some(app), Err("is not allowed; allow the host "));
         check(&["app.example.com"], &[], "localhost", Some(app), Ok(false));
         check(&[], &["*"], "localhost", Some("https://any.com"), Ok(true));
         check(&[], &["*"], "localhost", Some("null"), Err("only pages of http and https"));
@@ -185,7 +200,7 @@ mod tests {
 
     #[test]
     fn each_of_several_names_is_checked() {
-        let guard = Guard::new(&[], &["https://app.example.com".to_owned()]);
+        let guard = Guard::new(&Config::default().allow_origin("https://app.example.com"));
         let check = |name: http::HeaderName, values: [&'static str; 2]| {
             let mut headers = HeaderMap::new();
             for value in values {
@@ -205,7 +220,7 @@ mod tests {
 
     #[test]
     fn http_2_has_the_host_in_its_request_line() {
-        let guard = Guard::new(&[], &[]);
+        let guard = Guard::new(&Config::default());
         let check = |uri| guard.check(&Uri::from_static(uri), &HeaderMap::new()).is_ok();
         assert!(check("http://localhost:1/mcp"));
         assert!(!check("http://evil.com/mcp"));

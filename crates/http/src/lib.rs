@@ -66,7 +66,7 @@ mod store;
 mod streams;
 
 pub use caller::{ClientAddr, Connection, PeerAddr, Principal};
-pub use config::Config;
+pub use config::{Config, Disallowed, RejectionHint};
 pub use credential::Credential;
 pub use figures::MetricsPage;
 pub use network::{InvalidNetwork, IpNetwork};
