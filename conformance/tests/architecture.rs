@@ -23,6 +23,7 @@ const PURE: &[(&str, &[&str])] = &[
     ("proto", &[]),
     ("toollist", &[]),
     ("schema", &["--all-features"]),
+    ("wire", &[]),
     ("codec", &[]),
     ("session", &[]),
     ("link", &["--no-default-features"]),

@@ -1,6 +1,7 @@
 //! One call of a tool, from its turn to the result for the host.
 
 mod progress;
+pub(crate) mod result;
 mod task_poll;
 
 use std::sync::Arc;
@@ -17,7 +18,6 @@ use crate::call::progress::{OnProgress, on_progress};
 use crate::call::task_poll::{Ended, poll_task};
 use crate::catalog::arguments::ArgumentPolicy;
 use crate::catalog::tool::Tool;
-use crate::convert::result;
 use crate::core::io::Input;
 use crate::diagnostics::failure::Failure;
 use crate::dispatcher::Dispatcher;
@@ -188,7 +188,7 @@ impl Calls {
             let input = Input::Control { generation, session: Some(session), command: Ok(command), reply: None };
             self.apply(input).await;
         }
-        let converted = result::from_wire(tool, response);
+        let converted = result::convert(tool, response);
         if converted.proven {
             self.apply(Input::Proven(generation, tool.name().clone())).await;
         }

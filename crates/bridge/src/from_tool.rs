@@ -4,4 +4,5 @@ pub(crate) mod inline_events;
 pub(crate) mod list_control;
 mod log_rate;
 pub(crate) mod questions;
+mod tool_log;
 mod url_elicitations;

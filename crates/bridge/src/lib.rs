@@ -15,7 +15,7 @@
 //! * `from_tool` handles messages that the process sends by itself: tool list control, logs, requests to clients;
 //! * `core` decides about generations: a pure machine, inputs in, effects out. `driver` applies its effects, and its
 //!   `launcher` starts each generation;
-//! * `convert` turns answers of the process into results; `diagnostics` are the texts of errors and reports;
+//! * `diagnostics` are the texts of errors and reports;
 //! * `compat` holds the workarounds for published SDKs.
 //!
 //! ```no_run
@@ -39,7 +39,6 @@ mod call;
 mod catalog;
 mod clock;
 mod compat;
-mod convert;
 mod core;
 mod diagnostics;
 mod dispatcher;

@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::explain::{explain, shorten};
 use crate::mismatch::Mismatch;
 
-/// Whether an explanation repeats values.
+/// The values that an explanation repeats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Quote {
     /// Short values are repeated: the explanation goes back to the sender of the value.
@@ -44,7 +44,7 @@ impl Validator {
         Ok(Self { compiled: Arc::new(compiled), schema: Arc::new(schema) })
     }
 
-    /// Whether a value matches. Cheaper than [`Validator::check`] for one that does not.
+    /// The value matches. Cheaper than [`Validator::check`] for one that does not.
     #[must_use]
     pub fn is_valid(&self, value: &Value) -> bool {
         self.compiled.is_valid(value)

@@ -1,8 +1,8 @@
-//! From the definition of a tool process to the one that hosts read.
+//! One definition of a resource, a template or a prompt, and what requests need of it.
 
-use bytes::Bytes;
 use protomcp_proto::{PromptDefinition, ResourceDefinition, ResourceTemplateDefinition};
-use protomcp_types::{self as types, PromptArgument, RawJson, UriTemplate};
+use protomcp_types::{RawJson, UriTemplate};
+use protomcp_wire::definition;
 
 use crate::catalog::faults::Faults;
 use crate::catalog::resources_and_prompts::{Item, fault};
@@ -21,20 +21,9 @@ impl Item for Resource {
     const REPEATED: &'static str = "definitions of resources that are registered already";
 
     fn read(wire: ResourceDefinition, _: &mut Faults) -> (String, Self) {
-        let ResourceDefinition { uri, name, description, mime_type, size, title, icons_json, annotations_json } = wire;
-        let definition = types::Resource {
-            name: or(name, &uri),
-            uri,
-            title: some(title),
-            description: some(description),
-            mime_type: some(mime_type.clone()),
-            // 0 is also what an SDK sends that does not know.
-            size: u64::try_from(size).ok().filter(|size| *size > 0),
-            annotations: json(annotations_json, types::Kind::Object),
-            icons: json(icons_json, types::Kind::Array),
-            meta: None,
-        };
-        (definition.uri.clone(), Self { json: definition.to_raw(), mime_type })
+        let definition = definition::resource(wire);
+        let json = definition.to_raw();
+        (definition.uri, Self { json, mime_type: definition.mime_type.unwrap_or_default() })
     }
 
     fn json(&self) -> &RawJson {
@@ -64,33 +53,16 @@ impl Item for Template {
     const REPEATED: &'static str = "definitions of resource templates that are registered already";
 
     fn read(wire: ResourceTemplateDefinition, faults: &mut Faults) -> (String, Self) {
-        let ResourceTemplateDefinition {
-            uri_template,
-            name,
-            description,
-            mime_type,
-            title,
-            icons_json,
-            annotations_json,
-        } = wire;
-        let pattern = UriTemplate::parse(&uri_template)
+        let definition = definition::resource_template(wire);
+        let pattern = UriTemplate::parse(&definition.uri_template)
             .inspect_err(|error| {
                 faults.add("resource templates through which nothing can be read", || {
-                    fault::<Self>(&uri_template, &format!("nothing can be read through it: {error}"))
+                    fault::<Self>(&definition.uri_template, &format!("nothing can be read through it: {error}"))
                 });
             })
             .ok();
-        let definition = types::ResourceTemplate {
-            name: or(name, &uri_template),
-            uri_template,
-            title: some(title),
-            description: some(description),
-            mime_type: some(mime_type.clone()),
-            annotations: json(annotations_json, types::Kind::Object),
-            icons: json(icons_json, types::Kind::Array),
-            meta: None,
-        };
-        (definition.uri_template.clone(), Self { json: definition.to_raw(), mime_type, pattern })
+        let json = definition.to_raw();
+        (definition.uri_template, Self { json, mime_type: definition.mime_type.unwrap_or_default(), pattern })
     }
 
     fn json(&self) -> &RawJson {
@@ -119,26 +91,9 @@ impl Item for Prompt {
     const REPEATED: &'static str = "definitions of prompts that are registered already";
 
     fn read(wire: PromptDefinition, _: &mut Faults) -> (String, Self) {
-        let PromptDefinition { name, description, arguments, title, icons_json } = wire;
-        let arguments: Vec<_> = arguments
-            .into_iter()
-            .map(|argument| PromptArgument {
-                name: argument.name,
-                title: some(argument.title),
-                description: some(argument.description),
-                required: argument.required,
-            })
-            .collect();
-        let required = arguments.iter().filter(|argument| argument.required);
+        let definition = definition::prompt(wire);
+        let required = definition.arguments.iter().filter(|argument| argument.required);
         let required = required.map(|argument| argument.name.clone()).collect();
-        let definition = types::Prompt {
-            name,
-            title: some(title),
-            description: some(description),
-            arguments,
-            icons: json(icons_json, types::Kind::Array),
-            meta: None,
-        };
         let json = definition.to_raw();
         (definition.name, Self { json, required })
     }
@@ -146,17 +101,4 @@ impl Item for Prompt {
     fn json(&self) -> &RawJson {
         &self.json
     }
-}
-
-fn some(text: String) -> Option<String> {
-    Some(text).filter(|text| !text.is_empty())
-}
-
-/// MCP wants a name for everything.
-fn or(name: String, key: &str) -> String {
-    if name.is_empty() { key.to_owned() } else { name }
-}
-
-fn json(text: Bytes, kind: types::Kind) -> Option<RawJson> {
-    RawJson::parse(text).ok().filter(|json| json.kind() == kind)
 }

@@ -1,6 +1,6 @@
 //! Whether a process reads its socket from more than one thread while a handler runs.
 //!
-//! The published Python SDK 0.3.1 does, and needs another kind of answer to tool list control (see the link's `hush`); its
+//! The published Python SDK 0.3.1 does, and needs another kind of answer to tool list control (see `two_reader_workaround` of the link); its
 //! older versions and every other SDK do not. What tells them apart is where handlers run: 0.3.1 has a thread for them, so
 //! during a call it has more than one, and the older versions have only the main one. Where the system does not show
 //! threads, any Python file counts as 0.3.1: the empty frames are harmless to a single reader, too, which then sees an empty

@@ -9,11 +9,12 @@ use std::sync::Arc;
 use protomcp_link::Event;
 use protomcp_proto::{LogMessage, Msg};
 use protomcp_server::{Audience, SessionId, Sessions};
+use protomcp_wire::log::LogLine;
 
-use crate::convert::log::LogLine;
 use crate::dispatcher::Dispatcher;
 use crate::dispatcher::attribution::Recipient;
 use crate::from_tool::log_rate::LogLimit;
+use crate::from_tool::tool_log;
 use crate::generation::Generation;
 
 /// Sees each event of a link first.
@@ -48,8 +49,8 @@ impl EventTap {
 
     /// A log message of the tool process: to our log, and to the client that it concerns.
     pub(crate) fn log(&self, generation: Generation, message: &LogMessage, for_call: &str) {
-        let line = LogLine::of(message);
-        line.write_down();
+        let line = LogLine::to_mcp(message);
+        tool_log::write(&line);
         let LogLine { level, logger, data } = line;
         let audience = match self.dispatcher.recipient(generation, for_call) {
             Recipient::Call(_, context) => return context.log(level, logger, &data),

@@ -7,10 +7,11 @@ use protomcp_proto::{
 };
 use protomcp_toollist::{Batch, Command, Rejected, ToolList};
 use protomcp_types::ToolName;
+use protomcp_wire::log::LogLine;
 
 use crate::catalog::resources_and_prompts::Kind;
-use crate::convert::log::LogLine;
 use crate::from_tool::questions::Asked;
+use crate::from_tool::tool_log;
 use crate::process::sdk::{self, SdkFeatures};
 
 /// What a request of the process means for the tool list. `None`: it is another kind of request.
@@ -128,7 +129,7 @@ pub(crate) fn answer_early(link: &Link, event: Event, draft: &mut PendingRegistr
             draft.sdk = SdkFeatures::of(&info);
             link.reply("", sdk::bridge_info());
         }
-        Event::Notification { message: Msg::Log(message), .. } => LogLine::of(&message).write_down(),
+        Event::Notification { message: Msg::Log(message), .. } => tool_log::write(&LogLine::to_mcp(&message)),
         Event::Listed(tools) => {
             draft.register(&tools);
             draft.relisted = Some(tools);

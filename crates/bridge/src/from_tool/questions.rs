@@ -9,8 +9,8 @@ use std::sync::Arc;
 use protomcp_proto::{ElicitationRequest, ListRootsRequest, Msg, SamplingRequest};
 use protomcp_server::{AskError, Budget, Owner, Reservation, SessionId, Sessions};
 use protomcp_types::{ClientCapabilities, ClientMethod, CreateMessage, Elicit, ElicitWay, ListRoots, ProtocolVersion};
+use protomcp_wire::question;
 
-use crate::convert::question;
 use crate::dispatcher::Dispatcher;
 use crate::dispatcher::attribution::Recipient;
 use crate::from_tool::url_elicitations::UrlElicitations;

@@ -9,9 +9,9 @@ use protomcp_server::{Context, Owner};
 use protomcp_types::{
     Complete, CompleteResult, ErrorObject, GetPrompt, GetPromptResult, ReadResource, ReadResourceResult, Reference,
 };
+use protomcp_wire::{completion, prompt, resource};
 
 use crate::catalog::resources_and_prompts::Kind;
-use crate::convert::{completion, prompt, resource};
 use crate::diagnostics::failure::Failure;
 use crate::duration;
 use crate::handler::Backend;
@@ -41,9 +41,9 @@ impl Backend {
         let response = self.ask(&format!("read resource \"{}\"", read.uri), request, context).await?;
         let size: usize = response.contents.iter().map(|content| content.text.len() + content.blob.len()).sum();
         if size <= CONVERT_INLINE {
-            return resource::from_wire(&read.uri, &media_type, response);
+            return resource::to_mcp(&read.uri, &media_type, response);
         }
-        let converted = tokio::task::spawn_blocking(move || resource::from_wire(&read.uri, &media_type, response));
+        let converted = tokio::task::spawn_blocking(move || resource::to_mcp(&read.uri, &media_type, response));
         converted.await.unwrap_or_else(|_| Err(internal(&Failure::ShuttingDown)))
     }
 
@@ -60,7 +60,7 @@ impl Backend {
         let arguments_json = get.arguments_or_empty().into_bytes();
         let request = GetPromptRequest { name: get.name.clone(), arguments_json };
         let response = self.ask(&format!("get prompt \"{}\"", get.name), request, context).await?;
-        prompt::from_wire(&get.name, response)
+        prompt::to_mcp(&get.name, response)
     }
 
     pub(super) async fn completion(
@@ -84,7 +84,7 @@ impl Backend {
                 }
             }
         };
-        completion::from_wire(self.ask(&what, completion::to_wire(complete), context).await?)
+        completion::to_mcp(self.ask(&what, completion::to_envelope(complete), context).await?)
     }
 
     /// Asks the process that serves. `what` begins the sentence if that fails.

@@ -1,12 +1,12 @@
-//! `completion/complete`, forth and back.
+//! `completion/complete` in both directions.
 
 use protomcp_proto::{CompletionRequest, CompletionResponse};
 use protomcp_types::{Complete, CompleteResult, Completion, ErrorObject, RawJson, Reference};
 
-use crate::convert::refusal;
+use crate::tool_error;
 
-/// The question for the process.
-pub(crate) fn to_wire(complete: Complete) -> CompletionRequest {
+/// The request for the process.
+pub fn to_envelope(complete: Complete) -> CompletionRequest {
     let (ref_type, ref_name) = match complete.reference {
         Reference::Prompt { name } => ("ref/prompt", name),
         Reference::Resource { uri } => ("ref/resource", uri),
@@ -21,13 +21,13 @@ pub(crate) fn to_wire(complete: Complete) -> CompletionRequest {
     }
 }
 
-/// The result for the host: as many values as MCP allows; a total of 0 says nothing.
+/// The result for the client, with as many values as MCP allows. A total of 0 is no total.
 ///
 /// # Errors
-/// −32603 when the process says why it failed.
-pub(crate) fn from_wire(response: CompletionResponse) -> Result<CompleteResult, ErrorObject> {
+/// −32603 with the error of the process.
+pub fn to_mcp(response: CompletionResponse) -> Result<CompleteResult, ErrorObject> {
     if let Some(error) = &response.error {
-        return Err(refusal("complete", error));
+        return Err(tool_error::to_mcp("complete", error));
     }
     let completion = Completion::new(response.values).with_more(response.has_more);
     Ok(match u64::try_from(response.total) {
@@ -47,7 +47,7 @@ mod tests {
     fn both_kinds_of_reference_are_written_with_what_is_settled() {
         let ask = |reference, context| {
             let argument = CompleteArgument { name: "a".into(), value: "v".into() };
-            to_wire(Complete { reference, argument, context, meta: None })
+            to_envelope(Complete { reference, argument, context, meta: None })
         };
         let wire = ask(Reference::Prompt { name: "p".into() }, None);
         assert_eq!((wire.ref_type.as_str(), wire.ref_name.as_str()), ("ref/prompt", "p"));
@@ -69,7 +69,7 @@ mod tests {
             (150, 400, false, (100, Some(400), Some(true))),
         ] {
             let values = (0..count).map(|value: i32| value.to_string()).collect();
-            let result = from_wire(CompletionResponse { values, total, has_more, error: None }).unwrap().completion;
+            let result = to_mcp(CompletionResponse { values, total, has_more, error: None }).unwrap().completion;
             assert_eq!((result.values.len(), result.total, result.has_more), expected, "{count} of {total}");
         }
     }

@@ -1,18 +1,18 @@
-//! A process's answer becomes a `prompts/get` result.
+//! The answer of a process as a `prompts/get` result.
 
 use protomcp_proto::{GetPromptResponse, PromptMessage as Wire};
 use protomcp_types::{ErrorObject, GetPromptResult, PromptMessage, Role};
 
-use crate::convert::{content, refusal};
+use crate::{content, tool_error};
 
-/// The result for the host.
+/// The result for the client.
 ///
 /// # Errors
-/// −32603 when the process says why it failed, or lets someone speak whom MCP does not know.
-pub(crate) fn from_wire(name: &str, response: GetPromptResponse) -> Result<GetPromptResult, ErrorObject> {
+/// −32603 with the error of the process, or for a role that MCP does not have.
+pub fn to_mcp(name: &str, response: GetPromptResponse) -> Result<GetPromptResult, ErrorObject> {
     let what = format!("get prompt \"{name}\"");
     if let Some(error) = &response.error {
-        return Err(refusal(&what, error));
+        return Err(tool_error::to_mcp(&what, error));
     }
     let message = |Wire { role, content_json }: Wire| {
         let role = Role::parse(&role).ok_or_else(|| {
@@ -39,7 +39,7 @@ mod tests {
     }
 
     fn check(content: &'static str, expected: &str) {
-        let result = from_wire("p", response("user", content)).unwrap();
+        let result = to_mcp("p", response("user", content)).unwrap();
         assert_eq!(result.messages.as_str(), format!(r#"[{{"role":"user","content":{expected}}}]"#));
     }
 
@@ -66,10 +66,10 @@ mod tests {
     fn roles_and_description_are_those_of_mcp() {
         let mut wire = response("assistant", "x");
         wire.description = "what it is".into();
-        let result = from_wire("p", wire).unwrap();
+        let result = to_mcp("p", wire).unwrap();
         assert_eq!(result.description.as_deref(), Some("what it is"));
-        assert_eq!(from_wire("p", response("user", "x")).unwrap().description, None);
-        let error = from_wire("p", response("system", "x")).unwrap_err();
+        assert_eq!(to_mcp("p", response("user", "x")).unwrap().description, None);
+        let error = to_mcp("p", response("system", "x")).unwrap_err();
         assert_eq!(error.code, code::INTERNAL_ERROR);
         assert!(error.message.contains(r#""system""#), "{error}");
     }
@@ -77,7 +77,7 @@ mod tests {
     #[test]
     fn a_reason_is_passed_on() {
         let error = ToolError { error_code: "X".into(), message: "no ink".into(), ..Default::default() };
-        let error = from_wire("p", GetPromptResponse { error: Some(error), ..response("user", "x") }).unwrap_err();
+        let error = to_mcp("p", GetPromptResponse { error: Some(error), ..response("user", "x") }).unwrap_err();
         assert_eq!(error.message, r#"get prompt "p": no ink"#);
         assert!(error.data.unwrap().as_str().contains(r#""error_code":"X""#));
     }

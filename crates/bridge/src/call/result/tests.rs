@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use protomcp_proto::ToolDefinition;
+use protomcp_proto::{ToolDefinition, ToolError};
 
 use super::*;
 
@@ -35,7 +35,7 @@ fn json(converted: &Converted) -> String {
 #[test]
 fn structured_content_is_verbatim() {
     for structured in [r#"{"big":9007199254740993,"f":1.50}"#, "{}"] {
-        let converted = from_wire(&bare(), response("x", structured));
+        let converted = convert(&bare(), response("x", structured));
         assert_eq!(converted.result.structured_content.unwrap().as_str(), structured);
     }
 }
@@ -43,7 +43,7 @@ fn structured_content_is_verbatim() {
 #[test]
 fn structured_content_that_is_no_object_fails_the_call() {
     for structured in ["null", "[]", "\"s\"", "3", "{broken"] {
-        let converted = from_wire(&bare(), response("x", structured));
+        let converted = convert(&bare(), response("x", structured));
         assert!(converted.result.is_error);
         assert!(json(&converted).contains(r#"tool \"t\" returned invalid structured content: expected JSON object"#));
     }
@@ -53,7 +53,7 @@ fn structured_content_that_is_no_object_fails_the_call() {
 fn a_failure_keeps_what_the_tool_says_of_it_whatever_else_it_sends() {
     let error = ToolError { message: "disk full".into(), ..Default::default() };
     let wire = CallToolResponse { is_error: true, error: Some(error), ..response("it failed", "[]") };
-    let converted = from_wire(&bare(), wire);
+    let converted = convert(&bare(), wire);
     assert!(converted.result.is_error && converted.result.structured_content.is_none());
     assert!(json(&converted).contains("disk full") && json(&converted).contains("it failed"));
 }
@@ -67,31 +67,31 @@ fn a_tool_error_is_readable_for_models_and_programs() {
         retryable: true,
     };
     let wire = CallToolResponse { is_error: true, error: Some(error), ..response("it failed", "") };
-    let converted = from_wire(&bare(), wire.clone());
+    let converted = convert(&bare(), wire.clone());
     assert_eq!(
         json(&converted),
         r#"{"content":[{"type":"text","text":"it failed"},{"type":"text","text":"disk full\nSuggestion: free space"}],"isError":true,"_meta":{"protomcp/error":{"error_code":"E7","message":"disk full","suggestion":"free space","retryable":true}}}"#
     );
     let said = CallToolResponse { result_json: response("disk full, free space", "").result_json, ..wire };
     assert_eq!(
-        from_wire(&bare(), said).result.content,
-        content::from_wire(&response("disk full, free space", "").result_json)
+        convert(&bare(), said).result.content,
+        content::to_mcp(&response("disk full, free space", "").result_json)
     );
 }
 
 #[test]
 fn metadata_of_the_tool_is_passed_on() {
     let wire = CallToolResponse { metadata_json: r#"{"a/b":1}"#.into(), ..response("x", "") };
-    assert_eq!(from_wire(&bare(), wire).result.meta.unwrap().as_str(), r#"{"a/b":1}"#);
+    assert_eq!(convert(&bare(), wire).result.meta.unwrap().as_str(), r#"{"a/b":1}"#);
 }
 
 #[test]
 fn text_that_fits_becomes_structured_content_and_proves_nothing() {
     let tool = tool(SchemaPolicy::Proven);
-    let converted = from_wire(&tool, response(r#"{"n": 3}"#, ""));
+    let converted = convert(&tool, response(r#"{"n": 3}"#, ""));
     assert_eq!((converted.result.structured_content.unwrap().as_str(), converted.proven), (r#"{"n": 3}"#, false));
     for text in [r#"{"n":"3"}"#, "3", "plain", "[1]"] {
-        let converted = from_wire(&tool, response(text, ""));
+        let converted = convert(&tool, response(text, ""));
         assert_eq!((converted.result.structured_content, converted.result.is_error), (None, false), "{text}");
     }
 }
@@ -99,29 +99,29 @@ fn text_that_fits_becomes_structured_content_and_proves_nothing() {
 #[test]
 fn a_structured_result_proves_the_tool_if_it_fits() {
     let tool = tool(SchemaPolicy::Proven);
-    assert!(from_wire(&tool, response("x", r#"{"n":1}"#)).proven);
-    let unfit = from_wire(&tool, response("x", r#"{"n":"1"}"#));
+    assert!(convert(&tool, response("x", r#"{"n":1}"#)).proven);
+    let unfit = convert(&tool, response("x", r#"{"n":"1"}"#));
     assert!(!unfit.proven && !unfit.result.is_error && unfit.result.structured_content.is_some());
     let proven = tool.proven().unwrap();
-    assert!(!from_wire(&proven, response("x", r#"{"n":1}"#)).proven, "only the first time is news");
+    assert!(!convert(&proven, response("x", r#"{"n":1}"#)).proven, "only the first time is news");
 }
 
 #[test]
 fn a_promise_that_hosts_rely_on_is_never_broken_and_no_result_is_lost() {
     let proven = tool(SchemaPolicy::Proven).proven().unwrap();
     for structured in ["", r#"{"n":"1"}"#] {
-        let converted = from_wire(&proven, response("the answer", structured));
+        let converted = convert(&proven, response("the answer", structured));
         assert!(converted.result.is_error);
         assert!(json(&converted).contains("the answer"), "{}", json(&converted));
         assert!(json(&converted).contains("output schema"), "{}", json(&converted));
     }
     let wire = CallToolResponse { is_error: true, ..response("it failed", "") };
-    assert_eq!(json(&from_wire(&proven, wire)), r#"{"content":[{"type":"text","text":"it failed"}],"isError":true}"#);
+    assert_eq!(json(&convert(&proven, wire)), r#"{"content":[{"type":"text","text":"it failed"}],"isError":true}"#);
 }
 
 #[test]
 fn always_passes_what_the_tool_sends() {
     let tool = tool(SchemaPolicy::Always);
-    assert!(!from_wire(&tool, response("x", r#"{"n":"1"}"#)).result.is_error);
-    assert!(from_wire(&tool, response("x", "")).result.is_error);
+    assert!(!convert(&tool, response("x", r#"{"n":"1"}"#)).result.is_error);
+    assert!(convert(&tool, response("x", "")).result.is_error);
 }

@@ -1,7 +1,7 @@
 //! `result_json` becomes a list of content blocks (wire contract §4.3).
 //!
-//! Published SDKs send an array of well-formed blocks, and that is recognised in the one scan that any JSON needs, and
-//! then passed on as it is. Everything else is turned into blocks without losing a byte of what the tool said.
+//! Published SDKs send an array of well-formed blocks. It is recognised in the one scan that any JSON needs, and passed on
+//! to the byte. Everything else is turned into blocks without losing a byte.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -14,7 +14,7 @@ use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Vis
 use serde_json::value::RawValue;
 
 /// The content array for a `result_json`.
-pub(crate) fn from_wire(text: &Bytes) -> RawJson {
+pub fn to_mcp(text: &Bytes) -> RawJson {
     match text.iter().find(|byte| !byte.is_ascii_whitespace()) {
         None => RawJson::EMPTY_ARRAY,
         Some(b'[') => from_array(text),
@@ -27,8 +27,8 @@ pub(crate) fn from_wire(text: &Bytes) -> RawJson {
     }
 }
 
-/// One block for one JSON text, whatever it is.
-pub(crate) fn block(text: &Bytes) -> RawJson {
+/// One block for any JSON text.
+pub fn block(text: &Bytes) -> RawJson {
     match RawJson::parse(text.clone()) {
         Ok(element) => mend(element),
         Err(_) => text_block(&String::from_utf8_lossy(text)),
@@ -36,7 +36,7 @@ pub(crate) fn block(text: &Bytes) -> RawJson {
 }
 
 /// The text of the only block, when there is one block and it is text.
-pub(crate) fn only_text(content: &RawJson) -> Option<String> {
+pub fn only_text(content: &RawJson) -> Option<String> {
     #[derive(serde::Deserialize)]
     struct Text {
         text: String,
@@ -45,8 +45,8 @@ pub(crate) fn only_text(content: &RawJson) -> Option<String> {
     Some(text)
 }
 
-/// Whether some text block contains `needle`.
-pub(crate) fn mentions(content: &RawJson, needle: &str) -> bool {
+/// A text block contains `needle`.
+pub fn mentions(content: &RawJson, needle: &str) -> bool {
     #[derive(serde::Deserialize)]
     struct Text {
         #[serde(default)]
@@ -57,7 +57,7 @@ pub(crate) fn mentions(content: &RawJson, needle: &str) -> bool {
 }
 
 /// `content` with one more text block at its end.
-pub(crate) fn with_text(content: &RawJson, text: &str) -> RawJson {
+pub fn with_text(content: &RawJson, text: &str) -> RawJson {
     let blocks: Vec<RawJson> = content.to().unwrap_or_default();
     array(blocks.into_iter().chain([ContentBlock::text(text).to_raw()]))
 }
@@ -92,7 +92,7 @@ fn from_object(text: &Bytes) -> RawJson {
     }
 }
 
-/// One block for one element, whatever it is.
+/// One block for any element.
 fn mend(element: RawJson) -> RawJson {
     let shape = RawJson::parse_as::<Block>(element.bytes()).map(|(_, block)| block.0);
     match shape {
@@ -130,10 +130,10 @@ fn text_block(text: &str) -> RawJson {
     ContentBlock::text(text).to_raw()
 }
 
-/// What one element of the array is.
+/// The form of one element of the array.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Shape {
-    /// A block of a known type with what that type needs.
+    /// A block of a known type with the members of that type.
     Good,
     /// An image or a sound whose data is a string but not base64.
     Binary,
@@ -274,7 +274,7 @@ fn is_resource(value: &RawValue) -> bool {
         .is_ok_and(|resource| !resource.uri.is_empty() && (resource.text.is_some() || resource.blob.is_some()))
 }
 
-/// Whether a JSON string is base64 as it stands, without escapes. Looks at each byte once.
+/// A JSON string is base64 as it stands, without escapes. Looks at each byte once.
 fn is_base64(value: &RawValue) -> bool {
     let text = value.get().trim_matches('"');
     let data = text.trim_end_matches('=');
@@ -288,7 +288,7 @@ mod tests {
     use super::*;
 
     fn check(wire: &str, content: &str) {
-        assert_eq!(from_wire(&Bytes::copy_from_slice(wire.as_bytes())).as_str(), content, "{wire}");
+        assert_eq!(to_mcp(&Bytes::copy_from_slice(wire.as_bytes())).as_str(), content, "{wire}");
     }
 
     fn text(text: &str) -> String {
@@ -359,8 +359,8 @@ mod tests {
         );
         for bad in ["A", "AA=A", "A===", "AA\\/A"] {
             let wire = format!(r#"[{{"type":"audio","mimeType":"a/b","data":"{bad}"}}]"#);
-            let RawJson { .. } = from_wire(&Bytes::from(wire.clone()));
-            assert_ne!(from_wire(&Bytes::from(wire.clone())).as_str(), wire, "{bad}");
+            let RawJson { .. } = to_mcp(&Bytes::from(wire.clone()));
+            assert_ne!(to_mcp(&Bytes::from(wire.clone())).as_str(), wire, "{bad}");
         }
     }
 
@@ -373,13 +373,13 @@ mod tests {
 
     #[test]
     fn bytes_that_are_not_text_are_shown_as_far_as_they_are() {
-        let content = from_wire(&Bytes::from_static(b"[\"a\xff\"]"));
+        let content = to_mcp(&Bytes::from_static(b"[\"a\xff\"]"));
         assert!(content.as_str().contains('\u{fffd}'), "{content}");
     }
 
     #[test]
     fn helpers_read_content() {
-        let content = from_wire(&Bytes::from(format!("[{}]", text("hello"))));
+        let content = to_mcp(&Bytes::from(format!("[{}]", text("hello"))));
         assert_eq!(only_text(&content).as_deref(), Some("hello"));
         assert!(mentions(&content, "ell") && !mentions(&content, "x"));
         let two = with_text(&content, "more");

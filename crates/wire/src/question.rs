@@ -1,4 +1,4 @@
-//! What a tool process asks of a host, from the envelope to MCP, and the answer back.
+//! Requests of a tool process to a client: from the envelope to MCP, and the answer back.
 
 use protomcp_proto::{
     ElicitationRequest, ElicitationResponse, ListRootsResponse, RootDef, SamplingRequest, SamplingResponse, ToolError,
@@ -8,16 +8,16 @@ use protomcp_types::{
     ListRootsResult, RawJson, Role, array,
 };
 
-/// How much the model may say when the process does not say: MCP wants a number, and this is the default of the
-/// published Python SDK.
+/// The limit of tokens for a request without one: MCP requires a number, and this is the default of the published Python
+/// SDK.
 const MAX_TOKENS: u64 = 1000;
 
 /// `sampling/createMessage`. Published SDKs document and send the content of a message as a plain string (wire contract
 /// §4.8); it becomes a block of text.
 ///
 /// # Errors
-/// A text for the author, when the JSON is broken or no conversation.
-pub(crate) fn sampling(request: SamplingRequest) -> Result<CreateMessage, String> {
+/// A text for the author, when the JSON is broken or not a conversation.
+pub fn sampling(request: SamplingRequest) -> Result<CreateMessage, String> {
     let SamplingRequest { messages_json, model_preferences_json, system_prompt, max_tokens } = request;
     let messages = messages(messages_json).map_err(|why| format!("failed to parse messages_json: {why}"))?;
     let max_tokens = u64::try_from(max_tokens).ok().filter(|tokens| *tokens > 0).unwrap_or(MAX_TOKENS);
@@ -31,8 +31,8 @@ pub(crate) fn sampling(request: SamplingRequest) -> Result<CreateMessage, String
     Ok(question)
 }
 
-/// A conversation for hosts from before 2025-11-25, in whose messages several blocks are no array: one message each.
-pub(crate) fn one_block_each(messages: &RawJson) -> RawJson {
+/// A conversation for clients before 2025-11-25, whose messages hold one block: one message for each block.
+pub fn one_block_each(messages: &RawJson) -> RawJson {
     let one = |message: RawJson| -> Vec<RawJson> {
         let members = JsonObject::from_raw(&message).unwrap_or_default();
         match members.member("content").and_then(|content| content.to::<Vec<RawJson>>().ok()) {
@@ -44,7 +44,7 @@ pub(crate) fn one_block_each(messages: &RawJson) -> RawJson {
 }
 
 /// The answer of the model. A single block that came as an array goes on as the block: SDKs look for its text.
-pub(crate) fn sampled(result: CreateMessageResult) -> SamplingResponse {
+pub fn sampled(result: CreateMessageResult) -> SamplingResponse {
     let CreateMessageResult { role, content, model, stop_reason, meta: _ } = result;
     let content = match content.to::<[RawJson; 1]>() {
         Ok([block]) => block,
@@ -63,19 +63,19 @@ pub(crate) fn sampled(result: CreateMessageResult) -> SamplingResponse {
     }
 }
 
-/// No answer of a model, and why.
-pub(crate) fn not_sampled(error: String) -> SamplingResponse {
+/// The answer without a model, with the reason.
+pub fn not_sampled(error: String) -> SamplingResponse {
     SamplingResponse { error, ..Default::default() }
 }
 
-/// The folders of the host.
-pub(crate) fn roots(result: ListRootsResult) -> ListRootsResponse {
+/// The roots of the client.
+pub fn roots(result: ListRootsResult) -> ListRootsResponse {
     let root = |root: protomcp_types::Root| RootDef { uri: root.uri, name: root.name.unwrap_or_default() };
     ListRootsResponse { roots: result.roots.into_iter().map(root).collect(), error: None }
 }
 
-/// No folders: an empty list, as far as a process looks that does not know the error beside it.
-pub(crate) fn no_roots(message: String) -> ListRootsResponse {
+/// The answer without roots, with the reason. A process that does not know the error reads an empty list.
+pub fn no_roots(message: String) -> ListRootsResponse {
     let error = ToolError { error_code: "NO_ROOTS".into(), message, ..Default::default() };
     ListRootsResponse { roots: Vec::new(), error: Some(error) }
 }
@@ -83,8 +83,8 @@ pub(crate) fn no_roots(message: String) -> ListRootsResponse {
 /// `elicitation/create`.
 ///
 /// # Errors
-/// A text for the author, when the schema is no object, the mode is unknown or what the mode needs is missing.
-pub(crate) fn elicitation(request: ElicitationRequest) -> Result<Elicit, String> {
+/// A text for the author, when the schema is not an object, the mode is unknown, or a member of the mode is missing.
+pub fn elicitation(request: ElicitationRequest) -> Result<Elicit, String> {
     let ElicitationRequest { mode, message, requested_schema_json, url, elicitation_id } = request;
     match mode.as_str() {
         "" | "form" => object(requested_schema_json)
@@ -96,8 +96,8 @@ pub(crate) fn elicitation(request: ElicitationRequest) -> Result<Elicit, String>
     }
 }
 
-/// What the user did.
-pub(crate) fn elicited(result: ElicitResult) -> ElicitationResponse {
+/// The answer of the user.
+pub fn elicited(result: ElicitResult) -> ElicitationResponse {
     let action = match result.action {
         ElicitAction::Accept => "accept",
         ElicitAction::Decline => "decline",
@@ -107,8 +107,8 @@ pub(crate) fn elicited(result: ElicitResult) -> ElicitationResponse {
     ElicitationResponse { action: action.into(), content_json, error: String::new() }
 }
 
-/// The user was not asked, and why.
-pub(crate) fn not_elicited(error: String) -> ElicitationResponse {
+/// The answer without a user, with the reason.
+pub fn not_elicited(error: String) -> ElicitationResponse {
     ElicitationResponse { error, ..Default::default() }
 }
 

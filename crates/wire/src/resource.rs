@@ -1,26 +1,21 @@
-//! A process's answer becomes a `resources/read` result.
+//! The answer of a process as a `resources/read` result.
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use protomcp_proto::{ReadResourceResponse, ResourceContent};
 use protomcp_types::{ErrorObject, JsonBuf, ReadResourceResult};
 
-use crate::convert::refusal;
+use crate::tool_error;
 
-/// The result for the host. `uri` is what it asked for and `media_type` that of the definition, perhaps empty: they stand
-/// in where the process says nothing.
+/// The result for the client. `uri` of the request and `media_type` of the definition, perhaps empty, stand in for those
+/// that the process leaves out.
 ///
 /// # Errors
-/// −32002 when there are no contents, which is how published SDKs say that there is no such resource; −32603 when the
-/// process says why it failed.
-pub(crate) fn from_wire(
-    uri: &str,
-    media_type: &str,
-    response: ReadResourceResponse,
-) -> Result<ReadResourceResult, ErrorObject> {
+/// −32002 without contents, as published SDKs answer for an unknown resource; −32603 with the error of the process.
+pub fn to_mcp(uri: &str, media_type: &str, response: ReadResourceResponse) -> Result<ReadResourceResult, ErrorObject> {
     match response.error {
         Some(error) if error.error_code == NOT_FOUND => return Err(ErrorObject::resource_not_found(uri)),
-        Some(error) => return Err(refusal(&format!("read resource \"{uri}\""), &error)),
+        Some(error) => return Err(tool_error::to_mcp(&format!("read resource \"{uri}\""), &error)),
         None if response.contents.is_empty() => return Err(ErrorObject::resource_not_found(uri)),
         None => {}
     }
@@ -28,7 +23,7 @@ pub(crate) fn from_wire(
     Ok(ReadResourceResult { contents, meta: None })
 }
 
-/// The error code of SDKs for what is not there.
+/// The error code of SDKs for an unknown resource.
 const NOT_FOUND: &str = "NOT_FOUND";
 
 fn body(uri: &str, media_type: &str, content: ResourceContent) -> JsonBuf {
@@ -53,7 +48,7 @@ mod tests {
     }
 
     fn check(media_type: &str, contents: Vec<ResourceContent>, expected: &str) {
-        let result = from_wire("a://1", media_type, ReadResourceResponse { contents, error: None }).unwrap();
+        let result = to_mcp("a://1", media_type, ReadResourceResponse { contents, error: None }).unwrap();
         assert_eq!(serde_json::to_string(&result).unwrap(), format!(r#"{{"contents":[{expected}]}}"#));
     }
 
@@ -70,12 +65,12 @@ mod tests {
 
     #[test]
     fn nothing_is_no_resource_and_a_reason_is_passed_on() {
-        let error = from_wire("a://1", "", ReadResourceResponse::default()).unwrap_err();
+        let error = to_mcp("a://1", "", ReadResourceResponse::default()).unwrap_err();
         assert_eq!((error.code, error.data.unwrap().as_str()), (code::RESOURCE_NOT_FOUND, r#"{"uri":"a://1"}"#));
         for (error_code, code) in [("NOT_FOUND", code::RESOURCE_NOT_FOUND), ("X", code::INTERNAL_ERROR)] {
             let error = ToolError { error_code: error_code.into(), message: "why".into(), ..Default::default() };
             let contents = vec![content("", "", "counts for nothing", b"")];
-            let error = from_wire("a://1", "", ReadResourceResponse { contents, error: Some(error) }).unwrap_err();
+            let error = to_mcp("a://1", "", ReadResourceResponse { contents, error: Some(error) }).unwrap_err();
             assert_eq!(error.code, code, "{error}");
         }
     }

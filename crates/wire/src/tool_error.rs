@@ -1,0 +1,23 @@
+//! The error that a process reports, for models and for programs.
+
+use protomcp_proto::ToolError;
+use protomcp_schema::ErrorMeta;
+use protomcp_types::{ErrorObject, RawJson};
+
+/// The error of a request that is not a tool call: −32603 with its parts as data. `what` begins the sentence.
+#[must_use]
+pub fn to_mcp(what: &str, error: &ToolError) -> ErrorObject {
+    let text = match (error.message.as_str(), error.suggestion.as_str()) {
+        ("", "") => format!("{what}: the tool process failed with {}", error.error_code),
+        (message, "") => format!("{what}: {message}"),
+        (message, suggestion) => format!("{what}: {message} ({suggestion})"),
+    };
+    ErrorObject::internal(text).with_data(to_meta(error))
+}
+
+/// The error as the `_meta` of a result.
+#[must_use]
+pub fn to_meta(error: &ToolError) -> RawJson {
+    let ToolError { error_code, message, suggestion, retryable } = error;
+    ErrorMeta { code: Some(error_code), message, suggestion: Some(suggestion), retryable: *retryable }.to_meta()
+}
