@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use crate::builder::Builder;
 use crate::catalog::snapshot::Snapshot;
 use crate::core::io::Input;
-use crate::driver::Sent;
+use crate::driver::message::Message;
 use crate::exposition::MetricsSource;
 use crate::handler::Backend;
 use crate::tool_file::ToolFile;
@@ -29,7 +29,7 @@ pub struct Bridge {
     server: Server<Router<Backend>>,
     snapshot: Arc<ArcSwap<Snapshot>>,
     metrics: MetricsSource,
-    inputs: mpsc::Sender<Sent>,
+    inputs: mpsc::Sender<Message>,
     stop: CancellationToken,
     run: JoinHandle<()>,
     watcher: Option<JoinHandle<()>>,
@@ -50,7 +50,7 @@ impl Bridge {
         server: Server<Router<Backend>>,
         snapshot: Arc<ArcSwap<Snapshot>>,
         metrics: MetricsSource,
-        inputs: mpsc::Sender<Sent>,
+        inputs: mpsc::Sender<Message>,
         stop: CancellationToken,
         run: JoinHandle<()>,
         watcher: Option<JoinHandle<()>>,
@@ -89,7 +89,7 @@ impl Bridge {
     /// Takes up changed files now, as if one had been saved.
     pub async fn reload(&self) {
         // Nothing to reload in a bridge that has ended.
-        let _ended = self.inputs.send(Sent::Input(Input::Changed)).await;
+        let _ended = self.inputs.send(Input::Changed.into()).await;
     }
 
     /// Takes no new work: sessions end when their calls have, at the latest after the drain timeout.

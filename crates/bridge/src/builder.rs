@@ -360,8 +360,8 @@ impl Builder {
             processes: HashMap::new(),
             tasks: JoinSet::new(),
             superseded: CancellationToken::new(),
-            told_of_readers: false,
             first: Some(First { requests: started, owner }),
+            start_error: None,
         };
         let task = tokio::spawn(run.run(effects));
         let watcher = self.watch.map(|watch| tokio::spawn(watch_files(watch.since(since), sender.clone())));

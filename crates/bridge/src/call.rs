@@ -23,7 +23,7 @@ use crate::diagnostics::failure::Failure;
 use crate::dispatcher::Dispatcher;
 use crate::dispatcher::attribution::Caller;
 use crate::dispatcher::permit::Permit;
-use crate::driver::Sent;
+use crate::driver::message::{Attachment, Message};
 use crate::from_tool::list_control;
 use crate::metrics::Metrics;
 use crate::process::deadline::Deadline;
@@ -43,7 +43,7 @@ pub(crate) const LONGEST_TASK: Duration = Duration::from_secs(24 * 60 * 60);
 #[derive(Debug)]
 pub(crate) struct Calls {
     pub(crate) dispatcher: Arc<Dispatcher>,
-    pub(crate) inputs: mpsc::Sender<Sent>,
+    pub(crate) inputs: mpsc::Sender<Message>,
     pub(crate) timeout: Duration,
     pub(crate) arguments: ArgumentPolicy,
     pub(crate) metrics: Arc<Metrics>,
@@ -199,7 +199,7 @@ impl Calls {
     async fn apply(&self, input: Input) {
         let (done, applied) = oneshot::channel();
         // A bridge that is shutting down applies nothing any more, and nobody will see the list again.
-        if self.inputs.send(Sent::Acknowledged(input, done)).await.is_ok() {
+        if self.inputs.send(Message { input, attached: Attachment::Acknowledge(done) }).await.is_ok() {
             let _ended = applied.await;
         }
     }

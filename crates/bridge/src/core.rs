@@ -1,6 +1,6 @@
 //! Decides what happens to generations of the tool process; does nothing itself.
 //!
-//! A closed set of inputs goes in, effects come out. The driver (`run`) carries them out in order.
+//! A closed set of inputs goes in, effects come out. The driver applies them in order, and decides nothing.
 //!
 //! ```text
 //!              change (graceful)        idle            not reloaded in place
@@ -24,7 +24,9 @@
 //! registers nothing.
 
 mod catalog;
+pub(crate) mod facts;
 pub(crate) mod io;
+mod link_event;
 pub(crate) mod list;
 mod pace;
 mod reload;
@@ -33,9 +35,11 @@ mod service;
 
 use std::time::{Duration, Instant};
 
+use protomcp_server::SessionId;
 use protomcp_supervisor::Restart;
 
 use crate::core::catalog::Catalogs;
+use crate::core::facts::Facts;
 use crate::core::io::{Effect, Input, ReloadMode};
 use crate::core::list::List;
 use crate::core::pace::Pace;
@@ -66,6 +70,21 @@ pub(crate) struct Limits {
     pub(crate) max_retiring: usize,
 }
 
+/// The process that was started last.
+#[derive(Debug)]
+struct Newest {
+    generation: Generation,
+    started_at: Instant,
+}
+
+/// A change of the files that no reload has taken up.
+#[derive(Debug, Default)]
+struct Change {
+    waits: bool,
+    /// The log names the calls that the reload waits for.
+    calls_named: bool,
+}
+
 /// The state of one bridge.
 #[derive(Debug)]
 pub(crate) struct Core {
@@ -74,15 +93,12 @@ pub(crate) struct Core {
     current: Option<Generation>,
     retiring: Retiring,
     pace: Pace,
-    newest: Generation,
-    /// When that one began to start.
-    started_at: Instant,
+    newest: Newest,
     /// Some process has been in service.
     served: bool,
-    /// A change waits to be taken up.
-    waiting: bool,
-    /// It has been said which calls the reload waits for.
-    named: bool,
+    change: Change,
+    /// The author has been warned that handlers of this SDK do not receive the list.
+    warned_of_two_readers: bool,
     hold_until: Option<Instant>,
     call_timeout: Duration,
     drain_until: Option<Instant>,
@@ -101,11 +117,10 @@ impl Core {
             current: None,
             retiring: Retiring::new(limits.max_retiring),
             pace: Pace::default(),
-            newest: first,
-            started_at: now,
+            newest: Newest { generation: first, started_at: now },
             served: false,
-            waiting: false,
-            named: false,
+            change: Change::default(),
+            warned_of_two_readers: false,
             hold_until: None,
             call_timeout: limits.call_timeout,
             drain_until: None,
@@ -125,10 +140,34 @@ impl Core {
             .min()
     }
 
-    /// Takes one input and says what to do about it.
-    pub(crate) fn handle(&mut self, now: Instant, input: Input) -> Vec<Effect> {
+    /// Takes one input and returns the effects, in their order.
+    pub(crate) fn handle(&mut self, now: Instant, input: Input, facts: &impl Facts) -> Vec<Effect> {
         let mut effects = Vec::new();
         let fx = &mut effects;
+        let input = match input {
+            Input::Link(generation, event) => link_event::translate(generation, event, facts, fx),
+            input => Some(input),
+        };
+        let Some(input) = input else { return effects };
+        if let Input::StartFailed(generation, _) = &input
+            && !self.served
+            && !self.has_given_up(*generation)
+        {
+            return vec![Effect::FirstStartFailed];
+        }
+        // Calls went to it until the effects are applied.
+        let ended = if let Input::Exited(generation, _) = &input { Some(*generation) } else { None };
+        let had_served = self.served;
+        self.handle_input(now, input, facts, fx);
+        self.take_up_waiting_change(now, fx);
+        fx.extend(ended.map(Effect::Remove));
+        if self.served && !had_served {
+            fx.push(Effect::FirstStarted);
+        }
+        effects
+    }
+
+    fn handle_input(&mut self, now: Instant, input: Input, facts: &impl Facts, fx: &mut Vec<Effect>) {
         match input {
             Input::Changed => self.changed(now, fx),
             Input::Started(generation, registered) => self.started(now, generation, registered, fx),
@@ -147,13 +186,14 @@ impl Core {
                 changed.announce(fx);
             }
             Input::Exited(generation, exit) => self.exited(now, generation, exit, fx),
-            Input::Idle(generation) => self.idle(generation, fx),
+            // Calls may have gone to it once more before they went elsewhere; another input follows when they have ended.
+            Input::Idle(generation) if facts.is_idle(generation) => self.idle(generation, fx),
             Input::Control { generation, session, command, reply } => {
                 if self.counts(generation) {
                     self.list.control(session, command, fx);
                 }
                 if let Some(id) = reply {
-                    fx.push(Effect::Reply { generation, id, active: self.list.active_names(session) });
+                    self.reply(generation, id, session, facts, fx);
                 }
             }
             Input::Proven(generation, name) if self.current == Some(generation) => self.list.proven(&name, fx),
@@ -162,15 +202,34 @@ impl Core {
                 self.list.intercepts(middleware);
             }
             // A process that is no longer current has no say in the list.
-            Input::Intercepts(..)
+            Input::Idle(_)
+            | Input::Link(..)
+            | Input::Intercepts(..)
             | Input::Listed(..)
             | Input::Proven(..)
             | Input::Renewed(..)
             | Input::Catalogued(..) => {}
             Input::Elapsed => self.elapsed(now, fx),
         }
-        self.take_up_waiting_change(now, fx);
-        effects
+    }
+
+    /// Answers tool list control with the active tools, unless the process cannot read the answer now.
+    fn reply(
+        &mut self,
+        generation: Generation,
+        id: String,
+        session: Option<SessionId>,
+        facts: &impl Facts,
+        fx: &mut Vec<Effect>,
+    ) {
+        if facts.is_busy(generation) && facts.has_two_readers(generation) {
+            fx.push(Effect::ReplyToTwoReaders(generation));
+            if !std::mem::replace(&mut self.warned_of_two_readers, true) {
+                fx.push(Effect::Report(Report::ListNotReceived));
+            }
+        } else {
+            fx.push(Effect::Reply { generation, id, active: self.list.active_names(session) });
+        }
     }
 
     /// Whether this process has a say in the list. One that is about to be replaced because it did not reload has not:

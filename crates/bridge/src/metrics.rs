@@ -145,6 +145,7 @@ impl Metrics {
             | Report::RestartIn { .. }
             | Report::GaveUp { .. }
             | Report::ControlRejected { .. }
+            | Report::ListNotReceived
             | Report::Definition(_)
             | Report::Catalog(_) => return,
         };

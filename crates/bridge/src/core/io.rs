@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use protomcp_link::Middleware;
-use protomcp_proto::ToolDefinition;
+use protomcp_link::{Event, Middleware};
+use protomcp_proto::{LogMessage, ToolDefinition};
 use protomcp_server::{Audience, SessionId};
 use protomcp_supervisor::Exit;
 use protomcp_toollist::{Command, Rejected};
@@ -14,6 +14,7 @@ use crate::catalog::resources_and_prompts::{Kind, Listed};
 use crate::catalog::snapshot::Snapshot;
 use crate::diagnostics::cause::Cause;
 use crate::diagnostics::report::Report;
+use crate::from_tool::questions::Question;
 use crate::generation::Generation;
 
 /// How a changed file takes effect.
@@ -64,6 +65,8 @@ pub(crate) enum Input {
     Proven(Generation, ToolName),
     /// A session has ended.
     SessionClosed(SessionId),
+    /// A process in service sent this.
+    Link(Generation, Event),
     /// The deadline has passed.
     Elapsed,
 }
@@ -90,6 +93,12 @@ pub(crate) enum Effect {
     Interrupt(Generation),
     /// Have this process leave politely, then less politely; `Exited` follows.
     Stop(Generation),
+    /// Forget this process, which has ended.
+    Remove(Generation),
+    /// The first process takes calls.
+    FirstStarted,
+    /// The first process does not take calls: the bridge ends.
+    FirstStartFailed,
     /// The same, and the calls and tasks that it still runs fail, as retryable.
     Abort(Generation),
     /// Show this list from now on.
@@ -104,6 +113,24 @@ pub(crate) enum Effect {
     AskCatalog(Generation, Kind),
     /// Answer a tool list control request with the active tools.
     Reply { generation: Generation, id: String, active: Vec<String> },
+    /// Answer it with empty frames, for a process with two readers.
+    ReplyToTwoReaders(Generation),
+    /// Run this middleware, too, around calls whose turn comes from now on.
+    AddMiddleware(Generation, Middleware),
+    /// Run this middleware alone.
+    SetMiddleware(Generation, Vec<Middleware>),
+    /// Send a request of this process to a client.
+    Ask(Generation, Question),
+    /// Write down a log message of this process, and send it to the clients that it concerns.
+    Log { generation: Generation, message: LogMessage, for_call: String },
+    /// Tell this process about the bridge.
+    SendBridgeInfo(Generation),
+    /// A call of this process that was given up has been answered.
+    AnsweredLate(Generation, String),
+    /// Notify the subscribers of this resource.
+    ResourceUpdated(String),
+    /// Notify the client whose user has finished this URL elicitation.
+    ElicitationComplete(String),
     /// Write it to the log and tell the sessions.
     Report(Report),
     /// Write to the log which calls of these processes a reload waits for.

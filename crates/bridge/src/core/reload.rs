@@ -22,12 +22,12 @@ const START_LIMIT: Duration = Duration::from_secs(2);
 
 impl Core {
     pub(super) fn changed(&mut self, now: Instant, fx: &mut Vec<Effect>) {
-        let known = std::mem::replace(&mut self.waiting, true);
+        let known = std::mem::replace(&mut self.change.waits, true);
         match (self.step, self.current) {
             (Step::Settled, _) => {}
             // The files are read when the calls have ended, so this change is in time.
             (Step::Draining, Some(current)) => {
-                self.waiting = false;
+                self.change.waits = false;
                 self.name_calls(vec![current], fx);
             }
             (_, current) => {
@@ -67,7 +67,7 @@ impl Core {
 
     /// When the process that is starting has to make room for the change that waits for it.
     pub(super) fn give_up_at(&self) -> Option<Instant> {
-        (self.waiting && matches!(self.step, Step::Starting(_))).then(|| self.started_at + START_LIMIT)
+        (self.change.waits && matches!(self.step, Step::Starting(_))).then(|| self.newest.started_at + START_LIMIT)
     }
 
     /// Ends a process that has been starting for long while newer files are there. The next one starts when nothing of it
@@ -150,7 +150,7 @@ impl Core {
 
     /// Takes a change up when no reload is under way, one may begin, and the process that serves could retire.
     pub(super) fn take_up_waiting_change(&mut self, now: Instant, fx: &mut Vec<Effect>) {
-        if !self.waiting || self.step != Step::Settled {
+        if !self.change.waits || self.step != Step::Settled {
             return;
         }
         if self.needs_place() {
@@ -163,7 +163,7 @@ impl Core {
 
     /// When a change that waits for nothing but time can be taken up, or can be made a place.
     pub(super) fn turn_of_waiting_change(&self) -> Option<Instant> {
-        if !self.waiting || self.step != Step::Settled {
+        if !self.change.waits || self.step != Step::Settled {
             return None;
         }
         if self.needs_place() { self.retiring.next_end() } else { self.pace.ready_at() }
@@ -171,8 +171,8 @@ impl Core {
 
     /// No change waits from now on.
     pub(super) fn has_taken_up_change(&mut self) {
-        self.waiting = false;
-        self.named = false;
+        self.change.waits = false;
+        self.change.calls_named = false;
     }
 
     /// Ends a process of an earlier version that has had the time of a call. Calls have ended by then; tasks may last
@@ -191,7 +191,7 @@ impl Core {
 
     /// Says once which calls a reload waits for.
     fn name_calls(&mut self, of: Vec<Generation>, fx: &mut Vec<Effect>) {
-        if !std::mem::replace(&mut self.named, true) {
+        if !std::mem::replace(&mut self.change.calls_named, true) {
             fx.push(Effect::NameCalls(of));
         }
     }

@@ -18,10 +18,10 @@ impl Core {
     /// Starts the next process, which reads the files as they are now.
     pub(super) fn start_next(&mut self, now: Instant, fx: &mut Vec<Effect>) {
         self.has_taken_up_change();
-        self.newest = self.newest.next();
-        self.started_at = now;
-        self.step = Step::Starting(self.newest);
-        fx.push(Effect::Start(self.newest));
+        self.newest.generation = self.newest.generation.next();
+        self.newest.started_at = now;
+        self.step = Step::Starting(self.newest.generation);
+        fx.push(Effect::Start(self.newest.generation));
     }
 
     pub(super) fn started(

@@ -6,6 +6,7 @@
 mod catalog;
 mod draining;
 mod faults;
+mod link_events;
 mod list;
 mod middleware;
 mod pace;
@@ -26,9 +27,35 @@ use super::*;
 use crate::catalog::registration::Registration;
 use crate::catalog::tool::SchemaPolicy;
 use crate::core::list::ToolLists;
+use crate::process::sdk::SdkFeatures;
 
 const LIMITS: Limits = Limits { call_timeout: Duration::from_secs(300), max_retiring: 4 };
 const NAMES: [&str; 3] = ["a", "b", "c"];
+
+/// No call is in flight, and one thread reads the socket.
+struct Calm;
+
+impl Facts for Calm {
+    fn features(&self, _: Generation) -> Option<SdkFeatures> {
+        Some(SdkFeatures::default())
+    }
+
+    fn is_idle(&self, _: Generation) -> bool {
+        true
+    }
+
+    fn is_busy(&self, _: Generation) -> bool {
+        false
+    }
+
+    fn has_two_readers(&self, _: Generation) -> bool {
+        false
+    }
+
+    fn list_scope(&self, _: Generation, _: &str) -> Option<SessionId> {
+        None
+    }
+}
 
 struct Rig {
     core: Core,
@@ -64,14 +91,14 @@ impl Rig {
         let (core, effects) = Core::new(now, mode, no_tools(), LIMITS);
         assert_eq!(describe(&effects), "start 1");
         let mut rig = Self { core, start: now, now, tools };
-        rig.started(1, "list a,b,c; release 1");
+        rig.started(1, "list a,b,c; release 1; first started");
         rig
     }
 
     /// Gives an input and compares what it causes. Nothing is due that should have been done with it.
     #[track_caller]
     fn check(&mut self, input: Input, expected: &str) {
-        let effects = self.core.handle(self.now, input);
+        let effects = self.core.handle(self.now, input, &Calm);
         assert_eq!(describe(&effects), expected);
         assert!(self.core.deadline().is_none_or(|at| at > self.now), "{:?} is overdue", self.core);
     }
@@ -107,7 +134,8 @@ impl Rig {
     #[track_caller]
     fn exited(&mut self, number: u32, uptime: u64, expected: &str) {
         let exit = Exit { status: Status::Signal(9), stderr_tail: Vec::new(), uptime: Duration::from_secs(uptime) };
-        self.check(Input::Exited(generation(number), exit), expected);
+        let separator = if expected.is_empty() { "" } else { "; " };
+        self.check(Input::Exited(generation(number), exit), &format!("{expected}{separator}remove {number}"));
     }
 
     /// Lets time pass until the deadline, which must be after so many milliseconds.
@@ -150,6 +178,22 @@ fn describe(effects: &[Effect]) -> String {
             Effect::PromptsChanged(_) => write!(word, "prompts changed"),
             Effect::AskCatalog(generation, kind) => write!(word, "{kind:?}? {}", number(generation)),
             Effect::Reply { active, .. } => write!(word, "reply {}", active.join(",")),
+            Effect::Remove(generation) => write!(word, "remove {}", number(generation)),
+            Effect::FirstStarted => write!(word, "first started"),
+            Effect::FirstStartFailed => write!(word, "first start failed"),
+            Effect::ReplyToTwoReaders(generation) => write!(word, "reply to two readers {}", number(generation)),
+            Effect::AddMiddleware(generation, middleware) => {
+                write!(word, "add middleware {} to {}", middleware.name, number(generation))
+            }
+            Effect::SetMiddleware(generation, middleware) => {
+                write!(word, "{} middleware of {}", middleware.len(), number(generation))
+            }
+            Effect::Ask(generation, question) => write!(word, "ask client for {}: {}", number(generation), question.id),
+            Effect::Log { message, for_call, .. } => write!(word, "log {} of call {for_call}", message.level),
+            Effect::SendBridgeInfo(generation) => write!(word, "bridge info to {}", number(generation)),
+            Effect::AnsweredLate(generation, id) => write!(word, "answered late {} {id}", number(generation)),
+            Effect::ResourceUpdated(uri) => write!(word, "resource updated {uri}"),
+            Effect::ElicitationComplete(id) => write!(word, "elicitation complete {id}"),
             Effect::Report(report) => write!(word, "report {}", kind(report)),
             Effect::NameCalls(of) => {
                 write!(
@@ -181,6 +225,7 @@ fn kind(report: &Report) -> String {
         Report::RestartFailed { .. } => "restart failed".into(),
         Report::GaveUp { failures } => format!("gave up after {failures}"),
         Report::ControlRejected { .. } => "rejected".into(),
+        Report::ListNotReceived => "list not received".into(),
         Report::Definition(_) => "definition".into(),
         Report::Catalog(fault) => fault.clone(),
     }

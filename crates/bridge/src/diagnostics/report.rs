@@ -77,6 +77,8 @@ pub(crate) enum Report {
         /// The reason.
         why: String,
     },
+    /// A handler changed the tool list, and its SDK cannot receive the new one inside a handler.
+    ListNotReceived,
     /// A definition of the process is not as it should be.
     Definition(String),
     /// Nor is this one, which is no tool.
@@ -96,6 +98,7 @@ impl Report {
             | Self::NotDrained { .. }
             | Self::TasksAborted { .. }
             | Self::ControlRejected { .. }
+            | Self::ListNotReceived
             | Self::Definition(_)
             | Self::Catalog(_) => Level::Warning,
             Self::ReloadFailed { .. } | Self::Crashed { .. } | Self::RestartFailed { .. } | Self::GaveUp { .. } => {
@@ -114,6 +117,8 @@ impl Report {
             Self::Crashed { exit } => Some(Cause::exited(exit, "").summary().to_owned()),
             Self::ReloadFailed { why } => Some(reload_failed(&why.text(one_owner))),
             Self::RestartFailed { why } => Some(restart_failed(&why.text(one_owner))),
+            // It concerns the author alone.
+            Self::ListNotReceived => None,
             Self::ControlRejected { .. } | Self::Definition(_) | Self::Catalog(_) if !one_owner => None,
             // Those calls may be of another session.
             Self::WaitsForCalls { calls } if !calls.is_empty() => {
@@ -161,6 +166,10 @@ impl fmt::Display for Report {
                 "giving up: the tool process failed {failures} times in a row; save the file to try again, or restart pmcp"
             ),
             Self::ControlRejected { why } => write!(f, "a change of the tool list was not applied: {why}"),
+            Self::ListNotReceived => f.write_str(
+                "this version of the Python SDK cannot receive the list of active tools inside a handler: the change is \
+                 made, and the handler's own copy of the list is empty",
+            ),
             Self::Definition(fault) | Self::Catalog(fault) => f.write_str(fault),
         }
     }

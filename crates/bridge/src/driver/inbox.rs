@@ -1,4 +1,4 @@
-//! Takes what reaches the loop, in the order in which it counts.
+//! Receives messages for the driver, by priority.
 
 use std::time::Instant;
 
@@ -8,34 +8,34 @@ use tokio_util::sync::CancellationToken;
 
 use crate::clock::now;
 use crate::core::io::Input;
-use crate::driver::Sent;
+use crate::driver::message::Message;
 use crate::generation::Generation;
 
-/// Where inputs come from.
+/// The sources of messages.
 pub(crate) struct Inbox {
     pub(crate) stop: CancellationToken,
     pub(crate) idle: mpsc::UnboundedReceiver<Generation>,
     pub(crate) closed: mpsc::UnboundedReceiver<SessionId>,
-    pub(crate) inputs: mpsc::Receiver<Sent>,
+    pub(crate) inputs: mpsc::Receiver<Message>,
 }
 
 impl Inbox {
-    /// The next input; `None` when the bridge is to end. A process can send inputs without a pause, so they come last, and
-    /// a deadline does not wait for a gap between them.
-    pub(crate) async fn next(&mut self, deadline: Option<Instant>) -> Option<Sent> {
+    /// The next message; `None` when the bridge stops. A process can send messages without a pause, so they come last, and a
+    /// deadline does not wait for a gap between them.
+    pub(crate) async fn next(&mut self, deadline: Option<Instant>) -> Option<Message> {
         if self.stop.is_cancelled() {
             return None;
         }
         if deadline.is_some_and(|at| at <= now()) {
-            return Some(Sent::Input(Input::Elapsed));
+            return Some(Input::Elapsed.into());
         }
         tokio::select! {
             biased;
             () = self.stop.cancelled() => None,
-            Some(generation) = self.idle.recv() => Some(Sent::Idle(generation)),
-            Some(session) = self.closed.recv() => Some(Sent::Input(Input::SessionClosed(session))),
-            sent = self.inputs.recv() => sent,
-            () = sleep_until(deadline) => Some(Sent::Input(Input::Elapsed)),
+            Some(generation) = self.idle.recv() => Some(Input::Idle(generation).into()),
+            Some(session) = self.closed.recv() => Some(Input::SessionClosed(session).into()),
+            message = self.inputs.recv() => message,
+            () = sleep_until(deadline) => Some(Input::Elapsed.into()),
         }
     }
 }
@@ -59,7 +59,7 @@ mod tests {
         stop: CancellationToken,
         idle: mpsc::UnboundedSender<Generation>,
         closed: mpsc::UnboundedSender<SessionId>,
-        inputs: mpsc::Sender<Sent>,
+        inputs: mpsc::Sender<Message>,
     }
 
     fn inbox() -> (Inbox, Senders) {
@@ -71,12 +71,12 @@ mod tests {
         (Inbox { stop, idle, closed, inputs }, senders)
     }
 
-    fn name(sent: Option<&Sent>) -> &'static str {
-        match sent {
+    fn name(message: Option<&Message>) -> &'static str {
+        match message.map(|message| &message.input) {
             None => "the end",
-            Some(Sent::Idle(_)) => "idle",
-            Some(Sent::Input(Input::SessionClosed(_))) => "session closed",
-            Some(Sent::Input(Input::Elapsed)) => "elapsed",
+            Some(Input::Idle(_)) => "idle",
+            Some(Input::SessionClosed(_)) => "session closed",
+            Some(Input::Elapsed) => "elapsed",
             Some(_) => "input",
         }
     }
@@ -84,7 +84,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn inputs_that_come_without_a_pause_keep_nothing_else_waiting() {
         let (mut inbox, senders) = inbox();
-        let flood = || senders.inputs.try_send(Sent::Input(Input::Changed)).unwrap();
+        let flood = || senders.inputs.try_send(Input::Changed.into()).unwrap();
         let deadline = Some(now() + SECOND);
         flood();
         assert_eq!(name(inbox.next(deadline).await.as_ref()), "input");

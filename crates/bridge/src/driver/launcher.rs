@@ -18,6 +18,7 @@ use crate::compat::registration_settle::REGISTRATION_SETTLE;
 use crate::compat::socket_readers::SocketReaders;
 use crate::diagnostics::start_error::StartError;
 use crate::driver::list_request::{START_TIMEOUT, ask};
+use crate::driver::message::NewProcess;
 use crate::from_tool::inline_events::EventTap;
 use crate::from_tool::list_control::{self, PendingRegistration};
 use crate::generation::Generation;
@@ -55,21 +56,18 @@ pub(crate) struct Launcher {
 /// A process that takes calls.
 #[derive(Debug)]
 pub(crate) struct Started {
-    pub(crate) process: ToolProcess,
+    pub(crate) process: NewProcess,
     pub(crate) registered: Registration,
-    pub(crate) events: mpsc::Receiver<Event>,
-    /// What it has not answered yet.
-    pub(crate) open: Open,
 }
 
 /// Open questions about what a process has beside tools; dropping them takes them back.
-pub(crate) type Open = JoinSet<Result<Listed, Closed>>;
+pub(crate) type PendingLists = JoinSet<Result<Listed, Closed>>;
 
 /// What a process has told us by the time that it takes calls.
 struct Connected {
     link: Link,
     events: mpsc::Receiver<Event>,
-    open: Open,
+    pending: PendingLists,
     registered: Registration,
     sdk: SdkFeatures,
     readers: SocketReaders,
@@ -123,7 +121,7 @@ impl Launcher {
             joined = self.join(generation, endpoint, &exit) => joined,
             () = superseded.cancelled() => Err(StartError::Superseded),
         };
-        let Connected { link, events, open, registered, sdk, readers } = match joined {
+        let Connected { link, events, pending, registered, sdk, readers } = match joined {
             Ok(joined) => joined,
             Err(error) => {
                 // The next one must not start beside it.
@@ -135,7 +133,7 @@ impl Launcher {
         let chain = MiddlewareChain::new(registered.middleware.clone());
         let concurrency = self.concurrency.or(sdk.calls).unwrap_or(self.usual_concurrency);
         let process = ToolProcess::new(generation, link, child, exit, concurrency, readers, sdk, chain);
-        Ok(Started { process, registered, events, open })
+        Ok(Started { process: NewProcess { process, events, pending }, registered })
     }
 
     /// Waits until the process has connected and registered.
@@ -155,8 +153,8 @@ impl Launcher {
         let readers = if self.python { SocketReaders::PerhapsTwo(stream.peer_process()) } else { SocketReaders::One };
         let tap = self.tap.clone();
         let (link, mut events) = drive_filtered(stream, self.link.clone(), move |event| tap.filter(generation, event));
-        let mut open = Open::new();
-        let (registered, sdk) = match register(&link, &mut events, &mut open).await {
+        let mut pending = PendingLists::new();
+        let (registered, sdk) = match register(&link, &mut events, &mut pending).await {
             Ok(registered) => registered,
             // The link closes a moment before the end is known; the end says more.
             Err(StartError::Disconnected) => {
@@ -167,7 +165,7 @@ impl Launcher {
         };
         // A process that announces itself reads its socket from one place.
         let readers = if sdk.announced { SocketReaders::One } else { readers };
-        Ok(Connected { link, events, open, registered, sdk, readers })
+        Ok(Connected { link, events, pending, registered, sdk, readers })
     }
 
     async fn spawn(&self, command: &Command, generation: Generation) -> Result<Spawned, StartError> {
@@ -214,7 +212,7 @@ async fn ended(exit: &watch::Receiver<Option<Exit>>) -> Exit {
 async fn register(
     link: &Link,
     events: &mut mpsc::Receiver<Event>,
-    open: &mut Open,
+    open: &mut PendingLists,
 ) -> Result<(Registration, SdkFeatures), StartError> {
     let mut early = PendingRegistration::default();
     let handshake = loop {

@@ -4,11 +4,11 @@ use protomcp_watch::{Backend, Watch, Watcher};
 use tokio::sync::mpsc;
 
 use crate::core::io::Input;
-use crate::driver::Sent;
+use crate::driver::message::Message;
 
 /// Watches until the bridge has ended. The first look at the files may take a while in a large folder, so it happens on a
 /// blocking thread, beside the start of the tool process.
-pub(crate) async fn watch_files(watch: Watch, inputs: mpsc::Sender<Sent>) {
+pub(crate) async fn watch_files(watch: Watch, inputs: mpsc::Sender<Message>) {
     let (watcher, mut batches) = match tokio::task::spawn_blocking(|| Watcher::spawn(watch)).await {
         Ok(Ok(watching)) => watching,
         Ok(Err(error)) => return tracing::error!("changes of the tool file will not be noticed: {error}"),
@@ -19,7 +19,7 @@ pub(crate) async fn watch_files(watch: Watch, inputs: mpsc::Sender<Sent>) {
     }
     while let Some(batch) = batches.recv().await {
         tracing::debug!(paths = ?batch.paths, "files changed");
-        if inputs.send(Sent::Input(Input::Changed)).await.is_err() {
+        if inputs.send(Input::Changed.into()).await.is_err() {
             return;
         }
     }

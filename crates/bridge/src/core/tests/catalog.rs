@@ -54,8 +54,8 @@ fn rig(mode: ReloadMode) -> Rig {
 fn what_a_process_says_while_it_starts_is_shown_with_its_tools_and_is_no_news() {
     let (mut core, _) = Core::new(Instant::now(), ReloadMode::Graceful, no_tools(), LIMITS);
     let listed = vec![resources(&["r"]), templates(&["t"]), prompts(&["p"])];
-    let effects = core.handle(Instant::now(), Input::Started(generation(1), with(listed)));
-    assert_eq!(describe(&effects), "list a,b,c; release 1");
+    let effects = core.handle(Instant::now(), Input::Started(generation(1), with(listed)), &Calm);
+    assert_eq!(describe(&effects), "list a,b,c; release 1; first started");
     let now = Instant::now();
     assert_eq!(shown(&Rig { core, start: now, now, tools: Vec::new() }), "r t p");
 }
@@ -76,7 +76,7 @@ fn a_late_answer_counts_and_is_told_once_and_only_when_it_makes_a_difference() {
 fn a_new_process_replaces_what_it_has_said_and_the_rest_stays_until_it_says_more() {
     for (mode, end) in [(ReloadMode::Swap, "await 1"), (ReloadMode::Immediate, "cut short 1")] {
         let mut rig = rig(mode);
-        rig.core.handle(rig.now, Input::Changed);
+        rig.core.handle(rig.now, Input::Changed, &Calm);
         let effects = "list a,b,c; release 2; changed everyone; resources changed; report reloaded";
         let started = Input::Started(generation(2), with(vec![resources(&["r", "s"]), templates(&["t"])]));
         rig.check(started, &format!("{effects}; {end}"));
@@ -132,9 +132,9 @@ fn a_list_that_changed_during_the_start_is_asked_for_again() {
     let (mut core, _) = Core::new(Instant::now(), ReloadMode::Graceful, no_tools(), LIMITS);
     let renewed = vec![Kind::Resources, Kind::Prompts];
     let started = Registration { renewed, ..with(vec![resources(&["r"])]) };
-    let effects = core.handle(Instant::now(), Input::Started(generation(1), started));
-    assert_eq!(describe(&effects), "Resources? 1; list a,b,c; release 1");
-    let effects = core.handle(Instant::now(), answer(1, prompts(&["p"])));
+    let effects = core.handle(Instant::now(), Input::Started(generation(1), started), &Calm);
+    assert_eq!(describe(&effects), "Resources? 1; list a,b,c; release 1; first started");
+    let effects = core.handle(Instant::now(), answer(1, prompts(&["p"])), &Calm);
     assert_eq!(describe(&effects), "Prompts? 1; list a,b,c; prompts changed");
 }
 

@@ -58,11 +58,11 @@ fn hidden_tools_are_hidden_before_the_first_list_and_a_new_process_starts_open()
     let hidden = Registration { early: vec![Command::disable(names(&["b"]))], ..registered(&definitions(&NAMES)) };
     let now = Instant::now();
     let (mut core, _) = Core::new(now, ReloadMode::Swap, no_tools(), LIMITS);
-    let effects = core.handle(now, Input::Started(generation(1), hidden));
+    let effects = core.handle(now, Input::Started(generation(1), hidden), &Calm);
     assert!(describe(&effects).starts_with("list a,c; release 1"), "{}", describe(&effects));
-    core.handle(now, control(Some(session(1)), Command::disable(names(&["a", "c"]))));
-    core.handle(now, Input::Changed);
-    let effects = core.handle(now, Input::Started(generation(2), registered(&definitions(&NAMES))));
+    core.handle(now, control(Some(session(1)), Command::disable(names(&["a", "c"]))), &Calm);
+    core.handle(now, Input::Changed, &Calm);
+    let effects = core.handle(now, Input::Started(generation(2), registered(&definitions(&NAMES))), &Calm);
     assert!(describe(&effects).starts_with("list a,b,c; release 2"), "{}", describe(&effects));
     assert_eq!(core.list.snapshot().view(session(1)).active().count(), 3, "what the old process hid is back");
 }

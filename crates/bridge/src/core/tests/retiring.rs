@@ -104,7 +104,7 @@ fn graceful_waits_for_a_place_before_it_holds_calls() {
     let now = Instant::now();
     let limits = Limits { max_retiring: 1, ..LIMITS };
     let (mut core, _) = Core::new(now, ReloadMode::Graceful, no_tools(), limits);
-    let mut handle = |input| describe(&core.handle(now, input));
+    let mut handle = |input| describe(&core.handle(now, input, &Calm));
     let started = |number| Input::Started(generation(number), registered(&definitions(&NAMES)));
     handle(started(1));
     assert_eq!(handle(Input::Changed), "hold; await 1");
@@ -114,7 +114,7 @@ fn graceful_waits_for_a_place_before_it_holds_calls() {
     assert_eq!(handle(Input::Changed), "name calls of 1");
     assert_eq!(handle(Input::Idle(generation(1))), "stop 1");
     let exit = Exit { status: Status::Signal(9), stderr_tail: Vec::new(), uptime: Duration::ZERO };
-    assert_eq!(handle(Input::Exited(generation(1), exit)), "hold; await 2");
+    assert_eq!(handle(Input::Exited(generation(1), exit)), "hold; await 2; remove 1");
 }
 
 #[test]

@@ -107,14 +107,14 @@ fn a_crash_of_the_old_process_meanwhile_only_waits_for_the_newest() {
 fn a_first_start_that_hangs_is_no_failure_when_it_is_given_up_and_its_successor_is_no_news() {
     let start = Instant::now();
     let (mut core, _) = Core::new(start, ReloadMode::Graceful, no_tools(), LIMITS);
-    assert!(core.handle(start, Input::Changed).is_empty());
+    assert!(core.handle(start, Input::Changed, &Calm).is_empty());
     let now = start + Duration::from_secs(2);
     assert_eq!(core.deadline(), Some(now));
-    assert_eq!(describe(&core.handle(now, Input::Elapsed)), "report given up; give up 1");
+    assert_eq!(describe(&core.handle(now, Input::Elapsed, &Calm)), "report given up; give up 1");
     assert!(core.has_given_up(generation(1)));
-    let effects = core.handle(now, Input::StartFailed(generation(1), "given up".into()));
+    let effects = core.handle(now, Input::StartFailed(generation(1), "given up".into()), &Calm);
     assert_eq!(describe(&effects), "start 2");
     assert!(!core.has_given_up(generation(1)));
-    let effects = core.handle(now, Input::Started(generation(2), registered(&definitions(&NAMES))));
-    assert_eq!(describe(&effects), "list a,b,c; release 2");
+    let effects = core.handle(now, Input::Started(generation(2), registered(&definitions(&NAMES))), &Calm);
+    assert_eq!(describe(&effects), "list a,b,c; release 2; first started");
 }
