@@ -7,10 +7,10 @@ use std::sync::Arc;
 use arc_swap::ArcSwap;
 use protomcp_server::{Context, Handler, ServerInfo, SessionId, Tasks};
 use protomcp_types::{
-    CallTool, CallToolResult, CancelTask, Complete, CompleteResult, CreateTaskResult, ErrorObject, GetPrompt,
-    GetPromptResult, GetTask, GetTaskPayload, ListPrompts, ListPromptsResult, ListResourceTemplates,
-    ListResourceTemplatesResult, ListResources, ListResourcesResult, ListTasks, ListTasksResult, ListTools,
-    ListToolsResult, ReadResource, ReadResourceResult, Subscribe, Task, TaskSupport, Unsubscribe,
+    CallTool, CallToolResult, Complete, CompleteResult, CreateTaskResult, ErrorObject, GetPrompt, GetPromptResult,
+    ListPrompts, ListPromptsResult, ListResourceTemplates, ListResourceTemplatesResult, ListResources,
+    ListResourcesResult, ListTools, ListToolsResult, ReadResource, ReadResourceResult, Subscribe, TaskSupport,
+    Unsubscribe,
 };
 use tokio::sync::{SetOnce, mpsc};
 
@@ -71,20 +71,8 @@ impl Handler for Backend {
         })
     }
 
-    async fn get_task(&self, request: GetTask, context: Context) -> Result<Task, ErrorObject> {
-        self.tasks.find(&request, &context)
-    }
-
-    async fn task_result(&self, request: GetTaskPayload, context: Context) -> Result<CallToolResult, ErrorObject> {
-        self.tasks.result(&request, &context).await
-    }
-
-    async fn list_tasks(&self, request: ListTasks, context: Context) -> Result<ListTasksResult, ErrorObject> {
-        self.tasks.list(&request, &context)
-    }
-
-    async fn cancel_task(&self, request: CancelTask, context: Context) -> Result<Task, ErrorObject> {
-        self.tasks.cancel(&request, &context)
+    fn tasks(&self) -> Option<&Tasks> {
+        Some(&self.tasks)
     }
 
     async fn list_resources(&self, request: ListResources, _: Context) -> Result<ListResourcesResult, ErrorObject> {
@@ -128,7 +116,6 @@ impl Handler for Backend {
     }
 
     fn session_closed(&self, session: SessionId) {
-        self.tasks.session_closed(session);
         // A bridge that has ended remembers nothing of it.
         let _ended = self.ended.send(session);
     }

@@ -4,13 +4,14 @@ use std::future::Future;
 use std::sync::Arc;
 
 use protomcp_types::{
-    CallTool, CallToolResult, CancelTask, Complete, CompleteResult, CreateTaskResult, ErrorObject, GetPrompt,
-    GetPromptResult, GetTask, GetTaskPayload, ListPrompts, ListPromptsResult, ListResourceTemplates,
-    ListResourceTemplatesResult, ListResources, ListResourcesResult, ListTasks, ListTasksResult, ListTools,
-    ListToolsResult, Method, Notification, ReadResource, ReadResourceResult, Subscribe, Task, Unsubscribe,
+    CallTool, CallToolResult, Complete, CompleteResult, CreateTaskResult, ErrorObject, GetPrompt, GetPromptResult,
+    ListPrompts, ListPromptsResult, ListResourceTemplates, ListResourceTemplatesResult, ListResources,
+    ListResourcesResult, ListTools, ListToolsResult, Method, Notification, ReadResource, ReadResourceResult, Subscribe,
+    Unsubscribe,
 };
 
 use crate::context::Context;
+use crate::tasks::Tasks;
 use protomcp_session::{ServerInfo, SessionId, SessionView};
 
 /// Answers the requests it knows; every other is answered with −32601.
@@ -123,8 +124,7 @@ pub trait Handler: Send + Sync + 'static {
     /// `tools/call` of a host that wants a task instead of a result. A tool that cannot be one is −32601; a tool that
     /// has to be one refuses a plain call in the same way (MCP 2025-11-25, basic/utilities/tasks).
     ///
-    /// The request ends with the answer, and its context with it. What the task has to say afterwards goes through
-    /// [`crate::Sessions::task_status`], [`crate::Sessions::task_progress`] and [`crate::Sessions::ask`].
+    /// [`Tasks::begin`] answers with a task and runs the call in the background. Such a handler has [`Handler::tasks`].
     fn call_tool_as_task(
         &self,
         call: CallTool,
@@ -134,41 +134,10 @@ pub trait Handler: Send + Sync + 'static {
         async { Err(ErrorObject::method_not_found(CallTool::NAME)) }
     }
 
-    /// `tasks/get`. An unknown id is −32602, as is one of another session, for all three that name a task.
-    fn get_task(&self, request: GetTask, context: Context) -> impl Future<Output = Result<Task, ErrorObject>> + Send {
-        let _ = (request, context);
-        async { Err(ErrorObject::method_not_found(GetTask::NAME)) }
-    }
-
-    /// `tasks/result`. Waits for the end of the task, and answers as the call would have been answered. The answer says
-    /// by itself to which task it belongs.
-    fn task_result(
-        &self,
-        request: GetTaskPayload,
-        context: Context,
-    ) -> impl Future<Output = Result<CallToolResult, ErrorObject>> + Send {
-        let _ = (request, context);
-        async { Err(ErrorObject::method_not_found(GetTaskPayload::NAME)) }
-    }
-
-    /// `tasks/list`: the tasks of this session.
-    fn list_tasks(
-        &self,
-        request: ListTasks,
-        context: Context,
-    ) -> impl Future<Output = Result<ListTasksResult, ErrorObject>> + Send {
-        let _ = (request, context);
-        async { Err(ErrorObject::method_not_found(ListTasks::NAME)) }
-    }
-
-    /// `tasks/cancel`. A task that has ended is −32602.
-    fn cancel_task(
-        &self,
-        request: CancelTask,
-        context: Context,
-    ) -> impl Future<Output = Result<Task, ErrorObject>> + Send {
-        let _ = (request, context);
-        async { Err(ErrorObject::method_not_found(CancelTask::NAME)) }
+    /// The tasks that the server answers `tasks/get`, `tasks/result`, `tasks/list` and `tasks/cancel` from, and cancels
+    /// when their session ends. Without any these four are answered with −32601.
+    fn tasks(&self) -> Option<&Tasks> {
+        None
     }
 
     /// See [`crate::SessionObserver::opened`].
@@ -218,11 +187,11 @@ impl<H: Handler> Handler for Arc<H> {
         get_prompt(GetPrompt) -> GetPromptResult,
         complete(Complete) -> CompleteResult,
         call_tool_as_task(CallTool) -> CreateTaskResult,
-        get_task(GetTask) -> Task,
-        task_result(GetTaskPayload) -> CallToolResult,
-        list_tasks(ListTasks) -> ListTasksResult,
-        cancel_task(CancelTask) -> Task,
     );
+
+    fn tasks(&self) -> Option<&Tasks> {
+        H::tasks(self)
+    }
 
     fn session_opened(&self, session: &SessionView) {
         H::session_opened(self, session);

@@ -1,6 +1,6 @@
 //! The single match from a request to the handler's method.
 
-use protomcp_types::{CallToolResult, ErrorObject, Notification, meta};
+use protomcp_types::{CallToolResult, ErrorObject, Notification};
 
 use crate::context::Context;
 use crate::handler::Handler;
@@ -55,17 +55,13 @@ impl<H: Handler> Service for Router<H> {
             ServerRequest::ListPrompts(request) => self.0.list_prompts(request, context).await.map(Into::into),
             ServerRequest::GetPrompt(request) => self.0.get_prompt(request, context).await.map(Into::into),
             ServerRequest::Complete(request) => self.0.complete(request, context).await.map(Into::into),
-            ServerRequest::GetTask(request) => self.0.get_task(request, context).await.map(Into::into),
-            ServerRequest::GetTaskPayload(request) => {
-                let task = request.task_id.clone();
-                let result = self.0.task_result(request, context).await;
-                result.map(|mut result| {
-                    result.meta = Some(meta::with_related_task(result.meta.as_ref(), &task));
-                    result.into()
-                })
-            }
-            ServerRequest::ListTasks(request) => self.0.list_tasks(request, context).await.map(Into::into),
-            ServerRequest::CancelTask(request) => self.0.cancel_task(request, context).await.map(Into::into),
+            ServerRequest::GetTask(_)
+            | ServerRequest::GetTaskPayload(_)
+            | ServerRequest::ListTasks(_)
+            | ServerRequest::CancelTask(_) => match self.0.tasks() {
+                Some(tasks) => tasks.answer(request, &context).await,
+                None => Err(ErrorObject::method_not_found(request.method())),
+            },
             ServerRequest::Other { method, params: _ } => Err(ErrorObject::method_not_found(&method)),
         }
     }
@@ -77,6 +73,9 @@ impl<H: Handler> SessionObserver for Router<H> {
     }
 
     fn closed(&self, session: SessionId) {
+        if let Some(tasks) = self.0.tasks() {
+            tasks.closed(session);
+        }
         self.0.session_closed(session);
     }
 

@@ -1,9 +1,9 @@
 //! Tasks of hosts with a session: calls that a host wants answered with a task, and asks about until they have ended
 //! (MCP 2025-11-25, basic/utilities/tasks).
 //!
-//! A handler holds [`Tasks`] and passes on what it is asked about tasks; the call itself it runs as ever, with a
-//! [`Context`] that belongs to the task: questions, progress and cancellation go through it. A task belongs to the session
-//! that began it, and is forgotten with it. Those of the revision without sessions need nothing of this
+//! A handler holds [`Tasks`] and begins one for a call; the server answers all requests about them. The call runs like any
+//! other, with a [`Context`] that belongs to the task: questions, progress and cancellation go through it. A task belongs to
+//! the session that began it, and is forgotten with it. Those of the revision without sessions need nothing of this
 //! ([`Context::go_on_as_task`]).
 
 mod running;
@@ -16,17 +16,18 @@ use std::time::{Duration, Instant};
 
 use protomcp_types::{
     CallTool, CallToolResult, CancelTask, CreateTaskResult, ErrorObject, GetTask, GetTaskPayload, ListTasks,
-    ListTasksResult, Method, Task, TaskStatus,
+    ListTasksResult, Method, Task, TaskStatus, meta,
 };
 
 use crate::cancel::Cancel;
 use crate::context::Context;
+use crate::observer::SessionObserver;
 use crate::overload;
 use crate::panics::panic_as_value;
 use crate::server::Sessions;
 use crate::task_store::{Belongs, Kept, Room, TaskStore};
 use crate::task_text::{first_text, size};
-use protomcp_session::{SessionId, TaskTerms};
+use protomcp_session::{ServerRequest, ServerResult, SessionId, TaskTerms};
 
 pub(crate) use crate::tasks::running::Running;
 
@@ -36,10 +37,8 @@ pub(crate) use crate::tasks::running::Running;
 /// [`Limits`](crate::Limits).
 ///
 /// ```
-/// use protomcp_server::{Context, Handler, ServerInfo, Sessions, TaskTerms, Tasks};
-/// use protomcp_types::{
-///     CallTool, CallToolResult, CreateTaskResult, ErrorObject, GetTask, GetTaskPayload, Task,
-/// };
+/// use protomcp_server::{Context, Handler, ServerInfo, TaskTerms, Tasks};
+/// use protomcp_types::{CallTool, CallToolResult, CreateTaskResult, ErrorObject, ServerCapabilities};
 ///
 /// struct Slow {
 ///     tasks: Tasks,
@@ -51,20 +50,18 @@ pub(crate) use crate::tasks::running::Running;
 /// }
 ///
 /// impl Handler for Slow {
-/// #   fn info(&self) -> ServerInfo { ServerInfo::new("slow", "1") }
-///     // ...
+///     fn info(&self) -> ServerInfo {
+///         let capabilities = ServerCapabilities::default().with_tools().with_tasks();
+///         ServerInfo::new("slow", "1.0").with_capabilities(capabilities)
+///     }
+///
 ///     async fn call_tool_as_task(&self, call: CallTool, context: Context) -> Result<CreateTaskResult, ErrorObject> {
 ///         self.tasks.begin(&context, call.task_ttl(), TaskTerms::default(), work)
 ///     }
 ///
-///     async fn get_task(&self, request: GetTask, context: Context) -> Result<Task, ErrorObject> {
-///         self.tasks.find(&request, &context)
+///     fn tasks(&self) -> Option<&Tasks> {
+///         Some(&self.tasks)
 ///     }
-///
-///     async fn task_result(&self, request: GetTaskPayload, context: Context) -> Result<CallToolResult, ErrorObject> {
-///         self.tasks.result(&request, &context).await
-///     }
-///     // `list_tasks`, `cancel_task` and `session_closed` likewise
 /// }
 /// ```
 #[derive(Clone)]
@@ -130,28 +127,36 @@ impl Tasks {
         Ok(created)
     }
 
-    /// Answers `tasks/get`.
+    /// Answers `tasks/get`, `tasks/result`, `tasks/list` and `tasks/cancel`. A server does this for the tasks of a
+    /// [`Handler`](crate::Handler::tasks); a service of its own does it here, and registers the tasks with
+    /// [`Server::observe`](crate::Server::observe).
     ///
     /// # Errors
-    /// −32602 when there is no such task, or it belongs to another session.
-    pub fn find(&self, request: &GetTask, context: &Context) -> Result<Task, ErrorObject> {
+    /// −32602 for a task that does not exist or belongs to another session, for a cursor, and for the cancellation of a
+    /// task that has ended; the error of the call whose result is asked for; −32601 for any other request.
+    pub async fn answer(&self, request: ServerRequest, context: &Context) -> Result<ServerResult, ErrorObject> {
+        match request {
+            ServerRequest::GetTask(request) => self.find(&request, context).map(Into::into),
+            ServerRequest::GetTaskPayload(request) => self.result(&request, context).await.map(Into::into),
+            ServerRequest::ListTasks(request) => self.list(&request, context).map(Into::into),
+            ServerRequest::CancelTask(request) => self.cancel(&request, context).map(Into::into),
+            other => Err(ErrorObject::method_not_found(other.method())),
+        }
+    }
+
+    fn find(&self, request: &GetTask, context: &Context) -> Result<Task, ErrorObject> {
         self.running(&request.task_id, context).map(|running| running.task())
     }
 
-    /// Answers `tasks/result`: waits for the end of the task. What the task asks meanwhile goes to the host together
-    /// with this request.
-    ///
-    /// # Errors
-    /// As [`Tasks::find`]; and whatever the call has failed with.
-    pub async fn result(&self, request: &GetTaskPayload, context: &Context) -> Result<CallToolResult, ErrorObject> {
-        self.running(&request.task_id, context)?.outcome(context.ticket()).await
+    /// Waits for the end of the task. What the task asks until then goes to the client together with this request.
+    async fn result(&self, request: &GetTaskPayload, context: &Context) -> Result<CallToolResult, ErrorObject> {
+        let mut result = self.running(&request.task_id, context)?.outcome(context.ticket()).await?;
+        result.meta = Some(meta::with_related_task(result.meta.as_ref(), &request.task_id));
+        Ok(result)
     }
 
-    /// Answers `tasks/list`: the tasks of the session, oldest first, on one page.
-    ///
-    /// # Errors
-    /// −32602 for a cursor, since there is one page.
-    pub fn list(&self, request: &ListTasks, context: &Context) -> Result<ListTasksResult, ErrorObject> {
+    /// The tasks of the session, oldest first, on one page.
+    fn list(&self, request: &ListTasks, context: &Context) -> Result<ListTasksResult, ErrorObject> {
         match request.cursor.as_deref() {
             None | Some("") => {
                 let tasks: Vec<_> = self.0.store.of(&context.session(), now()).iter().map(|task| task.task()).collect();
@@ -161,11 +166,7 @@ impl Tasks {
         }
     }
 
-    /// Answers `tasks/cancel`.
-    ///
-    /// # Errors
-    /// As [`Tasks::find`]; also −32602 when the task has ended.
-    pub fn cancel(&self, request: &CancelTask, context: &Context) -> Result<Task, ErrorObject> {
+    fn cancel(&self, request: &CancelTask, context: &Context) -> Result<Task, ErrorObject> {
         let running = self.running(&request.task_id, context)?;
         let text = "the task was cancelled by the host";
         match self.end(&running, TaskStatus::Cancelled, Some(text.into()), Ok(CallToolResult::error(text))) {
@@ -174,14 +175,6 @@ impl Tasks {
                 Ok(running.task())
             }
             None => Err(ErrorObject::invalid_params(format!("the task has ended already: {:?}", request.task_id))),
-        }
-    }
-
-    /// A session has ended: its tasks are cancelled and forgotten. A handler says so in
-    /// [`Handler::session_closed`](crate::Handler::session_closed).
-    pub fn session_closed(&self, session: SessionId) {
-        for running in self.0.store.close(&session) {
-            self.gone(&running);
         }
     }
 
@@ -266,6 +259,15 @@ impl Tasks {
     fn running(&self, id: &str, context: &Context) -> Result<Arc<Running>, ErrorObject> {
         let found = self.0.store.find(id, &context.session(), now());
         found.ok_or_else(|| ErrorObject::invalid_params(format!("unknown task {id:?}")))
+    }
+}
+
+impl SessionObserver for Tasks {
+    /// Cancels and forgets the tasks of the session.
+    fn closed(&self, session: SessionId) {
+        for running in self.0.store.close(&session) {
+            self.gone(&running);
+        }
     }
 }
 

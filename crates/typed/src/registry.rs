@@ -9,10 +9,10 @@ use protomcp_server::{
 };
 use protomcp_transport::Transport;
 use protomcp_types::{
-    CallTool, CallToolResult, CancelTask, Complete, CompleteResult, CreateTaskResult, ErrorObject, GetPrompt,
-    GetPromptResult, GetTask, GetTaskPayload, ListPrompts, ListPromptsResult, ListResourceTemplates,
-    ListResourceTemplatesResult, ListResources, ListResourcesResult, ListTasks, ListTasksResult, ListTools,
-    ListToolsResult, Notification, RawJson, ReadResource, ReadResourceResult, Reference, Subscribe, Task, method,
+    CallTool, CallToolResult, Complete, CompleteResult, CreateTaskResult, ErrorObject, GetPrompt, GetPromptResult,
+    ListPrompts, ListPromptsResult, ListResourceTemplates, ListResourceTemplatesResult, ListResources,
+    ListResourcesResult, ListTools, ListToolsResult, Notification, RawJson, ReadResource, ReadResourceResult,
+    Reference, Subscribe, method,
 };
 
 use crate::builder::{Builder, OnRoots};
@@ -147,20 +147,8 @@ impl Handler for Registry {
         find(&tools, &call.name)?.begin(&self.0.tasks, call, &context)
     }
 
-    async fn get_task(&self, request: GetTask, context: Context) -> Result<Task, ErrorObject> {
-        self.0.tasks.find(&request, &context)
-    }
-
-    async fn task_result(&self, request: GetTaskPayload, context: Context) -> Result<CallToolResult, ErrorObject> {
-        self.0.tasks.result(&request, &context).await
-    }
-
-    async fn list_tasks(&self, request: ListTasks, context: Context) -> Result<ListTasksResult, ErrorObject> {
-        self.0.tasks.list(&request, &context)
-    }
-
-    async fn cancel_task(&self, request: CancelTask, context: Context) -> Result<Task, ErrorObject> {
-        self.0.tasks.cancel(&request, &context)
+    fn tasks(&self) -> Option<&Tasks> {
+        Some(&self.0.tasks)
     }
 
     async fn list_resources(&self, request: ListResources, _: Context) -> Result<ListResourcesResult, ErrorObject> {
@@ -227,10 +215,6 @@ impl Handler for Registry {
             }
         };
         Ok(completion.into())
-    }
-
-    fn session_closed(&self, session: SessionId) {
-        self.0.tasks.session_closed(session);
     }
 
     fn notified(&self, session: SessionId, notification: &Notification) {

@@ -3,10 +3,7 @@
 use protomcp_auth::{ResourceServer, Scopes};
 use protomcp_http::{Config, Listener, StreamableHttp};
 use protomcp_server::{Context, Handler, Limits, Server, ServerInfo, Sessions, TaskTerms, Tasks};
-use protomcp_types::{
-    CallTool, CallToolResult, CancelTask, CreateTaskResult, ErrorObject, GetTask, GetTaskPayload, ListTasks,
-    ListTasksResult, Progress, ServerCapabilities, Task,
-};
+use protomcp_types::{CallTool, CallToolResult, CreateTaskResult, ErrorObject, Progress, ServerCapabilities};
 use serde_json::{Value, json};
 
 use super::client::{Answer, Host, call, call_with_progress};
@@ -32,20 +29,8 @@ impl Handler for Slow {
         self.0.begin(&context, None, TaskTerms::default(), run)
     }
 
-    async fn get_task(&self, request: GetTask, context: Context) -> Result<Task, ErrorObject> {
-        self.0.find(&request, &context)
-    }
-
-    async fn task_result(&self, request: GetTaskPayload, context: Context) -> Result<CallToolResult, ErrorObject> {
-        self.0.result(&request, &context).await
-    }
-
-    async fn list_tasks(&self, request: ListTasks, context: Context) -> Result<ListTasksResult, ErrorObject> {
-        self.0.list(&request, &context)
-    }
-
-    async fn cancel_task(&self, request: CancelTask, context: Context) -> Result<Task, ErrorObject> {
-        self.0.cancel(&request, &context)
+    fn tasks(&self) -> Option<&Tasks> {
+        Some(&self.0)
     }
 }
 

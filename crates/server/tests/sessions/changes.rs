@@ -5,6 +5,7 @@ use std::sync::Arc;
 use protomcp_server::{Audience, Limits, Server, ServerInfo, Sessions};
 use protomcp_types::{ListCapability, ServerCapabilities};
 
+use super::handler::FixedTasks;
 use super::transcript::{Stage, check, play};
 
 const CHANGED: &str = r#"← {"method":"notifications/tools/list_changed"}"#;
@@ -126,7 +127,8 @@ fn who_was_not_promised_to_be_told_of_changes_is_not_told() {
         let mut capabilities = ServerCapabilities::default().with_tools().with_resources(true, false);
         capabilities.tools = Some(ListCapability::default());
         let info = ServerInfo::new("fixed", "1").with_capabilities(capabilities);
-        let server = Server::with_sessions(Sessions::new(info, Limits::default()), Arc::clone(&stage.tools));
+        let server =
+            Server::with_sessions(Sessions::new(info, Limits::default()), Arc::clone(&stage.tools)).layer(FixedTasks);
         let sessions = server.sessions().clone();
         let mut host = Stage { server, tools: stage.tools }.connect();
         host.steps(&[

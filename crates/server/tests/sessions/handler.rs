@@ -5,16 +5,16 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, UNIX_EPOCH};
 
 use protomcp_server::{
-    AskError, Audience, Context, Handler, InputRequired, Questions, ServerInfo, SessionId, SessionView, Sessions,
-    TaskTerms,
+    AskError, Audience, Context, Handler, InputRequired, Layer, Questions, ServerInfo, ServerRequest, ServerResult,
+    Service, SessionId, SessionView, Sessions, TaskTerms,
 };
 use protomcp_types::{
-    CallTool, CallToolResult, CancelTask, Complete, CompleteResult, Completion, ContentBlock, CreateMessage,
-    CreateTaskResult, Elicit, ErrorObject, GetPrompt, GetPromptResult, GetTask, GetTaskPayload, Level, ListPrompts,
-    ListPromptsResult, ListResourceTemplates, ListResourceTemplatesResult, ListResources, ListResourcesResult,
-    ListRoots, ListTasks, ListTasksResult, ListTools, ListToolsResult, Ping, Progress, Prompt, PromptArgument,
-    PromptMessage, RawJson, ReadResource, ReadResourceResult, Reference, Resource, ResourceContents, ResourceTemplate,
-    Role, Subscribe, Task, TaskStatus, Tool, ToolName, Unsubscribe,
+    CallTool, CallToolResult, Complete, CompleteResult, Completion, ContentBlock, CreateMessage, CreateTaskResult,
+    Elicit, ErrorObject, GetPrompt, GetPromptResult, Level, ListPrompts, ListPromptsResult, ListResourceTemplates,
+    ListResourceTemplatesResult, ListResources, ListResourcesResult, ListRoots, ListTasksResult, ListTools,
+    ListToolsResult, Ping, Progress, Prompt, PromptArgument, PromptMessage, RawJson, ReadResource, ReadResourceResult,
+    Reference, Resource, ResourceContents, ResourceTemplate, Role, Subscribe, Task, TaskStatus, Tool, ToolName,
+    Unsubscribe, meta,
 };
 use tokio::sync::watch;
 use tokio::time::sleep;
@@ -331,29 +331,6 @@ impl Handler for Tools {
         }
     }
 
-    async fn get_task(&self, request: GetTask, _: Context) -> Result<Task, ErrorObject> {
-        if request.task_id == "t" { Ok(task(TaskStatus::Completed, None)) } else { Err(unknown_task(&request.task_id)) }
-    }
-
-    async fn task_result(&self, request: GetTaskPayload, _: Context) -> Result<CallToolResult, ErrorObject> {
-        sleep(Duration::from_millis(10)).await;
-        match request.task_id.as_str() {
-            "t" => Ok(CallToolResult::error("overslept").with_meta(RawJson::parse(r#"{"a":1}"#).unwrap())),
-            other => Err(unknown_task(other)),
-        }
-    }
-
-    async fn list_tasks(&self, request: ListTasks, _: Context) -> Result<ListTasksResult, ErrorObject> {
-        match request.cursor {
-            None => Ok(ListTasksResult::of(&[task(TaskStatus::Working, Some(7))]).with_next("x")),
-            Some(_) => Ok(ListTasksResult::of(&[])),
-        }
-    }
-
-    async fn cancel_task(&self, request: CancelTask, _: Context) -> Result<Task, ErrorObject> {
-        if request.task_id == "t" { Ok(task(TaskStatus::Cancelled, None)) } else { Err(unknown_task(&request.task_id)) }
-    }
-
     fn session_opened(&self, session: &SessionView) {
         assert!(["host", "x"].iter().any(|name| session.client.implementation.name.starts_with(name)));
         self.opened.fetch_add(1, Ordering::SeqCst);
@@ -361,6 +338,46 @@ impl Handler for Tools {
 
     fn session_closed(&self, _: SessionId) {
         self.closed.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+/// Answers what is asked about tasks, without any: around the handler.
+pub(crate) struct FixedTasks;
+
+pub(crate) struct WithFixedTasks<S>(S);
+
+impl<S: Service> Layer<S> for FixedTasks {
+    type Service = WithFixedTasks<S>;
+
+    fn layer(&self, inner: S) -> WithFixedTasks<S> {
+        WithFixedTasks(inner)
+    }
+}
+
+impl<S: Service> Service for WithFixedTasks<S> {
+    async fn call(&self, request: ServerRequest, context: Context) -> Result<ServerResult, ErrorObject> {
+        match request {
+            ServerRequest::GetTask(request) if request.task_id == "t" => Ok(task(TaskStatus::Completed, None).into()),
+            ServerRequest::GetTask(request) => Err(unknown_task(&request.task_id)),
+            ServerRequest::GetTaskPayload(request) => {
+                sleep(Duration::from_millis(10)).await;
+                if request.task_id != "t" {
+                    return Err(unknown_task(&request.task_id));
+                }
+                let own = RawJson::parse(r#"{"a":1}"#).unwrap();
+                let meta = meta::with_related_task(Some(&own), &request.task_id);
+                Ok(CallToolResult::error("overslept").with_meta(meta).into())
+            }
+            ServerRequest::ListTasks(request) => Ok(match request.cursor {
+                None => ListTasksResult::of(&[task(TaskStatus::Working, Some(7))]).with_next("x").into(),
+                Some(_) => ListTasksResult::of(&[]).into(),
+            }),
+            ServerRequest::CancelTask(request) if request.task_id == "t" => {
+                Ok(task(TaskStatus::Cancelled, None).into())
+            }
+            ServerRequest::CancelTask(request) => Err(unknown_task(&request.task_id)),
+            other => self.0.call(other, context).await,
+        }
     }
 }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use protomcp_server::{Audience, Limits, Owner, Server, ServerInfo, Sessions};
 use protomcp_types::{Level, RawJson, ServerCapabilities};
 
+use super::handler::FixedTasks;
 use super::transcript::{Stage, check, play};
 
 fn line(level: &str) -> String {
@@ -92,7 +93,8 @@ fn levels_belong_to_a_session_and_nothing_is_sent_before_the_handshake() {
 fn a_server_that_does_not_declare_log_messages_sends_none() {
     play(Limits { max_notices: 1, ..Limits::default() }, async |stage| {
         let info = ServerInfo::new("quiet", "1").with_capabilities(ServerCapabilities::default().with_tools());
-        let server = Server::with_sessions(Sessions::new(info, Limits::default()), Arc::clone(&stage.tools));
+        let server =
+            Server::with_sessions(Sessions::new(info, Limits::default()), Arc::clone(&stage.tools)).layer(FixedTasks);
         let mut host = Stage { server, tools: stage.tools }.connect();
         host.steps(&[
             "→ hello",

@@ -29,7 +29,7 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-use super::handler::Tools;
+use super::handler::{FixedTasks, Tools, WithFixedTasks};
 
 /// Checks a conversation with default limits.
 #[track_caller]
@@ -55,7 +55,7 @@ pub(crate) fn play(limits: Limits, test: impl AsyncFn(Stage)) {
 
 /// A server for any number of hosts.
 pub(crate) struct Stage {
-    pub(crate) server: Server<Router<Arc<Tools>>>,
+    pub(crate) server: Server<WithFixedTasks<Arc<Router<Arc<Tools>>>>>,
     pub(crate) tools: Arc<Tools>,
 }
 
@@ -88,7 +88,7 @@ impl Stage {
             late: Arc::new(watch::Sender::new(None)),
             watched: Vec::new().into(),
         });
-        let server = Server::with_sessions(sessions, Arc::clone(&tools));
+        let server = Server::with_sessions(sessions, Arc::clone(&tools)).layer(FixedTasks);
         Self { server: if in_place { server.in_place() } else { server }, tools }
     }
 
