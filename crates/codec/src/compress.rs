@@ -1,8 +1,8 @@
-//! Raw payloads, smaller.
+//! Compression of raw payloads.
 //!
-//! Compression is per payload and named in its header: nothing, or `zstd` (protomcp wire §1.5). A few bytes of zstd can
-//! inflate to gigabytes, and the header's `uncompressed_size` is only what the sender claims. So inflation never writes
-//! more than the smaller of the claim and the limit, and a claim that turns out wrong fails the payload.
+//! Compression is per payload and named in its header: none, or `zstd` (protomcp wire §1.5). A few bytes of zstd can
+//! inflate to gigabytes, and the header's `uncompressed_size` is only a claim of the sender. So inflation never writes
+//! more than the smaller of the claim and the limit, and a false claim fails the payload.
 
 use bytes::Bytes;
 
@@ -12,7 +12,7 @@ impl Raw {
     /// The text of the field: the payload, inflated if it is compressed.
     ///
     /// # Errors
-    /// See [`InflateError`]. Whatever it is, the stream this came from is still good.
+    /// See [`InflateError`]. The stream stays usable after any of them.
     pub fn inflate(self, limits: &Limits) -> Result<Bytes, InflateError> {
         match self.header.compression.as_str() {
             "" => Ok(self.payload),
@@ -25,8 +25,8 @@ impl Raw {
         }
     }
 
-    /// The same, compressed as well as this crate can; as it was when it is compressed already, when the `zstd` feature is
-    /// off, or when compression makes it no smaller.
+    /// A compressed copy. The payload stays as it is when it is compressed already, when the `zstd` feature is off, or
+    /// when compression does not make it smaller.
     #[must_use]
     pub fn compress(self) -> Self {
         #[cfg(feature = "zstd")]

@@ -1,4 +1,4 @@
-//! From bytes to frames.
+//! Decodes bytes to frames.
 //!
 //! ```text
 //!                ┌────────────── zero length ─────────────┐
@@ -11,8 +11,8 @@
 //!             └──────────────────────────────────────────────────────────────┘
 //! ```
 //!
-//! The decoder holds no bytes of its own. An incomplete frame stays in the caller's buffer; a frame that is skipped leaves
-//! it as it comes.
+//! The decoder buffers nothing itself. An incomplete frame stays in the caller's buffer; a skipped frame is dropped
+//! from it as it arrives.
 
 use std::mem;
 
@@ -29,7 +29,7 @@ use crate::{
     walk::Walk,
 };
 
-/// Cuts a stream of bytes into frames.
+/// Splits a stream of bytes into frames.
 #[derive(Debug)]
 pub struct Decoder {
     limits: Limits,
@@ -44,9 +44,9 @@ enum State {
     Between,
     /// The payload of this header is next, and within the limits.
     Payload(Box<RawHeader>),
-    /// So many bytes of something too large are next.
+    /// This many bytes of an oversized frame are next.
     Skip(Box<Skip>),
-    /// Nothing can be told about the next byte.
+    /// The stream is lost.
     Lost(DecodeError),
 }
 
@@ -54,7 +54,7 @@ enum State {
 struct Skip {
     left: u64,
     frame: TooLarge,
-    /// For an envelope: who it is for becomes known as it goes by.
+    /// For an envelope: the request id and kind, once they have passed.
     walk: Option<Walk>,
 }
 
@@ -64,14 +64,13 @@ impl Decoder {
         Self { limits, state: State::Between, want: PREFIX, empty_frames: 0 }
     }
 
-    /// The next frame in `src`, whose bytes are taken out of it; `None` when `src` does not hold all of it yet.
+    /// The next frame in `src`, removed from it; `None` while `src` holds only a part of it.
     ///
-    /// Allocates nothing that it has not checked against the limits, and never makes `src` larger. Call it until it says
-    /// `None`, then read more.
+    /// Never allocates an unchecked size, and never grows `src`. Call it until it returns `None`, then read more.
     ///
     /// # Errors
-    /// See [`DecodeError`]. Unless it is [fatal](DecodeError::is_fatal), the broken frame was taken out of `src` and the
-    /// next call goes on behind it.
+    /// See [`DecodeError`]. Unless it is [fatal](DecodeError::is_fatal), the broken frame is removed from `src` and the
+    /// next call continues after it.
     pub fn decode(&mut self, src: &mut BytesMut) -> Result<Option<Frame>, DecodeError> {
         loop {
             match self.state {
@@ -104,20 +103,20 @@ impl Decoder {
         }
     }
 
-    /// How many more bytes the frame at the head of the stream needs, as far as the last [`decode`](Self::decode) could
-    /// tell, so that a driver can make room for all of it at once. At least 1, and never more than the limits allow.
+    /// The number of bytes that the first incomplete frame still needs, as far as the last [`decode`](Self::decode)
+    /// could tell, so that a driver can reserve once. At least 1, and never more than the limits allow.
     pub fn want(&self) -> usize {
         self.want
     }
 
-    /// How many frames of length zero have gone by. They say nothing and are not reported otherwise.
+    /// The number of frames of length zero so far. They are empty and not reported otherwise.
     pub fn empty_frames(&self) -> u64 {
         self.empty_frames
     }
 
-    /// Decodes an envelope that is wholly there, and goes on with what it announces.
-    // A frame has some hundred bytes, and moving it twice costs as much as decoding it. With one local and one way out it
-    // is built right where the caller wants it.
+    /// Decodes a complete envelope, and prepares for the payload that it announces.
+    // A frame has some hundred bytes, and moving it twice costs as much as decoding it. With one local and one return
+    // it is built in place.
     fn envelope(&mut self, src: &mut BytesMut, size: usize) -> Result<Option<Frame>, DecodeError> {
         let mut result = Ok(Some(Frame::Envelope(Envelope::default())));
         if let Ok(Some(Frame::Envelope(envelope))) = &mut result {
@@ -134,7 +133,7 @@ impl Decoder {
 
     fn merge(&mut self, envelope: &mut Envelope, src: &mut BytesMut, size: usize) -> Result<(), DecodeError> {
         if size < COPIED_BELOW {
-            // From the buffer into fields of their own, without a copy of the whole in between.
+            // Decoded from the buffer into separate fields, without a copy of the whole.
             let frame = &src[..size];
             let merged = if hot::fill(envelope, frame) { Ok(()) } else { self.merge_counted(envelope, frame, frame) };
             src.advance(size);
@@ -143,7 +142,7 @@ impl Decoder {
             let frame = take(src, size);
             self.merge_counted(envelope, &frame, frame.clone())?;
             if size >= KEPT_WHOLE_BELOW && envelope.encoded_len() < size / 2 {
-                // Most of it is nothing that is known here, and must not stay in memory for the sake of the rest.
+                // Most of the frame is unknown fields, which must not stay in memory for the sake of the rest.
                 envelope.clear();
                 return self.merge_counted(envelope, &frame, &frame[..]);
             }
@@ -151,7 +150,7 @@ impl Decoder {
         }
     }
 
-    /// Decodes `buf`, which holds the bytes of `frame`, unless too much would come of it.
+    /// Decodes `buf`, which holds the bytes of `frame`, unless it has too many entries.
     fn merge_counted(&mut self, envelope: &mut Envelope, frame: &[u8], buf: impl Buf) -> Result<(), DecodeError> {
         match prescan::scan(frame, self.limits.max_entries) {
             Verdict::Fits => envelope.merge(buf).map_err(|source| self.refused(frame, Some(source))),
@@ -162,7 +161,7 @@ impl Decoder {
 
     fn begin_payload(&mut self, mut header: RawHeader, request_id: String) -> Result<(), DecodeError> {
         if header.request_id.is_empty() {
-            // Wire §1.5 wants it in the header and the envelope's own empty. The other way round nothing is in doubt.
+            // Wire §1.5 wants the id in the header and the envelope's own empty. The reverse is unambiguous too.
             header.request_id = request_id;
         }
         if header.size > self.limits.max_payload || isize::try_from(header.size).is_err() {
@@ -222,7 +221,7 @@ impl Decoder {
         Ok(Some(frame))
     }
 
-    /// What is said of a frame that is malformed, for this reason, or otherwise has too many entries.
+    /// The error for a frame that is malformed for this reason, or otherwise has too many entries.
     #[cold]
     fn refused(&mut self, frame: &[u8], malformed: Option<prost::DecodeError>) -> DecodeError {
         let (walk, size) = (Walk::over(frame), frame.len());
@@ -242,8 +241,8 @@ impl Decoder {
     }
 }
 
-/// The first bytes of the buffer. A slice of it costs nothing, but keeps all of it alive and makes the next read allocate a
-/// new one; that is too much for a few bytes.
+/// The first bytes of the buffer. A slice costs nothing, but keeps the whole buffer alive and makes the next read
+/// allocate a new one; that is too much for a few bytes.
 fn take(src: &mut BytesMut, size: usize) -> Bytes {
     if size >= COPIED_BELOW {
         return src.split_to(size).freeze();
@@ -253,7 +252,7 @@ fn take(src: &mut BytesMut, size: usize) -> Bytes {
     copy
 }
 
-/// What the generic decoder says of a field that does not end where its message does.
+/// The generic decoder's error for a field that does not end where its message does.
 fn cut_off() -> prost::DecodeError {
     Envelope::decode(&[REQUEST_ID, 1][..]).expect_err("its one byte is missing")
 }
@@ -263,7 +262,7 @@ fn clamp(left: u64, most: usize) -> usize {
     usize::try_from(left).map_or(most, |left| left.min(most))
 }
 
-/// Bytes of the length prefix.
+/// Size of the length prefix.
 const PREFIX: usize = 4;
 
 /// Frames below this size are copied out of the read buffer.
@@ -275,5 +274,5 @@ const KEPT_WHOLE_BELOW: usize = 32 << 10;
 /// The key of the request id.
 const REQUEST_ID: u8 = 14 << 3 | 2;
 
-/// How much a driver is asked to make room for while something is skipped.
+/// The room that a driver should reserve while an oversized frame is skipped.
 const SKIP_STEP: usize = 64 << 10;

@@ -1,4 +1,4 @@
-//! From frames to bytes.
+//! Encodes frames to bytes.
 //!
 //! The target is a plain `Vec<u8>` that the caller keeps and writes out in one go: appending to it is about three times
 //! as fast as to a `BytesMut`. A frame is appended whole or, on an error, not at all.
@@ -19,7 +19,7 @@ pub struct Encoder {
 }
 
 impl Encoder {
-    /// An encoder that writes nothing beyond these limits.
+    /// An encoder that refuses anything beyond these limits.
     pub fn new(limits: Limits) -> Self {
         Self { limits }
     }
@@ -27,7 +27,7 @@ impl Encoder {
     /// Appends a frame, as the other side would decode it.
     ///
     /// # Errors
-    /// It is too large, or it is a [`Frame::TooLarge`], whose content nobody knows.
+    /// If the frame is too large, or is a [`Frame::TooLarge`], whose content is unknown.
     pub fn encode(&mut self, frame: &Frame, dst: &mut Vec<u8>) -> Result<(), EncodeError> {
         match frame {
             Frame::Envelope(envelope) => self.encode_envelope(envelope, dst),
@@ -38,13 +38,13 @@ impl Encoder {
         }
     }
 
-    /// Appends an envelope behind its length.
+    /// Appends an envelope after its length prefix.
     ///
-    /// An envelope that says nothing at all has no bytes; on the wire it is a frame of length zero, which a decoder skips.
-    /// An envelope with a raw header promises a payload; use [`encode_raw`](Self::encode_raw) for both.
+    /// An empty envelope has no bytes; on the wire it is a frame of length zero, which a decoder skips. An envelope
+    /// with a raw header announces a payload; use [`encode_raw`](Self::encode_raw) for both.
     ///
     /// # Errors
-    /// It is larger than [`Limits::max_frame`].
+    /// If the envelope is larger than [`Limits::max_frame`].
     pub fn encode_envelope(&mut self, envelope: &Envelope, dst: &mut Vec<u8>) -> Result<(), EncodeError> {
         let size = envelope.encoded_len();
         let prefix = u32::try_from(size).ok().filter(|_| size <= self.limits.max_frame);
@@ -60,18 +60,18 @@ impl Encoder {
     /// Appends a raw header and its payload.
     ///
     /// # Errors
-    /// The payload is larger than [`Limits::max_payload`], or the header does not fit a frame.
+    /// If the payload is larger than [`Limits::max_payload`], or the header does not fit a frame.
     pub fn encode_raw(&mut self, raw: &Raw, dst: &mut Vec<u8>) -> Result<(), EncodeError> {
         self.encode_raw_header(raw, dst)?;
         dst.extend_from_slice(&raw.payload);
         Ok(())
     }
 
-    /// Appends only the header of a raw payload. The caller writes `raw.payload` behind it, before anything else; a
-    /// large one need not be copied that way.
+    /// Appends only the header of a raw payload. The caller writes `raw.payload` next, which avoids copying a large
+    /// one.
     ///
     /// # Errors
-    /// As [`encode_raw`](Self::encode_raw).
+    /// Like [`encode_raw`](Self::encode_raw).
     pub fn encode_raw_header(&mut self, raw: &Raw, dst: &mut Vec<u8>) -> Result<(), EncodeError> {
         let size = raw.payload.len();
         if size as u64 > self.limits.max_payload {
@@ -84,7 +84,7 @@ impl Encoder {
         self.encode_envelope(&envelope, dst)
     }
 
-    /// Appends a frame of length zero, which says nothing and which every published SDK reads past.
+    /// Appends a frame of length zero, an empty message that every published SDK skips.
     pub fn encode_empty(&mut self, dst: &mut Vec<u8>) {
         dst.extend_from_slice(&[0; 4]);
     }

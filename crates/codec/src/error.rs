@@ -1,24 +1,24 @@
-//! What can go wrong with bytes, by what the caller can do about it.
+//! Errors of the codec, grouped by the reaction of the caller.
 
-/// The bytes at the head of the stream are no frame.
+/// The bytes at the head of the stream are not a frame.
 ///
-/// Ask [`is_fatal`](Self::is_fatal) whether the stream goes on.
+/// [`is_fatal`](Self::is_fatal) tells if the stream can continue.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DecodeError {
-    /// A frame of good length held something else than an envelope. It was consumed; the next frame can be decoded.
+    /// A complete frame is not an envelope. It was consumed; the next frame can be decoded.
     #[error("a frame of {size} bytes is not an envelope")]
     Malformed {
         /// Length of the frame without its prefix.
         size: usize,
-        /// The request id, if it could be read all the same; otherwise empty.
+        /// The request id as far as it is readable; otherwise empty.
         request_id: String,
-        /// The kind of message, such as `tool_list`, as far as it could be read; otherwise `empty`.
+        /// The kind of message, such as `tool_list`, as far as it is readable; otherwise `empty`.
         message: &'static str,
-        /// What is wrong with it.
+        /// The reason.
         source: prost::DecodeError,
     },
-    /// An envelope would take far more memory than it has bytes. It was consumed without being decoded; the next frame can
+    /// An envelope would take far more memory than it has bytes. It was consumed without decoding; the next frame can
     /// be decoded.
     #[error("a {message} of {size} bytes has more than {limit} entries")]
     TooManyEntries {
@@ -31,13 +31,13 @@ pub enum DecodeError {
         /// [`Limits::max_entries`](crate::Limits::max_entries).
         limit: usize,
     },
-    /// A raw header could not be read, so where its payload ends is unknown. The stream is lost.
+    /// A raw header is unreadable, so the end of its payload is unknown. The stream is lost.
     #[error("a raw header of {size} bytes cannot be read, and with it the length of its payload is unknown")]
     LostPayload {
         /// Length of the frame without its prefix.
         size: u64,
     },
-    /// A frame or payload is so large that it is not even skipped. The stream is lost.
+    /// A frame or payload is too large even to be skipped. The stream is lost.
     #[error("{size} bytes are announced, more than the {limit} that are read past")]
     TooFar {
         /// Announced size in bytes.
@@ -48,7 +48,7 @@ pub enum DecodeError {
 }
 
 impl DecodeError {
-    /// Whether the stream is lost: no later frame can be found in it, and the decoder repeats this error for ever.
+    /// True if the stream is lost: no later frame can be found in it, and the decoder repeats this error for ever.
     pub fn is_fatal(&self) -> bool {
         match self {
             Self::Malformed { .. } | Self::TooManyEntries { .. } => false,
@@ -56,7 +56,7 @@ impl DecodeError {
         }
     }
 
-    /// The id of the request that the frame belonged to; empty when it is not known.
+    /// The id of the request that the frame belongs to; empty if unknown.
     pub fn request_id(&self) -> &str {
         match self {
             Self::Malformed { request_id, .. } | Self::TooManyEntries { request_id, .. } => request_id,
@@ -64,7 +64,7 @@ impl DecodeError {
         }
     }
 
-    /// The kind of message that the frame held, such as `tool_list`; `empty` when it is not known.
+    /// The kind of message in the frame, such as `tool_list`; `empty` if unknown.
     pub fn message(&self) -> &'static str {
         match self {
             Self::Malformed { message, .. } | Self::TooManyEntries { message, .. } => message,
@@ -73,28 +73,28 @@ impl DecodeError {
     }
 }
 
-/// A frame was not written. The buffer is as it was.
+/// A frame was not written. The buffer is unchanged.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum EncodeError {
-    /// It is larger than the limits allow.
+    /// The frame is larger than the limits allow.
     #[error("{size} bytes are more than the limit of {limit}")]
     TooLarge {
         /// Size of the envelope or payload in bytes.
         size: usize,
-        /// The limit it breaks.
+        /// The exceeded limit.
         limit: usize,
     },
-    /// It was itself too large on arrival, so its content is not known.
+    /// The frame was too large on arrival, so its content is unknown.
     #[error("a frame of {size} bytes was skipped on arrival and cannot be sent on")]
     Skipped {
-        /// Size it had, in bytes.
+        /// Its size in bytes.
         size: usize,
     },
 }
 
 impl EncodeError {
-    /// Size of what was not written, in bytes.
+    /// Size of the rejected frame, in bytes.
     pub fn size(&self) -> usize {
         match self {
             Self::TooLarge { size, .. } | Self::Skipped { size } => *size,
@@ -102,26 +102,26 @@ impl EncodeError {
     }
 }
 
-/// A raw payload cannot be made into text. Only the call it belongs to fails; the stream is not affected.
+/// A raw payload cannot be inflated. Only its call fails; the stream is not affected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum InflateError {
-    /// The compression is not known here.
+    /// The compression is unknown.
     #[error("unknown compression \"{0}\"")]
     UnknownCompression(String),
-    /// It is, or claims to be, larger than [`Limits::max_payload`](crate::Limits::max_payload) once inflated.
+    /// The payload is, or claims to be, larger than [`Limits::max_payload`](crate::Limits::max_payload) once inflated.
     #[error("the payload inflates to more than the limit of {limit} bytes")]
     TooLarge {
         /// The limit in bytes.
         limit: u64,
     },
-    /// It does not inflate to the size its header declares.
+    /// The payload does not inflate to the size its header declares.
     #[error("the payload does not inflate to the {declared} bytes its header declares")]
     WrongSize {
         /// `uncompressed_size` of the header.
         declared: u64,
     },
-    /// It is damaged or cut short.
+    /// The payload is damaged or incomplete.
     #[error("the payload cannot be inflated: {0}")]
     Corrupt(&'static str),
 }

@@ -10,21 +10,21 @@ use protomcp_proto::{Envelope, RawHeader};
 #[allow(clippy::large_enum_variant)]
 #[derive(Debug, Clone, PartialEq)]
 pub enum Frame {
-    /// A message. Never one with a raw header: that is [`Frame::Raw`]. It may say nothing, or nothing known here.
+    /// A message, never one with a raw header: that is [`Frame::Raw`]. It may be empty or of an unknown kind.
     Envelope(Envelope),
     /// A field of a call's result, announced and sent as bare bytes.
     Raw(Raw),
-    /// Something that was too large. Its bytes are gone and the stream goes on.
+    /// An oversized frame. Its bytes were skipped and the stream continues.
     TooLarge(TooLarge),
 }
 
-/// A raw payload as it travels, that is still compressed (protomcp wire §1.5).
+/// A raw payload as sent, possibly compressed (protomcp wire §1.5).
 #[derive(Debug, Clone, PartialEq)]
 pub struct Raw {
-    /// Which field of which call this is, and how it is compressed.
+    /// The call and field of the payload, and its compression.
     ///
-    /// After decoding `size` is the length of `payload`, and a `request_id` that the peer put on the envelope instead is
-    /// here. When encoding `size` is taken from `payload`.
+    /// After decoding, `size` is the length of `payload`, and `request_id` holds the id even if the peer put it on the
+    /// envelope. When encoding, `size` is taken from `payload`.
     pub header: RawHeader,
     /// The bytes on the wire.
     pub payload: Bytes,
@@ -43,26 +43,26 @@ impl Raw {
         Self { header, payload }
     }
 
-    /// The field this is the text of.
+    /// The field that the payload holds.
     pub fn field(&self) -> Field {
         Field::parse(&self.header.field_name)
     }
 }
 
-/// Something larger than [`Limits`](crate::Limits) allow, which was read past.
+/// A skipped frame that is larger than [`Limits`](crate::Limits) allow.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TooLarge {
     /// Bytes that were skipped.
     pub size: u64,
-    /// The request it belongs to. Empty when that is unknown; of an envelope, ids above 256 bytes are not remembered.
+    /// The id of the request; empty if unknown. Ids above 256 bytes are not kept.
     pub request_id: String,
-    /// The kind of message in an envelope, such as `tool_list`; `empty` when that is unknown, and of a payload.
+    /// The kind of message in an envelope, such as `tool_list`; `empty` if unknown, and for a payload.
     pub message: &'static str,
-    /// What was too large.
+    /// The kind of the oversized unit.
     pub kind: TooLargeKind,
 }
 
-/// What was too large.
+/// The kind of an oversized unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum TooLargeKind {
     /// An envelope, against [`Limits::max_frame`](crate::Limits::max_frame).
@@ -71,14 +71,14 @@ pub enum TooLargeKind {
     Payload,
 }
 
-/// A field of a call's result that may travel apart from it.
+/// A field of a call's result that can be sent separately.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Field {
     /// `result_json`, the content.
     ResultJson,
     /// `structured_content_json`.
     StructuredContentJson,
-    /// Anything else. No published SDK sends it, and no meaning is known for it.
+    /// Any other field. No published SDK sends one, and it has no known meaning.
     Other(String),
 }
 

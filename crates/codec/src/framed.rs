@@ -1,8 +1,8 @@
-//! For `tokio_util::codec::Framed`.
+//! An adapter for `tokio_util::codec::Framed`.
 //!
-//! [`FrameCodec`] is the decoder and the encoder of this crate behind tokio-util's two traits. `Framed` ends its stream
-//! after the first error, so what is broken but can be got over is an item here: the stream yields
-//! `Result<Frame, DecodeError>`, and fails only when nothing more can come.
+//! [`FrameCodec`] implements tokio-util's two traits with this crate's decoder and encoder. `Framed` ends its stream
+//! after the first error, so a recoverable error is an item here: the stream yields `Result<Frame, DecodeError>`, and
+//! fails only when it cannot continue.
 
 use std::io;
 
@@ -40,10 +40,10 @@ pub enum FramedError {
     /// Reading or writing failed, or the stream ended inside a frame.
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// The bytes cannot be followed any further.
+    /// The bytes cannot be decoded any further.
     #[error(transparent)]
     Decode(#[from] DecodeError),
-    /// The frame was not written. The sink is still good.
+    /// The frame was not written. The sink stays usable.
     #[error(transparent)]
     Encode(#[from] EncodeError),
 }
@@ -98,5 +98,5 @@ impl codec::Encoder<Raw> for FrameCodec {
     }
 }
 
-/// How much memory is kept between frames.
+/// The capacity that is kept between frames.
 const KEPT: usize = 64 << 10;

@@ -1,14 +1,14 @@
-//! The two messages that come by the thousand, read without detours.
+//! Fast paths for the two most frequent messages.
 //!
-//! A call and its result, in the shape in which every SDK writes them: the fields a generic decoder would find, but without
-//! asking of each which of some forty messages it might belong to. Whatever is not exactly of that shape (an unknown field,
-//! a rare one, a number written in more bytes than it needs, text that is not UTF-8) is left to the generic decoder, which
-//! also knows how to refuse it. A property test holds both to the same envelopes.
+//! They read a call and its result in the shape in which every SDK writes them, without trying each field against some
+//! forty messages as a generic decoder does. Any other shape (an unknown field, a rare one, a number in more bytes than
+//! it needs, text that is not UTF-8) is left to the generic decoder, which also reports errors. A property test
+//! compares both.
 
 use bytes::Bytes;
 use protomcp_proto::{CallToolRequest, CallToolResponse, Envelope, Msg};
 
-/// Fills the empty `envelope` with what `frame` says, and tells whether it could. Otherwise nothing has been touched.
+/// Fills the empty `envelope` from `frame`. Returns false and changes nothing if the shape is another one.
 pub(crate) fn fill(envelope: &mut Envelope, frame: &[u8]) -> bool {
     match frame.first() {
         Some(&CALL_RESULT) => fill_result(envelope, frame).is_some(),
@@ -61,7 +61,7 @@ fn fill_call(envelope: &mut Envelope, frame: &[u8]) -> Option<()> {
     Some(())
 }
 
-/// The message an envelope begins with, and the request id, if there is nothing else in it.
+/// The first message of an envelope and the request id, if there is nothing else in it.
 fn split(frame: &[u8]) -> Option<(&[u8], &str)> {
     let mut fields = Fields(frame);
     fields.key()?;
@@ -76,7 +76,7 @@ fn split(frame: &[u8]) -> Option<(&[u8], &str)> {
     Some((message, request_id))
 }
 
-/// What is left of a message.
+/// The rest of a message.
 struct Fields<'a>(&'a [u8]);
 
 impl<'a> Fields<'a> {
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn the_usual_shapes_are_taken_and_all_others_left_to_the_generic_decoder() {
+    fn only_the_usual_shapes_take_the_fast_path() {
         let call = CallToolRequest {
             name: "echo".to_owned(),
             arguments_json: r#"{"text":"a"}"#.into(),

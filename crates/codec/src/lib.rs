@@ -1,4 +1,4 @@
-//! Bytes to frames and back: length prefix, raw sideband, compression, limits.
+//! Frames of the link as bytes: length prefix, raw sideband, compression, limits.
 //!
 //! The link between a bridge and a tool process is a byte stream (protomcp wire §1.1):
 //!
@@ -8,22 +8,22 @@
 //! 4 bytes of zero                                                                    nothing; skipped
 //! ```
 //!
-//! [`Decoder`] cuts such a stream into [`Frame`]s, [`Encoder`] writes them. Neither does I/O, keeps time or knows what a
-//! frame is an answer to; whoever reads and writes decides that. The crate is enough to write a tool process in Rust,
-//! see `examples/tool_peer`.
+//! [`Decoder`] splits such a stream into [`Frame`]s, [`Encoder`] writes them. Neither does I/O, keeps time or
+//! correlates answers; that is left to the caller. The crate is enough to write a tool process in Rust, see
+//! `examples/tool_peer`.
 //!
-//! # What a peer cannot do
+//! # Bounds
 //!
-//! Sizes are checked against [`Limits`] before anything is allocated for them. What is too large is read past with
-//! bounded memory and reported as [`TooLarge`], with the id of the request that will get no answer; the stream goes on.
-//! A frame that is not valid protobuf is reported and left behind, and so is one whose lists have more entries than
-//! [`Limits::max_entries`]: these are counted before it is decoded. Only what makes it impossible to say where the next
-//! frame begins ends the stream, see [`DecodeError::is_fatal`].
+//! Sizes are checked against [`Limits`] before anything is allocated for them. An oversized frame is skipped with
+//! bounded memory and reported as [`TooLarge`], with the id of the request that will get no answer; the stream
+//! continues. A frame that is not valid protobuf is reported and skipped, and so is one whose lists have more entries
+//! than [`Limits::max_entries`]: these are counted before decoding. Only an error that hides the start of the next
+//! frame ends the stream, see [`DecodeError::is_fatal`].
 //!
 //! # Copies
 //!
-//! Decoding takes a large frame out of the read buffer without copying, and the `bytes` fields of its messages are slices
-//! of it. Give the decoder room with [`Decoder::want`], and a payload is written once, by the kernel. Small frames are
+//! Decoding takes a large frame out of the read buffer without copying, and the `bytes` fields of its messages are
+//! slices of it. Reserve [`Decoder::want`] bytes, and the kernel writes a payload once, in place. Small frames are
 //! copied out instead, so that a short answer does not keep a whole buffer alive.
 //!
 //! # Features

@@ -1,6 +1,6 @@
-//! What one peer may make the other hold in memory.
+//! Bounds on the memory that a peer can occupy.
 
-/// Bounds on sizes that the other side chooses, in bytes, and on numbers of entries.
+/// Bounds on sizes that the peer chooses, in bytes, and on numbers of entries.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
     /// The largest envelope that is decoded or encoded, without its length prefix. Larger ones are skipped on arrival.
@@ -11,17 +11,16 @@ pub struct Limits {
     ///
     /// Default 256 MiB.
     pub max_payload: u64,
-    /// The most that is read past to get over one frame or payload that is too large. Beyond it the stream is given up:
-    /// waiting for so many bytes would cost more than a fresh tool process.
+    /// The most bytes of one oversized frame or payload that are skipped. Beyond it the stream is abandoned: waiting
+    /// for so many bytes would cost more than a new tool process.
     ///
-    /// Default 4 GiB, more than a length prefix can say, so only a raw payload can break it.
+    /// Default 4 GiB, more than a length prefix can express, so only a raw payload can exceed it.
     pub max_skip: u64,
-    /// The most entries that the lists of one envelope may have together: tools, resources, arguments of prompts, names.
-    /// An envelope with more is refused, and so is one with more than sixteen fields for each entry that is allowed. Two
-    /// bytes can be an entry, so this bounds the memory that decoding takes: as much as the frame again, and 1 KiB for each
-    /// entry.
+    /// The most entries of all lists in one envelope: tools, resources, arguments of prompts, names. An envelope with
+    /// more is rejected, and so is one with more than sixteen fields for each allowed entry. An entry can be two bytes
+    /// long, so this bounds the memory of decoding: the size of the frame again, and 1 KiB for each entry.
     ///
-    /// Default 16,384: a frame takes 16 MiB at most beyond twice its size.
+    /// Default 16,384: decoding takes at most 16 MiB more than twice the size of the frame.
     pub max_entries: usize,
 }
 

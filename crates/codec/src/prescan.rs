@@ -1,19 +1,19 @@
-//! Counts what an envelope would become, before anything is made of it.
+//! Counts the entries of an envelope before it is decoded.
 //!
-//! Two bytes on the wire can be an entry of a list that takes hundreds in memory. So the entries of a large frame are
-//! counted first, and so are its fields, whose number decides how long decoding takes. A frame too small to break the
-//! bound is not scanned.
+//! An entry of a list can be two bytes on the wire and hundreds in memory. So the entries of a large frame are counted
+//! first, and so are its fields, whose number decides the time of decoding. A frame too small to exceed the bound is
+//! not scanned.
 
 use crate::shape::{ENVELOPE, Shape};
 
-/// What decoding a frame would come to.
+/// The result of counting a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// No more than is allowed.
+    /// Within the limits.
     Fits,
-    /// More entries or fields than that.
+    /// Too many entries or fields.
     TooMany,
-    /// An error: a field does not end inside the message that it belongs to, or is none.
+    /// A field is malformed, or does not end inside its message.
     Broken,
 }
 
@@ -26,7 +26,7 @@ pub(crate) fn scan(frame: &[u8], max_entries: usize) -> Verdict {
     left.message(frame, &ENVELOPE).err().unwrap_or(Verdict::Fits)
 }
 
-/// How much more may come.
+/// The remaining allowance.
 struct Left {
     entries: usize,
     fields: usize,
@@ -51,13 +51,13 @@ impl Left {
     }
 }
 
-/// What is left of a message.
+/// The rest of a message.
 struct Fields<'a>(&'a [u8]);
 
 impl<'a> Fields<'a> {
     /// The number of the next field, and its value if it has a length.
     ///
-    /// Both ends of a group count as fields, and so does what is between them: no message here has a group.
+    /// Both ends of a group count as fields, and so does its content: no message of the protocol has a group.
     fn next(&mut self) -> Option<(u32, Option<&'a [u8]>)> {
         let key = u32::try_from(self.varint()?).ok()?;
         let number = key >> 3;
@@ -106,7 +106,7 @@ impl<'a> Fields<'a> {
 /// The fewest bytes of an entry: its key, and a length of zero.
 const MIN_ENTRY: usize = 2;
 
-/// Fields that are allowed for each entry that is: definitions have a dozen.
+/// The fields allowed for each allowed entry: definitions have a dozen.
 const FIELDS_PER_ENTRY: usize = 16;
 
 /// The most bytes of a number.

@@ -1,4 +1,4 @@
-//! How a tool process sends the outcome of a call.
+//! Sends the result of a call, as a tool process does.
 
 use bytes::Bytes;
 use protomcp_proto::{CallToolResponse, Envelope};
@@ -9,18 +9,18 @@ use crate::{
     frame::{Field, Raw},
 };
 
-/// When a result leaves its envelope and travels raw.
+/// The conditions under which a result leaves its envelope as a raw payload.
 ///
 /// The bridge sets the environment variables `PROTOMCP_CHUNK_THRESHOLD` and `PROTOMCP_COMPRESS_THRESHOLD` for tool
 /// processes (protomcp wire §1.5). Both default to 64 KiB and mean "strictly more than".
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sideband {
-    /// A `result_json` of more bytes than this travels raw.
+    /// A `result_json` of more bytes than this is sent raw.
     pub raw_above: usize,
     /// A raw payload of more bytes than this is compressed.
     pub compress_above: usize,
-    /// The bridge understands a result behind its payload (`raw-with-result` in its `BridgeInfo`). Without it only
-    /// results that have nothing but `result_json` can travel raw, because the rest would be lost.
+    /// True if the bridge accepts a result after its payload (`raw-with-result` in its `BridgeInfo`). Otherwise only
+    /// results that have nothing but `result_json` are sent raw, because the rest would be lost.
     pub with_result: bool,
 }
 
@@ -31,7 +31,7 @@ impl Default for Sideband {
 }
 
 impl Sideband {
-    /// The thresholds that environment variables give, each with its default when absent or no number:
+    /// Reads the thresholds from environment variables, each with its default when absent or invalid:
     /// `PROTOMCP_CHUNK_THRESHOLD`, then `PROTOMCP_COMPRESS_THRESHOLD`.
     pub fn from_variables(chunk: Option<&str>, compress: Option<&str>) -> Self {
         let number = |text: Option<&str>| text?.trim().parse().ok();
@@ -45,11 +45,11 @@ impl Sideband {
 }
 
 impl Encoder {
-    /// Appends the answer to a call: as one envelope, or, where `sideband` says so and nothing is lost by it, with its
+    /// Appends the answer to a call: as one envelope, or, where `sideband` allows it and nothing is lost, with its
     /// `result_json` as a raw payload.
     ///
     /// # Errors
-    /// A part of it is larger than the limits allow; `dst` is as it was.
+    /// If a part is larger than the limits allow; `dst` is unchanged then.
     pub fn encode_result(
         &mut self,
         request_id: &str,
@@ -73,7 +73,7 @@ impl Encoder {
     }
 }
 
-/// Whether a result says nothing beside its `result_json`.
+/// True if a result has nothing but its `result_json`.
 fn is_only_text(result: &CallToolResponse) -> bool {
     let CallToolResponse {
         result_json: _,

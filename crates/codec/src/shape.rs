@@ -1,6 +1,6 @@
-//! Where the messages hold lists, and where they hold other messages.
+//! The fields of the messages that are lists or messages themselves.
 //!
-//! What `proto/protomcp.proto` says, as far as counting needs it; a test compares the two.
+//! A part of `proto/protomcp.proto`, as far as counting needs it; a test compares the two.
 
 /// One message.
 #[derive(Debug)]
@@ -35,7 +35,7 @@ static PROMPT_MESSAGES: Shape = Shape { lists: &[2], inner: &[(2, &PLAIN), (100,
 static SDK_INFO: Shape = Shape { lists: &[5], inner: &[] };
 static BRIDGE_INFO: Shape = Shape { lists: &[3], inner: &[] };
 
-/// The message in each frame.
+/// The message in each kind of frame.
 pub(crate) static ENVELOPE: Shape = Shape {
     lists: &[],
     inner: &[
@@ -108,11 +108,11 @@ mod tests {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../proto");
         let set = protox::compile(["protomcp.proto"], [folder]).expect("the proto file compiles");
         let compared = compare(&set.file[0], "Envelope", &ENVELOPE);
-        // 52 in the envelope, and what these hold.
+        // 52 in the envelope, and those inside them.
         assert_eq!(compared, 1 + 52 + 13);
     }
 
-    /// Compares a message and all within it; says how many these are.
+    /// Compares a message and all messages in it; returns their number.
     fn compare(file: &FileDescriptorProto, name: &str, shape: &Shape) -> usize {
         let message = find(file, name);
         let number = |number: i32| u32::try_from(number).expect("field numbers are positive");

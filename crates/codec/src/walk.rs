@@ -1,8 +1,8 @@
-//! Finds out whom an envelope concerns without holding or understanding it.
+//! Identifies an envelope without holding or decoding it.
 //!
-//! [`Walk`] is fed the bytes of an envelope in pieces of any size. It follows the top-level protobuf fields and remembers
-//! three things: the request id, which message went by last, and whether a raw header did. It holds at most [`MAX_ID`] bytes. Bytes that are not
-//! protobuf end the walk; what it has learned until then stays.
+//! [`Walk`] is fed the bytes of an envelope in pieces of any size. It follows the top-level protobuf fields and keeps
+//! three things: the request id, the last message field, and the presence of a raw header. It holds at most [`MAX_ID`]
+//! bytes. Bytes that are not protobuf end the walk; its results until then stay.
 
 use prost::Message;
 use prost::encoding::{WireType, encode_key};
@@ -10,11 +10,11 @@ use protomcp_proto::Envelope;
 
 use crate::shape::ENVELOPE;
 
-/// Follows one envelope as it streams by.
+/// Follows one envelope as it streams in.
 #[derive(Debug)]
 pub(crate) struct Walk {
     state: State,
-    /// How many groups the walk is inside of; only fields at depth 0 are the envelope's own.
+    /// The depth of groups; only fields at depth 0 belong to the envelope.
     depth: u32,
     request_id: Vec<u8>,
     /// The field number of the last message in the envelope's oneof.
@@ -30,13 +30,13 @@ pub(crate) struct Walk {
 enum State {
     /// Reading a field's number and wire type.
     Key(Varint),
-    /// Reading past a number.
+    /// Skipping a number.
     Number(Varint),
-    /// Reading how long the value of field `field` is.
+    /// Reading the length of field `field`.
     Length { field: u32, varint: Varint },
-    /// Reading past a value, or keeping it.
+    /// Skipping a value, or keeping it.
     Value { left: u64, keep: bool },
-    /// These bytes are no protobuf.
+    /// The bytes are not protobuf.
     Lost,
 }
 
@@ -58,14 +58,14 @@ impl Walk {
         }
     }
 
-    /// What is left of the walk over a whole envelope.
+    /// The result of a walk over a whole envelope.
     pub(crate) fn over(envelope: &[u8]) -> Self {
         let mut walk = Self::new();
         walk.feed(envelope);
         walk
     }
 
-    /// Goes on with the next bytes.
+    /// Feeds the next bytes.
     pub(crate) fn feed(&mut self, mut bytes: &[u8]) {
         while !bytes.is_empty() {
             if let State::Value { left, keep } = self.state {
@@ -83,13 +83,13 @@ impl Walk {
         }
     }
 
-    /// The request id, or nothing when it is absent, too long or no text.
+    /// The request id; empty if it is absent, too long or not text.
     pub(crate) fn request_id(self) -> String {
         let complete = !matches!(self.state, State::Value { keep: true, .. });
         if complete { String::from_utf8(self.request_id).unwrap_or_default() } else { String::new() }
     }
 
-    /// The name of the message in the envelope; `empty` when there is none that is known here.
+    /// The name of the message in the envelope; `empty` if there is none or an unknown one.
     pub(crate) fn message(&self) -> &'static str {
         let Some(number) = self.message else { return "empty" };
         let mut bytes = Vec::new();
@@ -98,7 +98,7 @@ impl Walk {
         Envelope::decode(&bytes[..]).map_or("empty", |envelope| envelope.name())
     }
 
-    /// Whether the envelope announces a payload after itself.
+    /// True if the envelope announces a payload.
     pub(crate) fn has_raw_header(&self) -> bool {
         self.raw_header
     }
@@ -151,7 +151,7 @@ impl Walk {
         }
         let id = own && field == REQUEST_ID;
         if id {
-            // Given twice, the last one counts, as everywhere in protobuf.
+            // The last occurrence wins, as everywhere in protobuf.
             self.request_id.clear();
         }
         Self::value(length, id && length <= MAX_ID)

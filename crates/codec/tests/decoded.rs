@@ -29,7 +29,7 @@ fn count(bytes: isize) {
     });
 }
 
-/// What an allocation really takes: glibc's blocks have 32 bytes at least, and are multiples of 16.
+/// The true size of an allocation: glibc's blocks have at least 32 bytes, and are multiples of 16.
 fn block(layout: Layout) -> isize {
     ((layout.size() + 8).max(32).next_multiple_of(16)).cast_signed()
 }
@@ -165,7 +165,7 @@ fn check(envelope: &[u8], limits: &Limits) -> Option<DecodeError> {
 }
 
 #[test]
-fn no_list_takes_more_memory_than_its_frame_again_and_a_kibibyte_for_each_entry() {
+fn the_memory_of_every_list_is_bounded() {
     for limits in [Limits::default(), Limits { max_entries: 100, ..Limits::default() }] {
         for (member, number, entry, weight) in lists() {
             for (entry, weight) in [(&entry[..], weight), (b"", 1)] {
@@ -203,7 +203,7 @@ fn what_is_refused_is_named_and_the_next_frame_is_read() {
 }
 
 #[test]
-fn a_message_that_is_set_again_and_again_takes_no_more_than_once() {
+fn a_repeated_message_takes_memory_once() {
     let half = list(5, 1, b"", 100_000);
     for other in [list(5, 1, b"", 100_000), inside(6, b""), list(6, 3, b"", 100)] {
         check(&[&half[..], &other].concat().repeat(5), &Limits::default());

@@ -14,7 +14,7 @@ fn limits() -> Limits {
     Limits { max_frame: 100, ..Limits::default() }
 }
 
-/// What arrives when these bytes are written through a pipe that holds 7 bytes at a time.
+/// Writes these bytes through a pipe that holds 7 bytes at a time, and returns what arrives.
 fn arrives(bytes: &[u8]) -> Vec<Item> {
     let bytes = bytes.to_vec();
     run(async move {

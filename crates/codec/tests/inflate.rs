@@ -8,7 +8,7 @@ use protomcp_proto::RawHeader;
 
 const LIMIT: u64 = 1 << 20;
 
-/// What a payload inflates to under a limit of one MiB.
+/// Inflates a payload under a limit of one MiB.
 fn inflate(compression: &str, payload: impl Into<Bytes>, uncompressed_size: u64) -> Result<Bytes, InflateError> {
     let header = RawHeader { compression: compression.into(), uncompressed_size, ..RawHeader::default() };
     let limits = Limits { max_payload: LIMIT, ..Limits::default() };
@@ -40,7 +40,7 @@ fn an_uncompressed_payload_is_itself() {
 }
 
 #[test]
-fn text_of_any_size_inflates_whether_its_size_is_declared_or_not() {
+fn text_inflates_with_and_without_a_declared_size() {
     for size in [1, 2, 100, 65_537, 262_143, 262_144, 262_145, 524_288, LIMIT as usize - 1, LIMIT as usize] {
         let text = text(size);
         for frame in [streamed(&text), sized(&text)] {
@@ -86,7 +86,7 @@ fn a_claim_beyond_the_limit_fails_before_anything_is_inflated() {
 }
 
 #[test]
-fn a_claim_that_so_few_bytes_cannot_keep_fails_before_memory_is_taken() {
+fn an_impossible_size_fails_before_memory_is_taken() {
     // 20 bytes of zstd make at most 640 KiB.
     assert_eq!(inflate("zstd", vec![0; 20], LIMIT), Err(InflateError::WrongSize { declared: LIMIT }));
 }

@@ -1,4 +1,4 @@
-//! What a peer can make us hold: never more than the limits say.
+//! The memory that a peer can occupy never exceeds the limits.
 
 #![allow(clippy::unwrap_used)]
 
@@ -57,7 +57,7 @@ fn question() -> Envelope {
 }
 
 #[test]
-fn a_frame_of_200_mib_goes_by_in_little_memory_and_is_reported_with_its_id() {
+fn a_frame_of_200_mib_is_skipped_in_little_memory() {
     let size = 200 << 20;
     let mut reader = Reader::new();
     // Field 6, `call_result`, of the whole size but the six bytes of the id behind it and the six of its own head.
@@ -76,7 +76,7 @@ fn a_frame_of_200_mib_goes_by_in_little_memory_and_is_reported_with_its_id() {
 }
 
 #[test]
-fn a_payload_of_200_mib_goes_by_in_little_memory_and_is_reported_with_its_id() {
+fn a_payload_of_200_mib_is_skipped_in_little_memory() {
     let size = 200 << 20;
     let mut header = Raw::new("call", Field::ResultJson, Bytes::new()).header;
     header.size = size;
@@ -155,7 +155,7 @@ fn large_fields_are_slices_of_the_read_buffer() {
 }
 
 #[test]
-fn what_is_too_large_to_be_accepted_is_not_written_and_the_buffer_stays_as_it_was() {
+fn an_oversized_frame_is_not_written() {
     let result = CallToolResponse { result_json: vec![b'x'; 20_000].into(), ..Default::default() };
     let envelope = Frame::Envelope(Envelope::new("1", result));
     let raw = Frame::Raw(Raw::new("1", Field::ResultJson, vec![b'x'; 40_000]));
@@ -174,7 +174,7 @@ fn what_is_too_large_to_be_accepted_is_not_written_and_the_buffer_stays_as_it_wa
 }
 
 #[test]
-fn what_is_read_past_is_wanted_in_steps_and_no_further_than_it_goes() {
+fn skipping_asks_for_bytes_in_steps() {
     let (mut decoder, mut src) = (Decoder::new(limits()), BytesMut::new());
     src.put_slice(&200_000_u32.to_be_bytes());
     assert_eq!((decoder.decode(&mut src), decoder.want()), (Ok(None), 64 << 10));

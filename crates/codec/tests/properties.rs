@@ -1,4 +1,4 @@
-//! What holds for all frames, all splits and all bytes.
+//! Properties of all frames, all splits and all bytes.
 
 #![allow(clippy::unwrap_used)]
 

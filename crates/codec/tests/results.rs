@@ -1,4 +1,4 @@
-//! How a tool process sends a result, and how it cuts one into chunks.
+//! Sending a result whole, raw and in chunks.
 
 #![allow(clippy::unwrap_used)]
 
@@ -45,7 +45,7 @@ fn sideband(raw_above: usize, compress_above: usize) -> Sideband {
 }
 
 #[test]
-fn a_result_travels_raw_when_it_has_strictly_more_bytes_than_the_threshold() {
+fn a_result_above_the_threshold_is_sent_raw() {
     check(&text(100), &sideband(100, 1000), &["envelope"]);
     check(&text(101), &sideband(100, 1000), &["raw"]);
     check(&text(65_536), &Sideband::default(), &["envelope"]);
@@ -53,7 +53,7 @@ fn a_result_travels_raw_when_it_has_strictly_more_bytes_than_the_threshold() {
 
 #[cfg(feature = "zstd")]
 #[test]
-fn a_raw_result_is_compressed_when_it_has_strictly_more_bytes_than_the_threshold() {
+fn a_raw_result_above_the_threshold_is_compressed() {
     check(&text(1000), &sideband(100, 1000), &["raw"]);
     check(&text(1001), &sideband(100, 1000), &["zstd"]);
     check(&text(65_537), &Sideband::default(), &["zstd"]);
@@ -67,7 +67,7 @@ fn a_result_that_raw_would_lose_a_part_of_stays_in_its_envelope() {
 }
 
 #[test]
-fn a_bridge_that_understands_it_gets_the_rest_behind_the_payload() {
+fn an_able_bridge_gets_the_rest_after_the_payload() {
     for result in more_than_text() {
         check(&result, &Sideband { with_result: true, ..sideband(100, 1000) }, &["raw", "and", "envelope"]);
     }

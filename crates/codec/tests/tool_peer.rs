@@ -104,7 +104,7 @@ fn text(text: &str) -> Bytes {
 }
 
 #[test]
-fn it_introduces_itself_first_and_leaves_when_the_bridge_hangs_up() {
+fn it_introduces_itself_and_exits_with_the_bridge() {
     let mut bridge = Bridge::start();
     assert_eq!(bridge.names(1), [("sdk_info", String::new())]);
     drop(bridge.stream);
@@ -152,7 +152,7 @@ fn a_tool_that_is_not_there_is_an_error() {
 }
 
 #[test]
-fn calls_that_take_time_hold_up_nobody() {
+fn slow_calls_block_no_others() {
     let mut bridge = Bridge::ready();
     bridge.send(&[
         ("slow", call("sleep_ms", r#"{"ms":1000}"#)),
@@ -192,7 +192,7 @@ fn large_results_travel_raw_and_errors_do_not_lose_theirs() {
 }
 
 #[test]
-fn a_bridge_that_understands_it_gets_a_large_error_beside_its_envelope() {
+fn an_able_bridge_gets_a_large_error_raw() {
     let mut bridge = Bridge::ready();
     let features = vec!["raw-with-result".to_owned()];
     bridge.send(&[("", BridgeInfo { features, ..Default::default() }.into())]);
@@ -204,7 +204,7 @@ fn a_bridge_that_understands_it_gets_a_large_error_beside_its_envelope() {
 #[test]
 fn what_it_cannot_read_is_answered_and_the_next_call_works() {
     let mut bridge = Bridge::ready();
-    // A call whose tool name is no text, with the request id `bad`.
+    // A call whose tool name is not text, with the request id `bad`.
     bridge.stream.write_all(&[0, 0, 0, 10, 0x1a, 3, 0x0a, 1, 0xff, 0x72, 3, b'b', b'a', b'd']).unwrap();
     assert!(bridge.result("bad").is_error);
     assert_eq!(bridge.call("echo", r#"{"text":"x"}"#).result_json, text(r#""x""#));

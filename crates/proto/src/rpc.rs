@@ -1,4 +1,4 @@
-//! Which answer each request is owed.
+//! The answer that each request is owed.
 //!
 //! [`Rpc`] is a table in the type system: one line per pair at the end of this file. A link that can send any `Rpc` and
 //! wait for its `Response` needs no function per message, and an answer of the wrong kind has one error,
@@ -11,24 +11,24 @@ use crate::generated::*;
 
 /// A request that is owed exactly one answer with the same request id.
 pub trait Rpc: Into<Msg> {
-    /// What answers it.
+    /// The type of the answer.
     type Response: TryFrom<Msg, Error = UnexpectedMessage>;
     /// The name of the request in the envelope, such as `call_tool`.
     const NAME: &'static str;
 }
 
-/// The answer to a tool call: its result, or a task that goes on.
+/// The answer to a tool call: its result, or a task that continues.
 // The large variant is the usual one; a box would cost every call an allocation.
 #[allow(clippy::large_enum_variant)]
 #[derive(Debug, Clone, PartialEq)]
 pub enum CallAnswer {
-    /// The call is done.
+    /// The result of the call.
     Result(CallToolResponse),
-    /// The call became a task; its result is asked for later with [`TaskResultRequest`].
+    /// The call became a task; [`TaskResultRequest`] asks for its result later.
     Task(CreateTaskResponse),
 }
 
-/// An answer of any kind, where the protocol accepts whatever acknowledges the request (protomcp wire §1.6).
+/// An answer of any kind, where the protocol accepts any acknowledgement (protomcp wire §1.6).
 #[derive(Debug, Clone, PartialEq)]
 pub struct AnyAnswer(pub Msg);
 
@@ -37,7 +37,7 @@ pub struct AnyAnswer(pub Msg);
 pub struct UnexpectedMessage {
     /// The name of the message that was owed, such as `tool_list`.
     pub wanted: &'static str,
-    /// The name of the message that came.
+    /// The name of the message received.
     pub got: &'static str,
 }
 
@@ -50,12 +50,12 @@ impl fmt::Display for UnexpectedMessage {
 impl std::error::Error for UnexpectedMessage {}
 
 impl Envelope {
-    /// An envelope that says `msg`. An empty `request_id` is right for whatever is not answered.
+    /// An envelope with `msg`. The `request_id` is empty for messages without an answer.
     pub fn new(request_id: impl Into<String>, msg: impl Into<Msg>) -> Self {
         Self { request_id: request_id.into(), msg: Some(msg.into()), ..Self::default() }
     }
 
-    /// The name of what it says, such as `call_tool`; `empty` when it says nothing that is known here.
+    /// The name of its message, such as `call_tool`; `empty` if it has none or an unknown one.
     pub fn name(&self) -> &'static str {
         self.msg.as_ref().map_or("empty", message_name)
     }
@@ -81,7 +81,7 @@ impl TryFrom<Msg> for AnyAnswer {
     }
 }
 
-/// For each member of the envelope: its name, the way in and the way out.
+/// For each member of the envelope: its name and both conversions.
 macro_rules! messages {
     ($($variant:ident($message:ident) = $name:literal,)*) => {
         /// The name of a message in the envelope, such as `call_tool`.

@@ -53,7 +53,7 @@ fn only_extensions_use_the_extension_numbers() {
 }
 
 #[test]
-fn json_payloads_are_bytes_in_the_code_and_strings_in_the_proto_file() {
+fn json_payloads_are_bytes_in_code_and_strings_in_proto() {
     for message in &descriptors().file[0].message_type {
         for field in message.field.iter().filter(|field| field.name().ends_with("_json")) {
             assert_eq!(field.r#type(), Type::String, "{}.{}", message.name(), field.name());

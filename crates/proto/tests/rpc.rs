@@ -6,7 +6,7 @@ use protomcp_proto::{
     TaskCancelRequest, TaskResultRequest, ToolListResponse, UnexpectedMessage, message_name,
 };
 
-/// What `R` makes of an answer: its name when accepted.
+/// The name of an answer if `R` accepts it.
 fn answer<R: Rpc>(request: R, msg: impl Into<Msg>) -> Result<R::Response, UnexpectedMessage> {
     assert_eq!(message_name(&request.into()), R::NAME, "the name in the pair is the name in the envelope");
     R::Response::try_from(msg.into())

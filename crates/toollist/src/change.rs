@@ -1,4 +1,4 @@
-//! What a step did to a list that somebody sees.
+//! The effect of a command on a visible list.
 
 use std::cmp::Ordering;
 
@@ -7,11 +7,11 @@ use crate::selection::Selection;
 /// The difference between a list before and after. Each part is sorted and no name is in two of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change<N> {
-    /// Names that are seen now and were not before.
+    /// Names that became visible.
     pub added: Vec<N>,
-    /// Names that were seen before and are not now.
+    /// Names that are no longer visible.
     pub removed: Vec<N>,
-    /// Names that are seen as before, with another definition.
+    /// Names that stay visible with another definition.
     pub updated: Vec<N>,
 }
 
@@ -21,7 +21,7 @@ impl<N> Change<N> {
         Self { added: Vec::new(), removed: Vec::new(), updated: Vec::new() }
     }
 
-    /// Whether both lists are the same, so that nobody needs to be told.
+    /// True if both lists are the same, so that no notification is due.
     pub fn is_empty(&self) -> bool {
         self.added.is_empty() && self.removed.is_empty() && self.updated.is_empty()
     }
@@ -30,8 +30,8 @@ impl<N> Change<N> {
 impl<N: Ord + Clone> Change<N> {
     /// Compares two lists, both sorted by name without duplicates, such as two [views](crate::ToolList::view).
     ///
-    /// One pass over both. It serves where two whole lists are at hand, such as one session's view of the list of an
-    /// old and of a new tool process; [`ToolList`](crate::ToolList) finds its own changes from the names touched.
+    /// One pass over both, for two whole lists such as a session's view of the list before and after a restart;
+    /// [`ToolList`](crate::ToolList) computes its own changes from the names it touched.
     pub fn between<'a, D: PartialEq + 'a>(
         before: impl IntoIterator<Item = (&'a N, &'a D)>,
         after: impl IntoIterator<Item = (&'a N, &'a D)>,
@@ -74,13 +74,13 @@ impl<N: Ord + Clone> Change<N> {
         }
     }
 
-    /// The part of a change of *registered* tools that somebody with this selection sees.
+    /// The part of a change of *registered* tools that is visible through this selection.
     pub fn seen_through(&self, selection: &Selection<N>) -> Self {
         let visible = |names: &[N]| names.iter().filter(|name| selection.allows(*name)).cloned().collect();
         Self { added: visible(&self.added), removed: visible(&self.removed), updated: visible(&self.updated) }
     }
 
-    /// Records one registered name, whose visibility was and is as said. To be called in the order of names.
+    /// Records the visibility of one registered name before and after. Must be called in the order of names.
     pub(crate) fn note(&mut self, name: &N, was_visible: bool, is_visible: bool) {
         match (was_visible, is_visible) {
             (false, true) => self.added.push(name.clone()),

@@ -1,19 +1,19 @@
-//! One atomic step on a selection.
+//! An atomic change of a selection.
 
 use crate::policy::Policy;
 use crate::selection::MAX_LISTED_NAMES;
 
-/// A step on a [`Selection`](crate::Selection): first the policy is replaced if there is one, then `enable` is applied,
-/// then `disable`; a name in both ends disabled (protomcp wire 3.3).
+/// A change of a [`Selection`](crate::Selection): a policy replaces it, if there is one, then `enable` is applied, then
+/// `disable`; a name in both ends disabled (protomcp wire 3.3).
 ///
-/// It happens as a whole or not at all, and is announced as one [`Change`](crate::Change).
+/// A command is applied as a whole or not at all, and is announced as one [`Change`](crate::Change).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Command<N> {
-    /// Forget mode and names, and start from this.
+    /// Replaces mode and names.
     pub policy: Option<Policy<N>>,
-    /// Make these visible in whatever mode is in force.
+    /// Makes these names visible, in any mode.
     pub enable: Vec<N>,
-    /// Make these invisible in whatever mode is in force.
+    /// Makes these names invisible, in any mode.
     pub disable: Vec<N>,
 }
 
@@ -33,21 +33,21 @@ impl<N: Ord> Command<N> {
         Self { policy: None, enable, disable }
     }
 
-    /// The `set_allowed` message: only these are visible. No names is not "nothing": it goes back to open.
+    /// The `set_allowed` message: only these names are visible. An empty list resets the mode to open.
     pub fn set_allowed(names: Vec<N>) -> Self {
         Self::switch_to(if names.is_empty() { Policy::Open } else { Policy::Allow(names.into_iter().collect()) })
     }
 
-    /// The `set_blocked` message: all but these are visible. No names goes back to open.
+    /// The `set_blocked` message: all other names are visible. An empty list resets the mode to open.
     pub fn set_blocked(names: Vec<N>) -> Self {
         Self::switch_to(if names.is_empty() { Policy::Open } else { Policy::Block(names.into_iter().collect()) })
     }
 
-    /// The `batch` message. Here an empty `allow` or `block` leaves the mode alone instead of resetting it.
+    /// The `batch` message. Here an empty `allow` or `block` keeps the mode instead of resetting it.
     ///
     /// # Errors
     ///
-    /// [`Rejected::AllowAndBlock`] if both are given: they contradict each other, so nothing of the batch is applied.
+    /// [`Rejected::AllowAndBlock`] if both are given: they contradict each other, so no part of the batch is applied.
     pub fn batch(batch: Batch<N>) -> Result<Self, Rejected> {
         let Batch { enable, disable, allow, block } = batch;
         let policy = match (allow.is_empty(), block.is_empty()) {
@@ -64,16 +64,16 @@ impl<N: Ord> Command<N> {
     }
 }
 
-/// The fields of a `batch` message, as they arrive.
+/// The fields of a `batch` message, as received.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Batch<N> {
-    /// Names to make visible, after `allow` or `block` took effect.
+    /// Names to make visible, after `allow` or `block` is applied.
     pub enable: Vec<N>,
     /// Names to make invisible, after `enable`.
     pub disable: Vec<N>,
-    /// If not empty: the only visible names to start from.
+    /// If not empty, the only visible names at first.
     pub allow: Vec<N>,
-    /// If not empty: the only invisible names to start from.
+    /// If not empty, the only invisible names at first.
     pub block: Vec<N>,
 }
 
@@ -83,12 +83,12 @@ impl<N> Default for Batch<N> {
     }
 }
 
-/// Why a command was not applied. Nothing has changed then; the wire has no error for it, so the sender is answered with
-/// the unchanged list and the reason goes to the log.
+/// The reason for which a command was not applied. The wire has no error for it, so the sender receives the unchanged
+/// list and the reason is logged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Rejected {
-    /// A batch named both an allowlist and a blocklist. Send one of them.
+    /// A batch has both an allowlist and a blocklist.
     #[error("a batch cannot both allow and block; nothing of it was applied")]
     AllowAndBlock,
     /// The selection would have to remember more than [`MAX_LISTED_NAMES`] names.

@@ -1,18 +1,18 @@
-//! Which tools the host may see: a pure state machine.
+//! The tools that a client can see, as a pure state machine.
 //!
-//! A tool process registers tools, and while it runs it hides and shows some of them: one by one, or by naming the only
-//! ones allowed or the ones blocked (protomcp wire 3). This crate answers two questions about that: what is visible now,
-//! and what did the last step change. It knows nothing of sockets, sessions or JSON; the bridge feeds it and tells hosts.
+//! A tool process registers tools. While it runs it hides and shows some of them: one by one, or with an allowlist or a
+//! blocklist (protomcp wire 3). This crate answers two questions: which tools are visible now, and what did the last
+//! command change. It knows nothing of sockets, sessions or JSON; the bridge feeds it and notifies clients.
 //!
 //! - [`ToolList`] holds the registered tools and the base [`Selection`]. Tools are replaced whole, never one by one.
-//! - [`Selection`] is the visibility rule alone, without tools. The base list has one, and a session whose calls changed
-//!   what it sees has its own (an overlay): [`ToolList::view`] shows the same tools through it.
-//! - [`Command`] is one atomic step on a selection. The five control messages and the lists inside a call's result are
-//!   its constructors, so their differences end at the edge of this crate.
-//! - [`Change`] is what a step did to a *visible* list, sorted. An empty one means that no host needs to hear of it.
+//! - [`Selection`] is the visibility rule alone, without tools. The base list has one, and a session whose calls
+//!   changed its view has its own (an overlay): [`ToolList::view`] shows the same tools through it.
+//! - [`Command`] is one atomic change of a selection. The five control messages and the lists inside a call's result
+//!   are its constructors, so their differences end at the edge of this crate.
+//! - [`Change`] is the effect of a command on a *visible* list, sorted. An empty change needs no notification.
 //!
-//! Both parameters are open: `N` is the name (bytewise order is the order of the list, so `Ord` must be that of the
-//! bytes), `D` is whatever the caller keeps per tool.
+//! Both parameters are open: `N` is the name (its `Ord` must be that of the bytes, which is the order of the list), `D`
+//! is the data that the caller keeps per tool.
 //!
 //! ```
 //! use protomcp_toollist::{Command, ToolList};

@@ -1,8 +1,8 @@
-//! The registered tools and the base selection, and what each step changes.
+//! The registered tools and the base selection, and the effect of each command.
 //!
-//! Tools are replaced whole (a tool process always sends its full list), so they live in one sorted, shared slice: a
-//! clone of the list for readers copies no definition, and a look-up is a binary search. Hiding or showing a name costs
-//! only that name; a new policy or a new registration walks the list once.
+//! Tools are replaced whole (a tool process always sends its full list), so they live in one sorted, shared slice:
+//! cloning the list for readers copies no definition, and a look-up is a binary search. Hiding or showing a name costs
+//! only that name; a new policy or registration walks the list once.
 
 use std::borrow::Borrow;
 use std::collections::BTreeSet;
@@ -12,9 +12,9 @@ use crate::change::Change;
 use crate::command::{Command, Rejected};
 use crate::selection::Selection;
 
-/// Registered tools, and which of them are visible. Sorted by name throughout, so equal states look equal to a host.
+/// Registered tools and their visibility. Sorted by name throughout, so equal states look equal to a client.
 ///
-/// The number of tools has no bound of its own: each registration replaces the one before, and it arrives in one
+/// The number of tools has no bound of its own: each registration replaces the previous one, and it arrives in one
 /// envelope, whose size the link bounds.
 #[derive(Debug, PartialEq, Eq)]
 pub struct ToolList<N, D> {
@@ -23,15 +23,15 @@ pub struct ToolList<N, D> {
     selection: Selection<N>,
 }
 
-/// What a registration did.
+/// The effect of a registration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Registration<N> {
-    /// The difference of the visible (base) list.
+    /// The change of the visible (base) list.
     pub visible: Change<N>,
-    /// The difference of the registered tools, hidden ones included. For a session with a selection of its own that
-    /// outlives the registration: [`Change::seen_through`].
+    /// The change of the registered tools, hidden ones included. For a session with its own selection; see
+    /// [`Change::seen_through`].
     pub registered: Change<N>,
-    /// Names that came more than once, sorted, each once. The last definition counts; the author wants to know.
+    /// Duplicate names, sorted, each once. The last definition wins; the author should be warned.
     pub duplicates: Vec<N>,
 }
 
@@ -41,7 +41,7 @@ impl<N, D> ToolList<N, D> {
         Self { registered: Arc::from([]), selection: Selection::open() }
     }
 
-    /// The base selection: what is visible to whoever has none of their own.
+    /// The base selection, for sessions without one of their own.
     pub fn selection(&self) -> &Selection<N> {
         &self.selection
     }
@@ -89,11 +89,11 @@ impl<N: Ord, D> ToolList<N, D> {
 }
 
 impl<N: Ord + Clone, D> ToolList<N, D> {
-    /// Takes one step on the base selection and says how the visible list differs.
+    /// Applies a command to the base selection and returns the change of the visible list.
     ///
     /// # Errors
     ///
-    /// See [`Rejected`]; nothing has changed then.
+    /// See [`Rejected`]; the list is unchanged then.
     pub fn apply(&mut self, command: &Command<N>) -> Result<Change<N>, Rejected> {
         let mut selection = std::mem::take(&mut self.selection);
         let outcome = self.apply_to(&mut selection, command);
@@ -101,11 +101,11 @@ impl<N: Ord + Clone, D> ToolList<N, D> {
         outcome
     }
 
-    /// Takes one step on another selection, a session's own, and says how its view differs.
+    /// Applies a command to a session's own selection and returns the change of its view.
     ///
     /// # Errors
     ///
-    /// See [`Rejected`]; the selection is then as it was.
+    /// See [`Rejected`]; the selection is unchanged then.
     pub fn apply_to(&self, selection: &mut Selection<N>, command: &Command<N>) -> Result<Change<N>, Rejected> {
         if command.policy.is_some() {
             let before = selection.clone();
@@ -123,7 +123,7 @@ impl<N: Ord + Clone, D> ToolList<N, D> {
         Ok(change)
     }
 
-    /// How the view through one selection differs from that through another. Walks all registered tools.
+    /// The difference between the views through two selections. Walks all registered tools.
     pub fn difference(&self, before: &Selection<N>, after: &Selection<N>) -> Change<N> {
         let mut change = Change::none();
         for (name, _) in self.registered() {
@@ -134,15 +134,15 @@ impl<N: Ord + Clone, D> ToolList<N, D> {
 }
 
 impl<N: Ord + Clone, D: PartialEq> ToolList<N, D> {
-    /// Replaces the tools and keeps the selection: the same process has registered anew (protomcp wire 3.4).
+    /// Replaces the tools and keeps the selection: the same process has registered again (protomcp wire 3.4).
     pub fn register(&mut self, tools: Vec<(N, D)>) -> Registration<N> {
         let (tools, duplicates) = sorted(tools);
         let next = Self { registered: tools.into(), selection: self.selection.clone() };
         self.replace(next, duplicates)
     }
 
-    /// Replaces the tools and makes everything visible: another process has started, which knows nothing of what its
-    /// predecessor hid, and will hide anew what it wants hidden (protomcp wire 3.4).
+    /// Replaces the tools and makes all of them visible: a new process has started, which does not know the selection
+    /// of its predecessor and will hide tools again itself (protomcp wire 3.4).
     pub fn restart(&mut self, tools: Vec<(N, D)>) -> Registration<N> {
         let (tools, duplicates) = sorted(tools);
         let next = Self { registered: tools.into(), selection: Selection::open() };
@@ -173,10 +173,10 @@ impl<N, D> Default for ToolList<N, D> {
     }
 }
 
-/// Sorts by name and keeps the last of each; also the names that came more than once.
+/// Sorts by name and keeps the last of each; also returns the duplicate names.
 fn sorted<N: Ord + Clone, D>(mut tools: Vec<(N, D)>) -> (Vec<(N, D)>, Vec<N>) {
     let mut duplicates = Vec::new();
-    // The sort is stable: among equal names the later registration stays the later one.
+    // The sort is stable: among equal names the later registration stays last.
     tools.sort_by(|a, b| a.0.cmp(&b.0));
     tools.dedup_by(|later, kept| {
         let same = later.0 == kept.0;

@@ -1,20 +1,20 @@
-//! The three ways to say which tools are visible.
+//! The three modes of a selection.
 
 use std::collections::BTreeSet;
 
-/// How a [`Selection`](crate::Selection) reads the names it lists (protomcp wire 3.1).
+/// The meaning of the names in a [`Selection`](crate::Selection) (protomcp wire 3.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Mode {
-    /// Everything is visible but what was disabled.
+    /// All tools are visible except the disabled ones.
     Open,
-    /// Nothing is visible but what was allowed (`allowlist`).
+    /// Only the allowed tools are visible (`allowlist`).
     Allow,
-    /// Everything is visible but what was blocked (`blocklist`).
+    /// All tools are visible except the blocked ones (`blocklist`).
     Block,
 }
 
 impl Mode {
-    /// Whether listing a name shows it; in the other modes listing it hides it.
+    /// True if listing a name shows it; in the other modes listing a name hides it.
     pub(crate) fn listing_shows(self) -> bool {
         match self {
             Self::Allow => true,
@@ -23,16 +23,16 @@ impl Mode {
     }
 }
 
-/// A fresh start for a selection: the mode, and the names it begins with.
+/// A new start for a selection: the mode, and its initial names.
 ///
 /// The names need not be registered; they take effect when a tool of that name appears.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Policy<N> {
-    /// Everything is visible.
+    /// All tools are visible.
     Open,
-    /// Only these are visible; with no name, nothing is. (On the wire an empty `set_allowed` means [`Policy::Open`]; see
-    /// [`Command::set_allowed`](crate::Command::set_allowed).)
+    /// Only these tools are visible; without a name, none is. (On the wire an empty `set_allowed` means
+    /// [`Policy::Open`]; see [`Command::set_allowed`](crate::Command::set_allowed).)
     Allow(BTreeSet<N>),
-    /// Everything but these is visible.
+    /// All tools except these are visible.
     Block(BTreeSet<N>),
 }

@@ -1,7 +1,7 @@
-//! The visibility rule, without the tools it is applied to.
+//! The visibility rule, without the tools it applies to.
 //!
-//! The wire contract speaks of three sets (`disabled`, `allowed`, `blocked`), but every switch of mode clears the others
-//! and every later step touches only the one its mode reads. So the whole state is one mode and one set:
+//! The wire contract describes three sets (`disabled`, `allowed`, `blocked`), but each change of mode clears the others
+//! and each later command touches only the one its mode reads. So the whole state is one mode and one set:
 //!
 //! ```text
 //!                  set_allowed(names) / set_blocked(names)
@@ -11,7 +11,7 @@
 //!                  set_allowed([]) / set_blocked([])
 //! ```
 //!
-//! `enable` and `disable` never leave the mode: they put names on the list or take them off.
+//! `enable` and `disable` never change the mode: they add names to the set or remove them.
 
 use std::borrow::Borrow;
 use std::collections::BTreeSet;
@@ -19,16 +19,16 @@ use std::collections::BTreeSet;
 use crate::command::{Command, Rejected};
 use crate::policy::{Mode, Policy};
 
-/// The most names one [`Selection`] remembers.
+/// The most names in one [`Selection`].
 ///
-/// Names need not be registered, so a tool process could otherwise grow the set for ever by hiding names it makes up.
-/// The bound is several times the largest tool list the bridge is built for (10,000).
+/// Names need not be registered, so without a bound a tool process could grow the set for ever by hiding invented
+/// names. The bound is several times the largest tool list the bridge is built for (10,000).
 pub const MAX_LISTED_NAMES: usize = 65_536;
 
-/// Which names may be seen: a [`Mode`] and the names it lists.
+/// The visible names: a [`Mode`] and the names it lists.
 ///
-/// Names are remembered whether or not a tool of that name is registered, so a tool that disappears and returns is as
-/// visible as before (protomcp wire 3.4).
+/// Names stay listed when no tool of that name is registered, so a tool that disappears and returns is as visible as
+/// before (protomcp wire 3.4).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Selection<N> {
     mode: Mode,
@@ -36,22 +36,22 @@ pub struct Selection<N> {
 }
 
 impl<N> Selection<N> {
-    /// Everything is visible: the state in which every tool process starts.
+    /// All tools are visible: the initial state of every tool process.
     pub fn open() -> Self {
         Self { mode: Mode::Open, listed: BTreeSet::new() }
     }
 
-    /// The mode in force.
+    /// The current mode.
     pub fn mode(&self) -> Mode {
         self.mode
     }
 
-    /// The names the mode speaks of, sorted: disabled, allowed or blocked ones.
+    /// The names of the mode, sorted: disabled, allowed or blocked ones.
     pub fn listed(&self) -> impl Iterator<Item = &N> {
         self.listed.iter()
     }
 
-    /// Whether a tool of this name would be visible.
+    /// True if a tool of this name would be visible.
     pub fn allows<Q: Ord + ?Sized>(&self, name: &Q) -> bool
     where
         N: Borrow<Q> + Ord,
@@ -61,13 +61,13 @@ impl<N> Selection<N> {
 }
 
 impl<N: Ord + Clone> Selection<N> {
-    /// Takes one step.
+    /// Applies a command.
     ///
     /// Costs the logarithm of the set for each name in the command; a command with a policy builds a new set.
     ///
     /// # Errors
     ///
-    /// [`Rejected::TooManyNames`]; the selection is then as it was.
+    /// [`Rejected::TooManyNames`]; the selection is unchanged then.
     pub fn apply(&mut self, command: &Command<N>) -> Result<(), Rejected> {
         match &command.policy {
             None => self.edit(&command.enable, &command.disable),
@@ -86,7 +86,7 @@ impl<N: Ord + Clone> Selection<N> {
     fn edit(&mut self, enable: &[N], disable: &[N]) -> Result<(), Rejected> {
         let growing = if self.mode.listing_shows() { enable } else { disable };
         let new = growing.iter().filter(|name| !self.listed.contains(*name)).collect::<BTreeSet<_>>();
-        // Names that the same command takes off the list make no room: one plain rule for every mode.
+        // Names that the same command removes make no room: one plain rule for every mode.
         if self.listed.len() + new.len() > MAX_LISTED_NAMES {
             return Err(Rejected::TooManyNames);
         }

@@ -1,4 +1,4 @@
-//! What a step may cost, counted in comparisons of names instead of time.
+//! The cost of a command, counted in comparisons of names instead of time.
 
 use std::cell::Cell;
 use std::cmp::Ordering;

@@ -49,7 +49,7 @@ fn the_last_of_equal_names_counts_and_is_reported_once() {
 }
 
 #[test]
-fn registering_keeps_what_was_hidden_and_remembers_names_that_are_gone() {
+fn registering_keeps_the_selection() {
     let mut list = list(&[("a", 1), ("b", 1)]);
     list.apply(&Command::disable(vec!["b"])).unwrap();
     assert_eq!(written(&list.register(vec![("a", 1)]).visible), "");
@@ -133,7 +133,7 @@ fn a_session_sees_the_same_tools_through_its_own_selection() {
 }
 
 #[test]
-fn a_session_hears_of_a_registration_what_its_own_selection_shows() {
+fn a_session_sees_a_registration_through_its_selection() {
     let mut list = list(&[("a", 1), ("b", 1), ("c", 1), ("d", 1)]);
     let overlay = Selection::from(Policy::Block(["a", "c", "e"].into()));
     let Registration { registered, .. } = list.register(vec![("a", 2), ("b", 2), ("e", 1), ("f", 1)]);

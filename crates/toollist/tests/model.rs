@@ -119,7 +119,7 @@ impl Model {
     }
 }
 
-/// What the message does to a list; `None` if it is rejected.
+/// The effect of the message on a list; `None` if it is rejected.
 fn apply(list: &mut ToolList<Name, Definition>, message: &Message) -> Option<Change<Name>> {
     match message {
         Message::Register(tools) => Some(list.register(tools.clone()).visible),
@@ -190,7 +190,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(512) })]
 
     #[test]
-    fn every_sequence_ends_where_the_model_ends_and_announces_the_difference(messages in vec(message(), 1..20)) {
+    fn every_sequence_agrees_with_the_model(messages in vec(message(), 1..20)) {
         let (mut list, mut model) = (ToolList::new(), Model::default());
         for message in &messages {
             let before = model.active();
@@ -235,7 +235,7 @@ proptest! {
     }
 
     #[test]
-    fn what_a_registration_changes_for_a_session_is_the_part_it_sees(
+    fn a_registration_changes_the_visible_part_of_a_session(
         first in tools(), second in tools(), allowed in names(),
     ) {
         let mut list = ToolList::new();

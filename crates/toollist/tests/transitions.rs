@@ -78,7 +78,7 @@ fn a_batch_without_policy_edits_in_the_mode_in_force() {
 }
 
 #[test]
-fn an_empty_batch_is_no_reset() {
+fn an_empty_batch_does_not_reset() {
     let op = Op::Batch { enable: NONE, disable: NONE, allow: NONE, block: NONE };
     check(Open(&["a"]), op, "open a");
     check(Allow(&["a"]), op, "allow a");

@@ -1,8 +1,8 @@
-//! The zstd side of raw payloads.
+//! zstd for raw payloads.
 //!
-//! Two ways in. When the header declares a size, as the published SDKs do, the payload inflates in one go straight into a
-//! buffer of that size. When it does not, the output grows with what comes. Published Rust SDKs write zstd frames without
-//! a content size, so what the frame itself says is not relied on.
+//! There are two paths. When the header declares a size, as the published SDKs do, the payload inflates in one step
+//! into a buffer of that size. Otherwise the output grows as needed. Published Rust SDKs write zstd frames without a
+//! content size, so the size in the frame itself is not used.
 
 use bytes::Bytes;
 use zstd::zstd_safe::{
@@ -24,7 +24,7 @@ pub(super) fn inflate(payload: &[u8], declared: u64, limit: u64) -> Result<Bytes
 
 fn inflate_declared(payload: &[u8], declared: usize) -> Result<Bytes, InflateError> {
     let wrong = InflateError::WrongSize { declared: declared as u64 };
-    // No memory for a claim that this many bytes cannot keep.
+    // No memory for a size that so few bytes cannot inflate to.
     if declared / MAX_RATIO > payload.len() {
         return Err(wrong);
     }
@@ -48,7 +48,7 @@ fn inflate_unknown(payload: &[u8], limit: usize, too_large: InflateError) -> Res
         }
         let at = out.len();
         let mut output = OutBuffer::around_pos(&mut out, at);
-        // What it returns is a hint how much input it would like; 0 when a zstd frame is done and written out.
+        // The return value hints at the input still needed; 0 means that a zstd frame is complete and written out.
         let hint = match context.decompress_stream(&mut output, &mut input) {
             Ok(hint) => hint,
             Err(code) => return Err(InflateError::Corrupt(get_error_name(code))),
@@ -70,7 +70,7 @@ fn inflate_unknown(payload: &[u8], limit: usize, too_large: InflateError) -> Res
 /// The payload compressed, if that makes it smaller.
 pub(super) fn compress(payload: &[u8]) -> Option<Bytes> {
     let mut out = Vec::with_capacity(compress_bound(payload.len()));
-    // With room for the worst case there is nothing left to fail but memory; then it stays as it is.
+    // With room for the worst case only memory can fail; then the payload stays as it is.
     compress_into(&mut out, payload, LEVEL).ok()?;
     if out.len() >= payload.len() {
         return None;
@@ -79,13 +79,13 @@ pub(super) fn compress(payload: &[u8]) -> Option<Bytes> {
     Some(out.into())
 }
 
-/// As the published SDKs.
+/// The level of the published SDKs.
 const LEVEL: CompressionLevel = 3;
 
-/// zstd cannot inflate further: its smallest block has 4 bytes and makes 128 KiB.
+/// zstd's highest ratio: its smallest block has 4 bytes and inflates to 128 KiB.
 const MAX_RATIO: usize = 32 << 10;
 
-/// How much room there is at first when the size is not declared.
+/// The initial buffer when the size is not declared.
 const FIRST_STEP: usize = 256 << 10;
 
 /// zstd's error 70, `ZSTD_error_dstSize_tooSmall`, as its functions return it.

@@ -1,4 +1,4 @@
-//! Messages with too many entries are refused before they are decoded, and no others.
+//! Messages with too many entries are rejected before decoding, and no others.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -7,7 +7,7 @@ use protomcp_proto::*;
 
 use super::*;
 
-/// Every message that has a list, with so many entries in it.
+/// Every message with a list, with this many entries in it.
 fn lists(count: usize) -> Vec<Msg> {
     fn many<T: Default + Clone>(count: usize) -> Vec<T> {
         vec![T::default(); count]
@@ -90,7 +90,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(5_000))]
 
     #[test]
-    fn no_frame_decodes_to_more_than_was_counted_and_none_is_broken_that_decodes(
+    fn counting_agrees_with_decoding(
         frame in vec(field(), 0..6).prop_map(|fields| fields.concat()),
         member in prop::sample::select(&[0, 5, 6, 7, 41][..]),
         most in 0..6_usize,
