@@ -29,7 +29,6 @@ const NOT_YET: &[&str] = &[
     "crates/supervisor",
     "crates/transport",
     "crates/typed",
-    "crates/types",
     "crates/watch",
     "deny.toml",
     "docs",

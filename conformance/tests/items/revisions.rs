@@ -217,9 +217,9 @@ pub(crate) const REVISIONS: &[(&str, &str, &[Test])] = &[
         "−32700, −32600, ids as they came",
         &[
             (PARSE, "what_is_not_json_is_a_parse_error_without_id"),
-            (PARSE, "json_that_is_no_message_is_an_invalid_request_with_its_id_if_it_has_one"),
+            (PARSE, "json_that_is_not_a_message_is_an_invalid_request"),
             ("crates/types/src/id.rs", "an_id_goes_back_as_it_came"),
-            ("crates/types/src/id.rs", "null_fractions_and_numbers_out_of_range_are_no_ids"),
+            ("crates/types/src/id.rs", "null_fractions_and_large_numbers_are_not_ids"),
         ],
     ),
     (

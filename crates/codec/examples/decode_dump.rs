@@ -58,7 +58,7 @@ fn main() -> ExitCode {
     match dump(input, &mut io::stdout().lock(), full) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::from(1),
-        // Whoever reads our output may stop early, as `head` does.
+        // The reader of our output may stop early, as `head` does.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("decode_dump: {error}");
@@ -67,7 +67,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Whether the whole stream could be followed to its end.
+/// True if the whole stream was decoded.
 fn dump(mut input: impl Read, out: &mut impl Write, full: bool) -> io::Result<bool> {
     let limits = Limits::default();
     let mut decoder = Decoder::new(limits.clone());

@@ -1,5 +1,5 @@
-//! How much memory decoding takes, counted by the allocator: at most as much as the frame again and 1 KiB for each entry
-//! that is allowed, whatever the frame holds.
+//! The memory that decoding takes, counted by the allocator: at most the size of the frame again and 1 KiB for each
+//! allowed entry, for any frame.
 
 #![allow(clippy::unwrap_used)]
 

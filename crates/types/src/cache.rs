@@ -1,41 +1,41 @@
-//! For how long an answer stays true, and for whom (MCP 2026-07-28, server/utilities/caching).
+//! Lifetime and scope of an answer (MCP 2026-07-28, server/utilities/caching).
 
 use serde::{Deserialize, Serialize};
 
-/// What a result says about keeping it; since 2026-07-28.
+/// The caching hint of a result; since 2026-07-28.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CacheHint {
-    /// For how many milliseconds it may be taken as fresh; 0: ask again each time.
+    /// Milliseconds for which the answer is fresh; 0 means that each use needs a new request.
     #[serde(default)]
     pub ttl_ms: u64,
-    /// Who may keep it.
+    /// The caches that may keep it.
     #[serde(default)]
     pub cache_scope: CacheScope,
 }
 
-/// Who may keep an answer.
+/// The caches that may keep an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CacheScope {
-    /// Anybody, caches between client and server included: it is the same for all callers.
+    /// All, including those between client and server: the answer is the same for all callers.
     Public,
-    /// The caller alone.
+    /// Only that of the caller.
     #[default]
     Private,
 }
 
 impl CacheHint {
-    /// Not to be kept.
+    /// The answer must not be kept.
     pub const NONE: Self = Self { ttl_ms: 0, cache_scope: CacheScope::Private };
 
-    /// To be kept by the caller alone.
+    /// The caller may keep the answer.
     #[must_use]
     pub fn private(ttl_ms: u64) -> Self {
         Self { ttl_ms, cache_scope: CacheScope::Private }
     }
 
-    /// To be kept by anybody: for what does not depend on the caller.
+    /// Any cache may keep the answer, because it does not depend on the caller.
     #[must_use]
     pub fn public(ttl_ms: u64) -> Self {
         Self { ttl_ms, cache_scope: CacheScope::Public }

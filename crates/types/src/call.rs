@@ -9,15 +9,15 @@ use crate::method::Method;
 use crate::params::Params;
 use crate::raw::{Kind, RawJson};
 
-/// `tools/call` (MCP 2025-11-25, server/tools). The arguments are carried as they were written.
+/// `tools/call` (MCP 2025-11-25, server/tools). The arguments are forwarded byte for byte.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CallTool {
-    /// As the host wrote it; it may be the name of no tool.
+    /// As the client wrote it; such a tool may not exist.
     pub name: String,
-    /// An object; absent means `{}`.
+    /// An object; `{}` if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arguments: Option<RawJson>,
-    /// An object for programs, which holds the progress token.
+    /// Metadata; holds the progress token.
     #[serde(default, rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<RawJson>,
     /// Asks for a task; 2025-11-25 only.
@@ -25,7 +25,7 @@ pub struct CallTool {
     pub task: Option<RawJson>,
 }
 
-/// The answer to [`CallTool`]. A tool that failed answers, too: with `is_error`, so that the model can read why.
+/// The answer to [`CallTool`]. A failed tool answers too, with `is_error`, so that the model can read the reason.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CallToolResult {
@@ -35,10 +35,10 @@ pub struct CallToolResult {
     /// An object; since 2025-06-18.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub structured_content: Option<RawJson>,
-    /// Whether the tool failed.
+    /// True if the tool failed.
     #[serde(default)]
     pub is_error: bool,
-    /// For programs.
+    /// Metadata, an object.
     #[serde(default, rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<RawJson>,
 }
@@ -64,7 +64,7 @@ impl CallTool {
     }
 }
 
-/// Reads the parameters without copying what they hold.
+/// Reads the parameters without copying their values.
 impl TryFrom<Params> for CallTool {
     type Error = ErrorObject;
 

@@ -1,4 +1,4 @@
-//! What a client and a server say they can do. Unknown capabilities are never an error.
+//! The capabilities of clients and servers. Unknown capabilities are never an error.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,13 +14,13 @@ pub(crate) fn tasks_extension() -> RawJson {
     RawJson::trusted(r#"{"io.modelcontextprotocol/tasks":{}}"#)
 }
 
-/// The `capabilities` of a client, as it sent them.
+/// The `capabilities` of a client, as sent.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct ClientCapabilities(JsonObject);
 
 impl ClientCapabilities {
-    /// None yet.
+    /// No capabilities.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -43,7 +43,7 @@ impl ClientCapabilities {
         self.0.iter().map(|(name, _)| name)
     }
 
-    /// These and those of `other`, whose values win.
+    /// The union with `other`, whose values win.
     #[must_use]
     pub fn and(mut self, other: &Self) -> Self {
         for (name, value) in other.0.iter() {
@@ -52,46 +52,45 @@ impl ClientCapabilities {
         self
     }
 
-    /// Whether there is none.
+    /// True if there is no capability.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Whether the client knows an extension; since 2026-07-28.
+    /// True if the client supports an extension; since 2026-07-28.
     #[must_use]
     pub fn has_extension(&self, name: &str) -> bool {
         let extensions = self.capability("extensions").and_then(|extensions| JsonObject::from_raw(extensions).ok());
         extensions.is_some_and(|extensions| extensions.member(name).is_some_and(|value| value.kind() == Kind::Object))
     }
 
-    /// Whether the client answers `roots/list`.
+    /// True if the client answers `roots/list`.
     #[must_use]
     pub fn has_roots(&self) -> bool {
         self.capability("roots").is_some()
     }
 
-    /// Whether the client answers `sampling/createMessage`.
+    /// True if the client answers `sampling/createMessage`.
     #[must_use]
     pub fn has_sampling(&self) -> bool {
         self.capability("sampling").is_some()
     }
 
-    /// Whether its model may be given tools.
+    /// True if sampling accepts tools.
     #[must_use]
     pub fn has_sampling_with_tools(&self) -> bool {
         let modes = self.capability("sampling").and_then(|modes| JsonObject::from_raw(modes).ok());
         modes.is_some_and(|modes| modes.member("tools").is_some())
     }
 
-    /// Whether the client shows forms. An `elicitation` without modes means forms (MCP 2025-11-25,
-    /// client/elicitation).
+    /// True if the client shows forms. An `elicitation` without modes means forms (MCP 2025-11-25, client/elicitation).
     #[must_use]
     pub fn has_form_elicitation(&self) -> bool {
         self.elicitation_modes().is_some_and(|modes| modes.is_empty() || modes.member("form").is_some())
     }
 
-    /// Whether the client opens URLs.
+    /// True if the client opens URLs.
     #[must_use]
     pub fn has_url_elicitation(&self) -> bool {
         self.elicitation_modes().is_some_and(|modes| modes.member("url").is_some())
@@ -105,25 +104,25 @@ impl ClientCapabilities {
 /// The `capabilities` of a server.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ServerCapabilities {
-    /// It sends log messages and takes `logging/setLevel`.
+    /// Log messages and `logging/setLevel`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub logging: Option<RawJson>,
-    /// It completes arguments.
+    /// Completion of arguments.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub completions: Option<RawJson>,
-    /// It has prompts.
+    /// Prompts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompts: Option<ListCapability>,
-    /// It has resources.
+    /// Resources.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resources: Option<ListCapability>,
-    /// It has tools.
+    /// Tools.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tools: Option<ListCapability>,
-    /// Calls can go on as tasks; 2025-11-25 only.
+    /// Calls as tasks; 2025-11-25 only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tasks: Option<TasksCapability>,
-    /// Whatever else, by name.
+    /// Other capabilities, by name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub experimental: Option<RawJson>,
     /// Extensions of the protocol, by name; since 2026-07-28.
@@ -131,41 +130,41 @@ pub struct ServerCapabilities {
     pub extensions: Option<RawJson>,
 }
 
-/// What a server can do with a list.
+/// The capabilities for one list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ListCapability {
-    /// It says when the list changes.
+    /// The server notifies when the list changes.
     #[serde(default, skip_serializing_if = "is_false")]
     pub list_changed: bool,
-    /// It says when an element changes (resources only).
+    /// The server notifies when an element changes (resources only).
     #[serde(default, skip_serializing_if = "is_false")]
     pub subscribe: bool,
 }
 
-/// What a server can do with tasks (MCP 2025-11-25, basic/utilities/tasks, capabilities).
+/// The capabilities for tasks (MCP 2025-11-25, basic/utilities/tasks, capabilities).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct TasksCapability {
-    /// It lists them.
+    /// Listing tasks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub list: Option<Empty>,
-    /// It cancels them.
+    /// Cancelling tasks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cancel: Option<Empty>,
-    /// Which requests can become one.
+    /// The requests that can become tasks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requests: Option<TaskRequests>,
 }
 
-/// Which requests can become tasks, by kind.
+/// The requests that can become tasks, by kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct TaskRequests {
-    /// Those about tools.
+    /// Requests about tools.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tools: Option<TaskTools>,
 }
 
-/// Which requests about tools can become tasks.
+/// The requests about tools that can become tasks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct TaskTools {
     /// `tools/call`
@@ -174,14 +173,14 @@ pub struct TaskTools {
 }
 
 impl TasksCapability {
-    /// Everything.
+    /// All of them.
     pub const ALL: Self = Self {
         list: Some(Empty {}),
         cancel: Some(Empty {}),
         requests: Some(TaskRequests { tools: Some(TaskTools { call: Some(Empty {}) }) }),
     };
 
-    /// Whether `tools/call` can become a task.
+    /// True if `tools/call` can become a task.
     #[must_use]
     pub fn has_tool_calls(&self) -> bool {
         self.requests.and_then(|requests| requests.tools).is_some_and(|tools| tools.call.is_some())
@@ -189,42 +188,42 @@ impl TasksCapability {
 }
 
 impl ServerCapabilities {
-    /// Adds calls that go on as tasks without a session (2026-07-28, extension [`TASKS_EXTENSION`]).
+    /// Adds tasks without a session (2026-07-28, extension [`TASKS_EXTENSION`]).
     #[must_use]
     pub fn with_task_extension(mut self) -> Self {
         self.extensions = Some(tasks_extension());
         self
     }
 
-    /// Whether it has an extension.
+    /// True if the server supports an extension.
     #[must_use]
     pub fn has_extension(&self, name: &str) -> bool {
         let extensions = self.extensions.as_ref().and_then(|extensions| JsonObject::from_raw(extensions).ok());
         extensions.is_some_and(|extensions| extensions.member(name).is_some())
     }
 
-    /// Adds tool calls as tasks, which can be listed and cancelled.
+    /// Adds tool calls as tasks, with listing and cancelling.
     #[must_use]
     pub fn with_tasks(mut self) -> Self {
         self.tasks = Some(TasksCapability::ALL);
         self
     }
 
-    /// Adds tools that can change.
+    /// Adds tools, with change notifications.
     #[must_use]
     pub fn with_tools(mut self) -> Self {
         self.tools = Some(ListCapability { list_changed: true, subscribe: false });
         self
     }
 
-    /// Adds resources: whether it says when one changes, and whether it says when their list does.
+    /// Adds resources, with notifications of changed resources (`subscribe`) and of a changed list (`list_changed`).
     #[must_use]
     pub fn with_resources(mut self, subscribe: bool, list_changed: bool) -> Self {
         self.resources = Some(ListCapability { list_changed, subscribe });
         self
     }
 
-    /// Adds prompts that can change.
+    /// Adds prompts, with change notifications.
     #[must_use]
     pub fn with_prompts(mut self) -> Self {
         self.prompts = Some(ListCapability { list_changed: true, subscribe: false });
@@ -256,7 +255,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_client_can_is_read_and_the_unknown_is_kept() {
+    fn known_and_unknown_capabilities_are_kept() {
         for (text, roots, sampling, form, url) in [
             ("{}", false, false, false, false),
             (r#"{"roots":{"listChanged":true},"later":[1]}"#, true, false, false, false),

@@ -1,4 +1,4 @@
-//! Suggestions for what could be filled in.
+//! Completion of arguments.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,20 +10,20 @@ use crate::raw::{Kind, RawJson};
 /// `completion/complete` (MCP 2025-11-25, server/utilities/completion).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Complete {
-    /// Whose argument it is.
+    /// The prompt or template of the argument.
     #[serde(rename = "ref")]
     pub reference: Reference,
-    /// The argument, and what is in it so far.
+    /// The argument with its current value.
     pub argument: CompleteArgument,
-    /// What else is known; since 2025-06-18.
+    /// The values of other arguments; since 2025-06-18.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<CompleteContext>,
-    /// For programs.
+    /// Metadata, an object.
     #[serde(default, rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<RawJson>,
 }
 
-/// What has arguments.
+/// The owner of an argument.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type")]
 pub enum Reference {
@@ -41,16 +41,16 @@ pub enum Reference {
     },
 }
 
-/// An argument that somebody is filling in.
+/// An argument that a user is typing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CompleteArgument {
     /// Its name.
     pub name: String,
-    /// What is in it so far.
+    /// Its current value.
     pub value: String,
 }
 
-/// What was filled in before.
+/// Values of other arguments.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct CompleteContext {
     /// An object whose values are strings.
@@ -63,7 +63,7 @@ pub struct CompleteContext {
 pub struct CompleteResult {
     /// The suggestions.
     pub completion: Completion,
-    /// For programs.
+    /// Metadata, an object.
     #[serde(default, rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<RawJson>,
 }
@@ -74,19 +74,19 @@ pub struct CompleteResult {
 pub struct Completion {
     /// At most [`Completion::MAX_VALUES`].
     pub values: Vec<String>,
-    /// How many there are altogether, when that is known.
+    /// The total number, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total: Option<u64>,
-    /// Whether there are more than these.
+    /// True if there are more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub has_more: Option<bool>,
 }
 
 impl Completion {
-    /// How many values one answer may hold (MCP 2025-11-25, server/utilities/completion).
+    /// The most values in one answer (MCP 2025-11-25, server/utilities/completion).
     pub const MAX_VALUES: usize = 100;
 
-    /// As many of `values` as one answer may hold. When some are left out, the answer says so.
+    /// The first `values`, up to the most that one answer may hold. If some are left out, `has_more` is set.
     #[must_use]
     pub fn new(values: impl IntoIterator<Item = impl Into<String>>) -> Self {
         let mut rest = values.into_iter().map(Into::into);
@@ -99,14 +99,14 @@ impl Completion {
         Self { values, total: Some(total as u64), has_more: Some(true) }
     }
 
-    /// Sets how many there are altogether.
+    /// Sets the total number.
     #[must_use]
     pub fn with_total(mut self, total: u64) -> Self {
         self.total = Some(total);
         self
     }
 
-    /// Sets whether there are more. That some were left out is not taken back.
+    /// Sets `has_more`. It stays set if values were left out.
     #[must_use]
     pub fn with_more(mut self, has_more: bool) -> Self {
         self.has_more = Some(has_more || self.has_more == Some(true));

@@ -1,7 +1,7 @@
-//! The blocks that a result is made of.
+//! The content blocks of a result.
 //!
-//! Results that only pass through stay text (see `CallToolResult`); these types are for building them, and for reading
-//! the parts that one understands. What one does not understand is carried on unchanged.
+//! Results that only pass through stay text (see `CallToolResult`); these types build blocks, and read the blocks of
+//! known kinds. Other blocks are forwarded unchanged.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -17,37 +17,37 @@ pub enum ContentBlock {
     Text {
         /// The text.
         text: String,
-        /// JsonObject for any block.
+        /// Members of any block.
         extra: Extra,
     },
-    /// A picture.
+    /// An image.
     Image {
-        /// In base64.
+        /// Base64 data.
         data: String,
-        /// Such as `image/png`.
+        /// The media type, such as `image/png`.
         mime_type: String,
-        /// JsonObject for any block.
+        /// Members of any block.
         extra: Extra,
     },
-    /// A sound; since 2025-03-26.
+    /// Audio; since 2025-03-26.
     Audio {
-        /// In base64.
+        /// Base64 data.
         data: String,
-        /// Such as `audio/wav`.
+        /// The media type, such as `audio/wav`.
         mime_type: String,
-        /// JsonObject for any block.
+        /// Members of any block.
         extra: Extra,
     },
-    /// Everything else as it is: embedded resources, links, and blocks of later revisions.
+    /// Any other block, unchanged: embedded resources, links, and blocks of later revisions.
     Other(RawJson),
 }
 
-/// What any block may have.
+/// The members that any block may have.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Extra {
-    /// For whom, how important, how old.
+    /// Audience, priority and time of the last change.
     pub annotations: Option<RawJson>,
-    /// For programs.
+    /// Metadata, an object.
     pub meta: Option<RawJson>,
 }
 
@@ -58,13 +58,13 @@ impl ContentBlock {
         Self::Text { text: text.into(), extra: Extra::default() }
     }
 
-    /// A picture, already in base64.
+    /// An image, already in base64.
     #[must_use]
     pub fn image(data: impl Into<String>, mime_type: impl Into<String>) -> Self {
         Self::Image { data: data.into(), mime_type: mime_type.into(), extra: Extra::default() }
     }
 
-    /// A sound, already in base64.
+    /// Audio, already in base64.
     #[must_use]
     pub fn audio(data: impl Into<String>, mime_type: impl Into<String>) -> Self {
         Self::Audio { data: data.into(), mime_type: mime_type.into(), extra: Extra::default() }
@@ -78,7 +78,7 @@ impl ContentBlock {
         )
     }
 
-    /// A resource that the host can read; since 2025-06-18.
+    /// A link to a resource that the client can read; since 2025-06-18.
     #[must_use]
     pub fn link(resource: &Resource) -> Self {
         let members = JsonObject::from_raw(&resource.to_raw()).expect("a resource is an object");
@@ -87,7 +87,7 @@ impl ContentBlock {
         Self::Other(object.finish().into_raw())
     }
 
-    /// Understands `raw` as far as nothing is lost, and keeps it as it is otherwise.
+    /// Reads `raw` if nothing is lost by that, and keeps it as it is otherwise.
     #[must_use]
     pub fn from_raw(raw: RawJson) -> Self {
         Self::understand(&raw).unwrap_or(Self::Other(raw))

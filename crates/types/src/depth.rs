@@ -1,15 +1,15 @@
-//! How deep a text is nested.
+//! Measures the nesting of a JSON text.
 //!
 //! Our own scan does not recurse, but the JSON readers of tool processes do, and some of them crash. Few messages hold
-//! more brackets than the limit, and for the others the count alone says that they are fine.
+//! more brackets than the limit, so counting them is enough for most.
 
-/// Whether arrays and objects are nested deeper than `limit` somewhere in `text`, which is valid JSON.
+/// True if arrays and objects are nested deeper than `limit` in `text`, which is valid JSON.
 pub(crate) fn deeper_than(text: &[u8], limit: usize) -> bool {
     // Each opening bracket needs a closing one.
     text.len() > 2 * limit && opening(text) > limit && walk(text, limit)
 }
 
-/// How many opening brackets there are, strings included. Counted in bytes first, so that many fit one instruction.
+/// The number of opening brackets, strings included. Counted in bytes first, so that many fit one instruction.
 fn opening(text: &[u8]) -> usize {
     let count = |bytes: &[u8]| {
         // `[` and `{` differ in one bit only, so this is one comparison per byte.

@@ -1,4 +1,4 @@
-//! Asking a server what it is, without a handshake (MCP 2026-07-28, server/discover).
+//! Discovery of a server without a handshake (MCP 2026-07-28, server/discover).
 
 use serde::{Deserialize, Serialize};
 
@@ -12,21 +12,21 @@ use crate::raw::RawJson;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Discover;
 
-/// The answer to [`Discover`]. Who the server is stands in `_meta`, under [`crate::meta::SERVER_INFO`].
+/// The answer to [`Discover`]. The server's identity is in `_meta`, under [`crate::meta::SERVER_INFO`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DiscoverResult {
-    /// The dates of all revisions that the server speaks, newest first.
+    /// The dates of all supported revisions, newest first.
     pub supported_versions: Vec<String>,
-    /// What it can do.
+    /// The capabilities of the server.
     pub capabilities: ServerCapabilities,
-    /// How to use it, for the model.
+    /// Instructions for the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instructions: Option<String>,
-    /// For how long, and for whom, this may be kept.
+    /// The caching hint.
     #[serde(flatten)]
     pub cache: CacheHint,
-    /// For programs.
+    /// Metadata, an object.
     #[serde(default, rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<RawJson>,
 }

@@ -1,4 +1,4 @@
-//! Asking the host's user.
+//! Elicitation: requests to the user of a client.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,27 +10,27 @@ use crate::raw::RawJson;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Wire", into = "Wire")]
 pub struct Elicit {
-    /// What the user is asked.
+    /// The text for the user.
     pub message: String,
-    /// How the user answers.
+    /// The form or page.
     pub way: ElicitWay,
-    /// For programs.
+    /// Metadata, an object.
     pub meta: Option<RawJson>,
 }
 
-/// How a user answers.
+/// The mode of an elicitation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ElicitWay {
-    /// In a form of the host.
+    /// A form that the client shows.
     Form {
         /// The JSON Schema of the form, a flat object.
         requested_schema: RawJson,
     },
-    /// On a web page, which the host does not see into; since 2025-11-25.
+    /// A web page, whose content the client does not see; since 2025-11-25.
     Url {
         /// The page.
         url: String,
-        /// Under which its end is told.
+        /// The id that announces its completion.
         elicitation_id: String,
     },
 }
@@ -38,25 +38,25 @@ pub enum ElicitWay {
 /// The answer to [`Elicit`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ElicitResult {
-    /// What the user did.
+    /// The action of the user.
     pub action: ElicitAction,
-    /// What the user filled in, an object; only of an accepted form.
+    /// The values that the user entered, an object; only for an accepted form.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content: Option<RawJson>,
-    /// For programs.
+    /// Metadata, an object.
     #[serde(default, rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<RawJson>,
 }
 
-/// What a user did with a question.
+/// The action of a user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ElicitAction {
-    /// Answered it, or agreed to open the page.
+    /// The user submitted the form, or agreed to open the page.
     Accept,
-    /// Said no.
+    /// The user declined.
     Decline,
-    /// Put it away.
+    /// The user dismissed the request.
     Cancel,
 }
 
@@ -90,7 +90,7 @@ impl ClientMethod for Elicit {
     }
 }
 
-/// As it is written. A form has no `mode`, which every revision understands.
+/// The wire format. A form has no `mode`, which every revision accepts.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Wire {

@@ -1,4 +1,4 @@
-//! `{}`, which MCP uses as parameters, as a result and as a flag among capabilities.
+//! `{}`, an empty object: parameters, a result, or a flag in capabilities.
 
 use serde::{Deserialize, Serialize};
 

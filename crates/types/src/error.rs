@@ -1,7 +1,7 @@
 //! The error half of a JSON-RPC response.
 //!
-//! An `ErrorObject` is data for the peer. It is for what never reached a tool: a failure of a known tool is a result
-//! with `isError`, which the model can read.
+//! An `ErrorObject` is data for the peer, for requests that never reached a tool. The failure of a known tool is a
+//! result with `isError`, which the model can read.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -17,11 +17,11 @@ use crate::version::ProtocolVersion;
 /// The `error` member of a response (JSON-RPC 2.0, section 5.1).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ErrorObject {
-    /// One of the constants in [`code`], or a number of the peer's own.
+    /// One of the constants in [`code`], or a number of the peer.
     pub code: i64,
     /// One short sentence, lower case, without a full stop.
     pub message: Cow<'static, str>,
-    /// Anything that helps a program to react.
+    /// Details for programs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<RawJson>,
 }
@@ -36,15 +36,15 @@ pub mod code {
     pub const METHOD_NOT_FOUND: i64 = -32601;
     /// The parameters do not fit the method; also an unknown tool, prompt, cursor or log level.
     pub const INVALID_PARAMS: i64 = -32602;
-    /// Our own fault, or overload.
+    /// An internal error, or overload.
     pub const INTERNAL_ERROR: i64 = -32603;
-    /// There is no such resource (the stateful revisions; 2026-07-28 says [`INVALID_PARAMS`]).
+    /// There is no such resource (the stateful revisions; 2026-07-28 uses [`INVALID_PARAMS`]).
     pub const RESOURCE_NOT_FOUND: i64 = -32002;
-    /// The headers of an HTTP request say something else than its body; since 2026-07-28.
+    /// The headers of an HTTP request contradict its body; since 2026-07-28.
     pub const HEADER_MISMATCH: i64 = -32020;
-    /// The client does not declare what the request needs; since 2026-07-28.
+    /// The client lacks a capability that the request needs; since 2026-07-28.
     pub const MISSING_CLIENT_CAPABILITY: i64 = -32021;
-    /// The server does not speak the revision that the request names; since 2026-07-28.
+    /// The server does not support the revision that the request names; since 2026-07-28.
     pub const UNSUPPORTED_PROTOCOL_VERSION: i64 = -32022;
 }
 
@@ -68,7 +68,7 @@ impl ErrorObject {
         Self::new(code::PARSE_ERROR, message)
     }
 
-    /// −32600: not a valid request, or not at this moment.
+    /// −32600: not a valid request, or not valid now.
     #[must_use]
     pub fn invalid_request(message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(code::INVALID_REQUEST, message)
@@ -98,13 +98,13 @@ impl ErrorObject {
         Self::invalid_params(format!("unknown prompt {name:?}"))
     }
 
-    /// −32603: our own fault, or overload.
+    /// −32603: an internal error, or overload.
     #[must_use]
     pub fn internal(message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(code::INTERNAL_ERROR, message)
     }
 
-    /// −32021 with the capabilities that the client would have to declare (MCP 2026-07-28, basic).
+    /// −32021 with the required capabilities (MCP 2026-07-28, basic).
     #[must_use]
     pub fn missing_capability(required: &ClientCapabilities) -> Self {
         let names: Vec<_> = required.names().collect();
@@ -113,8 +113,8 @@ impl ErrorObject {
             .with_data(JsonBuf::object().value("requiredCapabilities", required).finish().into_raw())
     }
 
-    /// −32022 with the revisions that may be asked for instead (MCP 2026-07-28, basic). Those with a handshake are not
-    /// among them: naming one in a request leads nowhere.
+    /// −32022 with the supported revisions (MCP 2026-07-28, basic). Revisions with a handshake are not listed: a
+    /// request that names one would fail again.
     #[must_use]
     pub fn unsupported_version(requested: &str) -> Self {
         let supported: Vec<_> = ProtocolVersion::STATELESS.iter().map(|version| version.as_str()).collect();
@@ -123,8 +123,8 @@ impl ErrorObject {
         )
     }
 
-    /// −32002 with the URI as data, as the stateful revisions want it (MCP 2025-11-25, server/resources). A server
-    /// says −32602 instead to who speaks 2026-07-28.
+    /// −32002 with the URI as data, as the stateful revisions require (MCP 2025-11-25, server/resources). For
+    /// 2026-07-28 a server replies with −32602 instead.
     #[must_use]
     pub fn resource_not_found(uri: &str) -> Self {
         Self::new(code::RESOURCE_NOT_FOUND, "Resource not found")

@@ -1,7 +1,7 @@
-//! The names that a peer gives its requests and its progress.
+//! Ids of requests and progress tokens.
 //!
-//! Both are a string or an integer, chosen by the peer, and go back exactly as they came: `1` never becomes `"1"`, and
-//! nothing beyond 2^53 is rounded. JSON-RPC would allow `null` and fractions; MCP does not (MCP 2025-11-25, basic).
+//! Both are a string or an integer, chosen by the peer, and are echoed exactly: `1` never becomes `"1"`, and nothing
+//! beyond 2^53 is rounded. JSON-RPC would allow `null` and fractions; MCP does not (MCP 2025-11-25, basic).
 
 use std::fmt;
 use std::sync::Arc;
@@ -50,7 +50,7 @@ macro_rules! token {
                 Token::parse(raw.as_str()).map(Self)
             }
 
-            /// The text, when it is one.
+            /// The text of a string.
             #[must_use]
             pub fn as_str(&self) -> Option<&str> {
                 match &self.0 {
@@ -59,7 +59,7 @@ macro_rules! token {
                 }
             }
 
-            /// The number, when it is one.
+            /// The value of an integer.
             #[must_use]
             pub fn as_integer(&self) -> Option<i128> {
                 match self.0 {
@@ -113,7 +113,7 @@ macro_rules! token {
             }
         }
 
-        /// The JSON text, so that `1` and `"1"` can be told apart in a log.
+        /// The JSON text, so that a log distinguishes `1` and `"1"`.
         impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 match &self.0 {
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn null_fractions_and_numbers_out_of_range_are_no_ids() {
+    fn null_fractions_and_large_numbers_are_not_ids() {
         for text in
             ["null", "true", "1.0", "1.5", "1e3", "-", "18446744073709551616", "-9223372036854775809", "[]", "{}", ""]
         {

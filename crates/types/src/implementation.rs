@@ -1,26 +1,26 @@
-//! Who a client or server is.
+//! The identity of a client or server.
 
 use serde::{Deserialize, Serialize};
 
 use crate::raw::RawJson;
 
-/// `clientInfo` and `serverInfo` (MCP 2025-11-25, basic/lifecycle). Optional members that the peer's revision does not
-/// know are ignored by it.
+/// `clientInfo` and `serverInfo` (MCP 2025-11-25, basic/lifecycle). Peers ignore optional members that their revision
+/// does not define.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Implementation {
-    /// For programs.
+    /// The programmatic name.
     pub name: String,
     /// Any text.
     #[serde(default)]
     pub version: String,
-    /// For people.
+    /// The display name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// What it is for.
+    /// A description.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// Where to read more.
+    /// A link to more information.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub website_url: Option<String>,
     /// An array of icons.

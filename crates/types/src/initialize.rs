@@ -1,4 +1,4 @@
-//! The handshake of the stateful revisions, and the small requests around it.
+//! The handshake of the stateful revisions, `ping` and `logging/setLevel`.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,15 +8,15 @@ use crate::implementation::Implementation;
 use crate::level::Level;
 use crate::method::{ClientMethod, Method};
 
-/// `initialize`: the client says who it is and what it can do (MCP 2025-11-25, basic/lifecycle).
+/// `initialize`: the client announces its identity and capabilities (MCP 2025-11-25, basic/lifecycle).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Initialize {
-    /// The date of the revision that the client would like.
+    /// The date of the revision that the client prefers.
     pub protocol_version: String,
-    /// What the client can do.
+    /// The capabilities of the client.
     pub capabilities: ClientCapabilities,
-    /// Who the client is.
+    /// The identity of the client.
     pub client_info: Implementation,
 }
 
@@ -24,13 +24,13 @@ pub struct Initialize {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct InitializeResult {
-    /// The date of the revision that both will speak.
+    /// The date of the negotiated revision.
     pub protocol_version: String,
-    /// What the server can do.
+    /// The capabilities of the server.
     pub capabilities: ServerCapabilities,
-    /// Who the server is.
+    /// The identity of the server.
     pub server_info: Implementation,
-    /// How to use the server, for the model.
+    /// Instructions for the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instructions: Option<String>,
 }
@@ -41,7 +41,7 @@ impl Method for Initialize {
     type Result = InitializeResult;
 }
 
-/// `ping`: is somebody there?
+/// `ping`: checks that the peer responds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Ping {}
 
@@ -57,10 +57,10 @@ impl ClientMethod for Ping {
     }
 }
 
-/// `logging/setLevel`: from which level on the client wants log messages.
+/// `logging/setLevel`: sets the least severe level of log messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SetLevel {
-    /// The least serious level that is still sent.
+    /// The least severe level that is sent.
     pub level: Level,
 }
 

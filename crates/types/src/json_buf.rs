@@ -1,7 +1,7 @@
 //! A JSON value in pieces.
 //!
-//! The result of a call is put together from parts that already exist as text. `JsonBuf` keeps big parts as they are and
-//! joins small ones, so that a 100 MB result is never copied between the tool process and the host.
+//! The result of a call is assembled from parts that already exist as text. `JsonBuf` shares big parts and joins small
+//! ones, so that a 100 MB result is never copied between the tool process and the client.
 //!
 //! The text may contain line breaks where the parts had them; in valid JSON a literal line break is never inside a
 //! string, so a transport that needs one line may replace each by a space.
@@ -32,7 +32,7 @@ impl JsonBuf {
         Self::from(RawJson::EMPTY_OBJECT)
     }
 
-    /// Length of the text in bytes.
+    /// The length of the text in bytes.
     #[must_use]
     #[expect(clippy::len_without_is_empty, reason = "a JSON value is never empty")]
     pub fn len(&self) -> usize {
@@ -51,7 +51,7 @@ impl JsonBuf {
         }
     }
 
-    /// The text as one piece; copies unless it already is one.
+    /// The text as one piece; copied unless it is one already.
     #[must_use]
     pub fn into_raw(mut self) -> RawJson {
         if self.0.len() == 1 {
@@ -87,7 +87,7 @@ impl<'de> Deserialize<'de> for JsonBuf {
     }
 }
 
-/// Two bodies are equal when their text is, however it is cut.
+/// Compares the text, regardless of its pieces.
 impl PartialEq for JsonBuf {
     fn eq(&self, other: &Self) -> bool {
         self.len() == other.len() && self.0.iter().flatten().eq(other.0.iter().flatten())
@@ -102,7 +102,7 @@ impl fmt::Debug for JsonBuf {
     }
 }
 
-/// Writes a JSON object member by member. The caller sees to it that no key comes twice.
+/// Writes a JSON object member by member. The caller ensures that keys are unique.
 #[derive(Debug)]
 pub struct ObjectWriter {
     rope: Rope,
@@ -118,7 +118,7 @@ impl ObjectWriter {
         self
     }
 
-    /// Adds a member whose value is a body.
+    /// Adds a member whose value is a buffer.
     #[must_use]
     pub fn body(mut self, key: &str, value: &JsonBuf) -> Self {
         self.key(key);
@@ -126,7 +126,7 @@ impl ObjectWriter {
         self
     }
 
-    /// Adds an array of bodies.
+    /// Adds an array of buffers.
     #[must_use]
     pub fn list<'a>(mut self, key: &str, elements: impl IntoIterator<Item = &'a JsonBuf>) -> Self {
         self.key(key);
@@ -160,7 +160,7 @@ impl ObjectWriter {
     /// Adds any value.
     ///
     /// # Panics
-    /// When the value refuses to be serialized, or holds a map whose keys are not strings.
+    /// If the value cannot be serialized, or holds a map whose keys are not strings.
     #[must_use]
     pub fn value<T: Serialize + ?Sized>(mut self, key: &str, value: &T) -> Self {
         self.key(key);
@@ -202,7 +202,7 @@ impl ObjectWriter {
     }
 }
 
-/// Finished pieces, and one that still grows.
+/// Finished pieces, and one that grows.
 #[derive(Debug)]
 struct Rope {
     done: SmallVec<[Bytes; 1]>,

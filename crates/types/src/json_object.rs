@@ -1,7 +1,7 @@
 //! An object read one level deep.
 //!
-//! JsonObject keep their order, and their values stay text. This is how parameters, capabilities and definitions are read
-//! without losing what this program does not know.
+//! Members keep their order, and their values stay text. Parameters, capabilities and definitions are read this way
+//! without losing members that this program does not know.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -18,11 +18,11 @@ use crate::json_buf::JsonBuf;
 use crate::output::{Output, put_either, put_text};
 use crate::raw::RawJson;
 
-/// How many members an object read this way may have, duplicates included; MCP's own have fewer than twenty.
+/// The most members of an object, duplicates included; MCP's own objects have fewer than twenty.
 pub const MAX_MEMBERS: usize = 256;
 
-/// The members of one JSON object, in order. No name comes twice: of duplicates the last value wins, at the place of
-/// the first.
+/// The members of one JSON object, in order. Names are unique: of duplicates the last value wins, at the place of the
+/// first.
 #[derive(Clone, PartialEq, Eq, Default)]
 pub struct JsonObject(SmallVec<[Member; 3]>);
 
@@ -42,7 +42,7 @@ impl JsonObject {
     /// The members of a Rust value that serializes as an object.
     ///
     /// # Errors
-    /// When it does not, or has more than [`MAX_MEMBERS`].
+    /// If it does not, or has more than [`MAX_MEMBERS`].
     pub fn of<T: Serialize + ?Sized>(value: &T) -> Result<Self, serde_json::Error> {
         Self::from_raw(&RawJson::of(value)?)
     }
@@ -50,7 +50,7 @@ impl JsonObject {
     /// The members of an object; their values share its text.
     ///
     /// # Errors
-    /// When the value is not an object, or has more than [`MAX_MEMBERS`].
+    /// If the value is not an object, or has more than [`MAX_MEMBERS`].
     pub fn from_raw(raw: &RawJson) -> Result<Self, serde_json::Error> {
         let scan: Scan<'_> = serde_json::from_slice(raw.as_bytes())?;
         scan.keep(raw.bytes()).ok_or_else(|| serde::de::Error::custom(TOO_MANY))
@@ -78,7 +78,7 @@ impl JsonObject {
         self.0.iter().find(|member| member.name == name).map(|member| &member.value)
     }
 
-    /// Takes a member out.
+    /// Removes a member and returns its value.
     pub fn take(&mut self, name: &str) -> Option<RawJson> {
         let place = self.0.iter().position(|member| member.name == name)?;
         Some(self.0.remove(place).value)
@@ -89,29 +89,29 @@ impl JsonObject {
         self.0.iter().map(|member| (member.name.as_ref(), &member.value))
     }
 
-    /// Whether there is none.
+    /// True if there is no member.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// How many there are.
+    /// The number of members.
     #[must_use]
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// How many bytes the members take.
+    /// The bytes of all members.
     #[must_use]
     pub fn weight(&self) -> usize {
         self.iter().map(|(name, value)| name.len() + value.len()).sum()
     }
 
-    /// Reads the object into a Rust type. JsonObject that the type asks for as [`RawJson`] are copied; take large ones
-    /// with [`JsonObject::member`].
+    /// Reads the object into a Rust type. Members that the type reads as [`RawJson`] are copied; read large ones with
+    /// [`JsonObject::member`].
     ///
     /// # Errors
-    /// When the object does not have the shape of `T`.
+    /// If the object does not have the shape of `T`.
     pub fn to<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
         T::deserialize(serde::de::value::MapAccessDeserializer::new(Walk { rest: self.0.iter(), value: None }))
     }
@@ -130,7 +130,7 @@ impl JsonObject {
         out.put(b"}");
     }
 
-    /// The object as a body.
+    /// The object as a buffer.
     #[must_use]
     pub fn to_body(&self) -> JsonBuf {
         self.iter().fold(JsonBuf::object(), |object, (name, value)| object.raw(name, value)).finish()
@@ -179,7 +179,7 @@ impl<'de> Deserialize<'de> for JsonObject {
     }
 }
 
-/// JsonObject that still borrow the line they stand in.
+/// Members that borrow from their line.
 pub(crate) struct Scan<'a> {
     pairs: SmallVec<[(Cow<'a, str>, &'a RawValue); 3]>,
     too_many: bool,
@@ -195,14 +195,14 @@ impl<'a> Scan<'a> {
                 None => scan.pairs.push((name, value)),
             }
         }
-        // The rest is read to its end, so that the id behind it is still found.
+        // The rest is read to its end, so that the id after it is still found.
         while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {
             scan.too_many = true;
         }
         Ok(scan)
     }
 
-    /// Shares `line` instead of borrowing from it. `None`: more than [`MAX_MEMBERS`].
+    /// Shares `line` instead of borrowing from it. `None` if there are more than [`MAX_MEMBERS`].
     pub(crate) fn keep(self, line: &Bytes) -> Option<JsonObject> {
         if self.too_many {
             return None;
@@ -255,7 +255,7 @@ impl<'de> Deserialize<'de> for Name<'de> {
     }
 }
 
-/// Gives the names of the hot path without an allocation.
+/// Returns the names of the hot path without an allocation.
 fn intern(name: Cow<'_, str>) -> Cow<'static, str> {
     const KNOWN: [&str; 9] =
         ["name", "arguments", "_meta", "cursor", "requestId", "reason", "progressToken", "progress", "level"];

@@ -1,10 +1,10 @@
-//! How serious a log message is.
+//! The severity of a log message.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// The eight levels of MCP, after RFC 5424, least serious first (MCP 2025-11-25, server/utilities/logging).
+/// The eight levels of MCP, after RFC 5424, least severe first (MCP 2025-11-25, server/utilities/logging).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[repr(u8)]
@@ -13,22 +13,22 @@ pub enum Level {
     Debug,
     /// General information.
     Info,
-    /// Normal but significant.
+    /// Normal but significant events.
     Notice,
-    /// Something may be wrong.
+    /// Warning conditions.
     Warning,
-    /// Something went wrong.
+    /// Error conditions.
     Error,
-    /// A part does not work any more.
+    /// Critical conditions: a component has failed.
     Critical,
-    /// Somebody must act at once.
+    /// Immediate action is required.
     Alert,
-    /// Nothing works any more.
+    /// The system is unusable.
     Emergency,
 }
 
 impl Level {
-    /// All of them, least serious first.
+    /// All levels, least severe first.
     pub const ALL: [Self; 8] = [
         Self::Debug,
         Self::Info,

@@ -1,12 +1,12 @@
 //! The vocabulary of MCP: JSON-RPC messages, names, tools, content, versions.
 //!
-//! Nothing here does I/O or keeps state. Two ideas run through the crate:
+//! Nothing here does I/O or keeps state. Two ideas shape the crate:
 //!
-//! * **Text stays text.** A line is scanned once ([`Incoming::parse`]); arguments, results and schemas are slices of
-//!   it ([`RawJson`]) and leave as they came, with their big integers, key order and escapes. What is put together
-//!   from such parts is a [`JsonBuf`], which shares the big ones.
+//! * **Text stays text.** A line is scanned once ([`Incoming::parse`]); arguments, results and schemas are slices of it
+//!   ([`RawJson`]) and are forwarded byte for byte, with their big integers, key order and escapes. A [`JsonBuf`] is
+//!   assembled from such parts, and shares the big ones.
 //! * **Parse at the edge, pass the proof along.** A [`ToolName`] is never empty, a [`RequestId`] is always a string or
-//!   an exact integer, [`Malformed`] text carries the answer that its sender gets.
+//!   an exact integer, [`Malformed`] text carries the reply for its sender.
 //!
 //! ```
 //! use protomcp_types::{CallTool, Incoming, Message};

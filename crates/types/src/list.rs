@@ -1,5 +1,5 @@
-//! Lists that come in pages. All of them are asked for and answered in the same way (MCP 2025-11-25,
-//! server/utilities/pagination); only the names differ.
+//! Paginated lists. All have the same request and answer (MCP 2025-11-25, server/utilities/pagination); only the names
+//! differ.
 
 use serde::{Deserialize, Serialize};
 
@@ -23,7 +23,7 @@ pub fn array(values: impl IntoIterator<Item = RawJson>) -> RawJson {
     RawJson::trusted(text)
 }
 
-/// Reads the cursor and `_meta`, which is all that a request for a page may hold.
+/// Reads the cursor and `_meta`, the only members of a page request.
 fn page(mut params: Params) -> Result<(Option<String>, Option<RawJson>), ErrorObject> {
     if matches!(params, Params::Positional(_)) {
         return Err(ErrorObject::invalid_params("invalid params: expected an object"));
@@ -37,10 +37,10 @@ macro_rules! list {
         #[doc = concat!("`", $method, "`: one page of ", $what, ".")]
         #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
         pub struct $request {
-            /// Where to go on, from the page before. The empty string is a cursor like any other.
+            /// The cursor of the previous page. An empty string is a valid cursor.
             #[serde(default, skip_serializing_if = "Option::is_none")]
             pub cursor: Option<String>,
-            /// For programs.
+            /// Metadata, an object.
             #[serde(default, rename = "_meta", skip_serializing_if = "Option::is_none")]
             pub meta: Option<RawJson>,
         }
@@ -51,10 +51,10 @@ macro_rules! list {
         pub struct $result {
             #[doc = concat!("An array of [`", $item, "`]s.")]
             pub $items: RawJson,
-            /// Where to go on; absent on the last page.
+            /// The cursor of the next page; absent on the last page.
             #[serde(default, skip_serializing_if = "Option::is_none")]
             pub next_cursor: Option<String>,
-            /// For programs.
+            /// Metadata, an object.
             #[serde(default, rename = "_meta", skip_serializing_if = "Option::is_none")]
             pub meta: Option<RawJson>,
         }
@@ -66,7 +66,7 @@ macro_rules! list {
                 Self { $items, next_cursor: None, meta: None }
             }
 
-            /// A page with more behind it.
+            /// A page that is not the last.
             #[must_use]
             pub fn with_next(mut self, cursor: impl Into<String>) -> Self {
                 self.next_cursor = Some(cursor.into());

@@ -1,4 +1,4 @@
-//! Asking to be told of changes, without a session (MCP 2026-07-28, basic/utilities/subscriptions).
+//! Change notifications without a session (MCP 2026-07-28, basic/utilities/subscriptions).
 
 use serde::{Deserialize, Serialize};
 
@@ -7,30 +7,30 @@ use crate::error::ErrorObject;
 use crate::method::Method;
 use crate::params::Params;
 
-/// `subscriptions/listen`; since 2026-07-28. It is answered when the server does not tell any more.
+/// `subscriptions/listen`; since 2026-07-28. The answer ends the subscription.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Listen {
-    /// Of what the client wants to be told.
+    /// The requested notifications.
     pub notifications: SubscriptionFilter,
 }
 
-/// Kinds of change: those that a client wants to hear of, or those that a server will tell it.
+/// Kinds of change notification: those that a client requests, or those that a server will send.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SubscriptionFilter {
-    /// Whether the list of tools changes.
+    /// Changes of the list of tools.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub tools_list_changed: bool,
-    /// Whether the list of prompts changes.
+    /// Changes of the list of prompts.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub prompts_list_changed: bool,
-    /// Whether the list of resources, or of their templates, changes.
+    /// Changes of the list of resources, or of their templates.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub resources_list_changed: bool,
-    /// Whether these resources change, by URI.
+    /// Changes of these resources, by URI.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub resource_subscriptions: Vec<String>,
-    /// Whether these tasks change, by id (extension `io.modelcontextprotocol/tasks`).
+    /// Changes of these tasks, by id (extension `io.modelcontextprotocol/tasks`).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub task_ids: Vec<String>,
 }

@@ -1,4 +1,4 @@
-//! The three kinds of JSON-RPC message, and how they are written.
+//! The three kinds of JSON-RPC message, and their serialization.
 
 use std::borrow::Cow;
 
@@ -11,9 +11,9 @@ use crate::params::Params;
 /// One JSON-RPC 2.0 message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Message {
-    /// Wants an answer.
+    /// Expects a response.
     Request(Request),
-    /// Wants none.
+    /// Expects no response.
     Notification(Notification),
     /// Answers a request.
     Response(Response),
@@ -22,27 +22,27 @@ pub enum Message {
 /// A message with a method and an id.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request {
-    /// Chosen by the sender; unique among those it still waits for.
+    /// Chosen by the sender; unique among its pending requests.
     pub id: RequestId,
-    /// What is asked for.
+    /// The method.
     pub method: Cow<'static, str>,
-    /// With what.
+    /// The parameters.
     pub params: Params,
 }
 
-/// A message with a method and no id. It is never answered, even when it is wrong.
+/// A message with a method and no id. It is never answered, even when it is invalid.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Notification {
-    /// What happened.
+    /// The method.
     pub method: Cow<'static, str>,
-    /// The details.
+    /// The parameters.
     pub params: Params,
 }
 
 /// The answer to a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Response {
-    /// The request's id; `None` when it could not be read.
+    /// The request's id; `None` if it was unreadable.
     pub id: Option<RequestId>,
     /// `result` or `error`.
     pub outcome: Result<JsonBuf, ErrorObject>,
@@ -73,7 +73,7 @@ impl Message {
         Self::Response(Response { id, outcome: Err(error) })
     }
 
-    /// Writes the JSON text, without a line break behind it. Big parts are shared, see [`Output`].
+    /// Writes the JSON text, without a line break at the end. Big parts are shared, see [`Output`].
     pub fn write_to(&self, out: &mut impl Output) {
         match self {
             Self::Request(Request { id, method, params }) => {

@@ -1,4 +1,4 @@
-//! What is written in a `_meta` object.
+//! Members of `_meta` objects.
 
 use crate::id::ProgressToken;
 use crate::json_buf::JsonBuf;
@@ -6,25 +6,26 @@ use crate::json_object::JsonObject;
 use crate::params::Params;
 use crate::raw::RawJson;
 
-/// Under which name a request of the stateless revision says which revision it is (MCP 2026-07-28, basic).
+/// The revision of a stateless request (MCP 2026-07-28, basic).
 pub const PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 
-/// Under which name a request of the stateless revision says what its client can do.
+/// The client's capabilities in a stateless request.
 pub const CLIENT_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 
-/// Under which name a request of the stateless revision says who its client is.
+/// The client's identity in a stateless request.
 pub const CLIENT_INFO: &str = "io.modelcontextprotocol/clientInfo";
 
-/// Under which name a request of the stateless revision says from which level on it wants log messages.
+/// The least severe log level that a stateless request asks for.
 pub const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
 
-/// Under which name a result of the stateless revision says who the server is.
+/// The server's identity in a stateless result.
 pub const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 
-/// Under which name a notification says to which `subscriptions/listen` it belongs.
+/// The id of the `subscriptions/listen` that a notification belongs to.
 pub const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
 
-/// `meta`, or an empty one, with one more member. One that is there stays; what is no object is left alone.
+/// Adds a member to `meta`, or to an empty object. An existing member stays; a value that is not an object is
+/// unchanged.
 #[must_use]
 pub fn with_member(meta: Option<&RawJson>, name: &'static str, value: &RawJson) -> RawJson {
     let members = match meta {
@@ -37,7 +38,7 @@ pub fn with_member(meta: Option<&RawJson>, name: &'static str, value: &RawJson) 
     members.with(name, value.clone()).to_body().into_raw()
 }
 
-/// The progress token of a request, from its `_meta`. A token that is neither string nor integer counts as none.
+/// The progress token of a request, from its `_meta`. A token that is neither string nor integer is ignored.
 #[must_use]
 pub fn progress_token(meta: &RawJson) -> Option<ProgressToken> {
     JsonObject::from_raw(meta).ok()?.member("progressToken").and_then(ProgressToken::from_raw)
@@ -62,7 +63,7 @@ fn with_meta(params: Params, change: impl FnOnce(Option<&RawJson>) -> RawJson) -
     let mut members = match params {
         Params::Named(members) => members,
         Params::Absent => JsonObject::new(),
-        // No method of MCP has any.
+        // MCP has no methods with positional parameters.
         Params::Positional(list) => return Params::Positional(list),
     };
     let meta = members.take("_meta");
@@ -70,10 +71,10 @@ fn with_meta(params: Params, change: impl FnOnce(Option<&RawJson>) -> RawJson) -
     members.into()
 }
 
-/// Under which name a message says to which task it belongs (MCP 2025-11-25, basic/utilities/tasks).
+/// The task that a message belongs to (MCP 2025-11-25, basic/utilities/tasks).
 pub const RELATED_TASK: &str = "io.modelcontextprotocol/related-task";
 
-/// `meta`, or an empty one, with the task that the message belongs to.
+/// Adds the task that a message belongs to, to `meta` or to an empty object.
 #[must_use]
 pub fn with_related_task(meta: Option<&RawJson>, task_id: &str) -> RawJson {
     let related = JsonBuf::object().text("taskId", task_id).finish().into_raw();

@@ -1,4 +1,4 @@
-//! The methods of MCP: their names, and which parameters and result belong to which.
+//! The methods of MCP with their parameters and results.
 
 use std::borrow::Cow;
 
@@ -7,58 +7,58 @@ use serde::de::DeserializeOwned;
 
 use crate::capability::ClientCapabilities;
 
-/// Pairs the parameters of a request with the result that answers them.
+/// Pairs the parameters of a request with its result.
 pub trait Method {
     /// The name on the wire.
     const NAME: &'static str;
-    /// What is sent; for most methods the type that implements this trait.
+    /// The parameters; for most methods the type that implements this trait.
     type Params;
-    /// What comes back.
+    /// The result.
     type Result;
 }
 
-/// A request that a server may send to a host.
+/// A request that a server may send to a client.
 pub trait ClientMethod: Method<Params: Serialize, Result: DeserializeOwned> {
-    /// Whether a host with these capabilities answers it. One that does not must not be asked.
+    /// True if a client with these capabilities supports the request. It must not be sent to others.
     fn is_supported_by(params: &Self::Params, capabilities: &ClientCapabilities) -> bool;
 }
 
-/// The client may go on.
+/// The client has finished the handshake.
 pub const INITIALIZED: &str = "notifications/initialized";
-/// The sender of a request does not want its answer any more.
+/// Cancels a request.
 pub const CANCELLED: &str = "notifications/cancelled";
-/// A call has come further.
+/// Progress of a request.
 pub const PROGRESS: &str = "notifications/progress";
 /// A log message.
 pub const LOG: &str = "notifications/message";
-/// The tool list is not what it was.
+/// The list of tools has changed.
 pub const TOOLS_CHANGED: &str = "notifications/tools/list_changed";
 
-/// The list of resources or of their templates is not what it was.
+/// The list of resources or of their templates has changed.
 pub const RESOURCES_CHANGED: &str = "notifications/resources/list_changed";
 
-/// The client's roots are not what they were.
+/// The roots of the client have changed.
 pub const ROOTS_CHANGED: &str = "notifications/roots/list_changed";
 
-/// The list of prompts is not what it was.
+/// The list of prompts has changed.
 pub const PROMPTS_CHANGED: &str = "notifications/prompts/list_changed";
 
-/// A resource that the client has subscribed to is not what it was.
+/// A resource that the client subscribes to has changed.
 pub const RESOURCE_UPDATED: &str = "notifications/resources/updated";
 
-/// The server will tell of these changes; the first notification of a `subscriptions/listen`.
+/// The notifications that the server will send; the first notification of a `subscriptions/listen`.
 pub const SUBSCRIPTION_ACKNOWLEDGED: &str = "notifications/subscriptions/acknowledged";
 
-/// What the user did on a web page is done.
+/// The user has finished on a web page.
 pub const ELICITATION_COMPLETE: &str = "notifications/elicitation/complete";
 
-/// A task is not what it was.
+/// The status of a task has changed.
 pub const TASK_STATUS: &str = "notifications/tasks/status";
 
-/// As [`TASK_STATUS`], for those who listen for a task without a session.
+/// Like [`TASK_STATUS`], for tasks without a session.
 pub const TASK_CHANGED: &str = "notifications/tasks";
 
-/// Gives the names of the hot path without an allocation.
+/// Returns the names of the hot path without an allocation.
 pub(crate) fn intern(name: Cow<'_, str>) -> Cow<'static, str> {
     const KNOWN: [&str; 9] =
         ["tools/call", "tools/list", PROGRESS, CANCELLED, "ping", "initialize", INITIALIZED, "logging/setLevel", LOG];

@@ -11,7 +11,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ToolName(Arc<str>);
 
-/// A tool cannot have an empty name.
+/// A tool name is empty.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a tool name is empty")]
 pub struct EmptyToolName;
@@ -20,7 +20,7 @@ impl ToolName {
     /// Checks that `name` is not empty.
     ///
     /// # Errors
-    /// When it is.
+    /// If it is.
     pub fn new(name: impl Into<Arc<str>>) -> Result<Self, EmptyToolName> {
         let name = name.into();
         if name.is_empty() { Err(EmptyToolName) } else { Ok(Self(name)) }
@@ -32,8 +32,8 @@ impl ToolName {
         &self.0
     }
 
-    /// Whether every host can be expected to take it: at most 128 of the letters `A`–`Z`, `a`–`z`, digits, `_`, `.` and
-    /// `-` (MCP 2025-11-25, server/tools, tool names). Others are served all the same.
+    /// True if every client can be expected to accept the name: at most 128 of the letters `A`–`Z`, `a`–`z`, digits,
+    /// `_`, `.` and `-` (MCP 2025-11-25, server/tools, tool names). Tools with other names are served too.
     #[must_use]
     pub fn is_conventional(&self) -> bool {
         self.0.len() <= 128 && self.0.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_.-".contains(&byte))
@@ -64,7 +64,7 @@ impl Deref for ToolName {
     }
 }
 
-/// Lets a map of names be asked with a `&str`.
+/// Lets a map of names be queried with a `&str`.
 impl Borrow<str> for ToolName {
     fn borrow(&self) -> &str {
         &self.0

@@ -1,14 +1,14 @@
-//! Where JSON text is written to.
+//! The destination of JSON text.
 //!
-//! A message writes itself in pieces. Small pieces are copied into one buffer; big ones, which somebody already
-//! holds as `Bytes`, are passed on as they are, so that a large tool result is never copied on its way out.
+//! A message writes itself in pieces. Small pieces are copied into one buffer; big ones, which already exist as
+//! `Bytes`, are shared, so that a large tool result is never copied on its way out.
 
 use bytes::Bytes;
 
-/// A piece of at least this many bytes is shared instead of copied.
+/// Pieces of at least this many bytes are shared instead of copied.
 pub const SHARE_FROM: usize = 16 * 1024;
 
-/// Takes JSON text piece by piece.
+/// Accepts JSON text piece by piece.
 pub trait Output {
     /// Appends a copy of `piece`.
     fn put(&mut self, piece: &[u8]);
@@ -46,7 +46,7 @@ pub fn put_text(out: &mut impl Output, text: &str) {
     }
 }
 
-/// Whether a byte stands for itself inside a JSON string.
+/// True if a byte needs no escape inside a JSON string.
 fn is_plain(byte: u8) -> bool {
     byte >= 0x20 && byte != b'"' && byte != b'\\'
 }

@@ -1,6 +1,6 @@
 //! The parameters of a request or notification.
 //!
-//! They are read one level deep while the line is scanned, and what a member holds stays text until somebody asks.
+//! Parameters are read one level deep during the scan; the values of their members stay text until they are read.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -13,10 +13,10 @@ use crate::raw::RawJson;
 /// The `params` of a message.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Params {
-    /// There is no `params` member, or it is `null`, which some hosts send.
+    /// There is no `params` member, or it is `null`, which some clients send.
     #[default]
     Absent,
-    /// By name, as MCP has them.
+    /// By name, as in all methods of MCP.
     Named(JsonObject),
     /// By position: valid JSON-RPC, but no method of MCP takes them. Always an array.
     Positional(RawJson),
@@ -26,18 +26,18 @@ impl Params {
     /// The parameters that a Rust value serializes to.
     ///
     /// # Errors
-    /// When it does not serialize as an object.
+    /// If it does not serialize as an object.
     pub fn of<T: Serialize + ?Sized>(value: &T) -> Result<Self, serde_json::Error> {
         JsonObject::of(value).map(Self::Named)
     }
 
-    /// Whether there are none.
+    /// True if there are no parameters.
     #[must_use]
     pub fn is_absent(&self) -> bool {
         matches!(self, Self::Absent)
     }
 
-    /// About how many bytes of text they keep in memory, so that a queue of messages can be bounded.
+    /// The approximate bytes of text that they keep in memory, to bound a queue of messages.
     #[must_use]
     pub fn weight(&self) -> usize {
         match self {
@@ -56,7 +56,7 @@ impl Params {
         }
     }
 
-    /// The text of one member, taken out.
+    /// Removes one member and returns its text.
     pub fn take(&mut self, name: &str) -> Option<RawJson> {
         match self {
             Self::Named(members) => members.take(name),
@@ -67,7 +67,7 @@ impl Params {
     /// Reads one member, `None` when it is absent or `null`.
     ///
     /// # Errors
-    /// −32602 that names the member, when it has another shape.
+    /// −32602 with the name of the member, if it has another shape.
     pub fn optional<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>, ErrorObject> {
         let Some(raw) = self.member(name) else { return Ok(None) };
         raw.to().map_err(|error| ErrorObject::invalid_params(format!("invalid params: {name}: {error}")))
@@ -76,7 +76,7 @@ impl Params {
     /// Reads one member that must be there.
     ///
     /// # Errors
-    /// −32602 that names the member, when it is absent or has another shape.
+    /// −32602 with the name of the member, if it is absent or has another shape.
     pub fn required<T: DeserializeOwned>(&self, name: &str) -> Result<T, ErrorObject> {
         self.optional(name)?.ok_or_else(|| ErrorObject::invalid_params(format!("invalid params: {name} is missing")))
     }
@@ -84,7 +84,7 @@ impl Params {
     /// Reads all of them; absent parameters count as an empty object.
     ///
     /// # Errors
-    /// −32602 that says what does not fit.
+    /// −32602 with the reason, if they do not fit.
     pub fn to<T: DeserializeOwned>(&self) -> Result<T, ErrorObject> {
         let read = match self {
             Self::Absent => JsonObject::new().to(),

@@ -1,8 +1,7 @@
-//! From one line of text to messages, in one scan.
+//! Parses a line of text to messages, in one scan.
 //!
-//! The scan looks at the top level and one level into `params`; everything below is skipped over and shared with the
-//! line. Whatever is wrong with the text comes back as the error to answer with, so that a bad line never ends a
-//! session.
+//! The scan reads the top level and one level into `params`; deeper values are skipped and shared with the line. Any
+//! error in the text is returned as the reply to send, so that a bad line never ends a session.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -22,27 +21,27 @@ use crate::method;
 use crate::params::Params;
 use crate::raw::RawJson;
 
-/// How deep arrays and objects may be nested in a message, the message itself included.
+/// The deepest nesting of arrays and objects in a message, the message itself included.
 pub const MAX_DEPTH: usize = 128;
 
-/// How many messages a batch may hold.
+/// The most messages in a batch.
 pub const MAX_BATCH: usize = 1024;
 
-/// What one text holds.
+/// The content of one text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(clippy::large_enum_variant, reason = "one at a time, on the stack; a box would cost every message")]
 pub enum Incoming {
     /// A message.
     One(Message),
-    /// Several in an array, which only MCP 2025-03-26 has. Never empty, at most [`MAX_BATCH`].
+    /// Several messages in an array, which only MCP 2025-03-26 has. Never empty, at most [`MAX_BATCH`].
     Batch(Vec<Result<Message, Malformed>>),
 }
 
-/// Text that is no message, with the answer that its sender gets.
+/// Text that is not a message, with the reply for its sender.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{error}")]
 pub struct Malformed {
-    /// The id, when the text had a readable one that the sender waits for.
+    /// The id, if the text has a readable one for which the sender awaits a reply.
     pub id: Option<RequestId>,
     /// −32700 or −32600.
     pub error: ErrorObject,
@@ -52,7 +51,7 @@ impl Incoming {
     /// Reads one text.
     ///
     /// # Errors
-    /// [`Malformed`] for what is not JSON, not UTF-8, not a JSON-RPC 2.0 message, an empty batch, or nested deeper
+    /// [`Malformed`] for text that is not JSON, not UTF-8, not a JSON-RPC 2.0 message, an empty batch, or nested deeper
     /// than [`MAX_DEPTH`].
     pub fn parse(line: &Bytes) -> Result<Self, Malformed> {
         // Checking UTF-8 for the whole line at once is much faster than string by string.
@@ -79,7 +78,7 @@ impl Incoming {
 }
 
 impl Malformed {
-    /// −32600, with `invalid request: ` in front of `why`.
+    /// −32600, with the message `invalid request: ` and the reason.
     #[must_use]
     pub fn invalid(id: Option<RequestId>, why: impl fmt::Display) -> Self {
         Self { id, error: ErrorObject::invalid_request(format!("invalid request: {why}")) }
@@ -90,17 +89,17 @@ impl Malformed {
     }
 }
 
-/// The answer that the sender gets.
+/// The reply for the sender.
 impl From<Malformed> for Message {
     fn from(malformed: Malformed) -> Self {
         Self::error(malformed.id, malformed.error)
     }
 }
 
-/// What stands at the top level.
+/// The value at the top level.
 enum Shape<'a> {
     Object(Envelope<'a>),
-    /// `more`: there are elements beyond the limit, which were skipped.
+    /// `more` means that elements beyond the limit were skipped.
     Batch {
         elements: Vec<Self>,
         more: bool,
@@ -108,7 +107,7 @@ enum Shape<'a> {
     Other,
 }
 
-/// The members that JSON-RPC knows, borrowed from the line. Of duplicates the last wins.
+/// The members of JSON-RPC, borrowed from the line. Of duplicates the last wins.
 #[derive(Default)]
 struct Envelope<'a> {
     jsonrpc: Option<&'a RawValue>,
@@ -145,7 +144,7 @@ impl Envelope<'_> {
                 };
                 match id {
                     None => {
-                        // Parameters of the wrong kind count as none: a notification is never answered.
+                        // Parameters of the wrong kind are ignored: a notification is never answered.
                         let params = self.params.and_then(|shape| shape.params(line).ok()).unwrap_or_default();
                         Ok(Notification { method, params }.into())
                     }
@@ -158,8 +157,8 @@ impl Envelope<'_> {
                     },
                 }
             }
-            // What follows is (nearly) a response. A bad one is answered without its id: that id is one of ours, and
-            // an answer under it would be taken for the answer to a request of the sender.
+            // The rest is (nearly) a response. A reply to a bad one carries no id: the id is one of ours, and the
+            // sender would take a reply with it for the answer to a request of its own.
             (None, Some(result), None) => match id.flatten() {
                 Some(id) => Ok(Message::result(id, JsonBuf::from(RawJson::slice(line, result)))),
                 None => Err(Malformed::invalid(None, "a result needs the id of its request")),
@@ -204,7 +203,7 @@ fn string(raw: &RawValue) -> Option<Cow<'_, str>> {
     serde_json::from_str::<Name<'_>>(raw.get()).ok().map(|Name(text)| text)
 }
 
-/// The scalar arms of a visitor, for places where a scalar is wrong.
+/// The scalar methods of a visitor that accepts no scalar.
 macro_rules! scalars {
     ($value:expr) => {
         fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -234,7 +233,7 @@ impl<'de> Deserialize<'de> for Shape<'de> {
     }
 }
 
-/// Reads an envelope; an array of them at the top only, so that nothing here recurses with the text.
+/// Reads an envelope, or at the top an array of them, so that nothing here recurses with the text.
 struct Level {
     top: bool,
 }
@@ -316,7 +315,7 @@ impl<'de> Deserialize<'de> for ParamsShape<'de> {
     }
 }
 
-/// Reads the rest of an array without keeping it; whether there was any.
+/// Skips the rest of an array; returns true if there was any.
 fn skip<'de, A: SeqAccess<'de>>(mut seq: A) -> Result<bool, A::Error> {
     let mut any = false;
     while seq.next_element::<IgnoredAny>()?.is_some() {

@@ -1,4 +1,4 @@
-//! How far a call has come.
+//! Progress of a request.
 
 use std::cmp::Ordering;
 
@@ -9,48 +9,48 @@ use crate::method;
 use crate::raw::RawJson;
 use crate::version::ProtocolVersion;
 
-/// One step of a call (MCP 2025-11-25, basic/utilities/progress).
+/// One progress report (MCP 2025-11-25, basic/utilities/progress).
 #[derive(Debug, Clone, PartialEq)]
 pub struct Progress {
-    /// Grows with each step.
+    /// Increases with each report.
     pub progress: Amount,
-    /// Where it will end, when that is known.
+    /// The final value, if known.
     pub total: Option<Amount>,
-    /// What is going on, for people.
+    /// A description for people.
     pub message: Option<String>,
 }
 
-/// A number that is an integer whenever it came as one.
+/// A number that stays an integer if it was sent as one.
 #[derive(Debug, Clone, Copy)]
 pub enum Amount {
     /// Exact.
     Integer(i64),
-    /// A finite fraction; others cannot be written in JSON and count as absent.
+    /// A finite fraction; others cannot be written in JSON and are left out.
     Real(f64),
 }
 
 impl Progress {
-    /// A step without total and message.
+    /// A report without total and message.
     #[must_use]
     pub fn new(progress: impl Into<Amount>) -> Self {
         Self { progress: progress.into(), total: None, message: None }
     }
 
-    /// Sets where it will end.
+    /// Sets the final value.
     #[must_use]
     pub fn of(mut self, total: impl Into<Amount>) -> Self {
         self.total = Some(total.into());
         self
     }
 
-    /// Sets what is going on.
+    /// Sets the description.
     #[must_use]
     pub fn with_message(mut self, message: impl Into<String>) -> Self {
         self.message = Some(message.into());
         self
     }
 
-    /// Reads a notification: to which token it belongs, and how far the sender is.
+    /// Reads a notification: its token and its report.
     #[must_use]
     pub fn from_notification(notification: &Notification) -> Option<(ProgressToken, Self)> {
         let params = &notification.params;
@@ -63,7 +63,7 @@ impl Progress {
         Some((ProgressToken::from_raw(params.member("progressToken")?)?, progress))
     }
 
-    /// The notification for the host; `None` when the progress is no finite number.
+    /// The notification for the client; `None` if the progress is not a finite number.
     #[must_use]
     pub fn to_notification(&self, token: &ProgressToken, version: ProtocolVersion) -> Option<Notification> {
         let mut params =

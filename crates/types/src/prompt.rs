@@ -1,4 +1,4 @@
-//! Texts that a server prepares for a host's user.
+//! Prompts: message templates of a server for the users of a client.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,46 +13,46 @@ use crate::raw::{Kind, RawJson};
 /// The definition of a prompt (MCP 2025-11-25, schema, `Prompt`).
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Prompt {
-    /// For programs.
+    /// The programmatic name.
     pub name: String,
-    /// For people; since 2025-06-18.
+    /// The display name; since 2025-06-18.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// What it is good for.
+    /// A description.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// What can be filled in.
+    /// The arguments.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub arguments: Vec<PromptArgument>,
     /// An array of icons; since 2025-11-25.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub icons: Option<RawJson>,
-    /// For programs.
+    /// Metadata, an object.
     #[serde(default, rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<RawJson>,
 }
 
-/// A gap in a prompt.
+/// An argument of a prompt.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct PromptArgument {
-    /// For programs.
+    /// The programmatic name.
     pub name: String,
-    /// For people; since 2025-06-18.
+    /// The display name; since 2025-06-18.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// What is to be filled in.
+    /// A description.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// Whether the prompt cannot do without it.
+    /// True if the argument is required.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub required: bool,
 }
 
-/// Who speaks.
+/// The author of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
-    /// The human.
+    /// The user.
     User,
     /// The model.
     Assistant,
@@ -61,12 +61,12 @@ pub enum Role {
 /// `prompts/get` (MCP 2025-11-25, server/prompts).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GetPrompt {
-    /// As the host wrote it; it may be the name of no prompt.
+    /// As the client wrote it; such a prompt may not exist.
     pub name: String,
-    /// An object whose values are strings; absent means `{}`.
+    /// An object whose values are strings; `{}` if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arguments: Option<RawJson>,
-    /// For programs.
+    /// Metadata, an object.
     #[serde(default, rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<RawJson>,
 }
@@ -74,12 +74,12 @@ pub struct GetPrompt {
 /// The answer to [`GetPrompt`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GetPromptResult {
-    /// What it is good for.
+    /// A description.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// An array of [`PromptMessage`]s.
     pub messages: RawJson,
-    /// For programs.
+    /// Metadata, an object.
     #[serde(default, rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<RawJson>,
 }
@@ -87,7 +87,7 @@ pub struct GetPromptResult {
 /// One message of a prompt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PromptMessage {
-    /// Who speaks.
+    /// The author.
     pub role: Role,
     /// One content block, as text.
     pub content: RawJson,
@@ -108,13 +108,13 @@ impl Prompt {
 }
 
 impl PromptArgument {
-    /// One that may be left out.
+    /// An optional argument.
     #[must_use]
     pub fn new(name: impl Into<String>) -> Self {
         Self { name: name.into(), ..Self::default() }
     }
 
-    /// Makes it one that may not.
+    /// Makes the argument required.
     #[must_use]
     pub fn required(mut self) -> Self {
         self.required = true;
@@ -143,14 +143,14 @@ impl GetPrompt {
         self.arguments.clone().unwrap_or(RawJson::EMPTY_OBJECT)
     }
 
-    /// The arguments one by one; none when they are no object.
+    /// The arguments one by one; none if they are not an object.
     #[must_use]
     pub fn members(&self) -> JsonObject {
         self.arguments.as_ref().and_then(|raw| JsonObject::from_raw(raw).ok()).unwrap_or_default()
     }
 }
 
-/// Reads the parameters without copying what they hold.
+/// Reads the parameters without copying their values.
 impl TryFrom<Params> for GetPrompt {
     type Error = ErrorObject;
 

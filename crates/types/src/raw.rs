@@ -1,8 +1,8 @@
-//! JSON that is carried, not read.
+//! JSON that is forwarded, not read.
 //!
 //! Arguments, results and schemas pass through this program as the text in which they arrived: big integers, key order
-//! and escapes stay as they were, and nothing is scanned twice. `RawJson` is the proof that such a text is one valid
-//! JSON value in UTF-8.
+//! and escapes stay unchanged, and nothing is scanned twice. `RawJson` is the proof that such a text is one valid JSON
+//! value in UTF-8.
 
 use std::fmt;
 
@@ -13,11 +13,11 @@ use serde_json::value::RawValue;
 
 /// The text of exactly one JSON value, without white space around it. Cloning is cheap.
 ///
-/// Two values are equal when their bytes are: `1.0` is not `1`, and `{"a":1}` is not `{ "a": 1 }`.
+/// Two values are equal if their bytes are: `1.0` is not `1`, and `{"a":1}` is not `{ "a": 1 }`.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct RawJson(Bytes);
 
-/// What kind of value a [`RawJson`] holds.
+/// The kind of value in a [`RawJson`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// `{…}`
@@ -45,7 +45,7 @@ impl RawJson {
     /// Checks that `text` is one JSON value (in one scan, without building anything) and keeps it without copying.
     ///
     /// # Errors
-    /// When the text is empty, not JSON, not UTF-8, or goes on after the value.
+    /// If the text is empty, not JSON, not UTF-8, or continues after the value.
     pub fn parse(text: impl Into<Bytes>) -> Result<Self, serde_json::Error> {
         let text = text.into();
         let raw: &RawValue = serde_json::from_slice(&text)?;
@@ -56,9 +56,10 @@ impl RawJson {
     /// shares it.
     ///
     /// # Errors
-    /// When the text is not one JSON value in UTF-8, or has not the shape of `T`.
+    /// If the text is not one JSON value in UTF-8, or does not have the shape of `T`.
     pub fn parse_as<'a, T: Deserialize<'a>>(text: &'a Bytes) -> Result<(Self, T), serde_json::Error> {
-        // Strings that `T` skips are not checked by the JSON scan, so UTF-8 is checked first, which is an order faster.
+        // Strings that `T` skips are not checked by the JSON scan, so UTF-8 is checked first, which is an order of
+        // magnitude faster.
         let text_str = std::str::from_utf8(text).map_err(serde::de::Error::custom)?;
         let value = serde_json::from_str(text_str)?;
         let trimmed = text_str.trim_matches([' ', '\t', '\n', '\r']);
@@ -68,7 +69,7 @@ impl RawJson {
     /// The JSON text of a Rust value.
     ///
     /// # Errors
-    /// When the value refuses to be serialized, or is a map whose keys are not strings.
+    /// If the value cannot be serialized, or is a map whose keys are not strings.
     pub fn of<T: Serialize + ?Sized>(value: &T) -> Result<Self, serde_json::Error> {
         serde_json::to_vec(value).map(|text| Self(Bytes::from(text)))
     }
@@ -127,7 +128,7 @@ impl RawJson {
         1 + self.as_str().bytes().filter(|byte| matches!(byte, b',' | b':' | b'[' | b'{')).count()
     }
 
-    /// Which kind of value this is; looks at the first byte only.
+    /// The kind of this value; reads the first byte only.
     #[must_use]
     pub fn kind(&self) -> Kind {
         match self.0.first() {
@@ -143,7 +144,7 @@ impl RawJson {
     /// Reads the value into a Rust type.
     ///
     /// # Errors
-    /// When the value does not have the shape of `T`.
+    /// If the value does not have the shape of `T`.
     pub fn to<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
         serde_json::from_slice(&self.0)
     }

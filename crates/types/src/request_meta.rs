@@ -1,7 +1,7 @@
-//! What a request says about itself in `_meta`.
+//! The `_meta` of a request.
 //!
-//! Since 2026-07-28 there is no handshake: every request names its revision, what its client can do and who that is
-//! (MCP 2026-07-28, basic). Requests of the stateful revisions only name a progress token here.
+//! Since 2026-07-28 there is no handshake: every request carries its revision and the capabilities and identity of its
+//! client (MCP 2026-07-28, basic). Requests of the stateful revisions carry only a progress token.
 
 use crate::capability::ClientCapabilities;
 use crate::error::ErrorObject;
@@ -14,70 +14,69 @@ use crate::params::Params;
 use crate::raw::{Kind, RawJson};
 use crate::version::ProtocolVersion;
 
-/// The `_meta` of a request. Its members are read when they are asked for.
+/// The `_meta` of a request. Members are read on demand.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RequestMeta(JsonObject);
 
 impl RequestMeta {
-    /// That of these parameters; empty when they have none, or one that is no object.
+    /// The `_meta` of these parameters; empty if it is absent or not an object.
     #[must_use]
     pub fn of(params: &Params) -> Self {
         let meta = params.member("_meta").filter(|meta| meta.kind() == Kind::Object);
         Self(meta.and_then(|meta| JsonObject::from_raw(meta).ok()).unwrap_or_default())
     }
 
-    /// Whether it marks its request as one of the stateless revision: one of the two members that are required there
-    /// is present, whatever it holds.
+    /// True for a request of the stateless revision: one of its two required members is present, with any value.
     #[must_use]
     pub fn is_stateless(&self) -> bool {
         self.0.member(PROTOCOL_VERSION).is_some() || self.0.member(CLIENT_CAPABILITIES).is_some()
     }
 
-    /// The revision as the client wrote it.
+    /// The revision, as the client wrote it.
     ///
     /// # Errors
-    /// −32602 when it is absent or no string.
+    /// −32602 if it is absent or not a string.
     pub fn requested_version(&self) -> Result<String, ErrorObject> {
         let version = self.0.member(PROTOCOL_VERSION).ok_or_else(|| missing(PROTOCOL_VERSION))?;
         version.to().map_err(|_| invalid(PROTOCOL_VERSION, "must be a string"))
     }
 
-    /// The revision, if it is one without a handshake.
+    /// The revision, if it is supported and has no handshake.
     ///
     /// # Errors
-    /// −32602 as [`RequestMeta::requested_version`]; −32022 for every other revision, also for those that a handshake
-    /// would lead to.
+    /// −32602 like [`RequestMeta::requested_version`]; −32022 for every other revision, also for those with a
+    /// handshake.
     pub fn version(&self) -> Result<ProtocolVersion, ErrorObject> {
         let requested = self.requested_version()?;
         let known = ProtocolVersion::parse(&requested).filter(|version| !version.is_stateful());
         known.ok_or_else(|| ErrorObject::unsupported_version(&requested))
     }
 
-    /// What the client can do.
+    /// The capabilities of the client.
     ///
     /// # Errors
-    /// −32602 when it is absent or no object.
+    /// −32602 if they are absent or not an object.
     pub fn capabilities(&self) -> Result<ClientCapabilities, ErrorObject> {
         let capabilities = self.0.member(CLIENT_CAPABILITIES).ok_or_else(|| missing(CLIENT_CAPABILITIES))?;
         capabilities.to().map_err(|_| invalid(CLIENT_CAPABILITIES, "must be an object"))
     }
 
-    /// Who the client is. Nothing depends on it, so one that cannot be read counts as none.
+    /// The identity of the client. Nothing depends on it, so an unreadable one is ignored.
     #[must_use]
     pub fn client(&self) -> Option<Implementation> {
         self.0.member(CLIENT_INFO)?.to().ok()
     }
 
-    /// From which level on the client wants log messages about this request; without one it wants none.
+    /// The least severe level of the log messages that the client asks for; without it the client gets none.
     ///
     /// # Errors
-    /// −32602 when it is none of the eight.
+    /// −32602 if it is not one of the eight levels.
     pub fn log_level(&self) -> Result<Option<Level>, ErrorObject> {
         let Some(level) = self.0.member(LOG_LEVEL).filter(|level| level.kind() != Kind::Null) else { return Ok(None) };
-        level.to().map(Some).map_err(|_| invalid(LOG_LEVEL, "is no log level"))
+        level.to().map(Some).map_err(|_| invalid(LOG_LEVEL, "is not a log level"))
     }
 
-    /// Under which token the client wants progress. One that is neither string nor integer counts as none.
+    /// The progress token. A token that is neither string nor integer is ignored.
     #[must_use]
     pub fn progress_token(&self) -> Option<ProgressToken> {
         self.0.member("progressToken").and_then(ProgressToken::from_raw)

@@ -1,4 +1,4 @@
-//! What a client must be able to do before it may be asked something.
+//! The capability that a request to the client requires.
 
 use crate::capability::ClientCapabilities;
 use crate::elicit::Elicit;
@@ -8,15 +8,15 @@ use crate::raw::RawJson;
 use crate::roots::ListRoots;
 use crate::sampling::CreateMessage;
 
-/// The capability that a question needs. Only these three kinds of question can be asked without a session
-/// (MCP 2026-07-28, basic/patterns/mrtr).
+/// The required capability of an input request. Only these three kinds can be sent without a session (MCP 2026-07-28,
+/// basic/patterns/mrtr).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RequiredCapability {
     /// `roots/list`
     Roots,
     /// `sampling/createMessage`
     Sampling,
-    /// `sampling/createMessage` with tools for the model
+    /// `sampling/createMessage` with tools
     SamplingWithTools,
     /// `elicitation/create` with a form
     Form,
@@ -25,7 +25,7 @@ pub enum RequiredCapability {
 }
 
 impl RequiredCapability {
-    /// What this question needs; `None`: it is of another kind.
+    /// The requirement of this request; `None` if it is of another kind.
     #[must_use]
     pub fn of(method: &str, params: &JsonObject) -> Option<Self> {
         let has = |name: &str| params.member(name).is_some();
@@ -39,7 +39,7 @@ impl RequiredCapability {
         }
     }
 
-    /// Whether a client with these capabilities may be asked.
+    /// True if a client with these capabilities supports the request.
     #[must_use]
     pub fn is_met_by(self, capabilities: &ClientCapabilities) -> bool {
         match self {
@@ -51,7 +51,7 @@ impl RequiredCapability {
         }
     }
 
-    /// The capabilities of a client that meets it, and no more.
+    /// The smallest capabilities that meet the requirement.
     #[must_use]
     pub fn to_capabilities(self) -> ClientCapabilities {
         let with =
@@ -65,7 +65,7 @@ impl RequiredCapability {
         }
     }
 
-    /// A short name for the kind of question.
+    /// A short name for the kind of request.
     #[must_use]
     pub fn kind(self) -> &'static str {
         match self {

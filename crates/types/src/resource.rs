@@ -1,4 +1,4 @@
-//! Things that a server lets a host read.
+//! Resources that a client can read.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,64 +10,64 @@ use crate::method::Method;
 use crate::params::Params;
 use crate::raw::RawJson;
 
-/// The longest URI, in bytes, that a host may subscribe to. Subscriptions are kept, so their size is bounded.
+/// The longest URI, in bytes, of a subscription. Subscriptions are kept, so their size is bounded.
 pub const MAX_SUBSCRIBED_URI: usize = 8 * 1024;
 
 /// The definition of a resource (MCP 2025-11-25, schema, `Resource`).
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Resource {
-    /// Under which it is read.
+    /// The URI.
     pub uri: String,
-    /// For programs.
+    /// The programmatic name.
     pub name: String,
-    /// For people; since 2025-06-18.
+    /// The display name; since 2025-06-18.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// What it is, for models.
+    /// A description, for models.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// Such as `text/plain`.
+    /// The media type, such as `text/plain`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mime_type: Option<String>,
-    /// Its length in bytes, before base64.
+    /// The length in bytes, before base64.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<u64>,
-    /// For whom, how important, how old.
+    /// Audience, priority and time of the last change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub annotations: Option<RawJson>,
     /// An array of icons; since 2025-11-25.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub icons: Option<RawJson>,
-    /// For programs.
+    /// Metadata, an object.
     #[serde(default, rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<RawJson>,
 }
 
-/// Many resources with one definition (MCP 2025-11-25, schema, `ResourceTemplate`).
+/// A family of resources with one definition (MCP 2025-11-25, schema, `ResourceTemplate`).
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ResourceTemplate {
     /// A URI template after RFC 6570.
     pub uri_template: String,
-    /// For programs.
+    /// The programmatic name.
     pub name: String,
-    /// For people; since 2025-06-18.
+    /// The display name; since 2025-06-18.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// What they are, for models.
+    /// A description, for models.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// The type of all of them.
+    /// The media type of all of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mime_type: Option<String>,
-    /// For whom, how important, how old.
+    /// Audience, priority and time of the last change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub annotations: Option<RawJson>,
     /// An array of icons; since 2025-11-25.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub icons: Option<RawJson>,
-    /// For programs.
+    /// Metadata, an object.
     #[serde(default, rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<RawJson>,
 }
@@ -116,15 +116,15 @@ impl ListResourceTemplatesResult {
     }
 }
 
-/// What is asked about one resource.
+/// A request about one resource.
 macro_rules! by_uri {
     ($(#[$doc:meta])+ $name:ident = $method:literal, $result:ty) => {
         $(#[$doc])+
         #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
         pub struct $name {
-            /// As the host wrote it; it may be the URI of nothing.
+            /// As the client wrote it; such a resource may not exist.
             pub uri: String,
-            /// For programs.
+            /// Metadata, an object.
             #[serde(default, rename = "_meta", skip_serializing_if = "Option::is_none")]
             pub meta: Option<RawJson>,
         }
@@ -159,12 +159,12 @@ by_uri!(
     ReadResourceResult
 );
 by_uri!(
-    /// `resources/subscribe`: the host wants to know when a resource changes.
+    /// `resources/subscribe`: asks for notifications when a resource changes.
     Subscribe = "resources/subscribe",
     Empty
 );
 by_uri!(
-    /// `resources/unsubscribe`: the host has lost interest.
+    /// `resources/unsubscribe`: ends a subscription.
     Unsubscribe = "resources/unsubscribe",
     Empty
 );
@@ -172,33 +172,33 @@ by_uri!(
 /// The answer to [`ReadResource`].
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ReadResourceResult {
-    /// Usually one; each is an object as [`ResourceContents::to_body`] makes it. In pieces, so that big ones are not
+    /// Usually one; each is an object as made by [`ResourceContents::to_body`]. In pieces, so that big ones are not
     /// copied.
     pub contents: Vec<JsonBuf>,
-    /// For programs.
+    /// Metadata, an object.
     #[serde(default, rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<RawJson>,
 }
 
-/// What is in a resource (MCP 2025-11-25, schema, `TextResourceContents` and `BlobResourceContents`).
+/// The contents of a resource (MCP 2025-11-25, schema, `TextResourceContents` and `BlobResourceContents`).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResourceContents {
-    /// Of which resource; one read may answer with several.
+    /// The resource; one answer may contain several.
     pub uri: String,
-    /// Such as `text/plain`.
+    /// The media type, such as `text/plain`.
     pub mime_type: Option<String>,
-    /// The contents themselves.
+    /// The data.
     pub data: ResourceData,
-    /// For programs.
+    /// Metadata, an object.
     pub meta: Option<RawJson>,
 }
 
-/// The two forms in which contents travel.
+/// The two forms of contents.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ResourceData {
-    /// As text.
+    /// Text.
     Text(String),
-    /// As bytes in base64.
+    /// Bytes in base64.
     Blob(String),
 }
 
@@ -223,7 +223,7 @@ impl ResourceContents {
         Self { uri: uri.into(), mime_type: None, data: ResourceData::Blob(base64.into()), meta: None }
     }
 
-    /// Sets the type.
+    /// Sets the media type.
     #[must_use]
     pub fn with_mime_type(mut self, mime_type: impl Into<String>) -> Self {
         self.mime_type = Some(mime_type.into());

@@ -1,4 +1,4 @@
-//! Where the host's user works.
+//! Roots: the directories that a client offers to a server.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,7 +9,7 @@ use crate::raw::RawJson;
 /// `roots/list` (MCP 2025-11-25, client/roots).
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ListRoots {
-    /// For programs.
+    /// Metadata, an object.
     #[serde(default, rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<RawJson>,
 }
@@ -17,9 +17,9 @@ pub struct ListRoots {
 /// The answer to [`ListRoots`].
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ListRootsResult {
-    /// In the order of the host.
+    /// In the order of the client.
     pub roots: Vec<Root>,
-    /// For programs.
+    /// Metadata, an object.
     #[serde(default, rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<RawJson>,
 }
@@ -29,10 +29,10 @@ pub struct ListRootsResult {
 pub struct Root {
     /// Begins with `file://`.
     pub uri: String,
-    /// For people.
+    /// The display name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// For programs.
+    /// Metadata, an object.
     #[serde(default, rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<RawJson>,
 }

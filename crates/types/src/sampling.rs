@@ -1,4 +1,4 @@
-//! Asking the host's model.
+//! Sampling: requests to the model of a client.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,39 +8,39 @@ use crate::method::{ClientMethod, Method};
 use crate::prompt::{PromptMessage, Role};
 use crate::raw::RawJson;
 
-/// `sampling/createMessage` (MCP 2025-11-25, client/sampling). What the messages hold is carried as it is.
+/// `sampling/createMessage` (MCP 2025-11-25, client/sampling). The messages are forwarded as text.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CreateMessage {
     /// An array of messages, each with `role` and `content`.
     pub messages: RawJson,
-    /// Which model would be good, an object.
+    /// Preferences for the choice of the model, an object.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model_preferences: Option<RawJson>,
-    /// What the model is told first.
+    /// The system prompt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub system_prompt: Option<String>,
     /// `none`, `thisServer` or `allServers`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub include_context: Option<String>,
-    /// How freely the model chooses.
+    /// The sampling temperature.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub temperature: Option<f64>,
-    /// How much the model may say.
+    /// The most tokens to generate.
     pub max_tokens: u64,
-    /// Where the model stops.
+    /// Texts at which the model stops.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stop_sequences: Vec<String>,
-    /// For the provider of the model, an object.
+    /// Metadata for the provider of the model, an object.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<RawJson>,
-    /// An array of tools that the model may use; since 2025-11-25, for hosts that declare it.
+    /// An array of tools that the model may use; since 2025-11-25, for clients that support it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tools: Option<RawJson>,
-    /// Whether it must use one, an object.
+    /// The tool choice, an object.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_choice: Option<RawJson>,
-    /// For programs.
+    /// Metadata, an object.
     #[serde(default, rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<RawJson>,
 }
@@ -49,16 +49,16 @@ pub struct CreateMessage {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CreateMessageResult {
-    /// Who speaks, usually the assistant.
+    /// The author, usually the assistant.
     pub role: Role,
     /// One content block; since 2025-11-25 also an array of them.
     pub content: RawJson,
-    /// Which model it was.
+    /// The name of the model.
     pub model: String,
-    /// Why the model stopped, such as `endTurn`.
+    /// The reason for which the model stopped, such as `endTurn`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop_reason: Option<String>,
-    /// For programs.
+    /// Metadata, an object.
     #[serde(default, rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<RawJson>,
 }

@@ -1,5 +1,5 @@
-//! Calls that go on after they were answered (MCP 2025-11-25, basic/utilities/tasks; experimental there, and gone in
-//! the revision after it).
+//! Tasks: requests that continue after their first answer (MCP 2025-11-25, basic/utilities/tasks; experimental there,
+//! and removed in the next revision).
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -13,69 +13,69 @@ use crate::method::Method;
 use crate::params::Params;
 use crate::raw::RawJson;
 
-/// One task, as it is at a moment.
+/// The state of a task at one moment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Task {
     /// Chosen by the server.
     pub task_id: String,
-    /// How far it is.
+    /// The status.
     pub status: TaskStatus,
-    /// What is going on, for people.
+    /// A description for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status_message: Option<String>,
-    /// When it began, as [`timestamp`] writes it.
+    /// The time of creation, as [`timestamp`] writes it.
     pub created_at: String,
-    /// When it last changed.
+    /// The time of the last change.
     pub last_updated_at: String,
-    /// For how many milliseconds after its beginning it is kept; `None`: for ever.
+    /// Milliseconds after its creation for which it is kept; `None` means for ever.
     pub ttl: Option<u64>,
-    /// How many milliseconds a host should wait before it asks again.
+    /// Milliseconds that a client should wait between polls.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub poll_interval: Option<u64>,
 }
 
-/// How far a task is.
+/// The status of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TaskStatus {
-    /// It goes on.
+    /// The task is running.
     Working,
-    /// It waits for an answer of the host.
+    /// The task waits for input from the client.
     InputRequired,
-    /// It has a result, which may be one with `isError`.
+    /// The task has a result, possibly one with `isError`.
     Completed,
-    /// It could not be carried out.
+    /// The task could not be carried out.
     Failed,
-    /// It was cancelled.
+    /// The task was cancelled.
     Cancelled,
 }
 
-/// Whether calls of a tool can be tasks (MCP 2025-11-25, schema, `ToolExecution`).
+/// Support of a tool for tasks (MCP 2025-11-25, schema, `ToolExecution`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TaskSupport {
-    /// They cannot.
+    /// Calls cannot be tasks.
     #[default]
     Forbidden,
-    /// They can, as the host wishes.
+    /// Calls can be tasks, if the client asks for it.
     Optional,
-    /// They cannot be anything else.
+    /// Calls must be tasks.
     Required,
 }
 
 /// The answer to a [`CallTool`] that asks for a task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CreateTaskResult {
-    /// The task as it begins.
+    /// The new task.
     pub task: Task,
-    /// For programs.
+    /// Metadata, an object.
     #[serde(default, rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<RawJson>,
 }
 
 impl Task {
-    /// A task that begins now, kept for `ttl` milliseconds.
+    /// A task that is created now, and kept for `ttl` milliseconds.
     #[must_use]
     pub fn begin(task_id: impl Into<String>, ttl: Option<u64>, now: SystemTime) -> Self {
         Self {
@@ -89,7 +89,7 @@ impl Task {
         }
     }
 
-    /// Sets how far it is.
+    /// Sets the status.
     pub fn update(&mut self, status: TaskStatus, message: Option<String>, now: SystemTime) {
         self.status = status;
         self.status_message = message;
@@ -110,7 +110,7 @@ impl Task {
 }
 
 impl TaskStatus {
-    /// Whether it stays so for ever.
+    /// True if the status is final.
     #[must_use]
     pub fn is_terminal(self) -> bool {
         match self {
@@ -121,14 +121,14 @@ impl TaskStatus {
 }
 
 impl TaskSupport {
-    /// What a tool says in [`Tool::execution`](crate::Tool::execution); nothing and nonsense mean that it forbids tasks.
+    /// Reads [`Tool::execution`](crate::Tool::execution); an absent or invalid value forbids tasks.
     #[must_use]
     pub fn of(execution: Option<&RawJson>) -> Self {
         let members = execution.and_then(|execution| JsonObject::from_raw(execution).ok());
         members.and_then(|members| members.member("taskSupport")?.to().ok()).unwrap_or_default()
     }
 
-    /// `execution` with this in it.
+    /// Sets this value in `execution`.
     #[must_use]
     pub fn put(self, execution: Option<&RawJson>) -> RawJson {
         let mut members = execution.and_then(|execution| JsonObject::from_raw(execution).ok()).unwrap_or_default();
@@ -152,23 +152,23 @@ impl ListTasksResult {
 }
 
 impl CallTool {
-    /// For how many milliseconds the host would like the task to be kept, when it asks for one and says so.
+    /// The milliseconds for which the client asks to keep the task, if it asks for a task.
     #[must_use]
     pub fn task_ttl(&self) -> Option<u64> {
         JsonObject::from_raw(self.task.as_ref()?).ok()?.member("ttl")?.to().ok()
     }
 }
 
-/// What is asked about one task.
+/// A request about one task.
 macro_rules! by_id {
     ($(#[$doc:meta])+ $name:ident = $method:literal, $result:ty) => {
         $(#[$doc])+
         #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
         pub struct $name {
-            /// As the host wrote it; it may be the id of no task.
+            /// As the client wrote it; such a task may not exist.
             #[serde(rename = "taskId")]
             pub task_id: String,
-            /// For programs.
+            /// Metadata, an object.
             #[serde(default, rename = "_meta", skip_serializing_if = "Option::is_none")]
             pub meta: Option<RawJson>,
         }
@@ -190,12 +190,12 @@ macro_rules! by_id {
 }
 
 by_id!(
-    /// `tasks/get`: how far is it?
+    /// `tasks/get`: the state of a task
     GetTask = "tasks/get",
     Task
 );
 by_id!(
-    /// `tasks/result`: waits for the end of the task, and is answered as the request that began it would have been.
+    /// `tasks/result`: waits for the end of the task and returns the result of the original request.
     GetTaskPayload = "tasks/result",
     RawJson
 );
@@ -205,7 +205,7 @@ by_id!(
     Task
 );
 
-/// A moment as MCP writes it: ISO 8601, UTC, to the millisecond. Moments before 1970 are written as its beginning.
+/// A time in the format of MCP: ISO 8601, UTC, to the millisecond. Times before 1970 are written as 1970.
 #[must_use]
 pub fn timestamp(moment: SystemTime) -> String {
     let since = moment.duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn a_task_says_for_how_long_it_is_kept_even_when_that_is_for_ever() {
+    fn a_task_always_has_a_ttl() {
         let mut task = Task::begin("t", None, UNIX_EPOCH);
         assert_eq!(
             task.to_raw().as_str(),

@@ -1,4 +1,4 @@
-//! Tasks without a session: an extension, with requests of its own (MCP 2026-07-28, extension
+//! Tasks without a session: an extension with its own requests (MCP 2026-07-28, extension
 //! `io.modelcontextprotocol/tasks`).
 
 use crate::capability::{ClientCapabilities, tasks_extension};
@@ -7,24 +7,24 @@ use crate::json_object::JsonObject;
 use crate::params::Params;
 use crate::raw::{Kind, RawJson};
 
-/// What a host wants to know of a task, or does with it.
+/// A request about a task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TaskRequest {
-    /// `tasks/get`: how far it is, and its result when it has one.
+    /// `tasks/get`: the state, with the result once there is one.
     Get {
-        /// Which task.
+        /// The id of the task.
         task_id: String,
     },
-    /// `tasks/update`: answers to what it has asked.
+    /// `tasks/update`: responses to input requests.
     Update {
-        /// Which task.
+        /// The id of the task.
         task_id: String,
-        /// The answers by key, each an object.
+        /// The responses by key, each an object.
         responses: Vec<(String, RawJson)>,
     },
     /// `tasks/cancel`
     Cancel {
-        /// Which task.
+        /// The id of the task.
         task_id: String,
     },
 }
@@ -37,7 +37,7 @@ impl TaskRequest {
     /// `tasks/cancel`
     pub const CANCEL: &'static str = "tasks/cancel";
 
-    /// Whether a method is one of the extension.
+    /// True if a method belongs to the extension.
     #[must_use]
     pub fn is_method(method: &str) -> bool {
         [Self::GET, Self::UPDATE, Self::CANCEL].contains(&method)
@@ -46,7 +46,7 @@ impl TaskRequest {
     /// Reads the parameters of one of its methods.
     ///
     /// # Errors
-    /// −32602 when they do not fit; −32601 for any other method.
+    /// −32602 if they do not fit; −32601 for any other method.
     pub fn read(method: &str, params: &Params) -> Result<Self, ErrorObject> {
         let task_id = || params.required("taskId");
         match method {
@@ -76,7 +76,7 @@ impl TaskRequest {
         }
     }
 
-    /// The capabilities of a client that knows the extension.
+    /// The capabilities of a client that supports the extension.
     #[must_use]
     pub fn required() -> ClientCapabilities {
         ClientCapabilities::new().with("extensions", tasks_extension())

@@ -1,4 +1,4 @@
-//! What a host knows about a tool, and the list of them.
+//! The definition of a tool, and lists of them.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -8,14 +8,14 @@ use crate::list::{ListToolsResult, array};
 use crate::name::ToolName;
 use crate::raw::RawJson;
 
-/// The definition of a tool (MCP 2025-11-25, schema, `Tool`). Schemas are carried as they were written.
+/// The definition of a tool (MCP 2025-11-25, schema, `Tool`). Schemas are forwarded as text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tool {
-    /// For programs and models.
+    /// The programmatic name.
     pub name: ToolName,
-    /// For people; since 2025-06-18.
+    /// The display name; since 2025-06-18.
     pub title: Option<String>,
-    /// What it does, for models.
+    /// A description, for models.
     pub description: Option<String>,
     /// The JSON Schema of its arguments; an object with `type` `object`.
     pub input_schema: RawJson,
@@ -25,31 +25,31 @@ pub struct Tool {
     pub annotations: Option<ToolAnnotations>,
     /// An array of icons; since 2025-11-25.
     pub icons: Option<RawJson>,
-    /// Whether it runs as a task; 2025-11-25 only.
+    /// Task support; 2025-11-25 only.
     pub execution: Option<RawJson>,
-    /// For programs.
+    /// Metadata, an object.
     pub meta: Option<RawJson>,
-    /// JsonObject that this program does not know.
+    /// Members that this program does not know.
     pub other: JsonObject,
 }
 
-/// Hints that no host has to believe. An absent hint has a default, which is not always `false`.
+/// Hints that clients must not trust. An absent hint has a default, which is not always `false`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolAnnotations {
-    /// For people, before tools had a title of their own.
+    /// The display name, before tools had a `title`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// It changes nothing. Default `false`.
+    /// The tool changes nothing. Default `false`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read_only_hint: Option<bool>,
-    /// It may destroy something. Default `true`.
+    /// The tool may destroy something. Default `true`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub destructive_hint: Option<bool>,
-    /// Calling it twice is like calling it once. Default `false`.
+    /// Calling the tool twice has the effect of calling it once. Default `false`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idempotent_hint: Option<bool>,
-    /// It reaches beyond a closed set of things. Default `true`.
+    /// The tool interacts with an open world. Default `true`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub open_world_hint: Option<bool>,
 }
@@ -58,7 +58,7 @@ impl Tool {
     /// `{"type":"object"}`: any arguments.
     pub const ANY_OBJECT: &'static str = r#"{"type":"object"}"#;
 
-    /// A tool that takes any arguments.
+    /// A tool that accepts any arguments.
     #[must_use]
     pub fn new(name: ToolName) -> Self {
         Self {

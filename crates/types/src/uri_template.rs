@@ -1,9 +1,9 @@
-//! URI templates (RFC 6570): which URIs a template stands for, and the URI that values make of it.
+//! URI templates (RFC 6570): matching and expansion.
 //!
-//! A template is read once, into a small graph of literals and gaps. Matching fills a table of graph nodes by positions
-//! from the end of the URI to its start, so its cost is the product of the two lengths at worst: there is no backtracking,
-//! whatever a template or a host says. RFC 6570 defines expansion alone; where a URI could be the expansion of several
-//! values, the rules of [`UriTemplate::captures`] decide.
+//! A template is parsed once, into a small graph of literals and gaps. Matching fills a table of graph nodes by
+//! positions from the end of the URI to its start, so its cost is at most the product of the two lengths: there is no
+//! backtracking for any template or URI. RFC 6570 defines expansion alone; where a URI could be the expansion of
+//! several values, the rules of [`UriTemplate::captures`] decide.
 
 mod error;
 mod expand;
@@ -36,7 +36,7 @@ pub struct UriTemplate {
     graph: Graph,
 }
 
-/// What the variables of a template are in one URI.
+/// The values of a template's variables in one URI.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UriVariables<'a> {
     found: Vec<(&'a str, &'a str)>,
@@ -45,15 +45,15 @@ pub struct UriVariables<'a> {
 impl UriTemplate {
     /// The longest template, in bytes.
     pub const MAX_LENGTH: usize = parse::MAX_LENGTH;
-    /// How many variables a template may have, counting repetitions.
+    /// The most variables of a template, counting repetitions.
     pub const MAX_VARIABLES: usize = parse::MAX_VARIABLES;
     /// The longest URI, in bytes, that can match. Longer ones match nothing.
     pub const MAX_URI: usize = 8 * 1024;
 
-    /// Reads a template.
+    /// Parses a template.
     ///
     /// # Errors
-    /// When it is none, or larger than this crate's limits.
+    /// If it is not a template, or exceeds this crate's limits.
     pub fn parse(text: &str) -> Result<Self, UriTemplateError> {
         let parts = parse::parts(text)?;
         let graph = Graph::of(&parts);
@@ -66,29 +66,29 @@ impl UriTemplate {
         &self.text
     }
 
-    /// The names of its variables in the order in which they stand, with repetitions.
+    /// The names of its variables in their order, with repetitions.
     pub fn variables(&self) -> impl Iterator<Item = &str> {
         self.parts.iter().flat_map(Part::names)
     }
 
-    /// Whether the template stands for this URI.
+    /// True if the template matches this URI.
     #[must_use]
     pub fn matches(&self, uri: &str) -> bool {
         self.captures(uri).is_some()
     }
 
-    /// What the variables are in this URI, if the template stands for it.
+    /// The values of the variables in this URI, if the template matches it.
     ///
-    /// * `{x}` is one or more characters other than `/`, `?` and `#`; `{+x}` one or more of any. With several names in one
-    ///   expression, commas part them.
-    /// * The other operators begin with a character of their own, and may be absent altogether: `{#x}`, `{.x}`, `{/x}`,
-    ///   `{;x}`, `{?x}`, `{&x}`. Named values, those of `;`, `?` and `&`, stand in the order of the template, and each may
-    ///   be absent.
-    /// * `{x*}` takes all that the operator parts: the raw value of `{/x*}` in `/a/b` is `a/b`.
-    /// * What can be divided in several ways goes to the earlier variable, as much of it as possible; but an expression
-    ///   that can be there is not absent for that.
+    /// * `{x}` is one or more characters other than `/`, `?` and `#`; `{+x}` one or more of any. Several names in one
+    ///   expression are separated by commas.
+    /// * The other operators begin with a character of their own, and may be absent: `{#x}`, `{.x}`, `{/x}`, `{;x}`,
+    ///   `{?x}`, `{&x}`. Named values, those of `;`, `?` and `&`, come in the order of the template, and each may be
+    ///   absent.
+    /// * `{x*}` takes all values of the operator: the raw value of `{/x*}` in `/a/b` is `a/b`.
+    /// * If there are several ways to divide a text, the earlier variable takes as much as possible; but an expression
+    ///   that can be present is present.
     ///
-    /// A variable that is absent is not among the result.
+    /// Absent variables are not in the result.
     #[must_use]
     pub fn captures<'a>(&'a self, uri: &'a str) -> Option<UriVariables<'a>> {
         if uri.len() > Self::MAX_URI {
@@ -100,8 +100,8 @@ impl UriTemplate {
         Some(UriVariables { found })
     }
 
-    /// The URI for these values; a variable without a value is left out. A value is one string: lists and maps, which
-    /// `{x*}` could take apart, are not known here.
+    /// Expands the template; a variable without a value is left out. A value is one string: lists and maps, which
+    /// `{x*}` could expand, are not supported.
     pub fn expand<'v>(&self, value: impl Fn(&str) -> Option<&'v str>) -> String {
         expand::expand(&self.parts, value)
     }
@@ -122,21 +122,21 @@ impl fmt::Display for UriTemplate {
 }
 
 impl<'a> UriVariables<'a> {
-    /// The value of a variable without percent-encoding; as it stands in the URI when that would not be UTF-8. Of a
-    /// variable that occurs twice, the longer one: `{x:1}` is the beginning of `{x}`.
+    /// The decoded value of a variable, or its raw text if it does not decode to UTF-8. Of a variable that occurs
+    /// twice, the longer one: `{x:1}` is the beginning of `{x}`.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<Cow<'a, str>> {
         self.raw(name).map(expand::decode)
     }
 
-    /// The value of a variable as it stands in the URI.
+    /// The raw value of a variable.
     #[must_use]
     pub fn raw(&self, name: &str) -> Option<&'a str> {
         let values = self.found.iter().filter(|(known, _)| *known == name).map(|(_, value)| *value);
         values.rev().max_by_key(|value| value.len())
     }
 
-    /// Names and values as they stand in the URI, in the order of the template.
+    /// Names and raw values in the order of the template.
     pub fn iter(&self) -> impl Iterator<Item = (&'a str, &'a str)> {
         self.found.iter().copied()
     }

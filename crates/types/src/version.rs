@@ -1,4 +1,4 @@
-//! The five revisions of MCP, and what differs between them.
+//! The five revisions of MCP and their differences.
 
 use std::fmt;
 
@@ -9,23 +9,23 @@ pub enum ProtocolVersion {
     V2024_11_05,
     /// 2025-03-26: batches, audio, annotations, progress messages.
     V2025_03_26,
-    /// 2025-06-18: structured results, elicitation, titles; no batches any more.
+    /// 2025-06-18: structured results, elicitation, titles; no batches.
     V2025_06_18,
     /// 2025-11-25: icons, tasks; the newest with sessions.
     V2025_11_25,
-    /// 2026-07-28: no sessions; each request says everything about itself.
+    /// 2026-07-28: no sessions; each request is self-contained.
     V2026_07_28,
 }
 
 impl ProtocolVersion {
-    /// All of them, oldest first.
+    /// All revisions, oldest first.
     pub const ALL: [Self; 5] =
         [Self::V2024_11_05, Self::V2025_03_26, Self::V2025_06_18, Self::V2025_11_25, Self::V2026_07_28];
 
-    /// Those that have no handshake, newest first.
+    /// The revisions without a handshake, newest first.
     pub const STATELESS: [Self; 1] = [Self::V2026_07_28];
 
-    /// The newest revision that has sessions.
+    /// The newest revision with sessions.
     pub const NEWEST_STATEFUL: Self = Self::V2025_11_25;
 
     /// The date that names it.
@@ -40,62 +40,62 @@ impl ProtocolVersion {
         }
     }
 
-    /// Reads the date; `None` for one that is not ours.
+    /// Reads the date; `None` if it is not a known revision.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|version| version.as_str() == text)
     }
 
-    /// What a server answers to an `initialize` that asks for `requested`: the same if it has sessions, otherwise the
-    /// newest that has (MCP 2025-11-25, basic/lifecycle, version negotiation).
+    /// The server's answer to an `initialize` that asks for `requested`: the same revision if it has sessions,
+    /// otherwise the newest that has (MCP 2025-11-25, basic/lifecycle, version negotiation).
     #[must_use]
     pub fn negotiate(requested: &str) -> Self {
         Self::parse(requested).filter(|version| version.is_stateful()).unwrap_or(Self::NEWEST_STATEFUL)
     }
 
-    /// Whether it has a handshake and sessions.
+    /// True if it has a handshake and sessions.
     #[must_use]
     pub fn is_stateful(self) -> bool {
         self <= Self::NEWEST_STATEFUL
     }
 
-    /// Whether several messages may come in one array.
+    /// True if it allows batches.
     #[must_use]
     pub fn allows_batches(self) -> bool {
         self == Self::V2025_03_26
     }
 
-    /// Whether `notifications/progress` has a `message`.
+    /// True if `notifications/progress` has a `message`.
     #[must_use]
     pub fn has_progress_message(self) -> bool {
         self >= Self::V2025_03_26
     }
 
-    /// Whether tools have `annotations`, and content may be audio.
+    /// True if tools have `annotations`, and content may be audio.
     #[must_use]
     pub fn has_tool_annotations(self) -> bool {
         self >= Self::V2025_03_26
     }
 
-    /// Whether results have `structuredContent` and tools `outputSchema`, `title` and `_meta`.
+    /// True if results have `structuredContent` and tools `outputSchema`, `title` and `_meta`.
     #[must_use]
     pub fn has_structured_content(self) -> bool {
         self >= Self::V2025_06_18
     }
 
-    /// Whether tools have `icons` and `execution`.
+    /// True if tools have `icons` and `execution`.
     #[must_use]
     pub fn has_icons(self) -> bool {
         self >= Self::V2025_11_25
     }
 
-    /// Whether calls can go on as tasks of the core protocol.
+    /// True if calls can become tasks of the core protocol.
     #[must_use]
     pub fn has_tasks(self) -> bool {
         self == Self::V2025_11_25
     }
 
-    /// Whether each result says its `resultType`.
+    /// True if each result has a `resultType`.
     #[must_use]
     pub fn has_result_type(self) -> bool {
         self >= Self::V2026_07_28
@@ -113,7 +113,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_stateful_version_is_echoed_and_any_other_gets_the_newest_stateful() {
+    fn negotiation_prefers_the_requested_stateful_version() {
         for (requested, answer) in [
             ("2024-11-05", "2024-11-05"),
             ("2025-03-26", "2025-03-26"),

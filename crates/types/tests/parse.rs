@@ -11,7 +11,7 @@ fn parse(text: impl Into<Bytes>) -> Result<Incoming, Malformed> {
 fn message(text: &str) -> Message {
     match parse(text.to_owned()) {
         Ok(Incoming::One(message)) => message,
-        other => panic!("{text} is no message: {other:?}"),
+        other => panic!("{text} is not a message: {other:?}"),
     }
 }
 
@@ -50,7 +50,7 @@ fn what_is_not_json_is_a_parse_error_without_id() {
 }
 
 #[test]
-fn json_that_is_no_message_is_an_invalid_request_with_its_id_if_it_has_one() {
+fn json_that_is_not_a_message_is_an_invalid_request() {
     for (text, id) in [
         ("{}", "null"),
         ("null", "null"),

@@ -27,7 +27,7 @@ fn value(name: &str) -> Option<&'static str> {
     VALUES.iter().find(|(known, _)| *known == name).map(|(_, value)| *value)
 }
 
-/// What a template finds in a URI, as `name=value` with the values as they stand there.
+/// The captures of a template in a URI, as `name=value` with the raw values.
 fn check(text: &str, uri: &str, expected: Option<&[&str]>) {
     let template = template(text);
     let found = template.captures(uri).map(|found| found.iter().map(|(n, v)| format!("{n}={v}")).collect::<Vec<_>>());
@@ -150,7 +150,7 @@ fn values_are_read_decoded_or_as_they_stand() {
 }
 
 #[test]
-fn what_is_no_template_is_refused_with_the_place() {
+fn an_invalid_template_is_refused_with_the_position() {
     let expression = |at, expression: &str| UriTemplateError::Expression { at, expression: expression.to_owned() };
     for (text, error) in [
         ("a{b", UriTemplateError::Unbalanced(1)),

@@ -45,7 +45,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// What every thread can reach.
+/// State that all threads share.
 struct Peer {
     /// Locked for a whole frame at a time, so that frames never mix.
     stream: Mutex<UnixStream>,

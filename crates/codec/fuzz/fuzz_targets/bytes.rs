@@ -25,7 +25,7 @@ fuzz_target!(|input: &[u8]| {
             // Without a field that is known here it is a frame of length zero.
             Ok(()) if bytes == [0; 4] => assert_eq!(frame, Frame::Envelope(Envelope::default())),
             Ok(()) => assert_eq!(decode([&bytes[..]]), [Ok(frame)]),
-            // What others encode tighter than we do may no longer fit.
+            // A frame of a tighter encoding than ours may no longer fit.
             Err(_) => assert!(bytes.is_empty()),
         }
     }

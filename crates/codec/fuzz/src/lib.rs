@@ -1,4 +1,4 @@
-//! What both fuzz targets do with a stream.
+//! Checks that both fuzz targets make on a stream.
 //!
 //! Run with `cargo fuzz run bytes` or `cargo fuzz run frames` in `crates/codec` (on stable Rust with
 //! `RUSTC_BOOTSTRAP=1`). A crash is written to `fuzz/artifacts` and can be run again by naming its file.
@@ -29,7 +29,7 @@ pub fn decode<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<Result<Fram
                 return frames;
             }
         }
-        // What stays is less than one frame.
+        // The rest is less than one frame.
         assert!(src.len() < 4 + limits().max_frame.max(limits().max_payload as usize));
     }
     frames

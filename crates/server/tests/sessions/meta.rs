@@ -103,7 +103,7 @@ fn log_messages_are_for_requests_that_want_them() {
         check_meta(
             "tools/list",
             &format!(r#"«2026»,"io.modelcontextprotocol/logLevel":{level}"#),
-            &error(-32602, r#"invalid params: _meta[\"io.modelcontextprotocol/logLevel\"] is no log level"#),
+            &error(-32602, r#"invalid params: _meta[\"io.modelcontextprotocol/logLevel\"] is not a log level"#),
         );
     }
     // The level of a session is another matter.

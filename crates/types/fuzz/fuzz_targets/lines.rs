@@ -71,12 +71,12 @@ fn has_members(params: &Params, value: &Value) {
     }
 }
 
-/// Whether it keeps to the grammar.
+/// True if the text follows the grammar.
 fn is_json(text: &[u8]) -> bool {
     serde_json::from_slice::<IgnoredAny>(text).is_ok()
 }
 
-/// What we write, others can read, and so can we.
+/// Our output is readable for others, and for us.
 fn reads_back(message: &Message) {
     let text = message.to_text();
     assert!(is_json(text.as_bytes()), "{text}");
@@ -90,7 +90,7 @@ fn written(id: &RequestId) -> String {
     String::from_utf8(text).expect("an id is text")
 }
 
-/// A request that nobody could object to.
+/// A valid request.
 fn is_plain_request(value: &Value) -> bool {
     let Some(members) = value.as_object() else { return false };
     let plain_id = match members.get("id") {

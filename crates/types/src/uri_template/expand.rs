@@ -1,4 +1,4 @@
-//! From values to a URI, and from a part of a URI back to its value (RFC 6570, 3.2; RFC 3986, 2).
+//! Expands values to a URI, and decodes a part of a URI (RFC 6570, 3.2; RFC 3986, 2).
 
 use std::borrow::Cow;
 
@@ -40,14 +40,14 @@ fn one(operator: Operator, variable: &Variable, value: &str, uri: &mut String) {
     encode(value, operator.keeps_reserved(), uri);
 }
 
-/// Literal text as it stands in a URI.
+/// Literal text in its encoded form.
 pub(super) fn literal(text: &str) -> String {
     let mut uri = String::new();
     encode(text, true, &mut uri);
     uri
 }
 
-/// Appends text with everything percent-encoded that cannot stand for itself.
+/// Appends text, percent-encoding all characters that are not allowed.
 fn encode(text: &str, keep_reserved: bool, uri: &mut String) {
     const HEX: &[u8; 16] = b"0123456789ABCDEF";
     for (at, byte) in text.bytes().enumerate() {
@@ -63,14 +63,14 @@ fn encode(text: &str, keep_reserved: bool, uri: &mut String) {
     }
 }
 
-/// The byte that `%XX` at the start of `text` stands for.
+/// The byte that `%XX` at the start of `text` encodes.
 pub(super) fn encoded_byte(text: &[u8]) -> Option<u8> {
     let [b'%', high, low, ..] = *text else { return None };
     let digit = |byte: u8| char::from(byte).to_digit(16);
     u8::try_from(digit(high)? << 4 | digit(low)?).ok()
 }
 
-/// Text without percent-encoding; as it is when that would not be UTF-8.
+/// Decoded text, or the text itself if it does not decode to UTF-8.
 pub(super) fn decode(text: &str) -> Cow<'_, str> {
     if !text.contains('%') {
         return Cow::Borrowed(text);

@@ -1,7 +1,7 @@
-//! What a template stands for, as a graph without circles: literals, gaps, and forks where something may be absent.
+//! A template as an acyclic graph: literals, gaps, and forks for optional parts.
 //!
-//! Nodes are made from the end of the template to its start, so a node leads only to nodes made before it, and the table
-//! of what can be matched from where is filled in the same order.
+//! Nodes are created from the end of the template to its start, so a node leads only to earlier nodes, and the table of
+//! matches is filled in the same order.
 
 use std::ops::Range;
 
@@ -154,7 +154,7 @@ impl Graph {
         begin
     }
 
-    /// What follows the name: `=` and a value; after a parameter possibly nothing.
+    /// The text after the name: `=` and a value; after a parameter possibly nothing.
     fn value(&mut self, operator: Operator, of: &Variable, variable: usize, next: Id) -> Id {
         let parameter = operator == Operator::Parameter;
         if of.modifier == Modifier::Explode {
@@ -250,7 +250,7 @@ impl<'u> Table<'u> {
         self.rows[id * self.stops.len() + at]
     }
 
-    /// Whether a gap before this node can end here.
+    /// True if a gap before this node can end here.
     fn ends(&self, next: Id, at: usize) -> bool {
         self.stops[at].0 && self.can(next, at)
     }
@@ -269,7 +269,7 @@ impl<'u> Table<'u> {
 
 fn stops(uri: &str) -> Vec<(bool, usize)> {
     let bytes = uri.as_bytes();
-    // Bytes left of an encoded byte, which is no place to stop.
+    // The remaining bytes of an encoded byte, at which a gap cannot end.
     let (mut inside, mut count) = (0_u8, 0);
     let stop = |at: usize| {
         let before = count;

@@ -1,4 +1,4 @@
-//! The text of a template becomes literals and expressions.
+//! Parses the text of a template to literals and expressions.
 
 use crate::uri_template::error::UriTemplateError;
 
@@ -15,7 +15,7 @@ pub(super) enum Part {
     Expression { operator: Operator, variables: Vec<Variable> },
 }
 
-/// What an expression begins with (RFC 6570, appendix A).
+/// The operator of an expression (RFC 6570, appendix A).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Operator {
     Simple,
@@ -38,7 +38,7 @@ pub(super) struct Variable {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Modifier {
     None,
-    /// The first characters only, so many.
+    /// The first characters only.
     Prefix(usize),
     /// Each member of a list on its own.
     Explode,
@@ -68,7 +68,7 @@ impl Operator {
         })
     }
 
-    /// What stands before the first value.
+    /// The text before the first value.
     pub(super) fn first(self) -> &'static str {
         match self {
             Self::Simple | Self::Reserved => "",
@@ -81,7 +81,7 @@ impl Operator {
         }
     }
 
-    /// What stands between values.
+    /// The text between values.
     pub(super) fn between(self) -> &'static str {
         match self {
             Self::Simple | Self::Reserved | Self::Fragment => ",",
@@ -92,18 +92,18 @@ impl Operator {
         }
     }
 
-    /// Whether each value stands behind its name.
+    /// True if each value follows its name.
     pub(super) fn is_named(self) -> bool {
         matches!(self, Self::Parameter | Self::Query | Self::Continuation)
     }
 
-    /// Whether values keep the characters that have a meaning in URIs.
+    /// True if values keep the reserved characters of URIs.
     pub(super) fn keeps_reserved(self) -> bool {
         matches!(self, Self::Reserved | Self::Fragment)
     }
 }
 
-/// Divides a template into its parts.
+/// Splits a template into its parts.
 pub(super) fn parts(text: &str) -> Result<Vec<Part>, UriTemplateError> {
     if text.len() > MAX_LENGTH {
         return Err(UriTemplateError::TooLong(text.len()));
@@ -148,7 +148,7 @@ fn variable(text: &str) -> Option<Variable> {
     } else {
         (text, Modifier::None)
     };
-    // A hyphen is not in the RFC, but in templates that people write.
+    // The RFC has no hyphen, but templates in use do.
     let known = |byte: u8| byte.is_ascii_alphanumeric() || b"_.%-".contains(&byte);
     (!name.is_empty() && name.bytes().all(known)).then(|| Variable { name: name.into(), modifier })
 }
