@@ -4,28 +4,26 @@
 //! may carry its value after `=`.
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::path::Path;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, Command, CommandFactory, FromArgMatches, Parser, Subcommand};
-use protomcp_bridge::{ArgumentPolicy, ReloadMode, SchemaPolicy, ToolLists};
 use protomcp_transport::lines::MAX_LINE;
 
 use crate::exit::Failure;
-use crate::log::LogLevel;
 
 mod choices;
 mod http;
 mod oauth;
 mod tls;
+mod tool;
 mod values;
 
-use choices::{HotReload, OutputSchema, ToolList, ValidateArgs};
 pub(crate) use http::{HttpOptions, Place};
 pub(crate) use tls::TlsFiles;
-use values::{patience, size, time};
+pub(crate) use tool::ToolFlags;
+use values::size;
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 const USAGE: &str = "usage: pmcp <dev|run> <file> [flags]\n\nTry 'pmcp help'.";
@@ -90,89 +88,16 @@ pub(crate) enum Transport {
 
 #[derive(Debug, Args)]
 struct Serve {
-    /// The tool file: .py, .ts, .js, .go, .rs, or an executable
-    file: PathBuf,
-
     /// Where hosts are: stdio; http for Streamable HTTP; sse for that and the older HTTP+SSE
     #[arg(long, value_name = "KIND", default_value = "stdio", value_parser = transport)]
     transport: Transport,
 
-    /// How a saved file takes effect
-    #[arg(long, value_name = "MODE", default_value = "graceful")]
-    hot_reload: HotReload,
-
-    /// How long one call may take, such as 300ms, 90s or 1m30s; 0 means 5m
-    #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = time)]
-    call_timeout: Duration,
-
-    /// How long a call may wait for its turn, or for a process that is reloading or restarting
-    #[arg(long, value_name = "DURATION", default_value = "15m", value_parser = time)]
-    queue_timeout: Duration,
-
-    /// How long calls may go on after the host has left
-    #[arg(long, value_name = "DURATION", default_value = "5s", value_parser = time)]
-    drain_timeout: Duration,
-
-    /// Ask a host that was silent for so long whether it is there, and end the session of one that is not; over HTTP only a
-    /// session whose GET stream is open can be asked [default: never]
-    #[arg(long, value_name = "DURATION", value_parser = time)]
-    ping_interval: Option<Duration>,
-
-    /// How long the tool process may take to connect [default: 30s; 10m if it may have to compile or download]
-    #[arg(long, value_name = "DURATION", value_parser = patience)]
-    connect_timeout: Option<Duration>,
-
-    /// Calls the tool process gets at once [default: what it announces; otherwise 1 for .py, .ts and .js, 256 otherwise]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    max_concurrent_calls: Option<u32>,
-
-    /// Largest message to or from the tool process, in bytes or with K, M, G
-    #[arg(long, value_name = "SIZE", default_value = "64M", value_parser = size)]
-    max_frame: u64,
-
-    /// Largest result after reassembly and decompression
-    #[arg(long, value_name = "SIZE", default_value = "256M", value_parser = size)]
-    max_result: u64,
+    #[command(flatten)]
+    tool: ToolFlags,
 
     /// Longest line from a host on stdio [default: 64M]; over HTTP there is --max-body
     #[arg(long, value_name = "SIZE", value_parser = size)]
     max_line: Option<u64>,
-
-    /// Requests of one session that may wait for their answer
-    #[arg(long, value_name = "N", default_value = "1024", value_parser = clap::value_parser!(u32).range(1..))]
-    max_pending: u32,
-
-    /// Processes of earlier versions that finish their calls at the same time; the next reload waits while there are so many
-    #[arg(long, value_name = "N", default_value = "4", value_parser = clap::value_parser!(u32).range(1..))]
-    max_retiring: u32,
-
-    /// What happens to arguments that do not fit a tool's input schema
-    #[arg(long, value_name = "WHAT", default_value = "warn")]
-    validate_args: ValidateArgs,
-
-    /// When hosts see a tool's output schema, on which strict ones rely
-    #[arg(long, value_name = "WHEN", default_value = "proven")]
-    output_schema: OutputSchema,
-
-    /// Whose list a tool changes that shows or hides tools over the connection of one host
-    #[arg(long, value_name = "WHOSE", default_value = "session")]
-    tool_list: ToolList,
-
-    /// Run the file with this program
-    #[arg(long, value_name = "PROGRAM")]
-    runtime: Option<OsString>,
-
-    /// Listen for the tool process on this path
-    #[arg(long, value_name = "PATH")]
-    socket: Option<PathBuf>,
-
-    /// Look for changes this often instead of waiting for the system to report them
-    #[arg(long, value_name = "DURATION", value_parser = time)]
-    poll: Option<Duration>,
-
-    /// What is written to stderr; what the tool prints always is
-    #[arg(long, value_name = "LEVEL", default_value = "info")]
-    log_level: LogLevel,
 
     #[command(flatten)]
     http: http::Http,
@@ -190,39 +115,25 @@ pub(crate) enum Parsed {
 /// A tool file to be served, and how.
 #[derive(Debug)]
 pub(crate) struct Options {
-    pub(crate) file: PathBuf,
     pub(crate) watch: bool,
-    pub(crate) poll: Option<Duration>,
+    pub(crate) tool: ToolFlags,
     pub(crate) door: Door,
-    pub(crate) reload: ReloadMode,
-    pub(crate) call_timeout: Duration,
-    pub(crate) queue_timeout: Duration,
-    pub(crate) drain_timeout: Duration,
-    pub(crate) ping_interval: Option<Duration>,
-    pub(crate) connect_timeout: Option<Duration>,
-    pub(crate) max_concurrent_calls: Option<usize>,
-    pub(crate) max_frame: usize,
-    pub(crate) max_result: u64,
-    pub(crate) max_pending: usize,
-    pub(crate) max_retiring: usize,
-    pub(crate) arguments: ArgumentPolicy,
-    pub(crate) output_schemas: SchemaPolicy,
-    pub(crate) tool_lists: ToolLists,
-    pub(crate) runtime: Option<OsString>,
-    pub(crate) socket: Option<PathBuf>,
-    pub(crate) log_level: LogLevel,
 }
 
 /// Where hosts come in.
 #[derive(Debug)]
 pub(crate) enum Door {
-    Stdio {
-        /// The longest line, in bytes.
-        max_line: usize,
-        /// Flags that were given and only matter over HTTP, as they are typed.
-        idle: Vec<String>,
-    },
+    Stdio(StdioOptions),
     Http(Box<HttpOptions>),
+}
+
+/// Standard input and output.
+#[derive(Debug)]
+pub(crate) struct StdioOptions {
+    /// The longest line, in bytes.
+    pub(crate) max_line: usize,
+    /// Flags that were given and only matter over HTTP, as they are typed.
+    pub(crate) idle: Vec<String>,
 }
 
 /// Reads the command line, the program's name included.
@@ -346,51 +257,32 @@ fn refuse(error: &clap::Error) -> Result<Parsed, Failure> {
 impl Serve {
     /// What is meant; `given` are the flags about the network that were typed.
     fn options(self, watch: bool, given: &[String]) -> Result<Parsed, Failure> {
-        if !self.file.exists() {
-            return Err(Failure::usage(format!("file not found: {}", self.file.display())));
+        if !self.tool.file.exists() {
+            return Err(Failure::usage(format!("file not found: {}", self.tool.file.display())));
         }
-        if self.file.is_dir() {
-            return Err(Failure::usage(format!("{} is a directory; name the tool file in it", self.file.display())));
+        if self.tool.file.is_dir() {
+            return Err(Failure::usage(format!(
+                "{} is a directory; name the tool file in it",
+                self.tool.file.display()
+            )));
         }
         if self.max_line.is_some() && self.transport != Transport::Stdio {
             return Err(Failure::usage("--max-line is about the host on stdio; over HTTP there is --max-body"));
         }
         let socket_directory =
-            self.socket.as_deref().and_then(Path::parent).filter(|path| !path.as_os_str().is_empty());
+            self.tool.socket.as_deref().and_then(Path::parent).filter(|path| !path.as_os_str().is_empty());
         if let Some(directory) = socket_directory.filter(|directory| !directory.is_dir()) {
             return Err(Failure::usage(format!("invalid --socket: there is no directory {}", directory.display())));
         }
         let door = match self.transport {
-            Transport::Stdio => Door::Stdio {
+            Transport::Stdio => Door::Stdio(StdioOptions {
                 max_line: self.max_line.map_or(MAX_LINE, |bytes| usize::try_from(bytes).unwrap_or(usize::MAX)),
                 idle: self.http.idle(given)?,
-            },
+            }),
             Transport::Http => Door::Http(Box::new(self.http.options(false, variable)?)),
             Transport::Sse => Door::Http(Box::new(self.http.options(true, variable)?)),
         };
-        Ok(Parsed::Serve(Box::new(Options {
-            file: self.file,
-            watch,
-            poll: self.poll,
-            door,
-            reload: self.hot_reload.into(),
-            call_timeout: if self.call_timeout.is_zero() { Duration::from_secs(300) } else { self.call_timeout },
-            queue_timeout: self.queue_timeout,
-            drain_timeout: self.drain_timeout,
-            ping_interval: self.ping_interval.filter(|interval| !interval.is_zero()),
-            connect_timeout: self.connect_timeout,
-            max_concurrent_calls: self.max_concurrent_calls.map(|calls| usize::try_from(calls).unwrap_or(usize::MAX)),
-            max_frame: usize::try_from(self.max_frame).unwrap_or(usize::MAX),
-            max_result: self.max_result,
-            max_pending: usize::try_from(self.max_pending).unwrap_or(usize::MAX),
-            max_retiring: usize::try_from(self.max_retiring).unwrap_or(usize::MAX),
-            arguments: self.validate_args.into(),
-            output_schemas: self.output_schema.into(),
-            tool_lists: self.tool_list.into(),
-            runtime: self.runtime,
-            socket: self.socket,
-            log_level: self.log_level,
-        })))
+        Ok(Parsed::Serve(Box::new(Options { watch, tool: self.tool, door })))
     }
 }
 

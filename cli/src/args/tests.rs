@@ -1,5 +1,9 @@
 //! Command lines and what is made of them.
 
+use std::time::Duration;
+
+use protomcp_bridge::{ArgumentPolicy, ReloadMode, SchemaPolicy, ToolLists};
+
 use super::*;
 
 fn read(line: &str) -> Result<Parsed, Failure> {
@@ -23,7 +27,8 @@ fn flags_stand_anywhere_and_take_their_value_either_way() {
         "dev --call-timeout=90s FILE --hot-reload=swap",
     ] {
         let options = options(line);
-        assert_eq!((options.call_timeout, options.reload), (Duration::from_secs(90), ReloadMode::Swap), "{line}");
+        let mode = ReloadMode::from(options.tool.hot_reload);
+        assert_eq!((options.tool.limits.call_timeout, mode), (Duration::from_secs(90), ReloadMode::Swap), "{line}");
         assert!(options.watch);
     }
     assert!(!options("run FILE").watch);
@@ -34,48 +39,52 @@ fn arguments_are_validated_as_asked() {
     for (word, policy) in
         [("off", ArgumentPolicy::Off), ("warn", ArgumentPolicy::Warn), ("reject", ArgumentPolicy::Reject)]
     {
-        assert_eq!(options(&format!("run FILE --validate-args {word}")).arguments, policy);
+        let options = options(&format!("run FILE --validate-args {word}"));
+        assert_eq!(ArgumentPolicy::from(options.tool.validate_args), policy);
     }
 }
 
 #[test]
 fn hosts_are_asked_whether_they_are_there_only_when_that_is_wished() {
-    let interval = |flags: &str| options(&format!("run FILE {flags}")).ping_interval;
+    let interval = |flags: &str| options(&format!("run FILE {flags}")).tool.limits.ping_interval();
     assert_eq!((interval(""), interval("--ping-interval 0s")), (None, None));
     assert_eq!(interval("--ping-interval 30s"), Some(Duration::from_secs(30)));
 }
 
 #[test]
 fn whose_list_a_tool_changes_can_be_chosen() {
-    assert_eq!(options("run FILE --tool-list shared").tool_lists, ToolLists::Shared);
-    assert_eq!(options("dev FILE --tool-list session").tool_lists, ToolLists::PerSession);
+    assert_eq!(ToolLists::from(options("run FILE --tool-list shared").tool.tool_list), ToolLists::Shared);
+    assert_eq!(ToolLists::from(options("dev FILE --tool-list session").tool.tool_list), ToolLists::PerSession);
 }
 
 #[test]
 fn defaults_are_the_documented_ones() {
     let options = options("run FILE --call-timeout 0");
-    assert_eq!(options.call_timeout, Duration::from_secs(300));
-    assert_eq!(options.drain_timeout, Duration::from_secs(5));
-    assert_eq!(options.queue_timeout, Duration::from_secs(900));
-    assert_eq!((options.max_frame, options.max_result), (64 << 20, 256 << 20));
-    assert_eq!((options.reload, options.output_schemas), (ReloadMode::Graceful, SchemaPolicy::Proven));
-    assert_eq!(options.tool_lists, ToolLists::PerSession);
-    assert_eq!(options.arguments, ArgumentPolicy::Warn);
-    assert_eq!(options.max_concurrent_calls, None);
-    assert_eq!((options.max_pending, options.max_retiring), (1024, 4));
-    assert!(matches!(options.door, Door::Stdio { max_line, idle } if max_line == 64 << 20 && idle.is_empty()));
+    assert_eq!(options.tool.limits.call_timeout, Duration::from_secs(300));
+    assert_eq!(options.tool.limits.drain_timeout, Duration::from_secs(5));
+    assert_eq!(options.tool.limits.queue_timeout, Duration::from_secs(900));
+    assert_eq!((options.tool.limits.max_frame, options.tool.limits.max_result), (64 << 20, 256 << 20));
+    let (mode, schemas) = (options.tool.hot_reload.into(), options.tool.output_schema.into());
+    assert_eq!((mode, schemas), (ReloadMode::Graceful, SchemaPolicy::Proven));
+    assert_eq!(ToolLists::from(options.tool.tool_list), ToolLists::PerSession);
+    assert_eq!(ArgumentPolicy::from(options.tool.validate_args), ArgumentPolicy::Warn);
+    assert_eq!(options.tool.limits.max_concurrent_calls, None);
+    assert_eq!((options.tool.limits.max_pending, options.tool.limits.max_retiring), (1024, 4));
+    assert!(
+        matches!(options.door, Door::Stdio(StdioOptions { max_line, idle }) if max_line == 64 << 20 && idle.is_empty())
+    );
 }
 
 #[test]
 fn what_a_host_may_say_at_once_is_bounded_as_asked() {
     let options = options("run FILE --max-line 2K --max-pending 7");
-    assert_eq!(options.max_pending, 7);
-    assert!(matches!(options.door, Door::Stdio { max_line: 2048, .. }));
+    assert_eq!(options.tool.limits.max_pending, 7);
+    assert!(matches!(options.door, Door::Stdio(StdioOptions { max_line: 2048, .. })));
 }
 
 #[test]
 fn how_many_earlier_versions_finish_their_calls_can_be_chosen() {
-    assert_eq!(options("dev FILE --max-retiring 1").max_retiring, 1);
+    assert_eq!(options("dev FILE --max-retiring 1").tool.limits.max_retiring, 1);
 }
 
 #[test]
@@ -217,7 +226,7 @@ fn sizes_have_units() {
 fn http(line: &str) -> HttpOptions {
     match options(line).door {
         Door::Http(options) => *options,
-        Door::Stdio { .. } => panic!("{line}: stdio"),
+        Door::Stdio(_) => panic!("{line}: stdio"),
     }
 }
 
@@ -235,7 +244,7 @@ fn http_is_for_this_machine_unless_something_else_is_said() {
 #[test]
 fn flags_about_the_network_are_refused_on_stdio_unless_they_always_were_accepted() {
     let idle = |flags: &str| match options(&format!("run FILE {flags}")).door {
-        Door::Stdio { idle, .. } => idle,
+        Door::Stdio(options) => options.idle,
         Door::Http(_) => panic!("{flags}: HTTP"),
     };
     assert!(idle("").is_empty());

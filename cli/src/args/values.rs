@@ -8,6 +8,14 @@ pub(super) fn time(text: &str) -> Result<Duration, String> {
     duration::parse(text).ok_or_else(|| "expected a duration such as 300ms, 90s or 1m30s".into())
 }
 
+/// The time of a call; zero stands for the default.
+pub(super) fn call_time(text: &str) -> Result<Duration, String> {
+    Ok(match time(text)? {
+        Duration::ZERO => Duration::from_secs(300),
+        time => time,
+    })
+}
+
 /// Nothing connects in no time.
 pub(super) fn patience(text: &str) -> Result<Duration, String> {
     match time(text)? {

@@ -1,32 +1,26 @@
 //! Any number of hosts over HTTP.
 
 use std::future::IntoFuture;
+use std::io;
 use std::time::Duration;
 
 use protomcp_bridge::open_files;
 use protomcp_http::{Listener, ListenerConfig, Readiness, Routes, StreamableHttp};
 use tokio::task::JoinSet;
 
-use crate::args::{Door, Options, TlsFiles};
+use crate::args::{HttpOptions, TlsFiles, ToolFlags};
 use crate::exit::Failure;
 use crate::log;
 use crate::serve::doors::{self, Doors};
-use crate::serve::{Signals, Wish, launch, metrics, shut_down};
+use crate::serve::{Signals, metrics, prepare};
 
 /// How long connections may take to end after the calls have.
 const LEAVE: Duration = Duration::from_secs(5);
 
-/// How long hosts may take to read how their calls ended when they were not waited for.
-const LAST_WORDS: Duration = Duration::from_secs(1);
-
 /// Serves until a signal ends it.
-pub(super) async fn serve(mut options: Options) -> Result<(), Failure> {
-    let elsewhere = Door::Stdio { max_line: 0, idle: Vec::new() };
-    let Door::Http(mut http) = std::mem::replace(&mut options.door, elsewhere) else {
-        unreachable!("this is the way of HTTP")
-    };
-    log::start(options.log_level);
-    let mut signals = Signals::new()?;
+pub(super) async fn serve(tool: ToolFlags, watch: bool, mut http: HttpOptions) -> Result<(), Failure> {
+    log::start(tool.log_level);
+    let signals = Signals::new()?;
     let tls = http.tls.as_ref().map(TlsFiles::read).transpose()?;
     let scheme = if tls.is_some() { "https" } else { "http" };
     let Doors { sockets, address } =
@@ -43,10 +37,10 @@ pub(super) async fn serve(mut options: Options) -> Result<(), Failure> {
     if let Err(error) = open_files::raise(config.open_files()) {
         tracing::warn!("the limit of open files stays as it is: {error}");
     }
-    let (bridge, starting) = launch(&options);
+    let (bridge, starting) = tool.bridge(watch).launch();
     let service = StreamableHttp::with_tools(bridge.server(), http.config, bridge.tool_definitions());
     config.tls = tls;
-    config.drain_timeout = options.drain_timeout + LEAVE;
+    config.drain_timeout = tool.limits.drain_timeout + LEAVE;
     let readiness = Readiness::default();
     let page = metrics::page(&bridge, &service);
     let mut routes = Routes::new(service.clone());
@@ -67,50 +61,27 @@ pub(super) async fn serve(mut options: Options) -> Result<(), Failure> {
     }
     tracing::info!("listening on {url}");
 
-    let (mut started, mut ending, mut failed) = (false, false, None);
-    {
-        // Hosts are served from the start: one may time out sooner than a tool file compiles.
-        let starting = starting.wait();
-        tokio::pin!(starting);
-        loop {
-            tokio::select! {
-                outcome = serving.join_next() => match outcome {
-                    None => break,
-                    Some(Ok(Ok(()))) => {}
-                    Some(Ok(Err(error))) => drop(failed.get_or_insert(format!("cannot serve: {error}"))),
-                    Some(Err(error)) => drop(failed.get_or_insert(format!("the server failed: {error}"))),
-                },
-                outcome = &mut starting, if !started => {
-                    started = true;
-                    match outcome {
-                        Ok(()) => {
-                            readiness.set_ready();
-                            tracing::info!("serving {} over HTTP", options.file.display());
-                        }
-                        Err(error) => {
-                            failed = Some(format!("failed to start tool process: {error}"));
-                            bridge.drain();
-                        }
-                    }
-                },
-                wish = signals.next() => match wish {
-                    Wish::Reload => bridge.reload().await,
-                    // The second one means it.
-                    Wish::End if ending => break,
-                    Wish::End => {
-                        ending = true;
-                        readiness.set_unready();
-                        tracing::info!("draining: running calls may finish; once more to end at once");
-                        bridge.drain();
-                    }
-                },
-            }
-        }
+    let (ready, unready) = (readiness.clone(), readiness);
+    let served = format!("{} over HTTP", tool.file.display());
+    let run = prepare((bridge, starting), signals, served)
+        .on_ready(move || ready.set_ready())
+        .on_drain(move || unready.set_unready());
+    // After a second signal the calls have failed with their process, and their answers are on their way.
+    let run = run.on_stopped(move || service.shut_down());
+    let outcome = run.serve(all(serving)).await;
+    outcome.map_err(|error| Failure::failed(error.to_string()))
+}
+
+/// Waits for all listeners, and returns the first error of one.
+async fn all(mut serving: JoinSet<io::Result<()>>) -> Result<(), String> {
+    let mut outcome = Ok(());
+    while let Some(ended) = serving.join_next().await {
+        let ended = match ended {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(error)) => Err(format!("cannot serve: {error}")),
+            Err(error) => Err(format!("the server failed: {error}")),
+        };
+        outcome = outcome.and(ended);
     }
-    shut_down(bridge, &mut signals, ending).await;
-    // After a second signal the calls that ran have failed with their process, and their answers are under way.
-    service.shut_down();
-    let left = async { while serving.join_next().await.is_some() {} };
-    let _late = tokio::time::timeout(LAST_WORDS, left).await;
-    failed.map_or(Ok(()), |why| Err(Failure::failed(why)))
+    outcome
 }

@@ -57,7 +57,7 @@ fn main() -> ExitCode {
 async fn run() -> Result<(), Box<dyn Error>> {
     let file = std::env::args_os().nth(1).ok_or("usage: embedded TOOL_FILE")?;
     let bridge = Bridge::tool_file(&ToolFile::new(file)).call_timeout(Duration::from_secs(60)).start().await?;
-    bridge.server().layer(Clock).serve(stdio()?).await?;
-    bridge.shutdown().await;
+    let server = bridge.server().layer(Clock);
+    bridge.run_until(server.serve(stdio()?), async { drop(tokio::signal::ctrl_c().await) }).await?;
     Ok(())
 }

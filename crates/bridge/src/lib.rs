@@ -52,6 +52,7 @@ mod generation;
 mod handler;
 mod metrics;
 mod process;
+mod run;
 mod tool_file;
 
 pub use bridge::Bridge;
@@ -65,4 +66,5 @@ pub use protomcp_schema::ERROR_META;
 pub use protomcp_supervisor::{Command, Guardian, StopPolicy};
 pub use protomcp_supervisor::{guardian, open_files};
 pub use protomcp_watch::Watch;
+pub use run::{Run, RunError, RunHandle};
 pub use tool_file::ToolFile;

@@ -1,0 +1,157 @@
+//! The flags of the tool process, and the bridge that they describe.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use protomcp_bridge::{Bridge, Builder, ToolFile, Watch};
+
+use crate::args::choices::{HotReload, OutputSchema, ToolList, ValidateArgs};
+use crate::args::values::{call_time, patience, size, time};
+use crate::log::LogLevel;
+
+/// A tool file, and the treatment of its process.
+#[derive(Debug, Args)]
+pub(crate) struct ToolFlags {
+    /// The tool file: .py, .ts, .js, .go, .rs, or an executable
+    pub(crate) file: PathBuf,
+
+    /// How a saved file takes effect
+    #[arg(long, value_name = "MODE", default_value = "graceful")]
+    pub(super) hot_reload: HotReload,
+
+    #[command(flatten)]
+    pub(crate) limits: LimitFlags,
+
+    /// What happens to arguments that do not fit a tool's input schema
+    #[arg(long, value_name = "WHAT", default_value = "warn")]
+    pub(super) validate_args: ValidateArgs,
+
+    /// When hosts see a tool's output schema, on which strict ones rely
+    #[arg(long, value_name = "WHEN", default_value = "proven")]
+    pub(super) output_schema: OutputSchema,
+
+    /// Whose list a tool changes that shows or hides tools over the connection of one host
+    #[arg(long, value_name = "WHOSE", default_value = "session")]
+    pub(super) tool_list: ToolList,
+
+    /// Run the file with this program
+    #[arg(long, value_name = "PROGRAM")]
+    pub(super) runtime: Option<OsString>,
+
+    /// Listen for the tool process on this path
+    #[arg(long, value_name = "PATH")]
+    pub(super) socket: Option<PathBuf>,
+
+    /// Look for changes this often instead of waiting for the system to report them
+    #[arg(long, value_name = "DURATION", value_parser = time)]
+    pub(super) poll: Option<Duration>,
+
+    /// What is written to stderr; what the tool prints always is
+    #[arg(long, value_name = "LEVEL", default_value = "info")]
+    pub(crate) log_level: LogLevel,
+}
+
+/// Times and sizes.
+#[derive(Debug, Args)]
+pub(crate) struct LimitFlags {
+    /// How long one call may take, such as 300ms, 90s or 1m30s; 0 means 5m
+    #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = call_time)]
+    pub(super) call_timeout: Duration,
+
+    /// How long a call may wait for its turn, or for a process that is reloading or restarting
+    #[arg(long, value_name = "DURATION", default_value = "15m", value_parser = time)]
+    pub(super) queue_timeout: Duration,
+
+    /// How long calls may go on after the host has left
+    #[arg(long, value_name = "DURATION", default_value = "5s", value_parser = time)]
+    pub(crate) drain_timeout: Duration,
+
+    /// Ask a host that was silent for so long whether it is there, and end the session of one that is not; over HTTP only a
+    /// session whose GET stream is open can be asked [default: never]
+    #[arg(long, value_name = "DURATION", value_parser = time)]
+    pub(super) ping_interval: Option<Duration>,
+
+    /// How long the tool process may take to connect [default: 30s; 10m if it may have to compile or download]
+    #[arg(long, value_name = "DURATION", value_parser = patience)]
+    pub(super) connect_timeout: Option<Duration>,
+
+    /// Calls the tool process gets at once [default: what it announces; otherwise 1 for .py, .ts and .js, 256 otherwise]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(super) max_concurrent_calls: Option<u32>,
+
+    /// Largest message to or from the tool process, in bytes or with K, M, G
+    #[arg(long, value_name = "SIZE", default_value = "64M", value_parser = size)]
+    pub(super) max_frame: u64,
+
+    /// Largest result after reassembly and decompression
+    #[arg(long, value_name = "SIZE", default_value = "256M", value_parser = size)]
+    pub(super) max_result: u64,
+
+    /// Requests of one session that may wait for their answer
+    #[arg(long, value_name = "N", default_value = "1024", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(super) max_pending: u32,
+
+    /// Processes of earlier versions that finish their calls at the same time; the next reload waits while there are so many
+    #[arg(long, value_name = "N", default_value = "4", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(super) max_retiring: u32,
+}
+
+impl ToolFlags {
+    /// The bridge to the tool file.
+    pub(crate) fn bridge(&self, watch: bool) -> Builder {
+        let mut file = ToolFile::new(&self.file);
+        if let Some(runtime) = &self.runtime {
+            file = file.runtime(runtime);
+        }
+        let mut builder = Bridge::tool_file(&file)
+            .reload_mode(self.hot_reload.into())
+            .validate_arguments(self.validate_args.into())
+            .output_schemas(self.output_schema.into())
+            .tool_lists(self.tool_list.into());
+        if watch {
+            let watch = Watch::file(&self.file);
+            builder = builder.watch(match self.poll {
+                Some(pause) => watch.poll_every(pause),
+                None => watch,
+            });
+        }
+        if let Some(socket) = &self.socket {
+            builder = builder.socket(socket);
+        }
+        self.limits.apply(builder)
+    }
+}
+
+impl LimitFlags {
+    /// The interval of pings; zero stands for none.
+    pub(super) fn ping_interval(&self) -> Option<Duration> {
+        self.ping_interval.filter(|interval| !interval.is_zero())
+    }
+
+    fn apply(&self, builder: Builder) -> Builder {
+        let mut builder = builder
+            .call_timeout(self.call_timeout)
+            .queue_timeout(self.queue_timeout)
+            .drain_timeout(self.drain_timeout)
+            .max_frame(usize::try_from(self.max_frame).unwrap_or(usize::MAX))
+            .max_result(self.max_result)
+            .max_pending(to_usize(self.max_pending))
+            .max_retiring(to_usize(self.max_retiring));
+        if let Some(timeout) = self.connect_timeout {
+            builder = builder.connect_timeout(timeout);
+        }
+        if let Some(interval) = self.ping_interval() {
+            builder = builder.ping_interval(interval);
+        }
+        if let Some(calls) = self.max_concurrent_calls {
+            builder = builder.max_concurrent_calls(to_usize(calls));
+        }
+        builder
+    }
+}
+
+fn to_usize(count: u32) -> usize {
+    usize::try_from(count).unwrap_or(usize::MAX)
+}

@@ -1,0 +1,280 @@
+//! One loop that serves a bridge: the connections of clients, the start of the tool process, and commands from outside.
+
+use std::fmt;
+use std::pin::{Pin, pin};
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+
+use crate::bridge::Bridge;
+use crate::builder::Starting;
+use crate::diagnostics::start_error::StartError;
+
+/// The time for the process to fail after the last client has left, and for connections to end after the process has.
+const LAST_WORD: Duration = Duration::from_secs(1);
+
+/// Commands that wait for the loop. One more is dropped: a reload or a stop is under way then.
+const MAX_CONTROLS: usize = 16;
+
+/// A command for a bridge that is served.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Control {
+    Reload,
+    Stop,
+}
+
+/// Controls a [`Run`] while it serves. Cloning is cheap.
+#[derive(Debug, Clone)]
+pub struct RunHandle(mpsc::Sender<Control>);
+
+impl RunHandle {
+    /// Reloads now, as if a file had been saved.
+    pub fn reload(&self) {
+        self.send(Control::Reload);
+    }
+
+    /// Drains: running calls finish, then the bridge ends. A second time it ends at once.
+    pub fn stop(&self) {
+        self.send(Control::Stop);
+    }
+
+    fn send(&self, control: Control) {
+        // A run that has ended takes no commands.
+        let _dropped = self.0.try_send(control);
+    }
+}
+
+/// The reason for which a bridge did not serve to its end.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum RunError<E> {
+    /// The tool process did not start.
+    Start(StartError),
+    /// The connections failed.
+    Serve(E),
+}
+
+impl<E: fmt::Display> fmt::Display for RunError<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Start(error) => write!(f, "failed to start tool process: {error}"),
+            Self::Serve(error) => error.fmt(f),
+        }
+    }
+}
+
+impl<E: std::error::Error> std::error::Error for RunError<E> {}
+
+/// A bridge and its first start, ready to be served. Made by [`Builder::launch`](crate::Builder::launch) and [`Run::new`].
+///
+/// Clients are served from the beginning: one may time out sooner than a tool file compiles. Hooks run in the order in
+/// which they were added.
+pub struct Run {
+    bridge: Bridge,
+    starting: Option<Starting>,
+    on_ready: Hook,
+    on_drain: Hook,
+    on_stopped: Hook,
+    handle: RunHandle,
+    controls: mpsc::Receiver<Control>,
+}
+
+type Hook = Box<dyn FnOnce() + Send>;
+
+impl Run {
+    /// Serves this bridge; `None` if its process has started.
+    #[must_use]
+    pub fn new(bridge: Bridge, starting: impl Into<Option<Starting>>) -> Self {
+        let nothing = || Box::new(|| {});
+        let (sender, controls) = mpsc::channel(MAX_CONTROLS);
+        Self {
+            bridge,
+            starting: starting.into(),
+            on_ready: nothing(),
+            on_drain: nothing(),
+            on_stopped: nothing(),
+            handle: RunHandle(sender),
+            controls,
+        }
+    }
+
+    /// The handle that reloads and stops it.
+    #[must_use]
+    pub fn handle(&self) -> RunHandle {
+        self.handle.clone()
+    }
+
+    /// Calls this when the tool process takes calls.
+    #[must_use]
+    pub fn on_ready(mut self, hook: impl FnOnce() + Send + 'static) -> Self {
+        self.on_ready = chain(self.on_ready, hook);
+        self
+    }
+
+    /// Calls this at the first [`RunHandle::stop`].
+    #[must_use]
+    pub fn on_drain(mut self, hook: impl FnOnce() + Send + 'static) -> Self {
+        self.on_drain = chain(self.on_drain, hook);
+        self
+    }
+
+    /// Calls this when the tool process has ended and with it every call; answers may still be on their way.
+    #[must_use]
+    pub fn on_stopped(mut self, hook: impl FnOnce() + Send + 'static) -> Self {
+        self.on_stopped = chain(self.on_stopped, hook);
+        self
+    }
+
+    /// Serves `connections` until they are over, then ends the tool process.
+    ///
+    /// # Errors
+    /// When the tool process did not start, or the connections failed.
+    pub async fn serve<E>(self, connections: impl Future<Output = Result<(), E>>) -> Result<(), RunError<E>> {
+        // The handle stays: without a sender the loop would hear of its end.
+        let Self { bridge, starting, on_ready, on_drain, on_stopped, handle: _handle, mut controls } = self;
+        let mut connections = pin!(connections);
+        let (mut on_ready, mut on_drain) = (Some(on_ready), Some(on_drain));
+        let (mut is_starting, mut is_draining, mut failed) = (starting.is_some(), false, None);
+        let outcome = {
+            let mut starting = pin!(started(starting));
+            loop {
+                tokio::select! {
+                    outcome = &mut connections => {
+                        // The clients have left, but the caller wants to know that the file is broken.
+                        if is_starting && !is_draining {
+                            failed = tokio::time::timeout(LAST_WORD, &mut starting).await.ok().and_then(Result::err);
+                        }
+                        break Some(outcome);
+                    }
+                    outcome = &mut starting, if is_starting => {
+                        is_starting = false;
+                        match outcome {
+                            Ok(()) => call(&mut on_ready),
+                            Err(error) => {
+                                failed = Some(error);
+                                bridge.drain();
+                            }
+                        }
+                    },
+                    Some(control) = controls.recv() => match control {
+                        Control::Reload => bridge.reload().await,
+                        Control::Stop if is_draining => break None,
+                        Control::Stop => {
+                            is_draining = true;
+                            call(&mut on_drain);
+                            bridge.drain();
+                        }
+                    },
+                }
+            }
+        };
+        let outcome = match outcome {
+            Some(outcome) => {
+                tokio::select! {
+                    () = bridge.shutdown() => {}
+                    () = stop(&mut controls), if !is_draining => {}
+                }
+                on_stopped();
+                outcome
+            }
+            None => {
+                abort(bridge, connections, on_stopped).await;
+                Ok(())
+            }
+        };
+        match failed {
+            Some(error) => Err(RunError::Start(error)),
+            None => outcome.map_err(RunError::Serve),
+        }
+    }
+}
+
+/// Ends the bridge while clients are connected: their calls fail with the process, and they are told as long as they read
+/// fast enough.
+async fn abort(bridge: Bridge, mut connections: Pin<&mut impl Future>, on_stopped: Hook) {
+    let mut are_over = false;
+    {
+        let mut shutdown = pin!(bridge.shutdown());
+        loop {
+            tokio::select! {
+                () = &mut shutdown => break,
+                _ = &mut connections, if !are_over => are_over = true,
+            }
+        }
+    }
+    on_stopped();
+    if !are_over {
+        let _late = tokio::time::timeout(LAST_WORD, connections).await;
+    }
+}
+
+impl Bridge {
+    /// Serves `connections` until they are over. When `stop` completes, the bridge takes no new work, lets running calls
+    /// finish within the drain timeout, and ends the tool process.
+    ///
+    /// ```no_run
+    /// use protomcp_bridge::{Bridge, ToolFile};
+    /// use protomcp_transport::stdio;
+    ///
+    /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+    /// let bridge = Bridge::tool_file(&ToolFile::new("tools.py")).start().await?;
+    /// let server = bridge.server();
+    /// bridge.run_until(server.serve(stdio()?), async { drop(tokio::signal::ctrl_c().await) }).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// When the connections failed.
+    pub async fn run_until<E>(
+        self,
+        connections: impl Future<Output = Result<(), E>>,
+        stop: impl Future<Output = ()>,
+    ) -> Result<(), E> {
+        let run = Run::new(self, None);
+        let handle = run.handle();
+        let (mut serving, mut stop) = (pin!(run.serve(connections)), pin!(stop));
+        let outcome = tokio::select! {
+            outcome = &mut serving => outcome,
+            () = &mut stop => {
+                handle.stop();
+                serving.await
+            }
+        };
+        match outcome {
+            Ok(()) => Ok(()),
+            Err(RunError::Serve(error)) => Err(error),
+            Err(RunError::Start(_)) => unreachable!("the process has started"),
+        }
+    }
+}
+
+async fn started(starting: Option<Starting>) -> Result<(), StartError> {
+    match starting {
+        Some(starting) => starting.wait().await,
+        None => Ok(()),
+    }
+}
+
+async fn stop(controls: &mut mpsc::Receiver<Control>) {
+    while controls.recv().await.is_some_and(|control| control == Control::Reload) {}
+}
+
+fn chain(first: Hook, second: impl FnOnce() + Send + 'static) -> Hook {
+    Box::new(move || {
+        first();
+        second();
+    })
+}
+
+fn call(hook: &mut Option<Hook>) {
+    if let Some(hook) = hook.take() {
+        hook();
+    }
+}
+
+impl fmt::Debug for Run {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Run").field("bridge", &self.bridge).finish_non_exhaustive()
+    }
+}
