@@ -1,5 +1,8 @@
 //! Frames between the bridge and a tool process, whole, in pieces, too large and wrong (protomcp wire §1.1, 1.4, 1.5).
 
+use std::thread;
+use std::time::Duration;
+
 use bytes::Bytes;
 use protomcp_conformance::{Sandbox, Scene, frame, rust_session, session, tool};
 use protomcp_proto::{
@@ -230,6 +233,24 @@ fn a_tool_list_in_many_small_reads_is_taken_whole() {
         .collect();
     let scene = Scene::with_tools("run", "./relay", &[], tools);
     assert_eq!(scene.host.names().len(), 200);
+}
+
+/// Items 2, 7.
+#[test]
+fn a_large_result_that_arrives_in_small_pieces_is_one_answer() {
+    let mut scene = Scene::open(&[], &["echo"]);
+    let id = scene.host.start_call("echo", &json!({}));
+    let (call, _) = scene.peer.call();
+    let text = "0123456789".repeat(10_000);
+    // Sizes that divide neither the frame nor a buffer; each piece is on its way before the next one is written.
+    let bytes = frame(&Envelope::new(call, text_result(&text)));
+    for (number, piece) in bytes.chunks(997).enumerate() {
+        scene.peer.bytes(piece);
+        if number % 4 == 0 {
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+    assert_eq!(text_of(&scene.host.answer(id).value), text);
 }
 
 fn text_result(text: &str) -> CallToolResponse {

@@ -121,6 +121,30 @@ fn only_acknowledgements_are_written_before_the_handshake_is_complete() {
     assert_eq!(host.answer(call).value["result"]["content"][0]["text"], "done");
 }
 
+/// Items 21, 24.
+#[test]
+fn frames_of_the_handshake_come_in_order() {
+    let sandbox = Sandbox::new();
+    let stage = Stage::new(&sandbox);
+    let host = stage.pmcp(&sandbox, &["run", "./relay"]).start();
+    let mut peer = stage.accept();
+    host.begin("2025-11-25");
+    let call = host.start_call("echo", &json!({}));
+    peer.listed(vec![tool("echo")]);
+    peer.send("", ReloadResponse { success: true, error: String::new() });
+    // None is answered before all have been asked, so the order is that of the bridge alone.
+    let asked: Vec<_> = (0..3).map(|_| peer.receive()).collect();
+    let names: Vec<_> = asked.iter().map(protomcp_proto::Envelope::name).collect();
+    assert_eq!(names, ["list_resources", "list_resource_templates", "list_prompts"]);
+    for envelope in asked {
+        assert!(peer.answer_list(envelope).is_none());
+    }
+    let next = peer.receive();
+    assert_eq!(next.name(), "call_tool", "calls follow the handshake");
+    peer.result(&next.request_id, r#""done""#);
+    assert_eq!(host.answer(call).value["result"]["content"][0]["text"], "done");
+}
+
 /// Item 24.
 #[test]
 fn the_published_sdk_with_two_middlewares_is_not_stalled_by_the_handshake() {

@@ -231,3 +231,50 @@ async fn a_default_directory_that_is_not_ours_is_refused() {
     let error = Endpoint::bind_private(&foreign.join("tool.sock")).unwrap_err();
     assert!(matches!(&error, EndpointError::ForeignDirectory(named) if *named == foreign), "{error}");
 }
+
+/// Connects, says so, and waits until the other end closes; the status is the number of bytes that came.
+const STRANGER: &str = r#"
+    my $socket = IO::Socket::UNIX->new(Peer => $ARGV[0]) or die "cannot connect: $!";
+    $| = 1;
+    print "connected\n";
+    exit sysread($socket, my $bytes, 1);
+"#;
+
+/// Takes effect as root only: no one else can act as another user.
+#[tokio::test]
+async fn a_connection_of_another_user_is_refused() {
+    use std::os::unix::process::CommandExt as _;
+
+    if own_user() != 0 {
+        return;
+    }
+    let folder = tempdir().unwrap();
+    let path = folder.path().join("tool.sock");
+    let endpoint = Endpoint::bind(&path).unwrap();
+    // The permissions that keep other users out are taken away, so that the check behind them is reached.
+    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o666)).unwrap();
+    let mut stranger = std::process::Command::new("perl");
+    stranger
+        .args(["-MIO::Socket::UNIX", "-e", STRANGER])
+        .arg(&path)
+        .uid(65534)
+        .current_dir("/")
+        .stdout(std::process::Stdio::piped());
+    let mut stranger = stranger.spawn().unwrap();
+    let mut said = String::new();
+    std::io::BufRead::read_line(&mut std::io::BufReader::new(stranger.stdout.take().unwrap()), &mut said).unwrap();
+    assert_eq!(said, "connected\n");
+    let path_of_ours = path.clone();
+    let ours = std::thread::spawn(move || {
+        let mut client = Client::connect(path_of_ours).unwrap();
+        client.write_all(b"ours").unwrap();
+        client
+    });
+    let mut socket = endpoint.accept().await.unwrap();
+    let mut bytes = [0; 4];
+    socket.read_exact(&mut bytes).await.unwrap();
+    assert_eq!(&bytes, b"ours");
+    assert!(stranger.wait().unwrap().success(), "the other user's connection is closed without a byte");
+    drop(ours.join().unwrap());
+}
