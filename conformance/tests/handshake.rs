@@ -135,7 +135,7 @@ fn frames_of_the_handshake_come_in_order() {
     // None is answered before all have been asked, so the order is that of the bridge alone.
     let asked: Vec<_> = (0..3).map(|_| peer.receive()).collect();
     let names: Vec<_> = asked.iter().map(protomcp_proto::Envelope::name).collect();
-    assert_eq!(names, ["list_resources", "list_resource_templates", "list_prompts"]);
+    assert_eq!(names, ["list_resources_request", "list_resource_templates_request", "list_prompts_request"]);
     for envelope in asked {
         assert!(peer.answer_list(envelope).is_none());
     }

@@ -33,6 +33,8 @@ const MIB: u64 = 1 << 20;
 const INBOUND: u64 = 512 * MIB;
 /// The budget of bytes that wait to be sent to callers (SECURITY.md).
 const OUTBOUND: u64 = 512 * MIB;
+/// What the tool process has sent and is not handled yet: one envelope, and messages that wait (SECURITY.md).
+const UNHANDLED: u64 = 128 * MIB;
 /// What the process may take beside what a budget counts: buffers of sockets, and pages that the allocator keeps.
 const SLACK: u64 = 64 * MIB;
 

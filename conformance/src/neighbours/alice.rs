@@ -108,6 +108,8 @@ struct Alice {
     patience: Duration,
     phase: Phase,
     heard: Heard,
+    /// When she began.
+    begun: Instant,
     /// Streams that were ended while she listened.
     ended: Arc<AtomicUsize>,
     work: Work,
@@ -117,7 +119,8 @@ impl Alice {
     fn new(user: &User, front: Front, skipped: &[Op], turn: Duration, phase: &Phase) -> Self {
         let (user, skipped, phase) = (user.clone(), skipped.to_vec(), phase.clone());
         let (heard, ended) = (Heard::default(), Arc::default());
-        Self { user, front, skipped, patience: TOO_LATE + turn, phase, heard, ended, work: Work::default() }
+        let begun = Instant::now();
+        Self { user, front, skipped, patience: TOO_LATE + turn, phase, heard, begun, ended, work: Work::default() }
     }
 
     async fn work(mut self) -> Work {
@@ -178,6 +181,9 @@ impl Alice {
         let ping = if self.front == Front::Stateless { "server/discover" } else { "ping" };
         let mut is_lost = false;
         for op in [Op::Ping, Op::List, Op::Call] {
+            if !self.wants(op) {
+                continue;
+            }
             let start = Instant::now();
             let done = limited(self.patience, async {
                 match op {
@@ -259,7 +265,13 @@ impl Alice {
     fn note(&mut self, op: Op, start: Instant, done: Result<(), Failure>) {
         let under_attack = self.phase.get() != IDLE;
         match done {
-            Ok(()) => self.work.samples.push(Sample { front: self.front, op, under_attack, took: start.elapsed() }),
+            Ok(()) => self.work.samples.push(Sample {
+                front: self.front,
+                op,
+                under_attack,
+                at: start - self.begun,
+                took: start.elapsed(),
+            }),
             Err(why) => self.work.failures.push((self.front, op, under_attack, why.to_string())),
         }
     }

@@ -23,6 +23,8 @@ pub(super) struct Sample {
     pub(super) front: Front,
     pub(super) op: Op,
     pub(super) under_attack: bool,
+    /// When it began, since she did.
+    pub(super) at: Duration,
     pub(super) took: Duration,
 }
 
@@ -123,6 +125,11 @@ impl Report {
                 ms(p99),
                 ms(max)
             );
+        }
+        let mut slowest: Vec<_> = self.work.samples.iter().collect();
+        slowest.sort_by_key(|sample| std::cmp::Reverse(sample.took));
+        for Sample { front, op, at, took, .. } in slowest.into_iter().take(5) {
+            let _ = writeln!(text, "\n{front:?} {op:?} at {:.0} ms took {:.0} ms", ms(*at), ms(*took));
         }
         let _ = writeln!(
             text,

@@ -165,7 +165,7 @@ fn arguments_of_many_values_stop_no_other() {
 
 #[test]
 fn clients_with_long_names_stay_within_their_bytes() {
-    Neighbours::start(&Setup::default()).suffer(begin_with_bytes).serves().grows_at_most(4 * SLACK);
+    Neighbours::start(&Setup::default()).suffer(begin_with_bytes).serves().grows_at_most(INBOUND + SLACK);
 }
 
 #[test]

@@ -12,10 +12,10 @@ use tokio::task::JoinSet;
 use crate::{INBOUND, MIB, SLACK, call, call_with_progress, goes_on, open, pour};
 
 /// How long a handler of mallory's sleeps.
-pub(crate) const TURN: Duration = Duration::from_millis(100);
+const TURN: Duration = Duration::from_millis(100);
 
 /// How long a call that asks may keep a place that others wait for.
-const ASKING: Duration = Duration::from_secs(5);
+pub(crate) const ASKING: Duration = Duration::from_secs(5);
 
 /// Four calls at a time, so that there is a queue. Alice has three calls at once, which take turns with mallory's.
 const FEW: Setup<'_> = Setup { tool: Tool::Hostile(4), turn: TURN.saturating_mul(3), ..Setup::DEFAULT };

@@ -79,7 +79,7 @@ fn minutes() -> u64 {
 #[test]
 fn all_attacks_at_once_stop_no_other() {
     let flags = ["--metrics", "--max-sessions", "1000"];
-    let neighbours = Neighbours::start(&Setup { flags: &flags, turn: queue::TURN, ..Setup::default() });
+    let neighbours = Neighbours::start(&Setup { flags: &flags, turn: queue::ASKING, ..Setup::default() });
     let time = tier(Duration::from_secs(5), Duration::from_secs(60 * minutes()));
     // In the short tier it is seen that this works, with a few of them.
     let attacks: Vec<_> = ATTACKS.iter().step_by(tier(11, 1)).collect();
