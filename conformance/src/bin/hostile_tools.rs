@@ -43,6 +43,8 @@ struct Link(Arc<Shared>);
 
 struct Shared {
     writer: Mutex<UnixStream>,
+    /// Answers that wait for the writer. Floods give way to them, as a lock alone would not see to.
+    answers: AtomicU32,
     changes: AtomicU32,
     questions: AtomicU32,
 }
@@ -50,7 +52,9 @@ struct Shared {
 impl Link {
     fn send(&self, id: &str, for_call: &str, msg: impl Into<Msg>) {
         let envelope = Envelope { for_call: for_call.to_owned(), ..Envelope::new(id, msg) };
+        self.0.answers.fetch_add(1, Ordering::Relaxed);
         self.bytes(&frame(&envelope));
+        self.0.answers.fetch_sub(1, Ordering::Relaxed);
     }
 
     fn bytes(&self, bytes: &[u8]) {
@@ -65,6 +69,9 @@ impl Link {
             let together = if pause.is_zero() { 64 } else { 1 };
             self.bytes(&frames.by_ref().take(together).collect::<Vec<_>>().concat());
             sleep(pause.max(Duration::from_micros(10)));
+            while self.0.answers.load(Ordering::Relaxed) > 0 {
+                sleep(Duration::from_micros(100));
+            }
         }
     }
 
@@ -83,8 +90,9 @@ fn main() -> std::io::Result<()> {
     let socket = std::env::var_os("PROTOMCP_SOCKET").expect("pmcp says where to connect");
     let calls = std::env::var("HOSTILE_CALLS").ok().and_then(|text| text.parse().ok()).unwrap_or(64);
     let mut stream = UnixStream::connect(socket)?;
-    let (writer, changes, questions) = (Mutex::new(stream.try_clone()?), AtomicU32::new(0), AtomicU32::new(0));
-    let link = Link(Arc::new(Shared { writer, changes, questions }));
+    let writer = Mutex::new(stream.try_clone()?);
+    let (answers, changes, questions) = (AtomicU32::new(0), AtomicU32::new(0), AtomicU32::new(0));
+    let link = Link(Arc::new(Shared { writer, answers, changes, questions }));
     let features = vec!["elicitation".to_owned()];
     link.send("", "", SdkInfo { name: "none".into(), max_concurrent_calls: calls, features, ..SdkInfo::default() });
     loop {

