@@ -1,4 +1,4 @@
-//! From a save to the batch that tells of it. Most of it is waiting: 30 ms of quiet, so that a save is told once.
+//! From a save to the batch that tells of it. Most of it is waiting: 30 ms of debounce, so that a save is told once.
 
 use std::fs;
 use std::time::Duration;
@@ -21,7 +21,7 @@ fn write_to_batch(bencher: Bencher<'_, '_>) {
 /// The same without the wait, to show what is left of it.
 #[divan::bench(sample_count = 30, sample_size = 1)]
 fn write_to_batch_without_quiet(bencher: Bencher<'_, '_>) {
-    measure(bencher, |watch| Watch { quiet: Duration::ZERO, at_most: Duration::ZERO, ..watch });
+    measure(bencher, |watch| Watch { debounce: Duration::ZERO, max_delay: Duration::ZERO, ..watch });
 }
 
 fn measure(bencher: Bencher<'_, '_>, adjust: impl Fn(Watch) -> Watch) {

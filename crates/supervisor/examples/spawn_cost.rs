@@ -1,4 +1,4 @@
-//! What a start costs, with and without a guardian: `cargo run --release --example spawn_cost`.
+//! The cost of a start, with and without a guardian: `cargo run --release --example spawn_cost`.
 //!
 //! Starts `true` again and again, one at a time, and prints the median and the 95th percentile of: the time until the
 //! program was executed, from there until its end was reported (its own run time included), and the drop of a running

@@ -1,29 +1,29 @@
-//! Events on their way to the owner, in order and in bounded memory.
+//! The queue of events for the owner, in order and in bounded memory.
 //!
-//! A process must never stall because its owner is slow to read its output, and its output must never fill the memory.
-//! So lines wait here up to [`MAX_BACKLOG`]; beyond that they are counted until there is room for many again, and one
-//! line in their place says how many are missing. Events that are no lines are few, and always find room.
+//! A process must never stall because its owner reads slowly, and its output must never fill the memory. So lines are
+//! queued up to [`MAX_BACKLOG`]; beyond that they are counted until there is room for many again, and a notice in their
+//! place gives the number. Other events are few, and always find room.
 //!
-//! An owner who is merely busy should miss nothing, so reading pauses when the queue becomes crowded and the owner is
-//! brisk; see [`OutputCollector::throttle`](crate::output_collector::OutputCollector::throttle).
+//! An owner that is merely busy should miss nothing, so reading pauses when the queue reaches its high-water mark and
+//! the owner is reading; see [`OutputCollector::throttle`](crate::output_collector::OutputCollector::throttle).
 
 use std::collections::VecDeque;
 
 use crate::event::{Event, Stream};
 
-/// The most that unread lines may occupy: 4 MiB of text and bookkeeping.
+/// The most bytes of unread lines: 4 MiB of text and bookkeeping.
 pub const MAX_BACKLOG: usize = 4 * 1024 * 1024;
 
-/// From here on it is worth a pause. What a pipe holds fits between this and the maximum.
+/// The size at which reading pauses. The content of a pipe fits between this and the maximum.
 const HIGH_WATER: usize = MAX_BACKLOG / 4;
 
-/// Below this the owner has caught up.
+/// The size at which the owner has caught up.
 const LOW_WATER: usize = MAX_BACKLOG / 16;
 
-/// What an unread line costs beyond its text, so that a flood of empty lines is bounded too.
+/// The cost of an unread line beyond its text, so that a flood of empty lines is bounded too.
 const LINE_COST: usize = 64;
 
-/// A queue of events that leaves out lines rather than grow.
+/// A queue of events that drops lines rather than grow.
 #[derive(Debug, Default)]
 pub(crate) struct Backlog {
     events: VecDeque<Event>,
@@ -45,7 +45,7 @@ impl Skipped {
 }
 
 impl Backlog {
-    /// Queues a line, or counts it where there is no room.
+    /// Queues a line, or counts it if there is no room.
     pub(crate) fn push_line(&mut self, stream: Stream, text: String) {
         if self.closed {
             return;
@@ -62,7 +62,7 @@ impl Backlog {
         self.enqueue(stream, text);
     }
 
-    /// Queues an event that must not be left out.
+    /// Queues an event that must not be dropped.
     pub(crate) fn push(&mut self, event: Event) {
         if !self.closed {
             self.report_skipped();
@@ -70,7 +70,7 @@ impl Backlog {
         }
     }
 
-    /// The next event to deliver. Missing lines are owned up to when the queue runs dry, if not earlier.
+    /// The next event. The notice about dropped lines comes at the latest when the queue is empty.
     pub(crate) fn pop(&mut self) -> Option<Event> {
         if self.events.is_empty() {
             self.report_skipped();
@@ -86,17 +86,17 @@ impl Backlog {
         self.events.is_empty() && !self.skipped.any()
     }
 
-    /// Whether the owner is so far behind that a pause is worth it.
+    /// True if the owner is so far behind that reading should pause.
     pub(crate) fn is_above_high_water(&self) -> bool {
         self.cost > HIGH_WATER
     }
 
-    /// Whether the owner has caught up.
+    /// True if the owner has caught up.
     pub(crate) fn is_below_low_water(&self) -> bool {
         self.cost < LOW_WATER
     }
 
-    /// Nobody listens any more: forgets everything, now and from now on.
+    /// Drops all events, now and later: the receiver is gone.
     pub(crate) fn close(&mut self) {
         *self = Self { closed: true, ..Self::default() };
     }
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_without_room_are_counted_and_owned_up_to_in_their_place() {
+    fn dropped_lines_are_counted_in_their_place() {
         let mut backlog = Backlog::default();
         let room = fill(&mut backlog);
         for _ in 0..3 {
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn missing_lines_are_owned_up_to_even_if_no_line_follows() {
+    fn dropped_lines_are_reported_even_if_no_line_follows() {
         let mut backlog = Backlog::default();
         fill(&mut backlog);
         backlog.push_line(Stream::Stderr, "y".repeat(2000));

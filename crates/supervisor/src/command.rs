@@ -1,4 +1,4 @@
-//! What to start: a program, its arguments, its surroundings, and who watches over it.
+//! The program to start, with its arguments, environment and guardian.
 //!
 //! A [`Command`] is plain data. It can be cloned and started as often as a restart needs it; nothing is resolved
 //! before [`Process::spawn`](crate::process::Process::spawn) looks at it.
@@ -68,10 +68,10 @@ impl Command {
         self
     }
 
-    /// Sets a variable to the path of a unix socket that goes with the process: if its file is still there when the
-    /// guardian has ended everything, and nobody listens on it any more, the guardian removes it. So it is gone even if
-    /// the caller, whose socket it is, was killed. Without a guardian it is a variable like any other; of several such
-    /// sockets, the last one goes.
+    /// Sets a variable to the path of a unix socket that belongs to the process. If the file still exists when the
+    /// guardian has ended everything, and has no listener, the guardian removes it; so the socket is removed even if
+    /// the caller was killed. Without a guardian this is an ordinary variable; of several such sockets only the last is
+    /// removed.
     #[must_use]
     pub fn env_socket(mut self, name: impl Into<OsString>, path: impl Into<OsString>) -> Self {
         let name = name.into();
@@ -86,14 +86,14 @@ impl Command {
         self
     }
 
-    /// Chooses who watches over the process; see [`Guardian`] for the default.
+    /// Chooses the guardian; see [`Guardian`] for the default.
     #[must_use]
     pub fn guardian(mut self, guardian: Guardian) -> Self {
         self.guardian = Some(guardian);
         self
     }
 
-    /// The program as it was given.
+    /// The program, as given.
     pub fn program(&self) -> &OsStr {
         &self.program
     }
@@ -107,7 +107,7 @@ impl Command {
         &self.env
     }
 
-    /// The variable that holds the path of a socket.
+    /// The variable with the path of a socket.
     pub(crate) fn socket_variable(&self) -> Option<&OsStr> {
         self.socket.as_deref()
     }
@@ -135,13 +135,13 @@ impl fmt::Debug for Command {
     }
 }
 
-/// Who makes sure that nothing of the process outlives the bridge.
+/// The guardian, which ensures that no part of the process outlives the bridge.
 ///
-/// Where a command names none, it is `CurrentExe` if [`run_if_requested`](crate::guardian::run_if_requested) was
-/// called in this process, and `None` otherwise. Guardians exist on Linux; elsewhere every choice means `None`.
+/// The default is `CurrentExe` if [`run_if_requested`](crate::guardian::run_if_requested) was called in this process,
+/// and `None` otherwise. Guardians exist on Linux; elsewhere every choice means `None`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Guardian {
-    /// This very program, executed again as the guardian. Its `main` must begin with
+    /// This program, executed again as the guardian. Its `main` must begin with
     /// [`run_if_requested`](crate::guardian::run_if_requested).
     CurrentExe,
     /// Another program that begins with [`run_if_requested`](crate::guardian::run_if_requested), such as `pmcp`.
@@ -149,8 +149,8 @@ pub enum Guardian {
     Program(PathBuf),
     /// No guardian: a process group of its own and, on Linux, the parent-death signal.
     ///
-    /// What that leaves: when the bridge is killed with SIGKILL only the direct child dies with it, not what that
-    /// child started; when the process is stopped, whatever moved into another process group lives on.
+    /// Two cases remain: when the bridge is killed with SIGKILL, only the direct child dies with it; when the process
+    /// is stopped, its descendants in other process groups survive.
     None,
 }
 

@@ -1,10 +1,10 @@
-//! A process without a guardian: one thread of ours starts it and waits for its end.
+//! A process without a guardian: a dedicated thread starts it and waits for its end.
 //!
-//! The thread lives as long as the process, which matters on Linux: the parent-death signal that we ask for comes when
-//! the starting *thread* ends, and a thread of a runtime's pool may end while the bridge lives.
+//! The thread lives as long as the process, which matters on Linux: the parent-death signal is sent when the starting
+//! *thread* ends, and a thread of a runtime's pool may end while the bridge lives.
 //!
-//! The process leads a group of its own. What stays in the group dies with it; see
-//! [`Guardian::None`](crate::command::Guardian::None) for what does not.
+//! The process leads its own group, and the whole group is killed with it; see
+//! [`Guardian::None`](crate::command::Guardian::None) for the exceptions.
 
 use std::process::{Child, ChildStderr, ChildStdout};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -57,7 +57,7 @@ struct Start {
     stderr: ChildStderr,
 }
 
-/// The whole life of the thread.
+/// The main function of the thread.
 fn wait_thread(
     mut command: std::process::Command,
     started: oneshot::Sender<io::Result<Start>>,
@@ -74,10 +74,10 @@ fn wait_thread(
     let stderr = child.stderr.take().expect("standard error was asked for as a pipe");
     let pid = Pid::from_child(&child);
     let running = Arc::new(Mutex::new(true));
-    // If nobody waits for the start any more, the hold is dropped here and kills.
+    // If the receiver is gone, the hold is dropped here and kills.
     let _ = started.send(Ok(Start { hold: Hold { pid, running: running.clone() }, stdout, stderr }));
 
-    // Wait without reaping: until then the group keeps its number, and nobody else is hit by the last signal.
+    // Waits without reaping: until then the group keeps its number, so the last signal cannot hit another one.
     while matches!(waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT), Err(Errno::INTR)) {}
     let mut running = running.lock().unwrap_or_else(PoisonError::into_inner);
     let _ = kill_process_group(pid, Signal::KILL);
@@ -89,11 +89,11 @@ fn reap(child: &mut Child) -> Status {
     child.wait().map_or(Status::Unknown, Status::from)
 }
 
-/// Our hold on a process. Dropping it kills what is within reach.
+/// The hold on a process. Dropping it kills everything within reach.
 #[derive(Debug)]
 pub(crate) struct Hold {
     pid: Pid,
-    /// Whether the process is not reaped, so that the number of its group is its own.
+    /// True while the process is not reaped, so that the number of its group is its own.
     running: Arc<Mutex<bool>>,
 }
 
@@ -101,7 +101,7 @@ impl Hold {
     pub(crate) fn terminate(&self) {
         let running = self.lock();
         if *running {
-            // SIGCONT as well: a stopped process would otherwise sleep through its chance to leave politely.
+            // SIGCONT as well: otherwise a stopped process could not handle the signal.
             for signal in [Signal::TERM, Signal::CONT] {
                 let _ = kill_process_group(self.pid, signal);
             }
@@ -111,8 +111,8 @@ impl Hold {
     pub(crate) fn kill(&self) {
         let running = self.lock();
         if *running {
-            // As long as the process is there, what it started can be found, in whatever group. Stopped, it starts
-            // nothing new meanwhile.
+            // While the process exists, its descendants can be found in any group. A stopped process starts no new
+            // ones.
             #[cfg(target_os = "linux")]
             {
                 let _ = rustix::process::kill_process(self.pid, Signal::STOP);

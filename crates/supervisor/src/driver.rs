@@ -17,7 +17,7 @@ use crate::output::Output;
 use crate::output_collector::OutputCollector;
 use crate::policy::StopPolicy;
 
-/// What the owner asks for; each includes the ones before.
+/// The state that the owner asks for; each includes the previous ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum DesiredState {
     Run,
@@ -25,13 +25,13 @@ pub(crate) enum DesiredState {
     Kill,
 }
 
-/// Events in the owner's channel. Small, because what waits for room in it waits in the backlog.
+/// The most events in the owner's channel. Small, because further events wait in the backlog.
 const CHANNEL: usize = 32;
 
-/// How long after the end of the process its outputs are read for more, if something else holds them open.
+/// The time for which outputs are read after the end of the process, if another process holds them open.
 const DRAIN: Duration = Duration::from_millis(200);
 
-/// How much is still read after that time, if more is there already: as much as a pipe can hold.
+/// The most bytes that are read after that time: the capacity of a pipe.
 const DRAIN_BYTES: usize = 1024 * 1024;
 
 /// Starts the task for a process that has just been executed.
@@ -95,7 +95,7 @@ impl Driver {
                         let state = *desired.borrow_and_update();
                         self.apply(state);
                     }
-                    // Dropped, and everything was killed by that.
+                    // The owner was dropped, which killed everything.
                     Err(_) => {
                         owned = false;
                         self.apply(DesiredState::Kill);
@@ -123,7 +123,7 @@ impl Driver {
         }
     }
 
-    /// Reads what was written before the end, and gives what came from the process a moment to be gone.
+    /// Reads the output written before the end, and gives descendants a moment to end.
     async fn drain(&mut self, reports: &mut Reports, events: &mpsc::Sender<Event>) {
         let deadline = Some(Instant::now() + DRAIN);
         let mut gone = false;
@@ -164,7 +164,7 @@ impl Driver {
         let now = Instant::now();
         for effect in self.lifecycle.handle(now, input) {
             match effect {
-                // A driver is only made for a process that runs.
+                // A driver is created only for a running process.
                 Effect::Spawn | Effect::Announce(Notice::SpawnFailed(_)) => {}
                 Effect::CloseLink => self.collector.push(Event::CloseLink),
                 Effect::Terminate => self.kill_handle.terminate(),
@@ -183,7 +183,7 @@ impl Driver {
     }
 }
 
-/// Reads what is there already, without waiting for more.
+/// Reads the available bytes without waiting for more.
 async fn read_rest<R: AsyncRead + Unpin>(output: &mut Output<R>, collector: &mut OutputCollector) {
     let mut total = 0;
     while total < DRAIN_BYTES && !output.has_ended() {

@@ -1,54 +1,54 @@
-//! Why a process could not be started.
+//! The reasons for which a process could not be started.
 
 use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
 
-/// Why [`Process::spawn`](crate::process::Process::spawn) failed. Nothing is left running in any of these cases.
+/// [`Process::spawn`](crate::process::Process::spawn) failed. Nothing is left running in any of these cases.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SpawnError {
     /// There is no such program, or the interpreter named in its first line does not exist. The user's to correct.
     #[error("program not found: {}", program.to_string_lossy())]
     NotFound {
-        /// The program as it was given.
+        /// The program, as given.
         program: OsString,
     },
     /// The program exists but may not be executed. The user's to correct.
     #[error("not allowed to execute {}", program.to_string_lossy())]
     PermissionDenied {
-        /// The program as it was given.
+        /// The program, as given.
         program: OsString,
     },
     /// The directory to start in cannot be entered. The user's to correct.
     #[error("cannot start in {}", directory.display())]
     Directory {
-        /// The directory as it was given.
+        /// The directory, as given.
         directory: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
-    /// The guardian could not be started, or what was started is no guardian. The embedder's to correct: its `main`
-    /// must begin with [`run_if_requested`](crate::guardian::run_if_requested).
+    /// The guardian could not be started, or the started program is not a guardian. The embedder has to correct this:
+    /// its `main` must begin with [`run_if_requested`](crate::guardian::run_if_requested).
     #[error("cannot start a guardian for {}", program.to_string_lossy())]
     Guardian {
-        /// The program that was to be guarded.
+        /// The program to be guarded.
         program: OsString,
-        /// What the system said, or how the guardian broke its side of the protocol.
+        /// The error of the system, or the guardian's violation of the protocol.
         source: io::Error,
     },
-    /// Anything else: no memory, no descriptors, no room for another process. A later attempt may succeed.
+    /// Any other failure: no memory, no descriptors, no room for another process. A later attempt may succeed.
     #[error("cannot start {}", program.to_string_lossy())]
     Other {
-        /// The program as it was given.
+        /// The program, as given.
         program: OsString,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
 }
 
 impl SpawnError {
-    /// Sorts what the system said about executing `program`.
+    /// Classifies the system's error about executing `program`.
     pub(crate) fn executing(program: OsString, source: io::Error) -> Self {
         match source.kind() {
             io::ErrorKind::NotFound => Self::NotFound { program },
@@ -57,7 +57,7 @@ impl SpawnError {
         }
     }
 
-    /// The kind that [`Lifecycle`](crate::lifecycle::Lifecycle) is told.
+    /// The kind for [`Lifecycle`](crate::lifecycle::Lifecycle).
     pub fn kind(&self) -> io::ErrorKind {
         match self {
             Self::NotFound { .. } => io::ErrorKind::NotFound,

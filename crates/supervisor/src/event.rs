@@ -1,10 +1,10 @@
-//! What the owner of a process hears.
+//! Events for the owner of a process.
 
 use std::fmt;
 
 use crate::exit::Exit;
 
-/// What happened to a process. [`Event::Started`] is first, [`Event::Exited`] is last.
+/// An event of a process. [`Event::Started`] is first, [`Event::Exited`] is last.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {
     /// The process runs under this process id.
@@ -12,17 +12,17 @@ pub enum Event {
         /// The id of the process itself, not of its guardian.
         pid: u32,
     },
-    /// The process, or something it started, wrote a line.
+    /// The process, or one of its descendants, wrote a line.
     Line {
-        /// Where it was written.
+        /// The output.
         stream: Stream,
         /// The line without its end. Bytes that are not UTF-8 are replaced, and a line over
-        /// [`MAX_LINE`](crate::lines::MAX_LINE) is cut and says so.
+        /// [`MAX_LINE`](crate::lines::MAX_LINE) is cut with a notice.
         text: String,
     },
-    /// The ladder has begun: close the link to the process now, if there is one. Comes at most once.
+    /// A stop has begun: close the link to the process now, if there is one. Sent at most once.
     CloseLink,
-    /// The process has ended. Everything it wrote before its end came before.
+    /// The process has ended. All of its output precedes this event.
     Exited(Exit),
 }
 

@@ -1,9 +1,9 @@
-//! How a process ended, in values and in words.
+//! The end of a process, in values and in words.
 
 use std::fmt;
 use std::time::Duration;
 
-/// The end of a process, with what a person needs to understand it.
+/// The end of a process, with the details that a person needs to understand it.
 ///
 /// `Display` gives the status alone ("exited with status 1"), ready to follow the name of the tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,12 +29,12 @@ pub enum Status {
     Code(i32),
     /// This signal ended it.
     Signal(i32),
-    /// It was sent SIGKILL, but its end was not reported: the kernel holds it, or its guardian was killed too.
+    /// SIGKILL was sent, but the end was not reported: the kernel holds the process, or its guardian was killed too.
     Unknown,
 }
 
 impl Status {
-    /// Whether the process exited by itself with code 0.
+    /// True if the process exited by itself with code 0.
     pub fn success(self) -> bool {
         self == Self::Code(0)
     }

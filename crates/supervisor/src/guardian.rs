@@ -1,27 +1,27 @@
-//! The guardian: a small process of ours between the bridge and the tool process, so that no orphan stays behind.
+//! The guardian: a small process between the bridge and the tool process that leaves no orphans.
 //!
-//! Nobody runs code after SIGKILL, so the bridge cannot clean up after itself in the worst case. On Linux it therefore
-//! executes its own program once more, as a guardian, and the guardian starts the tool process. The guardian
+//! No code of a process runs after SIGKILL, so the bridge cannot clean up after itself in the worst case. On Linux it
+//! therefore executes its own program once more, as a guardian, and the guardian starts the tool process. The guardian
 //!
-//! - leads a session of its own, so a terminal's Ctrl-C reaches neither it nor the tool process;
-//! - is the subreaper of everything below it: whatever a descendant does (a session of its own, a double fork), it
-//!   stays a descendant;
-//! - holds one end of a socket whose other end only the bridge has. The end of that stream, whatever its reason, means
-//!   that the bridge is gone: the guardian stops and kills every descendant until none is left, and exits;
-//! - reports the start of the tool process and its exact end through the same socket, and sends the signals the bridge
-//!   asks for. It alone reaps the tool process, so a signal never meets a process id that was given to someone else;
-//! - removes the file of a socket that goes with the process, if the bridge was killed before it could.
+//! - leads its own session, so a terminal's Ctrl-C reaches neither it nor the tool process;
+//! - is the subreaper of everything below it: a descendant stays a descendant even in a session of its own or after a
+//!   double fork;
+//! - holds one end of a socket whose other end only the bridge has. The end of that stream, for any reason, means that
+//!   the bridge is gone: the guardian stops and kills every descendant, and exits;
+//! - reports the start and the exact end of the tool process through the same socket, and sends the signals that the
+//!   bridge requests. It alone reaps the tool process, so a signal never hits a reused process id;
+//! - removes the socket file of the process, if the bridge was killed before it could.
 //!
-//! It has one thread, a few pages of memory, and sleeps until something ends.
+//! It has one thread, a few pages of memory, and sleeps until an event arrives.
 //!
-//! A guardian that is stopped (SIGSTOP) goes on when it gets an order and when the bridge ends. When only the guardian is
-//! killed, the tool process dies by its parent-death signal, and the bridge kills what is left: the guardian's session, and
-//! whatever has the path of the process's socket in its environment.
+//! A stopped guardian (SIGSTOP) continues when it receives an order and when the bridge ends. If only the guardian is
+//! killed, the tool process dies by its parent-death signal, and the bridge kills the remains: the guardian's session,
+//! and every process with the path of the socket in its environment.
 //!
-//! It does not reach: processes that others start on the tool's behalf (`systemd-run`, `docker`); processes of other users
-//! (`sudo`), unless it runs as root; and, when bridge and guardian are killed at once, what the tool process has started.
-//! It exits 10 s after it has killed everything even if the kernel still holds a process, which then ends when the kernel
-//! lets go of it.
+//! It does not reach processes that others start on the tool's behalf (`systemd-run`, `docker`), processes of other
+//! users (`sudo`) unless it runs as root, and, if bridge and guardian are killed at once, the descendants of the tool
+//! process. It exits 10 s after it has killed everything even if the kernel still holds a process, which then ends when
+//! the kernel releases it.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -36,11 +36,11 @@ mod socket_cleanup;
 
 static OFFERED: AtomicBool = AtomicBool::new(false);
 
-/// Does a guardian's work if this process was started as one, and exits; otherwise returns at once.
+/// Runs as a guardian and exits, if this process was started as one; otherwise returns at once.
 ///
-/// Call it first thing in `main`, before any thread, runtime or open file: a guardian is to be small, and it closes
-/// every descriptor it inherited. Having called it is also what makes
-/// [`Guardian::CurrentExe`](crate::command::Guardian::CurrentExe) the default for every command of this process.
+/// Call it first in `main`, before any thread, runtime or open file: a guardian must be small, and it closes every
+/// descriptor it inherited. The call also makes [`Guardian::CurrentExe`](crate::command::Guardian::CurrentExe) the
+/// default for every command of this process.
 ///
 /// ```
 /// use protomcp_supervisor::guardian;
@@ -59,7 +59,7 @@ pub fn run_if_requested() {
     OFFERED.store(true, Ordering::Relaxed);
 }
 
-/// Whether this program, executed again, would become a guardian.
+/// True if this program, executed again, would become a guardian.
 pub(crate) fn is_offered() -> bool {
     OFFERED.load(Ordering::Relaxed)
 }

@@ -1,4 +1,4 @@
-//! The bridge's side of a guardian: starts it, orders it about, listens to it.
+//! The bridge's side of a guardian: starts it, sends orders, receives reports.
 
 use std::ffi::OsString;
 use std::io;
@@ -26,11 +26,11 @@ use crate::guardian::protocol::{NAME, Order, Report, Stage, Task};
 use crate::open_files;
 use crate::started::{Started, configure_stdio};
 
-/// How long a guardian may take to say that the tool process runs. It takes a millisecond; what takes this long is
-/// not a guardian.
+/// The time in which a guardian must report that the tool process runs. It takes a millisecond; a program that takes
+/// this long is not a guardian.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How long a drop waits for the guardian to finish its work. It takes milliseconds.
+/// The time for which a drop waits for the guardian to finish. It takes milliseconds.
 const DROP_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// Starts `guardian`, which starts the command.
@@ -39,7 +39,7 @@ pub(crate) async fn launch(command: &Command, guardian: &Path) -> Result<Started
     let other = |source| SpawnError::Other { program: program(), source };
     let broken = |source| SpawnError::Guardian { program: program(), source };
 
-    // Both ends are close-on-exec, so ours is never inherited: not by this tool process, not by another generation's.
+    // Both ends are close-on-exec, so no tool process of any generation inherits ours.
     let (ours, theirs) = StdStream::pair().map_err(other)?;
     ours.set_nonblocking(true).map_err(other)?;
     let control = OwnedFd::from(ours.try_clone().map_err(other)?);
@@ -54,7 +54,7 @@ pub(crate) async fn launch(command: &Command, guardian: &Path) -> Result<Started
     let hold = Hold { control, pid: Pid::from_child(&child), child: Mutex::new(Some(child)), socket };
 
     let report = reports.answer().await.map_err(|source| {
-        // Whatever that is, it does not take orders.
+        // The program does not follow the protocol, so it cannot be ordered to end.
         hold.sweep();
         broken(source)
     })?;
@@ -94,15 +94,15 @@ fn start(command: &Command, guardian: &Path, theirs: StdStream) -> io::Result<Ch
     std.stdin(Stdio::from(OwnedFd::from(theirs))).spawn()
 }
 
-/// Our hold on a guardian. Dropping it ends everything below the guardian.
+/// The hold on a guardian. Dropping it ends everything below the guardian.
 #[derive(Debug)]
 pub(crate) struct Hold {
     control: OwnedFd,
     pid: Pid,
     /// None once reaped.
     child: Mutex<Option<Child>>,
-    /// The variable with the path of the socket that goes with the process, and its value. Everything that the process
-    /// starts inherits it, so it is a mark that no other process has.
+    /// The variable with the path of the process's socket, and its value. All descendants inherit it, so it is a mark
+    /// that no other process has.
     socket: Option<(OsString, OsString)>,
 }
 
@@ -119,8 +119,8 @@ impl Hold {
         }
     }
 
-    /// Sends an order to a guardian that is not reaped, and SIGCONT, without which a stopped one would not follow it. A
-    /// guardian that is gone cannot follow it, and its end was seen.
+    /// Sends an order to a guardian that is not reaped, and SIGCONT, in case it is stopped. A guardian that is gone
+    /// cannot follow it, and its end was seen.
     fn order(&self, order: Order) {
         let byte = [order.to_byte()];
         while rustix::net::send(&self.control, &byte, SendFlags::NOSIGNAL) == Err(Errno::INTR) {}
@@ -137,14 +137,14 @@ impl Hold {
         if done {
             let _ = child.wait();
         } else {
-            // It works on something the kernel holds. It will end some day, and is not to stay a zombie then.
+            // The guardian waits for the kernel. It will end later, and must not become a zombie then.
             let reaper = std::thread::Builder::new().name("protomcp-reaper".into());
             let _ = reaper.spawn(move || child.wait());
         }
     }
 
-    /// The guardian is dead and its tool process with it; what else came from them may live. It is in their session, or
-    /// has the path of the socket in its environment.
+    /// The guardian is dead and its tool process with it; its other descendants may live. They are in their session, or
+    /// have the path of the socket in their environment.
     pub(crate) fn sweep(&self) {
         // Not reaped yet, so the session still has its number.
         if let Some(child) = self.lock().as_mut() {
@@ -176,7 +176,7 @@ impl Drop for Hold {
     }
 }
 
-/// What a guardian tells us.
+/// The reports of a guardian.
 #[derive(Debug)]
 pub(crate) struct Reports {
     socket: UnixStream,
@@ -189,7 +189,7 @@ impl Reports {
         Self { socket, partial: [0; Report::SIZE], filled: 0 }
     }
 
-    /// The next report, or none at the end of the stream.
+    /// The next report, or `None` at the end of the stream.
     async fn next(&mut self) -> io::Result<Option<Report>> {
         while self.filled < Report::SIZE {
             match self.socket.read(&mut self.partial[self.filled..]).await {
@@ -208,9 +208,9 @@ impl Reports {
         let failed = |kind, reason| Err(io::Error::new(kind, reason));
         match tokio::time::timeout(ANSWER_TIMEOUT, self.next()).await {
             Ok(Ok(Some(report))) => Ok(report),
-            Ok(Ok(None)) => failed(io::ErrorKind::UnexpectedEof, "it ended without an answer: it is no guardian"),
+            Ok(Ok(None)) => failed(io::ErrorKind::UnexpectedEof, "it ended without an answer: it is not a guardian"),
             Ok(Err(error)) => Err(error),
-            Err(_) => failed(io::ErrorKind::TimedOut, "it did not answer: it is no guardian"),
+            Err(_) => failed(io::ErrorKind::TimedOut, "it did not answer: it is not a guardian"),
         }
     }
 

@@ -1,4 +1,4 @@
-//! The hold we have on a running process, whoever watches over it.
+//! The handle that ends a running process, with or without a guardian.
 //!
 //! Everything here works without a runtime and may be called from `Drop`.
 
@@ -6,13 +6,13 @@ use crate::direct_child;
 #[cfg(target_os = "linux")]
 use crate::guardian_child;
 
-/// How signals reach a process and all that came from it.
+/// Sends signals to a process and all of its descendants.
 #[derive(Debug)]
 pub(crate) enum KillHandle {
     /// Through a guardian.
     #[cfg(target_os = "linux")]
     Guarded(guardian_child::Hold),
-    /// By ourselves.
+    /// Directly.
     Direct(direct_child::Hold),
 }
 
@@ -35,7 +35,7 @@ impl KillHandle {
         }
     }
 
-    /// The same, and waits a moment (milliseconds; at most half a second) until it is done.
+    /// Like [`kill`](Self::kill), and waits until it is done (milliseconds; at most half a second).
     pub(crate) fn end_now(&self) {
         match self {
             #[cfg(target_os = "linux")]
@@ -44,7 +44,7 @@ impl KillHandle {
         }
     }
 
-    /// Whoever watched over the process is gone without a word: kills what can still be found.
+    /// The guardian or thread is gone without a report: kills all processes that can still be found.
     pub(crate) fn sweep(&self) {
         match self {
             #[cfg(target_os = "linux")]
@@ -53,7 +53,7 @@ impl KillHandle {
         }
     }
 
-    /// Leaves no zombie of ours behind; true once there is none.
+    /// Reaps the child, so that it is not a zombie; returns true once it is reaped.
     pub(crate) fn reap(&self) -> bool {
         match self {
             #[cfg(target_os = "linux")]

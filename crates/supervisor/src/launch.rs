@@ -1,4 +1,4 @@
-//! From a command to a running process, with or without a guardian.
+//! Launches a command, with or without a guardian.
 
 use std::io;
 #[cfg(target_os = "linux")]
@@ -34,7 +34,7 @@ pub(crate) async fn launch(command: &Command) -> Result<Launched, SpawnError> {
     let default = if guardian::is_offered() { Guardian::CurrentExe } else { Guardian::None };
     match command.chosen_guardian().unwrap_or(&default) {
         #[cfg(target_os = "linux")]
-        // Not by its path: the file may have been replaced by an upgrade since we were started from it.
+        // Not by its path: an upgrade may have replaced the file since this program was started.
         Guardian::CurrentExe => launch_guarded(command, "/proc/self/exe".as_ref()).await,
         #[cfg(target_os = "linux")]
         Guardian::Program(program) => launch_guarded(command, program).await,
@@ -55,7 +55,7 @@ async fn launch_direct(command: &Command) -> Result<Launched, SpawnError> {
     Ok(Launched { pid, kill_handle: KillHandle::Direct(hold), reports: Reports::Direct(reports), stdout, stderr })
 }
 
-/// How we learn of the end of a process.
+/// The source of the end of a process.
 #[derive(Debug)]
 pub(crate) enum Reports {
     #[cfg(target_os = "linux")]
@@ -64,7 +64,7 @@ pub(crate) enum Reports {
 }
 
 impl Reports {
-    /// The end of the process; an error if whoever was to report it is gone without a word. Cancel-safe.
+    /// The end of the process; an error if the reporting guardian or thread is gone. Cancel-safe.
     pub(crate) async fn ended(&mut self) -> io::Result<Status> {
         match self {
             #[cfg(target_os = "linux")]
@@ -73,7 +73,7 @@ impl Reports {
         }
     }
 
-    /// Whether nothing the process left behind is being killed any more. To be asked after its end. Cancel-safe.
+    /// Resolves when no descendant is being killed. Must be called after the end. Cancel-safe.
     pub(crate) async fn closed(&mut self) {
         match self {
             #[cfg(target_os = "linux")]

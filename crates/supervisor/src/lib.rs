@@ -1,21 +1,20 @@
-//! Starts one process politely, ends it politely, and leaves no orphan. Knows nothing of MCP.
+//! Starts a process, stops it gracefully, and leaves no orphan. Knows nothing of MCP.
 //!
-//! # How it works
+//! # Theory of operation
 //!
-//! [`Process::spawn`] starts a [`Command`] and hands back a [`Process`] to steer it with and a stream of [`Event`]s:
-//! its start, the lines it writes, and how it ended. Between the two sits a task of ours, the driver, which decides
-//! nothing: every decision is made by [`Lifecycle`], a value that is told what happened and answers with what to do,
-//! with the time as an argument.
+//! [`Process::spawn`] starts a [`Command`] and returns a [`Process`] to control it and a stream of [`Event`]s: its
+//! start, the lines it writes, and its end. Between the two runs a task, the driver, which makes no decisions:
+//! [`Lifecycle`] is a value that maps inputs to effects, with the time as an argument.
 //!
-//! A process ends by a ladder ([`StopPolicy`]): its link is closed, then SIGTERM goes to its process group, then SIGKILL
-//! to everything that came from it. Dropping the [`Process`] goes straight to the last rung, without a runtime.
+//! A process is stopped in three steps ([`StopPolicy`]): its link is closed, then SIGTERM is sent to its process group,
+//! then SIGKILL to all of its descendants. Dropping the [`Process`] sends SIGKILL at once, without a runtime.
 //!
-//! On Linux a [`guardian`](mod@guardian) stands between us and the process, so that all of it dies even when we are
-//! killed with SIGKILL. A program that wants that calls [`guardian::run_if_requested`] first thing in its `main`, or
-//! names another program that does ([`Guardian`]).
+//! On Linux a [`guardian`](mod@guardian) is the parent of the process, so that all of it dies even when the bridge is
+//! killed with SIGKILL. To enable it, a program calls [`guardian::run_if_requested`] first in its `main`, or names
+//! another program that does ([`Guardian`]).
 //!
-//! When to start again after a crash is [`Restart`]'s question, also a value; a restart is a new [`Process`], and
-//! during a swap two of them live side by side without touching each other.
+//! [`Restart`], also a value, decides when to start again after a crash. A restart is a new [`Process`], and during a
+//! swap two of them run side by side without affecting each other.
 //!
 //! ```no_run
 //! use protomcp_supervisor::{Command, Event, Process, StopPolicy};
@@ -38,8 +37,8 @@
 //!
 //! # Limits
 //!
-//! A line is cut at [`MAX_LINE`] bytes. Lines that nobody reads wait up to [`MAX_BACKLOG`] bytes; further ones are
-//! counted, and a line in their place tells the number. The process itself is never held up by a slow reader.
+//! A line is cut at [`MAX_LINE`] bytes. Unread lines are queued up to [`MAX_BACKLOG`] bytes; further ones are counted,
+//! and a notice in their place gives the number. A slow reader never blocks the process.
 
 #[cfg(not(unix))]
 compile_error!("protomcp-supervisor needs process groups and signals, which only unix systems have");

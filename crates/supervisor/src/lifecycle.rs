@@ -1,4 +1,4 @@
-//! One life of one process as a value: what happened goes in, what to do comes out.
+//! The life of a process as a value: inputs go in, effects come out.
 //!
 //! ```text
 //!  New ─Start→ Starting ─Spawned→ Running ─Stop→ Closing ─Elapsed→ Terminating ─Elapsed→ Killing ─Elapsed→ Ended
@@ -7,9 +7,8 @@
 //!               Ended              Ended                                                              Ended
 //! ```
 //!
-//! The ladder (close the link, SIGTERM, SIGKILL) gives the tool process three chances, each less friendly. Whatever
-//! happens, [`Effect::Kill`] is asked for at least once before the end if a process ever ran, because what the
-//! process itself started is still to be ended after it.
+//! Each of the three steps (close the link, SIGTERM, SIGKILL) is less friendly than the one before. If a process ever
+//! ran, [`Effect::Kill`] is requested at least once before the end, because its descendants must be killed too.
 
 use std::io;
 use std::time::Instant;
@@ -17,42 +16,42 @@ use std::time::Instant;
 use crate::exit::Status;
 use crate::policy::StopPolicy;
 
-/// What happened.
+/// An input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Input {
-    /// Someone wants the process to run.
+    /// Start the process.
     Start,
     /// The process runs.
     Spawned,
     /// The process could not be started.
     SpawnFailed(io::ErrorKind),
-    /// Someone wants the process to end: politely, or `now`.
+    /// Stop the process: gracefully, or `now`.
     Stop {
-        /// Skip the waiting and kill.
+        /// Kill without waiting.
         now: bool,
     },
     /// The process has ended.
     Exited(Status),
-    /// The time of [`Lifecycle::deadline`] has come.
+    /// The time of [`Lifecycle::deadline`] has passed.
     Elapsed,
 }
 
-/// What to do. The driver does these in order and decides nothing.
+/// An effect. The driver carries these out in order and makes no decisions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effect {
     /// Start the process; answer with [`Input::Spawned`] or [`Input::SpawnFailed`].
     Spawn,
-    /// DesiredState whoever owns the link to close it: the friendliest way to end a tool process.
+    /// Ask the owner to close the link: the most graceful way to stop a tool process.
     CloseLink,
     /// Send SIGTERM to the process group.
     Terminate,
     /// Send SIGKILL to the process and to all that came from it.
     Kill,
-    /// Tell the owner.
+    /// Notify the owner.
     Announce(Notice),
 }
 
-/// What the owner is told.
+/// A notification for the owner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Notice {
     /// The process runs.
@@ -63,7 +62,7 @@ pub enum Notice {
     Exited(Status),
 }
 
-/// One life of one process. A restart is a new value.
+/// The life of one process. A restart is a new value.
 #[derive(Debug, Clone)]
 pub struct Lifecycle {
     policy: StopPolicy,
@@ -73,7 +72,7 @@ pub struct Lifecycle {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     New,
-    /// Being started; a stop that comes meanwhile is remembered.
+    /// The process is being started; a stop is remembered until then.
     Starting {
         stop: Option<Stop>,
     },
@@ -86,7 +85,7 @@ enum State {
     Terminating {
         until: Instant,
     },
-    /// SIGKILL was sent; giving up on a confirmation is next.
+    /// SIGKILL was sent; the end without confirmation is next.
     Killing {
         until: Instant,
     },
@@ -105,8 +104,8 @@ impl Lifecycle {
         Self { policy, state: State::New }
     }
 
-    /// Takes one input and answers with what to do, in order. What makes no sense in the present state is ignored:
-    /// inputs cross each other on their way.
+    /// Handles an input and returns its effects, in order. Inputs that do not apply to the current state are ignored,
+    /// because inputs can cross each other.
     pub fn handle(&mut self, now: Instant, input: Input) -> Vec<Effect> {
         match (self.state, input) {
             (State::New, Input::Start) => {
@@ -168,7 +167,7 @@ impl Lifecycle {
         }
     }
 
-    /// When [`Input::Elapsed`] is due, if nothing else happens before.
+    /// The time at which [`Input::Elapsed`] is due.
     pub fn deadline(&self) -> Option<Instant> {
         match self.state {
             State::Closing { until } | State::Terminating { until } | State::Killing { until } => Some(until),
@@ -176,7 +175,7 @@ impl Lifecycle {
         }
     }
 
-    /// Whether this life is over: every further input is ignored.
+    /// True if this life is over: every further input is ignored.
     pub fn is_over(&self) -> bool {
         self.state == State::Ended
     }
@@ -191,7 +190,7 @@ impl Lifecycle {
         Effect::Kill
     }
 
-    /// Ends this life; `survivors` says that nothing was killed yet, so what the process started may still run.
+    /// Ends this life; `survivors` means that nothing was killed yet, so descendants may still run.
     fn end(&mut self, status: Status, survivors: bool) -> Vec<Effect> {
         self.state = State::Ended;
         let announce = Effect::Announce(Notice::Exited(status));

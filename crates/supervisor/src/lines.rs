@@ -1,22 +1,23 @@
-//! Bytes of an output to lines of text, in bounded memory.
+//! Splits the bytes of an output to lines of text, in bounded memory.
 //!
-//! A process may write anything: no line end for a gigabyte, half a character, no UTF-8 at all. What is kept of one
-//! line never exceeds [`MAX_LINE`]; what was cut is counted and named at the end of the line.
+//! A process may write anything: no line end for a gigabyte, half a character, bytes that are not UTF-8. At most
+//! [`MAX_LINE`] bytes of a line are kept; the others are counted, and a notice at the end of the line gives their
+//! number.
 
 /// The most bytes of one line that are kept: 16 KiB.
 pub const MAX_LINE: usize = 16 * 1024;
 
-/// Splits what is fed to it into lines.
+/// Splits bytes into lines.
 #[derive(Debug, Default)]
 pub(crate) struct Lines {
-    /// The beginning of a line whose end has not come yet, at most `MAX_LINE` bytes.
+    /// The beginning of an incomplete line, at most `MAX_LINE` bytes.
     partial: Vec<u8>,
     /// Bytes of that line beyond `partial`.
     cut: u64,
 }
 
 impl Lines {
-    /// Takes the next bytes and hands each line they complete to `line`.
+    /// Feeds bytes and passes each complete line to `line`.
     pub(crate) fn feed(&mut self, bytes: &[u8], mut line: impl FnMut(String)) {
         let mut rest = bytes;
         while let Some(end) = rest.iter().position(|byte| *byte == b'\n') {
@@ -27,7 +28,7 @@ impl Lines {
         self.extend(rest);
     }
 
-    /// The output has ended: what stands there without a line end is the last line.
+    /// The output has ended: text without a line end is the last line.
     pub(crate) fn finish(&mut self) -> Option<String> {
         (!self.partial.is_empty()).then(|| self.take())
     }
@@ -58,7 +59,7 @@ impl Lines {
     }
 }
 
-/// The length of `bytes` without a character that is torn at the end.
+/// The length of `bytes` without an incomplete character at the end.
 fn whole_characters(bytes: &[u8]) -> usize {
     let tail = bytes.len().saturating_sub(4);
     for start in (tail..bytes.len()).rev() {

@@ -1,19 +1,19 @@
-//! The limit of open files: raised for a program that serves many, and given back to what it starts.
+//! The limit of open files: raised for a server, and restored for its children.
 //!
 //! The soft limit is low on most systems because programs that use `select` fail with more than 1,024 descriptors, and
-//! some close every possible descriptor one by one. A program that can do with more may raise it for itself. Processes
-//! that [`Process::spawn`](crate::Process::spawn) starts get the limit from before.
+//! some close every possible descriptor one by one. A program without these problems may raise it for itself. Processes
+//! that [`Process::spawn`](crate::Process::spawn) starts get the original limit.
 
 use std::io;
 use std::sync::OnceLock;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// The soft limit that this process was started with, if it was raised.
+/// The original soft limit of this process, if it was raised.
 static BEFORE: OnceLock<u64> = OnceLock::new();
 
-/// Raises the soft limit of open files (`RLIMIT_NOFILE`) to this number, or as far as the hard limit allows, and returns
-/// the limit from then on. A higher one stays as it is.
+/// Raises the soft limit of open files (`RLIMIT_NOFILE`) to this number, or as far as the hard limit allows, and
+/// returns the new limit. A higher limit stays unchanged.
 ///
 /// ```
 /// let limit = protomcp_supervisor::open_files::raise(1024)?;
@@ -21,13 +21,13 @@ static BEFORE: OnceLock<u64> = OnceLock::new();
 /// ```
 ///
 /// # Errors
-/// When the system refuses.
+/// If the system refuses.
 pub fn raise(wanted: u64) -> io::Result<u64> {
     let limit = getrlimit(Resource::Nofile);
     match raised(&limit, wanted) {
         None => Ok(limit.current.unwrap_or(u64::MAX)),
         Some((before, after)) => {
-            // The first time counts: later ones begin with a limit of ours.
+            // The first call counts: later ones start from our own limit.
             BEFORE.get_or_init(|| before);
             setrlimit(Resource::Nofile, Rlimit { current: Some(after), maximum: limit.maximum })?;
             Ok(after)
@@ -42,7 +42,7 @@ fn raised(limit: &Rlimit, wanted: u64) -> Option<(u64, u64)> {
     (after > before).then_some((before, after))
 }
 
-/// The soft limit for processes that are started, if it is another than ours.
+/// The soft limit for child processes, if it differs from ours.
 pub(crate) fn before() -> Option<u64> {
     BEFORE.get().copied()
 }

@@ -1,4 +1,4 @@
-//! The few calls that Rust cannot check: what happens between fork and exec, and signals.
+//! The few unsafe calls: between fork and exec, and signals.
 //!
 //! This is the only module of the crate with `unsafe` in it.
 
@@ -7,11 +7,11 @@
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-/// Makes the child of `command` lead a process group of its own, start with a clean slate, and, on Linux, die with the
+/// Makes the child of `command` lead its own process group, start with a clean state, and, on Linux, die with the
 /// thread that starts it.
 ///
-/// A clean slate: no descriptors but the three standard ones, no blocked signals, no ignored signals, whatever the
-/// caller itself inherited, and this soft limit of open files if there is one.
+/// A clean state means: only the three standard descriptors, no blocked signals and no ignored signals, regardless of
+/// the caller's own state, and this soft limit of open files if there is one.
 pub(crate) fn prepare_child(command: &mut Command, open_files: Option<u64>) {
     command.process_group(0);
     let parent = rustix::process::getpid();
@@ -29,7 +29,7 @@ pub(crate) fn prepare_child(command: &mut Command, open_files: Option<u64>) {
     }
 }
 
-/// Asks for SIGKILL when the parent thread ends. If the parent ended before we could ask, its end was missed.
+/// Requests SIGKILL when the parent thread ends. If the parent ended before the request, its end was missed.
 #[cfg(target_os = "linux")]
 fn die_with_parent(parent: rustix::process::Pid) -> std::io::Result<()> {
     rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
@@ -44,8 +44,8 @@ fn die_with_parent(_parent: rustix::process::Pid) -> std::io::Result<()> {
 /// Sets every signal to its default action.
 pub(crate) fn default_signals() {
     for signal in 1..=MAX_SIGNAL {
-        // SAFETY: `signal` only replaces a disposition by the default one. Numbers that do not exist or cannot be
-        // changed are refused by the system, which is all right here.
+        // SAFETY: `signal` only replaces a disposition by the default one. The system refuses numbers that do not exist
+        // or cannot be changed, which is fine here.
         unsafe { libc::signal(signal, libc::SIG_DFL) };
     }
 }
@@ -89,7 +89,7 @@ mod linux {
         if number < 0 {
             return Err(io::Error::last_os_error());
         }
-        // SAFETY: the descriptor was just made and belongs to nobody else.
+        // SAFETY: the descriptor was just created and has no other owner.
         Ok(unsafe { OwnedFd::from_raw_fd(number) })
     }
 
@@ -141,6 +141,6 @@ use linux::forget_descriptors;
 #[cfg(target_os = "linux")]
 pub(crate) use linux::{block_signals, child_signals, close_descriptors, drain};
 
-/// Elsewhere the standard library opens everything close-on-exec, and what others opened is theirs.
+/// Elsewhere the standard library opens everything close-on-exec, and other descriptors are left to their owners.
 #[cfg(not(target_os = "linux"))]
 fn forget_descriptors() {}

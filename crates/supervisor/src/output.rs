@@ -1,4 +1,4 @@
-//! One captured output of a process: read as it comes, split into lines.
+//! One captured output of a process, split into lines.
 
 use std::io;
 
@@ -7,10 +7,10 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 use crate::event::Stream;
 use crate::lines::Lines;
 
-/// Bytes of one read.
+/// The size of one read.
 const CHUNK: usize = 8 * 1024;
 
-/// What the process writes to one of its two streams.
+/// One of the two outputs of a process.
 #[derive(Debug)]
 pub(crate) struct Output<R> {
     stream: Stream,
@@ -25,7 +25,7 @@ impl<R: AsyncRead + Unpin> Output<R> {
         Self { stream, pipe: Some(pipe), buffer: vec![0; CHUNK].into(), lines: Lines::default() }
     }
 
-    /// Whether all of it was read.
+    /// True if the output was read to its end.
     pub(crate) fn has_ended(&self) -> bool {
         self.pipe.is_none()
     }
@@ -34,7 +34,7 @@ impl<R: AsyncRead + Unpin> Output<R> {
         self.stream
     }
 
-    /// Waits for bytes; how many there are, 0 at the end. Never returns once the end was seen. Cancel-safe.
+    /// Reads bytes; returns their number, 0 at the end. Never resolves after the end. Cancel-safe.
     pub(crate) async fn read(&mut self) -> io::Result<usize> {
         match &mut self.pipe {
             Some(pipe) => pipe.read(&mut self.buffer).await,
@@ -42,7 +42,7 @@ impl<R: AsyncRead + Unpin> Output<R> {
         }
     }
 
-    /// Takes what [`Output::read`] has just answered and hands on the lines it completes; how many bytes that were.
+    /// Handles the result of [`Output::read`]: passes on the lines it completes and returns the number of bytes.
     pub(crate) fn accept(&mut self, read: io::Result<usize>, line: impl FnMut(String)) -> usize {
         match read {
             Ok(count) if count > 0 => {
@@ -61,7 +61,7 @@ impl<R: AsyncRead + Unpin> Output<R> {
         }
     }
 
-    /// Reads no more; what stands there without a line end is the last line.
+    /// Stops reading; text without a line end is the last line.
     pub(crate) fn finish(&mut self, line: impl FnMut(String)) {
         self.pipe = None;
         self.lines.finish().into_iter().for_each(line);

@@ -1,4 +1,4 @@
-//! Between the outputs of a process and its owner: keeps the tail, queues the events, sets the pace.
+//! Collects the outputs of a process for its owner: keeps the tail, queues the events, throttles the reading.
 
 use std::io;
 use std::time::{Duration, Instant};
@@ -11,27 +11,27 @@ use crate::event::{Event, Stream};
 use crate::output::Output;
 use crate::tail::Tail;
 
-/// Writes down what happens and passes it on.
+/// Collects output and delivers events.
 #[derive(Debug, Default)]
 pub(crate) struct OutputCollector {
     backlog: Backlog,
     tail: Tail,
     /// Nothing is read before this time.
     paused_until: Option<Instant>,
-    /// Events the owner has taken since reading was paused_until up.
+    /// Events that the owner has taken since reading was paused.
     taken: usize,
-    /// Whether the owner has had its moment since it last caught up.
+    /// True if reading was paused since the owner last caught up.
     behind: bool,
 }
 
 impl OutputCollector {
-    /// Takes what a read of `output` has just answered; how many bytes that were.
+    /// Handles the result of a read of `output`; returns the number of bytes.
     pub(crate) fn collect<R: AsyncRead + Unpin>(&mut self, output: &mut Output<R>, read: io::Result<usize>) -> usize {
         let stream = output.stream();
         output.accept(read, |line| self.push_line(stream, line))
     }
 
-    /// Takes a line.
+    /// Queues a line.
     pub(crate) fn push_line(&mut self, stream: Stream, line: String) {
         if stream == Stream::Stderr {
             self.tail.push(&line);
@@ -39,7 +39,7 @@ impl OutputCollector {
         self.backlog.push_line(stream, line);
     }
 
-    /// Takes an event that is no line.
+    /// Queues an event other than a line.
     pub(crate) fn push(&mut self, event: Event) {
         self.backlog.push(event);
     }
@@ -49,23 +49,23 @@ impl OutputCollector {
         std::mem::take(&mut self.tail).into_lines()
     }
 
-    /// Whether the owner was handed everything.
+    /// True if the owner has received everything.
     pub(crate) fn is_drained(&self) -> bool {
         self.backlog.is_empty()
     }
 
-    /// Until when nothing is to be read.
+    /// The time until which reading is paused.
     pub(crate) fn paused_until(&self) -> Option<Instant> {
         self.paused_until
     }
 
-    /// That time has come. An owner who was brisk meanwhile is given more of it.
+    /// Ends a pause. If the owner read fast during the pause, another one follows.
     pub(crate) fn resume(&mut self) {
         self.paused_until = (self.taken >= FAST_READER).then(|| Instant::now() + PAUSE);
         self.taken = 0;
     }
 
-    /// Hands on the next event when the owner has room for it. Never returns while there is none. Cancel-safe.
+    /// Sends the next event when the owner has room for it. Pending while there is none. Cancel-safe.
     pub(crate) async fn deliver(&mut self, events: &mpsc::Sender<Event>) -> Result<(), mpsc::error::SendError<()>> {
         if self.backlog.is_empty() {
             return std::future::pending().await;
@@ -78,15 +78,15 @@ impl OutputCollector {
         Ok(())
     }
 
-    /// Takes what [`OutputCollector::deliver`] has just answered: nobody listens after an error.
+    /// Handles the result of [`OutputCollector::deliver`]: an error means that the receiver is gone.
     pub(crate) fn on_sent(&mut self, sent: Result<(), mpsc::error::SendError<()>>) {
         if sent.is_err() {
             self.backlog.close();
         }
     }
 
-    /// Holds up the reading when the owner falls behind: as long as it catches up briskly, and otherwise for one
-    /// moment until it has caught up.
+    /// Pauses the reading when the owner falls behind: repeatedly while the owner reads fast, and otherwise once until
+    /// it has caught up.
     pub(crate) fn throttle(&mut self) {
         if self.backlog.is_below_low_water() {
             self.paused_until = None;
@@ -99,9 +99,9 @@ impl OutputCollector {
     }
 }
 
-/// How long an owner who falls behind may hold up the reading.
+/// The length of one pause.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// An owner who takes this many events in that time may go on: a process may be slowed down to 1,000 lines per second
-/// by a busy owner, never to less.
+/// The number of events per pause that makes a fast reader: a busy owner may slow a process down to 1,000 lines per
+/// second, never to less.
 const FAST_READER: usize = 100;

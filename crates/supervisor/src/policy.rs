@@ -1,19 +1,19 @@
-//! How patient a stop is: the waiting times of the ladder.
+//! The timeouts of a stop.
 
 use std::time::Duration;
 
-/// How long each rung of the stop ladder waits before the next one.
+/// The timeouts between the steps of a stop.
 ///
-/// The ladder is: close the link, SIGTERM to the group, SIGKILL to everything. See
+/// The steps are: close the link, SIGTERM to the group, SIGKILL to everything. See
 /// [`Lifecycle`](crate::lifecycle::Lifecycle).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StopPolicy {
-    /// After the link was closed, before SIGTERM. Default 1 s: enough for an SDK to stop what it started itself.
+    /// From closing the link to SIGTERM. Default 1 s: enough for an SDK to stop its own children.
     pub close: Duration,
-    /// After SIGTERM, before SIGKILL. Default 2 s.
+    /// From SIGTERM to SIGKILL. Default 2 s.
     pub terminate: Duration,
-    /// After SIGKILL, before the end is announced without the system's confirmation. Default 5 s: a process stuck in
-    /// the kernel (a dead network file system) must not hold up a shutdown.
+    /// From SIGKILL to the end without the system's confirmation. Default 5 s: a process stuck in the kernel (a dead
+    /// network file system) must not block a shutdown.
     pub kill: Duration,
 }
 

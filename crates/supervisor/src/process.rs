@@ -13,10 +13,10 @@ use crate::kill_handle::KillHandle;
 use crate::launch::launch;
 use crate::policy::StopPolicy;
 
-/// A running process and all that came from it.
+/// A running process and its descendants.
 ///
-/// Dropping it kills all of that on the spot, without a runtime. With a guardian the drop waits until everything is
-/// gone (milliseconds, at most half a second); without one it only sends the signals.
+/// Dropping it kills them all at once, without a runtime. With a guardian the drop waits until they are gone
+/// (milliseconds, at most half a second); without one it only sends the signals.
 #[derive(Debug)]
 pub struct Process {
     pid: u32,
@@ -25,11 +25,11 @@ pub struct Process {
 }
 
 impl Process {
-    /// Starts a process; returns once the program has been executed, which takes a millisecond or two.
+    /// Starts a process; returns once the program is executed, which takes a millisecond or two.
     ///
     /// The events come from a task of the current runtime, which must have I/O and time enabled. They begin with
-    /// [`Event::Started`] and end with [`Event::Exited`]. If they are not read nothing stalls: lines wait up to
-    /// [`MAX_BACKLOG`](crate::backlog::MAX_BACKLOG) bytes and are counted beyond.
+    /// [`Event::Started`] and end with [`Event::Exited`]. Unread events block nothing: lines are queued up to
+    /// [`MAX_BACKLOG`](crate::backlog::MAX_BACKLOG) bytes and counted beyond.
     ///
     /// Dropping the future before it is ready leaves nothing behind.
     ///
@@ -54,13 +54,13 @@ impl Process {
         self.pid
     }
 
-    /// Begins the ladder: [`Event::CloseLink`], then SIGTERM, then SIGKILL. Returns at once; [`Event::Exited`] says
-    /// when it is over. Asking again changes nothing.
+    /// Begins a stop: [`Event::CloseLink`], then SIGTERM, then SIGKILL. Returns at once; [`Event::Exited`] follows.
+    /// Further calls have no effect.
     pub fn stop(&self) {
         self.raise(DesiredState::Stop);
     }
 
-    /// Kills the process and all that came from it, without waiting. Returns at once; [`Event::Exited`] follows.
+    /// Kills the process and its descendants, without waiting. Returns at once; [`Event::Exited`] follows.
     pub fn kill(&self) {
         self.kill_handle.kill();
         self.raise(DesiredState::Kill);

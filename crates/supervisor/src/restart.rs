@@ -1,22 +1,22 @@
-//! When to try again after a failure, and when to stop trying.
+//! Restarts after failures, with backoff.
 //!
-//! A process that keeps failing is started again after longer and longer pauses, and after a few failures in a row not
-//! at all: the owner then serves in a degraded state until someone asks for a [`Restart::retry`]. A process that ran
-//! well for a while has earned a fresh start, so its next failure counts as the first.
+//! A failing process is restarted after longer and longer pauses, and not at all after a few failures in a row: the
+//! owner then serves in a degraded state until it calls [`Restart::retry`]. After a long run the next failure counts as
+//! the first again.
 
 use std::time::{Duration, Instant};
 
-/// The numbers of [`Restart`]. With the defaults the pauses are 0.25, 0.5, 1 and 2 s, and the fifth failure is the last;
-/// the cap matters to those who want more attempts.
+/// The parameters of [`Restart`]. With the defaults the pauses are 0.25, 0.5, 1 and 2 s, and the fifth failure is the
+/// last; the cap matters only with more attempts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Backoff {
     /// The pause after the first failure; each further one doubles it. Default 0.25 s.
     pub first: Duration,
     /// The longest pause. Default 8 s.
     pub cap: Duration,
-    /// A life of at least this length forgets all failures before it. Default 60 s.
+    /// A run of at least this length resets the failures. Default 60 s.
     pub healthy_after: Duration,
-    /// This many failures in a row are the end. Default 5; 0 counts as 1.
+    /// The number of failures in a row after which restarts end. Default 5; 0 counts as 1.
     pub give_up_after: u32,
 }
 
@@ -39,7 +39,7 @@ impl Backoff {
     }
 }
 
-/// What to do after a failure.
+/// The reaction to a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Next {
     /// Start again after this pause.
@@ -48,7 +48,7 @@ pub enum Next {
     GiveUp,
 }
 
-/// Counts failures in a row and says what follows.
+/// Counts failures in a row and decides about restarts.
 #[derive(Debug, Clone, Default)]
 pub struct Restart {
     backoff: Backoff,
@@ -57,7 +57,7 @@ pub struct Restart {
 }
 
 impl Restart {
-    /// No failure yet.
+    /// No failures.
     pub fn new(backoff: Backoff) -> Self {
         Self { backoff, failures: 0, due: None }
     }
@@ -77,26 +77,25 @@ impl Restart {
         Next::After(pause)
     }
 
-    /// The process has run for [`Backoff::healthy_after`]: earlier failures no longer count.
+    /// The process has run for [`Backoff::healthy_after`]: earlier failures are reset.
     pub fn healthy(&mut self) {
         self.failures = 0;
         self.due = None;
     }
 
-    /// Someone has reason to believe that things are better now, such as a save: forgets all failures, so the next
-    /// start may be at once.
+    /// The cause may have been fixed, by a save for example: resets all failures, so the next start may be at once.
     pub fn retry(&mut self) {
         self.failures = 0;
         self.due = None;
     }
 
-    /// When the next start is due: set by [`Next::After`], gone once [`Restart::poll`] said so, and after
-    /// [`Restart::healthy`] and [`Restart::retry`].
+    /// The time of the next start: set by [`Next::After`], cleared by [`Restart::poll`], [`Restart::healthy`] and
+    /// [`Restart::retry`].
     pub fn deadline(&self) -> Option<Instant> {
         self.due
     }
 
-    /// Whether the pause is over; true once per pause.
+    /// True once the pause is over, once per pause.
     pub fn poll(&mut self, now: Instant) -> bool {
         self.due.take_if(|due| *due <= now).is_some()
     }
@@ -106,7 +105,7 @@ impl Restart {
         self.failures
     }
 
-    /// Whether the last failure was the last straw: nothing starts until [`Restart::retry`].
+    /// True if restarts have ended until [`Restart::retry`].
     pub fn has_given_up(&self) -> bool {
         self.failures >= self.backoff.give_up_after.max(1)
     }

@@ -1,4 +1,4 @@
-//! A process that was just started, in the terms of the one that started it.
+//! A process that was just started.
 
 use std::process::{ChildStderr, ChildStdout, Stdio};
 

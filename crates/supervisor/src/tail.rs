@@ -1,11 +1,11 @@
-//! The last words of a process, kept for the message about its end.
+//! The last lines of a process, kept for the report of its end.
 
 use std::collections::VecDeque;
 
-/// How many lines of standard error an [`Exit`](crate::exit::Exit) carries.
+/// The most lines of standard error in an [`Exit`](crate::exit::Exit).
 pub const STDERR_TAIL_LINES: usize = 20;
 
-/// The newest lines, also those the owner was too slow to read.
+/// The newest lines, including lines that were dropped for the owner.
 #[derive(Debug, Default)]
 pub(crate) struct Tail(VecDeque<String>);
 

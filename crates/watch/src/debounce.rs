@@ -1,28 +1,28 @@
-//! Many notifications, one batch.
+//! Groups many notifications into one batch.
 //!
 //! An editor's save is a handful of operations within a millisecond or two, a formatter or a branch switch is hundreds
-//! within a second. A batch is ready once it has been quiet for a moment; and because something that writes all the time
-//! would then never be reported, also once the first change has waited long enough.
+//! within a second. A batch is ready after a quiet moment. Constant writes would postpone that for ever, so it is also
+//! ready when its first change has waited long enough.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// The most paths one [`Batch`] names. A branch switch can touch any number of files, and a reader only needs to know
-/// that it was many.
+/// The most paths in one [`Batch`]. A branch switch can change any number of files, and a reader only needs to know
+/// that there were many.
 pub const MAX_PATHS: usize = 1_024;
 
-/// Changes that belong together.
+/// A group of changes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Batch {
-    /// What was written, created, removed or renamed (both names), at most [`MAX_PATHS`]. The files need not exist.
+    /// The files written, created, removed or renamed (both names), at most [`MAX_PATHS`]. They need not exist.
     pub paths: BTreeSet<PathBuf>,
-    /// More changed than `paths` names: there were too many, or the system lost some notifications.
+    /// True if more files changed than `paths` names: there were too many, or the system lost notifications.
     pub overflow: bool,
 }
 
 impl Batch {
-    /// Adds a path, or the mark that one is missing.
+    /// Adds a path, or sets `more`.
     pub fn add(&mut self, path: PathBuf) {
         if self.paths.len() < MAX_PATHS {
             self.paths.insert(path);
@@ -31,7 +31,7 @@ impl Batch {
         }
     }
 
-    /// Adds all of a later batch.
+    /// Adds a later batch.
     pub fn merge(&mut self, later: Self) {
         self.overflow |= later.overflow;
         for path in later.paths {
@@ -40,15 +40,15 @@ impl Batch {
     }
 }
 
-/// Collects changes until it is time to tell. Time is an argument; somebody else waits until [`Debounce::deadline`].
+/// Collects changes until a batch is ready. Time is an argument; the caller waits until [`Debounce::deadline`].
 #[derive(Debug)]
 pub struct Debounce {
-    quiet: Duration,
-    at_most: Duration,
+    silence: Duration,
+    max_delay: Duration,
     open: Option<Open>,
 }
 
-/// A batch that still grows.
+/// A growing batch.
 #[derive(Debug)]
 struct Open {
     batch: Batch,
@@ -57,17 +57,17 @@ struct Open {
 }
 
 impl Debounce {
-    /// A batch is ready after `quiet` without a change, or `at_most` after its first change, whichever comes first.
-    pub fn new(quiet: Duration, at_most: Duration) -> Self {
-        Self { quiet, at_most, open: None }
+    /// A batch is ready after `silence` without a change, or `max_delay` after its first change, whichever is earlier.
+    pub fn new(silence: Duration, max_delay: Duration) -> Self {
+        Self { silence, max_delay, open: None }
     }
 
-    /// Something happened to `path`.
+    /// Adds a change of `path`.
     pub fn push(&mut self, now: Instant, path: PathBuf) {
         self.touch(now).add(path);
     }
 
-    /// Something happened, and it is not known to what.
+    /// Adds a change of unknown files.
     pub fn push_unknown(&mut self, now: Instant) {
         self.touch(now).overflow = true;
     }
@@ -80,10 +80,10 @@ impl Debounce {
         self.open.take().map(|open| open.batch)
     }
 
-    /// When to [`poll`](Self::poll) next; `None` while nothing has changed.
+    /// The time for the next [`poll`](Self::poll); `None` while there is no change.
     pub fn deadline(&self) -> Option<Instant> {
         let open = self.open.as_ref()?;
-        Some((open.last + self.quiet).min(open.first + self.at_most))
+        Some((open.last + self.silence).min(open.first + self.max_delay))
     }
 
     fn touch(&mut self, now: Instant) -> &mut Batch {

@@ -1,14 +1,14 @@
-//! What the disk says about one path.
+//! The state of one path on disk.
 
 use std::fs::{self, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-/// What changes when a file is written or replaced, and not when its permissions are.
+/// A stamp that changes when a file is written or replaced, and stays when its permissions change.
 ///
-/// Two writes of the same length within the resolution of the file system's clock look the same; a notification makes up
-/// for that, polling cannot.
+/// Two writes of the same length within the resolution of the file system's clock have the same stamp; a notification
+/// distinguishes them, polling cannot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Stamp {
     modified: Option<SystemTime>,
@@ -17,7 +17,7 @@ pub(crate) struct Stamp {
 }
 
 impl Stamp {
-    /// Follows links: what counts is what somebody who opens the file would read.
+    /// Follows links, because a reader of the file does.
     pub(crate) fn of(path: &Path) -> io::Result<Self> {
         let metadata = fs::metadata(path)?;
         Ok(Self { modified: metadata.modified().ok(), length: metadata.len(), identity: identity(&metadata) })
@@ -34,13 +34,13 @@ fn identity(_: &Metadata) -> u64 {
     0
 }
 
-/// Whether the file was written, replaced or moved here at this moment or later.
+/// True if the file was written, replaced or moved here at this time or later.
 pub(crate) fn is_newer(path: &Path, moment: SystemTime) -> bool {
     fs::metadata(path)
         .is_ok_and(|metadata| [metadata.modified().ok(), moved(&metadata)].iter().flatten().any(|at| *at >= moment))
 }
 
-/// When the file came to its name, at the earliest. A file that is renamed over another keeps its time of writing.
+/// The earliest time at which the file got its name. A file that is renamed over another keeps its time of writing.
 #[cfg(unix)]
 fn moved(metadata: &Metadata) -> Option<SystemTime> {
     use std::os::unix::fs::MetadataExt;
@@ -53,8 +53,8 @@ fn moved(metadata: &Metadata) -> Option<SystemTime> {
     metadata.created().ok()
 }
 
-/// The file and, while it is a link, what that names; each path with all of its directories resolved.
-pub(crate) fn chain(entry: &Path) -> Vec<PathBuf> {
+/// The file and, while it is a link, its target; each path with its directories resolved.
+pub(crate) fn resolve_links(entry: &Path) -> Vec<PathBuf> {
     let mut hops = vec![entry.to_owned()];
     while let Some(last) = hops.last()
         && hops.len() <= MAX_LINKS
@@ -66,7 +66,7 @@ pub(crate) fn chain(entry: &Path) -> Vec<PathBuf> {
     hops
 }
 
-/// The path with everything resolved but its last component, which may be a link.
+/// The path with all components resolved except the last, which may be a link.
 pub(crate) fn resolved(path: &Path) -> PathBuf {
     let parent = match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
@@ -121,12 +121,12 @@ mod tests {
         std::os::unix::fs::symlink("real", root.join("link")).unwrap();
         std::os::unix::fs::symlink("elsewhere.py", root.join("real/x.py")).unwrap();
         assert_eq!(resolved(&root.join("link/x.py")), root.join("real/x.py"));
-        assert_eq!(chain(&root.join("link/x.py")), [root.join("link/x.py"), root.join("real/elsewhere.py")]);
+        assert_eq!(resolve_links(&root.join("link/x.py")), [root.join("link/x.py"), root.join("real/elsewhere.py")]);
     }
 
     #[cfg(unix)]
     #[test]
-    fn a_file_replaced_by_one_of_the_same_time_and_length_is_another() {
+    fn a_replaced_file_has_another_stamp() {
         let directory = tempfile::tempdir().unwrap();
         let (old, new) = (directory.path().join("old"), directory.path().join("new"));
         for path in [&old, &new] {

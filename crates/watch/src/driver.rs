@@ -1,8 +1,8 @@
-//! The watching thread: takes notifications and looks at files, tells batches.
+//! The watching thread: receives notifications, reads the disk, sends batches.
 //!
-//! It decides nothing about files ([`Tree`] does) and nothing about time ([`Debounce`] does). What it adds is what to do
-//! when something fails: notifications that cannot be had become polling, notifications that were lost become a look at
-//! everything, a root that vanished is waited for, a reader that is busy gets one larger batch.
+//! [`Tree`] decides about files and [`Debounce`] about time. The thread handles failures: without notifications it
+//! polls, after lost notifications it scans everything, after the loss of the root it waits for a new one, and for a
+//! busy reader it merges batches.
 
 use std::io::ErrorKind::{NotADirectory, NotFound, PermissionDenied};
 use std::path::{Path, PathBuf};
@@ -16,13 +16,13 @@ use tokio::sync::mpsc;
 use crate::debounce::{Batch, Debounce};
 use crate::disk::is_newer;
 use crate::error::WatchError;
-use crate::native::{self, Notifier, Reading, Sign};
+use crate::native::{self, Evidence, Notifier, Reading, Sign};
 use crate::remote;
 use crate::tree::Tree;
 use crate::watch::{DEFAULT_POLL, Watch};
 use crate::watcher::Backend;
 
-/// What wakes the thread.
+/// A signal that wakes the thread.
 #[derive(Debug)]
 pub(crate) enum Signal {
     Signs(Vec<Sign>),
@@ -30,10 +30,10 @@ pub(crate) enum Signal {
     Stop,
 }
 
-/// Opens notifications that go to the inbox.
+/// Opens notifications that are sent to the inbox.
 pub(crate) type Opener = Box<dyn Fn(Inbox) -> notify::Result<Box<dyn Notifier>> + Send>;
 
-/// The end that the notifying thread holds. It never blocks: what does not fit is marked as lost.
+/// The sender for the notifying thread. It never blocks: signals that do not fit are marked as lost.
 #[derive(Debug, Clone)]
 pub(crate) struct Inbox {
     signals: SyncSender<Signal>,
@@ -59,7 +59,7 @@ impl notify::EventHandler for Inbox {
             Ok(Reading::Signs(signs)) => self.send(Signal::Signs(signs)),
             Ok(Reading::Lost) => {
                 self.lost.store(true, Ordering::Release);
-                // Wakes the thread; if there is no room, something else will.
+                // Wakes the thread; a full queue wakes it anyway.
                 self.send(Signal::Signs(Vec::new()));
             }
             Err(error) => self.send(Signal::Broken(WatchError::of_notifications(&error))),
@@ -67,7 +67,7 @@ impl notify::EventHandler for Inbox {
     }
 }
 
-/// What the thread owns.
+/// The state of the thread.
 pub(crate) struct Driver {
     tree: Tree,
     debounce: Debounce,
@@ -76,19 +76,19 @@ pub(crate) struct Driver {
     signals: Receiver<Signal>,
     batches: mpsc::Sender<Batch>,
     stop: Arc<AtomicBool>,
-    /// `None` when polling was asked for, when notifications failed, and while there is no root.
+    /// `None` if polling was requested, after notifications failed, and while there is no root.
     notifier: Option<Box<dyn Notifier>>,
-    /// The pause between looks even if notifications work.
+    /// The interval between scans even if notifications work.
     poll: Option<Duration>,
     next_look: Option<Instant>,
-    /// The root was moved or removed; when there is one again, notifications start afresh.
+    /// The root was moved or removed; once there is one again, notifications are opened again.
     root_lost: bool,
-    /// Ready, but the reader is busy.
+    /// A batch that is ready while the reader is busy.
     waiting: Option<Batch>,
 }
 
 impl Driver {
-    /// Opens notifications and looks at everything once.
+    /// Opens notifications and scans everything once.
     pub(crate) fn start(
         watch: Watch,
         open: Opener,
@@ -101,7 +101,7 @@ impl Driver {
         let mut driver = Self {
             poll: asked.or_else(|| remote::is_shared(&watch.root).then_some(DEFAULT_POLL)),
             tree: Tree::new(watch.root, watch.filter),
-            debounce: Debounce::new(watch.quiet, watch.at_most),
+            debounce: Debounce::new(watch.debounce, watch.max_delay),
             open,
             inbox,
             signals,
@@ -113,7 +113,7 @@ impl Driver {
             waiting: None,
         };
         let mut because = if asked.is_some() { None } else { driver.open_notifier().err() };
-        // What is there at the start is no change, unless it came after somebody else's look.
+        // Existing files are not changes, unless they are newer than `since`.
         let (mut found, failure) = driver.look();
         found.retain(|path| watch.since.is_some_and(|moment| is_newer(path, moment)));
         driver.report(found);
@@ -127,7 +127,7 @@ impl Driver {
         (driver, backend)
     }
 
-    /// Until the watcher is dropped.
+    /// Runs until the watcher is dropped.
     pub(crate) fn run(mut self) {
         loop {
             self.deliver();
@@ -149,7 +149,7 @@ impl Driver {
                 self.look_and_report();
             }
             if self.next_look.is_some_and(|at| at <= Instant::now()) {
-                self.regain_root();
+                self.reopen_root();
                 self.look_and_report();
                 self.plan_look();
             }
@@ -157,8 +157,12 @@ impl Driver {
     }
 
     fn take(&mut self, sign: &Sign) {
-        if sign.certain && sign.path == self.tree.root() && self.notifier.is_some() && !native::COVERS_TREES {
-            // Removed or renamed: the notifications now speak of something that is no longer ours.
+        if sign.evidence == Evidence::Certain
+            && sign.path == self.tree.root()
+            && self.notifier.is_some()
+            && !native::COVERS_TREES
+        {
+            // Removed or renamed: the notifications now concern another directory.
             self.notifier = None;
             self.root_lost = true;
             self.next_look = Some(Instant::now());
@@ -166,7 +170,7 @@ impl Driver {
         }
         let mut failure = None;
         let notifier = &mut self.notifier;
-        let changed = self.tree.refresh(&sign.path, sign.certain, &mut |directory| {
+        let changed = self.tree.refresh(&sign.path, sign.evidence, &mut |directory| {
             failure = failure.take().or(ask(notifier, directory));
         });
         self.report(changed);
@@ -183,7 +187,7 @@ impl Driver {
         }
     }
 
-    /// Looks at all files. Also gives the reason if notifications are not to be had for all directories, which ends them.
+    /// Scans all files. Returns the error if notifications are not available for all directories, which ends them.
     fn look(&mut self) -> (Vec<PathBuf>, Option<WatchError>) {
         let mut failure = None;
         let notifier = &mut self.notifier;
@@ -207,8 +211,8 @@ impl Driver {
         Ok(())
     }
 
-    /// If the root was lost and is there again, opens notifications anew. The look that follows asks for directories.
-    fn regain_root(&mut self) {
+    /// Opens notifications again if a lost root has returned. The following scan requests the directories.
+    fn reopen_root(&mut self) {
         if self.root_lost && self.tree.root().is_dir() {
             self.root_lost = false;
             if let Err(error) = self.open_notifier() {
@@ -217,7 +221,7 @@ impl Driver {
         }
     }
 
-    /// Notifications failed: from now on, looking has to do.
+    /// Notifications failed: from now on the thread polls.
     fn fall_back(&mut self, error: &WatchError) {
         tracing::warn!(root = %self.tree.root().display(), "{error}");
         self.notifier = None;
@@ -252,8 +256,8 @@ impl Driver {
     }
 }
 
-/// Asks for notifications about one directory. What goes wrong with that directory alone, because it is gone again or may
-/// not be read, shows when it is listed; the rest concerns all that follow.
+/// Requests notifications for one directory. A failure of this directory alone, because it is gone or unreadable, shows
+/// when it is listed; other failures concern all later requests.
 fn ask(notifier: &mut Option<Box<dyn Notifier>>, directory: &Path) -> Option<WatchError> {
     let error = notifier.as_mut()?.watch(directory).err()?;
     match &error.kind {
@@ -263,10 +267,10 @@ fn ask(notifier: &mut Option<Box<dyn Notifier>>, directory: &Path) -> Option<Wat
     }
 }
 
-/// Looking more often than this would be a busy loop.
+/// A shorter interval would be a busy loop.
 const SHORTEST_POLL: Duration = Duration::from_millis(10);
 
-/// How long until a busy reader is tried again.
+/// The interval at which a busy reader is tried again.
 const BUSY_READER: Duration = Duration::from_millis(10);
 
 #[cfg(test)]

@@ -1,22 +1,22 @@
-//! Why a directory is not watched, or not the way it should be, in words that say what to do.
+//! The reasons for which a directory is not watched, or only polled, with the remedy.
 
 use std::io;
 use std::path::PathBuf;
 
-/// Why there is no watching, or why it is done by polling (see [`Backend::Poll`](crate::Backend::Poll)).
+/// The reason why watching failed, or why files are polled (see [`Backend::Poll`](crate::Backend::Poll)).
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum WatchError {
     /// The directory to watch does not exist.
     #[error("there is no directory {} to watch", .path.display())]
     Missing {
-        /// The directory as it was named.
+        /// The directory, as given.
         path: PathBuf,
     },
-    /// What should be watched is not a directory.
+    /// The path is not a directory.
     #[error("{} is not a directory; name the directory that holds the files to watch", .path.display())]
     NotADirectory {
-        /// The path as it was named.
+        /// The path, as given.
         path: PathBuf,
     },
     /// This user may not list the directory.
@@ -24,41 +24,41 @@ pub enum WatchError {
     Denied {
         /// The directory.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
-    /// The user's budget of watched directories is used up, often by an editor or another watcher.
+    /// The user's limit of watched directories is reached, often by an editor or another watcher.
     #[error(
         "no watches left on this system, so files are polled instead; to get notifications, raise the limit with \
          `sysctl fs.inotify.max_user_watches=524288` or list large directories in .gitignore; to poll on purpose, use \
          --poll"
     )]
     NoWatchesLeft,
-    /// The user's budget of watching programs, or this process's budget of open files, is used up.
+    /// The user's limit of watching programs, or this process's limit of open files, is reached.
     #[error(
         "no notification queues left on this system, so files are polled instead; to get notifications, close other \
          watching programs or raise the limits with `sysctl fs.inotify.max_user_instances=1024` and `ulimit -n`; to \
          poll on purpose, use --poll"
     )]
     NoInstancesLeft,
-    /// The system's notifications do not work here for another reason.
+    /// Notifications do not work for another reason.
     #[error("file notifications do not work here, so files are polled instead: {reason}")]
     Unavailable {
-        /// What the system said.
+        /// The error of the system.
         reason: String,
     },
-    /// Some other failure of the system: the directory could not be looked at, or no thread could be started.
+    /// Another failure of the system: the directory is unreadable, or no thread could be started.
     #[error("cannot watch {}", .path.display())]
     Io {
         /// The directory.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
 }
 
 impl WatchError {
-    /// Sorts out a failure to look at the directory that is to be watched.
+    /// Classifies a failure to read the watched directory.
     pub(crate) fn of_root(path: PathBuf, source: io::Error) -> Self {
         match source.kind() {
             io::ErrorKind::NotFound => Self::Missing { path },
@@ -68,7 +68,7 @@ impl WatchError {
         }
     }
 
-    /// Sorts out a failure of the system's notifications.
+    /// Classifies a failure of the system's notifications.
     pub(crate) fn of_notifications(error: &notify::Error) -> Self {
         match &error.kind {
             notify::ErrorKind::MaxFilesWatch => Self::NoWatchesLeft,

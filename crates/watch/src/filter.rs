@@ -1,4 +1,4 @@
-//! Which files matter and which directories are worth entering. Pure: paths in, verdicts out.
+//! Selects files and directories. Pure: paths in, decisions out.
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
@@ -6,15 +6,15 @@ use std::path::{Path, PathBuf};
 
 use crate::rules::Rules;
 
-/// Directories that hold installed, generated or cached files, never an author's source; besides those that begin with a
-/// dot (protomcp wire 2.7). `site-packages` is filled while a virtual environment has no mark of one yet.
+/// Directories of installed, generated or cached files, in addition to those that begin with a dot (protomcp wire 2.7).
+/// `site-packages` is filled before its virtual environment has a mark.
 const NEVER_ENTERED: [&str; 5] = ["__pycache__", "node_modules", "site-packages", "target", "venv"];
 
-/// Decides by path alone whether a change matters.
+/// Selects changes by path.
 ///
-/// A file is wanted if it has one of the [extensions](Self::extensions) and neither looks like an editor's by-product
-/// nor is ignored by a `.gitignore`, or if it was named with [`always`](Self::always). Without extensions only the
-/// named ones are wanted.
+/// A file is selected if it has one of the [extensions](Self::extensions), does not look like an editor's by-product
+/// and is not ignored by a `.gitignore`, or if it was named with [`always`](Self::always). Without extensions only
+/// named files are selected.
 #[derive(Debug, Clone, Default)]
 pub struct Filter {
     extensions: Vec<OsString>,
@@ -25,16 +25,17 @@ pub struct Filter {
 }
 
 impl Filter {
-    /// Wants nothing yet.
+    /// Selects nothing.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// What belongs to a program that starts at `entry`: files in the same language beside it, and the file itself.
+    /// Selects the files of a program that starts at `entry`: files of the same language beside it, and the file
+    /// itself.
     ///
-    /// The languages whose sources mix several extensions are known (TypeScript and JavaScript; Rust with its
-    /// manifests); for all others it is the file's own extension. Data files are left out on purpose: tools write them,
-    /// and a tool that restarts because of its own output never rests.
+    /// Some languages mix several extensions (TypeScript and JavaScript; Rust with its manifests); for all others it is
+    /// the extension of the file itself. Data files are left out on purpose: tools write them, and a tool that restarts
+    /// because of its own output never rests.
     pub fn source(entry: &Path) -> Self {
         let filter = Self::new().always(entry);
         match entry.extension() {
@@ -46,36 +47,35 @@ impl Filter {
         }
     }
 
-    /// Also wants files with these extensions, without the dot; upper and lower case ASCII are the same.
+    /// Also selects files with these extensions, without the dot; ASCII case is ignored.
     #[must_use]
     pub fn extensions<E: Into<OsString>>(mut self, extensions: impl IntoIterator<Item = E>) -> Self {
         self.extensions.extend(extensions.into_iter().map(Into::into));
         self
     }
 
-    /// Also wants this file, whatever it is called and whoever ignores it.
+    /// Also selects this file, with any name and even if it is ignored.
     #[must_use]
     pub fn always(mut self, file: impl Into<PathBuf>) -> Self {
         self.always.insert(file.into());
         self
     }
 
-    /// Pays no attention to `.gitignore` files.
+    /// Disregards `.gitignore` files.
     #[must_use]
     pub fn without_gitignore(mut self) -> Self {
         self.ignores_gitignore = true;
         self
     }
 
-    /// Says what the `.gitignore` in `directory` contains; empty if there is none (any more).
+    /// Sets the content of the `.gitignore` in `directory`; empty if there is none.
     pub fn set_gitignore(&mut self, directory: &Path, text: &str) {
         if !self.ignores_gitignore {
             self.rules.set(directory, text);
         }
     }
 
-    /// Says whether `directory` is a Python virtual environment: what it holds is installed there, whatever the directory
-    /// is called.
+    /// Marks `directory` as a Python virtual environment or not. Its files are installed ones, whatever its name is.
     pub fn set_environment(&mut self, directory: &Path, is_environment: bool) {
         if is_environment {
             self.environments.insert(directory.to_owned());
@@ -84,24 +84,24 @@ impl Filter {
         }
     }
 
-    /// Whether files in this directory may matter, given that its parent is entered.
+    /// True if files in this directory may be selected, given that its parent is entered.
     pub fn enters(&self, directory: &Path) -> bool {
         let Some(name) = directory.file_name() else { return true };
         let skipped = is_hidden(name) || NEVER_ENTERED.iter().any(|never| name == *never);
         !skipped && !self.is_installed(directory) && !self.rules.ignore(directory, true)
     }
 
-    /// Whether a change of this file matters, given that its directory is entered.
+    /// True if this file is selected, given that its directory is entered.
     pub fn wants(&self, file: &Path) -> bool {
         self.names(file) || self.is_source(file) && !self.is_installed(file) && !self.rules.ignore(file, false)
     }
 
-    /// Whether this lies in a virtual environment, given that the directories above its own are entered.
+    /// True if the path is in a virtual environment, given that the directories above its own are entered.
     fn is_installed(&self, path: &Path) -> bool {
         path.parent().is_some_and(|directory| self.environments.contains(directory))
     }
 
-    /// Whether the file was named with [`always`](Self::always).
+    /// True if the file was named with [`always`](Self::always).
     pub(crate) fn names(&self, file: &Path) -> bool {
         self.always.contains(file)
     }
@@ -116,9 +116,9 @@ impl Filter {
         self.always = files;
     }
 
-    /// By-products of editors need no list of their own: either their extension is not that of a source file (`4913`,
-    /// `tools.py~`, `tools.py.swp`, `tools.py.tmp~`, `tools.py___jb_tmp___`), or the name is hidden (`.#tools.py`,
-    /// `.tools.py`), or both.
+    /// By-products of editors need no list: their extension is not that of a source file (`4913`, `tools.py~`,
+    /// `tools.py.swp`, `tools.py.tmp~`, `tools.py___jb_tmp___`), or the name is hidden (`.#tools.py`, `.tools.py`), or
+    /// both.
     fn is_source(&self, file: &Path) -> bool {
         let (Some(name), Some(extension)) = (file.file_name(), file.extension()) else { return false };
         !is_hidden(name) && self.extensions.iter().any(|wanted| wanted.eq_ignore_ascii_case(extension))

@@ -1,10 +1,10 @@
 //! File changes below a directory, filtered and debounced, as batches.
 //!
-//! `pmcp dev tools.py` has to know when the author saved something that matters, soon and once. [`Watcher::spawn`] takes
-//! a [`Watch`] (which directory, which files, how patient) and hands back a channel of [`Batch`]es. What "matters" is
-//! decided by [`Filter`], what "once" means by [`Debounce`]; both are values without I/O.
+//! `pmcp dev tools.py` needs to know soon, and once, that the author saved a relevant file. [`Watcher::spawn`] takes a
+//! [`Watch`] (the directory, its files, the delays) and returns a channel of [`Batch`]es. [`Filter`] selects the
+//! relevant files, [`Debounce`] merges changes; both are values without I/O.
 //!
-//! How a save travels:
+//! The path of a save:
 //!
 //! ```text
 //! system notification ──> native  (kind of event: did something change?)  ┐
@@ -12,13 +12,14 @@
 //! timer, when polling ───────────────────────────────────────────────────┘   (what is on disk now, what was known)
 //! ```
 //!
-//! - The tree remembers every wanted file with its time, length and identity. So a directory that is moved away counts as
-//!   the loss of the files in it, a file that was there before its directory could be watched is found, `touch` counts
-//!   and `chmod` does not, and polling is the same code without notifications.
-//! - Every directory is watched by itself. Ignored ones (`node_modules`, `.git`, what `.gitignore` names, and what lies in a
-//!   Python virtual environment) are not watched at all, because the number of watches is a limit shared by all programs of the user.
-//! - If the system refuses watches, the watcher polls and [`Watcher::backend`] says why. On file systems that are shared
-//!   with other machines it does both, since their changes raise no notification here.
+//! - The tree remembers every selected file with its time, length and identity. So a directory that is moved away
+//!   counts as the loss of its files, a file that was created before its directory could be watched is found, `touch`
+//!   counts and `chmod` does not, and polling is the same code without notifications.
+//! - Every directory is watched separately. Ignored ones (`node_modules`, `.git`, entries of `.gitignore`, and Python
+//!   virtual environments) are not watched at all, because the number of watches is a limit shared by all programs of
+//!   the user.
+//! - If the system refuses watches, the watcher polls and [`Watcher::backend`] gives the reason. File systems shared
+//!   with other machines are watched and polled, since remote changes raise no notification.
 //! - Symbolic links to directories are not followed; those to the entry file are, link by link.
 //!
 //! ```no_run
@@ -49,5 +50,5 @@ pub use debounce::{Batch, Debounce, MAX_PATHS};
 pub use error::WatchError;
 pub use filter::Filter;
 pub use tree::{MAX_DIRECTORIES, MAX_FILES};
-pub use watch::{DEFAULT_AT_MOST, DEFAULT_POLL, DEFAULT_QUIET, Watch};
+pub use watch::{DEFAULT_DEBOUNCE, DEFAULT_MAX_DELAY, DEFAULT_POLL, Watch};
 pub use watcher::{Backend, Watcher};

@@ -1,20 +1,20 @@
-//! The system's notifications: which kinds of event say that something changed, and where to ask for them.
+//! The system's notifications: the meaning of their events, and the directories to request.
 //!
-//! On Linux and the BSDs every directory is asked for by itself, so that ignored ones cost nothing. Elsewhere one request
-//! covers a whole tree, and what arrives from ignored directories is dropped by the tree.
+//! On Linux and the BSDs every directory is requested separately, so that ignored ones cost nothing. Elsewhere one
+//! request covers a whole tree, and the tree drops notifications from ignored directories.
 
 use std::path::{Path, PathBuf};
 
 use notify::event::{EventKind, ModifyKind};
 use notify::{Config, Event, EventHandler, RecommendedWatcher, RecursiveMode, Watcher as _};
 
-/// Something that notifies of changes in the directories it was asked to watch. Tests have their own.
+/// A source of change notifications for requested directories. Tests have their own.
 pub(crate) trait Notifier: Send {
-    /// Watches one directory: the files and the names in it, not what is below.
+    /// Watches one directory: its files and names, not its subdirectories.
     fn watch(&mut self, directory: &Path) -> notify::Result<()>;
 }
 
-/// Whether one request covers a directory with everything below it.
+/// True if one request covers a directory with everything below it.
 pub(crate) const COVERS_TREES: bool = cfg!(any(target_os = "macos", target_os = "windows"));
 
 struct Native {
@@ -36,43 +36,51 @@ impl Notifier for Native {
     }
 }
 
-/// Opens the system's notifications. The handler is called on a thread of theirs and must not block.
+/// Opens the system's notifications. The handler is called on a thread of the notifier and must not block.
 pub(crate) fn open(handler: impl EventHandler) -> notify::Result<Box<dyn Notifier>> {
     let watcher = RecommendedWatcher::new(handler, Config::default())?;
     Ok(Box::new(Native { watcher, covered: Vec::new() }))
 }
 
-/// One path out of an event.
+/// A path from an event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Sign {
     pub(crate) path: PathBuf,
-    /// The event itself says that content or name changed. Otherwise only a look at the file can tell.
-    pub(crate) certain: bool,
+    pub(crate) evidence: Evidence,
 }
 
-/// What an event says, or that the system lost some events.
+/// The strength of a notification.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Evidence {
+    /// Content or name of the file changed.
+    Certain,
+    /// The file has to be checked.
+    Hint,
+}
+
+/// The content of an event, or the loss of some events.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Reading {
     Signs(Vec<Sign>),
     Lost,
 }
 
-/// Reads an event. Opening, reading and closing a file says nothing: the tool process itself opens what we watch.
+/// Reads an event. Opening, reading and closing a file is ignored: the tool process itself opens watched files.
 pub(crate) fn read(event: Event) -> Reading {
     if event.need_rescan() {
         return Reading::Lost;
     }
-    let certain = match event.kind {
+    let evidence = match event.kind {
         EventKind::Access(_) => return Reading::Signs(Vec::new()),
         EventKind::Create(_) | EventKind::Remove(_) | EventKind::Modify(ModifyKind::Data(_) | ModifyKind::Name(_)) => {
-            true
+            Evidence::Certain
         }
-        // Among these are changed permissions, which do not matter, and changed times, which do.
+        // These include changed permissions, which do not count, and changed times, which do.
         EventKind::Modify(ModifyKind::Metadata(_) | ModifyKind::Any | ModifyKind::Other)
         | EventKind::Any
-        | EventKind::Other => false,
+        | EventKind::Other => Evidence::Hint,
     };
-    Reading::Signs(event.paths.into_iter().map(|path| Sign { path, certain }).collect())
+    Reading::Signs(event.paths.into_iter().map(|path| Sign { path, evidence }).collect())
 }
 
 #[cfg(test)]
@@ -88,21 +96,21 @@ mod tests {
         check(Access(AccessKind::Read), &[]);
         check(Access(AccessKind::Close(AccessMode::Read)), &[]);
         check(Access(AccessKind::Close(AccessMode::Write)), &[]);
-        check(Create(CreateKind::File), &[true]);
-        check(Create(CreateKind::Folder), &[true]);
-        check(Remove(RemoveKind::File), &[true]);
-        check(Remove(RemoveKind::Folder), &[true]);
-        check(Modify(ModifyKind::Data(DataChange::Any)), &[true]);
-        check(Modify(ModifyKind::Name(RenameMode::From)), &[true]);
-        check(Modify(ModifyKind::Name(RenameMode::To)), &[true]);
-        check(Modify(ModifyKind::Metadata(MetadataKind::Any)), &[false]);
-        check(Modify(ModifyKind::Any), &[false]);
-        check(EventKind::Any, &[false]);
+        check(Create(CreateKind::File), &[Evidence::Certain]);
+        check(Create(CreateKind::Folder), &[Evidence::Certain]);
+        check(Remove(RemoveKind::File), &[Evidence::Certain]);
+        check(Remove(RemoveKind::Folder), &[Evidence::Certain]);
+        check(Modify(ModifyKind::Data(DataChange::Any)), &[Evidence::Certain]);
+        check(Modify(ModifyKind::Name(RenameMode::From)), &[Evidence::Certain]);
+        check(Modify(ModifyKind::Name(RenameMode::To)), &[Evidence::Certain]);
+        check(Modify(ModifyKind::Metadata(MetadataKind::Any)), &[Evidence::Hint]);
+        check(Modify(ModifyKind::Any), &[Evidence::Hint]);
+        check(EventKind::Any, &[Evidence::Hint]);
 
-        fn check(kind: EventKind, expected: &[bool]) {
+        fn check(kind: EventKind, expected: &[Evidence]) {
             let Reading::Signs(signs) = read(Event::new(kind).add_path("a".into())) else { panic!("{kind:?}") };
             assert!(signs.iter().all(|sign| sign.path == Path::new("a")));
-            assert_eq!(signs.iter().map(|sign| sign.certain).collect::<Vec<_>>(), expected, "{kind:?}");
+            assert_eq!(signs.iter().map(|sign| sign.evidence).collect::<Vec<_>>(), expected, "{kind:?}");
         }
     }
 

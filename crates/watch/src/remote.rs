@@ -1,18 +1,18 @@
-//! Whether other machines can write to a file system without this one being notified.
+//! Detects file systems that other machines write to without a local notification.
 //!
 //! Network mounts, and the shares through which virtual machines and containers see their host's files (WSL's `/mnt/c`,
-//! Docker Desktop's mounts), accept a request for notifications and then send none for what the other side writes.
+//! Docker Desktop's mounts), accept a request for notifications and then send none for remote writes.
 
 use std::path::Path;
 
-/// Whether the directory lies on such a file system. Where that cannot be told, no.
+/// True if the directory is on such a file system; false if unknown.
 #[cfg(target_os = "linux")]
 pub(crate) fn is_shared(directory: &Path) -> bool {
     // The type is as wide as a word, the numbers are 32 bits.
     rustix::fs::statfs(directory).is_ok_and(|statistics| SHARED.contains(&(statistics.f_type as u32)))
 }
 
-/// Whether the directory lies on such a file system. Where that cannot be told, no.
+/// True if the directory is on such a file system; false if unknown.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn is_shared(_: &Path) -> bool {
     false

@@ -1,4 +1,4 @@
-//! What `.gitignore` files say, as text in and verdicts out; reading the files is left to the tree.
+//! The rules of `.gitignore` files, as text in and decisions out; the tree reads the files.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -6,15 +6,15 @@ use std::path::{Path, PathBuf};
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
-/// The rules of every directory that has any.
+/// The rules of every directory that has some.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Rules {
     of: HashMap<PathBuf, Gitignore>,
 }
 
 impl Rules {
-    /// Sets what the `.gitignore` in `directory` says; an empty text says nothing. Lines that are no valid pattern are
-    /// skipped, as git does.
+    /// Sets the content of the `.gitignore` in `directory`; an empty text has no rules. Invalid patterns are skipped,
+    /// as git does.
     pub(crate) fn set(&mut self, directory: &Path, text: &str) {
         self.of.remove(directory);
         if text.is_empty() {
@@ -34,8 +34,8 @@ impl Rules {
         }
     }
 
-    /// Whether `path` itself is ignored, given that the directories above it are not: the nearest file with an opinion
-    /// decides.
+    /// True if `path` itself is ignored, given that the directories above it are not: the nearest file with a matching
+    /// rule decides.
     pub(crate) fn ignore(&self, path: &Path, is_directory: bool) -> bool {
         for directory in path.ancestors().skip(1) {
             let Some(rules) = self.of.get(directory) else { continue };

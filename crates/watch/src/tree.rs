@@ -1,8 +1,8 @@
-//! What is known of the files on disk, and how it differs from what is there now.
+//! The known state of the files, and its differences from the disk.
 //!
-//! Directories are entered from the top, each one being watched *before* it is listed: whatever appears in between is
-//! found by the listing, whatever appears later raises a notification. The nearest directories come first, so that a
-//! bound that is hit costs the deepest ones.
+//! Directories are entered from the top, and each is watched *before* it is listed: the listing finds earlier changes,
+//! and later ones raise a notification. The nearest directories come first, so that a reached limit costs the deepest
+//! ones.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ffi::OsString;
@@ -11,30 +11,31 @@ use std::io;
 use std::ops::Bound;
 use std::path::{Path, PathBuf};
 
-use crate::disk::{ENVIRONMENT_MARK, GITIGNORE, Stamp, chain, read_gitignore};
+use crate::disk::{ENVIRONMENT_MARK, GITIGNORE, Stamp, read_gitignore, resolve_links};
 use crate::filter::Filter;
+use crate::native::Evidence;
 
-/// The most directories that are entered. Deeper ones are left out, and the log says so: this happens to someone who
-/// keeps a tool in the home directory, not to a project.
+/// The most directories that are entered. Deeper ones are left out with a warning: that concerns a tool in the home
+/// directory, not a project.
 pub const MAX_DIRECTORIES: usize = 8_192;
 
 /// The most files that are remembered. With notifications further files still count, but polling does not see them.
 pub const MAX_FILES: usize = 65_536;
 
-/// Wanted files below one root.
+/// The selected files below one root.
 pub(crate) struct Tree {
     root: PathBuf,
     filter: Filter,
-    /// What was asked for by name; the filter's list also has the targets of these, if they are links.
+    /// The files requested by name; the filter's list also has the targets of those that are links.
     entries: BTreeSet<PathBuf>,
     directories: BTreeMap<PathBuf, Directory>,
-    /// Files asked for by name that lie in no entered directory.
+    /// Named files that are in no entered directory.
     elsewhere: BTreeMap<PathBuf, Option<Stamp>>,
-    /// Those of them whose directories were announced.
+    /// Those of them with an announced directory.
     elsewhere_watched: BTreeSet<PathBuf>,
     files: usize,
     bounds: Bounds,
-    /// A bound was hit, which is said once.
+    /// True if a limit was reached, which is reported once.
     complained: bool,
 }
 
@@ -44,7 +45,7 @@ struct Bounds {
     files: usize,
 }
 
-/// What a directory held when it was last looked at.
+/// The content of a directory at its last scan.
 #[derive(Default)]
 struct Directory {
     files: BTreeMap<OsString, Stamp>,
@@ -52,11 +53,11 @@ struct Directory {
     gitignore: Option<Stamp>,
 }
 
-/// Is told of each directory before it is listed, so that it can be watched from then on.
+/// Called for each directory before it is listed, so that it can be watched.
 pub(crate) type OnDirectory<'a> = &'a mut dyn FnMut(&Path);
 
 impl Tree {
-    /// Knows nothing yet; `root` and the files the filter names are absolute.
+    /// An empty tree; `root` and the files of the filter are absolute.
     pub(crate) fn new(root: PathBuf, filter: Filter) -> Self {
         let entries = filter.named().clone();
         Self {
@@ -76,7 +77,7 @@ impl Tree {
         &self.root
     }
 
-    /// Looks at everything and says which wanted files differ from what was known.
+    /// Scans everything and returns the selected files that changed.
     pub(crate) fn scan(&mut self, on_directory: OnDirectory<'_>) -> Vec<PathBuf> {
         let mut changed = Vec::new();
         self.read_rules_above();
@@ -86,21 +87,20 @@ impl Tree {
         changed
     }
 
-    /// Looks at one path that a notification named. `certain`: the notification says that it changed; otherwise the
-    /// look decides.
-    pub(crate) fn refresh(&mut self, path: &Path, certain: bool, on_directory: OnDirectory<'_>) -> Vec<PathBuf> {
+    /// Checks one path of a notification. Without certain evidence the check decides.
+    pub(crate) fn refresh(&mut self, path: &Path, evidence: Evidence, on_directory: OnDirectory<'_>) -> Vec<PathBuf> {
         let mut changed = Vec::new();
         let known_parent = path.parent().is_some_and(|parent| self.directories.contains_key(parent));
         if path == self.root {
-            if certain {
+            if evidence == Evidence::Certain {
                 self.enter(path.to_owned(), on_directory, &mut changed);
             }
         } else if known_parent {
-            self.refresh_inside(path, certain, on_directory, &mut changed);
+            self.refresh_inside(path, evidence, on_directory, &mut changed);
         } else if self.filter.names(path) {
             let now = Stamp::of(path).ok();
             let before = self.elsewhere.insert(path.to_owned(), now);
-            if before.flatten() != now || certain && now.is_some() {
+            if before.flatten() != now || evidence == Evidence::Certain && now.is_some() {
                 changed.push(path.to_owned());
             }
         }
@@ -113,7 +113,7 @@ impl Tree {
     fn refresh_inside(
         &mut self,
         path: &Path,
-        certain: bool,
+        evidence: Evidence,
         on_directory: OnDirectory<'_>,
         changed: &mut Vec<PathBuf>,
     ) {
@@ -123,7 +123,7 @@ impl Tree {
             self.enter(parent.to_owned(), on_directory, changed);
         } else if is_directory {
             let entered = self.directories.contains_key(path);
-            if (certain || !entered) && self.filter.enters(path) {
+            if (evidence == Evidence::Certain || !entered) && self.filter.enters(path) {
                 self.drop_file(path, changed);
                 if let Some(directory) = self.directories.get_mut(parent) {
                     directory.entered.insert(name.to_owned());
@@ -136,12 +136,12 @@ impl Tree {
                 directory.entered.remove(name);
             }
             if self.filter.wants(path) {
-                self.refresh_file(path, certain, changed);
+                self.refresh_file(path, evidence, changed);
             }
         }
     }
 
-    fn refresh_file(&mut self, path: &Path, certain: bool, changed: &mut Vec<PathBuf>) {
+    fn refresh_file(&mut self, path: &Path, evidence: Evidence, changed: &mut Vec<PathBuf>) {
         let Ok(now) = Stamp::of(path) else { return self.drop_file(path, changed) };
         let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else { return };
         let full = self.files >= self.bounds.files;
@@ -154,12 +154,12 @@ impl Tree {
                 directory.files.insert(name.to_owned(), now)
             }
         };
-        if certain || before != Some(now) {
+        if evidence == Evidence::Certain || before != Some(now) {
             changed.push(path.to_owned());
         }
     }
 
-    /// The file is gone, if it was ever there.
+    /// Handles the loss of a file.
     fn drop_file(&mut self, path: &Path, changed: &mut Vec<PathBuf>) {
         let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else { return };
         let Some(directory) = self.directories.get_mut(parent) else { return };
@@ -169,7 +169,7 @@ impl Tree {
         }
     }
 
-    /// The directory is no longer entered. Its files are gone, or, without `changed`, only out of sight.
+    /// Handles a directory that is no longer entered. Its files are gone, or, without `changed`, only hidden.
     fn forget(&mut self, path: &Path, mut changed: Option<&mut Vec<PathBuf>>) {
         while let Some((below, _)) = self.directories.range::<Path, _>((Bound::Included(path), Bound::Unbounded)).next()
         {
@@ -187,7 +187,7 @@ impl Tree {
         }
     }
 
-    /// Lists a directory and all that are entered below it.
+    /// Lists a directory and all entered ones below it.
     fn enter(&mut self, from: PathBuf, on_directory: OnDirectory<'_>, changed: &mut Vec<PathBuf>) {
         let mut queue = VecDeque::from([from]);
         while let Some(path) = queue.pop_front() {
@@ -208,10 +208,10 @@ impl Tree {
         }
     }
 
-    /// Lists one directory, compares it with what was known, and says which directories to enter next.
+    /// Lists one directory, compares it with its known state, and returns the directories to enter next.
     ///
-    /// Under new rules a file that goes out of sight has not changed. One that comes into sight counts: it cannot be
-    /// told from one that was just written.
+    /// Files hidden by new rules have not changed. Files that new rules reveal count, because they cannot be
+    /// distinguished from new ones.
     fn list(&mut self, path: &Path, changed: &mut Vec<PathBuf>) -> io::Result<Vec<PathBuf>> {
         let entries = fs::read_dir(path)?;
         let mut before = self.directories.remove(path).unwrap_or_default();
@@ -220,7 +220,7 @@ impl Tree {
         if now.gitignore != before.gitignore {
             self.filter.set_gitignore(path, &read_gitignore(path));
         }
-        // The root is watched because it was named.
+        // The root is watched because it was requested.
         self.filter.set_environment(path, path != self.root && path.join(ENVIRONMENT_MARK).is_file());
         let mut next = Vec::new();
         for entry in entries.flatten() {
@@ -238,7 +238,7 @@ impl Tree {
                 before.files.remove(&name);
                 continue;
             }
-            // Gone again already: it stays among those known before, and so among those that are missing now.
+            // Gone again: it stays among the known files, and so among the missing ones.
             let Ok(stamp) = Stamp::of(&path) else { continue };
             let was = before.files.remove(&name);
             if self.files + now.files.len() >= self.bounds.files {
@@ -261,7 +261,7 @@ impl Tree {
 
     /// Follows each named file link by link, and watches the directory of every link's target.
     fn follow_links(&mut self, on_directory: OnDirectory<'_>, changed: &mut Vec<PathBuf>) {
-        let named = self.entries.iter().flat_map(|entry| chain(entry)).collect::<BTreeSet<_>>();
+        let named = self.entries.iter().flat_map(|entry| resolve_links(entry)).collect::<BTreeSet<_>>();
         let outside = |path: &PathBuf| path.parent().is_none_or(|parent| !self.directories.contains_key(parent));
         let mut elsewhere = BTreeMap::new();
         for path in named.iter().filter(|path| outside(path)) {

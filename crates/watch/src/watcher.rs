@@ -16,29 +16,29 @@ use crate::error::WatchError;
 use crate::native;
 use crate::watch::Watch;
 
-/// How changes are noticed.
+/// The way in which changes are detected.
 #[derive(Debug)]
 pub enum Backend {
     /// By the system's notifications.
     Native,
-    /// By notifications, and by looking as well, because the files are on a file system that other machines write to.
+    /// Notifications and polling, because other machines write to the file system.
     NativeAndPoll {
-        /// The pause between two looks.
+        /// The interval between two scans.
         every: Duration,
     },
-    /// By looking.
+    /// Polling.
     Poll {
-        /// The pause between two looks.
+        /// The interval between two scans.
         every: Duration,
-        /// Why notifications are not used; `None` if polling was asked for.
+        /// The reason why notifications are not used; `None` if polling was requested.
         because: Option<WatchError>,
     },
 }
 
 /// Watches until it is dropped.
 ///
-/// Everything happens on a thread of its own (and on that of the system's notifications): no async runtime is needed,
-/// and none is kept waiting by a slow disk.
+/// The watcher has its own thread (and the notifier has another): it needs no async runtime, and a slow disk blocks
+/// none.
 #[derive(Debug)]
 pub struct Watcher {
     signals: SyncSender<Signal>,
@@ -48,37 +48,37 @@ pub struct Watcher {
 }
 
 impl Watcher {
-    /// Starts to watch. What changes after this returns is reported.
+    /// Starts to watch. Later changes are reported.
     ///
-    /// It looks at the whole tree once before it returns, which takes milliseconds for a project and longer for a very
-    /// large directory. The receiver gets one batch at a time: while it is not read, changes collect in the next batch.
-    /// It ends when the watcher is dropped.
+    /// The first scan of the whole tree happens before the return, which takes milliseconds for a project and longer
+    /// for a very large directory. The receiver gets one batch at a time: while it is not read, changes are merged into
+    /// the next batch. It ends when the watcher is dropped.
     ///
     /// # Errors
     ///
-    /// [`WatchError`] if the directory is missing, not a directory or not readable, or if no thread can be started.
-    /// Trouble with the system's notifications is no error: the watcher then polls, see [`Watcher::backend`].
+    /// [`WatchError`] if the directory is missing, not a directory or not readable, or if no thread can be started. A
+    /// failure of the system's notifications is not an error: the watcher polls then, see [`Watcher::backend`].
     pub fn spawn(watch: Watch) -> Result<(Self, mpsc::Receiver<Batch>), WatchError> {
         Self::spawn_with(watch, Box::new(native::open))
     }
 
-    /// How changes are noticed, as of the start. If notifications fail later, the log says so and polling takes over.
+    /// The backend at the start. If notifications fail later, the watcher logs it and polls.
     pub fn backend(&self) -> &Backend {
         &self.backend
     }
 
-    /// [`spawn`](Self::spawn) with somebody else's notifications.
+    /// [`spawn`](Self::spawn) with another source of notifications.
     pub(crate) fn spawn_with(mut watch: Watch, open: Opener) -> Result<(Self, mpsc::Receiver<Batch>), WatchError> {
         let named_root = watch.root.clone();
         let failed = |source| WatchError::of_root(named_root.clone(), source);
         watch.root = watch.root.canonicalize().map_err(failed)?;
-        // Listing it tells a directory that may not be read, or that is none.
+        // Listing detects a directory that is unreadable, or a path that is not a directory.
         watch.root.read_dir().map_err(failed)?;
         let entries = watch.filter.named().iter().map(|entry| resolved(entry)).collect::<Vec<PathBuf>>();
         watch.filter.set_named(entries.into_iter().collect());
 
         let (signals, received) = sync_channel(MAX_SIGNALS);
-        // One place: a reader that is late finds one batch, and the next one holds everything since.
+        // Capacity of one: a late reader finds one batch, and the next one has all changes since.
         let (batches, receiver) = mpsc::channel(1);
         let stop = Arc::new(AtomicBool::new(false));
         let inbox = Inbox::new(signals.clone());
@@ -92,7 +92,7 @@ impl Watcher {
 }
 
 impl Drop for Watcher {
-    /// Stops the thread and waits for it: at most for one look at the files.
+    /// Stops the thread and waits for it, at most for one scan.
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Release);
         // A full channel wakes the thread as well.
@@ -104,5 +104,5 @@ impl Drop for Watcher {
     }
 }
 
-/// How many notifications may wait for the watching thread. When there are more, it looks at all files instead.
+/// The most notifications that wait for the watching thread. Beyond it, the thread scans all files instead.
 const MAX_SIGNALS: usize = 1_024;

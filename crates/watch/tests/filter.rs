@@ -1,4 +1,4 @@
-//! Which files and directories matter, as tables of paths.
+//! Selected files and directories, as tables of paths.
 
 use std::path::Path;
 
@@ -77,7 +77,7 @@ fn directories_without_sources_are_not_entered() {
 }
 
 #[test]
-fn what_lies_in_a_virtual_environment_is_installed_whatever_its_name() {
+fn files_of_a_virtual_environment_are_installed() {
     let mut filter = Filter::source(&at("tools.py")).always(at("env/named.py"));
     filter.set_environment(&at("env"), true);
     for (path, wanted) in [("env/a.py", false), ("env/named.py", true), ("a.py", true), ("environment/a.py", true)] {
@@ -131,7 +131,7 @@ fn an_ignored_directory_is_not_entered() {
 }
 
 #[test]
-fn a_named_file_is_wanted_whoever_ignores_it() {
+fn a_named_file_is_selected_even_if_ignored() {
     let mut filter = Filter::source(&at("tools.py")).always(at("config/app.yaml"));
     filter.set_gitignore(&at(""), "*\n");
     assert!(filter.wants(&at("tools.py")));
@@ -160,7 +160,7 @@ fn the_directory_of_the_entry_is_watched() {
 #[test]
 fn the_defaults_leave_room_for_the_promise() {
     let watch = Watch::file("tools.py");
-    assert!(watch.quiet.as_millis() <= 30 && watch.at_most > watch.quiet);
+    assert!(watch.debounce.as_millis() <= 30 && watch.max_delay > watch.debounce);
     assert_eq!(watch.poll, None);
 }
 

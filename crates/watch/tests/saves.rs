@@ -175,7 +175,7 @@ both_ways! {
         bench.reported(&["a/b/late.py"]).await;
     }
 
-    async fn a_directory_renamed_is_reported_file_by_file_and_watched_under_its_new_name(poll: bool) {
+    async fn a_renamed_directory_is_reported_and_watched_again(poll: bool) {
         let mut bench = Bench::new(poll, |root| {
             fs::create_dir_all(root.join("old/inner")).expect("writable");
             fs::write(root.join("old/inner/m.py"), "").expect("writable");
@@ -273,7 +273,7 @@ both_ways! {
         bench.write("gen/m.py", "unseen");
         bench.write("sentinel.py", "and away");
         assert_eq!(bench.reported(&["sentinel.py"]).await, [bench.path("sentinel.py")].into());
-        // What comes into sight counts: it cannot be told from a file that was just written.
+        // A revealed file counts: it cannot be distinguished from a new one.
         fs::remove_file(bench.path(".gitignore")).expect("it is there");
         bench.reported(&["gen/m.py"]).await;
         bench.write("gen/m.py", "seen again");
@@ -301,7 +301,7 @@ both_ways! {
     }
 
     async fn a_burst_of_saves_is_one_batch_or_two(poll: bool) {
-        let mut bench = Bench::with(poll, |_| {}, |watch| Watch { quiet: Duration::from_millis(500), ..watch });
+        let mut bench = Bench::with(poll, |_| {}, |watch| Watch { debounce: Duration::from_millis(500), ..watch });
         for round in 0..10 {
             bench.write("tools.py", &"x".repeat(round + 2));
         }
@@ -314,7 +314,7 @@ both_ways! {
     }
 
     async fn a_reader_that_is_late_misses_nothing(poll: bool) {
-        let mut bench = Bench::with(poll, |_| {}, |watch| Watch { quiet: Duration::ZERO, ..watch });
+        let mut bench = Bench::with(poll, |_| {}, |watch| Watch { debounce: Duration::ZERO, ..watch });
         for name in ["a.py", "b.py", "c.py"] {
             bench.write(name, "1");
             // Until the first batch lies there, unread.
@@ -403,7 +403,7 @@ async fn relative_names_are_understood() {
 }
 
 #[tokio::test]
-async fn what_changed_between_somebody_elses_look_and_the_first_one_is_reported() {
+async fn changes_since_a_given_time_are_reported() {
     for poll in [false, true] {
         let mut bench = Bench::since(poll, |root| {
             for old in ["old.py", "replacing.py"] {
@@ -438,7 +438,7 @@ fn the_backend_is_the_one_asked_for() {
 }
 
 #[test]
-fn a_root_that_is_no_directory_is_refused() {
+fn a_root_that_is_a_file_is_refused() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let missing = directory.path().join("missing");
     let failure = Watcher::spawn(Watch::directory(&missing, Filter::new())).expect_err("it is missing");

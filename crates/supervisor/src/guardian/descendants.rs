@@ -1,9 +1,10 @@
 //! Finds and ends every descendant of a process.
 //!
-//! Children are listed by the kernel per thread (`/proc/<pid>/task/<tid>/children`), so a walk costs what the family
-//! is large, not what the machine runs. A list may miss a child that is born or dies meanwhile; therefore everything
-//! found is first stopped, so that it can neither fork nor reap, and the walk repeats until it finds nobody new. Only
-//! then does anyone die. The guardian, as the subreaper of the family, knows exactly when it is done: it has no children.
+//! The kernel lists children per thread (`/proc/<pid>/task/<tid>/children`), so the cost of a walk depends on the
+//! family, not on the machine. A list may miss a child that is born or dies during the walk; therefore every process
+//! found is first stopped, so that it can neither fork nor reap, and the walk repeats until it finds no new one. Only
+//! then are they killed. The guardian, as the subreaper of the family, knows exactly when it is done: it has no
+//! children.
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
@@ -18,7 +19,7 @@ use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions, kill_process, pidfd_
 use crate::exit::Status;
 use crate::os;
 
-/// Whether children are left after reaping.
+/// The state of the children after reaping.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Leftover {
     /// There is no child, dead or alive; for a subreaper: no descendant.
@@ -27,7 +28,7 @@ pub(crate) enum Leftover {
     Somebody,
 }
 
-/// Reaps every dead child of this process and names each one.
+/// Reaps every dead child of this process and reports each one.
 pub(crate) fn reap(mut ended: impl FnMut(Pid, Status)) -> Leftover {
     // __WALL: also children that were cloned with another signal than SIGCHLD.
     let options = WaitOptions::NOHANG | WaitOptions::from_bits_retain(libc::__WALL.cast_unsigned());
@@ -50,8 +51,8 @@ pub(crate) fn reap(mut ended: impl FnMut(Pid, Status)) -> Leftover {
 
 /// Kills all descendants of this process, which must be their subreaper, and reaps them.
 ///
-/// `children` becomes readable when a child ends. Returns when nobody is left, or nobody whom we may or can end:
-/// processes of other users, and processes the kernel does not let go of within [`PATIENCE`].
+/// `children` becomes readable when a child ends. Returns when no descendant is left, or only those that cannot be
+/// killed: processes of other users, and processes that the kernel does not release within [`PATIENCE`].
 pub(crate) fn end_all(children: &OwnedFd, mut ended: impl FnMut(Pid, Status)) {
     let me = rustix::process::getpid();
     let mut seen = HashSet::new();
@@ -72,10 +73,10 @@ pub(crate) fn end_all(children: &OwnedFd, mut ended: impl FnMut(Pid, Status)) {
     }
 }
 
-/// How long after the last discovery the guardian waits for killed processes to vanish.
+/// The time in which killed processes must vanish after the last one was found.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Those found below a process, and how many of them belong to someone else.
+/// The processes found below a process, and the number of those of other users.
 #[derive(Debug, Default)]
 pub(crate) struct Found {
     pub(crate) all: Vec<Pid>,
@@ -85,7 +86,7 @@ pub(crate) struct Found {
 /// Stops, then kills, every descendant of `root` that can be found now. `root` itself is spared.
 pub(crate) fn kill_below(root: Pid) -> Found {
     let found = stop_below(root);
-    // Stopped parents reap nobody, so these ids are still theirs.
+    // Stopped parents cannot reap, so these ids are still theirs.
     for pid in &found.all {
         let _ = kill_process(*pid, Signal::KILL);
     }
@@ -97,7 +98,8 @@ fn stop_below(root: Pid) -> Found {
     stop_all(|visit| walk(root, visit), |pid, parent| stop(root, pid, parent))
 }
 
-/// Stops what a walk finds, until a walk finds nothing new: a process may start another one before it is stopped.
+/// Stops the processes of each walk until a walk finds no new one: a process may start another one before it is
+/// stopped.
 fn stop_all(
     mut walk: impl FnMut(&mut dyn FnMut(Pid, Pid) -> bool),
     mut stop: impl FnMut(Pid, Pid) -> Stopped,
@@ -129,9 +131,9 @@ const MAX_PASSES: usize = 32;
 
 enum Stopped {
     Yes,
-    /// It belongs to another user.
+    /// The process belongs to another user.
     Refused,
-    /// It has ended meanwhile, and its id may be someone else's.
+    /// The process has ended, and its id may have been reused.
     NotOurs,
 }
 
@@ -141,7 +143,7 @@ fn stop(root: Pid, pid: Pid, parent: Pid) -> Stopped {
         kill_process(pid, Signal::STOP)
     } else {
         let handle = pidfd_open(pid, PidfdFlags::empty());
-        // The handle is fixed now: if its owner still has that parent (or was adopted by us), it is the one we mean.
+        // The handle is fixed now: if its owner still has that parent (or was adopted by us), it is the right process.
         if !parent_of(pid).is_some_and(|now| now == parent || now == root) {
             return Stopped::NotOurs;
         }
@@ -158,7 +160,7 @@ fn stop(root: Pid, pid: Pid, parent: Pid) -> Stopped {
     }
 }
 
-/// Visits the descendants of `root`, parents before children; `visit` says whether to look below.
+/// Visits the descendants of `root`, parents before children; `visit` returns true to descend.
 fn walk(root: Pid, visit: &mut dyn FnMut(Pid, Pid) -> bool) {
     let table = (!kernel_lists_children()).then(Table::read);
     let mut waiting = vec![root];
@@ -187,7 +189,7 @@ fn listed_children(parent: Pid) -> Vec<Pid> {
     lists.flat_map(|list| list.split_ascii_whitespace().filter_map(parse_pid).collect::<Vec<_>>()).collect()
 }
 
-/// Who is whose child, read from every process of the machine.
+/// The parent of every process of the machine.
 struct Table(HashMap<Pid, Vec<Pid>>);
 
 impl Table {
@@ -206,8 +208,8 @@ impl Table {
     }
 }
 
-/// Kills what a guardian that is gone has left, as far as it can be found in a few rounds: every process of its session,
-/// and every process with this variable (`NAME=value`) in its environment, whatever session it is in.
+/// Kills the remains of a dead guardian, as far as they can be found in a few rounds: every process of its session, and
+/// every process with this variable (`NAME=value`) in its environment, in any session.
 pub(crate) fn kill_remains(guardian: Pid, mark: Option<&[u8]>) {
     let is_left = |pid: Pid| session_of(pid) == Some(guardian) || mark.is_some_and(|mark| carries(pid, mark));
     for _ in 0..MAX_PASSES {
@@ -216,7 +218,7 @@ pub(crate) fn kill_remains(guardian: Pid, mark: Option<&[u8]>) {
             return;
         }
         for pid in left {
-            // The handle is fixed before the second look, so that the look and the signal meet the same process.
+            // The handle is fixed before the second check, so that the check and the signal concern the same process.
             if let Ok(handle) = pidfd_open(pid, PidfdFlags::empty())
                 && is_left(pid)
             {
@@ -226,7 +228,7 @@ pub(crate) fn kill_remains(guardian: Pid, mark: Option<&[u8]>) {
     }
 }
 
-/// Whether a process that lives was started with this variable. The environment of other users is not readable.
+/// True if a live process was started with this variable. The environment of other users is not readable.
 fn carries(pid: Pid, mark: &[u8]) -> bool {
     let environment = fs::read(format!("/proc/{}/environ", pid.as_raw_pid())).unwrap_or_default();
     environment.split(|byte| *byte == 0).any(|variable| variable == mark)
@@ -246,7 +248,7 @@ fn parent_of(pid: Pid) -> Option<Pid> {
 
 fn session_of(pid: Pid) -> Option<Pid> {
     let stat = stat(pid)?;
-    // A dead process that nobody reaped cannot be killed again.
+    // A zombie cannot be killed again.
     (!is_dead(&stat)).then(|| field(&stat, 3))?
 }
 
@@ -254,7 +256,8 @@ fn stat(pid: Pid) -> Option<Vec<u8>> {
     fs::read(format!("/proc/{}/stat", pid.as_raw_pid())).ok()
 }
 
-/// The fields after the name: state, parent, group, session. The name may contain anything, also blanks and brackets.
+/// The fields after the name: state, parent, group, session. The name may contain any character, also blanks and
+/// brackets.
 fn fields(stat: &[u8]) -> Option<std::str::SplitAsciiWhitespace<'_>> {
     let end = stat.iter().rposition(|byte| *byte == b')')?;
     std::str::from_utf8(&stat[end + 1..]).ok().map(str::split_ascii_whitespace)
@@ -376,7 +379,7 @@ mod tests {
         let found = kill_below(pid);
         assert_eq!(found.all.iter().copied().collect::<HashSet<_>>(), below);
         assert_eq!(found.refused, 0);
-        // The shell waits for its children, so it ends by itself: nobody killed it.
+        // The shell waits for its children, so it ends by itself, without a signal.
         assert!(child.wait().unwrap().code().is_some());
         wait_for(|| below.iter().all(|pid| stat(*pid).is_none_or(|stat| is_dead(&stat))));
     }

@@ -1,9 +1,10 @@
-//! What bridge and guardian say to each other.
+//! The protocol between bridge and guardian.
 //!
-//! The guardian's command line is `protomcp-guardian --protomcp-guardian-3 [--cwd DIR] [--socket VARIABLE] [--open-files
-//! N] -- PROGRAM [ARG ...]`, where the variable holds the path of a socket that goes with the process, and the number is the
-//! soft limit of open files for it; its standard input is the socket of this protocol. Orders are single bytes, reports are six. The marker carries a version: both sides are
-//! normally one executable, but a guardian may be another program of another age.
+//! The guardian's command line is `protomcp-guardian --protomcp-guardian-3 [--cwd DIR] [--socket VARIABLE]
+//! [--open-files N] -- PROGRAM [ARG ...]`, where the variable holds the path of a socket that belongs to the process,
+//! and the number is the soft limit of open files for it; its standard input is the socket of this protocol. Orders are
+//! one byte, reports are six. The marker carries a version: both sides are normally one executable, but a guardian may
+//! be another program of another version.
 
 use std::ffi::OsString;
 use std::io;
@@ -11,7 +12,7 @@ use std::path::PathBuf;
 
 use crate::exit::Status;
 
-/// What a guardian calls itself in process lists; nobody who kills `pmcp` by name hits the guardian.
+/// The name of a guardian in process lists, so that killing `pmcp` by name does not hit it.
 pub(crate) const NAME: &str = "protomcp-guardian";
 
 /// First argument of a guardian.
@@ -22,14 +23,14 @@ const SOCKET: &str = "--socket";
 const OPEN_FILES: &str = "--open-files";
 const END_OF_OPTIONS: &str = "--";
 
-/// What the guardian is to start.
+/// The program that the guardian starts.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Task {
     pub(crate) directory: Option<PathBuf>,
-    /// The variable with the path of a socket that goes with the process. Every user can read a command line, so the path
-    /// itself is not there.
+    /// The variable with the path of a socket that belongs to the process. Every user can read a command line, so it
+    /// does not hold the path itself.
     pub(crate) socket: Option<OsString>,
-    /// The soft limit of open files, if it is another than the bridge's.
+    /// The soft limit of open files, if it differs from the bridge's.
     pub(crate) open_files: Option<u64>,
     pub(crate) program: OsString,
     pub(crate) args: Vec<OsString>,
@@ -83,7 +84,7 @@ impl Task {
 pub(crate) enum Order {
     /// SIGTERM to the group of the tool process.
     Terminate,
-    /// End everything, then yourself.
+    /// End everything, then exit.
     Kill,
 }
 
@@ -95,7 +96,7 @@ impl Order {
         }
     }
 
-    /// A byte that means nothing is treated as the end of the stream: better a tool too few than an orphan too many.
+    /// An unknown byte is treated as the end of the stream: an orphan would be worse than a missing tool.
     pub(crate) fn from_byte(byte: u8) -> Self {
         if byte == b'T' { Self::Terminate } else { Self::Kill }
     }
@@ -106,13 +107,13 @@ impl Order {
 pub(crate) enum Report {
     /// The tool process runs under this process id.
     Started(u32),
-    /// It does not, for this reason (an error number of the system). Nothing follows.
+    /// The start failed for this reason (an error number of the system). Nothing follows.
     Failed(Stage, i32),
-    /// It has ended. What it left behind is being killed; the end of the stream says that this is done.
+    /// The tool process has ended. Its descendants are being killed; the end of the stream reports completion.
     Exited(Status),
 }
 
-/// What a guardian was doing when it failed.
+/// The step at which a guardian failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stage {
     /// Becoming a guardian.

@@ -1,4 +1,4 @@
-//! What a guardian does from its first to its last instruction.
+//! The work of a guardian, from its first to its last instruction.
 
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -15,7 +15,7 @@ use crate::guardian::protocol::{NAME, Order, Report, Stage, Task};
 use crate::guardian::socket_cleanup::SocketFile;
 use crate::{open_files, os};
 
-/// Serves until nothing is left to guard; the result is the exit code of the guardian, which nobody reads.
+/// Serves until nothing is left to guard; returns the exit code of the guardian, which is not read.
 pub(super) fn serve(args: impl Iterator<Item = std::ffi::OsString>) -> i32 {
     let Some(task) = Task::from_args(args) else { return 2 };
     let Ok(control) = take_over_control() else { return 2 };
@@ -48,7 +48,7 @@ pub(super) fn serve(args: impl Iterator<Item = std::ffi::OsString>) -> i32 {
         }
     };
     report(&control, Report::Started(tool.as_raw_pid().cast_unsigned()));
-    // Whoever reads the outputs is to see their end when the tool process and its children are gone, not the guardian.
+    // The outputs must end with the tool process and its children, not with the guardian.
     let silent = silence_outputs();
     let mut guard = Guard { control, children, tool, running: true };
     if silent.is_ok() {
@@ -75,7 +75,7 @@ fn take_over_control() -> io::Result<OwnedFd> {
     Ok(control)
 }
 
-/// Leaves the terminal, adopts orphans, and turns every signal into something that can wait.
+/// Leaves the terminal, adopts orphans, and turns signals into readable descriptors.
 fn become_guardian() -> io::Result<OwnedFd> {
     // The bridge decides when to stop, so SIGINT, SIGTERM and SIGHUP stay blocked for ever.
     os::block_signals();
@@ -84,10 +84,10 @@ fn become_guardian() -> io::Result<OwnedFd> {
     let children = os::child_signals()?;
     rustix::process::setsid()?;
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
-    // A guardian that was stopped sees the end of the bridge, too. The signal also comes when the thread that started us
-    // ends, and then changes nothing.
+    // A stopped guardian sees the end of the bridge, too. The signal is also sent when the thread that started us ends,
+    // and has no effect then.
     rustix::process::set_parent_process_death_signal(Some(Signal::CONT))?;
-    // Only for people: without it `ps` shows the name of the link we were executed through.
+    // Only for people: otherwise `ps` shows the name of the link through which we were executed.
     let _ = std::fs::write("/proc/self/comm", NAME);
     Ok(children)
 }
@@ -103,7 +103,7 @@ fn null() -> io::Result<OwnedFd> {
     Ok(rustix::fs::open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?)
 }
 
-/// If the bridge is gone there is nobody to tell, and the end of the stream will say so.
+/// If the bridge is gone, the end of the stream tells us.
 fn report(control: &OwnedFd, report: Report) {
     let bytes = report.to_bytes();
     let mut rest = &bytes[..];
@@ -121,7 +121,7 @@ fn fail(control: &OwnedFd, stage: Stage, error: &io::Error) -> i32 {
     1
 }
 
-/// Whether the bridge has closed its end, or was closed with it.
+/// True if the bridge has closed its end or is gone.
 fn is_gone(control: &OwnedFd) -> bool {
     let mut end = [PollFd::new(control, PollFlags::RDHUP)];
     let now = Timespec { tv_sec: 0, tv_nsec: 0 };
@@ -132,12 +132,13 @@ struct Guard {
     control: OwnedFd,
     children: OwnedFd,
     tool: Pid,
-    /// Whether the tool process has not been reaped, so that its id is still its own.
+    /// True if the tool process has not been reaped, so that its id is still its own.
     running: bool,
 }
 
 impl Guard {
-    /// Returns when it is time to end everything: the tool process has ended, the bridge says so, or it is gone.
+    /// Returns when it is time to end everything: the tool process has ended, the bridge orders it, or the bridge is
+    /// gone.
     fn watch(&mut self) {
         while self.running {
             let mut ready = [PollFd::new(&self.control, PollFlags::IN), PollFd::new(&self.children, PollFlags::IN)];
@@ -146,7 +147,7 @@ impl Guard {
                 Err(Errno::INTR | Errno::AGAIN) => continue,
                 Err(_) => return,
             }
-            // Any event counts, also an error or an invalid descriptor: all of them mean that no order will come.
+            // Any event counts, also an error or an invalid descriptor: after any of them no order can arrive.
             let (ordered, ended) = (!ready[0].revents().is_empty(), !ready[1].revents().is_empty());
             if ended {
                 os::drain(&self.children);
@@ -172,7 +173,7 @@ impl Guard {
         }
     }
 
-    /// SIGCONT as well: a stopped process would otherwise sleep through its chance to leave politely.
+    /// SIGCONT as well: otherwise a stopped process could not handle the signal.
     fn terminate(&self) {
         for signal in [Signal::TERM, Signal::CONT] {
             let _ = rustix::process::kill_process_group(self.tool, signal);

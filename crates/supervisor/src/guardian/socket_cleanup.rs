@@ -1,7 +1,7 @@
-//! The socket file that goes with a process, for the case that the bridge was killed before it could remove it.
+//! Removes the socket file of a process if the bridge was killed before it could.
 //!
-//! The name may be somebody else's by then: the next generation's, or another program's that was told the same path. So
-//! it is removed only if it is the file that was there at first, a socket, and nobody listens on it.
+//! The name may belong to another socket by then: the next generation's, or that of another program with the same path.
+//! So the file is removed only if it is the original one, a socket, and has no listener.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use std::thread;
 use std::time::Duration;
 
-/// How long the kernel may take to close the files of a bridge that was killed, one after the other.
+/// The time in which the kernel must close the files of a killed bridge, one after the other.
 const LOOKS: u32 = 50;
 const BETWEEN_LOOKS: Duration = Duration::from_millis(10);
 
@@ -32,8 +32,8 @@ impl SocketFile {
         Some(Self { path, file })
     }
 
-    /// Removes the file if it has been left behind. While its owner is `gone` and it still seems to be listened on, it is
-    /// looked at again; an owner that lives removes it by itself.
+    /// Removes the file if it was left behind. While its owner is `gone` and it still seems to have a listener, the
+    /// check repeats; a live owner removes it itself.
     pub(super) fn remove(&self, gone: impl Fn() -> bool) {
         for _ in 0..LOOKS {
             if identity(&self.path) != Some(self.file) {
@@ -51,14 +51,14 @@ impl SocketFile {
     }
 }
 
-/// Which file it is, if it is a socket.
+/// The identity of the file, if it is a socket.
 fn identity(path: &PathBuf) -> Option<(u64, u64)> {
     let found = fs::symlink_metadata(path).ok()?;
     found.file_type().is_socket().then(|| (found.dev(), found.ino()))
 }
 
-/// Whether nobody listens. A stream would be a connection that somebody accepts; a datagram is refused either way, and the
-/// error tells.
+/// True if the socket has no listener. A stream would be accepted as a connection; a datagram is refused in both cases,
+/// with different errors.
 fn is_abandoned(path: &PathBuf) -> bool {
     let probe = UnixDatagram::unbound().and_then(|socket| socket.connect(path));
     probe.is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused)
@@ -77,7 +77,7 @@ mod tests {
         let listener = std::cell::RefCell::new(Some(UnixListener::bind(&path).unwrap()));
         let file = SocketFile { path: path.clone(), file: identity(&path).unwrap() };
         let looks = std::cell::Cell::new(0);
-        // The owner is gone, and the kernel closes its socket after the third look.
+        // The owner is gone, and the kernel closes its socket after the third check.
         file.remove(|| {
             looks.set(looks.get() + 1);
             if looks.get() == 3 {
@@ -87,7 +87,7 @@ mod tests {
         });
         assert_eq!((looks.get(), path.exists()), (3, false));
 
-        // One that is never closed is left after half a second.
+        // A socket that is never closed is left after half a second.
         let _listener = UnixListener::bind(&path).unwrap();
         let file = SocketFile { path: path.clone(), file: identity(&path).unwrap() };
         looks.set(0);
@@ -108,17 +108,17 @@ mod tests {
         let ours = file();
         ours.remove(|| false);
         assert!(path.exists(), "its owner lives");
-        // Kept open, so that the number of the file is not given to another one.
+        // Kept open, so that the inode is not reused.
         let aside = folder.path().join("b.sock");
         fs::rename(&path, &aside).unwrap();
         drop(UnixListener::bind(&path).unwrap());
         ours.remove(|| true);
         assert!(path.exists(), "it is another socket");
         file().remove(|| false);
-        assert!(!path.exists(), "nobody listens");
+        assert!(!path.exists(), "it has no listener");
 
         fs::write(&path, "").unwrap();
-        assert_eq!(identity(&path), None, "it is no socket");
+        assert_eq!(identity(&path), None, "it is not a socket");
         drop(listener);
     }
 }

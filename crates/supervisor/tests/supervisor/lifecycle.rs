@@ -82,7 +82,7 @@ fn a_stop_that_comes_late_waits_its_full_time_on_the_next_rung() {
 }
 
 #[test]
-fn a_process_that_survives_sigkill_is_given_up_on_and_its_late_end_is_not_told_twice() {
+fn a_process_that_survives_sigkill_ends_once() {
     check_running(&[
         (50, STOP_NOW, &[Effect::Kill], Some(550)),
         (550, ELAPSED, &[LOST], None),
@@ -205,7 +205,7 @@ fn any_input() -> impl Strategy<Value = Input> {
 
 proptest! {
     #[test]
-    fn whatever_happens_the_order_holds_and_nobody_is_forgotten(
+    fn any_inputs_keep_the_order_and_kill_descendants(
         inputs in proptest::collection::vec((0u64..300, any_input()), 0..40),
     ) {
         let mut now = Instant::now();

@@ -1,7 +1,7 @@
 //! A bridge that is killed with SIGKILL at any moment leaves nothing alive.
 //!
-//! The bridge is the example program, a process of its own that can be killed; whoever it leaves behind is found by a
-//! mark in the environment. `PROTOMCP_CHAOS_ROUNDS` asks for more rounds than the usual twenty.
+//! The bridge is the example program, a separate process that can be killed; its orphans are found by a mark in the
+//! environment. `PROTOMCP_CHAOS_ROUNDS` sets the number of rounds, twenty by default.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
@@ -35,10 +35,10 @@ fn kill(mut bridge: Child) -> Instant {
     Instant::now()
 }
 
-/// What is promised. A guardian needs milliseconds.
+/// The promised time. A guardian needs milliseconds.
 const PROMISE: Duration = Duration::from_secs(2);
 
-/// How many times the promise one round may take on a machine that does much else. Of many rounds, half keep the promise.
+/// The factor by which a single round may exceed the promise on a busy machine. Half of many rounds must keep it.
 const MARGIN: u32 = 10;
 
 fn assert_gone_soon(mark: &Mark, since: Instant) -> Duration {
@@ -123,7 +123,7 @@ fn wait_for_state(pid: u32, state: &str) {
 }
 
 #[tokio::test]
-async fn nothing_outlives_a_guardian_that_is_killed_while_its_bridge_lives() {
+async fn nothing_outlives_a_killed_guardian() {
     let mark = Mark::new();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.sock");
@@ -148,7 +148,7 @@ fn nothing_outlives_a_bridge_that_is_killed_while_it_starts() {
 }
 
 #[test]
-fn nothing_outlives_a_tool_process_that_ends_while_its_bridge_lives() {
+fn nothing_outlives_a_tool_process_that_ends() {
     let mark = Mark::new();
     let script = format!("{}\n", ESCAPE_ARTISTS.replace("    wait\n", "    read line < \"$GATE\"\n    exit 7\n"));
     let folder = tempfile::tempdir().unwrap();
@@ -168,7 +168,7 @@ fn nothing_outlives_a_tool_process_that_ends_while_its_bridge_lives() {
 fn a_family_that_never_stands_still_is_caught() {
     let folder = tempfile::tempdir().unwrap();
     let runner = folder.path().join("runner");
-    // Every few milliseconds each runner is another process, a child of nobody.
+    // Every few milliseconds each runner becomes another process without a parent.
     write_program(&runner, "#!/bin/sh\nsleep 0.002\n( \"$0\" & )\nexit 0\n");
     let mark = Mark::new();
     let script = format!("for i in 1 2 3 4; do ( {} & ); done; echo up; sleep 1000", runner.display());
@@ -176,7 +176,7 @@ fn a_family_that_never_stands_still_is_caught() {
     let _lines = wait_for_line(&mut bridge, "up");
     std::thread::sleep(Duration::from_millis(50));
     assert_gone_soon(&mark, kill(bridge));
-    // Nobody is between two lives either.
+    // No runner is between two processes either.
     for _ in 0..20 {
         std::thread::sleep(Duration::from_millis(2));
         assert_eq!(mark.bearers(), []);
@@ -213,7 +213,7 @@ fn without_a_guardian_the_tool_process_dies_with_its_bridge() {
 }
 
 #[test]
-fn without_a_guardian_nothing_below_outlives_a_kill_while_the_bridge_lives() {
+fn without_a_guardian_a_kill_reaches_all_descendants() {
     let mark = Mark::new();
     let script = "setsid sleep 1001 & echo up; wait";
     let mut bridge = bridge(&mark, &["--no-guardian"], script);

@@ -1,4 +1,4 @@
-//! What processes write: nothing is lost in silence, nothing stalls, nothing grows.
+//! Output of processes: no line is lost without a notice, no process stalls, no memory grows.
 
 use std::time::Duration;
 
@@ -47,7 +47,7 @@ async fn a_survivor_that_holds_the_outputs_does_not_hold_up_the_end() {
 }
 
 #[tokio::test]
-async fn what_is_still_in_the_pipe_when_patience_ends_is_read_all_the_same() {
+async fn the_rest_of_the_pipe_is_read_after_the_timeout() {
     // A survivor keeps the pipe open, and a busy but brisk owner keeps the reading held up beyond the end.
     let script =
         "setsid sh -c 'echo $$ > \"$PID\"; exec sleep 1000' & while [ ! -s \"$PID\" ]; do :; done; seq 1 24000";
@@ -100,7 +100,7 @@ fn tally(events: &[Event], stream: Stream) -> (usize, usize, usize) {
 }
 
 #[tokio::test]
-async fn a_flood_nobody_reads_does_not_stall_the_process_and_every_line_is_accounted_for() {
+async fn an_unread_flood_does_not_stall_the_process() {
     for guardian in both() {
         let (process, mut events) =
             spawn(&shell("yes line | head -n 2000000 >&2; echo end >&2").guardian(guardian)).await;

@@ -1,4 +1,4 @@
-//! How processes start, and how their ends are reported.
+//! Starts of processes, and reports of their ends.
 
 use std::fs;
 use std::process::Stdio;
@@ -166,7 +166,7 @@ async fn a_process_has_three_descriptors_whatever_the_bridge_has_open() {
 }
 
 #[test]
-fn a_process_gets_the_limit_of_open_files_from_before_it_was_raised() {
+fn a_process_gets_the_original_limit_of_open_files() {
     for options in [&["--raise-open-files"][..], &["--no-guardian", "--raise-open-files"]] {
         let mut command = std::process::Command::new("sh");
         command.args(["-c", "ulimit -Sn 200 && ulimit -Hn 300 && exec \"$@\"", "sh"]).arg(watch_over()).args(options);
@@ -178,7 +178,7 @@ fn a_process_gets_the_limit_of_open_files_from_before_it_was_raised() {
 }
 
 #[tokio::test]
-async fn a_process_leads_its_group_and_with_a_guardian_has_no_terminal() {
+async fn a_guarded_process_leads_its_group_without_a_terminal() {
     let ours = stat(std::process::id()).unwrap();
     for guardian in both() {
         let (process, mut events) = spawn(&shell("echo up; sleep 1000").guardian(guardian.clone())).await;

@@ -151,7 +151,7 @@ async fn what_a_process_leaves_behind_dies_after_it() {
 }
 
 #[test]
-fn a_drop_needs_no_runtime_and_with_a_guardian_returns_when_all_are_gone() {
+fn a_drop_needs_no_runtime_and_waits_for_the_guardian() {
     for guardian in both() {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let (mark, process, events) = runtime.block_on(family(guardian.clone(), patient()));
@@ -222,7 +222,7 @@ async fn asking_after_the_end_is_harmless() {
 }
 
 #[tokio::test]
-async fn a_guardian_that_is_killed_takes_its_session_along_and_the_end_is_told() {
+async fn a_killed_guardian_ends_its_session() {
     let (mark, process, mut events) = family(guarded(), patient()).await;
     let guardians = mark.bearers_of("protomcp-guardian");
     assert_eq!(guardians.len(), 1);

@@ -1,4 +1,4 @@
-//! What every test with real processes needs: a guardian, a shell, and a way to find those that should be gone.
+//! Helpers for tests with real processes: a guardian, a shell, and a search for survivors.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -57,7 +57,7 @@ pub(crate) async fn next(events: &mut mpsc::Receiver<Event>) -> Option<Event> {
 pub(crate) async fn wait_until(what: &str, condition: impl Fn() -> bool) {
     let began = Instant::now();
     while !condition() {
-        assert!(began.elapsed() < PATIENCE, "waited in vain until {what}");
+        assert!(began.elapsed() < PATIENCE, "timed out waiting until {what}");
         tokio::time::sleep(Duration::from_millis(2)).await;
     }
 }
@@ -148,7 +148,7 @@ impl Mark {
             if condition(&bearers) {
                 return;
             }
-            assert!(began.elapsed() < PATIENCE, "waited in vain until {what}: {bearers:#?}");
+            assert!(began.elapsed() < PATIENCE, "timed out waiting until {what}: {bearers:#?}");
             std::thread::sleep(Duration::from_millis(2));
         }
     }
@@ -158,7 +158,7 @@ impl Mark {
     }
 }
 
-/// Whatever a failed test leaves behind is ended with it.
+/// Ends the processes that a failed test leaves behind.
 impl Drop for Mark {
     fn drop(&mut self) {
         for (pid, _) in self.bearers() {

@@ -1,4 +1,4 @@
-//! What the driver does when notifications fail, with notifications of our own.
+//! The driver with failing notifications, from a notifier of the tests.
 
 use std::fs;
 use std::sync::Mutex;
@@ -13,7 +13,7 @@ use crate::watcher::Watcher;
 
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Grants so many requests and refuses the rest.
+/// Grants this many requests and refuses the others.
 struct Granting(usize, fn() -> notify::Error);
 
 impl Notifier for Granting {
@@ -97,7 +97,7 @@ async fn without_watches_for_all_directories_it_polls_and_says_why() {
 }
 
 #[tokio::test]
-async fn a_directory_that_is_gone_again_is_no_reason_to_poll() {
+async fn a_directory_that_is_gone_again_does_not_cause_polling() {
     let bench = Bench::new(|| Ok(Granting(0, gone)));
     assert!(matches!(bench.watcher.backend(), Backend::Native | Backend::NativeAndPoll { .. }));
 }
@@ -108,7 +108,7 @@ async fn running_out_of_watches_later_leads_to_polling() {
     assert!(matches!(bench.watcher.backend(), Backend::Native | Backend::NativeAndPoll { .. }));
     fs::create_dir(bench.root.join("new")).unwrap();
     bench.notify(Ok(changed(&bench.root.join("new"))));
-    // Nobody notifies of this one.
+    // There is no notification of this one.
     bench.write_is_reported("new/m.py").await;
 }
 
@@ -133,7 +133,7 @@ async fn a_root_that_was_lost_is_asked_for_anew() {
     let mut bench = Bench::new({
         let opened = Arc::clone(&opened);
         move || {
-            // A second time there is nothing to open.
+            // A second attempt has nothing to open.
             if opened.fetch_add(1, Ordering::Relaxed) == 0 { Ok(Granting(9, limit)) } else { Err(limit()) }
         }
     });
@@ -160,7 +160,7 @@ fn a_batch_waits_for_a_busy_reader_and_grows() {
     let directory = tempfile::tempdir().unwrap();
     let (signals, received) = sync_channel(1);
     let (batches, mut reader) = mpsc::channel(1);
-    let watch = Watch { quiet: Duration::ZERO, ..Watch::directory(directory.path(), crate::filter::Filter::new()) };
+    let watch = Watch { debounce: Duration::ZERO, ..Watch::directory(directory.path(), crate::filter::Filter::new()) };
     let open: Opener = Box::new(|_| Ok(Box::new(Granting(9, limit))));
     let (mut driver, _) = Driver::start(watch, open, Inbox::new(signals), received, batches, Arc::default());
     assert!(driver.notifier.is_some());

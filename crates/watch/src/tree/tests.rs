@@ -1,9 +1,10 @@
-//! The tree against real files, without threads or waiting: each test does something to the disk and looks.
+//! The tree with real files, without threads or waiting: each test changes the disk and scans.
 
 use proptest::prelude::*;
 use tempfile::TempDir;
 
 use super::*;
+use crate::native::Evidence::{Certain, Hint};
 
 struct Bench {
     tree: Tree,
@@ -13,7 +14,7 @@ struct Bench {
 }
 
 impl Bench {
-    /// A directory with these files (or, with a slash at the end, directories), looked at once.
+    /// A directory with these files (or, with a slash at the end, directories), scanned once.
     fn new(files: &[&str]) -> Self {
         let directory = tempfile::tempdir().expect("a temporary directory");
         let root = directory.path().canonicalize().expect("it exists");
@@ -36,10 +37,10 @@ impl Bench {
         self.names(changed)
     }
 
-    fn refresh(&mut self, name: &str, certain: bool) -> String {
+    fn refresh(&mut self, name: &str, evidence: Evidence) -> String {
         self.announced.clear();
         let path = self.path(name);
-        let changed = self.tree.refresh(&path, certain, &mut |directory| self.announced.push(directory.to_owned()));
+        let changed = self.tree.refresh(&path, evidence, &mut |directory| self.announced.push(directory.to_owned()));
         self.names(changed)
     }
 
@@ -100,15 +101,15 @@ fn a_notification_about_one_file_looks_at_that_file() {
     let mut bench = Bench::new(&["tools.py", "m.py", "n.py"]);
     bench.write("m.py", "changed");
     bench.write("n.py", "changed");
-    assert_eq!(bench.refresh("m.py", true), "m.py");
-    // Sure of a change that the look cannot see: written twice within a tick of the clock.
-    assert_eq!(bench.refresh("m.py", true), "m.py");
-    // Unsure, and the look sees nothing.
-    assert_eq!(bench.refresh("m.py", false), "");
-    assert_eq!(bench.refresh("n.py", false), "n.py");
+    assert_eq!(bench.refresh("m.py", Certain), "m.py");
+    // Certain of a change that the check cannot see: written twice within a tick of the clock.
+    assert_eq!(bench.refresh("m.py", Certain), "m.py");
+    // Uncertain, and the check sees nothing.
+    assert_eq!(bench.refresh("m.py", Hint), "");
+    assert_eq!(bench.refresh("n.py", Hint), "n.py");
     fs::remove_file(bench.path("m.py")).unwrap();
-    assert_eq!(bench.refresh("m.py", false), "m.py");
-    assert_eq!(bench.refresh("m.py", true), "");
+    assert_eq!(bench.refresh("m.py", Hint), "m.py");
+    assert_eq!(bench.refresh("m.py", Certain), "");
     assert_eq!(bench.scan(), "");
     assert_eq!(bench.announced(), "");
 }
@@ -116,10 +117,10 @@ fn a_notification_about_one_file_looks_at_that_file() {
 #[test]
 fn a_file_that_came_and_went_is_nothing() {
     let mut bench = Bench::new(&["tools.py"]);
-    assert_eq!(bench.refresh("temporary.py", true), "");
-    assert_eq!(bench.refresh("notes.txt", true), "");
-    assert_eq!(bench.refresh("no/such/directory/m.py", true), "");
-    assert_eq!(bench.refresh("../m.py", true), "");
+    assert_eq!(bench.refresh("temporary.py", Certain), "");
+    assert_eq!(bench.refresh("notes.txt", Certain), "");
+    assert_eq!(bench.refresh("no/such/directory/m.py", Certain), "");
+    assert_eq!(bench.refresh("../m.py", Certain), "");
 }
 
 #[test]
@@ -127,15 +128,15 @@ fn a_new_directory_is_entered_if_it_may_be() {
     let mut bench = Bench::new(&["tools.py"]);
     make(&bench.path("a/b/m.py"), false);
     make(&bench.path("__pycache__/m.py"), false);
-    assert_eq!(bench.refresh("__pycache__", true), "");
-    assert_eq!(bench.refresh("a", true), "a/b/m.py");
+    assert_eq!(bench.refresh("__pycache__", Certain), "");
+    assert_eq!(bench.refresh("a", Certain), "a/b/m.py");
     assert_eq!(bench.announced(), "a a/b");
-    // What follows about a directory that is known needs no further look unless it is sure.
-    assert_eq!(bench.refresh("a", false), "");
+    // A known directory is scanned again only for a certain change.
+    assert_eq!(bench.refresh("a", Hint), "");
     assert!(bench.announced.is_empty());
     // Notifications from places that are not entered are not followed.
     make(&bench.path("__pycache__/deep/m.py"), false);
-    assert_eq!(bench.refresh("__pycache__/deep", true), "");
+    assert_eq!(bench.refresh("__pycache__/deep", Certain), "");
     assert_eq!(bench.scan(), "");
 }
 
@@ -143,8 +144,8 @@ fn a_new_directory_is_entered_if_it_may_be() {
 fn a_directory_that_is_gone_takes_its_files_along() {
     let mut bench = Bench::new(&["tools.py", "a/m.py", "a/b/n.py", "ab/o.py", "a.py"]);
     fs::rename(bench.path("a"), bench.path("c")).unwrap();
-    assert_eq!(bench.refresh("a", true), "a/b/n.py a/m.py");
-    assert_eq!(bench.refresh("c", true), "c/b/n.py c/m.py");
+    assert_eq!(bench.refresh("a", Certain), "a/b/n.py a/m.py");
+    assert_eq!(bench.refresh("c", Certain), "c/b/n.py c/m.py");
     assert_eq!(bench.scan(), "");
 }
 
@@ -153,10 +154,10 @@ fn a_file_and_a_directory_may_take_each_others_place() {
     let mut bench = Bench::new(&["tools.py", "x.py/m.py", "y.py"]);
     fs::remove_dir_all(bench.path("x.py")).unwrap();
     bench.write("x.py", "a file now");
-    assert_eq!(bench.refresh("x.py", true), "x.py x.py/m.py");
+    assert_eq!(bench.refresh("x.py", Certain), "x.py x.py/m.py");
     fs::remove_file(bench.path("y.py")).unwrap();
     make(&bench.path("y.py/m.py"), false);
-    assert_eq!(bench.refresh("y.py", true), "y.py y.py/m.py");
+    assert_eq!(bench.refresh("y.py", Certain), "y.py y.py/m.py");
     assert_eq!(bench.scan(), "");
 }
 
@@ -164,18 +165,18 @@ fn a_file_and_a_directory_may_take_each_others_place() {
 fn what_new_rules_hide_has_not_changed() {
     let mut bench = Bench::new(&["tools.py", "gen/m.py", "gen_1.py", "a/gen/m.py"]);
     bench.write(".gitignore", "/gen/\ngen_*\n");
-    assert_eq!(bench.refresh(".gitignore", true), "");
+    assert_eq!(bench.refresh(".gitignore", Certain), "");
     bench.write("gen/m.py", "hidden");
     bench.write("gen_1.py", "hidden");
-    assert_eq!(bench.refresh("gen_1.py", true), "");
-    assert_eq!(bench.refresh("gen/m.py", true), "");
+    assert_eq!(bench.refresh("gen_1.py", Certain), "");
+    assert_eq!(bench.refresh("gen/m.py", Certain), "");
     assert_eq!(bench.scan(), "");
     bench.write("a/.gitignore", "gen\n");
     assert_eq!(bench.scan(), "");
     bench.write("a/gen/m.py", "hidden");
     assert_eq!(bench.scan(), "");
     fs::remove_file(bench.path("a/.gitignore")).unwrap();
-    assert_eq!(bench.refresh("a/.gitignore", true), "a/gen/m.py");
+    assert_eq!(bench.refresh("a/.gitignore", Certain), "a/gen/m.py");
 }
 
 #[test]
@@ -184,9 +185,9 @@ fn rules_of_a_directory_that_is_gone_are_forgotten() {
     bench.write("a/.gitignore", "*\n");
     assert_eq!(bench.scan(), "");
     fs::remove_dir_all(bench.path("a")).unwrap();
-    assert_eq!(bench.refresh("a", true), "");
+    assert_eq!(bench.refresh("a", Certain), "");
     make(&bench.path("a/m.py"), false);
-    assert_eq!(bench.refresh("a", true), "a/m.py");
+    assert_eq!(bench.refresh("a", Certain), "a/m.py");
 }
 
 #[test]
@@ -200,7 +201,7 @@ fn a_gitignore_of_any_size_is_read_up_to_a_bound() {
 }
 
 #[test]
-fn a_gitignore_that_is_no_text_does_no_harm() {
+fn a_binary_gitignore_does_no_harm() {
     let mut bench = Bench::new(&["tools.py"]);
     fs::write(bench.path(".gitignore"), b"\xff\xfe\x00\ngen.py\n").unwrap();
     bench.write("gen.py", "");
@@ -220,7 +221,7 @@ fn no_more_directories_are_entered_than_the_bound() {
     assert!(bench.tree.complained);
     assert_eq!(bench.scan(), "");
     fs::remove_dir_all(bench.path("a")).unwrap();
-    assert_eq!(bench.refresh("a", true), "a/m.py");
+    assert_eq!(bench.refresh("a", Certain), "a/m.py");
     assert_eq!(bench.scan(), "b/deep/m.py");
 }
 
@@ -230,9 +231,9 @@ fn no_more_files_are_remembered_than_the_bound() {
     bench.tree.bounds.files = 2;
     bench.write("z.py", "1");
     // A notification needs no memory.
-    assert_eq!(bench.refresh("z.py", true), "z.py");
+    assert_eq!(bench.refresh("z.py", Certain), "z.py");
     assert_eq!(bench.tree.files, 2);
-    // Looking again does not find the same news each time.
+    // A second scan does not report the same changes again.
     for _ in 0..3 {
         bench.scan();
     }
@@ -249,7 +250,7 @@ fn links_to_directories_are_not_followed() {
     fs::write(outside.path().join("m.py"), "").unwrap();
     std::os::unix::fs::symlink(outside.path(), bench.path("link")).unwrap();
     std::os::unix::fs::symlink("..", bench.path("up")).unwrap();
-    assert_eq!(bench.refresh("link", true), "");
+    assert_eq!(bench.refresh("link", Certain), "");
     assert_eq!(bench.scan(), "");
     assert_eq!(bench.announced(), "");
 }
@@ -268,22 +269,22 @@ fn a_link_that_leads_in_a_circle_ends() {
 
 #[cfg(unix)]
 #[test]
-fn the_directory_of_a_link_target_is_announced_again_at_each_full_look() {
+fn each_scan_announces_the_directories_of_link_targets() {
     let outside = tempfile::tempdir().unwrap();
     let target = outside.path().canonicalize().unwrap().join("real.py");
     fs::write(&target, "").unwrap();
     let mut bench = Bench::new(&["a.py"]);
     std::os::unix::fs::symlink(&target, bench.path("tools.py")).unwrap();
-    assert_eq!(bench.refresh("tools.py", true), "tools.py");
+    assert_eq!(bench.refresh("tools.py", Certain), "tools.py");
     assert_eq!(bench.announced, [target.parent().unwrap()]);
     fs::write(&target, "changed").unwrap();
     let named = target.to_str().unwrap().to_owned();
-    assert_eq!(bench.refresh(&named, false), named);
+    assert_eq!(bench.refresh(&named, Hint), named);
     assert!(bench.announced.is_empty());
-    assert_eq!(bench.refresh(&named, true), named);
+    assert_eq!(bench.refresh(&named, Certain), named);
     fs::remove_file(&target).unwrap();
-    assert_eq!(bench.refresh(&named, true), named);
-    assert_eq!(bench.refresh(&named, true), "");
+    assert_eq!(bench.refresh(&named, Certain), named);
+    assert_eq!(bench.refresh(&named, Certain), "");
     bench.scan();
     assert!(bench.announced.contains(&target.parent().unwrap().to_owned()));
 }
@@ -314,30 +315,30 @@ fn a_virtual_environment_is_out_of_sight_from_its_mark_on() {
     assert_eq!(bench.announced(), " env", "the mark itself is watched");
     bench.write("env/x.py", "changed");
     bench.write("env/bin/activate_this.py", "changed");
-    assert_eq!(bench.refresh("env/x.py", true), "");
+    assert_eq!(bench.refresh("env/x.py", Certain), "");
     assert_eq!(bench.scan(), "");
-    // One that appears while its files come in.
+    // A virtual environment that appears while its files arrive.
     make(&bench.path("other/lib/a.py"), false);
-    assert_eq!(bench.refresh("other", true), "other/lib/a.py");
+    assert_eq!(bench.refresh("other", Certain), "other/lib/a.py");
     bench.write("other/pyvenv.cfg", "");
-    assert_eq!(bench.refresh("other/pyvenv.cfg", true), "");
+    assert_eq!(bench.refresh("other/pyvenv.cfg", Certain), "");
     make(&bench.path("other/lib/b.py"), false);
     make(&bench.path("other/bin/c.py"), false);
     for path in ["other/lib/a.py", "other/lib/b.py", "other/bin", "other/bin/c.py"] {
-        assert_eq!(bench.refresh(path, true), "", "{path}");
+        assert_eq!(bench.refresh(path, Certain), "", "{path}");
     }
     assert_eq!(bench.scan(), "");
-    // Whole, by a rename or by a look.
+    // A complete one, by a rename or by a scan.
     make(&bench.path("third/pyvenv.cfg"), false);
     make(&bench.path("third/lib/a.py"), false);
-    assert_eq!(bench.refresh("third", true), "");
-    // Without its mark it is a directory like any other.
+    assert_eq!(bench.refresh("third", Certain), "");
+    // Without its mark it is an ordinary directory.
     fs::remove_file(bench.path("other/pyvenv.cfg")).unwrap();
-    assert_eq!(bench.refresh("other/pyvenv.cfg", true), "other/bin/c.py other/lib/a.py other/lib/b.py");
+    assert_eq!(bench.refresh("other/pyvenv.cfg", Certain), "other/bin/c.py other/lib/a.py other/lib/b.py");
     fs::remove_dir_all(bench.path("env")).unwrap();
-    assert_eq!(bench.refresh("env", true), "");
+    assert_eq!(bench.refresh("env", Certain), "");
     make(&bench.path("env/x.py"), false);
-    assert_eq!(bench.refresh("env", true), "env/x.py", "another directory of that name");
+    assert_eq!(bench.refresh("env", Certain), "env/x.py", "another directory of that name");
 }
 
 #[test]
@@ -350,12 +351,12 @@ fn a_root_that_is_a_virtual_environment_is_watched() {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(96) })]
 
-    /// Following notifications leads to the same knowledge as looking at everything.
+    /// Following notifications leads to the same state as a full scan.
     #[test]
     fn following_notifications_keeps_step_with_the_disk(acts in proptest::collection::vec(act(), 1..25)) {
         let mut bench = Bench::new(&["tools.py"]);
         for (step, act) in acts.iter().enumerate() {
-            // What the system notifies of: each new directory on the way, then the path itself.
+            // The notifications of the system: each new directory on the way, then the path itself.
             match act {
                 Act::Write(name) => {
                     let made = Path::new(name).ancestors().skip(1).collect::<Vec<_>>();
@@ -363,24 +364,24 @@ proptest! {
                     let made = made.map(|path| path.to_str().unwrap().to_owned()).collect::<Vec<_>>();
                     make(&bench.path(name), false);
                     bench.write(name, &"x".repeat(step));
-                    made.iter().for_each(|path| drop(bench.refresh(path, true)));
-                    bench.refresh(name, true);
+                    made.iter().for_each(|path| drop(bench.refresh(path, Certain)));
+                    bench.refresh(name, Certain);
                 }
                 Act::Remove(name) => {
                     let path = bench.path(name);
                     if path.is_dir() { fs::remove_dir_all(path).unwrap() } else { fs::remove_file(path).ok(); }
-                    bench.refresh(name, true);
+                    bench.refresh(name, Certain);
                 }
                 Act::Rename(from, to) => {
                     if fs::rename(bench.path(from), bench.path(to)).is_ok() {
-                        bench.refresh(from, true);
-                        bench.refresh(to, true);
+                        bench.refresh(from, Certain);
+                        bench.refresh(to, Certain);
                     }
                 }
                 Act::Rules(name) => {
                     if bench.path(name).parent().unwrap().is_dir() {
                         bench.write(name, ["c/\n", "m.py\n", "", "!m.py\n"][step % 4]);
-                        bench.refresh(name, true);
+                        bench.refresh(name, Certain);
                     }
                 }
             }
