@@ -10,7 +10,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use protomcp_link::{CallError, Link, Options};
 use protomcp_proto::{CallAnswer, CallToolRequest, CallToolResponse};
-use protomcp_server::{Context, SessionId, TaskTerms};
+use protomcp_server::{Context, SessionId, TaskOptions};
 use protomcp_types::{CallTool, CallToolResult, JsonObject, RawJson};
 use tokio::sync::{mpsc, oneshot};
 
@@ -34,8 +34,8 @@ use crate::process::tool_process::{StopReason, ToolProcess};
 const TIMEOUT_META: &str = "protomcp/timeoutMs";
 
 /// On which terms tasks are kept, unless hosts wish otherwise.
-pub(crate) const TASK_TERMS: TaskTerms =
-    TaskTerms { ttl: Duration::from_secs(60 * 60), poll_interval: Duration::from_millis(500) };
+pub(crate) const TASK_TERMS: TaskOptions =
+    TaskOptions { ttl: Duration::from_secs(60 * 60), poll_interval: Duration::from_millis(500) };
 /// No task takes longer.
 pub(crate) const LONGEST_TASK: Duration = Duration::from_secs(24 * 60 * 60);
 

@@ -14,7 +14,7 @@ use tokio::sync::oneshot;
 
 use crate::host_request::Report;
 use crate::outbox::Outbox;
-use protomcp_session::{AskError, Client, Ticket};
+use protomcp_session::{AskError, ClientInfo, RequestKey};
 
 /// A question that was asked. Dropping it takes the question back.
 struct Asked {
@@ -36,8 +36,8 @@ impl Drop for Asked {
 /// When the parameters do not serialize as an object.
 pub(crate) fn ask<M: ClientMethod>(
     outbox: &Arc<Outbox>,
-    client: &Client,
-    during: Option<Ticket>,
+    client: &ClientInfo,
+    during: Option<RequestKey>,
     params: &M::Params,
     timeout: Duration,
     report: Option<Report>,
@@ -54,7 +54,7 @@ pub(crate) fn ask<M: ClientMethod>(
 /// Asks the host behind an outbox something that it is known to answer.
 pub(crate) fn ask_raw(
     outbox: &Arc<Outbox>,
-    during: Option<Ticket>,
+    during: Option<RequestKey>,
     method: &'static str,
     params: Params,
     timeout: Duration,

@@ -20,7 +20,8 @@ use crate::rounds::{Rounds, Route};
 use crate::tasks::Running;
 use crate::terms::Terms;
 use protomcp_session::{
-    Answers, CallerKey, Client, Conversation, Extensions, InputRequired, Owner, SessionId, Stateless, Ticket,
+    CallerKey, ClientInfo, Conversation, Extensions, InputRequired, InputResponses, Owner, RequestKey, SessionId,
+    StatelessInfo,
 };
 
 /// The surroundings of one call. Cloning is cheap.
@@ -55,7 +56,7 @@ struct Given {
     /// The call as the session knows it.
     first: Context,
     state: Option<String>,
-    answers: Answers,
+    answers: InputResponses,
 }
 
 impl Context {
@@ -95,7 +96,7 @@ impl Context {
     }
 
     /// One for a handler that is called again.
-    pub(crate) fn again(&self, state: Option<String>, answers: Answers) -> Self {
+    pub(crate) fn again(&self, state: Option<String>, answers: InputResponses) -> Self {
         self.derived(self.0.task.clone(), Some(Box::new(Given { first: self.clone(), state, answers })))
     }
 
@@ -131,12 +132,12 @@ impl Context {
     /// A context without a host behind it, for tests of services: what it reports goes nowhere.
     #[must_use]
     pub fn detached() -> Self {
-        let client = Client {
+        let client = ClientInfo {
             version: ProtocolVersion::NEWEST_STATEFUL,
             implementation: Implementation::new("detached", ""),
             capabilities: ClientCapabilities::new(),
         };
-        let ticket = Ticket { number: 0, id: RequestId::from(0) };
+        let ticket = RequestKey { number: 0, id: RequestId::from(0) };
         let terms = Terms {
             ticket,
             client: Arc::new(client),
@@ -274,7 +275,7 @@ impl Context {
     pub fn log(&self, level: Level, logger: Option<&str>, data: &RawJson) {
         self.with_route(|outbox, terms| match terms.stateless.as_deref() {
             None => outbox.log(Some(&terms.ticket), level, logger, data),
-            Some(Stateless { log_level: Some(least), .. }) if level >= *least => {
+            Some(StatelessInfo { log_level: Some(least), .. }) if level >= *least => {
                 outbox.log_during(&terms.ticket, level, logger, data);
             }
             Some(_) => {}
@@ -288,7 +289,7 @@ impl Context {
         self.with_route(|outbox, terms| outbox.pause(&terms.ticket));
     }
 
-    pub(crate) fn ticket(&self) -> &Ticket {
+    pub(crate) fn ticket(&self) -> &RequestKey {
         &self.0.terms.ticket
     }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use protomcp_types::{ErrorObject, JsonBuf, Params, Progress};
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
-use protomcp_session::{Reservation, Ticket};
+use protomcp_session::{RequestKey, Reservation};
 
 /// A question on its way to the session's task.
 #[derive(Debug)]
@@ -14,7 +14,7 @@ pub(crate) struct Question {
     /// Tells the questions of a session apart.
     pub(crate) number: u64,
     /// The request that asks, if one does.
-    pub(crate) during: Option<Ticket>,
+    pub(crate) during: Option<RequestKey>,
     pub(crate) method: &'static str,
     pub(crate) params: Params,
     pub(crate) answer: oneshot::Sender<Result<JsonBuf, ErrorObject>>,

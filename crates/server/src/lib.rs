@@ -77,9 +77,9 @@ pub use log_layer::LogLayer;
 pub use observer::SessionObserver;
 #[doc(no_inline)]
 pub use protomcp_session::{
-    Answers, AskError, Budget, CacheHints, CallerKey, Client, Conversation, Extensions, InputRequired, Limits,
-    OverBudget, Owner, Questions, Reservation, ServerInfo, ServerRequest, ServerResult, SessionId, SessionView,
-    StateKeys, TaskTerms,
+    AskError, Budget, CacheHints, CallerKey, ClientInfo, Conversation, Extensions, InputRequests, InputRequired,
+    InputResponses, Limits, OverBudget, Owner, RequestStateKeys, Reservation, ServerInfo, ServerRequest, ServerResult,
+    SessionId, SessionView, TaskOptions,
 };
 pub use router::Router;
 pub use send_layer::SendLayer;

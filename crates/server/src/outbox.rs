@@ -19,19 +19,21 @@ use tokio::sync::{Semaphore, mpsc, oneshot};
 use crate::ended::{Ended, Outcome};
 use crate::host_request::{Question, Report};
 use crate::listen_guard::ListenGuard;
-use protomcp_session::{Budget, Client, Limits, List, Owner, Reservation, Subscriptions, TaskTerms, Ticket, Topic};
+use protomcp_session::{
+    Budget, ClientInfo, Limits, List, Owner, RequestKey, Reservation, Subscriptions, TaskOptions, Topic,
+};
 
 /// What a session's task is told.
 #[derive(Debug)]
 pub(crate) enum Event {
     /// A call has ended.
-    Done(Ticket, Ended),
+    Done(RequestKey, Ended),
     /// A call has something to report before its answer: progress, or a log message of its own.
-    During(Ticket, Notice),
+    During(RequestKey, Notice),
     /// A log message of a call, or of the server.
-    Log(Option<Ticket>, Level, Notice),
+    Log(Option<RequestKey>, Level, Notice),
     /// A call has nothing to say for a while.
-    Pause(Ticket),
+    Pause(RequestKey),
     /// The host is to know something else, once the handshake is complete.
     Notice(Notice),
     /// A list has changed.
@@ -43,9 +45,9 @@ pub(crate) enum Event {
     /// The host is to be asked.
     Ask(Box<Question>),
     /// A stateless call waits for answers: its request is to be answered with the questions.
-    Asked(Ticket),
+    Asked(RequestKey),
     /// A stateless call wants to go on as a task.
-    Detach(Ticket, TaskTerms),
+    Detach(RequestKey, TaskOptions),
     /// Nobody waits for the answer to this question any more.
     Withdraw(u64),
     /// What belongs to this request cannot reach the host any more.
@@ -53,7 +55,7 @@ pub(crate) enum Event {
     /// A resource has changed that the host had subscribed to, or a task that it listens for.
     Updated(Topic, Arc<str>),
     /// This is what a request may listen to, while it holds the watch.
-    Listening(Ticket, Box<SubscriptionFilter>, ListenGuard),
+    Listening(RequestKey, Box<SubscriptionFilter>, ListenGuard),
 }
 
 /// A notification that may be dropped, with the room that it has found.
@@ -103,7 +105,7 @@ pub(crate) struct Outbox {
     questions: Arc<Semaphore>,
     last_question: AtomicU64,
     /// Set when the host has introduced itself.
-    client: OnceLock<Arc<Client>>,
+    client: OnceLock<Arc<ClientInfo>>,
     /// Whether the server has declared log messages.
     logging: bool,
 }
@@ -150,18 +152,18 @@ impl Outbox {
         Ended::new(outcome, &self.outbound, &self.owner)
     }
 
-    pub(crate) fn done(&self, ticket: Ticket, ended: Ended) {
+    pub(crate) fn done(&self, ticket: RequestKey, ended: Ended) {
         self.send(Event::Done(ticket, ended));
     }
 
-    pub(crate) fn progress(&self, ticket: &Ticket, notification: Notification) {
+    pub(crate) fn progress(&self, ticket: &RequestKey, notification: Notification) {
         if let Some(notice) = self.room(notification) {
             self.send(Event::During(ticket.clone(), notice));
         }
     }
 
     /// A log message that belongs to one request.
-    pub(crate) fn log_during(&self, ticket: &Ticket, level: Level, logger: Option<&str>, data: &RawJson) {
+    pub(crate) fn log_during(&self, ticket: &RequestKey, level: Level, logger: Option<&str>, data: &RawJson) {
         if !self.logging {
             return;
         }
@@ -175,7 +177,7 @@ impl Outbox {
         level as u8 >= self.level.load(Ordering::Relaxed) && self.client().is_some()
     }
 
-    pub(crate) fn log(&self, during: Option<&Ticket>, level: Level, logger: Option<&str>, data: &RawJson) {
+    pub(crate) fn log(&self, during: Option<&RequestKey>, level: Level, logger: Option<&str>, data: &RawJson) {
         if !self.wants(level) {
             return;
         }
@@ -184,7 +186,7 @@ impl Outbox {
         }
     }
 
-    pub(crate) fn pause(&self, ticket: &Ticket) {
+    pub(crate) fn pause(&self, ticket: &RequestKey) {
         self.send(Event::Pause(ticket.clone()));
     }
 
@@ -222,7 +224,7 @@ impl Outbox {
     /// Asks the host; `None`: it owes too many answers already, or too much waits to be read. When the question is dropped, so is the channel.
     pub(crate) fn ask(
         &self,
-        during: Option<Ticket>,
+        during: Option<RequestKey>,
         method: &'static str,
         params: Params,
         report: Option<Report>,
@@ -236,17 +238,17 @@ impl Outbox {
     }
 
     /// A stateless call waits for answers.
-    pub(crate) fn asked(&self, ticket: Ticket) {
+    pub(crate) fn asked(&self, ticket: RequestKey) {
         self.send(Event::Asked(ticket));
     }
 
     /// A stateless call wants to go on as a task.
-    pub(crate) fn detach(&self, ticket: Ticket, terms: TaskTerms) {
+    pub(crate) fn detach(&self, ticket: RequestKey, terms: TaskOptions) {
         self.send(Event::Detach(ticket, terms));
     }
 
     /// A request may listen to this.
-    pub(crate) fn listening(&self, ticket: Ticket, filter: Box<SubscriptionFilter>, guard: ListenGuard) {
+    pub(crate) fn listening(&self, ticket: RequestKey, filter: Box<SubscriptionFilter>, guard: ListenGuard) {
         self.send(Event::Listening(ticket, filter, guard));
     }
 
@@ -260,12 +262,12 @@ impl Outbox {
     }
 
     /// The host has introduced itself.
-    pub(crate) fn introduce(&self, client: Arc<Client>) {
+    pub(crate) fn introduce(&self, client: Arc<ClientInfo>) {
         // A session is opened once.
         drop(self.client.set(client));
     }
 
-    pub(crate) fn client(&self) -> Option<&Arc<Client>> {
+    pub(crate) fn client(&self) -> Option<&Arc<ClientInfo>> {
         self.client.get()
     }
 

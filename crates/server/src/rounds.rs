@@ -23,7 +23,9 @@ use crate::ended::{Ended, Outcome};
 use crate::outbox::Outbox;
 use crate::rounds::task::{Detached, told};
 use crate::terms::Terms;
-use protomcp_session::{Answers, AskError, Asked, Binding, InputRequired, Questions, ServerResult};
+use protomcp_session::{
+    AskError, InputRequest, InputRequests, InputRequired, InputResponses, RequestBinding, ServerResult,
+};
 
 pub(crate) use crate::rounds::task::{StatelessTask, TaskNews};
 
@@ -42,7 +44,7 @@ struct Inner {
     /// The request that the call belongs to now, or belonged to last; `None`: it has ended as a task.
     route: Option<Route>,
     /// What states of the call are bound to.
-    binding: Option<Arc<Binding>>,
+    binding: Option<Arc<RequestBinding>>,
     is_parked: bool,
     /// Asked, and not answered.
     open: Vec<Open>,
@@ -75,7 +77,7 @@ pub(crate) struct Route {
 #[derive(Debug)]
 struct Open {
     number: u64,
-    asked: Asked,
+    asked: InputRequest,
     until: Instant,
     answer: oneshot::Sender<Result<RawJson, AskError>>,
 }
@@ -100,7 +102,7 @@ pub(crate) enum Resumed {
 
 impl Rounds {
     pub(crate) fn new(
-        binding: Binding,
+        binding: RequestBinding,
         route: Route,
         state: Option<String>,
         given: BTreeMap<String, RawJson>,
@@ -141,12 +143,12 @@ impl Rounds {
     }
 
     /// What came with the request, without what was used.
-    pub(crate) fn given(&self) -> Answers {
-        Answers::of(self.inner().given.clone())
+    pub(crate) fn given(&self) -> InputResponses {
+        InputResponses::of(self.inner().given.clone())
     }
 
     /// Asks; all questions leave together. A key that is empty is chosen here, in the same way each time.
-    pub(crate) fn ask(&self, questions: Vec<Asked>, until: Instant) -> Result<Vec<Waiting>, AskError> {
+    pub(crate) fn ask(&self, questions: Vec<InputRequest>, until: Instant) -> Result<Vec<Waiting>, AskError> {
         let mut inner = self.inner();
         if inner.has_ended {
             return Err(AskError::Gone);
@@ -219,7 +221,7 @@ impl Rounds {
 
     /// The call leaves its request, which is answered with these questions. `enter` takes it in until then, or says
     /// that there is no room; then the questions fail. `None`: nothing is to be asked.
-    pub(crate) fn park<T>(&self, enter: impl FnOnce(Instant) -> Option<T>) -> Option<(Questions, Instant, T)> {
+    pub(crate) fn park<T>(&self, enter: impl FnOnce(Instant) -> Option<T>) -> Option<(InputRequests, Instant, T)> {
         let mut inner = self.inner();
         inner.open.retain(|open| !open.answer.is_closed());
         let until = inner.open.iter().map(|open| open.until).max()?;
@@ -230,7 +232,7 @@ impl Rounds {
             return None;
         };
         inner.is_parked = true;
-        let questions = Questions::of(inner.open.iter().map(|open| open.asked.clone()).collect());
+        let questions = InputRequests::of(inner.open.iter().map(|open| open.asked.clone()).collect());
         Some((questions, until, place))
     }
 
@@ -296,7 +298,7 @@ impl Rounds {
     }
 
     /// What states of the call are bound to; `None`: it has ended as a task, and has none.
-    pub(crate) fn binding(&self) -> Option<Arc<Binding>> {
+    pub(crate) fn binding(&self) -> Option<Arc<RequestBinding>> {
         self.inner().binding.clone()
     }
 

@@ -24,7 +24,7 @@ use crate::context::Context;
 use crate::observer::SessionObserver;
 use crate::overload;
 use crate::panics::panic_as_value;
-use crate::server::Sessions;
+use crate::server::ServerHandle;
 use crate::task_store::{Belongs, Kept, Room, TaskStore};
 use crate::task_text::{first_text, size};
 use protomcp_session::{ServerRequest, ServerResult, SessionId, TaskTerms};
@@ -68,14 +68,14 @@ pub(crate) use crate::tasks::running::Running;
 pub struct Tasks(Arc<Inner>);
 
 struct Inner {
-    sessions: Sessions,
+    sessions: ServerHandle,
     store: TaskStore<SessionId, Arc<Running>>,
 }
 
 impl Tasks {
     /// None yet.
     #[must_use]
-    pub fn new(sessions: Sessions) -> Self {
+    pub fn new(sessions: ServerHandle) -> Self {
         let limits = sessions.limits();
         let room = Room { tasks: limits.max_tasks, of_one: limits.max_session_tasks, bytes: limits.max_task_bytes };
         Self(Arc::new(Inner { store: TaskStore::new(room), sessions }))

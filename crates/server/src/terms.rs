@@ -4,15 +4,15 @@ use std::sync::Arc;
 
 use protomcp_types::ProgressToken;
 
-use protomcp_session::{Client, Extensions, Reservation, Stateless, Ticket};
+use protomcp_session::{ClientInfo, Extensions, RequestKey, Reservation, StatelessInfo};
 
 /// What a request says about itself and its sender.
 #[derive(Debug, Clone)]
 pub(crate) struct Terms {
-    pub(crate) ticket: Ticket,
-    pub(crate) client: Arc<Client>,
+    pub(crate) ticket: RequestKey,
+    pub(crate) client: Arc<ClientInfo>,
     pub(crate) token: Option<ProgressToken>,
-    pub(crate) stateless: Option<Box<Stateless>>,
+    pub(crate) stateless: Option<Box<StatelessInfo>>,
     pub(crate) known: Extensions,
     /// The bytes of the request, unless its transport has reserved them.
     #[expect(dead_code, reason = "it gives its bytes back when the call has ended")]

@@ -6,7 +6,7 @@
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::Arc;
 
-use crate::client::SessionId;
+use crate::client_info::SessionId;
 
 /// Identifies the caller of a request.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

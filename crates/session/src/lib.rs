@@ -18,41 +18,41 @@
 //!
 //! Nothing in here waits, reads a clock or opens a connection: `protomcp-server` does.
 
-mod announce;
 mod ask_error;
 mod batch;
 mod budget;
 mod caller;
 mod canonical;
-mod client;
+mod client_info;
 mod extensions;
-mod heartbeat;
 mod info;
+mod input;
+mod keepalive;
+mod list_changed;
 mod numbers;
 mod outgoing;
 mod pending;
-mod question;
 mod request;
-mod seal;
+mod request_state;
 mod server;
 mod subscriptions;
 mod task_view;
 
-pub use announce::{Announcements, List};
 pub use ask_error::AskError;
 pub use batch::Batches;
 pub use budget::{Budget, OverBudget, Reservation};
 pub use caller::{CallerKey, Conversation, Owner};
-pub use client::{Client, SessionId, SessionView};
+pub use client_info::{ClientInfo, SessionId, SessionView};
 pub use extensions::Extensions;
-pub use heartbeat::{Beat, Heartbeat};
 pub use info::{CacheHints, Limits, ServerInfo};
+pub use input::{InputCheck, InputRequest, InputRequests, InputRequired, InputResponses};
+pub use keepalive::{KeepAlive, KeepAliveAction};
+pub use list_changed::{List, ListChangedDebounce};
 pub use numbers::ByNumber;
 pub use outgoing::CallId;
-pub use pending::Ticket;
-pub use question::{Answers, Asked, Check, InputRequired, Questions};
+pub use pending::RequestKey;
 pub use request::{ServerRequest, ServerResult};
-pub use seal::{Binding, Bound, State, StateKeys};
-pub use server::{Inbound, IncomingCall, Inputs, Session, Stateless};
+pub use request_state::{RequestBinding, RequestDigest, RequestState, RequestStateKeys};
+pub use server::{Inbound, IncomingCall, RetryInput, Session, StatelessInfo};
 pub use subscriptions::{Subscriptions, Topic, Wanted};
-pub use task_view::{Detail, TaskTerms, TaskView};
+pub use task_view::{TaskDetail, TaskOptions, TaskView};

@@ -7,7 +7,7 @@ use protomcp_types::RequestId;
 /// One request that was taken in. Its number is never used twice in a session, so that a cancelled request and a later
 /// one with the same id cannot be confused.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ticket {
+pub struct RequestKey {
     /// Counts the requests of a session.
     pub number: u64,
     /// As the host chose it.
@@ -64,29 +64,29 @@ impl Pending {
     }
 
     /// Takes a request in; gives the id back when there is no room.
-    pub(crate) fn open(&mut self, id: RequestId, then: OnSuccess, era: Era) -> Result<Ticket, RequestId> {
+    pub(crate) fn open(&mut self, id: RequestId, then: OnSuccess, era: Era) -> Result<RequestKey, RequestId> {
         if self.open.len() >= self.max {
             return Err(id);
         }
         let number = self.next;
         self.next += 1;
         self.open.insert(id.clone(), Open { number, then, era });
-        Ok(Ticket { number, id })
+        Ok(RequestKey { number, id })
     }
 
     /// Closes a request; `None`: it was not open any more.
-    pub(crate) fn close(&mut self, ticket: &Ticket) -> Option<Closed> {
+    pub(crate) fn close(&mut self, ticket: &RequestKey) -> Option<Closed> {
         if !self.contains(ticket) {
             return None;
         }
         self.open.remove(&ticket.id).map(|open| Closed { then: open.then, era: open.era })
     }
 
-    pub(crate) fn cancel(&mut self, id: &RequestId) -> Option<Ticket> {
-        self.open.remove_entry(id).map(|(id, open)| Ticket { number: open.number, id })
+    pub(crate) fn cancel(&mut self, id: &RequestId) -> Option<RequestKey> {
+        self.open.remove_entry(id).map(|(id, open)| RequestKey { number: open.number, id })
     }
 
-    pub(crate) fn contains(&self, ticket: &Ticket) -> bool {
+    pub(crate) fn contains(&self, ticket: &RequestKey) -> bool {
         self.open.get(&ticket.id).is_some_and(|open| open.number == ticket.number)
     }
 
@@ -102,7 +102,7 @@ impl Pending {
         self.next
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = Ticket> + '_ {
-        self.open.iter().map(|(id, open)| Ticket { number: open.number, id: id.clone() })
+    pub(crate) fn iter(&self) -> impl Iterator<Item = RequestKey> + '_ {
+        self.open.iter().map(|(id, open)| RequestKey { number: open.number, id: id.clone() })
     }
 }

@@ -13,7 +13,7 @@ use protomcp_types::{
     Unsubscribe,
 };
 
-use crate::question::InputRequired;
+use crate::input::InputRequired;
 
 /// A request that the session does not answer by itself.
 #[derive(Debug, Clone, PartialEq, Eq)]

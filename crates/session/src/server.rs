@@ -21,10 +21,10 @@ use protomcp_types::{
 };
 
 use crate::budget::Reservation;
-use crate::client::Client;
+use crate::client_info::ClientInfo;
 use crate::info::ServerInfo;
 use crate::outgoing::{CallId, Outgoing};
-use crate::pending::{Closed, Era, OnSuccess, Pending, Ticket};
+use crate::pending::{Closed, Era, OnSuccess, Pending, RequestKey};
 use crate::request::{ServerRequest, ServerResult};
 use crate::server::encode::Shape;
 use crate::server::lifecycle::Lifecycle;
@@ -32,7 +32,7 @@ use crate::server::listeners::Listeners;
 use crate::subscriptions::Subscriptions;
 use crate::task_view::TaskView;
 
-pub use crate::server::stateless::{Inputs, Stateless};
+pub use crate::server::stateless::{RetryInput, StatelessInfo};
 
 /// One conversation with a host.
 #[derive(Debug)]
@@ -54,18 +54,18 @@ pub struct Session {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Inbound {
     /// The host has introduced itself; send the message after telling whoever wants to know.
-    Opened(Arc<Client>, Message),
+    Opened(Arc<ClientInfo>, Message),
     /// The handshake is complete: from here on the host may be told of changes.
     Ready,
     /// Answer this, then hand the answer to [`Session::reply`].
     Call(IncomingCall),
     /// This request wants to be told of changes: find out which of them it may hear of, and go on with
     /// [`Session::begin_listening`]. [`Session::reply`] ends it early.
-    Listen(Ticket, Arc<Client>, Box<SubscriptionFilter>),
+    Listen(RequestKey, Arc<ClientInfo>, Box<SubscriptionFilter>),
     /// This is asked about a task that belongs to no session; answer it at once, with [`Session::reply`].
-    Task(Ticket, TaskRequest),
+    Task(RequestKey, TaskRequest),
     /// The host does not want this answer any more; [`Session::reply`] knows.
-    Cancel(Ticket),
+    Cancel(RequestKey),
     /// A request of ours was answered.
     Answer {
         /// Which one.
@@ -85,15 +85,15 @@ pub enum Inbound {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IncomingCall {
     /// Needed for the reply.
-    pub ticket: Ticket,
+    pub ticket: RequestKey,
     /// What is asked.
     pub request: ServerRequest,
     /// Under which token the host wants progress.
     pub progress_token: Option<ProgressToken>,
     /// Who asks: the host of the session, or whoever a stateless request says.
-    pub client: Arc<Client>,
+    pub client: Arc<ClientInfo>,
     /// What a request of the stateless revision says about itself.
-    pub stateless: Option<Box<Stateless>>,
+    pub stateless: Option<Box<StatelessInfo>>,
 }
 
 impl Session {
@@ -152,7 +152,7 @@ impl Session {
     }
 
     /// Answers a request. `None`: the host has cancelled it, or it was answered before.
-    pub fn reply(&mut self, ticket: &Ticket, outcome: Result<ServerResult, ErrorObject>) -> Option<Message> {
+    pub fn reply(&mut self, ticket: &RequestKey, outcome: Result<ServerResult, ErrorObject>) -> Option<Message> {
         let Closed { then, era } = self.pending.close(ticket)?;
         if era != Era::Stateful {
             self.stop_listening(ticket.number);
@@ -172,7 +172,7 @@ impl Session {
     }
 
     /// Answers a request with a task: a new one, or one that was asked for.
-    pub fn reply_task(&mut self, ticket: &Ticket, task: &TaskView, is_new: bool) -> Option<Message> {
+    pub fn reply_task(&mut self, ticket: &RequestKey, task: &TaskView, is_new: bool) -> Option<Message> {
         self.pending.close(ticket)?;
         let shape = Shape::Stateless { server: self.identity(), cache: None };
         Some(Message::result(ticket.id.clone(), encode::task(task, is_new, shape)))
@@ -196,7 +196,7 @@ impl Session {
 
     /// Whether a request still waits for its reply.
     #[must_use]
-    pub fn is_pending(&self, ticket: &Ticket) -> bool {
+    pub fn is_pending(&self, ticket: &RequestKey) -> bool {
         self.pending.contains(ticket)
     }
 
@@ -207,7 +207,7 @@ impl Session {
     }
 
     /// All requests that wait for their reply.
-    pub fn tickets(&self) -> impl Iterator<Item = Ticket> + '_ {
+    pub fn tickets(&self) -> impl Iterator<Item = RequestKey> + '_ {
         self.pending.iter()
     }
 
@@ -230,7 +230,7 @@ impl Session {
 
     /// Who is at the other end; `None` before the handshake.
     #[must_use]
-    pub fn client(&self) -> Option<&Arc<Client>> {
+    pub fn client(&self) -> Option<&Arc<ClientInfo>> {
         match &self.lifecycle {
             Lifecycle::Fresh => None,
             Lifecycle::Introduced(client) | Lifecycle::Ready(client) => Some(client),

@@ -4,12 +4,12 @@ use std::time::{Duration, SystemTime};
 
 use protomcp_types::{ErrorObject, TaskStatus};
 
-use crate::question::Questions;
+use crate::input::InputRequests;
 use crate::request::ServerResult;
 
 /// How a task is kept, as a handler wishes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct TaskTerms {
+pub struct TaskOptions {
     /// For how long after its beginning. What has not ended by then is cancelled. A host with a session may wish for
     /// another time; [`Limits::max_task_ttl`](crate::Limits::max_task_ttl) bounds both.
     pub ttl: Duration,
@@ -17,7 +17,7 @@ pub struct TaskTerms {
     pub poll_interval: Duration,
 }
 
-impl Default for TaskTerms {
+impl Default for TaskOptions {
     /// An hour, asked for once a second.
     fn default() -> Self {
         Self { ttl: Duration::from_secs(3600), poll_interval: Duration::from_secs(1) }
@@ -30,7 +30,7 @@ pub struct TaskView {
     /// The id of the task.
     pub id: String,
     /// For how long it is kept, and how often clients should ask.
-    pub terms: TaskTerms,
+    pub terms: TaskOptions,
     /// The time of its beginning.
     pub created: SystemTime,
     /// The time of its last change.
@@ -38,16 +38,16 @@ pub struct TaskView {
     /// A status message for people.
     pub message: Option<String>,
     /// Its status, with what belongs to it.
-    pub detail: Detail,
+    pub detail: TaskDetail,
 }
 
 /// How far a task is, with what belongs to it.
 #[derive(Debug)]
-pub enum Detail {
+pub enum TaskDetail {
     /// It runs.
     Working,
     /// It waits for answers of its client.
-    Asking(Questions),
+    Asking(InputRequests),
     /// It has ended with this result.
     Completed(ServerResult),
     /// It has ended with this error.
@@ -56,7 +56,7 @@ pub enum Detail {
     Cancelled,
 }
 
-impl Detail {
+impl TaskDetail {
     /// The status alone.
     pub fn status(&self) -> TaskStatus {
         match self {

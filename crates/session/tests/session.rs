@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use protomcp_session::{CallId, Inbound, ServerInfo, ServerResult, Session, Ticket};
+use protomcp_session::{CallId, Inbound, RequestKey, ServerInfo, ServerResult, Session};
 use protomcp_types::{
     CallToolResult, ErrorObject, Incoming, JsonBuf, JsonObject, Message, Params, ProtocolVersion, RawJson, RequestId,
     ServerCapabilities, TasksCapability, code,
@@ -175,8 +175,8 @@ proptest! {
     fn each_request_is_answered_once_unless_it_was_cancelled(steps in steps()) {
         const MAX: usize = 4;
         let mut session = ready(MAX);
-        let mut in_use = HashMap::<RequestId, Ticket>::new();
-        let mut tickets = Vec::<Ticket>::new();
+        let mut in_use = HashMap::<RequestId, RequestKey>::new();
+        let mut tickets = Vec::<RequestKey>::new();
         let mut wishes = HashMap::<u64, (String, bool)>::new();
         let mut subscribed = HashSet::<String>::new();
         let (mut asked, mut unanswered) = (Vec::<(CallId, RequestId)>::new(), Vec::<CallId>::new());

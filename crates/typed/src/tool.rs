@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use protomcp_server::layer::limit::LimitLayer;
 use protomcp_server::layer::timeout::TimeoutLayer;
-use protomcp_server::{Layer, TaskTerms};
+use protomcp_server::{Layer, TaskOptions};
 use protomcp_types::{RawJson, TaskSupport, Tool as Definition, ToolAnnotations, ToolName};
 
 use crate::collection::{Define, Defined};
@@ -224,7 +224,7 @@ impl Tool {
     /// Says for how long its tasks are kept, and how often hosts should ask. A host with a session may wish for another
     /// time; [`Limits::max_task_ttl`](protomcp_server::Limits::max_task_ttl) bounds both.
     #[must_use]
-    pub fn task_terms(mut self, terms: TaskTerms) -> Self {
+    pub fn task_terms(mut self, terms: TaskOptions) -> Self {
         self.tasks.terms = terms;
         self
     }

@@ -1,7 +1,7 @@
 //! Tools and a prompt that ask first, in the revision where asking takes a round of its own. To the handlers it is one
 //! await, whatever the revision.
 
-use protomcp_server::{AskError, Context, Questions};
+use protomcp_server::{AskError, Context, InputRequests};
 use protomcp_typed::{Builder, Prompt, Tool};
 use protomcp_types::{
     ContentBlock, CreateMessage, Elicit, ListRoots, PromptMessage, RawJson, RequiredCapability, Role,
@@ -64,7 +64,7 @@ async fn state(context: Context) -> Result<String, AskError> {
 }
 
 async fn several(context: Context) -> Result<String, AskError> {
-    let questions = Questions::new()
+    let questions = InputRequests::new()
         .with::<Elicit>("user_name", &name_form("What is your name?"))
         .with::<CreateMessage>("greeting", &capital_question())
         .with::<ListRoots>("client_roots", &ListRoots::default());

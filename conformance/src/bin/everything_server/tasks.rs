@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use protomcp_server::{AskError, Context, Questions, TaskTerms};
+use protomcp_server::{AskError, Context, InputRequests, TaskOptions};
 use protomcp_typed::{Builder, JsonSchema, Tool};
 use protomcp_types::{Elicit, ErrorObject, Progress, RawJson, TaskSupport};
 use serde::Deserialize;
@@ -72,7 +72,7 @@ async fn delete(context: Context, args: Delete) -> Result<String, AskError> {
 }
 
 async fn ask_twice(context: Context) -> Result<String, AskError> {
-    let questions = Questions::new()
+    let questions = InputRequests::new()
         .with::<Elicit>("first", &form("value", "string", "First?"))
         .with::<Elicit>("second", &form("value", "string", "Second?"));
     let answers = context.ask_all(questions).await?;
@@ -82,7 +82,7 @@ async fn ask_twice(context: Context) -> Result<String, AskError> {
 
 async fn ask_first(context: Context) -> Result<String, AskError> {
     let answer = context.ask_as::<Elicit>("user_name", &form("name", "string", "What is your name?")).await?;
-    context.go_on_as_task(TaskTerms::default());
+    context.go_on_as_task(TaskOptions::default());
     context.say("thinking about the name");
     sleep(Duration::from_millis(200)).await;
     Ok(format!("The user answered {}", answer.content.unwrap_or(RawJson::EMPTY_OBJECT)))

@@ -2,7 +2,7 @@
 
 use protomcp_auth::{ResourceServer, Scopes};
 use protomcp_http::{Config, Listener, StreamableHttp};
-use protomcp_server::{Context, Handler, Limits, Server, ServerInfo, Sessions, TaskTerms, Tasks};
+use protomcp_server::{Context, Handler, Limits, Server, ServerInfo, ServerHandle, TaskTerms, Tasks};
 use protomcp_types::{CallTool, CallToolResult, CreateTaskResult, ErrorObject, Progress, ServerCapabilities};
 use serde_json::{Value, json};
 
@@ -47,7 +47,7 @@ async fn serve() -> Host {
         Some("deploy") if operation.method == "tools/call" => scopes("deploy"),
         _ => Scopes::default(),
     });
-    let sessions = Sessions::new(info(), Limits::default());
+    let sessions = ServerHandle::new(info(), Limits::default());
     let handler = Slow(Tasks::new(sessions.clone()));
     let service = StreamableHttp::new(Server::with_sessions(sessions, handler), Config::default().protect(server));
     let listener = Listener::bind("127.0.0.1:0").await.unwrap();

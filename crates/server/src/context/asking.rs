@@ -16,7 +16,7 @@ use protomcp_types::{ClientMethod, ErrorObject, Params, RawJson, RequiredCapabil
 use crate::ask::ask_raw;
 use crate::context::Context;
 use crate::rounds::{Rounds, Waiting};
-use protomcp_session::{Answers, AskError, Asked, InputRequired, Questions, TaskTerms};
+use protomcp_session::{AskError, InputRequest, InputRequests, InputRequired, InputResponses, TaskOptions};
 
 impl Context {
     /// Asks the host something, within [`Limits::ask_timeout`](crate::Limits::ask_timeout): `sampling/createMessage`,
@@ -90,7 +90,7 @@ impl Context {
         timeout: Duration,
     ) -> impl Future<Output = Result<M::Result, AskError>> + Send + use<M> {
         let answer = if self.is_stateless() {
-            let answers = self.ask_in_rounds(vec![Asked::of::<M>(key, params)], timeout);
+            let answers = self.ask_in_rounds(vec![InputRequest::of::<M>(key, params)], timeout);
             async move { answers.await?.pop().ok_or(AskError::Gone) }.boxed()
         } else {
             let answer = if M::is_supported_by(params, &self.0.terms.client.capabilities) {
@@ -110,14 +110,17 @@ impl Context {
     ///
     /// # Errors
     /// As [`Context::ask`], when one question fails.
-    pub fn ask_all(&self, questions: Questions) -> impl Future<Output = Result<Answers, AskError>> + Send + use<> {
+    pub fn ask_all(
+        &self,
+        questions: InputRequests,
+    ) -> impl Future<Output = Result<InputResponses, AskError>> + Send + use<> {
         let keys: Vec<_> = questions.keys().map(str::to_owned).collect();
         let timeout = self.0.ask_timeout;
         let answers = if self.is_stateless() {
             self.ask_in_rounds(questions.into_asked(), timeout).boxed()
         } else {
             let capabilities = &self.0.terms.client.capabilities;
-            let ask = |asked: Asked| match asked.need() {
+            let ask = |asked: InputRequest| match asked.need() {
                 Some(need) if !need.is_met_by(capabilities) => Err(AskError::NotSupported(asked.method)),
                 Some(_) | None => Ok(self.ask_in_session(asked.method, asked.params.into(), timeout)),
             };
@@ -127,20 +130,20 @@ impl Context {
         let answers = unless_cancelled(self.clone(), answers);
         async move {
             let answers: Vec<RawJson> = answers.await?;
-            Ok(Answers::of(keys.into_iter().zip(answers).collect::<BTreeMap<_, _>>()))
+            Ok(InputResponses::of(keys.into_iter().zip(answers).collect::<BTreeMap<_, _>>()))
         }
     }
 
     /// Says that the handler cannot answer yet: return the error, and the host of a stateless request is asked instead,
     /// with the state to bring back. The handler is then called again, in this process or in another one with the same
-    /// [`StateKeys`](crate::StateKeys), and finds [`Context::state`] and [`Context::answers`].
+    /// [`RequestStateKeys`](crate::StateKeys), and finds [`Context::state`] and [`Context::answers`].
     ///
     /// For servers of several processes; within one, [`Context::ask`] is simpler. With a session the questions are asked
     /// there and then, and the handler is called again in this process, at most 32 times. Requests other than calls of
     /// tools, prompts and reads of resources cannot be answered like this and fail with the error.
     ///
     /// ```
-    /// use protomcp_server::{Context, InputRequired, Questions};
+    /// use protomcp_server::{Context, InputRequired, InputRequests};
     /// use protomcp_types::{CallTool, CallToolResult, Elicit, ErrorObject, RawJson};
     ///
     /// async fn greet(_: CallTool, context: Context) -> Result<CallToolResult, ErrorObject> {
@@ -148,7 +151,7 @@ impl Context {
     ///         Ok(answer) => Ok(CallToolResult::text(format!("Hello, {:?}!", answer.content))),
     ///         Err(_) => {
     ///             let schema = RawJson::parse(r#"{"type":"object","properties":{}}"#).expect("it is JSON");
-    ///             let questions = Questions::new().with::<Elicit>("name", &Elicit::form("Who are you?", schema));
+    ///             let questions = InputRequests::new().with::<Elicit>("name", &Elicit::form("Who are you?", schema));
     ///             Err(context.input_required(InputRequired { questions, state: Some("asked".into()) }))
     ///         }
     ///     }
@@ -180,7 +183,7 @@ impl Context {
     /// What the host has sent along with a stateless request, and no question of this call has used; with a session,
     /// what it has answered to [`Context::input_required`].
     #[must_use]
-    pub fn answers(&self) -> Answers {
+    pub fn answers(&self) -> InputResponses {
         match &self.0.given {
             Some(given) => given.answers.clone(),
             None => self.0.rounds.as_deref().map(Rounds::given).unwrap_or_default(),
@@ -213,7 +216,7 @@ impl Context {
     ///
     /// `false`: the host waits for the result, as ever. A tool that takes too long for that refuses with
     /// [`Context::tasks_missing`].
-    pub fn go_on_as_task(&self, terms: TaskTerms) -> bool {
+    pub fn go_on_as_task(&self, terms: TaskOptions) -> bool {
         if self.0.task.is_some() {
             return true;
         }
@@ -283,7 +286,7 @@ impl Context {
 
     fn ask_in_rounds(
         &self,
-        questions: Vec<Asked>,
+        questions: Vec<InputRequest>,
         timeout: Duration,
     ) -> impl Future<Output = Result<Vec<RawJson>, AskError>> + Send + use<> {
         let until = tokio::time::Instant::now() + timeout;

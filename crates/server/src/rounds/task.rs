@@ -11,13 +11,13 @@ use crate::cancel::Cancel;
 use crate::ended::{self, Ended, Outcome};
 use crate::rounds::{Inner, Rounds, Route};
 use crate::task_text::cut;
-use protomcp_session::{Detail, Extensions, Questions, ServerResult, TaskTerms, TaskView};
+use protomcp_session::{Extensions, InputRequests, ServerResult, TaskDetail, TaskOptions, TaskView};
 
 /// What a call becomes.
 #[derive(Debug)]
 pub(super) struct Detached {
     pub(super) id: String,
-    terms: TaskTerms,
+    terms: TaskOptions,
     created: SystemTime,
     pub(super) updated: SystemTime,
     /// What it is doing, for people.
@@ -99,7 +99,7 @@ impl Rounds {
     }
 
     /// The call goes on as a task, or has ended as one. `None`: it does not want to.
-    pub(crate) fn detach(&self, id: String, terms: TaskTerms, news: Arc<dyn TaskNews>) -> Option<TaskView> {
+    pub(crate) fn detach(&self, id: String, terms: TaskOptions, news: Arc<dyn TaskNews>) -> Option<TaskView> {
         let mut inner = self.inner();
         if !std::mem::take(&mut inner.wants_task) {
             return None;
@@ -183,21 +183,23 @@ impl Inner {
         let task = self.task.as_ref()?;
         let asked = || self.open.iter().map(|open| open.asked.clone()).collect();
         let detail = match self.outcome.as_ref().map(|ended| &ended.outcome) {
-            _ if task.is_cancelled => Detail::Cancelled,
-            Some(None) => Detail::Cancelled,
+            _ if task.is_cancelled => TaskDetail::Cancelled,
+            Some(None) => TaskDetail::Cancelled,
             Some(Some(Ok(ServerResult::InputRequired(_)))) => {
-                Detail::Failed(ErrorObject::internal("a task cannot be answered with questions"))
+                TaskDetail::Failed(ErrorObject::internal("a task cannot be answered with questions"))
             }
-            Some(Some(Ok(result))) => Detail::Completed(result.clone()),
-            Some(Some(Err(error))) => Detail::Failed(error.clone()),
-            None if self.open.is_empty() => Detail::Working,
-            None => Detail::Asking(Questions::of(asked())),
+            Some(Some(Ok(result))) => TaskDetail::Completed(result.clone()),
+            Some(Some(Err(error))) => TaskDetail::Failed(error.clone()),
+            None if self.open.is_empty() => TaskDetail::Working,
+            None => TaskDetail::Asking(InputRequests::of(asked())),
         };
         let Detached { id, terms, created, updated, message, .. } = task;
         // MCP 2026-07-28, extension tasks: one that has failed says why.
         let message = match &detail {
-            Detail::Failed(error) => Some(error.message.to_string()),
-            Detail::Working | Detail::Asking(_) | Detail::Completed(_) | Detail::Cancelled => message.clone(),
+            TaskDetail::Failed(error) => Some(error.message.to_string()),
+            TaskDetail::Working | TaskDetail::Asking(_) | TaskDetail::Completed(_) | TaskDetail::Cancelled => {
+                message.clone()
+            }
         };
         Some(TaskView { id: id.clone(), terms: *terms, created: *created, updated: *updated, message, detail })
     }

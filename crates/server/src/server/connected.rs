@@ -16,7 +16,7 @@ use crate::server::peer::Peer;
 use crate::server::serve_error::ServeError;
 use crate::server::sessions::{Audience, Sessions};
 use crate::service::Service;
-use protomcp_session::{AskError, Client, SessionId};
+use protomcp_session::{AskError, ClientInfo, SessionId};
 use protomcp_transport::{Transport, TransportError};
 
 /// A connection that is served. Cloning is cheap; the session goes on when nobody holds one.
@@ -89,7 +89,7 @@ impl Connected {
 
     /// Who is at the other end; `None` before the handshake, after the end, and on a connection without one.
     #[must_use]
-    pub fn client(&self) -> Option<Arc<Client>> {
+    pub fn client(&self) -> Option<Arc<ClientInfo>> {
         self.0.sessions.view(self.0.id).map(|view| view.client)
     }
 

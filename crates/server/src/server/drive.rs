@@ -41,7 +41,7 @@ use crate::server::peer::Peer;
 use crate::server::serve_error::ServeError;
 use crate::server::sessions::Sessions;
 use crate::service::Service;
-use protomcp_session::{Announcements, Batches, ByNumber, Heartbeat, Reservation, Session, SessionId, Topic};
+use protomcp_session::{Batches, ByNumber, KeepAlive, ListChangedDebounce, Reservation, Session, SessionId, Topic};
 use protomcp_transport::{Losses, Received, Sink, Source, TransportError};
 
 /// Steps between two looks at the writing side, while there is always something to do.
@@ -66,7 +66,7 @@ pub(super) struct Driver<S: Service, Q, K> {
     /// Those that run in this task; `None` when each has a task of its own.
     in_place: Option<Calls>,
     batches: Batches<Reserved>,
-    announcements: Announcements,
+    announcements: ListChangedDebounce,
     /// Messages and, of them, answers and notices that were sent since everything was written.
     unsent: usize,
     unsent_answers: usize,
@@ -82,7 +82,7 @@ pub(super) struct Driver<S: Service, Q, K> {
     open_questions: Vec<OpenQuestion>,
     /// What requests listen to, by ticket number.
     watches: ByNumber<ListenGuard>,
-    heartbeat: Heartbeat,
+    heartbeat: KeepAlive,
     arrival: Arrival,
     /// The bytes of the client's introduction, which the session keeps.
     introduction: Option<Reservation>,
@@ -133,7 +133,7 @@ impl<S: Service, Q: Source, K: Sink> Driver<S, Q, K> {
             running: ByNumber::default(),
             in_place: server.in_place.then(FuturesUnordered::new),
             batches: Batches::default(),
-            announcements: Announcements::new(limits.announce_delay),
+            announcements: ListChangedDebounce::new(limits.announce_delay),
             unsent: 0,
             unsent_answers: 0,
             unsent_notices: Load::default(),
@@ -143,7 +143,7 @@ impl<S: Service, Q: Source, K: Sink> Driver<S, Q, K> {
             unsent_places: Vec::new(),
             open_questions: Vec::new(),
             watches: ByNumber::default(),
-            heartbeat: Heartbeat::new(limits.ping_interval, limits.ping_timeout),
+            heartbeat: KeepAlive::new(limits.ping_interval, limits.ping_timeout),
             arrival: Arrival::default(),
             introduction: None,
             reading: true,

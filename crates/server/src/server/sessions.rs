@@ -19,7 +19,7 @@ use crate::server::interest::Interest;
 use crate::server::open_sessions::{OpenSession, OpenSessions};
 use crate::task_store::{Kept, Room, TaskStore};
 use protomcp_session::{
-    AskError, Budget, Extensions, Limits, List, Owner, ServerInfo, SessionId, SessionView, StateKeys, Topic,
+    AskError, Budget, Extensions, Limits, List, Owner, RequestStateKeys, ServerInfo, SessionId, SessionView, Topic,
 };
 
 /// The open sessions of a server, and what can be told to them. Cloning is cheap.
@@ -41,7 +41,7 @@ pub(super) struct Hub {
     pub(super) is_swept: AtomicBool,
     /// Resources that requests listen to.
     interest: Arc<Interest>,
-    keys: StateKeys,
+    keys: RequestStateKeys,
     inbound: Budget,
     outbound: Budget,
 }
@@ -67,13 +67,13 @@ impl Sessions {
     /// None yet.
     #[must_use]
     pub fn new(info: ServerInfo, limits: Limits) -> Self {
-        Self::with_state_keys(info, limits, StateKeys::random())
+        Self::with_state_keys(info, limits, RequestStateKeys::random())
     }
 
     /// None yet. States that hosts keep for handlers ([`Context::input_required`](crate::Context::input_required)) are
     /// signed with these keys, which other processes may have as well.
     #[must_use]
-    pub fn with_state_keys(info: ServerInfo, limits: Limits, keys: StateKeys) -> Self {
+    pub fn with_state_keys(info: ServerInfo, limits: Limits, keys: RequestStateKeys) -> Self {
         Self(Arc::new(Hub {
             info: Arc::new(info),
             limits,
@@ -291,7 +291,7 @@ impl Sessions {
         Arc::new(News(Arc::downgrade(&self.0)))
     }
 
-    pub(super) fn keys(&self) -> &StateKeys {
+    pub(super) fn keys(&self) -> &RequestStateKeys {
         &self.0.keys
     }
 

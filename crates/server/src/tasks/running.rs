@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use crate::cancel::Cancel;
 use crate::outbox::Outbox;
 use crate::task_text::{cut, first_text};
-use protomcp_session::{TaskTerms, Ticket};
+use protomcp_session::{RequestKey, TaskOptions};
 
 #[derive(Debug)]
 pub(crate) struct Running {
@@ -31,11 +31,11 @@ struct State {
     /// Questions that the host has not answered.
     questions: usize,
     /// Requests that wait for the end.
-    waiting: Vec<Ticket>,
+    waiting: Vec<RequestKey>,
 }
 
 impl Running {
-    pub(super) fn new(id: &str, terms: TaskTerms, outbox: Arc<Outbox>) -> Self {
+    pub(super) fn new(id: &str, terms: TaskOptions, outbox: Arc<Outbox>) -> Self {
         let millis = |time: std::time::Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
         let mut task = Task::begin(id, Some(millis(terms.ttl)), SystemTime::now());
         task.poll_interval = Some(millis(terms.poll_interval));
@@ -124,7 +124,7 @@ impl Running {
     }
 
     /// Waits for the end, on behalf of a request.
-    pub(super) async fn outcome(&self, ticket: &Ticket) -> Result<CallToolResult, ErrorObject> {
+    pub(super) async fn outcome(&self, ticket: &RequestKey) -> Result<CallToolResult, ErrorObject> {
         if let Some(outcome) = self.outcome.get() {
             return outcome.clone();
         }
@@ -162,7 +162,7 @@ impl Running {
 pub(crate) struct Asking {
     pub(crate) task: Arc<Running>,
     /// The request together with which it is asked.
-    pub(crate) during: Option<Ticket>,
+    pub(crate) during: Option<RequestKey>,
 }
 
 impl Drop for Asking {
@@ -179,7 +179,7 @@ impl Drop for Asking {
 /// A request that waits for the end of a task.
 struct Waits<'a> {
     task: &'a Running,
-    ticket: &'a Ticket,
+    ticket: &'a RequestKey,
 }
 
 impl Drop for Waits<'_> {

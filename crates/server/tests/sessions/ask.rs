@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use protomcp_server::{AskError, Context, Limits, Questions, SessionId};
+use protomcp_server::{AskError, Context, InputRequests, Limits, SessionId};
 use protomcp_types::{ListRoots, Ping};
 
 use super::transcript::{call, check, check_with, play};
@@ -329,7 +329,7 @@ async fn a_handler_that_may_ask_is_not_much_larger_for_it() {
     let asking = [
         size_of_val(&context.ask::<ListRoots>(&ListRoots::default())),
         size_of_val(&context.ask_as::<ListRoots>("roots", &ListRoots::default())),
-        size_of_val(&context.ask_all(Questions::new().with::<ListRoots>("roots", &ListRoots::default()))),
+        size_of_val(&context.ask_all(InputRequests::new().with::<ListRoots>("roots", &ListRoots::default()))),
     ];
     assert!(asking.iter().all(|bytes| *bytes <= 512), "{asking:?}");
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use protomcp_server::{
     AskError, Audience, Context, Handler, InputRequired, Layer, Questions, ServerInfo, ServerRequest, ServerResult,
-    Service, SessionId, SessionView, Sessions, TaskTerms,
+    Service, SessionId, SessionView, ServerHandle, TaskTerms,
 };
 use protomcp_types::{
     CallTool, CallToolResult, Complete, CompleteResult, Completion, ContentBlock, CreateMessage, CreateTaskResult,
@@ -24,7 +24,7 @@ const KNOWN: &str = "file:///known";
 
 /// Tools that do what a test needs.
 pub(crate) struct Tools {
-    pub(crate) sessions: Sessions,
+    pub(crate) sessions: ServerHandle,
     pub(crate) called: AtomicUsize,
     pub(crate) opened: AtomicUsize,
     pub(crate) closed: AtomicUsize,

@@ -11,9 +11,9 @@ use protomcp_types::{
 };
 
 use crate::info::{CacheHints, ServerInfo};
-use crate::question::InputRequired;
+use crate::input::InputRequired;
 use crate::request::ServerResult;
-use crate::task_view::{Detail, TaskView};
+use crate::task_view::{TaskDetail, TaskView};
 
 /// In whose shape something is written.
 #[derive(Debug, Clone, Copy)]
@@ -179,12 +179,12 @@ fn seed(object: ObjectWriter, task: &TaskView) -> ObjectWriter {
 }
 
 /// What belongs to how far it is.
-fn detail(object: ObjectWriter, detail: &Detail, shape: Shape<'_>) -> ObjectWriter {
+fn detail(object: ObjectWriter, detail: &TaskDetail, shape: Shape<'_>) -> ObjectWriter {
     match detail {
-        Detail::Working | Detail::Cancelled => object,
-        Detail::Asking(questions) => object.body("inputRequests", &questions.to_body()),
-        Detail::Completed(completed) => object.body("result", &result(completed.clone(), shape)),
-        Detail::Failed(failed) => object.value("error", &error(failed.clone(), shape)),
+        TaskDetail::Working | TaskDetail::Cancelled => object,
+        TaskDetail::Asking(questions) => object.body("inputRequests", &questions.to_body()),
+        TaskDetail::Completed(completed) => object.body("result", &result(completed.clone(), shape)),
+        TaskDetail::Failed(failed) => object.value("error", &error(failed.clone(), shape)),
     }
 }
 

@@ -16,7 +16,7 @@ use protomcp_types::{
     ProtocolVersion, Request, RequestId, Response, SetLevel, method,
 };
 
-use crate::client::Client;
+use crate::client_info::ClientInfo;
 use crate::pending::Era;
 use crate::request::ServerRequest;
 use crate::server::{Inbound, IncomingCall, Session, encode};
@@ -25,8 +25,8 @@ use crate::server::{Inbound, IncomingCall, Session, encode};
 #[derive(Debug)]
 pub(super) enum Lifecycle {
     Fresh,
-    Introduced(Arc<Client>),
-    Ready(Arc<Client>),
+    Introduced(Arc<ClientInfo>),
+    Ready(Arc<ClientInfo>),
 }
 
 impl Session {
@@ -63,7 +63,7 @@ impl Session {
         &mut self,
         id: RequestId,
         mut request: ServerRequest,
-        client: Arc<Client>,
+        client: Arc<ClientInfo>,
         progress_token: Option<ProgressToken>,
     ) -> Inbound {
         if let ServerRequest::CallTool(call) = &mut request {
@@ -80,13 +80,13 @@ impl Session {
         }
     }
 
-    fn initialize(&mut self, params: &Params) -> Result<(Arc<Client>, JsonBuf), ErrorObject> {
+    fn initialize(&mut self, params: &Params) -> Result<(Arc<ClientInfo>, JsonBuf), ErrorObject> {
         if self.client().is_some() {
             return Err(ErrorObject::invalid_request("the session is already initialized"));
         }
         let Initialize { protocol_version, capabilities, client_info } = params.to()?;
         let version = ProtocolVersion::negotiate(&protocol_version);
-        let client = Arc::new(Client { version, implementation: client_info, capabilities });
+        let client = Arc::new(ClientInfo { version, implementation: client_info, capabilities });
         self.lifecycle = Lifecycle::Introduced(Arc::clone(&client));
         self.offered.extensions = None;
         if !version.has_tasks() {

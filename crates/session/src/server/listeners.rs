@@ -10,8 +10,8 @@ use protomcp_types::{
     RequestId, ServerCapabilities, SubscriptionFilter, TASKS_EXTENSION, TaskRequest, meta, method,
 };
 
-use crate::announce::List;
-use crate::pending::{Era, OnSuccess, Ticket};
+use crate::list_changed::List;
+use crate::pending::{Era, OnSuccess, RequestKey};
 use crate::server::{Session, encode};
 use crate::subscriptions::Topic;
 use crate::task_view::TaskView;
@@ -22,7 +22,7 @@ pub(super) struct Listeners(Vec<Listener>);
 
 #[derive(Debug)]
 struct Listener {
-    ticket: Ticket,
+    ticket: RequestKey,
     /// Which lists it hears of.
     lists: [bool; List::ALL.len()],
     /// Whether it has begun to listen.
@@ -38,7 +38,7 @@ impl Session {
         &mut self,
         id: RequestId,
         filter: &SubscriptionFilter,
-    ) -> Result<Ticket, (RequestId, ErrorObject)> {
+    ) -> Result<RequestKey, (RequestId, ErrorObject)> {
         if self.listeners.0.len() >= Self::MAX_LISTENERS {
             let why = format!("too many subscriptions: at most {} requests may listen", Self::MAX_LISTENERS);
             return Err((id, ErrorObject::internal(why)));
@@ -59,7 +59,11 @@ impl Session {
     ///
     /// # Errors
     /// When there is no room; answer the request with it. Also when the request was answered or cancelled meanwhile.
-    pub fn begin_listening(&mut self, ticket: &Ticket, filter: &SubscriptionFilter) -> Result<Message, ErrorObject> {
+    pub fn begin_listening(
+        &mut self,
+        ticket: &RequestKey,
+        filter: &SubscriptionFilter,
+    ) -> Result<Message, ErrorObject> {
         let Some(listener) = self.listeners.0.iter_mut().find(|listener| listener.ticket == *ticket) else {
             return Err(ErrorObject::internal("the request does not listen any more"));
         };

@@ -13,7 +13,7 @@ use protomcp_types::{
     ReadResource, Request, RequestMeta, Response, ServerCapabilities, SubscriptionFilter, TASKS_EXTENSION, TaskRequest,
 };
 
-use crate::client::Client;
+use crate::client_info::ClientInfo;
 use crate::pending::{Era, OnSuccess};
 use crate::request::ServerRequest;
 use crate::server::listeners::filter;
@@ -21,16 +21,16 @@ use crate::server::{Inbound, IncomingCall, Session, encode};
 
 /// What only a request of the stateless revision says.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Stateless {
+pub struct StatelessInfo {
     /// From which level on the client wants log messages about this request; `None`: it wants none.
     pub log_level: Option<Level>,
     /// What belongs to questions for the host; only of requests that may ask.
-    pub inputs: Option<Inputs>,
+    pub inputs: Option<RetryInput>,
 }
 
 /// What a request that may ask the host brings along (MCP 2026-07-28, basic/patterns/mrtr).
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Inputs {
+pub struct RetryInput {
     /// Answers to questions, by key; each is an object.
     pub responses: BTreeMap<String, RawJson>,
     /// What an earlier answer wanted to have back, as the host sends it.
@@ -66,7 +66,7 @@ impl Session {
             }
             Ok(Answer::Call(call)) => {
                 let (request, client, stateless) = *call;
-                let brings = |inputs: &Inputs| inputs.state.is_some() || !inputs.responses.is_empty();
+                let brings = |inputs: &RetryInput| inputs.state.is_some() || !inputs.responses.is_empty();
                 let is_retried = stateless.inputs.as_ref().is_some_and(brings);
                 return match self.pending.open(id, OnSuccess::Nothing, Era::Stateless { is_retried }) {
                     Ok(ticket) => Inbound::Call(IncomingCall {
@@ -98,7 +98,7 @@ impl Session {
         }
         let client = |capabilities| {
             let implementation = meta.client().unwrap_or_else(|| Implementation::new("", ""));
-            Client { version, implementation, capabilities }
+            ClientInfo { version, implementation, capabilities }
         };
         if method == Listen::NAME {
             let filter = filter(params, &capabilities, &self.info.capabilities)?;
@@ -124,14 +124,14 @@ impl Session {
             // That was the wish of another revision.
             call.task = None;
         }
-        Ok(Answer::Call(Box::new((request, client(capabilities), Stateless { log_level, inputs }))))
+        Ok(Answer::Call(Box::new((request, client(capabilities), StatelessInfo { log_level, inputs }))))
     }
 }
 
 /// Takes out what belongs to questions.
-fn inputs(params: &mut Params) -> Result<Inputs, ErrorObject> {
-    let Params::Named(members) = params else { return Ok(Inputs::default()) };
-    let mut inputs = Inputs { params: members.clone(), ..Inputs::default() };
+fn inputs(params: &mut Params) -> Result<RetryInput, ErrorObject> {
+    let Params::Named(members) = params else { return Ok(RetryInput::default()) };
+    let mut inputs = RetryInput { params: members.clone(), ..RetryInput::default() };
     let invalid = |what: &str| ErrorObject::invalid_params(format!("invalid params: {what}"));
     if let Some(state) = members.take("requestState") {
         inputs.state = Some(state.to().map_err(|_| invalid("requestState must be a string"))?);
@@ -151,11 +151,11 @@ enum Answer {
     /// The answer is there already.
     Discovered(JsonBuf),
     /// It goes on until somebody ends it.
-    Listen(Arc<Client>, Box<SubscriptionFilter>),
+    Listen(Arc<ClientInfo>, Box<SubscriptionFilter>),
     /// It is about a task.
     Task(TaskRequest),
     /// The service answers.
-    Call(Box<(ServerRequest, Client, Stateless)>),
+    Call(Box<(ServerRequest, ClientInfo, StatelessInfo)>),
 }
 
 /// What a server with these capabilities can do in the stateless revision.

@@ -1,6 +1,6 @@
 //! A tool in a registry: its service, and whether a call of it is a task.
 
-use protomcp_server::{Context, ServerRequest, ServerResult, Service, TaskTerms, Tasks};
+use protomcp_server::{Context, ServerRequest, ServerResult, Service, TaskOptions, Tasks};
 use protomcp_types::{CallTool, CallToolResult, CreateTaskResult, ErrorObject, TaskSupport};
 
 use crate::tool::service::ToolService;
@@ -9,7 +9,7 @@ use crate::tool::service::ToolService;
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct AsTask {
     pub(crate) support: TaskSupport,
-    pub(crate) terms: TaskTerms,
+    pub(crate) terms: TaskOptions,
     /// A stateless call is one only when its handler says so.
     pub(crate) on_demand: bool,
 }

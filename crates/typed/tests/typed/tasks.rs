@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use protomcp_server::{Context, Limits, TaskTerms};
+use protomcp_server::{Context, Limits, TaskOptions};
 use protomcp_typed::{Builder, DefinitionError, Offer, Registry, Tool};
 use protomcp_types::{Elicit, ErrorObject, Progress, RawJson, TaskSupport};
 use serde_json::{Value, json};
@@ -255,7 +255,7 @@ fn tasks_and_their_time_and_their_results_are_bounded() {
         begin(&mut host, "endless", json!({})).await;
 
         let limits = Limits { max_task_ttl: Duration::from_secs(5), max_task_bytes: 250, ..Limits::default() };
-        let terms = TaskTerms { ttl: Duration::from_secs(9), poll_interval: Duration::from_millis(20) };
+        let terms = TaskOptions { ttl: Duration::from_secs(9), poll_interval: Duration::from_millis(20) };
         let large = Tool::new("large", "Has a large result").handler(async || "x".repeat(80));
         let registry = Registry::builder("tasks", "1").tool(large.task(TaskSupport::Optional).task_terms(terms));
         let registry = registry.limits(limits).build().unwrap();

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use protomcp_server::{Context, Limits, TaskTerms};
+use protomcp_server::{Context, Limits, TaskOptions};
 use protomcp_transport::{Transport, memory};
 use protomcp_typed::{Builder, Registry, Tool};
 use protomcp_types::{Elicit, RawJson, TaskSupport};
@@ -30,7 +30,7 @@ async fn work(context: Context) -> &'static str {
 /// Asks, and becomes a task then.
 async fn decide(context: Context) -> String {
     let answer = context.ask_as::<Elicit>("sure", &Elicit::form("sure?", RawJson::EMPTY_OBJECT)).await;
-    let is_task = context.go_on_as_task(TaskTerms::default());
+    let is_task = context.go_on_as_task(TaskOptions::default());
     sleep(Duration::from_secs(1)).await;
     format!("{:?} {is_task}", answer.unwrap().action)
 }

@@ -8,7 +8,7 @@ use crate::host_request::{Question, Report};
 use crate::server::drive::Driver;
 use crate::server::drive::ending::Ending;
 use crate::service::Service;
-use protomcp_session::{CallId, Ticket};
+use protomcp_session::{CallId, RequestKey};
 use protomcp_transport::{Sink, TransportError};
 
 impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
@@ -114,7 +114,7 @@ pub(super) struct OpenQuestion {
     number: u64,
     method: &'static str,
     /// The request that asks.
-    during: Option<Ticket>,
+    during: Option<RequestKey>,
     answer: oneshot::Sender<Result<JsonBuf, ErrorObject>>,
     place: OwnedSemaphorePermit,
     report: Option<Report>,

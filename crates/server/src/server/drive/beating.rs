@@ -8,7 +8,7 @@ use crate::server::drive::ending::Ending;
 use crate::server::drive::{Driver, now};
 use crate::server::serve_error::ServeError;
 use crate::service::Service;
-use protomcp_session::Beat;
+use protomcp_session::KeepAliveAction;
 use protomcp_transport::Sink;
 
 impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
@@ -37,12 +37,12 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
                 self.alive(now);
                 Ok(())
             }
-            Some(Beat::Ask) => {
+            Some(KeepAliveAction::Ping) => {
                 let (call, message) = self.session.call(Ping::NAME, Params::Absent);
                 self.heartbeat.asked(call, now);
                 self.send(message, None).map_err(ServeError::from)
             }
-            Some(Beat::Lost(_)) => {
+            Some(KeepAliveAction::Expired(_)) => {
                 tracing::info!(session = %self.id, "the host does not answer any more: its session is over");
                 Err(ServeError::Silent)
             }

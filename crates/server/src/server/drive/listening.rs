@@ -11,15 +11,15 @@ use crate::server::drive::{Driver, now};
 use crate::server::interest::Watch;
 use crate::service::Service;
 use crate::terms::Terms;
-use protomcp_session::{Client, List, Stateless, Ticket, Topic};
+use protomcp_session::{ClientInfo, List, RequestKey, StatelessInfo, Topic};
 use protomcp_transport::{Sink, TransportError};
 
 impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
     /// A request wants to be told of changes. Returns the answer if it cannot be.
     pub(super) fn listen(
         &mut self,
-        ticket: Ticket,
-        client: Arc<Client>,
+        ticket: RequestKey,
+        client: Arc<ClientInfo>,
         mut filter: Box<SubscriptionFilter>,
     ) -> Result<Option<Message>, TransportError> {
         if self.ending != Ending::Open {
@@ -31,7 +31,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
             return Ok(None);
         }
         // Whether there is such a resource, the service knows.
-        let stateless = Some(Box::new(Stateless { log_level: None, inputs: None }));
+        let stateless = Some(Box::new(StatelessInfo { log_level: None, inputs: None }));
         let known = self.arrival.known.clone();
         let terms = Terms { ticket: ticket.clone(), client, token: None, stateless, known, room: None };
         let outbox = Arc::clone(&self.outbox);
@@ -52,7 +52,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
     /// It is known what a request may listen to.
     pub(super) fn begin_listening(
         &mut self,
-        ticket: &Ticket,
+        ticket: &RequestKey,
         filter: &SubscriptionFilter,
         guard: Option<ListenGuard>,
     ) -> Result<(), TransportError> {

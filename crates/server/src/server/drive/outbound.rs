@@ -8,7 +8,7 @@ use crate::outbox::{Event, Load, Notice, log_message};
 use crate::server::drive::ending::{Ending, shutting_down};
 use crate::server::drive::{Driver, now};
 use crate::service::Service;
-use protomcp_session::{Reservation, ServerResult, Ticket, Topic};
+use protomcp_session::{RequestKey, Reservation, ServerResult, Topic};
 use protomcp_transport::{Sink, TransportError};
 
 impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
@@ -57,7 +57,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         self.done(context.ticket(), context.conclude(outcome))
     }
 
-    pub(super) fn done(&mut self, ticket: &Ticket, ended: Ended) -> Result<(), TransportError> {
+    pub(super) fn done(&mut self, ticket: &RequestKey, ended: Ended) -> Result<(), TransportError> {
         let Ended { outcome, room } = ended;
         let call = self.running.remove(&ticket.number);
         self.withdraw_all_of(ticket.number)?;
@@ -73,7 +73,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
     /// Sends the answer to a request. `room`: the bytes that it has reserved, if it has.
     pub(super) fn answer(
         &mut self,
-        ticket: &Ticket,
+        ticket: &RequestKey,
         reply: Option<Message>,
         room: Option<Reservation>,
     ) -> Result<(), TransportError> {

@@ -11,7 +11,9 @@ use crate::rounds::{Resumed, Rounds, Route};
 use crate::server::drive::{Driver, now};
 use crate::service::Service;
 use crate::terms::Terms;
-use protomcp_session::{Asked, Binding, InputRequired, Inputs, ServerResult, State, Ticket};
+use protomcp_session::{
+    InputRequest, InputRequired, RequestBinding, RequestKey, RequestState, RetryInput, ServerResult,
+};
 use protomcp_transport::{Sink, TransportError};
 
 /// What a request that may ask is.
@@ -24,17 +26,17 @@ pub(super) enum Round {
 
 impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
     /// Finds out what a request that may ask is. What is wrong with it leaves a waiting call waiting.
-    pub(super) fn round(&self, method: &str, inputs: Inputs, terms: &Terms) -> Result<Round, ErrorObject> {
-        let Inputs { responses, state, params } = inputs;
-        let binding = Binding::new(method, params, self.peer.principal.clone());
+    pub(super) fn round(&self, method: &str, inputs: RetryInput, terms: &Terms) -> Result<Round, ErrorObject> {
+        let RetryInput { responses, state, params } = inputs;
+        let binding = RequestBinding::new(method, params, self.peer.principal.clone());
         let route = Route { outbox: Arc::clone(&self.outbox), terms: terms.clone() };
         let invalid = |why| ErrorObject::invalid_params(format!("invalid params: requestState {why}"));
         let state = match state {
             None => None,
             Some(token) => match self.sessions.keys().open(&token, binding.bound(), SystemTime::now()) {
                 None => return Err(invalid("is not valid for this request")),
-                Some(State::Own(state)) => Some(state),
-                Some(State::Parked(number)) => {
+                Some(RequestState::Own(state)) => Some(state),
+                Some(RequestState::Parked(number)) => {
                     let gone = || invalid("is used up or too old, or its call gave way to others; call again");
                     let call = self.sessions.parked().look(number, now()).ok_or_else(gone)?;
                     call.rounds().map_or(Ok(()), |rounds| rounds.check(&responses))?;
@@ -54,7 +56,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
     }
 
     /// A call has come to this connection.
-    pub(super) fn resume(&mut self, ticket: Ticket, call: Context, resumed: Resumed) {
+    pub(super) fn resume(&mut self, ticket: RequestKey, call: Context, resumed: Resumed) {
         self.running.insert(ticket.number, call);
         match resumed {
             Resumed::Running => {}
@@ -64,7 +66,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
     }
 
     /// A call waits for answers: its request is answered with its questions, and it leaves.
-    pub(super) fn park(&mut self, ticket: &Ticket) -> Result<(), TransportError> {
+    pub(super) fn park(&mut self, ticket: &RequestKey) -> Result<(), TransportError> {
         if !self.session.is_pending(ticket) {
             return Ok(());
         }
@@ -80,7 +82,8 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         let Some((questions, until, number)) = parked else { return Ok(()) };
         let Some(binding) = rounds.binding() else { return Ok(()) };
         let lifetime = until.saturating_duration_since(now);
-        let state = self.sessions.keys().seal(&State::Parked(number), binding.bound(), SystemTime::now(), lifetime);
+        let state =
+            self.sessions.keys().seal(&RequestState::Parked(number), binding.bound(), SystemTime::now(), lifetime);
         self.running.remove(&ticket.number);
         let required = InputRequired { questions, state: Some(state) };
         let reply = self.session.reply(ticket, Ok(ServerResult::InputRequired(required)));
@@ -100,13 +103,14 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
             return Err(ErrorObject::internal("the handler asks for nothing"));
         }
         let capabilities = call.capabilities();
-        let unmet = required.questions.asked().iter().filter_map(Asked::need);
+        let unmet = required.questions.asked().iter().filter_map(InputRequest::need);
         let unmet = unmet.filter(|need| !need.is_met_by(capabilities)).map(RequiredCapability::to_capabilities);
         if let Some(missing) = unmet.reduce(|all, more| all.and(&more)) {
             return Err(ErrorObject::missing_capability(&missing));
         }
         let lifetime = self.sessions.limits().ask_timeout;
-        let seal = |state| self.sessions.keys().seal(&State::Own(state), binding.bound(), SystemTime::now(), lifetime);
+        let seal =
+            |state| self.sessions.keys().seal(&RequestState::Own(state), binding.bound(), SystemTime::now(), lifetime);
         required.state = required.state.map(seal);
         Ok(ServerResult::InputRequired(required))
     }

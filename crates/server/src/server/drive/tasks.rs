@@ -9,12 +9,12 @@ use crate::rounds::{Rounds, StatelessTask};
 use crate::server::drive::{Driver, now};
 use crate::service::Service;
 use crate::task_store::Belongs;
-use protomcp_session::{Reservation, ServerResult, TaskTerms, TaskView, Ticket, Topic};
+use protomcp_session::{RequestKey, Reservation, ServerResult, TaskOptions, TaskView, Topic};
 use protomcp_transport::{Sink, TransportError};
 
 impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
     /// A call wants to go on as a task: its request is answered with the task, and it leaves. One that cannot stays.
-    pub(super) fn detach(&mut self, ticket: &Ticket, terms: TaskTerms) -> Result<(), TransportError> {
+    pub(super) fn detach(&mut self, ticket: &RequestKey, terms: TaskOptions) -> Result<(), TransportError> {
         let Some(call) = self.running.get(&ticket.number).cloned() else { return Ok(()) };
         let Some(rounds) = call.rounds() else { return Ok(()) };
         match self.keep(ticket, terms, &call, rounds) {
@@ -31,12 +31,12 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         }
     }
 
-    fn keep(&self, ticket: &Ticket, terms: TaskTerms, call: &Context, rounds: &Arc<Rounds>) -> Option<TaskView> {
+    fn keep(&self, ticket: &RequestKey, terms: TaskOptions, call: &Context, rounds: &Arc<Rounds>) -> Option<TaskView> {
         if !self.session.is_pending(ticket) || self.sessions.is_shut_down() {
             return None;
         }
         let now = now();
-        let terms = TaskTerms { ttl: terms.ttl.min(self.sessions.limits().max_task_ttl), ..terms };
+        let terms = TaskOptions { ttl: terms.ttl.min(self.sessions.limits().max_task_ttl), ..terms };
         let until = now + terms.ttl;
         let belongs = Belongs { key: self.peer.principal.clone(), owner: self.peer.owner.clone() };
         // The bytes of the request are given back when the call has ended.
@@ -73,7 +73,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
     }
 
     /// Answers a request about a task.
-    pub(super) fn task(&mut self, ticket: &Ticket, request: TaskRequest) -> Option<Message> {
+    pub(super) fn task(&mut self, ticket: &RequestKey, request: TaskRequest) -> Option<Message> {
         let Some(task) = self.sessions.task_store().find(request.task_id(), &self.peer.principal, now()) else {
             let why = format!("unknown task {:?}", request.task_id());
             return self.session.reply(ticket, Err(ErrorObject::invalid_params(why)));

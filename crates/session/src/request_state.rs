@@ -23,11 +23,11 @@ use crate::canonical::digest;
 
 /// The keys that sign states. The first signs, all of them verify, so that keys can be exchanged one after the other.
 #[derive(Clone)]
-pub struct StateKeys(Vec<[u8; 32]>);
+pub struct RequestStateKeys(Vec<[u8; 32]>);
 
 /// What a state says.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum State {
+pub enum RequestState {
     /// Which call of this process waits for the answers.
     Parked(u128),
     /// What a handler wants to know again.
@@ -36,18 +36,18 @@ pub enum State {
 
 /// What a state belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Bound([u8; 32]);
+pub struct RequestDigest([u8; 32]);
 
 /// A request to which states can be bound. Most never are, so it is digested only then.
 #[derive(Debug)]
-pub struct Binding {
+pub struct RequestBinding {
     method: String,
     params: JsonObject,
     principal: Option<Arc<str>>,
-    bound: OnceLock<Bound>,
+    bound: OnceLock<RequestDigest>,
 }
 
-impl StateKeys {
+impl RequestStateKeys {
     /// A key that nobody else has: states die with this process.
     ///
     /// # Panics
@@ -71,10 +71,10 @@ impl StateKeys {
     }
 
     /// Signs a state for the request that it is bound to.
-    pub fn seal(&self, state: &State, bound: &Bound, now: SystemTime, lifetime: Duration) -> String {
+    pub fn seal(&self, state: &RequestState, bound: &RequestDigest, now: SystemTime, lifetime: Duration) -> String {
         let (kind, contents) = match state {
-            State::Parked(id) => (PARKED, id.to_be_bytes().to_vec()),
-            State::Own(text) => (OWN, text.as_bytes().to_vec()),
+            RequestState::Parked(id) => (PARKED, id.to_be_bytes().to_vec()),
+            RequestState::Own(text) => (OWN, text.as_bytes().to_vec()),
         };
         let mut text = Vec::with_capacity(HEAD + contents.len() + SIGNATURE);
         text.extend([VERSION, kind]);
@@ -86,7 +86,7 @@ impl StateKeys {
     }
 
     /// `None`: it is not ours, not for this request, too old, or was changed.
-    pub fn open(&self, token: &str, bound: &Bound, now: SystemTime) -> Option<State> {
+    pub fn open(&self, token: &str, bound: &RequestDigest, now: SystemTime) -> Option<RequestState> {
         let text = URL_SAFE_NO_PAD.decode(token).ok()?;
         let (text, signature) = text.split_at_checked(text.len().checked_sub(SIGNATURE)?)?;
         // The comparison takes the same time wherever the first difference is.
@@ -100,33 +100,33 @@ impl StateKeys {
             return None;
         }
         match head[1] {
-            PARKED => contents.try_into().ok().map(|id| State::Parked(u128::from_be_bytes(id))),
-            OWN => String::from_utf8(contents.to_vec()).ok().map(State::Own),
+            PARKED => contents.try_into().ok().map(|id| RequestState::Parked(u128::from_be_bytes(id))),
+            OWN => String::from_utf8(contents.to_vec()).ok().map(RequestState::Own),
             _ => None,
         }
     }
 }
 
 /// Keys are not for logs.
-impl fmt::Debug for StateKeys {
+impl fmt::Debug for RequestStateKeys {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "StateKeys({})", self.0.len())
     }
 }
 
-impl Binding {
+impl RequestBinding {
     /// Of a request with this method and these parameters, from this principal.
     pub fn new(method: &str, params: JsonObject, principal: Option<Arc<str>>) -> Self {
         Self { method: method.to_owned(), params, principal, bound: OnceLock::new() }
     }
 
     /// The digest of the request.
-    pub fn bound(&self) -> &Bound {
-        self.bound.get_or_init(|| Bound::of(&self.method, &self.params, self.principal.as_deref()))
+    pub fn bound(&self) -> &RequestDigest {
+        self.bound.get_or_init(|| RequestDigest::of(&self.method, &self.params, self.principal.as_deref()))
     }
 }
 
-impl Bound {
+impl RequestDigest {
     /// A request, without what differs between a request and its repetition: `_meta`, answers and state. The same
     /// parameters written in another order or with other blanks are the same; see `canonical`.
     fn of(method: &str, params: &JsonObject, principal: Option<&str>) -> Self {
@@ -152,7 +152,7 @@ impl Bound {
     }
 }
 
-fn sign(key: &[u8; 32], text: &[u8], bound: &Bound) -> Hmac<Sha256> {
+fn sign(key: &[u8; 32], text: &[u8], bound: &RequestDigest) -> Hmac<Sha256> {
     let mut mac = Hmac::<Sha256>::new_from_slice(key).expect("a key may have any length");
     mac.update(b"protomcp requestState");
     mac.update(&bound.0);
@@ -182,26 +182,30 @@ mod tests {
         JsonObject::from_raw(&RawJson::parse(text.to_owned()).unwrap()).unwrap()
     }
 
-    fn bound(text: &str) -> Bound {
-        Bound::of("tools/call", &params(text), None)
+    fn bound(text: &str) -> RequestDigest {
+        RequestDigest::of("tools/call", &params(text), None)
     }
 
     #[test]
     fn a_state_comes_back_as_it_was() {
-        let (keys, now) = (StateKeys::random(), SystemTime::now());
-        for state in [State::Parked(0), State::Parked(u128::MAX), State::Own(String::new()), State::Own("ä\n".into())]
-        {
+        let (keys, now) = (RequestStateKeys::random(), SystemTime::now());
+        for state in [
+            RequestState::Parked(0),
+            RequestState::Parked(u128::MAX),
+            RequestState::Own(String::new()),
+            RequestState::Own("ä\n".into()),
+        ] {
             let token = keys.seal(&state, &bound("{}"), now, LIFETIME);
             assert_eq!(keys.open(&token, &bound("{}"), now + LIFETIME), Some(state));
             assert_eq!(keys.open(&token, &bound("{}"), now + LIFETIME + Duration::from_secs(2)), None);
-            assert_eq!(StateKeys::random().open(&token, &bound("{}"), now), None);
+            assert_eq!(RequestStateKeys::random().open(&token, &bound("{}"), now), None);
         }
     }
 
     #[test]
     fn whatever_is_changed_is_noticed() {
-        let (keys, now) = (StateKeys::random(), SystemTime::now());
-        let token = keys.seal(&State::Own("state".into()), &bound("{}"), now, LIFETIME);
+        let (keys, now) = (RequestStateKeys::random(), SystemTime::now());
+        let token = keys.seal(&RequestState::Own("state".into()), &bound("{}"), now, LIFETIME);
         for index in 0..token.len() {
             for other in ["A", "b", "_"] {
                 let mut changed = token.clone();
@@ -219,7 +223,7 @@ mod tests {
 
     #[test]
     fn a_state_belongs_to_its_request_and_sender() {
-        let of = |method, text, principal| Bound::of(method, &params(text), principal);
+        let of = |method, text, principal| RequestDigest::of(method, &params(text), principal);
         let request = of("tools/call", r#"{"name":"a","arguments":{"x":1,"y":[2]}}"#, Some("me"));
         for same in [
             r#"{"arguments":{"y": [2], "x": 1},"name":"\u0061"}"#,
@@ -249,9 +253,9 @@ mod tests {
     #[test]
     fn keys_can_be_exchanged() {
         let (old, new, now) = ([1; 32], [2; 32], SystemTime::now());
-        let token = StateKeys::shared([old]).seal(&State::Parked(7), &bound("{}"), now, LIFETIME);
-        assert_eq!(StateKeys::shared([new, old]).open(&token, &bound("{}"), now), Some(State::Parked(7)));
-        assert_eq!(StateKeys::shared([new]).open(&token, &bound("{}"), now), None);
-        assert_eq!(format!("{:?}", StateKeys::shared([new, old])), "StateKeys(2)");
+        let token = RequestStateKeys::shared([old]).seal(&RequestState::Parked(7), &bound("{}"), now, LIFETIME);
+        assert_eq!(RequestStateKeys::shared([new, old]).open(&token, &bound("{}"), now), Some(RequestState::Parked(7)));
+        assert_eq!(RequestStateKeys::shared([new]).open(&token, &bound("{}"), now), None);
+        assert_eq!(format!("{:?}", RequestStateKeys::shared([new, old])), "StateKeys(2)");
     }
 }

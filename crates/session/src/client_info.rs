@@ -13,7 +13,7 @@ pub struct SessionId(u64);
 
 /// Who is at the other end, and which revision was agreed on.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Client {
+pub struct ClientInfo {
     /// The negotiated revision, or the one that a stateless request names.
     pub version: ProtocolVersion,
     /// Who the host is.
@@ -30,7 +30,7 @@ pub struct SessionView {
     /// Whom its requests count for.
     pub owner: Owner,
     /// With whom.
-    pub client: Arc<Client>,
+    pub client: Arc<ClientInfo>,
 }
 
 impl SessionId {

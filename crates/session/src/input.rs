@@ -9,34 +9,34 @@ use crate::ask_error::AskError;
 /// Several questions for the host, each under a key of its own; see `Context::ask_all` of the server.
 ///
 /// ```
-/// use protomcp_session::Questions;
+/// use protomcp_session::InputRequests;
 /// use protomcp_types::{Elicit, ListRoots, RawJson};
 ///
 /// let schema = RawJson::parse(r#"{"type":"object","properties":{"name":{"type":"string"}}}"#).unwrap();
-/// let questions = Questions::new()
+/// let questions = InputRequests::new()
 ///     .with::<Elicit>("who", &Elicit::form("Who are you?", schema))
 ///     .with::<ListRoots>("where", &ListRoots::default());
 /// assert_eq!(questions.keys().collect::<Vec<_>>(), ["who", "where"]);
 /// ```
 #[derive(Debug, Clone, Default)]
-pub struct Questions(Vec<Asked>);
+pub struct InputRequests(Vec<InputRequest>);
 
 /// What the host has answered, by key.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Answers(BTreeMap<String, RawJson>);
+pub struct InputResponses(BTreeMap<String, RawJson>);
 
 /// What a handler needs to know before it can answer; see `Context::input_required` of the server.
 #[derive(Debug, Clone, Default)]
 pub struct InputRequired {
     /// What the host is asked. May be nothing when there is a state: then the host simply comes again.
-    pub questions: Questions,
+    pub questions: InputRequests,
     /// What the handler wants to know again when the host comes back, any text. It travels signed, not encrypted.
     pub state: Option<String>,
 }
 
 /// One question as it is written.
 #[derive(Debug, Clone)]
-pub struct Asked {
+pub struct InputRequest {
     /// The key that the answer comes back under.
     pub key: String,
     /// The method that the client is asked to carry out.
@@ -44,13 +44,13 @@ pub struct Asked {
     /// Its parameters.
     pub params: JsonObject,
     /// Checks an answer.
-    pub check: Check,
+    pub check: InputCheck,
 }
 
 /// Whether something can be read as the answer.
-pub type Check = fn(&RawJson) -> Result<(), String>;
+pub type InputCheck = fn(&RawJson) -> Result<(), String>;
 
-impl Questions {
+impl InputRequests {
     /// None yet.
     #[must_use]
     pub fn new() -> Self {
@@ -63,7 +63,7 @@ impl Questions {
     /// When the parameters do not serialize as an object.
     #[must_use]
     pub fn with<M: ClientMethod>(mut self, key: impl Into<String>, params: &M::Params) -> Self {
-        let asked = Asked::of::<M>(key.into(), params);
+        let asked = InputRequest::of::<M>(key.into(), params);
         match self.0.iter_mut().find(|other| other.key == asked.key) {
             Some(other) => *other = asked,
             None => self.0.push(asked),
@@ -83,17 +83,17 @@ impl Questions {
     }
 
     /// These questions, in this order.
-    pub fn of(asked: Vec<Asked>) -> Self {
+    pub fn of(asked: Vec<InputRequest>) -> Self {
         Self(asked)
     }
 
     /// The questions in order.
-    pub fn asked(&self) -> &[Asked] {
+    pub fn asked(&self) -> &[InputRequest] {
         &self.0
     }
 
     /// The questions in order, taken out.
-    pub fn into_asked(self) -> Vec<Asked> {
+    pub fn into_asked(self) -> Vec<InputRequest> {
         self.0
     }
 
@@ -104,7 +104,7 @@ impl Questions {
 
     /// The `inputRequests` of a result (MCP 2026-07-28, basic/patterns/mrtr).
     pub fn to_body(&self) -> JsonBuf {
-        let write = |asked: &Asked| {
+        let write = |asked: &InputRequest| {
             JsonBuf::object().text("method", asked.method).body("params", &asked.params.to_body()).finish()
         };
         self.0.iter().fold(JsonBuf::object(), |object, asked| object.body(&asked.key, &write(asked))).finish()
@@ -118,7 +118,7 @@ impl InputRequired {
     }
 }
 
-impl Asked {
+impl InputRequest {
     /// One question.
     ///
     /// # Panics
@@ -142,7 +142,7 @@ impl Asked {
     }
 }
 
-impl Answers {
+impl InputResponses {
     /// These answers, by key.
     pub fn of(answers: BTreeMap<String, RawJson>) -> Self {
         Self(answers)

@@ -3,7 +3,7 @@
 //! A tool may change the list and then answer. The client sees the answer first if it comes within the delay, and gets a moment
 //! to act on it; many changes in a row are told once (protomcp wire, tool list control). A further change, and each answer of
 //! a call that may have caused it, put the notice off by the delay again, up to `LONGEST`. A call that works on for longer is
-//! answered after the notice. Each kind of list has an `Announce` of its own.
+//! answered after the notice. Each kind of list has an `Debounce` of its own.
 
 use std::time::{Duration, Instant};
 
@@ -25,10 +25,10 @@ pub enum List {
 
 /// What the host has not been told yet, about all lists.
 #[derive(Debug)]
-pub struct Announcements([Announce; List::ALL.len()]);
+pub struct ListChangedDebounce([Debounce; List::ALL.len()]);
 
 #[derive(Debug)]
-struct Announce {
+struct Debounce {
     delay: Duration,
     due: Option<Due>,
 }
@@ -67,10 +67,10 @@ impl List {
     }
 }
 
-impl Announcements {
+impl ListChangedDebounce {
     /// Nothing is announced yet; `delay` is the time between a change and its notice.
     pub fn new(delay: Duration) -> Self {
-        Self(List::ALL.map(|_| Announce::new(delay)))
+        Self(List::ALL.map(|_| Debounce::new(delay)))
     }
 
     /// A list has changed, for everyone or for the session alone. `next_request` is the number that the next request
@@ -86,7 +86,7 @@ impl Announcements {
 
     /// The time of the next notice.
     pub fn deadline(&self) -> Option<Instant> {
-        self.0.iter().filter_map(Announce::deadline).min()
+        self.0.iter().filter_map(Debounce::deadline).min()
     }
 
     /// Of which list the host is to be told now, one by one, and whether it has changed for everyone.
@@ -95,7 +95,7 @@ impl Announcements {
     }
 }
 
-impl Announce {
+impl Debounce {
     fn new(delay: Duration) -> Self {
         Self { delay, due: None }
     }
@@ -141,7 +141,7 @@ mod tests {
     #[track_caller]
     fn check(steps: &[(u64, Step)]) {
         let start = Instant::now();
-        let mut announce = Announce::new(Duration::from_millis(10));
+        let mut announce = Debounce::new(Duration::from_millis(10));
         for (at, step) in steps {
             let now = start + Duration::from_millis(*at);
             match step {
@@ -171,7 +171,7 @@ mod tests {
     #[test]
     fn what_has_changed_for_everyone_is_told_to_everyone() {
         let start = Instant::now();
-        let mut announce = Announce::new(Duration::ZERO);
+        let mut announce = Debounce::new(Duration::ZERO);
         for changes in [&[true][..], &[true, false], &[false, true]] {
             changes.iter().for_each(|everyone| announce.changed(*everyone, start, 10));
             assert_eq!(announce.poll(start), Some(true));

@@ -6,7 +6,7 @@ use crate::outgoing::CallId;
 
 /// When a host was last heard of.
 #[derive(Debug)]
-pub struct Heartbeat {
+pub struct KeepAlive {
     every: Option<Duration>,
     patience: Duration,
     phase: Phase,
@@ -24,14 +24,14 @@ enum Phase {
 
 /// What is to be done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Beat {
+pub enum KeepAliveAction {
     /// Ask the host, or put it off.
-    Ask,
+    Ping,
     /// It has not answered this.
-    Lost(CallId),
+    Expired(CallId),
 }
 
-impl Heartbeat {
+impl KeepAlive {
     /// Asks a host that was silent for `every`, if at all, and gives it up after `patience` more.
     pub fn new(every: Option<Duration>, patience: Duration) -> Self {
         Self { every, patience, phase: Phase::Fresh }
@@ -66,11 +66,11 @@ impl Heartbeat {
     }
 
     /// What is to be done now.
-    pub fn time(&self, now: Instant) -> Option<Beat> {
+    pub fn time(&self, now: Instant) -> Option<KeepAliveAction> {
         let is_due = self.deadline().is_some_and(|deadline| deadline <= now);
         match self.phase {
-            Phase::Quiet(_) if is_due => Some(Beat::Ask),
-            Phase::Asked(call, _) if is_due => Some(Beat::Lost(call)),
+            Phase::Quiet(_) if is_due => Some(KeepAliveAction::Ping),
+            Phase::Asked(call, _) if is_due => Some(KeepAliveAction::Expired(call)),
             Phase::Fresh | Phase::Quiet(_) | Phase::Asked(..) => None,
         }
     }
@@ -86,15 +86,15 @@ mod tests {
         let start = Instant::now();
         let at = |seconds| start + Duration::from_secs(seconds);
         let (call, _) = Outgoing::default().ask();
-        let mut heartbeat = Heartbeat::new(Some(Duration::from_secs(10)), Duration::from_secs(3));
+        let mut heartbeat = KeepAlive::new(Some(Duration::from_secs(10)), Duration::from_secs(3));
         assert_eq!((heartbeat.deadline(), heartbeat.time(at(1000))), (None, None), "nothing was heard yet");
         assert_eq!(heartbeat.heard(at(0)), None);
         assert_eq!((heartbeat.deadline(), heartbeat.time(at(9))), (Some(at(10)), None));
         assert_eq!(heartbeat.heard(at(5)), None);
-        assert_eq!((heartbeat.time(at(14)), heartbeat.time(at(15))), (None, Some(Beat::Ask)));
+        assert_eq!((heartbeat.time(at(14)), heartbeat.time(at(15))), (None, Some(KeepAliveAction::Ping)));
         heartbeat.asked(call, at(15));
         assert_eq!((heartbeat.deadline(), heartbeat.time(at(17))), (Some(at(18)), None));
-        assert_eq!(heartbeat.time(at(18)), Some(Beat::Lost(call)));
+        assert_eq!(heartbeat.time(at(18)), Some(KeepAliveAction::Expired(call)));
         // Any word is a sign of life.
         assert_eq!(heartbeat.heard(at(18)), Some(call));
         assert_eq!((heartbeat.deadline(), heartbeat.time(at(27))), (Some(at(28)), None));
@@ -103,7 +103,7 @@ mod tests {
     #[test]
     fn nobody_is_asked_unless_it_is_wished() {
         let now = Instant::now();
-        let mut heartbeat = Heartbeat::new(None, Duration::from_secs(3));
+        let mut heartbeat = KeepAlive::new(None, Duration::from_secs(3));
         assert!(!heartbeat.is_on());
         assert_eq!((heartbeat.heard(now), heartbeat.deadline()), (None, None));
         assert_eq!(heartbeat.time(now + Duration::from_secs(1_000_000)), None);
