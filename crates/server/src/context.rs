@@ -137,9 +137,9 @@ impl Context {
             implementation: Implementation::new("detached", ""),
             capabilities: ClientCapabilities::new(),
         };
-        let ticket = RequestKey { number: 0, id: RequestId::from(0) };
+        let key = RequestKey { number: 0, id: RequestId::from(0) };
         let terms = Terms {
-            ticket,
+            key,
             client: Arc::new(client),
             token: None,
             stateless: None,
@@ -179,7 +179,7 @@ impl Context {
     /// another id; this is the first.
     #[must_use]
     pub fn request_id(&self) -> &RequestId {
-        &self.0.terms.ticket.id
+        &self.0.terms.key.id
     }
 
     /// The revision that host and server have agreed on, or that the request names.
@@ -246,14 +246,14 @@ impl Context {
             let mut reached = self.first().reached.lock().unwrap_or_else(PoisonError::into_inner);
             let grows = reached.is_none_or(|reached| progress.progress > reached);
             if !grows || self.is_cancelled() {
-                tracing::debug!(request = %terms.ticket.id, ?progress, "progress does not grow: dropped");
+                tracing::debug!(request = %terms.key.id, ?progress, "progress does not grow: dropped");
                 return;
             }
             if let Some(notification) = progress.to_notification(token, terms.client.version) {
                 *reached = Some(progress.progress);
                 // Sent under the lock, so that two reporters cannot overtake each other.
                 match &self.0.task {
-                    None => outbox.progress(&terms.ticket, notification),
+                    None => outbox.progress(&terms.key, notification),
                     Some(task) if task.goes_on() => outbox.notice(task.notice(notification)),
                     Some(_) => {}
                 }
@@ -274,9 +274,9 @@ impl Context {
     /// Sends the host a log message, if it wants messages of this level: in its session, or about this request.
     pub fn log(&self, level: Level, logger: Option<&str>, data: &RawJson) {
         self.with_route(|outbox, terms| match terms.stateless.as_deref() {
-            None => outbox.log(Some(&terms.ticket), level, logger, data),
+            None => outbox.log(Some(&terms.key), level, logger, data),
             Some(StatelessInfo { log_level: Some(least), .. }) if level >= *least => {
-                outbox.log_during(&terms.ticket, level, logger, data);
+                outbox.log_during(&terms.key, level, logger, data);
             }
             Some(_) => {}
         });
@@ -286,11 +286,11 @@ impl Context {
     /// back for the answer, which spares a connection (MCP 2025-11-25, basic/transports, Streamable HTTP); where that
     /// cannot be, nothing happens.
     pub fn close_stream(&self) {
-        self.with_route(|outbox, terms| outbox.pause(&terms.ticket));
+        self.with_route(|outbox, terms| outbox.pause(&terms.key));
     }
 
-    pub(crate) fn ticket(&self) -> &RequestKey {
-        &self.0.terms.ticket
+    pub(crate) fn key(&self) -> &RequestKey {
+        &self.0.terms.key
     }
 
     pub(crate) fn rounds(&self) -> Option<&Arc<Rounds>> {
@@ -316,10 +316,10 @@ impl Context {
     /// The call has ended: its outcome goes to the request that it belongs to now, if it belongs to one.
     pub(crate) fn finish(&self, outcome: Outcome) {
         match &self.0.rounds {
-            None => self.0.outbox.done(self.0.terms.ticket.clone(), self.0.outbox.settle(outcome)),
+            None => self.0.outbox.done(self.0.terms.key.clone(), self.0.outbox.settle(outcome)),
             Some(rounds) => {
                 if let Some((Route { outbox, terms }, ended)) = rounds.finish(outcome, &self.0.outbox) {
-                    outbox.done(terms.ticket, ended);
+                    outbox.done(terms.key, ended);
                 }
             }
         }
@@ -371,7 +371,7 @@ impl Cancel for Call {
 
 impl fmt::Debug for Call {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Call").field("request", &self.terms.ticket.id).finish_non_exhaustive()
+        f.debug_struct("Call").field("request", &self.terms.key.id).finish_non_exhaustive()
     }
 }
 
@@ -379,7 +379,7 @@ impl fmt::Debug for Context {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Context")
             .field("session", &self.0.session)
-            .field("request", &self.0.terms.ticket.id)
+            .field("request", &self.0.terms.key.id)
             .field("cancelled", &self.is_cancelled())
             .finish_non_exhaustive()
     }

@@ -152,23 +152,23 @@ impl Outbox {
         Ended::new(outcome, &self.outbound, &self.owner)
     }
 
-    pub(crate) fn done(&self, ticket: RequestKey, ended: Ended) {
-        self.send(Event::Done(ticket, ended));
+    pub(crate) fn done(&self, key: RequestKey, ended: Ended) {
+        self.send(Event::Done(key, ended));
     }
 
-    pub(crate) fn progress(&self, ticket: &RequestKey, notification: Notification) {
+    pub(crate) fn progress(&self, key: &RequestKey, notification: Notification) {
         if let Some(notice) = self.room(notification) {
-            self.send(Event::During(ticket.clone(), notice));
+            self.send(Event::During(key.clone(), notice));
         }
     }
 
     /// A log message that belongs to one request.
-    pub(crate) fn log_during(&self, ticket: &RequestKey, level: Level, logger: Option<&str>, data: &RawJson) {
+    pub(crate) fn log_during(&self, key: &RequestKey, level: Level, logger: Option<&str>, data: &RawJson) {
         if !self.logging {
             return;
         }
         if let Some(notice) = self.room(log_message(level, logger, data)) {
-            self.send(Event::During(ticket.clone(), notice));
+            self.send(Event::During(key.clone(), notice));
         }
     }
 
@@ -186,8 +186,8 @@ impl Outbox {
         }
     }
 
-    pub(crate) fn pause(&self, ticket: &RequestKey) {
-        self.send(Event::Pause(ticket.clone()));
+    pub(crate) fn pause(&self, key: &RequestKey) {
+        self.send(Event::Pause(key.clone()));
     }
 
     pub(crate) fn notice(&self, notification: Notification) {
@@ -238,18 +238,18 @@ impl Outbox {
     }
 
     /// A stateless call waits for answers.
-    pub(crate) fn asked(&self, ticket: RequestKey) {
-        self.send(Event::Asked(ticket));
+    pub(crate) fn asked(&self, key: RequestKey) {
+        self.send(Event::Asked(key));
     }
 
     /// A stateless call wants to go on as a task.
-    pub(crate) fn detach(&self, ticket: RequestKey, terms: TaskOptions) {
-        self.send(Event::Detach(ticket, terms));
+    pub(crate) fn detach(&self, key: RequestKey, terms: TaskOptions) {
+        self.send(Event::Detach(key, terms));
     }
 
     /// A request may listen to this.
-    pub(crate) fn listening(&self, ticket: RequestKey, filter: Box<SubscriptionFilter>, guard: ListenGuard) {
-        self.send(Event::Listening(ticket, filter, guard));
+    pub(crate) fn listening(&self, key: RequestKey, filter: Box<SubscriptionFilter>, guard: ListenGuard) {
+        self.send(Event::Listening(key, filter, guard));
     }
 
     /// What belongs to this request cannot reach the host any more.

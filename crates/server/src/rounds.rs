@@ -203,7 +203,7 @@ impl Rounds {
             }
         }
         if is_open && !*is_parked && !*wants_task && task.is_none() {
-            route.outbox.asked(route.terms.ticket.clone());
+            route.outbox.asked(route.terms.key.clone());
         }
         told(inner);
         Ok(waiting)

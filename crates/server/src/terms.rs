@@ -9,7 +9,7 @@ use protomcp_session::{ClientInfo, Extensions, RequestKey, Reservation, Stateles
 /// What a request says about itself and its sender.
 #[derive(Debug, Clone)]
 pub(crate) struct Terms {
-    pub(crate) ticket: RequestKey,
+    pub(crate) key: RequestKey,
     pub(crate) client: Arc<ClientInfo>,
     pub(crate) token: Option<ProgressToken>,
     pub(crate) stateless: Option<Box<StatelessInfo>>,

@@ -6,7 +6,7 @@ use crate::numbers::ByNumber;
 #[derive(Debug)]
 pub struct Batches<A> {
     open: ByNumber<Batch<A>>,
-    /// Which batch a request belongs to, by ticket number.
+    /// Which batch a request belongs to, by request number.
     member_of: ByNumber<u64>,
     next: u64,
     /// How many answers are kept in all batches together.

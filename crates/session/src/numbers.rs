@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// A map from ticket numbers.
+/// A map from request numbers.
 pub type ByNumber<T> = HashMap<u64, T, BuildHasherDefault<Multiply>>;
 
 #[derive(Debug, Default)]

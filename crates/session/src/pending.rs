@@ -75,19 +75,19 @@ impl Pending {
     }
 
     /// Closes a request; `None`: it was not open any more.
-    pub(crate) fn close(&mut self, ticket: &RequestKey) -> Option<Closed> {
-        if !self.contains(ticket) {
+    pub(crate) fn close(&mut self, key: &RequestKey) -> Option<Closed> {
+        if !self.contains(key) {
             return None;
         }
-        self.open.remove(&ticket.id).map(|open| Closed { then: open.then, era: open.era })
+        self.open.remove(&key.id).map(|open| Closed { then: open.then, era: open.era })
     }
 
     pub(crate) fn cancel(&mut self, id: &RequestId) -> Option<RequestKey> {
         self.open.remove_entry(id).map(|(id, open)| RequestKey { number: open.number, id })
     }
 
-    pub(crate) fn contains(&self, ticket: &RequestKey) -> bool {
-        self.open.get(&ticket.id).is_some_and(|open| open.number == ticket.number)
+    pub(crate) fn contains(&self, key: &RequestKey) -> bool {
+        self.open.get(&key.id).is_some_and(|open| open.number == key.number)
     }
 
     pub(crate) fn has(&self, id: &RequestId) -> bool {

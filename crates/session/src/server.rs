@@ -85,7 +85,7 @@ pub enum Inbound {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IncomingCall {
     /// Needed for the reply.
-    pub ticket: RequestKey,
+    pub key: RequestKey,
     /// What is asked.
     pub request: ServerRequest,
     /// Under which token the host wants progress.
@@ -152,10 +152,10 @@ impl Session {
     }
 
     /// Answers a request. `None`: the host has cancelled it, or it was answered before.
-    pub fn reply(&mut self, ticket: &RequestKey, outcome: Result<ServerResult, ErrorObject>) -> Option<Message> {
-        let Closed { then, era } = self.pending.close(ticket)?;
+    pub fn reply(&mut self, key: &RequestKey, outcome: Result<ServerResult, ErrorObject>) -> Option<Message> {
+        let Closed { then, era } = self.pending.close(key)?;
         if era != Era::Stateful {
-            self.stop_listening(ticket.number);
+            self.stop_listening(key.number);
         }
         let outcome = outcome.and_then(|result| self.succeed(then, result));
         let shape = match era {
@@ -168,14 +168,14 @@ impl Session {
             Ok(result) => Ok(encode::result(result, shape)),
             Err(error) => Err(encode::error(error, shape)),
         };
-        Some(Response { id: Some(ticket.id.clone()), outcome }.into())
+        Some(Response { id: Some(key.id.clone()), outcome }.into())
     }
 
     /// Answers a request with a task: a new one, or one that was asked for.
-    pub fn reply_task(&mut self, ticket: &RequestKey, task: &TaskView, is_new: bool) -> Option<Message> {
-        self.pending.close(ticket)?;
+    pub fn reply_task(&mut self, key: &RequestKey, task: &TaskView, is_new: bool) -> Option<Message> {
+        self.pending.close(key)?;
         let shape = Shape::Stateless { server: self.identity(), cache: None };
-        Some(Message::result(ticket.id.clone(), encode::task(task, is_new, shape)))
+        Some(Message::result(key.id.clone(), encode::task(task, is_new, shape)))
     }
 
     fn identity(&self) -> &RawJson {
@@ -196,8 +196,8 @@ impl Session {
 
     /// Whether a request still waits for its reply.
     #[must_use]
-    pub fn is_pending(&self, ticket: &RequestKey) -> bool {
-        self.pending.contains(ticket)
+    pub fn is_pending(&self, key: &RequestKey) -> bool {
+        self.pending.contains(key)
     }
 
     /// How many requests wait for their reply.
@@ -207,11 +207,11 @@ impl Session {
     }
 
     /// All requests that wait for their reply.
-    pub fn tickets(&self) -> impl Iterator<Item = RequestKey> + '_ {
+    pub fn open_requests(&self) -> impl Iterator<Item = RequestKey> + '_ {
         self.pending.iter()
     }
 
-    /// The number that the next ticket will have.
+    /// The number that the next request will have.
     #[must_use]
     pub fn next_number(&self) -> u64 {
         self.pending.next_number()

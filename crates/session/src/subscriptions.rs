@@ -58,7 +58,7 @@ struct Interest {
 pub struct Wanted {
     /// The session, which has subscribed.
     pub session: bool,
-    /// Requests that listen, by ticket number.
+    /// Requests that listen, by request number.
     pub listeners: SmallVec<[u64; 1]>,
 }
 

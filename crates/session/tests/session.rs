@@ -176,7 +176,7 @@ proptest! {
         const MAX: usize = 4;
         let mut session = ready(MAX);
         let mut in_use = HashMap::<RequestId, RequestKey>::new();
-        let mut tickets = Vec::<RequestKey>::new();
+        let mut open_requests = Vec::<RequestKey>::new();
         let mut wishes = HashMap::<u64, (String, bool)>::new();
         let mut subscribed = HashSet::<String>::new();
         let (mut asked, mut unanswered) = (Vec::<(CallId, RequestId)>::new(), Vec::<CallId>::new());
@@ -196,12 +196,12 @@ proptest! {
                     match session.receive(request) {
                         Inbound::Call(incoming) => {
                             if let Some(wish) = wish {
-                                wishes.insert(incoming.ticket.number, wish);
+                                wishes.insert(incoming.key.number, wish);
                             }
-                            prop_assert_eq!(&incoming.ticket.id, &id);
+                            prop_assert_eq!(&incoming.key.id, &id);
                             prop_assert!(in_use.len() < MAX);
-                            prop_assert!(in_use.insert(id, incoming.ticket.clone()).is_none());
-                            tickets.push(incoming.ticket);
+                            prop_assert!(in_use.insert(id, incoming.key.clone()).is_none());
+                            open_requests.push(incoming.key);
                         }
                         Inbound::Reply(Message::Response(response)) => {
                             let expected =
@@ -220,16 +220,16 @@ proptest! {
                         other => prop_assert!(false, "{:?}", other),
                     }
                 }
-                Step::Reply(index, good) if !tickets.is_empty() => {
-                    let ticket = tickets[index % tickets.len()].clone();
-                    let open = in_use.get(&ticket.id) == Some(&ticket);
-                    prop_assert_eq!(session.is_pending(&ticket), open);
+                Step::Reply(index, good) if !open_requests.is_empty() => {
+                    let key = open_requests[index % open_requests.len()].clone();
+                    let open = in_use.get(&key.id) == Some(&key);
+                    prop_assert_eq!(session.is_pending(&key), open);
                     let result = ServerResult::from(CallToolResult::text("x"));
                     let outcome = if good { Ok(result) } else { Err(ErrorObject::internal("no")) };
-                    prop_assert_eq!(session.reply(&ticket, outcome).is_some(), open);
+                    prop_assert_eq!(session.reply(&key, outcome).is_some(), open);
                     if open {
-                        in_use.remove(&ticket.id);
-                        match wishes.get(&ticket.number) {
+                        in_use.remove(&key.id);
+                        match wishes.get(&key.number) {
                             Some((uri, true)) if good => drop(subscribed.insert(uri.clone())),
                             Some((uri, false)) if good => drop(subscribed.remove(uri)),
                             _ => {}
@@ -265,7 +265,7 @@ proptest! {
                 }
             }
             prop_assert_eq!(session.pending(), in_use.len());
-            prop_assert_eq!(session.tickets().count(), in_use.len());
+            prop_assert_eq!(session.open_requests().count(), in_use.len());
             for uri in ["0", "1", "2"] {
                 prop_assert_eq!(session.is_subscribed(uri), subscribed.contains(uri), "{}", uri);
             }

@@ -222,7 +222,7 @@ impl Context {
         }
         let Some(rounds) = self.0.rounds.as_ref().filter(|rounds| rounds.may_be_task()) else { return false };
         if let Some(route) = rounds.want_task() {
-            route.outbox.detach(route.terms.ticket, terms);
+            route.outbox.detach(route.terms.key, terms);
         }
         true
     }
@@ -253,7 +253,7 @@ impl Context {
         let outbox = Arc::clone(&self.0.outbox);
         let ask = move |during, params| ask_raw(&outbox, during, method, params, timeout, None);
         let asked = match &self.0.task {
-            None => Ok(Either::Left(ask(Some(self.0.terms.ticket.clone()), params))),
+            None => Ok(Either::Left(ask(Some(self.0.terms.key.clone()), params))),
             Some(task) => match task.asks() {
                 Some(asking) => {
                     let params = task.mark(params);

@@ -61,7 +61,7 @@ pub(super) struct Driver<S: Service, Q, K> {
     sink: K,
     outbox: Arc<Outbox>,
     events: mpsc::UnboundedReceiver<Box<Event>>,
-    /// Calls that have not ended, by ticket number; cancelled ones included.
+    /// Calls that have not ended, by request number; cancelled ones included.
     running: ByNumber<Context>,
     /// Those that run in this task; `None` when each has a task of its own.
     in_place: Option<Calls>,
@@ -80,7 +80,7 @@ pub(super) struct Driver<S: Service, Q, K> {
     /// Places of questions that were taken back in these messages.
     unsent_places: Vec<OwnedSemaphorePermit>,
     open_questions: Vec<OpenQuestion>,
-    /// What requests listen to, by ticket number.
+    /// What requests listen to, by request number.
     watches: ByNumber<ListenGuard>,
     heartbeat: KeepAlive,
     arrival: Arrival,

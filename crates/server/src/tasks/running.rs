@@ -124,12 +124,12 @@ impl Running {
     }
 
     /// Waits for the end, on behalf of a request.
-    pub(super) async fn outcome(&self, ticket: &RequestKey) -> Result<CallToolResult, ErrorObject> {
+    pub(super) async fn outcome(&self, key: &RequestKey) -> Result<CallToolResult, ErrorObject> {
         if let Some(outcome) = self.outcome.get() {
             return outcome.clone();
         }
-        self.state().waiting.push(ticket.clone());
-        let _waits = Waits { task: self, ticket };
+        self.state().waiting.push(key.clone());
+        let _waits = Waits { task: self, key };
         self.outcome.wait().await.clone()
     }
 
@@ -179,11 +179,11 @@ impl Drop for Asking {
 /// A request that waits for the end of a task.
 struct Waits<'a> {
     task: &'a Running,
-    ticket: &'a RequestKey,
+    key: &'a RequestKey,
 }
 
 impl Drop for Waits<'_> {
     fn drop(&mut self) {
-        self.task.state().waiting.retain(|other| other != self.ticket);
+        self.task.state().waiting.retain(|other| other != self.key);
     }
 }

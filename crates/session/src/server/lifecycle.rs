@@ -75,7 +75,7 @@ impl Session {
             Err(error) => return Inbound::Reply(Message::error(Some(id), error)),
         };
         match self.pending.open(id, then, Era::Stateful) {
-            Ok(ticket) => Inbound::Call(IncomingCall { ticket, request, progress_token, client, stateless: None }),
+            Ok(key) => Inbound::Call(IncomingCall { key, request, progress_token, client, stateless: None }),
             Err(id) => Inbound::Reply(Message::error(Some(id), Self::overloaded())),
         }
     }
@@ -117,9 +117,9 @@ impl Session {
             // notification for the same purpose.
             method::CANCELLED => match notification.params.member("requestId").and_then(RequestId::from_raw) {
                 Some(id) => match self.pending.cancel(&id) {
-                    Some(ticket) => {
-                        self.stop_listening(ticket.number);
-                        Inbound::Cancel(ticket)
+                    Some(key) => {
+                        self.stop_listening(key.number);
+                        Inbound::Cancel(key)
                     }
                     None => Inbound::Ignored("cancels nothing that is running"),
                 },

@@ -22,7 +22,7 @@ pub(super) struct Listeners(Vec<Listener>);
 
 #[derive(Debug)]
 struct Listener {
-    ticket: RequestKey,
+    key: RequestKey,
     /// Which lists it hears of.
     lists: [bool; List::ALL.len()],
     /// Whether it has begun to listen.
@@ -46,12 +46,12 @@ impl Session {
         if filter.resource_subscriptions.len() + filter.task_ids.len() > Self::MAX_SUBSCRIPTIONS {
             return Err((id, super::too_many_subscriptions()));
         }
-        let ticket = self
+        let key = self
             .pending
             .open(id, OnSuccess::Nothing, Era::Stateless { is_retried: false })
             .map_err(|id| (id, Self::overloaded()))?;
-        self.listeners.0.push(Listener { ticket: ticket.clone(), lists: [false; List::ALL.len()], is_told: false });
-        Ok(ticket)
+        self.listeners.0.push(Listener { key: key.clone(), lists: [false; List::ALL.len()], is_told: false });
+        Ok(key)
     }
 
     /// A request begins to listen, to this much of what it wanted. Returns the acknowledgement, which is to be sent
@@ -59,16 +59,12 @@ impl Session {
     ///
     /// # Errors
     /// When there is no room; answer the request with it. Also when the request was answered or cancelled meanwhile.
-    pub fn begin_listening(
-        &mut self,
-        ticket: &RequestKey,
-        filter: &SubscriptionFilter,
-    ) -> Result<Message, ErrorObject> {
-        let Some(listener) = self.listeners.0.iter_mut().find(|listener| listener.ticket == *ticket) else {
+    pub fn begin_listening(&mut self, key: &RequestKey, filter: &SubscriptionFilter) -> Result<Message, ErrorObject> {
+        let Some(listener) = self.listeners.0.iter_mut().find(|listener| listener.key == *key) else {
             return Err(ErrorObject::internal("the request does not listen any more"));
         };
-        let has_room = self.subscriptions.listen(ticket.number, Topic::Resource, &filter.resource_subscriptions)
-            && self.subscriptions.listen(ticket.number, Topic::Task, &filter.task_ids);
+        let has_room = self.subscriptions.listen(key.number, Topic::Resource, &filter.resource_subscriptions)
+            && self.subscriptions.listen(key.number, Topic::Task, &filter.task_ids);
         if !has_room {
             return Err(super::too_many_subscriptions());
         }
@@ -79,7 +75,7 @@ impl Session {
             List::Prompts => filter.prompts_list_changed,
         });
         let acknowledged = JsonObject::new()
-            .with("_meta", subscription(&ticket.id))
+            .with("_meta", subscription(&key.id))
             .with("notifications", RawJson::of(filter).expect("a filter has string keys only"));
         Ok(Message::notification(method::SUBSCRIPTION_ACKNOWLEDGED, acknowledged.into()))
     }
@@ -92,30 +88,30 @@ impl Session {
     /// What listening requests are told of a changed list, with their ids.
     pub fn list_notices(&self, list: List) -> Vec<(RequestId, Message)> {
         let told = self.listeners.0.iter().filter(|listener| listener.lists[list as usize]);
-        told.map(|Listener { ticket, .. }| {
-            let params = JsonObject::new().with("_meta", subscription(&ticket.id));
-            (ticket.id.clone(), Message::notification(list.changed(), params.into()))
+        told.map(|Listener { key, .. }| {
+            let params = JsonObject::new().with("_meta", subscription(&key.id));
+            (key.id.clone(), Message::notification(list.changed(), params.into()))
         })
         .collect()
     }
 
     /// What these listening requests are told of a changed resource, with their ids.
     pub fn update_notices(&self, uri: &str, listeners: &[u64]) -> Vec<(RequestId, Message)> {
-        let told = self.listeners.0.iter().filter(|listener| listeners.contains(&listener.ticket.number));
-        told.map(|Listener { ticket, .. }| {
-            let params = JsonObject::new().with("_meta", subscription(&ticket.id)).with("uri", RawJson::text(uri));
-            (ticket.id.clone(), Message::notification(method::RESOURCE_UPDATED, params.into()))
+        let told = self.listeners.0.iter().filter(|listener| listeners.contains(&listener.key.number));
+        told.map(|Listener { key, .. }| {
+            let params = JsonObject::new().with("_meta", subscription(&key.id)).with("uri", RawJson::text(uri));
+            (key.id.clone(), Message::notification(method::RESOURCE_UPDATED, params.into()))
         })
         .collect()
     }
 
     /// What these listening requests are told of a task, with their ids.
     pub fn task_notices(&self, task: &TaskView, listeners: &[u64]) -> Vec<(RequestId, Message)> {
-        let told = self.listeners.0.iter().filter(|listener| listeners.contains(&listener.ticket.number));
-        told.map(|Listener { ticket, .. }| {
-            let meta = subscription(&ticket.id);
+        let told = self.listeners.0.iter().filter(|listener| listeners.contains(&listener.key.number));
+        told.map(|Listener { key, .. }| {
+            let meta = subscription(&key.id);
             let params = encode::task_notice(task, self.identity()).with("_meta", meta);
-            (ticket.id.clone(), Message::notification(method::TASK_CHANGED, params.into()))
+            (key.id.clone(), Message::notification(method::TASK_CHANGED, params.into()))
         })
         .collect()
     }
@@ -128,25 +124,25 @@ impl Session {
             std::mem::take(&mut self.listeners.0).into_iter().partition(|listener| listener.is_told);
         // Who has not begun is answered like any other request.
         self.listeners.0 = rest;
-        for Listener { ticket, .. } in told {
-            self.subscriptions.forget(ticket.number);
-            if self.pending.close(&ticket).is_none() {
+        for Listener { key, .. } in told {
+            self.subscriptions.forget(key.number);
+            if self.pending.close(&key).is_none() {
                 continue;
             }
             if notified {
-                let params = JsonObject::new().with("requestId", ticket.id.to_raw());
-                messages.push((ticket.id.clone(), Message::notification(method::CANCELLED, params.into())));
+                let params = JsonObject::new().with("requestId", key.id.to_raw());
+                messages.push((key.id.clone(), Message::notification(method::CANCELLED, params.into())));
             }
-            let meta = meta::with_member(Some(&subscription(&ticket.id)), meta::SERVER_INFO, self.identity());
+            let meta = meta::with_member(Some(&subscription(&key.id)), meta::SERVER_INFO, self.identity());
             let result = JsonBuf::object().text("resultType", "complete").raw("_meta", &meta).finish();
-            messages.push((ticket.id.clone(), Message::result(ticket.id, result)));
+            messages.push((key.id.clone(), Message::result(key.id, result)));
         }
         messages
     }
 
     /// A request was cancelled or answered; if it listens, it does not any more.
     pub(super) fn stop_listening(&mut self, number: u64) {
-        if let Some(index) = self.listeners.0.iter().position(|listener| listener.ticket.number == number) {
+        if let Some(index) = self.listeners.0.iter().position(|listener| listener.key.number == number) {
             self.listeners.0.swap_remove(index);
             self.subscriptions.forget(number);
         }

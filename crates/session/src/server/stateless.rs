@@ -55,12 +55,12 @@ impl Session {
         let answer = match self.call_stateless(&method, params, meta) {
             Ok(Answer::Discovered(result)) => Ok(result),
             Ok(Answer::Listen(client, filter)) => match self.hear(id, &filter) {
-                Ok(ticket) => return Inbound::Listen(ticket, client, filter),
+                Ok(key) => return Inbound::Listen(key, client, filter),
                 Err((id, error)) => return Inbound::Reply(Message::error(Some(id), error)),
             },
             Ok(Answer::Task(request)) => {
                 return match self.pending.open(id, OnSuccess::Nothing, Era::Stateless { is_retried: false }) {
-                    Ok(ticket) => Inbound::Task(ticket, request),
+                    Ok(key) => Inbound::Task(key, request),
                     Err(id) => Inbound::Reply(Message::error(Some(id), Self::overloaded())),
                 };
             }
@@ -69,8 +69,8 @@ impl Session {
                 let brings = |inputs: &RetryInput| inputs.state.is_some() || !inputs.responses.is_empty();
                 let is_retried = stateless.inputs.as_ref().is_some_and(brings);
                 return match self.pending.open(id, OnSuccess::Nothing, Era::Stateless { is_retried }) {
-                    Ok(ticket) => Inbound::Call(IncomingCall {
-                        ticket,
+                    Ok(key) => Inbound::Call(IncomingCall {
+                        key,
                         request,
                         progress_token: meta.progress_token(),
                         client: Arc::new(client),

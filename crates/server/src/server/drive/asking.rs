@@ -14,14 +14,14 @@ use protomcp_transport::{Sink, TransportError};
 impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
     pub(super) fn ask(&mut self, question: Question) -> Result<(), TransportError> {
         let may_ask = match &question.during {
-            Some(ticket) => self.session.is_pending(ticket),
+            Some(key) => self.session.is_pending(key),
             // MCP 2025-11-25, basic/lifecycle: before the handshake is complete only pings are for sure.
             None => self.session.is_ready() || self.opened && question.method == Ping::NAME,
         };
         // A host that has closed its end cannot answer, and at the end nobody reads answers. Dropping the question tells
         // who asks.
         let is_heard = self.reading && matches!(self.ending, Ending::Open | Ending::Draining { .. });
-        let is_reached = question.during.as_ref().is_none_or(|ticket| self.sink.reaches(&ticket.id));
+        let is_reached = question.during.as_ref().is_none_or(|key| self.sink.reaches(&key.id));
         if !may_ask || !is_heard || !is_reached || question.answer.is_closed() {
             return Ok(());
         }
@@ -39,7 +39,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
             params = meta::with_progress_token(params, &ProgressToken::from(number));
         }
         let (call, message) = self.session.call(method, params);
-        let asker = during.as_ref().map(|ticket| ticket.id.clone());
+        let asker = during.as_ref().map(|key| key.id.clone());
         self.open_questions.push(OpenQuestion { call, number, method, during, answer, place, report });
         self.send_reserved(Reserved { message, room: Some(room) }, asker.as_ref())
     }
@@ -73,10 +73,8 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
 
     /// A request was answered: what it asked on the way is of no use any more.
     pub(super) fn withdraw_all_of(&mut self, request: u64) -> Result<(), TransportError> {
-        while let Some(index) = self
-            .open_questions
-            .iter()
-            .position(|open| open.during.as_ref().is_some_and(|ticket| ticket.number == request))
+        while let Some(index) =
+            self.open_questions.iter().position(|open| open.during.as_ref().is_some_and(|key| key.number == request))
         {
             self.take_back(index)?;
         }
@@ -89,7 +87,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         if self.sink.reaches(request) {
             return Ok(());
         }
-        let is_asked = |open: &OpenQuestion| open.during.as_ref().is_some_and(|ticket| ticket.id == *request);
+        let is_asked = |open: &OpenQuestion| open.during.as_ref().is_some_and(|key| key.id == *request);
         while let Some(index) = self.open_questions.iter().position(is_asked) {
             self.take_back(index)?;
         }
@@ -101,7 +99,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         // The question and its end may not be written yet: the place is free when they are, lest they pile up.
         self.unsent_places.push(open.place);
         match self.session.abandon(open.call) {
-            Some(notification) => self.send(notification, open.during.as_ref().map(|ticket| &ticket.id)),
+            Some(notification) => self.send(notification, open.during.as_ref().map(|key| &key.id)),
             None => Ok(()),
         }
     }

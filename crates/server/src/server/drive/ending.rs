@@ -101,10 +101,10 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
     /// No host is left without an answer.
     fn answer_for_the_rest(&mut self) -> Result<(), TransportError> {
         self.end_listening()?;
-        let tickets: Vec<_> = self.session.tickets().collect();
-        for ticket in tickets {
-            let reply = self.session.reply(&ticket, Err(shutting_down()));
-            self.answer(&ticket, reply, None)?;
+        let open_requests: Vec<_> = self.session.open_requests().collect();
+        for key in open_requests {
+            let reply = self.session.reply(&key, Err(shutting_down()));
+            self.answer(&key, reply, None)?;
         }
         Ok(())
     }

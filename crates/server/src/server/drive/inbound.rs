@@ -54,18 +54,18 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
                 self.observers.opened(&SessionView { id: self.id, owner: self.peer.owner.clone(), client });
                 return Ok((Some(reply), None));
             }
-            Inbound::Cancel(ticket) => {
-                if let Some(context) = self.running.get(&ticket.number) {
+            Inbound::Cancel(key) => {
+                if let Some(context) = self.running.get(&key.number) {
                     context.cancel();
                 }
-                self.watches.remove(&ticket.number);
-                self.sink.unanswered(&ticket.id);
-                if let Some(answers) = self.batches.ended(ticket.number, None) {
+                self.watches.remove(&key.number);
+                self.sink.unanswered(&key.id);
+                if let Some(answers) = self.batches.ended(key.number, None) {
                     self.send_batch(answers)?;
                 }
             }
-            Inbound::Listen(ticket, client, filter) => return Ok((self.listen(ticket, client, filter)?, None)),
-            Inbound::Task(ticket, request) => return Ok((self.task(&ticket, request), None)),
+            Inbound::Listen(key, client, filter) => return Ok((self.listen(key, client, filter)?, None)),
+            Inbound::Task(key, request) => return Ok((self.task(&key, request), None)),
             Inbound::Ready => {}
             Inbound::Answer { call, outcome } => self.host_answered(call, outcome),
             Inbound::Told(notification) if notification.method == method::PROGRESS => self.host_reports(&notification),
@@ -76,7 +76,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
     }
 
     fn start(&mut self, call: IncomingCall) -> (Option<Message>, Option<u64>) {
-        let IncomingCall { ticket, request, progress_token: token, client, mut stateless } = call;
+        let IncomingCall { key, request, progress_token: token, client, mut stateless } = call;
         let refusal = match self.ending {
             Ending::Open if self.in_flight() < self.sessions.limits().max_pending => None,
             Ending::Open => Some(Session::overloaded()),
@@ -85,24 +85,24 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
             }
         };
         if let Some(refusal) = refusal {
-            return (self.session.reply(&ticket, Err(refusal)), None);
+            return (self.session.reply(&key, Err(refusal)), None);
         }
         let Ok(room) = self.arrival.room(self.sessions.inbound_budget(), &self.peer.owner) else {
-            return (self.session.reply(&ticket, Err(overload::request())), None);
+            return (self.session.reply(&key, Err(overload::request())), None);
         };
-        let number = ticket.number;
+        let number = key.number;
         let limits = *self.sessions.limits();
         let inputs = stateless.as_mut().and_then(|stateless| stateless.inputs.take());
-        let terms = Terms { ticket, client, token, stateless, known: self.arrival.known.clone(), room };
+        let terms = Terms { key, client, token, stateless, known: self.arrival.known.clone(), room };
         let round = inputs.map(|inputs| self.round(request.method(), inputs, &terms)).transpose();
         let rounds = match round {
             Ok(None) => None,
             Ok(Some(Round::First(rounds))) => Some(rounds),
             Ok(Some(Round::Again(call, resumed))) => {
-                self.resume(terms.ticket, call, resumed);
+                self.resume(terms.key, call, resumed);
                 return (None, Some(number));
             }
-            Err(error) => return (self.session.reply(&terms.ticket, Err(error)), None),
+            Err(error) => return (self.session.reply(&terms.key, Err(error)), None),
         };
         let is_stateless = terms.stateless.is_some();
         let caller = if is_stateless { self.peer.without_session(self.id) } else { self.peer.in_session(self.id) };
@@ -139,8 +139,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
             }
         }
         // A request can be cancelled by a later message of the same batch.
-        running
-            .retain(|number| self.running.get(number).is_some_and(|context| self.session.is_pending(context.ticket())));
+        running.retain(|number| self.running.get(number).is_some_and(|context| self.session.is_pending(context.key())));
         match self.batches.open(answers, &running) {
             Some(answers) => self.send_batch(answers),
             None => Ok(()),

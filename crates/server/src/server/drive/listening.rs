@@ -18,33 +18,33 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
     /// A request wants to be told of changes. Returns the answer if it cannot be.
     pub(super) fn listen(
         &mut self,
-        ticket: RequestKey,
+        key: RequestKey,
         client: Arc<ClientInfo>,
         mut filter: Box<SubscriptionFilter>,
     ) -> Result<Option<Message>, TransportError> {
         if self.ending != Ending::Open {
-            return Ok(self.session.reply(&ticket, Err(shutting_down())));
+            return Ok(self.session.reply(&key, Err(shutting_down())));
         }
         self.known_tasks(&mut filter.task_ids);
         if filter.resource_subscriptions.is_empty() {
-            self.begin_listening(&ticket, &filter, None)?;
+            self.begin_listening(&key, &filter, None)?;
             return Ok(None);
         }
         // Whether there is such a resource, the service knows.
         let stateless = Some(Box::new(StatelessInfo { log_level: None, inputs: None }));
         let known = self.arrival.known.clone();
-        let terms = Terms { ticket: ticket.clone(), client, token: None, stateless, known, room: None };
+        let terms = Terms { key: key.clone(), client, token: None, stateless, known, room: None };
         let outbox = Arc::clone(&self.outbox);
         let caller = self.peer.without_session(self.id);
         let patience = self.sessions.limits().ask_timeout;
         let context = Context::new(caller, self.id, terms, Arc::clone(&outbox), patience, None);
-        self.running.insert(ticket.number, context.clone());
+        self.running.insert(key.number, context.clone());
         let (interest, service) = (Arc::clone(self.sessions.interest()), Arc::clone(&self.service));
         tokio::spawn(async move {
             let uris = std::mem::take(&mut filter.resource_subscriptions);
             let watch = Watch::open(interest, service, uris, context).await;
             filter.resource_subscriptions = watch.uris();
-            outbox.listening(ticket, filter, ListenGuard::new(watch));
+            outbox.listening(key, filter, ListenGuard::new(watch));
         });
         Ok(None)
     }
@@ -52,23 +52,23 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
     /// It is known what a request may listen to.
     pub(super) fn begin_listening(
         &mut self,
-        ticket: &RequestKey,
+        key: &RequestKey,
         filter: &SubscriptionFilter,
         guard: Option<ListenGuard>,
     ) -> Result<(), TransportError> {
-        self.running.remove(&ticket.number);
-        if !self.session.is_pending(ticket) {
+        self.running.remove(&key.number);
+        if !self.session.is_pending(key) {
             return Ok(());
         }
-        match self.session.begin_listening(ticket, filter) {
+        match self.session.begin_listening(key, filter) {
             // MCP 2026-07-28, basic/utilities/subscriptions: nothing is told before the acknowledgement.
             Ok(acknowledged) => {
-                self.watches.extend(guard.map(|guard| (ticket.number, guard)));
-                self.send(acknowledged, Some(&ticket.id))
+                self.watches.extend(guard.map(|guard| (key.number, guard)));
+                self.send(acknowledged, Some(&key.id))
             }
             Err(error) => {
-                let reply = self.session.reply(ticket, Err(error));
-                self.answer(ticket, reply, None)
+                let reply = self.session.reply(key, Err(error));
+                self.answer(key, reply, None)
             }
         }
     }

@@ -14,21 +14,21 @@ use protomcp_transport::{Sink, TransportError};
 impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
     pub(super) fn event(&mut self, event: Event) -> Result<(), TransportError> {
         match event {
-            Event::Done(ticket, ended) => self.done(&ticket, ended),
-            Event::During(ticket, notice) if self.session.is_pending(&ticket) => self.notice(notice, Some(&ticket.id)),
+            Event::Done(key, ended) => self.done(&key, ended),
+            Event::During(key, notice) if self.session.is_pending(&key) => self.notice(notice, Some(&key.id)),
             // The level is asked again, as it may have changed meanwhile.
             Event::Log(during, level, notice) if self.may_log(level) => {
-                let during = during.filter(|ticket| self.session.is_pending(ticket));
-                self.notice(notice, during.as_ref().map(|ticket| &ticket.id))
+                let during = during.filter(|key| self.session.is_pending(key));
+                self.notice(notice, during.as_ref().map(|key| &key.id))
             }
             Event::Notice(notice) if self.session.is_ready() => self.notice(notice, None),
             Event::During(_, unwanted) | Event::Log(_, _, unwanted) | Event::Notice(unwanted) => {
                 self.outbox.make_room(Load::of(&unwanted.notification));
                 Ok(())
             }
-            Event::Pause(ticket) => {
-                if self.session.is_pending(&ticket) {
-                    self.sink.pause(&ticket.id);
+            Event::Pause(key) => {
+                if self.session.is_pending(&key) {
+                    self.sink.pause(&key.id);
                 }
                 Ok(())
             }
@@ -37,13 +37,13 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
                 Ok(())
             }
             Event::Ask(question) => self.ask(*question),
-            Event::Asked(ticket) => self.park(&ticket),
-            Event::Detach(ticket, terms) => self.detach(&ticket, terms),
+            Event::Asked(key) => self.park(&key),
+            Event::Detach(key, terms) => self.detach(&key, terms),
             Event::Withdraw(number) => self.withdraw(number),
             Event::Lost(request) => self.lost(&request),
             Event::Updated(Topic::Resource, uri) => self.updated(uri),
             Event::Updated(Topic::Task, id) => self.task_changed(id),
-            Event::Listening(ticket, filter, guard) => self.begin_listening(&ticket, &filter, Some(guard)),
+            Event::Listening(key, filter, guard) => self.begin_listening(&key, &filter, Some(guard)),
         }
     }
 
@@ -54,38 +54,38 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
             let Ok(event) = self.events.try_recv() else { break };
             self.event(*event)?;
         }
-        self.done(context.ticket(), context.conclude(outcome))
+        self.done(context.key(), context.conclude(outcome))
     }
 
-    pub(super) fn done(&mut self, ticket: &RequestKey, ended: Ended) -> Result<(), TransportError> {
+    pub(super) fn done(&mut self, key: &RequestKey, ended: Ended) -> Result<(), TransportError> {
         let Ended { outcome, room } = ended;
-        let call = self.running.remove(&ticket.number);
-        self.withdraw_all_of(ticket.number)?;
+        let call = self.running.remove(&key.number);
+        self.withdraw_all_of(key.number)?;
         // A call that was dropped was cancelled: by the host, which wants no answer (the session knows), or by the end.
         let outcome = match outcome.unwrap_or_else(|| Err(shutting_down())) {
             Ok(ServerResult::InputRequired(required)) => self.sealed(call.as_ref(), required),
             outcome => outcome,
         };
-        let reply = self.session.reply(ticket, outcome);
-        self.answer(ticket, reply, room)
+        let reply = self.session.reply(key, outcome);
+        self.answer(key, reply, room)
     }
 
     /// Sends the answer to a request. `room`: the bytes that it has reserved, if it has.
     pub(super) fn answer(
         &mut self,
-        ticket: &RequestKey,
+        key: &RequestKey,
         reply: Option<Message>,
         room: Option<Reservation>,
     ) -> Result<(), TransportError> {
         if reply.is_some() && self.announcements.deadline().is_some() {
-            self.announcements.answered(now(), ticket.number);
+            self.announcements.answered(now(), key.number);
         }
         let reply = reply.map(|reply| self.with_room(reply, room));
-        if self.batches.contains(ticket.number) {
-            let answers = self.batches.ended(ticket.number, reply).unwrap_or_default();
+        if self.batches.contains(key.number) {
+            let answers = self.batches.ended(key.number, reply).unwrap_or_default();
             return self.send_batch(answers);
         }
-        reply.map_or(Ok(()), |reply| self.send_reserved(reply, Some(&ticket.id)))
+        reply.map_or(Ok(()), |reply| self.send_reserved(reply, Some(&key.id)))
     }
 
     /// An answer with its room, or a short error in its place.

@@ -56,21 +56,21 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
     }
 
     /// A call has come to this connection.
-    pub(super) fn resume(&mut self, ticket: RequestKey, call: Context, resumed: Resumed) {
-        self.running.insert(ticket.number, call);
+    pub(super) fn resume(&mut self, key: RequestKey, call: Context, resumed: Resumed) {
+        self.running.insert(key.number, call);
         match resumed {
             Resumed::Running => {}
-            Resumed::Asking => self.outbox.asked(ticket),
-            Resumed::Ended(ended) => self.outbox.done(ticket, *ended),
+            Resumed::Asking => self.outbox.asked(key),
+            Resumed::Ended(ended) => self.outbox.done(key, *ended),
         }
     }
 
     /// A call waits for answers: its request is answered with its questions, and it leaves.
-    pub(super) fn park(&mut self, ticket: &RequestKey) -> Result<(), TransportError> {
-        if !self.session.is_pending(ticket) {
+    pub(super) fn park(&mut self, key: &RequestKey) -> Result<(), TransportError> {
+        if !self.session.is_pending(key) {
             return Ok(());
         }
-        let Some(call) = self.running.get(&ticket.number) else { return Ok(()) };
+        let Some(call) = self.running.get(&key.number) else { return Ok(()) };
         let Some(rounds) = call.rounds() else { return Ok(()) };
         if self.sessions.is_shut_down() {
             // Nobody could come back.
@@ -84,10 +84,10 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         let lifetime = until.saturating_duration_since(now);
         let state =
             self.sessions.keys().seal(&RequestState::Parked(number), binding.bound(), SystemTime::now(), lifetime);
-        self.running.remove(&ticket.number);
+        self.running.remove(&key.number);
         let required = InputRequired { questions, state: Some(state) };
-        let reply = self.session.reply(ticket, Ok(ServerResult::InputRequired(required)));
-        self.answer(ticket, reply, None)
+        let reply = self.session.reply(key, Ok(ServerResult::InputRequired(required)));
+        self.answer(key, reply, None)
     }
 
     /// A handler's own questions and state, made fit to be sent.

@@ -14,25 +14,25 @@ use protomcp_transport::{Sink, TransportError};
 
 impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
     /// A call wants to go on as a task: its request is answered with the task, and it leaves. One that cannot stays.
-    pub(super) fn detach(&mut self, ticket: &RequestKey, terms: TaskOptions) -> Result<(), TransportError> {
-        let Some(call) = self.running.get(&ticket.number).cloned() else { return Ok(()) };
+    pub(super) fn detach(&mut self, key: &RequestKey, terms: TaskOptions) -> Result<(), TransportError> {
+        let Some(call) = self.running.get(&key.number).cloned() else { return Ok(()) };
         let Some(rounds) = call.rounds() else { return Ok(()) };
-        match self.keep(ticket, terms, &call, rounds) {
+        match self.keep(key, terms, &call, rounds) {
             Some(task) => {
-                self.running.remove(&ticket.number);
-                let reply = self.session.reply_task(ticket, &task, true);
-                self.answer(ticket, reply, None)
+                self.running.remove(&key.number);
+                let reply = self.session.reply_task(key, &task, true);
+                self.answer(key, reply, None)
             }
             None => match rounds.stay() {
-                Some(ended) => self.done(ticket, ended),
+                Some(ended) => self.done(key, ended),
                 // It may have asked something in between.
-                None => self.park(ticket),
+                None => self.park(key),
             },
         }
     }
 
-    fn keep(&self, ticket: &RequestKey, terms: TaskOptions, call: &Context, rounds: &Arc<Rounds>) -> Option<TaskView> {
-        if !self.session.is_pending(ticket) || self.sessions.is_shut_down() {
+    fn keep(&self, key: &RequestKey, terms: TaskOptions, call: &Context, rounds: &Arc<Rounds>) -> Option<TaskView> {
+        if !self.session.is_pending(key) || self.sessions.is_shut_down() {
             return None;
         }
         let now = now();
@@ -73,14 +73,14 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
     }
 
     /// Answers a request about a task.
-    pub(super) fn task(&mut self, ticket: &RequestKey, request: TaskRequest) -> Option<Message> {
+    pub(super) fn task(&mut self, key: &RequestKey, request: TaskRequest) -> Option<Message> {
         let Some(task) = self.sessions.task_store().find(request.task_id(), &self.peer.principal, now()) else {
             let why = format!("unknown task {:?}", request.task_id());
-            return self.session.reply(ticket, Err(ErrorObject::invalid_params(why)));
+            return self.session.reply(key, Err(ErrorObject::invalid_params(why)));
         };
         let outcome = match request {
             TaskRequest::Get { .. } => match task.rounds().view() {
-                Some(view) => return self.session.reply_task(ticket, &view, false),
+                Some(view) => return self.session.reply_task(key, &view, false),
                 None => Err(ErrorObject::internal("the task is gone")),
             },
             TaskRequest::Update { responses, .. } => {
@@ -94,6 +94,6 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
                 Ok(())
             }
         };
-        self.session.reply(ticket, outcome.map(|()| ServerResult::Empty))
+        self.session.reply(key, outcome.map(|()| ServerResult::Empty))
     }
 }
