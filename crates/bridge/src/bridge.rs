@@ -94,7 +94,7 @@ impl Bridge {
 
     /// Takes no new work: sessions end when their calls have, at the latest after the drain timeout.
     pub fn drain(&self) {
-        self.server.sessions().shutdown();
+        self.server.handle().shutdown();
     }
 
     /// Ends the tool process, politely at first, and waits for its end. Calls still in flight fail.

@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 
 use arc_swap::ArcSwap;
 use protomcp_link::Config;
-use protomcp_server::{Limits, Server, ServerInfo, Sessions, Tasks};
+use protomcp_server::{Limits, Server, ServerHandle, ServerInfo, Tasks};
 use protomcp_supervisor::{Command, Guardian, StopPolicy};
 use protomcp_types::ServerCapabilities;
 use protomcp_watch::Watch;
@@ -305,7 +305,7 @@ impl Builder {
             ..Limits::default()
         };
         let info = self.info.with_capabilities(capabilities());
-        let sessions = Sessions::new(info.clone(), limits);
+        let sessions = ServerHandle::new(info.clone(), limits);
         let (dispatcher, idle) = Dispatcher::new(waits, Arc::clone(&metrics), sessions.clone());
         let traffic = Arc::clone(&self.link.byte_counters);
         let source = MetricsSource { metrics: Arc::clone(&metrics), dispatcher: Arc::clone(&dispatcher), traffic };
@@ -343,7 +343,7 @@ impl Builder {
             ended,
         };
         // A call of ours only waits for the tool process, so it needs no task of its own.
-        let server = Server::with_sessions(sessions.clone(), backend).in_place();
+        let server = Server::with_sessions(sessions.clone(), backend).inline_calls();
         let stop = CancellationToken::new();
         let (owner, outcome) = oneshot::channel();
         let shown = Arc::clone(&snapshot);

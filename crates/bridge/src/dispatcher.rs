@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use protomcp_link::{CallId, Middleware};
-use protomcp_server::{Owner, SessionId, Sessions};
+use protomcp_server::{Owner, ServerHandle, SessionId};
 use tokio::runtime::Handle;
 use tokio::sync::{Notify, mpsc, oneshot, watch};
 
@@ -50,7 +50,7 @@ const FOR_EVER: Duration = Duration::from_secs(100 * 365 * 86_400);
 #[derive(Debug)]
 pub(crate) struct Dispatcher {
     state: Mutex<State>,
-    sessions: Sessions,
+    sessions: ServerHandle,
     waits: QueueLimits,
     metrics: Arc<Metrics>,
     /// Rings whenever a call has ended.
@@ -103,7 +103,7 @@ impl Dispatcher {
     pub(crate) fn new(
         waits: QueueLimits,
         metrics: Arc<Metrics>,
-        sessions: Sessions,
+        sessions: ServerHandle,
     ) -> (Arc<Self>, mpsc::UnboundedReceiver<Generation>) {
         let (idle, receiver) = mpsc::unbounded_channel();
         let lane = Scheduler::new(waits.capacity);

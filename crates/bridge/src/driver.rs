@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use protomcp_proto::ActiveToolsResponse;
-use protomcp_server::{Audience, SessionId, Sessions};
+use protomcp_server::{Audience, ServerHandle, SessionId};
 use protomcp_types::{Level, RawJson};
 use tokio::sync::{SetOnce, mpsc, oneshot};
 use tokio::task::JoinSet;
@@ -49,7 +49,7 @@ pub(crate) struct Driver {
     pub(crate) dispatcher: Arc<Dispatcher>,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) snapshot: Arc<ArcSwap<Snapshot>>,
-    pub(crate) sessions: Sessions,
+    pub(crate) sessions: ServerHandle,
     pub(crate) questions: Questions,
     pub(crate) launcher: Arc<Launcher>,
     pub(crate) sender: mpsc::Sender<Message>,

@@ -29,7 +29,7 @@ impl Handler for Echo {
 #[tokio::main]
 async fn main() -> std::io::Result<()> {
     let port = std::env::args().nth(1).and_then(|port| port.parse().ok()).unwrap_or(8080);
-    let server = Server::from_handler(Echo).in_place();
+    let server = Server::from_handler(Echo).inline_calls();
     let service = StreamableHttp::new(server, Config::default());
     let listener = Listener::bind(("127.0.0.1", port)).await?;
     protomcp_http::serve(listener, service).with_graceful_shutdown(interrupt()).await

@@ -4,7 +4,7 @@
 
 use http::request::Parts;
 use protomcp_http::{Config, Listener, PeerAddr, StreamableHttp};
-use protomcp_server::{Context, Handler, Limits, Server, ServerInfo, Sessions};
+use protomcp_server::{Context, Handler, Limits, Server, ServerHandle, ServerInfo};
 use protomcp_types::{CallTool, CallToolResult, ErrorObject, ListTools, ListToolsResult, Tool, ToolName};
 
 /// What one session talks to.
@@ -40,7 +40,7 @@ impl Handler for Tenant {
 #[tokio::main]
 async fn main() -> std::io::Result<()> {
     let port = std::env::args().nth(1).and_then(|port| port.parse().ok()).unwrap_or(8080);
-    let sessions = Sessions::new(info(), Limits::default());
+    let sessions = ServerHandle::new(info(), Limits::default());
     let service = StreamableHttp::per_session(sessions, Config::default(), |head: &Parts, sessions| {
         let name = head.headers.get("x-tenant").and_then(|name| name.to_str().ok()).unwrap_or("default");
         Server::with_sessions(sessions.clone(), Tenant { name: name.to_owned() })

@@ -6,7 +6,7 @@ use http::header::{RETRY_AFTER, WWW_AUTHENTICATE};
 use http::request::Parts;
 use http::{HeaderValue, Method, Response, StatusCode};
 use protomcp_auth::{Identity, Operation, PeerKey, Rejection, ResourceServer, Scopes};
-use protomcp_server::Sessions;
+use protomcp_server::ServerHandle;
 use protomcp_types::{ErrorObject, Listen, Method as _, Request, RequestId, SubscriptionFilter};
 
 use crate::caller::{Caller, Principal};
@@ -96,7 +96,7 @@ pub(crate) fn authorize_tasks(
 }
 
 /// The scopes that the tasks have needed which a request without a session is about.
-pub(crate) fn needed_by_tasks(sessions: &Sessions, request: &Request) -> Scopes {
+pub(crate) fn needed_by_tasks(sessions: &ServerHandle, request: &Request) -> Scopes {
     let ids = if request.method == Listen::NAME {
         let filter = request.params.member("notifications").and_then(|raw| raw.to::<SubscriptionFilter>().ok());
         filter.unwrap_or_default().task_ids

@@ -7,7 +7,7 @@ use futures_util::FutureExt;
 use http::header::RETRY_AFTER;
 use http::request::Parts;
 use http::{HeaderValue, Response, StatusCode};
-use protomcp_server::{Limits, Reservation, Server, Service, Sessions};
+use protomcp_server::{Limits, Reservation, Server, ServerHandle, Service};
 use protomcp_types::{RawJson, Request};
 use tokio::time::Instant;
 use tokio_util::task::TaskTracker;
@@ -40,7 +40,7 @@ pub(crate) struct Endpoint {
     /// Requests that found no room.
     crowded: LogRate,
     server: Box<dyn Serve>,
-    pub(crate) sessions: Sessions,
+    pub(crate) sessions: ServerHandle,
     /// One for each session.
     tasks: TaskTracker,
 }
@@ -54,7 +54,7 @@ pub(crate) trait Serve: Send + Sync {
 impl<S: Service> Serve for Server<S> {
     fn spawn(&self, session: Arc<HttpSession>, place: Option<TablePlace>, _: &Parts, tasks: &TaskTracker) {
         // An async block would hold the session twice.
-        tasks.spawn(self.serve_here(SessionTransport(session)).map(move |outcome| {
+        tasks.spawn(self.serve_inline(SessionTransport(session)).map(move |outcome| {
             if let Err(error) = outcome {
                 tracing::debug!("a session ended early: {error}");
             }
@@ -65,11 +65,11 @@ impl<S: Service> Serve for Server<S> {
 
 /// One server for each session, and for each request without one.
 pub(crate) struct Factory<F> {
-    pub(crate) sessions: Sessions,
+    pub(crate) sessions: ServerHandle,
     pub(crate) make: F,
 }
 
-impl<S: Service, F: Fn(&Parts, &Sessions) -> Server<S> + Send + Sync> Serve for Factory<F> {
+impl<S: Service, F: Fn(&Parts, &ServerHandle) -> Server<S> + Send + Sync> Serve for Factory<F> {
     fn spawn(&self, session: Arc<HttpSession>, place: Option<TablePlace>, head: &Parts, tasks: &TaskTracker) {
         (self.make)(head, &self.sessions).spawn(session, place, head, tasks);
     }
@@ -88,7 +88,12 @@ impl Drop for TablePlace {
 }
 
 impl Endpoint {
-    pub(crate) fn new(server: Box<dyn Serve>, sessions: Sessions, config: Config, definitions: Definitions) -> Self {
+    pub(crate) fn new(
+        server: Box<dyn Serve>,
+        sessions: ServerHandle,
+        config: Config,
+        definitions: Definitions,
+    ) -> Self {
         Self {
             table: SessionTable::new(config.max_sessions),
             guard: Guard::new(&config),

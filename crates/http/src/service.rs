@@ -10,7 +10,7 @@ use std::task::{Context, Poll};
 use http::request::Parts;
 use http::{Method, Request, Response, StatusCode};
 use protomcp_metrics::Page;
-use protomcp_server::{Server, Service, Sessions};
+use protomcp_server::{Server, ServerHandle, Service};
 use protomcp_types::RawJson;
 use tokio::time::Instant;
 use tower_service::Service as TowerService;
@@ -45,7 +45,7 @@ impl StreamableHttp {
         config: Config,
         definitions: impl Fn(&str) -> Option<RawJson> + Send + Sync + 'static,
     ) -> Self {
-        let sessions = server.sessions().clone();
+        let sessions = server.handle().clone();
         Self(Arc::new(Endpoint::new(Box::new(server), sessions, config, Box::new(definitions))))
     }
 
@@ -60,7 +60,7 @@ impl StreamableHttp {
     /// ```
     /// use http::request::Parts;
     /// use protomcp_http::{Config, StreamableHttp};
-    /// use protomcp_server::{Handler, Limits, Server, ServerInfo, Sessions};
+    /// use protomcp_server::{Handler, Limits, Server, ServerInfo, ServerHandle};
     ///
     /// struct Tenant(String);
     ///
@@ -70,7 +70,7 @@ impl StreamableHttp {
     ///     }
     /// }
     ///
-    /// let sessions = Sessions::new(ServerInfo::new("tenants", "1.0"), Limits::default());
+    /// let sessions = ServerHandle::new(ServerInfo::new("tenants", "1.0"), Limits::default());
     /// let mcp = StreamableHttp::per_session(sessions, Config::default(), |head: &Parts, sessions| {
     ///     let name = head.headers.get("x-tenant").and_then(|name| name.to_str().ok());
     ///     Server::with_sessions(sessions.clone(), Tenant(name.unwrap_or("default").to_owned()))
@@ -78,9 +78,9 @@ impl StreamableHttp {
     /// # drop(mcp);
     /// ```
     pub fn per_session<S: Service>(
-        sessions: Sessions,
+        sessions: ServerHandle,
         config: Config,
-        make: impl Fn(&Parts, &Sessions) -> Server<S> + Send + Sync + 'static,
+        make: impl Fn(&Parts, &ServerHandle) -> Server<S> + Send + Sync + 'static,
     ) -> Self {
         let factory = Factory { sessions: sessions.clone(), make };
         Self(Arc::new(Endpoint::new(Box::new(factory), sessions, config, Box::new(|_| None))))
@@ -99,7 +99,7 @@ impl StreamableHttp {
         move |page| service.0.figures.write(service.sessions(), page)
     }
 
-    /// Shuts the server down ([`Sessions::shutdown`]): new requests get 503, and the sessions end with their last calls.
+    /// Shuts the server down ([`ServerHandle::shutdown`]): new requests get 503, and the sessions end with their last calls.
     pub fn shut_down(&self) {
         self.0.sessions.shutdown();
     }

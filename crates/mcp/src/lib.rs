@@ -51,7 +51,7 @@ pub use protomcp_bridge::{Bridge, ToolFile};
 pub use protomcp_http::StreamableHttp;
 #[cfg(feature = "server")]
 pub use protomcp_server::{
-    AskError, Audience, Context, Handler, Layer, Limits, Router, ServeError, Server, ServerInfo, Service, Sessions,
+    AskError, Audience, Context, Handler, Layer, Limits, Router, ServeError, Server, ServerHandle, ServerInfo, Service,
 };
 pub use protomcp_transport::{Transport, TransportError, stdio};
 #[cfg(feature = "typed")]

@@ -74,7 +74,7 @@ pub trait Handler: Send + Sync + 'static {
     }
 
     /// `resources/subscribe`. Without an error the session keeps the subscription, and
-    /// [`crate::Sessions::resource_updated`] reaches it.
+    /// [`crate::ServerHandle::resource_updated`] reaches it.
     fn subscribe(&self, request: Subscribe, context: Context) -> impl Future<Output = Result<(), ErrorObject>> + Send {
         let _ = (request, context);
         async { Err(ErrorObject::method_not_found(Subscribe::NAME)) }

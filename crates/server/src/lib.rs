@@ -10,7 +10,7 @@
 //!
 //! The session (`protomcp-session`) is a value without I/O, and the transport (`protomcp-transport`) knows no sessions. The
 //! server between them owns tasks, clock and connection. The progress and log messages of a call go through its [`Context`]
-//! and stay in front of its answer; messages to other sessions go through [`Sessions`]. Questions for the client
+//! and stay in front of its answer; messages to other sessions go through [`ServerHandle`]. Questions for the client
 //! ([`Context::ask`]) take the same way, and their answers come back through the session.
 //!
 //! With the feature `tracing-layer`, `LogLayer` shows the program's own log to hosts; with `tower`, layers of that
@@ -57,12 +57,12 @@ mod listen_guard;
 mod log_layer;
 mod observer;
 mod outbox;
+mod outgoing_layer;
 mod overload;
 mod panics;
 mod parked;
 mod rounds;
 mod router;
-mod send_layer;
 mod server;
 mod service;
 mod task_store;
@@ -75,6 +75,7 @@ pub use handler::Handler;
 #[cfg(feature = "tracing-layer")]
 pub use log_layer::LogLayer;
 pub use observer::SessionObserver;
+pub use outgoing_layer::OutgoingLayer;
 #[doc(no_inline)]
 pub use protomcp_session::{
     AskError, Budget, CacheHints, CallerKey, ClientInfo, Conversation, Extensions, InputRequests, InputRequired,
@@ -82,7 +83,6 @@ pub use protomcp_session::{
     SessionId, SessionView, TaskOptions,
 };
 pub use router::Router;
-pub use send_layer::SendLayer;
-pub use server::{Audience, Connected, Reason, ServeError, Server, Sessions};
+pub use server::{Audience, CloseReason, ServeError, Server, ServerHandle, SessionHandle};
 pub use service::{Layer, Service};
 pub use tasks::Tasks;

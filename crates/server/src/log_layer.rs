@@ -2,10 +2,10 @@
 //! (MCP 2025-11-25, server/utilities/logging).
 //!
 //! ```
-//! use protomcp_server::{Limits, LogLayer, ServerInfo, Sessions};
+//! use protomcp_server::{Limits, LogLayer, ServerInfo, ServerHandle};
 //! use tracing_subscriber::layer::SubscriberExt;
 //!
-//! let sessions = Sessions::new(ServerInfo::new("greeter", "1.0"), Limits::default());
+//! let sessions = ServerHandle::new(ServerInfo::new("greeter", "1.0"), Limits::default());
 //! let subscriber = tracing_subscriber::registry().with(LogLayer::new(sessions.clone()));
 //! tracing::subscriber::with_default(subscriber, || {
 //!     tracing::warn!(logger = "database", table = "users", "slow query");
@@ -33,12 +33,12 @@ use tracing::{Event, Subscriber};
 use tracing_subscriber::Layer;
 use tracing_subscriber::layer::Context;
 
-use crate::server::{Audience, Sessions};
+use crate::server::{Audience, ServerHandle};
 
 /// Sends events to all open sessions, while they belong to one owner.
 #[derive(Debug, Clone)]
 pub struct LogLayer {
-    sessions: Sessions,
+    sessions: ServerHandle,
 }
 
 impl LogLayer {
@@ -50,7 +50,7 @@ impl LogLayer {
 
     /// Sends to these sessions.
     #[must_use]
-    pub fn new(sessions: Sessions) -> Self {
+    pub fn new(sessions: ServerHandle) -> Self {
         Self { sessions }
     }
 }

@@ -1,19 +1,19 @@
 //! A service, served to any number of hosts at once.
 //!
 //! `Server` starts one task per connection (`server/drive`), which owns the session and both ends of the transport, and
-//! one task per call (`server/call`) unless told otherwise. `Sessions` (`server/sessions`) is the other door: whoever
+//! one task per call (`server/call`) unless told otherwise. `ServerHandle` (`server/sessions`) is the other door: whoever
 //! knows that a list has changed, that something is worth a log message, or that it is time to stop, tells all hosts or
 //! one of them.
 
 mod call;
-mod connected;
 mod drive;
+mod handle;
 mod interest;
 mod open_sessions;
 mod parts;
 mod peer;
 mod serve_error;
-mod sessions;
+mod session_handle;
 mod sweep;
 
 use std::fmt;
@@ -21,8 +21,8 @@ use std::sync::Arc;
 
 use crate::handler::Handler;
 use crate::observer::{Observers, SessionObserver};
+use crate::outgoing_layer::OutgoingLayer;
 use crate::router::Router;
-use crate::send_layer::SendLayer;
 use crate::server::drive::Driver;
 use crate::server::parts::Parts;
 use crate::server::peer::Peer;
@@ -30,9 +30,9 @@ use crate::service::{Layer, Service};
 use protomcp_session::Limits;
 use protomcp_transport::{Transport, TransportError};
 
-pub use crate::server::connected::{Connected, Reason};
+pub use crate::server::handle::{Audience, ServerHandle};
 pub use crate::server::serve_error::ServeError;
-pub use crate::server::sessions::{Audience, Sessions};
+pub use crate::server::session_handle::{CloseReason, SessionHandle};
 
 /// Serves a [`Service`]. Cloning is cheap; all clones serve the same sessions.
 pub struct Server<S>(Parts<S>);
@@ -40,19 +40,19 @@ pub struct Server<S>(Parts<S>);
 impl<S: Service> Server<S> {
     /// Serves `service` to `sessions`. For services that answer every request themselves; a [`Handler`] is served by
     /// [`Server::from_handler`] and [`Server::with_sessions`].
-    pub fn new(sessions: Sessions, service: S) -> Self {
+    pub fn new(sessions: ServerHandle, service: S) -> Self {
         Self::shared(sessions, Arc::new(service))
     }
 
-    fn shared(sessions: Sessions, service: Arc<S>) -> Self {
-        Self(Parts { sessions, service, observers: Observers::default(), sending: Vec::new(), in_place: false })
+    fn shared(sessions: ServerHandle, service: Arc<S>) -> Self {
+        Self(Parts { sessions, service, observers: Observers::default(), sending: Vec::new(), inline_calls: false })
     }
 
     /// Wraps the service. The layer that was added last sees a request first.
     #[must_use]
     pub fn layer<L: Layer<Arc<S>>>(self, layer: L) -> Server<L::Service> {
-        let Parts { sessions, service, observers, sending, in_place } = self.0;
-        Server(Parts { sessions, service: Arc::new(layer.layer(service)), observers, sending, in_place })
+        let Parts { sessions, service, observers, sending, inline_calls } = self.0;
+        Server(Parts { sessions, service: Arc::new(layer.layer(service)), observers, sending, inline_calls })
     }
 
     /// Registers an observer of the sessions, beside those that are registered already.
@@ -65,7 +65,7 @@ impl<S: Service> Server<S> {
     /// Adds a layer for what is sent without being asked. What was added last sees a message first, and an answer to
     /// a question last.
     #[must_use]
-    pub fn layer_sending(mut self, layer: impl SendLayer) -> Self {
+    pub fn outgoing_layer(mut self, layer: impl OutgoingLayer) -> Self {
         self.0.sending.insert(0, Arc::new(layer));
         self
     }
@@ -73,8 +73,8 @@ impl<S: Service> Server<S> {
     /// Runs calls in the task of their session instead of a task each. That halves the cost of a short call, but one
     /// that computes for long holds up its session: for services that mostly wait for somebody else.
     #[must_use]
-    pub fn in_place(mut self) -> Self {
-        self.0.in_place = true;
+    pub fn inline_calls(mut self) -> Self {
+        self.0.inline_calls = true;
         self
     }
 
@@ -86,11 +86,11 @@ impl<S: Service> Server<S> {
 
     /// The open sessions.
     #[must_use]
-    pub fn sessions(&self) -> &Sessions {
+    pub fn handle(&self) -> &ServerHandle {
         &self.0.sessions
     }
 
-    /// Serves one host until it closes its end, [`Sessions::shutdown`] is called, or the connection breaks.
+    /// Serves one host until it closes its end, [`ServerHandle::shutdown`] is called, or the connection breaks.
     ///
     /// At the end no new requests are taken; running ones may finish within [`Limits::drain_timeout`] and their
     /// answers are written. The others are then cancelled, and what they answer within [`Limits::cancel_grace`] is
@@ -101,7 +101,7 @@ impl<S: Service> Server<S> {
     /// When the connection breaks, or the host does not read the last answers.
     pub async fn serve(&self, transport: impl Transport) -> Result<(), ServeError> {
         // The work happens in a task of its own: in the future of `block_on`, I/O is twice as slow.
-        let mut task = AbortOnDrop(tokio::spawn(self.serve_here(transport)));
+        let mut task = AbortOnDrop(tokio::spawn(self.serve_inline(transport)));
         match (&mut task.0).await {
             Ok(outcome) => outcome,
             Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
@@ -117,7 +117,7 @@ impl<S: Service> Server<S> {
     ///
     /// # Errors
     /// As [`Server::serve`].
-    pub fn serve_here<T: Transport>(
+    pub fn serve_inline<T: Transport>(
         &self,
         transport: T,
     ) -> impl Future<Output = Result<(), ServeError>> + Send + use<S, T> {
@@ -130,11 +130,11 @@ impl<S: Service> Server<S> {
 impl<H: Handler> Server<Router<H>> {
     /// Serves a handler with default limits.
     pub fn from_handler(handler: H) -> Self {
-        Self::with_sessions(Sessions::new(handler.info(), Limits::default()), handler)
+        Self::with_sessions(ServerHandle::new(handler.info(), Limits::default()), handler)
     }
 
     /// Serves a handler to `sessions`, which exist before it does: the handler can hold them.
-    pub fn with_sessions(sessions: Sessions, handler: H) -> Self {
+    pub fn with_sessions(sessions: ServerHandle, handler: H) -> Self {
         let router = Arc::new(Router::new(handler));
         Self::shared(sessions, Arc::clone(&router)).observe(router)
     }

@@ -27,7 +27,7 @@ use crate::panics::panic_as_value;
 use crate::server::ServerHandle;
 use crate::task_store::{Belongs, Kept, Room, TaskStore};
 use crate::task_text::{first_text, size};
-use protomcp_session::{ServerRequest, ServerResult, SessionId, TaskTerms};
+use protomcp_session::{ServerRequest, ServerResult, SessionId, TaskOptions};
 
 pub(crate) use crate::tasks::running::Running;
 
@@ -37,7 +37,7 @@ pub(crate) use crate::tasks::running::Running;
 /// [`Limits`](crate::Limits).
 ///
 /// ```
-/// use protomcp_server::{Context, Handler, ServerInfo, TaskTerms, Tasks};
+/// use protomcp_server::{Context, Handler, ServerInfo, TaskOptions, Tasks};
 /// use protomcp_types::{CallTool, CallToolResult, CreateTaskResult, ErrorObject, ServerCapabilities};
 ///
 /// struct Slow {
@@ -56,7 +56,7 @@ pub(crate) use crate::tasks::running::Running;
 ///     }
 ///
 ///     async fn call_tool_as_task(&self, call: CallTool, context: Context) -> Result<CreateTaskResult, ErrorObject> {
-///         self.tasks.begin(&context, call.task_ttl(), TaskTerms::default(), work)
+///         self.tasks.begin(&context, call.task_ttl(), TaskOptions::default(), work)
 ///     }
 ///
 ///     fn tasks(&self) -> Option<&Tasks> {
@@ -91,7 +91,7 @@ impl Tasks {
         &self,
         context: &Context,
         wish: Option<u64>,
-        terms: TaskTerms,
+        terms: TaskOptions,
         run: R,
     ) -> Result<CreateTaskResult, ErrorObject>
     where
@@ -106,7 +106,7 @@ impl Tasks {
         let (now, session) = (now(), context.session());
         let until = now + ttl;
         let make = |id: &str| {
-            let terms = TaskTerms { ttl, ..terms };
+            let terms = TaskOptions { ttl, ..terms };
             Arc::new(Running::new(id, terms, Arc::clone(context.outbox())))
         };
         let belongs = Belongs { key: session, owner: context.caller().owner.clone() };
@@ -150,7 +150,7 @@ impl Tasks {
 
     /// Waits for the end of the task. What the task asks until then goes to the client together with this request.
     async fn result(&self, request: &GetTaskPayload, context: &Context) -> Result<CallToolResult, ErrorObject> {
-        let mut result = self.running(&request.task_id, context)?.outcome(context.ticket()).await?;
+        let mut result = self.running(&request.task_id, context)?.outcome(context.key()).await?;
         result.meta = Some(meta::with_related_task(result.meta.as_ref(), &request.task_id));
         Ok(result)
     }

@@ -51,7 +51,7 @@ pub trait Source: Send + 'static {
 
     /// What else is known about what [`Source::next`] has returned last. Asked at most once after each.
     ///
-    /// A source that has reserved bytes for a request itself (`Sessions::inbound_budget` of the server)
+    /// A source that has reserved bytes for a request itself (`ServerHandle::inbound_budget` of the server)
     /// puts the [`Reservation`] here. It is kept until the request is answered, and the server reserves
     /// nothing for that request.
     fn extensions(&mut self) -> Extensions {
@@ -77,7 +77,7 @@ pub trait Sink: Send + 'static {
     fn send(&mut self, message: Message, during: Option<&RequestId>) -> Result<(), TransportError>;
 
     /// As [`Sink::send`], of a message that has reserved its bytes of the outbound budget
-    /// (`Sessions::outbound_budget` of the server). A sink that looks after the bytes itself keeps `room`
+    /// (`ServerHandle::outbound_budget` of the server). A sink that looks after the bytes itself keeps `room`
     /// until the message is written; one that gives it back, as by default, leaves that to the server, which keeps it until
     /// [`Sink::flush`] has returned. A sink whose `flush` does not wait for the client has to look after them.
     ///

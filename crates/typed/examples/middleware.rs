@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use protomcp_server::layer::timeout::TimeoutLayer;
-use protomcp_server::{Context, Layer, SendLayer, ServerRequest, ServerResult, Service, SessionId};
+use protomcp_server::{Context, Layer, OutgoingLayer, ServerRequest, ServerResult, Service, SessionId};
 use protomcp_transport::stdio;
 use protomcp_typed::{Registry, Tool};
 use protomcp_types::{ErrorObject, Level, Notification, RawJson};
@@ -33,7 +33,7 @@ impl<S: Service> Service for Clocked<S> {
 /// Writes down every notification.
 struct Sent;
 
-impl SendLayer for Sent {
+impl OutgoingLayer for Sent {
     fn notification(&self, _: SessionId, notification: Notification) -> Option<Notification> {
         note(&format!("sent {}", notification.method));
         Some(notification)
@@ -58,6 +58,6 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         .tool(Tool::new("never", "Never ends").handler(never).layer(TimeoutLayer::new(Duration::from_millis(100))))
         .on_roots_changed(|session| note(&format!("the roots of session {session} have changed")))
         .build()?;
-    registry.server().layer(Clock).layer_sending(Sent).serve(stdio()?).await?;
+    registry.server().layer(Clock).outgoing_layer(Sent).serve(stdio()?).await?;
     Ok(())
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use protomcp_schema::PAGE_SIZE;
-use protomcp_server::{Audience, Limits, ServerInfo, SessionId, Sessions, Tasks};
+use protomcp_server::{Audience, Limits, ServerHandle, ServerInfo, SessionId, Tasks};
 use protomcp_types::{ServerCapabilities, TaskSupport};
 
 use crate::collection::{Announce, Collection, Entries, define_all};
@@ -102,7 +102,7 @@ impl Builder {
         self
     }
 
-    /// Calls a function when a host says that its roots have changed; [`Sessions::ask`] tells what they are now. It
+    /// Calls a function when a host says that its roots have changed; [`ServerHandle::ask`] tells what they are now. It
     /// must not block. Only stateful revisions have such a message.
     #[must_use]
     pub fn on_roots_changed(mut self, changed: impl Fn(SessionId) + Send + Sync + 'static) -> Self {
@@ -162,7 +162,7 @@ impl Builder {
         if !resources.is_empty() || !templates.is_empty() || later(Offer::Resources) {
             capabilities = capabilities.with_resources(true, true).with_completions();
         }
-        let sessions = Sessions::new(self.info.with_capabilities(capabilities), self.limits);
+        let sessions = ServerHandle::new(self.info.with_capabilities(capabilities), self.limits);
         Ok(Registry::new(Inner {
             tools: Collection::new(tools, self.page, announce_tools(sessions.clone())),
             prompts: Collection::new(prompts, self.page, announce(sessions.clone(), Offer::Prompts)),
@@ -176,12 +176,12 @@ impl Builder {
 }
 
 /// Tells all hosts that a list has changed, unless they were told that there is no such list.
-fn announce<C: 'static>(sessions: Sessions, offer: Offer) -> Announce<C> {
+fn announce<C: 'static>(sessions: ServerHandle, offer: Offer) -> Announce<C> {
     Box::new(move |_| tell(&sessions, offer))
 }
 
 /// As [`announce`], also when the new tools can do what hosts were told that none can.
-fn announce_tools(sessions: Sessions) -> Announce<Entry> {
+fn announce_tools(sessions: ServerHandle) -> Announce<Entry> {
     Box::new(move |tools| {
         if have_tasks(tools) && sessions.info().capabilities.tasks.is_none() {
             return Err(DefinitionError::NotServed("tasks"));
@@ -190,7 +190,7 @@ fn announce_tools(sessions: Sessions) -> Announce<Entry> {
     })
 }
 
-fn tell(sessions: &Sessions, offer: Offer) -> Result<(), DefinitionError> {
+fn tell(sessions: &ServerHandle, offer: Offer) -> Result<(), DefinitionError> {
     let capabilities = &sessions.info().capabilities;
     let (offered, what) = match offer {
         Offer::Tools | Offer::Tasks => (capabilities.tools, "tools"),

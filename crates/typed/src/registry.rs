@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use protomcp_schema::did_you_mean;
 use protomcp_server::{
-    Connected, Context, Handler, Router, ServeError, Server, ServerInfo, SessionId, Sessions, Tasks,
+    Context, Handler, Router, ServeError, Server, ServerHandle, ServerInfo, SessionHandle, SessionId, Tasks,
 };
 use protomcp_transport::Transport;
 use protomcp_types::{
@@ -42,7 +42,7 @@ use crate::tool::entry::Entry;
 pub struct Registry(Arc<Inner>);
 
 pub(crate) struct Inner {
-    pub(crate) sessions: Sessions,
+    pub(crate) sessions: ServerHandle,
     pub(crate) tasks: Tasks,
     pub(crate) tools: Collection<Tool>,
     pub(crate) prompts: Collection<Prompt>,
@@ -98,7 +98,7 @@ impl Registry {
 
     /// The sessions of all servers of this registry.
     #[must_use]
-    pub fn sessions(&self) -> &Sessions {
+    pub fn sessions(&self) -> &ServerHandle {
         &self.0.sessions
     }
 
@@ -109,7 +109,7 @@ impl Registry {
     }
 
     /// Serves one host in the background; see [`Server::connect`].
-    pub fn connect(&self, transport: impl Transport) -> Connected {
+    pub fn connect(&self, transport: impl Transport) -> SessionHandle {
         self.server().connect(transport)
     }
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use protomcp_link::Event;
 use protomcp_proto::{LogMessage, Msg};
-use protomcp_server::{Audience, SessionId, Sessions};
+use protomcp_server::{Audience, ServerHandle, SessionId};
 use protomcp_wire::log::LogLine;
 
 use crate::dispatcher::Dispatcher;
@@ -21,12 +21,12 @@ use crate::generation::Generation;
 #[derive(Debug, Clone)]
 pub(crate) struct EventTap {
     dispatcher: Arc<Dispatcher>,
-    sessions: Sessions,
+    sessions: ServerHandle,
     logs: LogLimit,
 }
 
 impl EventTap {
-    pub(crate) fn new(dispatcher: Arc<Dispatcher>, sessions: Sessions) -> Self {
+    pub(crate) fn new(dispatcher: Arc<Dispatcher>, sessions: ServerHandle) -> Self {
         Self { dispatcher, sessions, logs: LogLimit::new() }
     }
 

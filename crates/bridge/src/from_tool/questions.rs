@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use protomcp_proto::{ElicitationRequest, ListRootsRequest, Msg, SamplingRequest};
-use protomcp_server::{AskError, Budget, Owner, Reservation, SessionId, Sessions};
+use protomcp_server::{AskError, Budget, Owner, Reservation, ServerHandle, SessionId};
 use protomcp_types::{ClientCapabilities, ClientMethod, CreateMessage, Elicit, ElicitWay, ListRoots, ProtocolVersion};
 use protomcp_wire::question;
 
@@ -43,7 +43,7 @@ pub(crate) enum Asked {
 #[derive(Debug, Clone)]
 pub(crate) struct Questions {
     dispatcher: Arc<Dispatcher>,
-    sessions: Sessions,
+    sessions: ServerHandle,
     pages: UrlElicitations,
     places: Budget,
 }
@@ -97,7 +97,7 @@ impl Asked {
 }
 
 impl Questions {
-    pub(crate) fn new(dispatcher: Arc<Dispatcher>, sessions: Sessions) -> Self {
+    pub(crate) fn new(dispatcher: Arc<Dispatcher>, sessions: ServerHandle) -> Self {
         Self { dispatcher, sessions, pages: UrlElicitations::default(), places: Budget::new(OPEN_QUESTIONS) }
     }
 

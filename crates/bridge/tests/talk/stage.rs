@@ -79,7 +79,7 @@ impl Stage {
     /// Waits until so many hosts are connected.
     pub(crate) async fn hosts(&self, count: usize) {
         let connected = async {
-            while self.bridge.server().sessions().count() != count {
+            while self.bridge.server().handle().count() != count {
                 tokio::time::sleep(Duration::from_millis(2)).await;
             }
         };

@@ -46,7 +46,7 @@ impl Serve for Arc<Still> {
 
 fn still() -> (StreamableHttp, Arc<Still>) {
     let still = Arc::new(Still::default());
-    let sessions = Sessions::new(ServerInfo::new("still", "1"), Limits::default());
+    let sessions = ServerHandle::new(ServerInfo::new("still", "1"), Limits::default());
     let endpoint = Endpoint::new(Box::new(Arc::clone(&still)), sessions, Config::default(), Box::new(|_| None));
     (StreamableHttp(Arc::new(endpoint)), still)
 }

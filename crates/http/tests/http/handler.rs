@@ -7,7 +7,7 @@ use std::time::Duration;
 use http::request::Parts;
 use protomcp_auth::Identity;
 use protomcp_http::{Config, Listener, ListenerConfig, Readiness, Routes, StreamableHttp};
-use protomcp_server::{AskError, Context, Handler, Limits, Server, ServerInfo, Sessions};
+use protomcp_server::{AskError, Context, Handler, Limits, Server, ServerHandle, ServerInfo};
 use protomcp_types::{
     CallTool, CallToolResult, ErrorObject, Level, ListRoots, ListTools, ListToolsResult, Ping, Progress, RawJson,
     ServerCapabilities, Tool, ToolName,
@@ -20,7 +20,7 @@ use super::client::{Host, PATIENCE};
 
 /// Tools, and what they wait for.
 pub(crate) struct Tools {
-    sessions: Sessions,
+    sessions: ServerHandle,
     /// Lets `wait` go on.
     pub(crate) go: Notify,
     /// Says that `wait` waits.
@@ -131,7 +131,7 @@ pub(crate) struct Stage {
     pub(crate) readiness: Readiness,
     /// Stops the listener.
     pub(crate) stop: CancellationToken,
-    pub(crate) sessions: Sessions,
+    pub(crate) sessions: ServerHandle,
     pub(crate) serving: tokio::task::JoinHandle<std::io::Result<()>>,
     _watchdog: Watchdog,
 }
@@ -206,7 +206,7 @@ impl Stage {
     ) -> Self {
         let capabilities = ServerCapabilities::default().with_tools().with_prompts().with_logging();
         let info = ServerInfo::new("stage", "1").with_capabilities(capabilities);
-        let sessions = Sessions::new(info, limits);
+        let sessions = ServerHandle::new(info, limits);
         let tools = Arc::new(Tools {
             sessions: sessions.clone(),
             go: Notify::new(),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use http::Request;
 use http::request::Parts;
 use protomcp_http::{Config, Listener, PeerAddr, Principal, StreamableHttp};
-use protomcp_server::{Context, Handler, Limits, Server, ServerInfo, Sessions};
+use protomcp_server::{Context, Handler, Limits, Server, ServerHandle, ServerInfo};
 use protomcp_types::{CallTool, CallToolResult, ErrorObject};
 
 use super::client::{Host, call, full};
@@ -43,7 +43,7 @@ impl Handler for Seer {
 }
 
 fn service() -> StreamableHttp {
-    let sessions = Sessions::new(info(), Limits::default());
+    let sessions = ServerHandle::new(info(), Limits::default());
     let config = Config::default().with_legacy_sse();
     StreamableHttp::per_session(sessions, config, |head, sessions| {
         Server::with_sessions(sessions.clone(), Seer { tenant: header(head, "x-tenant") })

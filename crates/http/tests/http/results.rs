@@ -2,7 +2,7 @@
 
 use protomcp_auth::{ResourceServer, Scopes};
 use protomcp_http::{Config, Listener, StreamableHttp};
-use protomcp_server::{Context, Handler, Limits, Server, ServerInfo, ServerHandle, TaskTerms, Tasks};
+use protomcp_server::{Context, Handler, Limits, Server, ServerHandle, ServerInfo, TaskOptions, Tasks};
 use protomcp_types::{CallTool, CallToolResult, CreateTaskResult, ErrorObject, Progress, ServerCapabilities};
 use serde_json::{Value, json};
 
@@ -18,7 +18,7 @@ impl Handler for Slow {
     }
 
     async fn call_tool(&self, call: CallTool, context: Context) -> Result<CallToolResult, ErrorObject> {
-        context.go_on_as_task(TaskTerms::default());
+        context.go_on_as_task(TaskOptions::default());
         context.progress(&Progress::new(1));
         Ok(CallToolResult::text(format!("{} is done", call.name)))
     }
@@ -26,7 +26,7 @@ impl Handler for Slow {
     async fn call_tool_as_task(&self, call: CallTool, context: Context) -> Result<CreateTaskResult, ErrorObject> {
         let text = format!("{} is done", call.name);
         let run = |_| async move { Ok(CallToolResult::text(text)) };
-        self.0.begin(&context, None, TaskTerms::default(), run)
+        self.0.begin(&context, None, TaskOptions::default(), run)
     }
 
     fn tasks(&self) -> Option<&Tasks> {

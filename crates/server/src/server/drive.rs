@@ -32,14 +32,14 @@ use crate::ended::{Outcome, Reserved};
 use crate::listen_guard::ListenGuard;
 use crate::observer::Observers;
 use crate::outbox::{Event, Load, Outbox};
-use crate::send_layer::SendLayer;
+use crate::outgoing_layer::OutgoingLayer;
 use crate::server::drive::arrival::Arrival;
 use crate::server::drive::asking::OpenQuestion;
 use crate::server::drive::ending::Ending;
+use crate::server::handle::ServerHandle;
 use crate::server::parts::Parts;
 use crate::server::peer::Peer;
 use crate::server::serve_error::ServeError;
-use crate::server::sessions::Sessions;
 use crate::service::Service;
 use protomcp_session::{Batches, ByNumber, KeepAlive, ListChangedDebounce, Reservation, Session, SessionId, Topic};
 use protomcp_transport::{Losses, Received, Sink, Source, TransportError};
@@ -50,8 +50,8 @@ const BATCH: usize = 64;
 pub(super) struct Driver<S: Service, Q, K> {
     service: Arc<S>,
     observers: Observers,
-    sending: Vec<Arc<dyn SendLayer>>,
-    sessions: Sessions,
+    sending: Vec<Arc<dyn OutgoingLayer>>,
+    sessions: ServerHandle,
     stop: CancellationToken,
     id: SessionId,
     /// Who is at the other end, as far as the transport knows.
@@ -64,7 +64,7 @@ pub(super) struct Driver<S: Service, Q, K> {
     /// Calls that have not ended, by request number; cancelled ones included.
     running: ByNumber<Context>,
     /// Those that run in this task; `None` when each has a task of its own.
-    in_place: Option<Calls>,
+    inline_calls: Option<Calls>,
     batches: Batches<Reserved>,
     announcements: ListChangedDebounce,
     /// Messages and, of them, answers and notices that were sent since everything was written.
@@ -131,7 +131,7 @@ impl<S: Service, Q: Source, K: Sink> Driver<S, Q, K> {
             outbox,
             events,
             running: ByNumber::default(),
-            in_place: server.in_place.then(FuturesUnordered::new),
+            inline_calls: server.inline_calls.then(FuturesUnordered::new),
             batches: Batches::default(),
             announcements: ListChangedDebounce::new(limits.announce_delay),
             unsent: 0,
@@ -172,7 +172,7 @@ impl<S: Service, Q: Source, K: Sink> Driver<S, Q, K> {
                 let step = tokio::select! {
                     biased;
                     event = self.events.recv() => Step::Event(event),
-                    Some((context, outcome)) = run_calls(&mut self.in_place) => Step::Ended(context, outcome),
+                    Some((context, outcome)) = run_calls(&mut self.inline_calls) => Step::Ended(context, outcome),
                     received = self.source.next(), if may_read => Step::Received(received),
                     flushed = self.sink.flush(), if self.unsent > 0 => Step::Flushed(flushed),
                     () = &mut shutdown, if self.ending == Ending::Open => Step::Shutdown,

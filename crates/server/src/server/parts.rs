@@ -3,17 +3,17 @@
 use std::sync::Arc;
 
 use crate::observer::Observers;
-use crate::send_layer::SendLayer;
-use crate::server::sessions::Sessions;
+use crate::outgoing_layer::OutgoingLayer;
+use crate::server::handle::ServerHandle;
 
 pub(super) struct Parts<S> {
-    pub(super) sessions: Sessions,
+    pub(super) sessions: ServerHandle,
     pub(super) service: Arc<S>,
     pub(super) observers: Observers,
     /// Those that see first what is sent first.
-    pub(super) sending: Vec<Arc<dyn SendLayer>>,
+    pub(super) sending: Vec<Arc<dyn OutgoingLayer>>,
     /// Calls run in the task of their session instead of a task each.
-    pub(super) in_place: bool,
+    pub(super) inline_calls: bool,
 }
 
 impl<S> Clone for Parts<S> {
@@ -23,7 +23,7 @@ impl<S> Clone for Parts<S> {
             service: Arc::clone(&self.service),
             observers: self.observers.clone(),
             sending: self.sending.clone(),
-            in_place: self.in_place,
+            inline_calls: self.inline_calls,
         }
     }
 }

@@ -11,13 +11,13 @@ use tokio_util::sync::CancellationToken;
 
 use crate::context::Context;
 use crate::rounds::StatelessTask;
-use crate::server::sessions::{Hub, Sessions};
+use crate::server::handle::{ServerHandle, ServerState};
 use crate::task_store::Belongs;
 
 /// The time between two looks.
 const EVERY: Duration = Duration::from_secs(1);
 
-impl Sessions {
+impl ServerHandle {
     /// Parks a call; see [`ParkedCalls::park`](crate::parked::ParkedCalls::park).
     pub(super) fn park(&self, call: Context, now: Instant, until: Instant) -> Option<u128> {
         let owner = call.caller().owner.clone();
@@ -53,24 +53,24 @@ impl Sessions {
     }
 }
 
-async fn run(hub: Weak<Hub>, shutdown: CancellationToken) {
+async fn run(state: Weak<ServerState>, shutdown: CancellationToken) {
     loop {
         let _is_later = tokio::time::timeout(EVERY, shutdown.cancelled()).await;
-        let Some(hub) = hub.upgrade() else { return };
+        let Some(state) = state.upgrade() else { return };
         if shutdown.is_cancelled() {
-            hub.parked.cancel_all();
+            state.parked.cancel_all();
             // They stay: their clients may still ask about them.
-            hub.tasks.all().iter().for_each(StatelessTask::cancel);
+            state.tasks.all().iter().for_each(StatelessTask::cancel);
         } else {
             let now = tokio::time::Instant::now().into_std();
-            hub.parked.expire(now);
-            hub.tasks.expire(now).iter().for_each(StatelessTask::cancel);
+            state.parked.expire(now);
+            state.tasks.expire(now).iter().for_each(StatelessTask::cancel);
         }
-        let is_done = || hub.parked.is_empty() && (hub.tasks.is_empty() || shutdown.is_cancelled());
+        let is_done = || state.parked.is_empty() && (state.tasks.is_empty() || shutdown.is_cancelled());
         if is_done() {
-            hub.is_swept.store(false, Ordering::Release);
+            state.is_swept.store(false, Ordering::Release);
             // Something may have come in between.
-            if is_done() || hub.is_swept.swap(true, Ordering::AcqRel) {
+            if is_done() || state.is_swept.swap(true, Ordering::AcqRel) {
                 return;
             }
         }

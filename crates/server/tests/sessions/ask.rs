@@ -254,7 +254,7 @@ fn questions_that_are_not_read_do_not_pile_up() {
         let mut host = stage.connect_with(64);
         host.send(&super::transcript::initialize("2025-11-25")).await;
         tokio::time::sleep(Duration::from_millis(1)).await;
-        let (sessions, id) = (stage.server.sessions(), SessionId::new(1));
+        let (sessions, id) = (stage.server.handle(), SessionId::new(1));
         let mut too_many = 0;
         for _ in 0..100 {
             let answer = sessions.ask::<Ping>(id, &Ping {}, Duration::from_millis(10)).await;
@@ -267,7 +267,7 @@ fn questions_that_are_not_read_do_not_pile_up() {
 #[test]
 fn a_session_can_be_asked_without_a_call() {
     play(Limits::default(), async |stage| {
-        let sessions = stage.server.sessions().clone();
+        let sessions = stage.server.handle().clone();
         let soon = Duration::from_secs(1);
         let (mut knows, mut fresh, mut plain) = (stage.connect(), stage.connect(), stage.connect());
         knows.steps(&[ALL]).await;

@@ -143,7 +143,7 @@ fn a_session_keeps_the_bytes_of_its_introduction_and_its_subscriptions() {
 fn bytes_that_a_transport_has_reserved_are_not_counted_again() {
     play(one(), async |stage| {
         let (client, server) = memory::pair();
-        let budget = stage.server.sessions().inbound_budget().clone();
+        let budget = stage.server.handle().inbound_budget().clone();
         let reserve = move || Arc::new(budget.reserve(&Owner::Local, 7).unwrap());
         let serving = stage.serve(Reserving { inner: server, reserve });
         let (mut source, mut sink) = client.split();
@@ -173,7 +173,7 @@ fn one() -> Limits {
 const INTRODUCTION: usize = 80;
 
 fn inbound(stage: &Stage) -> usize {
-    stage.server.sessions().inbound_budget().taken()
+    stage.server.handle().inbound_budget().taken()
 }
 
 /// A transport that reserves bytes for each message by itself.
@@ -373,7 +373,7 @@ fn a_client_that_never_reads_its_pipe_keeps_bounded_memory() {
 }
 
 fn outbound(stage: &Stage) -> usize {
-    stage.server.sessions().outbound_budget().taken()
+    stage.server.handle().outbound_budget().taken()
 }
 
 const DROPPED: &str = r#""isError":true}}"#;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use protomcp_server::{Audience, Limits, Server, ServerInfo, Sessions};
+use protomcp_server::{Audience, Limits, Server, ServerHandle, ServerInfo};
 use protomcp_types::{ListCapability, ServerCapabilities};
 
 use super::handler::FixedTasks;
@@ -55,7 +55,7 @@ fn later_calls_do_not_put_the_notice_off() {
     play(Limits::default(), async |stage| {
         let mut host = stage.connect();
         host.steps(&["→ hello", "· 1ms"]).await;
-        stage.server.sessions().tools_changed(Audience::Everyone);
+        stage.server.handle().tools_changed(Audience::Everyone);
         host.steps(&[
             "· 1ms",
             r#"→ {"id":1,"method":"tools/call","params":{"name":"sleep 5"}}"#,
@@ -73,22 +73,22 @@ fn many_changes_are_told_once_but_not_put_off_for_ever() {
         let mut host = stage.connect();
         host.steps(&["→ hello", "· 1ms"]).await;
         for _ in 0..100 {
-            stage.server.sessions().tools_changed(Audience::Everyone);
+            stage.server.handle().tools_changed(Audience::Everyone);
             host.steps(&["· 2ms"]).await;
         }
         // 200 ms of changes with less than the delay between them: not told yet, but told at 250 ms in any case.
         for _ in 0..20 {
-            stage.server.sessions().tools_changed(Audience::Everyone);
+            stage.server.handle().tools_changed(Audience::Everyone);
             host.steps(&["· 2ms"]).await;
         }
-        stage.server.sessions().tools_changed(Audience::Everyone);
+        stage.server.handle().tools_changed(Audience::Everyone);
         let start = tokio::time::Instant::now();
         host.steps(&[CHANGED]).await;
         assert_eq!(start.elapsed().as_millis(), 10);
         host.steps(&["· 1000ms"]).await;
 
         let start = tokio::time::Instant::now();
-        let sessions = stage.server.sessions().clone();
+        let sessions = stage.server.handle().clone();
         let busy = tokio::spawn(async move {
             loop {
                 sessions.tools_changed(Audience::Everyone);
@@ -116,7 +116,7 @@ fn only_sessions_that_are_meant_and_ready_are_told() {
         two.steps(&[r#"→ {"id":1,"method":"tools/call","params":{"name":"change"}}"#, &done(1), CHANGED]).await;
         one.steps(&[CHANGED]).await;
         fresh.steps(&["· 1000ms", r#"→ {"method":"notifications/initialized"}"#, "· 1000ms"]).await;
-        stage.server.sessions().tools_changed(Audience::Everyone);
+        stage.server.handle().tools_changed(Audience::Everyone);
         fresh.steps(&[CHANGED]).await;
     });
 }
@@ -127,9 +127,9 @@ fn who_was_not_promised_to_be_told_of_changes_is_not_told() {
         let mut capabilities = ServerCapabilities::default().with_tools().with_resources(true, false);
         capabilities.tools = Some(ListCapability::default());
         let info = ServerInfo::new("fixed", "1").with_capabilities(capabilities);
-        let server =
-            Server::with_sessions(Sessions::new(info, Limits::default()), Arc::clone(&stage.tools)).layer(FixedTasks);
-        let sessions = server.sessions().clone();
+        let server = Server::with_sessions(ServerHandle::new(info, Limits::default()), Arc::clone(&stage.tools))
+            .layer(FixedTasks);
+        let sessions = server.handle().clone();
         let mut host = Stage { server, tools: stage.tools }.connect();
         host.steps(&[
             "→ hello",

@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Mutex, mpsc};
 use std::time::Duration;
 
-use protomcp_server::{Audience, Context, Handler, Limits, ServeError, Server, ServerInfo, Sessions};
+use protomcp_server::{Audience, Context, Handler, Limits, ServeError, Server, ServerHandle, ServerInfo};
 use protomcp_transport::TransportError;
 use protomcp_transport::lines::Lines;
 use protomcp_types::{CallTool, CallToolResult, ErrorObject};
@@ -43,7 +43,7 @@ fn changes_without_end_do_not_put_off_the_end() {
     play(Limits::default(), async |stage| {
         let mut host = stage.connect();
         host.steps(&["→ hello", "· 1ms"]).await;
-        let sessions = stage.server.sessions().clone();
+        let sessions = stage.server.handle().clone();
         let busy = tokio::spawn(async move {
             loop {
                 sessions.tools_changed(Audience::Everyone);
@@ -68,7 +68,7 @@ fn a_resource_that_changes_for_ever_does_not_put_off_the_end() {
             r#"← {"id":1,"result":{}}"#,
         ])
         .await;
-        let sessions = stage.server.sessions().clone();
+        let sessions = stage.server.handle().clone();
         let busy = tokio::spawn(async move {
             loop {
                 sessions.resource_updated("file:///known");
@@ -107,7 +107,7 @@ fn a_conversation_that_is_piped_in_is_answered_to_its_end() {
         .await;
         assert_eq!(stage.tools.opened.load(Ordering::SeqCst), 1);
         assert_eq!(stage.tools.closed.load(Ordering::SeqCst), 1);
-        assert_eq!(stage.server.sessions().count(), 0);
+        assert_eq!(stage.server.handle().count(), 0);
     });
 }
 
@@ -268,7 +268,7 @@ fn dropping_the_future_cancels_everything() {
         tokio::time::sleep(Duration::from_secs(2)).await;
         assert_eq!(stage.tools.dropped.load(Ordering::SeqCst), 1);
         assert_eq!(stage.tools.closed.load(Ordering::SeqCst), 1);
-        assert_eq!(stage.server.sessions().count(), 0);
+        assert_eq!(stage.server.handle().count(), 0);
     });
 }
 
@@ -293,7 +293,7 @@ async fn a_call_that_holds_its_thread_is_answered_for_and_left_behind() {
     let short = Duration::from_millis(10);
     let limits = Limits { drain_timeout: short, cancel_grace: short, ..Limits::default() };
     let handler = Stubborn(Mutex::new(held));
-    let server = Server::with_sessions(Sessions::new(handler.info(), limits), handler);
+    let server = Server::with_sessions(ServerHandle::new(handler.info(), limits), handler);
     let (theirs, ours) = tokio::io::duplex(1 << 16);
     let (reader, writer) = tokio::io::split(ours);
     let serving = tokio::spawn(async move { server.serve(Lines::new(reader, writer)).await });

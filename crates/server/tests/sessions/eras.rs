@@ -57,7 +57,7 @@ fn a_connection_without_a_handshake_is_no_session() {
             "· 1000ms",
         ])
         .await;
-        assert!(stage.server.sessions().views().is_empty());
+        assert!(stage.server.handle().views().is_empty());
         host.steps(&["→ end", "← end"]).await;
         assert_eq!(stage.tools.opened.load(Ordering::SeqCst), 0);
         assert_eq!(stage.tools.closed.load(Ordering::SeqCst), 0);

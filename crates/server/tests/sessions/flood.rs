@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use protomcp_server::{Context, Handler, Limits, Server, ServerInfo, Sessions};
+use protomcp_server::{Context, Handler, Limits, Server, ServerHandle, ServerInfo};
 use protomcp_transport::lines::Lines;
 use protomcp_types::{CallTool, CallToolResult, ErrorObject, Level, Progress, RawJson};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
@@ -16,7 +16,7 @@ const PATIENCE: Duration = Duration::from_millis(500);
 
 /// Floods until it is told to stop.
 struct Flood {
-    sessions: Sessions,
+    sessions: ServerHandle,
     stop: Arc<AtomicBool>,
 }
 
@@ -43,17 +43,17 @@ impl Handler for Flood {
 }
 
 /// Pings while two calls flood, in one of two ways of running calls.
-fn check(tool: &str, in_place: bool) {
+fn check(tool: &str, inline_calls: bool) {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     let stop = Arc::new(AtomicBool::new(false));
     // Dropped before the runtime, which waits for the handlers.
     let _stops = StopOnDrop(Arc::clone(&stop));
     let test = async {
         let limits = Limits { ping_interval: Some(Duration::from_millis(100)), ..Limits::default() };
-        let sessions = Sessions::new(ServerInfo::new("flood", "1"), limits);
+        let sessions = ServerHandle::new(ServerInfo::new("flood", "1"), limits);
         let handler = Flood { sessions: sessions.clone(), stop: Arc::clone(&stop) };
         let server = Server::with_sessions(sessions, handler);
-        let server = if in_place { server.in_place() } else { server };
+        let server = if inline_calls { server.inline_calls() } else { server };
         let (ours, theirs) = tokio::io::duplex(1 << 16);
         let (reader, writer) = tokio::io::split(theirs);
         let serving = tokio::spawn(async move { server.serve(Lines::new(reader, writer)).await });

@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, UNIX_EPOCH};
 
 use protomcp_server::{
-    AskError, Audience, Context, Handler, InputRequired, Layer, Questions, ServerInfo, ServerRequest, ServerResult,
-    Service, SessionId, SessionView, ServerHandle, TaskTerms,
+    AskError, Audience, Context, Handler, InputRequests, InputRequired, Layer, ServerHandle, ServerInfo, ServerRequest,
+    ServerResult, Service, SessionId, SessionView, TaskOptions,
 };
 use protomcp_types::{
     CallTool, CallToolResult, Complete, CompleteResult, Completion, ContentBlock, CreateMessage, CreateTaskResult,
@@ -140,7 +140,7 @@ impl Handler for Tools {
             // Asks everything at once.
             "ask-all" => {
                 let message = PromptMessage::new(Role::User, RawJson::text("hi"));
-                let questions = Questions::new()
+                let questions = InputRequests::new()
                     .with::<Elicit>("form", &Elicit::form("who?", RawJson::EMPTY_OBJECT))
                     .with::<CreateMessage>("model", &CreateMessage::of([&message], 9))
                     .with::<ListRoots>("roots", &ListRoots::default());
@@ -169,7 +169,7 @@ impl Handler for Tools {
             }
             // Goes on as a task if it can: works for so many milliseconds, asks so many names, fails.
             "task" | "task-names" | "task-required" | "task-fails" | "task-error" => {
-                let is_task = context.go_on_as_task(TaskTerms::default());
+                let is_task = context.go_on_as_task(TaskOptions::default());
                 context.progress(&Progress::new(1));
                 match tool {
                     "task-required" if !is_task => return Err(context.tasks_missing("task-required")),
@@ -191,14 +191,14 @@ impl Handler for Tools {
                 let answer = context.answers().to::<Elicit>("user_name");
                 if round < 2 || answer.is_err() {
                     let form = Elicit::form("who?", RawJson::EMPTY_OBJECT);
-                    let questions = Questions::new().with::<Elicit>("user_name", &form);
+                    let questions = InputRequests::new().with::<Elicit>("user_name", &form);
                     let state = Some((round + 1).to_string());
                     return Err(context.input_required(InputRequired { questions, state }));
                 }
                 return Ok(CallToolResult::text(format!("state {round}")));
             }
             "own-for-ever" => {
-                return Err(context.input_required(InputRequired { questions: Questions::new(), state: None }));
+                return Err(context.input_required(InputRequired { questions: InputRequests::new(), state: None }));
             }
             // Asks after a moment.
             "late-ping" => {

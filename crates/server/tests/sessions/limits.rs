@@ -190,11 +190,11 @@ fn log_messages_before_the_handshake_give_their_room_back() {
     play(Limits { max_notices: 2, ..Limits::default() }, async |stage| {
         let mut host = stage.connect();
         for _ in 0..5 {
-            stage.server.sessions().log(Audience::Everyone, Level::Error, None, &RawJson::NULL);
+            stage.server.handle().log(Audience::Everyone, Level::Error, None, &RawJson::NULL);
             host.steps(&["· 1ms"]).await;
         }
         host.steps(&["→ hello", "· 1ms"]).await;
-        stage.server.sessions().log(Audience::Everyone, Level::Error, None, &RawJson::NULL);
+        stage.server.handle().log(Audience::Everyone, Level::Error, None, &RawJson::NULL);
         host.steps(&[r#"← {"method":"notifications/message","params":{"level":"error","data":null}}"#]).await;
     });
 }

@@ -104,11 +104,11 @@ fn sessions_and_listeners_do_not_hear_each_others_changes() {
             ])
             .await;
         listener.steps(&["· 1000ms"]).await;
-        stage.server.sessions().tools_changed(Audience::Everyone);
+        stage.server.handle().tools_changed(Audience::Everyone);
         session.steps(&[r#"← {"method":"notifications/tools/list_changed"}"#, &changed("1", "tools")]).await;
         listener.steps(&[&changed("\"l\"", "tools"), "· 1000ms"]).await;
         // The session has not subscribed to the resource.
-        stage.server.sessions().resource_updated("file:///known");
+        stage.server.handle().resource_updated("file:///known");
         listener.steps(&[&updated("\"l\"", "file:///known")]).await;
         session.steps(&["· 1000ms"]).await;
     });

@@ -1,12 +1,12 @@
 //! The program's own log, as hosts see it.
 
-use protomcp_server::{Limits, LogLayer, Sessions};
+use protomcp_server::{Limits, LogLayer, ServerHandle};
 use tracing::subscriber::set_default;
 use tracing_subscriber::layer::SubscriberExt;
 
 use super::transcript::{Host, play};
 
-fn listen(sessions: &Sessions) -> tracing::subscriber::DefaultGuard {
+fn listen(sessions: &ServerHandle) -> tracing::subscriber::DefaultGuard {
     set_default(tracing_subscriber::registry().with(LogLayer::new(sessions.clone())))
 }
 
@@ -27,7 +27,7 @@ async fn set_level(host: &mut Host, level: &str) {
 #[test]
 fn events_reach_hosts_with_their_fields() {
     play(Limits::default(), async |stage| {
-        let _listening = listen(stage.server.sessions());
+        let _listening = listen(stage.server.handle());
         let mut host = stage.connect();
         tracing::error!(target: "early", "nobody is there yet");
         host.steps(&["→ hello", "· 1ms"]).await;
@@ -56,7 +56,7 @@ fn events_reach_hosts_with_their_fields() {
 #[test]
 fn each_host_gets_what_it_wants_and_nobody_our_own_events() {
     play(Limits::default(), async |stage| {
-        let _listening = listen(stage.server.sessions());
+        let _listening = listen(stage.server.handle());
         let (mut loud, mut quiet) = (stage.connect(), stage.connect());
         loud.steps(&["→ hello", "· 1ms"]).await;
         quiet.steps(&["→ hello", "· 1ms"]).await;
@@ -75,7 +75,7 @@ fn each_host_gets_what_it_wants_and_nobody_our_own_events() {
 #[test]
 fn a_flood_is_cut_off_and_reported() {
     play(Limits { max_notices: 2, ..Limits::default() }, async |stage| {
-        let _listening = listen(stage.server.sessions());
+        let _listening = listen(stage.server.handle());
         let mut host = stage.connect();
         host.steps(&["→ hello", "· 1ms"]).await;
         for number in 0..5 {
@@ -94,7 +94,7 @@ fn a_flood_is_cut_off_and_reported() {
 #[test]
 fn a_long_text_is_cut_at_a_character() {
     play(Limits::default(), async |stage| {
-        let _listening = listen(stage.server.sessions());
+        let _listening = listen(stage.server.handle());
         let mut host = stage.connect();
         host.steps(&["→ hello", "· 1ms"]).await;
         let long = format!("x{}", "é".repeat(LogLayer::MAX_TEXT));
@@ -109,7 +109,7 @@ fn a_long_text_is_cut_at_a_character() {
 #[test]
 fn events_stay_in_our_log_while_several_owners_are_connected() {
     play(Limits::default(), async |stage| {
-        let _listening = listen(stage.server.sessions());
+        let _listening = listen(stage.server.handle());
         let (mut ann, mut bob) = (stage.connect_as("ann"), stage.connect_as("bob"));
         ann.steps(&["→ hello", "· 1ms"]).await;
         tracing::info!(target: "app", "about one of them");

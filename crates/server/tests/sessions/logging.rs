@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use protomcp_server::{Audience, Limits, Owner, Server, ServerInfo, Sessions};
+use protomcp_server::{Audience, Limits, Owner, Server, ServerHandle, ServerInfo};
 use protomcp_types::{Level, RawJson, ServerCapabilities};
 
 use super::handler::FixedTasks;
@@ -79,9 +79,9 @@ fn levels_belong_to_a_session_and_nothing_is_sent_before_the_handshake() {
             ])
             .await;
         new.steps(&[r#"→ {"id":1,"method":"ping"}"#, r#"← {"id":1,"result":{}}"#]).await;
-        stage.server.sessions().log(Audience::Everyone, Level::Debug, None, &RawJson::parse(r#"{"n":1}"#).unwrap());
+        stage.server.handle().log(Audience::Everyone, Level::Debug, None, &RawJson::parse(r#"{"n":1}"#).unwrap());
         loud.steps(&[r#"← {"method":"notifications/message","params":{"level":"debug","data":{"n":1}}}"#]).await;
-        stage.server.sessions().log(Audience::Everyone, Level::Emergency, None, &RawJson::NULL);
+        stage.server.handle().log(Audience::Everyone, Level::Emergency, None, &RawJson::NULL);
         let both = [r#"← {"method":"notifications/message","params":{"level":"emergency","data":null}}"#];
         loud.steps(&both).await;
         quiet.steps(&both).await;
@@ -93,8 +93,8 @@ fn levels_belong_to_a_session_and_nothing_is_sent_before_the_handshake() {
 fn a_server_that_does_not_declare_log_messages_sends_none() {
     play(Limits { max_notices: 1, ..Limits::default() }, async |stage| {
         let info = ServerInfo::new("quiet", "1").with_capabilities(ServerCapabilities::default().with_tools());
-        let server =
-            Server::with_sessions(Sessions::new(info, Limits::default()), Arc::clone(&stage.tools)).layer(FixedTasks);
+        let server = Server::with_sessions(ServerHandle::new(info, Limits::default()), Arc::clone(&stage.tools))
+            .layer(FixedTasks);
         let mut host = Stage { server, tools: stage.tools }.connect();
         host.steps(&[
             "→ hello",
@@ -115,7 +115,7 @@ fn a_message_for_one_owner_reaches_the_sessions_of_no_other() {
         for host in [&mut ann, &mut again, &mut bob] {
             host.steps(&["→ hello", "· 1ms"]).await;
         }
-        let sessions = stage.server.sessions();
+        let sessions = stage.server.handle();
         assert_eq!(sessions.sole_owner(), None);
         let owners: Vec<_> = sessions.views().into_iter().map(|view| view.owner).collect();
         assert_eq!(owners, ["ann", "ann", "bob"].map(|name| Owner::Principal(name.into())));

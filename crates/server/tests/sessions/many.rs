@@ -24,7 +24,7 @@ fn every_answer_reaches_its_caller() {
                 host.send(&call(id, &format!("sleep {}", id * 7 % 50))).await;
             }
         }
-        assert_eq!(stage.server.sessions().count(), 3);
+        assert_eq!(stage.server.handle().count(), 3);
         for host in &mut hosts {
             let mut missing: HashSet<RequestId> = (0..500u64).map(RequestId::from).collect();
             while !missing.is_empty() {
@@ -98,7 +98,7 @@ fn messages_go_over_as_values_in_memory() {
 fn a_session_is_a_small_future() {
     play(Limits::default(), async |stage| {
         let (_theirs, ours) = memory::pair();
-        let bytes = size_of_val(&stage.server.serve_here(ours));
+        let bytes = size_of_val(&stage.server.serve_inline(ours));
         assert!(bytes <= 2048, "{bytes}");
     });
 }

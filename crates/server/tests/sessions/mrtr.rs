@@ -382,7 +382,7 @@ fn a_server_that_stops_cancels_calls_that_wait() {
     with_host(async |stage, host| {
         let first = ask(host, 1, "tools/call", &json!({"name": "ask-and-stay"})).await;
         assert_eq!(questions(&first).len(), 1);
-        stage.server.sessions().shutdown();
+        stage.server.handle().shutdown();
         host.steps(&["← end"]).await;
         tokio::time::sleep(Duration::from_secs(1)).await;
         assert_eq!(stage.tools.closed.load(Ordering::SeqCst), 101);
@@ -394,7 +394,7 @@ fn while_the_server_stops_nobody_is_asked() {
     with_host(async |stage, host| {
         send(host, 1, "tools/call", ALL, &json!({"name": "late-form"})).await;
         host.steps(&["· 1ms"]).await;
-        stage.server.sessions().shutdown();
+        stage.server.handle().shutdown();
         let answer = answer(host, 1).await;
         assert_eq!(answer["result"]["content"][0]["text"], "nobody is there to be asked any more");
         host.steps(&["← end"]).await;

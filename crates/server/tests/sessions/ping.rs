@@ -44,7 +44,7 @@ fn a_host_that_does_not_answer_loses_its_session() {
         let call = r#"→ {"id":9,"method":"tools/call","params":{"name":"wait"}}"#;
         host.steps(&["→ hello", call, r#"← {"id":1,"method":"ping"}"#, "· 9999ms"]).await;
         assert!(matches!(host.outcome().await, Err(ServeError::Silent)));
-        assert_eq!(stage.server.sessions().count(), 0);
+        assert_eq!(stage.server.handle().count(), 0);
     });
 }
 

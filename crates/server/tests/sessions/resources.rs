@@ -46,8 +46,8 @@ fn only_a_host_that_has_subscribed_hears_of_changes() {
                 r#"← {"id":1,"result":{}}"#,
             ])
             .await;
-        stage.server.sessions().resource_updated("file:///other");
-        stage.server.sessions().resource_updated("file:///known");
+        stage.server.handle().resource_updated("file:///other");
+        stage.server.handle().resource_updated("file:///known");
         wants.steps(&[UPDATED, "· 100ms"]).await;
         wants
             .steps(&[
@@ -57,7 +57,7 @@ fn only_a_host_that_has_subscribed_hears_of_changes() {
                 r#"← {"id":3,"result":{}}"#,
             ])
             .await;
-        stage.server.sessions().resource_updated("file:///known");
+        stage.server.handle().resource_updated("file:///known");
         wants.steps(&["· 100ms"]).await;
         quiet.steps(&["· 100ms"]).await;
     });
@@ -79,8 +79,8 @@ fn what_the_server_refuses_or_the_host_takes_back_is_no_subscription() {
             "· 100ms",
         ])
         .await;
-        stage.server.sessions().resource_updated("x");
-        stage.server.sessions().resource_updated("file:///slow");
+        stage.server.handle().resource_updated("x");
+        stage.server.handle().resource_updated("file:///slow");
         host.steps(&["· 100ms"]).await;
     });
 }
@@ -123,7 +123,7 @@ fn a_host_that_does_not_read_is_told_once_and_once_more_afterwards() {
         }
         tokio::time::sleep(std::time::Duration::from_millis(1)).await;
         for _ in 0..1000 {
-            stage.server.sessions().resource_updated("file:///known");
+            stage.server.handle().resource_updated("file:///known");
             tokio::task::yield_now().await;
         }
         let mut told = 0;

@@ -136,7 +136,7 @@ fn what_concerns_the_session_belongs_to_no_request() {
         let server = stage.server.clone();
         let serving = tokio::spawn(async move { server.serve(host).await });
         sleep(Duration::from_millis(2500)).await;
-        stage.server.sessions().log(Audience::Everyone, Level::Error, None, &RawJson::NULL);
+        stage.server.handle().log(Audience::Everyone, Level::Error, None, &RawJson::NULL);
         serving.await.unwrap().unwrap();
         assert_eq!(notes.lock().unwrap()[1], "- notifications/message");
     });

@@ -76,7 +76,7 @@ fn what_becomes_of_a_task_is_told_to_its_session_alone() {
         for host in [&mut one, &mut two, &mut old] {
             host.steps(&["· 1ms"]).await;
         }
-        let sessions = stage.server.sessions();
+        let sessions = stage.server.handle();
         let token = ProgressToken::from(7);
         for id in [1, 3] {
             sessions.task_status(SessionId::new(id), &task(TaskStatus::Failed, None));
@@ -102,11 +102,11 @@ fn before_the_handshake_is_complete_nothing_is_told_and_room_is_given_back() {
         host.send(&super::transcript::initialize("2025-11-25")).await;
         host.next().await;
         for _ in 0..5 {
-            stage.server.sessions().task_status(SessionId::new(1), &task(TaskStatus::Failed, None));
+            stage.server.handle().task_status(SessionId::new(1), &task(TaskStatus::Failed, None));
             host.steps(&["· 1ms"]).await;
         }
         host.steps(&[r#"→ {"method":"notifications/initialized"}"#, "· 1ms"]).await;
-        stage.server.sessions().task_status(SessionId::new(1), &task(TaskStatus::Failed, None));
+        stage.server.handle().task_status(SessionId::new(1), &task(TaskStatus::Failed, None));
         assert!(host.next().await.unwrap().contains("notifications/tasks/status"));
     });
 }

@@ -20,7 +20,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use protomcp_server::{Limits, Router, ServeError, Server, ServerInfo, Sessions};
+use protomcp_server::{Limits, Router, ServeError, Server, ServerHandle, ServerInfo};
 use protomcp_transport::Transport;
 use protomcp_transport::lines::Lines;
 use protomcp_types::{RawJson, ServerCapabilities};
@@ -64,7 +64,7 @@ pub(crate) struct Host {
     lines: TextLines<BufReader<ReadHalf<DuplexStream>>>,
     input: Option<WriteHalf<DuplexStream>>,
     serving: Option<JoinHandle<Result<(), ServeError>>>,
-    sessions: Sessions,
+    sessions: ServerHandle,
 }
 
 impl Stage {
@@ -78,7 +78,7 @@ impl Stage {
             .with_tasks()
             .with_task_extension();
         let info = ServerInfo::new("stage", "1").with_instructions("Be brief.").with_capabilities(capabilities);
-        let sessions = Sessions::new(info, limits);
+        let sessions = ServerHandle::new(info, limits);
         let tools = Arc::new(Tools {
             sessions: sessions.clone(),
             called: 0.into(),
@@ -89,7 +89,7 @@ impl Stage {
             watched: Vec::new().into(),
         });
         let server = Server::with_sessions(sessions, Arc::clone(&tools)).layer(FixedTasks);
-        Self { server: if in_place { server.in_place() } else { server }, tools }
+        Self { server: if in_place { server.inline_calls() } else { server }, tools }
     }
 
     pub(crate) fn connect(&self) -> Host {
@@ -119,7 +119,7 @@ impl Stage {
         let serving = self.serve(transport);
         let (output, input) = tokio::io::split(ours);
         let lines = BufReader::new(output).lines();
-        Host { lines, input: Some(input), serving: Some(serving), sessions: self.server.sessions().clone() }
+        Host { lines, input: Some(input), serving: Some(serving), sessions: self.server.handle().clone() }
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use protomcp_server::layer::timeout::TimeoutLayer;
 use protomcp_server::layer::tower::{McpRequest, TowerLayer, TowerService};
-use protomcp_server::{Audience, Context, Layer, SendLayer, ServerRequest, ServerResult, Service, SessionId};
+use protomcp_server::{Audience, Context, Layer, OutgoingLayer, ServerRequest, ServerResult, Service, SessionId};
 use protomcp_typed::{Registry, Tool};
 use protomcp_types::{CallTool, CreateMessage, ErrorObject, JsonBuf, Level, Notification, Params, RawJson};
 use serde_json::json;
@@ -77,7 +77,7 @@ fn middleware_sees_every_request_and_its_response_in_order() {
 /// A layer for what is sent: writes down, withholds, changes and answers.
 struct Sending(&'static str, Lines);
 
-impl SendLayer for Sending {
+impl OutgoingLayer for Sending {
     fn notification(&self, _: SessionId, notification: Notification) -> Option<Notification> {
         self.1.lock().unwrap().push(format!("{} {}", self.0, notification.method));
         (self.0 != "withhold").then_some(notification)
@@ -104,7 +104,7 @@ fn what_a_server_sends_passes_its_layers_in_order() {
     let lines = Lines::default();
     let layer = |name| Sending(name, Arc::clone(&lines));
     play(|| async {
-        let server = registry().server().layer_sending(layer("inner")).layer_sending(layer("outer"));
+        let server = registry().server().outgoing_layer(layer("inner")).outgoing_layer(layer("outer"));
         let mut host = Host::connect_with(&server, json!({"sampling": {}})).await;
         let id = host.send("tools/call", json!({"name": "ask"})).await;
         assert_eq!(host.next().await.unwrap()["method"], "notifications/message");
@@ -124,9 +124,9 @@ fn what_a_server_sends_passes_its_layers_in_order() {
         ];
         assert_eq!(std::mem::take(&mut *lines.lock().unwrap()), expected);
 
-        let server = registry().server().layer_sending(layer("withhold")).layer_sending(layer("refuse"));
+        let server = registry().server().outgoing_layer(layer("withhold")).outgoing_layer(layer("refuse"));
         let mut host = Host::connect_with(&server, json!({"sampling": {}})).await;
-        server.sessions().tools_changed(Audience::Everyone);
+        server.handle().tools_changed(Audience::Everyone);
         assert!(host.is_left_alone(Duration::from_secs(60)).await, "withheld");
         assert_eq!(host.text("ask", json!({})).await, "the host refused: not today (-1)");
         assert_eq!(host.told.len(), 0);

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use protomcp_server::{AskError, Connected, Context, Limits, Reason};
+use protomcp_server::{AskError, CloseReason, Context, Limits, SessionHandle};
 use protomcp_transport::memory;
 use protomcp_typed::{JsonSchema, Registry, Tool};
 use protomcp_types::{Amount, CreateMessage, ListRoots, Progress, RawJson};
@@ -35,7 +35,7 @@ fn registry() -> Registry {
 }
 
 /// A session that is served, and its host.
-async fn pair(registry: &Registry, capabilities: Value) -> (Connected, Host) {
+async fn pair(registry: &Registry, capabilities: Value) -> (SessionHandle, Host) {
     let (ours, theirs) = memory::pair();
     let session = registry.connect(theirs);
     (session, Host::over(ours, "2025-11-25", capabilities).await)
@@ -54,7 +54,7 @@ fn one_server_has_many_sessions_and_they_are_told_apart() {
         assert_eq!(registry.sessions().count(), 2);
         assert!(!one.client().unwrap().capabilities.has_roots() && two.client().unwrap().capabilities.has_roots());
         first.leave();
-        assert_eq!(one.closed().await, Reason::HostLeft);
+        assert_eq!(one.closed().await, CloseReason::HostLeft);
         assert_eq!((one.is_closed(), one.client(), two.is_closed()), (true, None, false));
         assert_eq!(second.text("who", json!({})).await, two.id().to_string());
     });
@@ -64,7 +64,9 @@ fn one_server_has_many_sessions_and_they_are_told_apart() {
 #[test]
 fn closing_waits_for_calls_as_long_as_it_may() {
     play(|| async {
-        for (call, deadline, reason, answered) in [(5, 20, Reason::Closed, true), (25, 10, Reason::Aborted, false)] {
+        for (call, deadline, reason, answered) in
+            [(5, 20, CloseReason::Closed, true), (25, 10, CloseReason::Aborted, false)]
+        {
             let (session, mut host) = pair(&registry(), json!({})).await;
             host.send("tools/call", json!({"name": "sleep", "arguments": {"seconds": call}})).await;
             sleep(Duration::from_millis(1)).await;
@@ -88,10 +90,10 @@ fn a_session_says_why_it_has_ended() {
         let registry = registry();
         let (session, host) = pair(&registry, json!({})).await;
         drop(host);
-        assert!(matches!(session.closed().await, Reason::HostLeft | Reason::Broken(_)));
+        assert!(matches!(session.closed().await, CloseReason::HostLeft | CloseReason::Broken(_)));
         let (session, _host) = pair(&registry, json!({})).await;
         registry.sessions().shutdown();
-        assert_eq!(session.closed().await, Reason::Shutdown);
+        assert_eq!(session.closed().await, CloseReason::Shutdown);
     });
 }
 

@@ -110,7 +110,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         self.running.insert(number, context.clone());
         let may_leave = context.may_leave();
         let call = call::run(Arc::clone(&self.service), request, context, limits.cancel_grace);
-        match &mut self.in_place {
+        match &mut self.inline_calls {
             Some(calls) if !may_leave => calls.push(Box::pin(call)),
             // An async block would hold the call twice.
             Some(_) | None => drop(tokio::spawn(call.map(|(context, outcome)| context.finish(outcome)))),

@@ -8,22 +8,22 @@ use protomcp_types::{ErrorObject, JsonBuf, Notification, Params};
 
 use protomcp_session::SessionId;
 
-/// Sees, changes or withholds what goes to hosts. Add one with [`crate::Server::layer_sending`].
+/// Sees, changes or withholds what goes to hosts. Add one with [`crate::Server::outgoing_layer`].
 ///
 /// ```
-/// use protomcp_server::{SendLayer, SessionId};
+/// use protomcp_server::{OutgoingLayer, SessionId};
 /// use protomcp_types::Notification;
 ///
 /// /// Keeps log messages to itself.
 /// struct Discreet;
 ///
-/// impl SendLayer for Discreet {
+/// impl OutgoingLayer for Discreet {
 ///     fn notification(&self, _: SessionId, notification: Notification) -> Option<Notification> {
 ///         (notification.method != "notifications/message").then_some(notification)
 ///     }
 /// }
 /// ```
-pub trait SendLayer: Send + Sync + 'static {
+pub trait OutgoingLayer: Send + Sync + 'static {
     /// A notification leaves; `None` withholds it.
     fn notification(&self, session: SessionId, notification: Notification) -> Option<Notification> {
         let _ = session;

@@ -26,9 +26,9 @@ use protomcp_session::{
 ///
 /// It exists before the server does, so that a service can hold it.
 #[derive(Clone)]
-pub struct Sessions(pub(super) Arc<Hub>);
+pub struct ServerHandle(pub(super) Arc<ServerState>);
 
-pub(super) struct Hub {
+pub(super) struct ServerState {
     info: Arc<ServerInfo>,
     limits: Limits,
     open: Mutex<OpenSessions>,
@@ -50,7 +50,7 @@ pub(super) struct Hub {
 pub(super) type StatelessTasks = TaskStore<Option<Arc<str>>, StatelessTask>;
 
 /// The way from a stateless task to those who listen for it.
-struct News(Weak<Hub>);
+struct News(Weak<ServerState>);
 
 /// Who is told.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,7 +63,7 @@ pub enum Audience {
     Session(SessionId),
 }
 
-impl Sessions {
+impl ServerHandle {
     /// None yet.
     #[must_use]
     pub fn new(info: ServerInfo, limits: Limits) -> Self {
@@ -74,7 +74,7 @@ impl Sessions {
     /// signed with these keys, which other processes may have as well.
     #[must_use]
     pub fn with_state_keys(info: ServerInfo, limits: Limits, keys: RequestStateKeys) -> Self {
-        Self(Arc::new(Hub {
+        Self(Arc::new(ServerState {
             info: Arc::new(info),
             limits,
             parked: ParkedCalls::new(limits.max_parked),
@@ -135,12 +135,12 @@ impl Sessions {
         self.changed(audience, List::Tools);
     }
 
-    /// As [`Sessions::tools_changed`], for resources and their templates.
+    /// As [`ServerHandle::tools_changed`], for resources and their templates.
     pub fn resources_changed(&self, audience: Audience) {
         self.changed(audience, List::Resources);
     }
 
-    /// As [`Sessions::tools_changed`], for prompts.
+    /// As [`ServerHandle::tools_changed`], for prompts.
     pub fn prompts_changed(&self, audience: Audience) {
         self.changed(audience, List::Prompts);
     }
@@ -201,13 +201,13 @@ impl Sessions {
         self.ask_and_hear::<M>(session, params, timeout, None)
     }
 
-    /// As [`Sessions::ask`]; `report` is told how far the host has come, if the host tells.
+    /// As [`ServerHandle::ask`]; `report` is told how far the host has come, if the host tells.
     ///
     /// # Errors
-    /// As [`Sessions::ask`].
+    /// As [`ServerHandle::ask`].
     ///
     /// # Panics
-    /// As [`Sessions::ask`].
+    /// As [`ServerHandle::ask`].
     pub fn ask_with_progress<M: ClientMethod, F: Fn(Progress) + Send + Sync + 'static>(
         &self,
         session: SessionId,
@@ -233,7 +233,7 @@ impl Sessions {
         async move { answer?.await }
     }
 
-    /// One of [`Sessions::views`].
+    /// One of [`ServerHandle::views`].
     #[must_use]
     pub fn view(&self, session: SessionId) -> Option<SessionView> {
         view(session, self.open().get(session)?)
@@ -255,13 +255,13 @@ impl Sessions {
         self.0.shutdown.cancel();
     }
 
-    /// Cancelling this token is [`Sessions::shutdown`].
+    /// Cancelling this token is [`ServerHandle::shutdown`].
     #[must_use]
     pub fn shutdown_token(&self) -> CancellationToken {
         self.0.shutdown.clone()
     }
 
-    /// Whether [`Sessions::shutdown`] was called.
+    /// Whether [`ServerHandle::shutdown`] was called.
     #[must_use]
     pub fn is_shut_down(&self) -> bool {
         self.0.shutdown.is_cancelled()
@@ -340,14 +340,14 @@ fn view(id: SessionId, session: &OpenSession) -> Option<SessionView> {
 
 impl TaskNews for News {
     fn changed(&self, id: &str) {
-        if let Some(hub) = self.0.upgrade() {
-            Sessions(hub).each(Audience::Everyone, |outbox| outbox.updated(Topic::Task, id));
+        if let Some(state) = self.0.upgrade() {
+            ServerHandle(state).each(Audience::Everyone, |outbox| outbox.updated(Topic::Task, id));
         }
     }
 
     fn ended(&self, id: &str, size: usize) -> bool {
-        let Some(hub) = self.0.upgrade() else { return true };
-        let Kept { is_kept, gone } = hub.tasks.ended(id, size);
+        let Some(state) = self.0.upgrade() else { return true };
+        let Kept { is_kept, gone } = state.tasks.ended(id, size);
         if !gone.is_empty() {
             tracing::debug!(forgotten = gone.len(), "results of tasks are forgotten to make room");
         }
@@ -361,7 +361,7 @@ impl fmt::Debug for News {
     }
 }
 
-impl fmt::Debug for Sessions {
+impl fmt::Debug for ServerHandle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Sessions").field("info", &self.0.info).field("open", &self.count()).finish_non_exhaustive()
     }

@@ -12,34 +12,34 @@ use tokio_util::sync::CancellationToken;
 
 use crate::server::Server;
 use crate::server::drive::Driver;
+use crate::server::handle::{Audience, ServerHandle};
 use crate::server::peer::Peer;
 use crate::server::serve_error::ServeError;
-use crate::server::sessions::{Audience, Sessions};
 use crate::service::Service;
 use protomcp_session::{AskError, ClientInfo, SessionId};
 use protomcp_transport::{Transport, TransportError};
 
 /// A connection that is served. Cloning is cheap; the session goes on when nobody holds one.
 #[derive(Clone)]
-pub struct Connected(Arc<Inner>);
+pub struct SessionHandle(Arc<Inner>);
 
 struct Inner {
     id: SessionId,
-    sessions: Sessions,
+    sessions: ServerHandle,
     stop: CancellationToken,
     task: AbortHandle,
-    ended: watch::Receiver<Option<Reason>>,
+    ended: watch::Receiver<Option<CloseReason>>,
 }
 
 /// Why a session has ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Reason {
+pub enum CloseReason {
     /// The host has closed its end, and has all its answers.
     HostLeft,
-    /// [`Connected::close`] was called, and the host has all its answers.
+    /// [`SessionHandle::close`] was called, and the host has all its answers.
     Closed,
-    /// [`Sessions::shutdown`] was called, and the host has all its answers.
+    /// [`ServerHandle::shutdown`] was called, and the host has all its answers.
     Shutdown,
     /// The connection broke, for this reason.
     Broken(String),
@@ -54,7 +54,7 @@ pub enum Reason {
 
 impl<S: Service> Server<S> {
     /// Serves one host in the background; see [`Server::serve`]. Must be called inside a tokio runtime with timers.
-    pub fn connect(&self, transport: impl Transport) -> Connected {
+    pub fn connect(&self, transport: impl Transport) -> SessionHandle {
         let peer = Peer::of(&transport);
         let (source, sink) = transport.split();
         let stop = self.0.sessions.shutdown_token().child_token();
@@ -66,21 +66,21 @@ impl<S: Service> Server<S> {
         let inner = Inner { id, sessions: sessions.clone(), stop: stop.clone(), task, ended };
         tokio::spawn(async move {
             let reason = match running.await {
-                Ok(Ok(())) if sessions.is_shut_down() => Reason::Shutdown,
-                Ok(Ok(())) if stop.is_cancelled() => Reason::Closed,
-                Ok(Ok(())) => Reason::HostLeft,
-                Ok(Err(ServeError::Stalled)) => Reason::Stalled,
-                Ok(Err(ServeError::Silent)) => Reason::Silent,
-                Ok(Err(ServeError::Transport(error))) => Reason::Broken(describe(&error)),
-                Err(_) => Reason::Aborted,
+                Ok(Ok(())) if sessions.is_shut_down() => CloseReason::Shutdown,
+                Ok(Ok(())) if stop.is_cancelled() => CloseReason::Closed,
+                Ok(Ok(())) => CloseReason::HostLeft,
+                Ok(Err(ServeError::Stalled)) => CloseReason::Stalled,
+                Ok(Err(ServeError::Silent)) => CloseReason::Silent,
+                Ok(Err(ServeError::Transport(error))) => CloseReason::Broken(describe(&error)),
+                Err(_) => CloseReason::Aborted,
             };
             tell.send_replace(Some(reason));
         });
-        Connected(Arc::new(inner))
+        SessionHandle(Arc::new(inner))
     }
 }
 
-impl Connected {
+impl SessionHandle {
     /// Tells it from the other sessions of the server.
     #[must_use]
     pub fn id(&self) -> SessionId {
@@ -95,7 +95,7 @@ impl Connected {
 
     /// Ends the session as [`Server::serve`] does at the end: running calls may finish, within the limits of the
     /// session and within `deadline`. What is left then is torn down.
-    pub async fn close(&self, deadline: Duration) -> Reason {
+    pub async fn close(&self, deadline: Duration) -> CloseReason {
         self.0.stop.cancel();
         match tokio::time::timeout(deadline, self.closed()).await {
             Ok(reason) => reason,
@@ -107,12 +107,12 @@ impl Connected {
     }
 
     /// Waits for the end.
-    pub async fn closed(&self) -> Reason {
+    pub async fn closed(&self) -> CloseReason {
         let mut ended = self.0.ended.clone();
         match ended.wait_for(Option::is_some).await {
-            Ok(reason) => reason.clone().unwrap_or(Reason::Aborted),
+            Ok(reason) => reason.clone().unwrap_or(CloseReason::Aborted),
             // The runtime is shutting down.
-            Err(_) => Reason::Aborted,
+            Err(_) => CloseReason::Aborted,
         }
     }
 
@@ -122,13 +122,13 @@ impl Connected {
         self.0.ended.borrow().is_some()
     }
 
-    /// Asks the host something that belongs to no call; see [`Sessions::ask`].
+    /// Asks the host something that belongs to no call; see [`ServerHandle::ask`].
     ///
     /// # Errors
-    /// As [`Sessions::ask`].
+    /// As [`ServerHandle::ask`].
     ///
     /// # Panics
-    /// As [`Sessions::ask`].
+    /// As [`ServerHandle::ask`].
     pub fn ask<M: ClientMethod>(
         &self,
         params: &M::Params,
@@ -137,13 +137,13 @@ impl Connected {
         self.0.sessions.ask::<M>(self.0.id, params, timeout)
     }
 
-    /// As [`Connected::ask`]; `report` is told how far the host has come, if the host tells.
+    /// As [`SessionHandle::ask`]; `report` is told how far the host has come, if the host tells.
     ///
     /// # Errors
-    /// As [`Sessions::ask`].
+    /// As [`ServerHandle::ask`].
     ///
     /// # Panics
-    /// As [`Sessions::ask`].
+    /// As [`ServerHandle::ask`].
     pub fn ask_with_progress<M: ClientMethod, F: Fn(Progress) + Send + Sync + 'static>(
         &self,
         params: &M::Params,
@@ -166,7 +166,7 @@ fn describe(error: &TransportError) -> String {
     }
 }
 
-impl fmt::Debug for Connected {
+impl fmt::Debug for SessionHandle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Connected")
             .field("id", &self.0.id)
