@@ -1,4 +1,4 @@
-//! Generates the peer's messages: what prost makes of the proto file as it stands, without this project's changes.
+//! Generates the messages of the comparison from the unmodified proto file with prost.
 
 use std::error::Error;
 

@@ -1,4 +1,4 @@
-//! Frames in and out, beside what one would write without this project: tokio-util's `LengthDelimitedCodec` and prost.
+//! Encodes and decodes frames, beside the usual alternative: tokio-util's `LengthDelimitedCodec` and prost.
 //!
 //! Sizes are those of the payload. The peer's messages hold `String`s, as prost generates them from the proto file.
 
@@ -17,7 +17,7 @@ fn main() {
     divan::main();
 }
 
-/// The messages as prost generates them from the proto file as it stands: text is copied and checked on arrival.
+/// The messages that prost generates from the unmodified proto file: text is copied and checked on arrival.
 #[allow(missing_docs, clippy::all, clippy::use_self, unused_qualifications, unreachable_pub, dead_code)]
 mod plain {
     include!(concat!(env!("OUT_DIR"), "/protomcp.rs"));
@@ -38,7 +38,7 @@ fn text(size: usize) -> String {
     "abcdefgh".chars().cycle().take(size).collect()
 }
 
-/// As many frames as fit in 1 MiB, so that small ones are measured the way they come: many in one read.
+/// As many frames as fit in 1 MiB: small frames are measured as they usually arrive, many in one read.
 fn stream(size: usize) -> (Vec<u8>, usize) {
     let count = ((1 << 20) / (size + 32)).max(1);
     let mut bytes = Vec::new();

@@ -1,4 +1,4 @@
-//! JSON-RPC lines in and out: one scan, arguments left as text, beside a tree of `serde_json::Value`s.
+//! Parses and writes JSON-RPC lines: one scan that keeps arguments as text, beside a tree of `serde_json::Value`s.
 
 use bytes::Bytes;
 use divan::counter::BytesCount;

@@ -1,4 +1,4 @@
-//! One call over the link and back: two machines in memory, and the driver over a real socket.
+//! One call over the link and back: two state machines in memory, and the driver over a real socket.
 
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
@@ -21,7 +21,7 @@ fn main() {
     divan::main();
 }
 
-/// A call of about 200 bytes each way, through both machines and no socket.
+/// A call of about 200 bytes each way, through both state machines, without a socket.
 #[divan::bench(sample_size = 1_000)]
 fn machines_in_memory(bencher: Bencher<'_, '_>) {
     let now = Instant::now();
@@ -40,7 +40,7 @@ fn machines_in_memory(bencher: Bencher<'_, '_>) {
     });
 }
 
-/// Carries bytes both ways, answers whatever the tool side is asked, and counts the answers at the bridge's side.
+/// Carries bytes both ways, answers every request on the tool side, and counts the answers on the bridge's side.
 fn settle(
     now: Instant,
     bridge: &mut Connection,
@@ -75,18 +75,18 @@ fn carry(now: Instant, from: &mut Connection, to: &mut Connection, wire: &mut Ve
     wire.clear();
     let any = from.poll_transmit(wire);
     buffer.extend_from_slice(wire);
-    to.handle_bytes(now, buffer).expect("both sides speak the same");
+    to.handle_bytes(now, buffer).expect("both sides speak the same protocol");
     any
 }
 
-/// One call at a time over a socket to a thread that answers.
+/// One call at a time over a socket to a thread that replies.
 #[divan::bench(sample_size = 100)]
 fn driver_one_at_a_time(bencher: Bencher<'_, '_>) {
     let (runtime, link) = connected();
     bencher.bench_local(|| call(&runtime, &link, 1));
 }
 
-/// 64 calls at once, all answered.
+/// 64 calls in flight at once, all of them answered.
 #[divan::bench(sample_size = 20)]
 fn driver_64_at_once(bencher: Bencher<'_, '_>) {
     let (runtime, link) = connected();
@@ -95,7 +95,7 @@ fn driver_64_at_once(bencher: Bencher<'_, '_>) {
 
 fn call(runtime: &Runtime, link: &Link, count: usize) {
     let link = link.clone();
-    // Spawned, because the future given to `block_on` is not where a program does its work.
+    // Spawned, because programs do not do their work in the future given to `block_on`.
     let work = async move {
         for answer in join_all((0..count).map(|_| link.call(request(), PATIENCE))).await {
             black_box(answer.expect("the thread answers"));
@@ -104,7 +104,7 @@ fn call(runtime: &Runtime, link: &Link, count: usize) {
     runtime.block_on(async { tokio::spawn(work).await }).expect("the calls do not panic");
 }
 
-/// A link whose other end is a thread, through the handshake.
+/// A link to a thread, after the handshake.
 fn connected() -> (Runtime, Link) {
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().expect("a runtime");
@@ -125,7 +125,7 @@ fn connected() -> (Runtime, Link) {
     (runtime, link)
 }
 
-/// A tool process as a thread: reads what there is, writes all answers at once.
+/// A tool process as a thread: it reads the available input and writes all answers at once.
 fn serve(mut socket: UnixStream) {
     let (mut decoder, mut encoder) = (Decoder::new(Limits::default()), Encoder::new(Limits::default()));
     let (mut input, mut output, mut room) = (BytesMut::new(), Vec::new(), vec![0; 64 << 10]);

@@ -1,6 +1,6 @@
-//! Starting, ending and restarting a process, with and without the guardian.
+//! Starts, ends and restarts a process, with and without the guardian.
 //!
-//! `/bin/true` is the process that ends by itself, `cat` the one that waits; neither costs much, so what is left is ours.
+//! `/bin/true` ends by itself and `cat` waits for input. Neither costs much, so the supervisor's share dominates.
 
 use divan::Bencher;
 use protomcp_supervisor::{Command, Event, Guardian, Process, StopPolicy, guardian};
@@ -23,7 +23,7 @@ fn runtime() -> Runtime {
     tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().expect("a runtime")
 }
 
-/// From the request to a running process; ending it is not measured.
+/// From the request to a running process. Ending the process is not measured.
 #[divan::bench(args = GUARDED, sample_count = 50)]
 fn spawn_to_started(bencher: Bencher<'_, '_>, guarded: bool) {
     let runtime = runtime();
@@ -31,7 +31,7 @@ fn spawn_to_started(bencher: Bencher<'_, '_>, guarded: bool) {
     bencher.bench_local(|| runtime.block_on(start(&command)));
 }
 
-/// From the request to the report of a process that ends at once.
+/// From the request to the exit report of a process that ends at once.
 #[divan::bench(args = GUARDED, sample_count = 50)]
 fn spawn_to_exit_reported(bencher: Bencher<'_, '_>, guarded: bool) {
     let runtime = runtime();
@@ -44,7 +44,7 @@ fn spawn_to_exit_reported(bencher: Bencher<'_, '_>, guarded: bool) {
     });
 }
 
-/// A process is killed, reported, and its successor started.
+/// Kills a process, waits for the report, and starts its successor.
 #[divan::bench(args = GUARDED, sample_count = 50)]
 fn kill_to_restarted(bencher: Bencher<'_, '_>, guarded: bool) {
     let runtime = runtime();

@@ -1,4 +1,4 @@
-//! The tool list with 10,000 tools: what registering, one change and one look cost.
+//! The cost of the tool list with 10,000 tools: registration, one change and one lookup.
 
 use divan::{Bencher, black_box};
 use protomcp_toollist::{Command, ToolList};

@@ -1,4 +1,5 @@
-//! From a save to the batch that tells of it. Most of it is waiting: 30 ms of debounce, so that a save is told once.
+//! From a save to the batch that reports it. Most of the time is the 30 ms debounce, which merges the events of one
+//! save.
 
 use std::fs;
 use std::time::Duration;
@@ -18,7 +19,7 @@ fn write_to_batch(bencher: Bencher<'_, '_>) {
     measure(bencher, |watch| watch);
 }
 
-/// The same without the wait, to show what is left of it.
+/// The same without the debounce, to show the remaining cost.
 #[divan::bench(sample_count = 30, sample_size = 1)]
 fn write_to_batch_without_quiet(bencher: Bencher<'_, '_>) {
     measure(bencher, |watch| Watch { debounce: Duration::ZERO, max_delay: Duration::ZERO, ..watch });
@@ -43,7 +44,7 @@ fn measure(bencher: Bencher<'_, '_>, adjust: impl Fn(Watch) -> Watch) {
     drop(watcher);
 }
 
-/// A save the way editors do it: a new file, renamed over the old one.
+/// Saves like an editor: writes a new file and renames it over the old one.
 fn save(folder: &TempDir, version: u32) {
     let draft = folder.path().join(".tools.py.draft");
     fs::write(&draft, version.to_string()).expect("the folder can be written");

@@ -1,11 +1,11 @@
-//! A client that costs little: blocking pipes, requests from a template, answers counted by their newlines.
+//! A cheap client: blocking pipes, requests from a template, answers counted by their newlines.
 
 use std::fmt::Write as _;
 use std::io::{self, Read, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command};
 use std::time::{Duration, Instant};
 
-/// A running server and the session with it.
+/// A running server and its session.
 #[derive(Debug)]
 pub struct Client {
     child: Child,
@@ -21,7 +21,7 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// When it cannot be started.
+    /// If it cannot be started.
     pub fn new(mut command: Command) -> io::Result<Self> {
         let started = Instant::now();
         let mut child = command.spawn()?;
@@ -35,11 +35,11 @@ impl Client {
         self.child.id()
     }
 
-    /// Initializes the session and asks for the tools; returns the time since the start of the program.
+    /// Initializes the session and lists the tools; returns the time since the start of the program.
     ///
     /// # Errors
     ///
-    /// When the server hangs up.
+    /// If the server closes its output.
     pub fn handshake(&mut self) -> io::Result<Duration> {
         let lines = concat!(
             r#"{"jsonrpc":"2.0","id":"i","method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"bench","version":"1"}}}"#,
@@ -54,11 +54,11 @@ impl Client {
         Ok(self.started.elapsed())
     }
 
-    /// Calls `echo` so many times, one after the other, and returns how long each took.
+    /// Calls `echo` this many times, one after the other, and returns the duration of each call.
     ///
     /// # Errors
     ///
-    /// When the server hangs up.
+    /// If the server closes its output.
     pub fn one_at_a_time(&mut self, calls: usize) -> io::Result<Vec<Duration>> {
         let mut line = String::new();
         (0..calls)
@@ -73,11 +73,11 @@ impl Client {
             .collect()
     }
 
-    /// Calls `echo` so many times with `width` calls under way at any time; returns how long all of it took.
+    /// Calls `echo` this many times with `width` calls in flight; returns the total duration.
     ///
     /// # Errors
     ///
-    /// When the server hangs up.
+    /// If the server closes its output.
     pub fn many_at_once(&mut self, calls: usize, width: usize) -> io::Result<Duration> {
         let start = Instant::now();
         let (mut sent, mut answered) = (0, 0);
@@ -94,11 +94,11 @@ impl Client {
         Ok(start.elapsed())
     }
 
-    /// Asks for the list of tools, page after page; returns how many tools there are.
+    /// Lists the tools, page after page; returns their number.
     ///
     /// # Errors
     ///
-    /// When the server hangs up.
+    /// If the server closes its output.
     pub fn list(&mut self) -> io::Result<usize> {
         let (mut tools, mut params) = (0, String::new());
         loop {
@@ -112,11 +112,11 @@ impl Client {
         }
     }
 
-    /// Sends this many calls of `large` and waits for nothing.
+    /// Sends this many calls of `large` without waiting for answers.
     ///
     /// # Errors
     ///
-    /// When the server hangs up.
+    /// If the server closes its output.
     pub fn send_calls(&mut self, calls: usize) -> io::Result<()> {
         let line = |id| {
             format!(
@@ -126,11 +126,11 @@ impl Client {
         self.stdin.write_all((0..calls).map(line).collect::<String>().as_bytes())
     }
 
-    /// Asks for a result of `size` bytes; returns how long it took and how many bytes came.
+    /// Requests a result of `size` bytes; returns the duration and the number of bytes received.
     ///
     /// # Errors
     ///
-    /// When the server hangs up.
+    /// If the server closes its output.
     pub fn large(&mut self, size: usize) -> io::Result<(Duration, usize)> {
         let line = format!(
             r#"{{"jsonrpc":"2.0","id":"large","method":"tools/call","params":{{"name":"large","arguments":{{"size":{size}}}}}}}"#
@@ -153,7 +153,7 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// When the server hangs up.
+    /// If the server closes its output.
     pub fn line_with(&mut self, text: &str) -> io::Result<()> {
         let mut seen = Vec::new();
         loop {
@@ -168,7 +168,7 @@ impl Client {
         }
     }
 
-    /// Reads one line, the only one that is owed.
+    /// Reads the only outstanding line.
     fn line(&mut self) -> io::Result<String> {
         let mut seen = Vec::new();
         while seen.last() != Some(&b'\n') {
@@ -200,7 +200,7 @@ impl Client {
         Ok(())
     }
 
-    /// Reads once, and counts the lines that ended.
+    /// Reads once, and counts the completed lines.
     fn read(&mut self) -> io::Result<usize> {
         let count = self.stdout.read(&mut self.buffer)?;
         if count == 0 {
@@ -212,7 +212,7 @@ impl Client {
 
 impl Drop for Client {
     fn drop(&mut self) {
-        // Both fail when it has ended by itself, which is fine.
+        // Both fail if it has already ended, which is fine.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

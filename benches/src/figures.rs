@@ -1,4 +1,4 @@
-//! Collecting figures over rounds, and their medians.
+//! Figures collected over rounds, and their medians.
 
 use std::time::Duration;
 
@@ -13,13 +13,13 @@ pub struct Figures {
     pub cpu_single: Measured,
     /// Processor time of each call, many at once.
     pub cpu_many: Measured,
-    /// Calls per second, many at once; as the time of one.
+    /// The time per call, many at once.
     pub burst: Measured,
     /// From the start of the program to the answer to `tools/list`.
     pub cold: Measured,
 }
 
-/// One figure, measured again and again.
+/// One figure, measured repeatedly.
 #[derive(Debug, Default)]
 pub struct Measured(Vec<Duration>);
 
@@ -29,7 +29,7 @@ impl Measured {
         self.0.push(value);
     }
 
-    /// Adds the sample at this share of a sorted round, 0.5 for the median.
+    /// Adds the sample at this quantile of a sorted round, 0.5 for the median.
     pub fn push_share(&mut self, sorted: &[Duration], share: f64) {
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "an index into the samples")]
         #[expect(clippy::cast_precision_loss, reason = "there are far fewer samples than 2^52")]
@@ -45,12 +45,12 @@ impl Measured {
     }
 }
 
-/// A duration in microseconds, with one digit behind the point.
+/// A duration in microseconds, with one decimal.
 pub fn micros(value: Duration) -> String {
     format!("{:.1}", value.as_secs_f64() * 1e6)
 }
 
-/// A duration in milliseconds, with one digit behind the point.
+/// A duration in milliseconds, with one decimal.
 pub fn millis(value: Duration) -> String {
     format!("{:.1}", value.as_secs_f64() * 1e3)
 }

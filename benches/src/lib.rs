@@ -1,19 +1,21 @@
 //! Benches per layer, and the measurement of the whole bridge.
 //!
-//! The layers have a bench each, in `benches`: `cargo bench -p protomcp-benches --bench framing`. The whole bridge is
-//! measured by the program `roundtrip`, which drives several [`Subject`]s through the same work in turns, so that what
-//! else the machine does falls on all of them alike:
+//! Each layer has a bench in `benches`: `cargo bench -p protomcp-benches --bench framing`. The program `roundtrip`
+//! measures the whole bridge: it drives several [`Subject`]s through the same work in turns, so that other load on the
+//! machine affects them alike:
 //!
-//! - a relay that parses nothing, the floor: standard input to a unix socket and back, and a tool process behind it;
+//! - a relay that parses nothing, the lower bound: standard input to a unix socket and back, with a tool process behind
+//!   it;
 //! - `pmcp` with the codec's example of a tool process;
-//! - an `rmcp` server with the tool inside, so without a second process.
+//! - an `rmcp` server with a built-in tool, so without a second process.
 //!
-//! The program `reload` measures how long a save takes to reach the host, beside the start of the tool process alone.
+//! The program `reload` measures the time from a save to the host's notification, beside the bare start of the tool
+//! process.
 //!
-//! Over HTTP the program `http` does the same beside `rmcp` and measures what sessions cost; `load` lasts as long as asked and
-//! watches the memory.
+//! The program `http` does the same over HTTP beside `rmcp` and measures the cost of sessions; `load` runs for the
+//! given time and watches the memory.
 //!
-//! Absolute figures move with the machine; what counts is the ratio within one run, and the processor time per call.
+//! Absolute figures depend on the machine; compare ratios within one run, and the processor time per call.
 
 mod client;
 mod figures;

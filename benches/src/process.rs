@@ -1,11 +1,11 @@
-//! What a process has used so far, from `/proc`.
+//! The resources that a process has used so far, from `/proc`.
 
 use std::fs;
 use std::time::Duration;
 
-/// The processor time of all threads that are alive, to the nanosecond.
+/// The processor time of all live threads, to the nanosecond.
 ///
-/// Child processes are not in it: a guardian and a tool process are not the bridge.
+/// Child processes are excluded: a guardian and a tool process are not the bridge.
 pub fn cpu(pid: u32) -> Duration {
     let tasks = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
     let nanos = tasks.filter_map(|task| {
@@ -15,12 +15,12 @@ pub fn cpu(pid: u32) -> Duration {
     Duration::from_nanos(nanos.sum())
 }
 
-/// The memory a process holds now, in kB.
+/// The current memory of a process, in kB.
 pub fn memory(pid: u32) -> u64 {
     status(pid, "VmRSS:")
 }
 
-/// The most memory a process has held, in kB.
+/// The peak memory of a process, in kB.
 pub fn peak(pid: u32) -> u64 {
     status(pid, "VmHWM:")
 }

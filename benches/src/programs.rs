@@ -1,11 +1,11 @@
-//! The programs that take part, built together so that none is older than another.
+//! The measured programs, built together so that all are current.
 
 use std::env;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Where the programs are.
+/// The paths of the programs.
 #[derive(Debug)]
 pub struct Programs {
     /// The bridge.
@@ -16,7 +16,7 @@ pub struct Programs {
     pub relay: PathBuf,
     /// The tool process behind the relay.
     pub plain_tool: PathBuf,
-    /// The tool process whose large results cost it nothing.
+    /// The tool process that makes its large results in advance.
     pub large_tool: PathBuf,
     /// The `rmcp` server.
     pub rmcp: PathBuf,
@@ -27,7 +27,7 @@ impl Programs {
     ///
     /// # Errors
     ///
-    /// When cargo cannot be run or one of them does not build.
+    /// If cargo cannot be run or a program does not build.
     pub fn build() -> io::Result<Self> {
         let here = env::current_exe()?;
         let built = here.parent().ok_or_else(|| io::Error::other("a program lies in a folder"))?;

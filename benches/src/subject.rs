@@ -1,4 +1,4 @@
-//! What is measured: a program that serves the tool `echo` on its standard streams.
+//! The measured programs: each serves the tool `echo` on its standard streams.
 
 use std::io;
 use std::process::{Command, Stdio};
@@ -6,26 +6,26 @@ use std::process::{Command, Stdio};
 use crate::client::Client;
 use crate::programs::Programs;
 
-/// A program that takes part.
+/// A measured program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Subject {
     /// A relay that parses nothing, with a tool process behind it.
     Relay,
     /// `pmcp run`, with a tool process behind it.
     Pmcp,
-    /// `pmcp run`, with a tool process behind it whose large results cost it nothing.
+    /// `pmcp run`, with a tool process that makes its large results in advance.
     PmcpLarge,
-    /// `rmcp` with its usual transport; the tool is inside.
+    /// `rmcp` with its default transport and a built-in tool.
     Rmcp,
-    /// `rmcp` with its transport for pipes; the tool is inside.
+    /// `rmcp` with its transport for pipes and a built-in tool.
     RmcpPipes,
 }
 
 impl Subject {
-    /// Those that serve `echo`, in the order in which each round visits them.
+    /// The subjects that serve `echo`, in the order of each round.
     pub const ALL: [Self; 4] = [Self::Relay, Self::Pmcp, Self::Rmcp, Self::RmcpPipes];
 
-    /// What it is called in the table.
+    /// The name of the subject in the table.
     pub fn name(self) -> &'static str {
         match self {
             Self::Relay => "relay that parses nothing",
@@ -35,11 +35,11 @@ impl Subject {
         }
     }
 
-    /// Starts it, with these variables in its environment, and does not wait for anything.
+    /// Starts it with these environment variables, without waiting.
     ///
     /// # Errors
     ///
-    /// When the program cannot be started.
+    /// If the program cannot be started.
     pub fn start(self, programs: &Programs, env: &[(&str, &str)]) -> io::Result<Client> {
         let mut command = match self {
             Self::Relay => {

@@ -1,5 +1,4 @@
-//! Servers that are reached over HTTP, and a client for them that costs little: a blocking socket and requests from a
-//! template.
+//! HTTP servers, and a cheap client for them: a blocking socket and requests from a template.
 
 use std::fmt::Write as _;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -7,7 +6,7 @@ use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// A server that said where it listens.
+/// A server that has announced its address.
 #[derive(Debug)]
 pub struct WebServer {
     child: Child,
@@ -15,11 +14,11 @@ pub struct WebServer {
 }
 
 impl WebServer {
-    /// Starts it and waits until its standard error says `listening on http://name:port/…`.
+    /// Starts it and waits for `listening on http://name:port/…` on its standard error.
     ///
     /// # Errors
     ///
-    /// When it cannot be started or ends before that.
+    /// If it cannot be started or ends before that.
     pub fn start(mut command: Command) -> io::Result<Self> {
         let mut child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn()?;
         let mut log = BufReader::new(child.stderr.take().ok_or_else(|| io::Error::other("stderr is piped"))?);
@@ -33,7 +32,7 @@ impl WebServer {
             let port = place.split('/').next().and_then(|place| place.rsplit(':').next()?.trim().parse().ok());
             break port.ok_or_else(|| io::Error::other(format!("no port in {line}")))?;
         };
-        // Nobody reads the rest, but somebody has to take it.
+        // The rest is discarded, but must be read so that the pipe does not fill up.
         std::thread::spawn(move || io::copy(&mut log, &mut io::sink()));
         Ok(Self { child, port })
     }
@@ -43,7 +42,7 @@ impl WebServer {
         self.child.id()
     }
 
-    /// Where it listens, on the loopback address.
+    /// Its port on the loopback address.
     pub fn port(&self) -> u16 {
         self.port
     }
@@ -51,13 +50,13 @@ impl WebServer {
 
 impl Drop for WebServer {
     fn drop(&mut self) {
-        // Both fail when it has ended by itself, which is fine.
+        // Both fail if it has already ended, which is fine.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// One connection, and the session that its requests belong to.
+/// One connection, and the session of its requests.
 #[derive(Debug)]
 pub struct WebClient {
     stream: TcpStream,
@@ -67,23 +66,23 @@ pub struct WebClient {
     buffer: Vec<u8>,
 }
 
-/// What came back.
+/// The response to a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reply {
-    /// The status of HTTP.
+    /// The HTTP status code.
     pub status: u16,
-    /// The session that was opened.
+    /// The id of the session that was opened.
     pub session: Option<String>,
-    /// Bytes of the whole response.
+    /// The size of the whole response in bytes.
     pub size: usize,
 }
 
 impl WebClient {
-    /// Connects, and asks nothing.
+    /// Connects, and sends nothing.
     ///
     /// # Errors
     ///
-    /// When nobody listens.
+    /// If the port is not listening.
     pub fn connect(port: u16) -> io::Result<Self> {
         let stream = TcpStream::connect(("127.0.0.1", port))?;
         stream.set_nodelay(true)?;
@@ -91,11 +90,11 @@ impl WebClient {
         Ok(Self { stream, port, session: String::new(), request: String::new(), buffer: vec![0; 64 << 10] })
     }
 
-    /// Connects and shakes hands.
+    /// Connects and opens a session.
     ///
     /// # Errors
     ///
-    /// When nobody listens, or the server does not open a session.
+    /// If the port is not listening, or the server does not open a session.
     pub fn open(port: u16) -> io::Result<Self> {
         let mut client = Self::connect(port)?;
         client.initialize()?;
@@ -103,11 +102,11 @@ impl WebClient {
         if told.status == 202 { Ok(client) } else { Err(unexpected(&told)) }
     }
 
-    /// Opens a session and makes it the one that requests belong to. The one before is left alone.
+    /// Opens a session and uses it for further requests. The previous session is left open.
     ///
     /// # Errors
     ///
-    /// When the server does not open one.
+    /// If the server does not open a session.
     pub fn initialize(&mut self) -> io::Result<&str> {
         self.session.clear();
         let reply = self.post(concat!(
@@ -118,21 +117,21 @@ impl WebClient {
         Ok(&self.session)
     }
 
-    /// The session that requests belong to.
+    /// The session of further requests.
     pub fn session(&self) -> &str {
         &self.session
     }
 
-    /// Goes on with a session that was opened before.
+    /// Uses a session that was opened before.
     pub fn resume(&mut self, session: &str) {
         session.clone_into(&mut self.session);
     }
 
-    /// Calls `echo` with this text; returns how long it took.
+    /// Calls `echo` with this text; returns the duration.
     ///
     /// # Errors
     ///
-    /// When the answer is another one than expected.
+    /// If the answer is not the expected one.
     pub fn call(&mut self, text: &str) -> io::Result<Duration> {
         let start = Instant::now();
         let reply = self.post(&format!(
@@ -146,26 +145,26 @@ impl WebClient {
     ///
     /// # Errors
     ///
-    /// When the connection fails.
+    /// If the connection fails.
     pub fn post(&mut self, message: &str) -> io::Result<Reply> {
         self.send("POST", message)?;
         self.reply()
     }
 
-    /// Sends a request and waits for nothing.
+    /// Sends a request without waiting.
     ///
     /// # Errors
     ///
-    /// When the connection fails.
+    /// If the connection fails.
     pub fn send(&mut self, method: &str, message: &str) -> io::Result<()> {
         self.send_part(method, message, message.len())
     }
 
-    /// Sends the head of a request and the first `size` bytes of the message that it announces.
+    /// Sends the head of a request and the first `size` bytes of the announced body.
     ///
     /// # Errors
     ///
-    /// When the connection fails.
+    /// If the connection fails.
     pub fn send_part(&mut self, method: &str, message: &str, size: usize) -> io::Result<()> {
         self.request.clear();
         // Writing to a string cannot fail.
@@ -184,11 +183,11 @@ impl WebClient {
         self.stream.write_all(self.request.as_bytes())
     }
 
-    /// Reads the response to what was sent.
+    /// Reads the response to the last request.
     ///
     /// # Errors
     ///
-    /// When the connection fails or the response cannot be read.
+    /// If the connection fails or the response cannot be read.
     pub fn reply(&mut self) -> io::Result<Reply> {
         let mut seen = 0;
         let mut head = None;
@@ -221,13 +220,13 @@ impl WebClient {
 struct Head {
     size: usize,
     status: u16,
-    /// Bytes of the body; `None` when it comes in chunks.
+    /// The size of the body in bytes; `None` if it is chunked.
     length: Option<usize>,
     session: Option<String>,
 }
 
 impl Head {
-    /// `None` when it is not all there.
+    /// `None` if it is incomplete.
     fn parse(bytes: &[u8]) -> io::Result<Option<Self>> {
         let Some(end) = bytes.windows(4).position(|window| window == b"\r\n\r\n") else { return Ok(None) };
         let text = std::str::from_utf8(&bytes[..end]).map_err(io::Error::other)?;

@@ -1,6 +1,6 @@
 """Tools that appear when they make sense: pmcp dev hidden.py.
 
-A result can show and hide tools by name. The host is told, in this session only.
+A result can show and hide tools by name. The client is notified, in this session only.
 """
 from protomcp import ToolResult, tool
 

@@ -9,7 +9,7 @@ attempts = 0
 
 @local_middleware(priority=10)
 def explain(ctx, tool_name, arguments, following):
-    """The outer one: turns exceptions into errors that a model can act on."""
+    """The outer middleware turns exceptions into errors that a model can act on."""
     try:
         return following(ctx, arguments)
     except LookupError as error:
@@ -19,7 +19,7 @@ def explain(ctx, tool_name, arguments, following):
 
 @local_middleware(priority=20)
 def try_twice(ctx, tool_name, arguments, following):
-    """The inner one: tries once more when the network was busy."""
+    """The inner middleware retries once if the network was busy."""
     try:
         return following(ctx, arguments)
     except ConnectionError:

@@ -1,7 +1,7 @@
 """Middleware that the bridge runs around every call of this process: pmcp dev middleware.py.
 
-Before the call it may change the arguments or refuse, afterwards it may change the result. The lowest priority comes
-first before the call and last after it.
+Before the call it may change the arguments or reject the call; after it, it may change the result. The lowest
+priority comes first before the call and last after it.
 """
 import json
 

@@ -1,4 +1,4 @@
-"""Long work that says how far it is and stops when asked: pmcp dev progress.py."""
+"""Long work that reports progress and stops when cancelled: pmcp dev progress.py."""
 import asyncio
 import time
 

@@ -1,8 +1,8 @@
 """Resources, a template, prompts and completion: pmcp dev resources_prompts.py.
 
-A resource is something a host can read under its address, a template stands for many of them, a prompt is a text that a
-host's user can pick and fill in, and a completion proposes what could be filled in. Try it: add a note and save; the host
-is told that the list has changed.
+A resource is data that a client reads by its URI, a template describes a family of resources, a prompt is a text that a
+user picks and fills in, and a completion suggests values for its arguments. Try it: add a note and save; the client is
+notified that the list has changed.
 """
 from protomcp import (
     CompletionResult, PromptArg, PromptMessage, ResourceContent, completion, prompt, resource, resource_template
@@ -28,7 +28,7 @@ def dot(uri: str) -> ResourceContent:
 @resource_template("notes://one/{name}", description="One note.", name="one", mime_type="text/plain")
 def one(uri: str):
     name = uri.rsplit("/", 1)[1]
-    # Nothing means that there is no such resource.
+    # An empty result means that the resource does not exist.
     return [ResourceContent(uri=uri, text=NOTES[name])] if name in NOTES else []
 
 

@@ -10,6 +10,6 @@ def title(text: str, ctx: ToolContext) -> ToolResult:
         max_tokens=50,
     )
     if answer.get("error"):
-        # The host has no model, its user said no, or nobody answered in time.
+        # The client has no model, its user declined, or the request timed out.
         return ToolResult(result=answer["error"], is_error=True, error_code="NO_MODEL", message=answer["error"])
     return ToolResult(result=f"{answer['content']} (says {answer['model']})")

@@ -1,7 +1,7 @@
-"""Values that handlers get from the server and not from the model: pmcp dev server_context.py.
+"""Values that the server passes to handlers, not the model: pmcp dev server_context.py.
 
-A resolver sees the arguments before the handler does, may take some out, and its result is passed to every handler
-that has a parameter of its name. SDK 0.3.1 lists that parameter in the tool's schema all the same.
+A resolver runs before the handler and may remove arguments. Its result is passed to every handler
+that has a parameter of its name. SDK 0.3.1 nevertheless lists that parameter in the tool's schema.
 """
 import os
 
@@ -10,7 +10,7 @@ from protomcp import server_context, tool
 
 @server_context("user")
 def user(arguments: dict) -> str:
-    return os.environ.get("NOTES_USER", "nobody")
+    return os.environ.get("NOTES_USER", "guest")
 
 
 @server_context("folder", expose=False)

@@ -1,6 +1,6 @@
 """A second program that lives as long as the tools need it: pmcp dev sidecar.py.
 
-It is started at the first call, waited for until its health check answers, and gone when pmcp is.
+It starts at the first call, which waits until the health check succeeds, and it ends with pmcp.
 """
 import socket
 import sys

@@ -1,7 +1,7 @@
 """Results that programs can read: pmcp dev structured.py.
 
-`output_type` describes the result to the host, `structured_content` is the result. pmcp shows the description once the
-tool has kept it (--output-schema always shows it at once).
+`output_type` describes the result to the host, `structured_content` is the result. pmcp advertises the description once a
+result has matched it (--output-schema always advertises it at once).
 """
 from dataclasses import dataclass
 

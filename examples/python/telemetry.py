@@ -1,6 +1,6 @@
 """Every call reported to a sink: pmcp dev telemetry.py.
 
-What the sink prints goes to the log of pmcp, never to the host. A sink that fails harms nothing.
+The output of the sink goes to the log of pmcp, never to the host. A sink that fails does not affect the call.
 """
 import sys
 

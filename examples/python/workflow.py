@@ -1,7 +1,7 @@
 """Steps in an order that the host can see: pmcp dev workflow.py.
 
-Only the first step of a workflow is listed. Calling a step shows the next ones and hides everything else but what
-`allow_during` lets through; the last step, or release.cancel, puts the list back.
+Only the first step of a workflow is listed. Calling a step shows the next ones and hides everything else except
+the tools in `allow_during`; the last step, or release.cancel, restores the list.
 """
 from protomcp import StepResult, step, tool, workflow
 

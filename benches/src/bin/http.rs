@@ -1,10 +1,11 @@
-//! Measures `pmcp` over HTTP beside `rmcp` with the tool inside, and what sessions cost, and prints tables.
+//! Measures `pmcp` over HTTP beside an `rmcp` server with a built-in tool, measures the cost of sessions, and prints
+//! tables.
 //!
 //! `cargo run --release -p protomcp-benches --bin http -- [--rounds N] [--calls N] [--cycles N]`
 //!
-//! Both servers take turns within each round, and set `TCP_NODELAY`. Each session is a thread of the client with a
-//! connection of its own that makes one call after the other. A cycle opens 10,000 sessions, leaves them alone, and
-//! measures memory again when they are gone.
+//! Both servers take turns within each round, and set `TCP_NODELAY`. Each session is a client thread with its own
+//! connection and makes one call after the other. A cycle opens 10,000 sessions, leaves them idle, and measures memory
+//! again after they have expired.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -19,9 +20,9 @@ type Outcome<T> = Result<T, Box<dyn Error>>;
 
 /// Sessions at once.
 const WIDTHS: [usize; 3] = [1, 16, 64];
-/// Sessions of one cycle: as many as there may be.
+/// Sessions of one cycle: the maximum that `pmcp` allows.
 const SESSIONS: usize = 10_000;
-/// How long a session may be idle: longer than opening all of them takes.
+/// The idle timeout of a session: longer than it takes to open all of them.
 const IDLE: Duration = Duration::from_secs(30);
 const TEXT: &str =
     "some words that make this call about as long as calls usually are, a few hundred bytes with what is around it";
@@ -84,7 +85,7 @@ fn compare(programs: &Programs, rounds: usize, calls: usize) -> Outcome<()> {
     Ok(())
 }
 
-/// So many calls in all, by so many sessions.
+/// Makes `calls` calls in total, spread over `width` sessions.
 fn round(server: &WebServer, width: usize, calls: usize, figures: &mut Figures) -> Outcome<()> {
     let clients: Result<Vec<_>, _> = (0..width).map(|_| WebClient::open(server.port())).collect();
     let mut clients = clients?;
@@ -114,7 +115,7 @@ fn round(server: &WebServer, width: usize, calls: usize, figures: &mut Figures) 
     Ok(())
 }
 
-/// What open sessions cost, and whether more of them cost more once all of them were there.
+/// Measures the memory of open sessions over several cycles: memory must not grow from one cycle to the next.
 fn sessions(programs: &Programs, cycles: usize) -> Outcome<()> {
     let idle = format!("{}s", IDLE.as_secs());
     let server = pmcp(programs, &["--session-idle", &idle])?;
@@ -127,7 +128,7 @@ fn sessions(programs: &Programs, cycles: usize) -> Outcome<()> {
         let before = memory(server.pid());
         let mut connection = WebClient::connect(server.port())?;
         let mut ends = Vec::new();
-        // One is that of `client`.
+        // `client` already holds one session.
         for number in 1..SESSIONS {
             let session = connection.initialize()?;
             if number == 1 || number + 1 == SESSIONS {
@@ -135,8 +136,8 @@ fn sessions(programs: &Programs, cycles: usize) -> Outcome<()> {
             }
         }
         let open = memory(server.pid());
-        // The expiry is what is waited for; a look at a session would be a use of it. The connection of the client is used
-        // meanwhile, so that its session is not among them.
+        // A request to a session would reset its expiry, so the sessions are left alone. `client` keeps making calls in
+        // this time, so that its own session does not expire.
         let until = Instant::now() + IDLE + IDLE / 3;
         while Instant::now() < until {
             client.call(TEXT)?;

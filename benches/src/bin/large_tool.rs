@@ -1,9 +1,9 @@
-//! A tool process whose large results cost it nothing: they are made once, before anyone asks.
+//! A tool process that makes its large results once, at the start, so that they cost it nothing per call.
 //!
-//! What is left of the time of a large call is then the bridge's, and the kernel's. `LARGE_SIZE` is the size of the text
-//! in bytes, `LARGE_ZSTD` says that it travels compressed. Everything else a bridge asks is answered with nothing.
+//! The time of a large call is therefore that of the bridge and the kernel. `LARGE_SIZE` sets the size of the text in
+//! bytes, and `LARGE_ZSTD` compresses it. All other requests get an empty answer.
 //!
-//! `MANY_TOOLS` is how many tools there are beside it, and with `NO_ANSWER` calls are never answered.
+//! `MANY_TOOLS` sets the number of additional tools. With `NO_ANSWER`, calls are never answered.
 
 use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
@@ -30,7 +30,8 @@ fn main() -> io::Result<()> {
         input.extend_from_slice(&room[..count]);
         while let Some(frame) = decoder.decode(&mut input).map_err(io::Error::other)? {
             let Frame::Envelope(Envelope { request_id, msg: Some(message), .. }) = frame else { continue };
-            // The signal that ends the handshake answers nothing; at the end of a reload it answers that.
+            // The signal that ends the handshake has no answer; at the end of a reload it is the answer to the reload
+            // request.
             let start = matches!(message, Msg::ListTools(_));
             for answer in answers(&message, &tools) {
                 let id = if start && matches!(answer, Msg::ReloadResponse(_)) { "" } else { &request_id };
@@ -63,7 +64,7 @@ fn answers(message: &Msg, tools: &[ToolDefinition]) -> Vec<Msg> {
     }
 }
 
-/// Each with a description and a schema of the size that tools of real servers have.
+/// Each tool has a description and a schema of a realistic size.
 fn tools() -> Vec<ToolDefinition> {
     let large =
         ToolDefinition { name: "large".to_owned(), description: "Large.".to_owned(), ..ToolDefinition::default() };

@@ -1,10 +1,10 @@
-//! Loads `pmcp` over HTTP with all that hosts do, good and bad, for as long as asked, and watches its memory.
+//! Loads `pmcp` over HTTP with well-behaved and badly behaved clients for the given time, and watches its memory.
 //!
 //! `cargo run --release -p protomcp-benches --bin load -- [--minutes N] [--hosts N]`
 //!
-//! Each host opens a session and does a random number of things: calls, small and of 100 kB, lists, a stream that it cuts,
-//! a request that it does not finish, a call whose answer it does not read. Then it ends the session, or just leaves. A wrong
-//! answer ends the run with status 1. Memory is what matters: it must not grow once the load has settled.
+//! Each client opens a session and does a random number of things: small calls, calls of 100 kB, lists, a stream that
+//! it cuts, a request that it does not finish, a call whose answer it does not read. Then it ends or abandons the
+//! session. A wrong answer ends the run with status 1, and so does memory that grows after the load has settled.
 
 use std::error::Error;
 use std::io::{self, Write};
@@ -90,7 +90,7 @@ fn main() -> Outcome<()> {
     Ok(())
 }
 
-/// What one host does, until the end.
+/// Runs one client until the end.
 fn host(port: u16, mut dice: Dice, count: &Count) -> io::Result<()> {
     let large = "x".repeat(100_000);
     while !count.stop.load(Ordering::Relaxed) {
@@ -106,11 +106,11 @@ fn host(port: u16, mut dice: Dice, count: &Count) -> io::Result<()> {
                 let listed = client.post(r#"{"jsonrpc":"2.0","id":2,"method":"tools/list"}"#)?;
                 expect(listed.status, 200)?;
             }
-            // A stream that is opened and cut.
+            // Opens a stream and cuts it.
             1 => client.send("GET", "")?,
-            // A call that is never read.
+            // Makes a call and does not read the answer.
             2 => client.send("POST", &call(&large))?,
-            // A request that is not finished: the head announces more than comes.
+            // Leaves a request unfinished: the head announces more bytes than are sent.
             3 => {
                 let text = call("half");
                 client.send("POST", &text)?;
@@ -139,7 +139,7 @@ fn expect(status: u16, wanted: u16) -> io::Result<()> {
     if status == wanted { Ok(()) } else { Err(io::Error::other(format!("status {status} instead of {wanted}"))) }
 }
 
-/// Numbers that look random and are the same in every run.
+/// A pseudo-random generator that yields the same numbers in every run.
 struct Dice(u64);
 
 impl Dice {

@@ -1,7 +1,7 @@
-//! A relay that parses nothing: the floor for a bridge between pipes and a socket.
+//! A relay that parses nothing: the lower bound for a bridge between pipes and a socket.
 //!
-//! It starts the tool process named by its argument, waits for it on a unix socket, and copies bytes both ways, with the
-//! same kind of I/O that the bridge uses.
+//! It starts the tool process named by its argument, waits for its connection on a unix socket, and copies bytes both
+//! ways with the same kind of I/O as the bridge.
 
 use std::fs::OpenOptions;
 use std::io;
@@ -22,7 +22,7 @@ async fn main() -> io::Result<()> {
         tool.env("PLAIN_SOCKET", &path).stdin(Stdio::null()).stdout(Stdio::null()).kill_on_drop(true).spawn()?;
     let (socket, _) = listener.accept().await?;
     let (mut from_tool, mut to_tool) = socket.into_split();
-    // Reopened, so that both ends have descriptions of their own and the original stays blocking.
+    // Reopened, so that each end has its own description and the original stays blocking.
     let mut input = pipe::Receiver::from_file(OpenOptions::new().read(true).open("/proc/self/fd/0")?)?;
     let mut output = pipe::Sender::from_file(OpenOptions::new().write(true).open("/proc/self/fd/1")?)?;
     let back = tokio::spawn(async move { copy(&mut from_tool, &mut output).await });

@@ -1,4 +1,4 @@
-//! The tool process behind the relay: lines of JSON on a unix socket, answered with as little work as possible.
+//! The tool process behind the relay: it answers lines of JSON on a unix socket with as little work as possible.
 
 use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
@@ -26,7 +26,7 @@ fn main() -> io::Result<()> {
     }
 }
 
-/// Answers a line that has an id. The id is copied as it stands behind `"id":`, and nothing else is looked at.
+/// Answers a line that has an id. The id is copied verbatim from behind `"id":`; the rest of the line is ignored.
 fn answer(line: &[u8], answers: &mut Vec<u8>) {
     let Some(id) = after(line, br#""id":"#) else { return };
     answers.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);

@@ -1,10 +1,11 @@
-//! Measures how long a save takes to reach the host, beside the start of the tool process alone, and prints a table.
+//! Measures the time from a save to the host's notification, beside the bare start of the tool process, and prints a
+//! table.
 //!
 //! `cargo run --release -p protomcp-benches --bin reload -- [--rounds N]`
 //!
-//! Each round takes three times for each tool: the floor, which starts the process and waits for its first frame; a save
-//! after a pause; and a second save as soon as the host has heard of the first. Figures are medians of the rounds. The
-//! Python tool takes part when `scripts/setup` has installed the published SDK.
+//! Each round measures three times for each tool: the lower bound, which starts the process and waits for its first
+//! frame; a save after a pause; and a second save right after the notification of the first. Figures are medians of the
+//! rounds. The Python tool takes part if `scripts/setup` has installed the published SDK.
 
 use std::error::Error;
 use std::ffi::OsString;
@@ -23,9 +24,9 @@ use protomcp_proto::{Envelope, ListToolsRequest};
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
-/// How long before a first save: two reloads may follow each other then.
+/// The pause before a first save, long enough for the previous reload to settle.
 const PAUSE: Duration = Duration::from_millis(2_500);
-/// How long a process may take to connect.
+/// The time limit for a process to connect.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 const ECHO: &str = "\
@@ -41,12 +42,12 @@ def echo(text: str) -> str:
 run()
 ";
 
-/// A tool file, and what was measured with it.
+/// A tool file and its measurements.
 struct Subject {
     name: &'static str,
     file: PathBuf,
     content: Vec<u8>,
-    /// What runs the file, if it is not a program itself.
+    /// The interpreter of the file, unless the file is a program itself.
     interpreter: Option<PathBuf>,
     client: Client,
     start: Measured,
@@ -139,7 +140,7 @@ impl Subject {
         Ok(())
     }
 
-    /// Starts the process and takes its first frame, as the answer to what the bridge asks first.
+    /// Starts the process and takes its first frame, the answer to the bridge's first request.
     fn start(&self, folder: &Path) -> Outcome<Duration> {
         let path = folder.join("floor");
         let listener = UnixListener::bind(&path)?;
@@ -167,7 +168,7 @@ impl Subject {
         Ok(took)
     }
 
-    /// Saves the file as editors do, by a rename, and waits until the host is told.
+    /// Saves the file by a rename, as editors do, and waits for the notification.
     fn save(&mut self) -> Outcome<Duration> {
         let draft = self.file.with_file_name(".draft");
         write(&draft, &self.content)?;

@@ -1,5 +1,5 @@
-//! An `rmcp` server with one tool, `echo`, inside: what a bridge is compared with. `--pipes` takes its transport for pipes,
-//! `--http` serves it over Streamable HTTP on any free port.
+//! An `rmcp` server with the built-in tool `echo`, for comparison with the bridge. `--pipes` selects its transport for
+//! pipes, `--http` serves it over Streamable HTTP on a free port.
 
 use std::error::Error;
 use std::io::Write;
@@ -55,7 +55,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         let service = StreamableHttpService::new(move || Ok(echo.clone()), sessions, config);
         let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
         writeln!(std::io::stderr(), "listening on http://{}/mcp", listener.local_addr()?)?;
-        // Without it, clients that keep their connection wait for the delayed acknowledgement.
+        // Without this, clients that keep their connection wait for the delayed acknowledgement.
         let listener = listener.tap_io(|stream| stream.set_nodelay(true).expect("a connection has options"));
         axum::serve(listener, axum::Router::new().nest_service("/mcp", service)).await?;
     } else if std::env::args().any(|argument| argument == "--pipes") {

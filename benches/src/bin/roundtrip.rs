@@ -1,9 +1,9 @@
-//! Measures the whole bridge beside its floor and beside a server without a second process, and prints a table.
+//! Measures the whole bridge beside its lower bound and beside a server without a second process, and prints a table.
 //!
 //! `cargo run --release -p protomcp-benches --bin roundtrip -- [--rounds N] [--calls N]`
 //!
-//! All subjects take turns within each round, so that what else the machine does falls on all alike. Figures are medians
-//! of the rounds. Compare within one run; a difference below 15 % is none.
+//! All subjects take turns within each round, so that other load on the machine affects them alike. Figures are medians
+//! of the rounds. Compare within one run, and ignore differences below 15 %.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -15,14 +15,14 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
-/// Variables for a subject.
+/// The environment variables of a subject.
 type Environment<'a> = &'a [(&'a str, &'a str)];
 
-/// Calls under way at once in the burst.
+/// The number of calls in flight during the burst.
 const WIDTH: usize = 64;
-/// Calls that wait for a tool process while lists are asked for.
+/// The number of calls that wait for a tool process while lists are requested.
 const QUEUED: usize = 1_000;
-/// Size of the large result.
+/// The size of the large result.
 const LARGE: usize = 100_000_000;
 
 struct Plan {
@@ -58,8 +58,8 @@ fn main() -> Outcome<()> {
 
 /// Small calls: latency, throughput, processor time, cold start.
 ///
-/// Where the system puts the processes moves the latencies of all subjects up and down; with everything on one processor
-/// it cannot, so that is where latencies are compared. Throughput is what it is with all of them.
+/// The placement of processes by the scheduler moves the latencies of all subjects. With everything on one processor it
+/// cannot, so latencies are compared there; throughput is measured on all processors.
 fn calls(plan: &mut Plan, programs: &Programs, place: &str) -> Outcome<()> {
     let mut all: BTreeMap<&str, Figures> = BTreeMap::new();
     for _ in 0..plan.rounds {
@@ -162,7 +162,7 @@ fn large(plan: &mut Plan, programs: &Programs) -> Outcome<()> {
     Ok(())
 }
 
-/// Many tools: what the start and the whole list cost, beside a tenth of them; and a list while calls are queued.
+/// Many tools: the cost of the start and of the whole list, beside a tenth of them; and a list while calls are queued.
 fn lists(plan: &mut Plan, programs: &Programs) -> Outcome<()> {
     let mut rows: BTreeMap<usize, [Measured; 2]> = BTreeMap::new();
     for _ in 0..plan.rounds {
@@ -209,8 +209,8 @@ fn lists(plan: &mut Plan, programs: &Programs) -> Outcome<()> {
     Ok(())
 }
 
-/// Idle memory, and the start of a tool process that answers everything: the example leaves the bridge's question for
-/// resources unanswered, as a simple SDK does, and that is waited for.
+/// Idle memory, and the start of a tool process that answers every request. The example leaves the bridge's resource
+/// request unanswered, as a simple SDK does, and the bridge waits for the answer.
 fn beside(plan: &mut Plan, programs: &Programs) -> Outcome<()> {
     let small = [("LARGE_SIZE", "1000")];
     let mut cold = Measured::default();

@@ -21,7 +21,7 @@ async fn main() {
         mime_type: "text/plain".into(),
         handler: Box::new(|uri| match uri.rsplit('/').next() {
             Some(name @ ("tea" | "cake")) => vec![ResourceContent::text(uri, &format!("all about {name}"))],
-            // Nothing means that there is no such resource.
+            // An empty result means that the resource does not exist.
             _ => Vec::new(),
         }),
     });
@@ -38,7 +38,7 @@ async fn main() {
         "ref/prompt",
         "summarize",
         "name",
-        // SDK 0.3.1 does not pass on what was typed so far, so all names are offered.
+        // SDK 0.3.1 does not pass on the text typed so far, so all names are offered.
         Box::new(|_| CompletionResult { values: vec!["cake".into(), "tea".into()], total: 2, has_more: false }),
     );
     protomcp::run().await;

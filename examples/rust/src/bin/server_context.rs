@@ -1,14 +1,14 @@
-//! Values that handlers get from the server and not from the model: cargo build, then
+//! Values that the server passes to handlers, not the model: cargo build, then
 //! pmcp dev target/debug/server_context.
 //!
-//! A resolver sees the arguments first and may take some out; its result is put among the arguments under its name.
+//! A resolver sees the arguments first and may remove some; its result is added to the arguments under its name.
 
 use protomcp::{server_context, tool, ToolResult};
 use serde_json::Value;
 
 #[tokio::main]
 async fn main() {
-    server_context("user", |_| std::env::var("NOTES_USER").unwrap_or_else(|_| "nobody".into()).into());
+    server_context("user", |_| std::env::var("NOTES_USER").unwrap_or_else(|_| "guest".into()).into());
     server_context("folder", |arguments: &mut Value| {
         arguments.as_object_mut().and_then(|given| given.remove("workspace")).unwrap_or_else(|| "home".into())
     });

@@ -1,6 +1,6 @@
 //! A second program that lives as long as the tools: cargo build, then pmcp dev target/debug/sidecar.
 //!
-//! It is started with the server and gone when `pmcp` is. Here it is this program itself, with an argument.
+//! It is started with the server and ends with `pmcp`. Here it is this program itself, with an argument.
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};

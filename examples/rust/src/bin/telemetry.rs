@@ -1,6 +1,6 @@
 //! Every call reported to a sink: cargo build, then pmcp dev target/debug/telemetry.
 //!
-//! What the sink prints goes to the log of `pmcp`, never to the host.
+//! The output of the sink goes to the log of `pmcp`, never to the host.
 
 use protomcp::{telemetry_sink, tool, ArgDef, ToolResult};
 

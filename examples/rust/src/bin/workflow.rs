@@ -1,7 +1,7 @@
 //! Steps in an order that the host can see: cargo build, then pmcp dev target/debug/workflow.
 //!
-//! Only the first step is listed. Calling one shows the next and hides everything else but what `allow_during` lets
-//! through; the last step, or `release.cancel`, puts the list back.
+//! Only the first step is listed. Calling a step shows the next and hides everything else except the tools in
+//! `allow_during`; the last step, or `release.cancel`, restores the list.
 
 use protomcp::{tool, workflow_def, ArgDef, StepResult, ToolResult};
 
