@@ -38,7 +38,7 @@ pub(super) async fn serve(tool: ToolFlags, watch: bool, mut http: HttpOptions) -
         tracing::warn!("the limit of open files stays as it is: {error}");
     }
     let (bridge, starting) = tool.bridge(watch).launch();
-    let service = StreamableHttp::with_tools(bridge.server(), http.config, bridge.tool_definitions());
+    let service = StreamableHttp::new(bridge.server(), http.config);
     config.tls = tls;
     config.drain_timeout = tool.limits.drain_timeout + LEAVE;
     let readiness = Readiness::default();

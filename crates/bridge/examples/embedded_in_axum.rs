@@ -28,8 +28,7 @@ fn main() -> ExitCode {
 async fn run() -> Result<(), Box<dyn Error>> {
     let file = std::env::args_os().nth(1).map(PathBuf::from).ok_or("usage: embedded_in_axum TOOL_FILE")?;
     let bridge = Bridge::tool_file(&ToolFile::new(&file)).watch(Watch::file(&file)).start().await?;
-    // The definitions tell the transport which arguments are repeated in headers.
-    let mcp = StreamableHttp::with_tools(bridge.server(), Config::default(), bridge.tool_definitions());
+    let mcp = StreamableHttp::new(bridge.server(), Config::default());
     let app = Router::new().route("/", get(async || "hello from the application")).route_service("/mcp", mcp);
     let socket = TcpListener::bind("127.0.0.1:0").await?;
     say(&format!("http://{}", socket.local_addr()?));

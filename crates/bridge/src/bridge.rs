@@ -1,19 +1,14 @@
 //! The running bridge.
 
-use std::sync::Arc;
-
-use arc_swap::ArcSwap;
 use protomcp_metrics::Page;
-use protomcp_server::{Router, ServeError, Server, Service, SessionId};
+use protomcp_server::{Router, ServeError, Server, Service};
 use protomcp_supervisor::Command;
 use protomcp_transport::Transport;
-use protomcp_types::RawJson;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::builder::Builder;
-use crate::catalog::snapshot::Snapshot;
 use crate::core::io::Input;
 use crate::driver::message::Message;
 use crate::exposition::MetricsSource;
@@ -27,7 +22,6 @@ use crate::tool_file::ToolFile;
 #[derive(Debug)]
 pub struct Bridge {
     server: Server<Router<Backend>>,
-    snapshot: Arc<ArcSwap<Snapshot>>,
     metrics: MetricsSource,
     inputs: mpsc::Sender<Message>,
     stop: CancellationToken,
@@ -48,14 +42,13 @@ impl Bridge {
 
     pub(crate) fn new(
         server: Server<Router<Backend>>,
-        snapshot: Arc<ArcSwap<Snapshot>>,
         metrics: MetricsSource,
         inputs: mpsc::Sender<Message>,
         stop: CancellationToken,
         run: JoinHandle<()>,
         watcher: Option<JoinHandle<()>>,
     ) -> Self {
-        Self { server, snapshot, metrics, inputs, stop, run, watcher }
+        Self { server, metrics, inputs, stop, run, watcher }
     }
 
     /// Serves one host until it leaves or [`drain`](Self::drain) is called. Any number of hosts at once.
@@ -70,13 +63,6 @@ impl Bridge {
     #[must_use]
     pub fn server(&self) -> Server<impl Service + use<>> {
         self.server.clone()
-    }
-
-    /// Looks up the definitions of tools that every host sees, as `tools/list` has them; what it finds changes with the
-    /// list.
-    pub fn tool_definitions(&self) -> impl Fn(&str) -> Option<RawJson> + Send + Sync + use<> {
-        let snapshot = Arc::clone(&self.snapshot);
-        move |name| Some(snapshot.load().view(SessionId::STATELESS).find(name)?.json().clone())
     }
 
     /// Writes down what the bridge has counted so far: calls by tool and by how they ended and how long they took, those

@@ -346,7 +346,6 @@ impl Builder {
         let server = Server::with_sessions(sessions.clone(), backend).inline_calls();
         let stop = CancellationToken::new();
         let (owner, outcome) = oneshot::channel();
-        let shown = Arc::clone(&snapshot);
         let run = Driver {
             core,
             questions: Questions::new(Arc::clone(&dispatcher), sessions.clone()),
@@ -365,7 +364,7 @@ impl Builder {
         };
         let task = tokio::spawn(run.run(effects));
         let watcher = self.watch.map(|watch| tokio::spawn(watch_files(watch.since(since), sender.clone())));
-        (Bridge::new(server, shown, source, sender, stop, task, watcher), Starting(outcome))
+        (Bridge::new(server, source, sender, stop, task, watcher), Starting(outcome))
     }
 }
 

@@ -9,7 +9,7 @@ use protomcp_server::{Context, Handler, ServerInfo, SessionId, Tasks};
 use protomcp_types::{
     CallTool, CallToolResult, Complete, CompleteResult, CreateTaskResult, ErrorObject, GetPrompt, GetPromptResult,
     ListPrompts, ListPromptsResult, ListResourceTemplates, ListResourceTemplatesResult, ListResources,
-    ListResourcesResult, ListTools, ListToolsResult, ReadResource, ReadResourceResult, Subscribe, TaskSupport,
+    ListResourcesResult, ListTools, ListToolsResult, RawJson, ReadResource, ReadResourceResult, Subscribe, TaskSupport,
     Unsubscribe,
 };
 use tokio::sync::{SetOnce, mpsc};
@@ -73,6 +73,10 @@ impl Handler for Backend {
 
     fn tasks(&self) -> Option<&Tasks> {
         Some(&self.tasks)
+    }
+
+    fn tool_definition(&self, tool: &str) -> Option<RawJson> {
+        Some(self.snapshot.load().view(SessionId::STATELESS).find(tool)?.json().clone())
     }
 
     async fn list_resources(&self, request: ListResources, _: Context) -> Result<ListResourcesResult, ErrorObject> {

@@ -24,14 +24,10 @@ use crate::log_rate::LogRate;
 use crate::reply::{self, Body, Refusal, TRANSPORT_ERROR};
 use crate::session_table::{SessionTable, new_key};
 
-/// Looks up the definition of a tool.
-pub(crate) type Definitions = Box<dyn Fn(&str) -> Option<RawJson> + Send + Sync>;
-
 pub(crate) struct Endpoint {
     pub(crate) config: Config,
     pub(crate) table: SessionTable,
     pub(crate) guard: Guard,
-    pub(crate) definitions: Definitions,
     pub(crate) figures: Figures,
     /// Requests that were refused by their names.
     pub(crate) refused: LogRate,
@@ -49,6 +45,12 @@ pub(crate) struct Endpoint {
 pub(crate) trait Serve: Send + Sync {
     /// Starts the task of an session.
     fn spawn(&self, session: Arc<HttpSession>, place: Option<TablePlace>, head: &Parts, tasks: &TaskTracker);
+
+    /// The definition of a tool as every client reads it, if it is the same in all sessions.
+    fn tool_definition(&self, tool: &str) -> Option<RawJson> {
+        let _ = tool;
+        None
+    }
 }
 
 impl<S: Service> Serve for Server<S> {
@@ -60,6 +62,10 @@ impl<S: Service> Serve for Server<S> {
             }
             drop(place);
         }));
+    }
+
+    fn tool_definition(&self, tool: &str) -> Option<RawJson> {
+        Server::tool_definition(self, tool)
     }
 }
 
@@ -88,16 +94,10 @@ impl Drop for TablePlace {
 }
 
 impl Endpoint {
-    pub(crate) fn new(
-        server: Box<dyn Serve>,
-        sessions: ServerHandle,
-        config: Config,
-        definitions: Definitions,
-    ) -> Self {
+    pub(crate) fn new(server: Box<dyn Serve>, sessions: ServerHandle, config: Config) -> Self {
         Self {
             table: SessionTable::new(config.max_sessions),
             guard: Guard::new(&config),
-            definitions,
             figures: Figures::default(),
             refused: LogRate::default(),
             rejected: LogRate::default(),
@@ -107,6 +107,11 @@ impl Endpoint {
             server,
             config,
         }
+    }
+
+    /// The definition of a tool as every client reads it, if the server knows it.
+    pub(crate) fn tool_definition(&self, tool: &str) -> Option<RawJson> {
+        self.server.tool_definition(tool)
     }
 
     /// Waits until every session and request has ended after the server was told to shut down.

@@ -129,7 +129,8 @@ async fn single(
     request: Request,
 ) -> Response<Body> {
     let parts = &*source.head;
-    if let Err(error) = stateless_headers::check(&request, meta, &parts.headers, &endpoint.definitions) {
+    let definition = |tool: &str| endpoint.tool_definition(tool);
+    if let Err(error) = stateless_headers::check(&request, meta, &parts.headers, definition) {
         return reply::refuse(stateless_headers::status(&error), Some(request.id), error);
     }
     let needed = needed_by_tasks(&endpoint.sessions, &request);

@@ -11,7 +11,6 @@ use http::request::Parts;
 use http::{Method, Request, Response, StatusCode};
 use protomcp_metrics::Page;
 use protomcp_server::{Server, ServerHandle, Service};
-use protomcp_types::RawJson;
 use tokio::time::Instant;
 use tower_service::Service as TowerService;
 
@@ -34,19 +33,8 @@ pub struct StreamableHttp(Arc<Endpoint>);
 impl StreamableHttp {
     /// Serves `server` over HTTP.
     pub fn new<S: Service>(server: Server<S>, config: Config) -> Self {
-        Self::with_tools(server, config, |_| None)
-    }
-
-    /// As [`StreamableHttp::new`], with a way to look up the definition of a tool as `tools/list` has it: arguments that
-    /// its input schema annotates with `x-mcp-header` are then compared with their headers (MCP 2026-07-28,
-    /// basic/transports, custom headers).
-    pub fn with_tools<S: Service>(
-        server: Server<S>,
-        config: Config,
-        definitions: impl Fn(&str) -> Option<RawJson> + Send + Sync + 'static,
-    ) -> Self {
         let sessions = server.handle().clone();
-        Self(Arc::new(Endpoint::new(Box::new(server), sessions, config, Box::new(definitions))))
+        Self(Arc::new(Endpoint::new(Box::new(server), sessions, config)))
     }
 
     /// A server of its own for each session, and for each request of the revision without sessions: `make` is shown the
@@ -83,7 +71,7 @@ impl StreamableHttp {
         make: impl Fn(&Parts, &ServerHandle) -> Server<S> + Send + Sync + 'static,
     ) -> Self {
         let factory = Factory { sessions: sessions.clone(), make };
-        Self(Arc::new(Endpoint::new(Box::new(factory), sessions, config, Box::new(|_| None))))
+        Self(Arc::new(Endpoint::new(Box::new(factory), sessions, config)))
     }
 
     /// How many sessions are open.

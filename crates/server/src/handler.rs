@@ -6,8 +6,8 @@ use std::sync::Arc;
 use protomcp_types::{
     CallTool, CallToolResult, Complete, CompleteResult, CreateTaskResult, ErrorObject, GetPrompt, GetPromptResult,
     ListPrompts, ListPromptsResult, ListResourceTemplates, ListResourceTemplatesResult, ListResources,
-    ListResourcesResult, ListTools, ListToolsResult, Method, Notification, ReadResource, ReadResourceResult, Subscribe,
-    Unsubscribe,
+    ListResourcesResult, ListTools, ListToolsResult, Method, Notification, RawJson, ReadResource, ReadResourceResult,
+    Subscribe, Unsubscribe,
 };
 
 use crate::context::Context;
@@ -140,6 +140,14 @@ pub trait Handler: Send + Sync + 'static {
         None
     }
 
+    /// The definition of a tool as every client reads it in `tools/list`, for transports that depend on it: over HTTP,
+    /// arguments that the schema marks with `x-mcp-header` are repeated in headers, which are compared with the arguments
+    /// of each call (MCP 2026-07-28, basic/transports, custom headers).
+    fn tool_definition(&self, tool: &str) -> Option<RawJson> {
+        let _ = tool;
+        None
+    }
+
     /// See [`crate::SessionObserver::opened`].
     fn session_opened(&self, session: &SessionView) {
         let _ = session;
@@ -191,6 +199,10 @@ impl<H: Handler> Handler for Arc<H> {
 
     fn tasks(&self) -> Option<&Tasks> {
         H::tasks(self)
+    }
+
+    fn tool_definition(&self, tool: &str) -> Option<RawJson> {
+        H::tool_definition(self, tool)
     }
 
     fn session_opened(&self, session: &SessionView) {

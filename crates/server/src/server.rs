@@ -29,6 +29,7 @@ use crate::server::peer::Peer;
 use crate::service::{Layer, Service};
 use protomcp_session::Limits;
 use protomcp_transport::{Transport, TransportError};
+use protomcp_types::RawJson;
 
 pub use crate::server::handle::{Audience, ServerHandle};
 pub use crate::server::serve_error::ServeError;
@@ -45,14 +46,16 @@ impl<S: Service> Server<S> {
     }
 
     fn shared(sessions: ServerHandle, service: Arc<S>) -> Self {
-        Self(Parts { sessions, service, observers: Observers::default(), sending: Vec::new(), inline_calls: false })
+        let observers = Observers::default();
+        Self(Parts { sessions, service, observers, definitions: None, sending: Vec::new(), inline_calls: false })
     }
 
     /// Wraps the service. The layer that was added last sees a request first.
     #[must_use]
     pub fn layer<L: Layer<Arc<S>>>(self, layer: L) -> Server<L::Service> {
-        let Parts { sessions, service, observers, sending, inline_calls } = self.0;
-        Server(Parts { sessions, service: Arc::new(layer.layer(service)), observers, sending, inline_calls })
+        let Parts { sessions, service, observers, definitions, sending, inline_calls } = self.0;
+        let service = Arc::new(layer.layer(service));
+        Server(Parts { sessions, service, observers, definitions, sending, inline_calls })
     }
 
     /// Registers an observer of the sessions, beside those that are registered already.
@@ -60,6 +63,22 @@ impl<S: Service> Server<S> {
     pub fn observe(mut self, observer: Arc<impl SessionObserver>) -> Self {
         self.0.observers.add(observer);
         self
+    }
+
+    /// Looks up the definitions of tools with `definitions`; see [`Handler::tool_definition`], which is used otherwise.
+    #[must_use]
+    pub fn with_tool_definitions(
+        mut self,
+        definitions: impl Fn(&str) -> Option<RawJson> + Send + Sync + 'static,
+    ) -> Self {
+        self.0.definitions = Some(Arc::new(definitions));
+        self
+    }
+
+    /// The definition of a tool as every client reads it, if the server knows it.
+    #[must_use]
+    pub fn tool_definition(&self, tool: &str) -> Option<RawJson> {
+        self.0.definitions.as_ref()?(tool)
     }
 
     /// Adds a layer for what is sent without being asked. What was added last sees a message first, and an answer to
@@ -136,7 +155,8 @@ impl<H: Handler> Server<Router<H>> {
     /// Serves a handler to `sessions`, which exist before it does: the handler can hold them.
     pub fn with_sessions(sessions: ServerHandle, handler: H) -> Self {
         let router = Arc::new(Router::new(handler));
-        Self::shared(sessions, Arc::clone(&router)).observe(router)
+        let server = Self::shared(sessions, Arc::clone(&router)).observe(Arc::clone(&router));
+        server.with_tool_definitions(move |tool| router.handler().tool_definition(tool))
     }
 }
 

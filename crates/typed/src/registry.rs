@@ -67,12 +67,6 @@ impl Registry {
         &self.0.tools
     }
 
-    /// The definition of a tool as hosts read it, for what has to know it beside the tool, such as a transport.
-    #[must_use]
-    pub fn tool_definition(&self, tool: &str) -> Option<RawJson> {
-        self.0.tools.snapshot().definition(tool).cloned()
-    }
-
     /// The prompts, which can change at any time.
     #[must_use]
     pub fn prompts(&self) -> &Collection<Prompt> {
@@ -149,6 +143,10 @@ impl Handler for Registry {
 
     fn tasks(&self) -> Option<&Tasks> {
         Some(&self.0.tasks)
+    }
+
+    fn tool_definition(&self, tool: &str) -> Option<RawJson> {
+        self.0.tools.snapshot().definition(tool).cloned()
     }
 
     async fn list_resources(&self, request: ListResources, _: Context) -> Result<ListResourcesResult, ErrorObject> {

@@ -43,9 +43,7 @@ async fn run() -> Result<(), Box<dyn std::error::Error>> {
     let Some(port) = port else { return Ok(registry.serve(stdio()?).await?) };
     let listener = Listener::bind(("127.0.0.1", port)).await?;
     tell(&format!("listening on http://{}/mcp", listener.local_addr()?));
-    let tools = registry.clone();
-    let config = Config::default().with_legacy_sse();
-    let service = StreamableHttp::with_tools(registry.server(), config, move |tool| tools.tool_definition(tool));
+    let service = StreamableHttp::new(registry.server(), Config::default().with_legacy_sse());
     Ok(protomcp_http::serve(listener, service).await?)
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use protomcp_server::{Limits, ServerInfo};
 use protomcp_transport::{Sink, Source, Transport};
-use protomcp_types::{Incoming, JsonBuf as Payload, Message, Params, RequestId};
+use protomcp_types::{Incoming, JsonBuf as Payload, Message, Params, RawJson, RequestId};
 use tokio::task::unconstrained;
 
 use std::future::poll_fn;
@@ -47,7 +47,7 @@ impl Serve for Arc<Still> {
 fn still() -> (StreamableHttp, Arc<Still>) {
     let still = Arc::new(Still::default());
     let sessions = ServerHandle::new(ServerInfo::new("still", "1"), Limits::default());
-    let endpoint = Endpoint::new(Box::new(Arc::clone(&still)), sessions, Config::default(), Box::new(|_| None));
+    let endpoint = Endpoint::new(Box::new(Arc::clone(&still)), sessions, Config::default());
     (StreamableHttp(Arc::new(endpoint)), still)
 }
 

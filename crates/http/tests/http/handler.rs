@@ -216,7 +216,7 @@ impl Stage {
             is_gone: Notify::new(),
         });
         let server = Server::with_sessions(sessions.clone(), Shared(Arc::clone(&tools)));
-        let service = StreamableHttp::with_tools(server, config, define);
+        let service = StreamableHttp::new(server.with_tool_definitions(define), config);
         let listener = Listener::bind(("127.0.0.1", 0)).await.unwrap().with_config(listener);
         let host = Host::new(listener.local_addr().unwrap());
         let (readiness, stop) = (Readiness::default(), CancellationToken::new());

@@ -2,14 +2,21 @@
 
 use std::sync::Arc;
 
+use protomcp_types::RawJson;
+
 use crate::observer::Observers;
 use crate::outgoing_layer::OutgoingLayer;
 use crate::server::handle::ServerHandle;
+
+/// Looks up the definition of a tool.
+pub(super) type Definitions = Arc<dyn Fn(&str) -> Option<RawJson> + Send + Sync>;
 
 pub(super) struct Parts<S> {
     pub(super) sessions: ServerHandle,
     pub(super) service: Arc<S>,
     pub(super) observers: Observers,
+    /// `None`: no transport needs them.
+    pub(super) definitions: Option<Definitions>,
     /// Those that see first what is sent first.
     pub(super) sending: Vec<Arc<dyn OutgoingLayer>>,
     /// Calls run in the task of their session instead of a task each.
@@ -22,6 +29,7 @@ impl<S> Clone for Parts<S> {
             sessions: self.sessions.clone(),
             service: Arc::clone(&self.service),
             observers: self.observers.clone(),
+            definitions: self.definitions.clone(),
             sending: self.sending.clone(),
             inline_calls: self.inline_calls,
         }
