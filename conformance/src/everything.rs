@@ -1,11 +1,11 @@
-//! The server written with this library that the official suite and the clients talk to, on a port of its own.
+//! The server written with this library for the official suite and the clients, on a port of its own.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 
 use crate::programs::everything_server;
 
-/// A running `everything_server` that is reached over HTTP; dropping it ends it.
+/// A running `everything_server` that listens on HTTP; dropping it ends it.
 #[derive(Debug)]
 pub struct Everything {
     child: Child,
@@ -13,11 +13,11 @@ pub struct Everything {
 }
 
 impl Everything {
-    /// Starts it with these options besides its port, and waits until it listens.
+    /// Starts it with these options in addition to its port, and waits until it listens.
     ///
     /// # Panics
     ///
-    /// When it does not.
+    /// If it does not start.
     pub fn start(options: &[&str]) -> Self {
         let mut child = Command::new(everything_server())
             .args(options)
@@ -30,12 +30,12 @@ impl Everything {
         let mut said = BufReader::new(child.stderr.take().expect("it was piped")).lines();
         let line = said.next().expect("the server says where it listens").expect("its words are UTF-8");
         let url = line.strip_prefix("listening on ").unwrap_or_else(|| panic!("no URL: {line}")).to_owned();
-        // Whatever else it says must not fill the pipe.
+        // Further output must not fill the pipe.
         std::thread::spawn(move || said.for_each(drop));
         Self { child, url }
     }
 
-    /// Where it takes messages.
+    /// The URL of its MCP endpoint.
     pub fn url(&self) -> &str {
         &self.url
     }
@@ -43,7 +43,7 @@ impl Everything {
 
 impl Drop for Everything {
     fn drop(&mut self) {
-        // Gone already is as good.
+        // It may have ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -1,4 +1,4 @@
-//! The MCP client end: a host that speaks JSON lines to a `pmcp` it has started.
+//! The client end: an MCP client that speaks JSON lines to a `pmcp` that it has started.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdin, ExitStatus};
@@ -15,11 +15,11 @@ use crate::orphans::living;
 use crate::sandbox::Sandbox;
 use crate::wait::eventually;
 
-/// A running `pmcp` and the session with it.
+/// A running `pmcp` and its session.
 ///
-/// All methods take `&self`, so that threads of a test can call at once. Dropping it kills `pmcp` with SIGKILL, if it
-/// still runs, and then fails the test if a process that `pmcp` started stays alive, or if `pmcp` ever wrote a line to
-/// its standard output that is not JSON-RPC.
+/// All methods take `&self`, so that several threads of a test can make calls. Dropping it kills `pmcp` with SIGKILL if
+/// it still runs, and then fails the test if a process that `pmcp` started stays alive, or if `pmcp` ever wrote a line
+/// to its standard output that is not JSON-RPC.
 #[derive(Debug)]
 pub struct Host {
     child: Mutex<Child>,
@@ -62,15 +62,15 @@ impl Host {
         self.pid
     }
 
-    /// Writes bytes to its standard input, as they are.
+    /// Writes bytes to its standard input verbatim.
     ///
     /// # Panics
     ///
-    /// When the input was closed by this host; a `pmcp` that is gone is no panic.
+    /// If this host has closed the input. A `pmcp` that has ended does not panic.
     pub fn bytes(&self, bytes: &[u8]) {
         let mut stdin = self.stdin.lock().expect("no writer panics");
         let pipe = stdin.as_mut().expect("the standard input is still open");
-        // A pmcp that has died is seen through its answers, which do not come.
+        // If `pmcp` has died, its answers do not come, and the test fails there.
         let _ = pipe.write_all(bytes).and_then(|()| pipe.flush());
     }
 
@@ -102,33 +102,33 @@ impl Host {
         self.inbox.find(&format!("the answer to {id}"), 0, |message| is_answer(message, &id))
     }
 
-    /// The line that is the response to a request, as it was written.
+    /// The response to a request as the original line.
     pub fn answer_text(&self, id: impl Into<Value>) -> String {
         self.answer(id).text
     }
 
-    /// The response to a request if it is there, without waiting.
+    /// The response to a request if it has arrived, without waiting.
     pub fn answered(&self, id: impl Into<Value>) -> Option<Message> {
         let id = id.into();
         self.seen().into_iter().find(|message| is_answer(message, &id))
     }
 
-    /// Asks and returns the result.
+    /// Sends a request and returns the result.
     ///
     /// # Panics
     ///
-    /// When the answer is a JSON-RPC error.
+    /// If the answer is a JSON-RPC error.
     pub fn ask(&self, method: &str, params: &Value) -> Value {
         let mut response = self.answer(self.request(method, params)).value;
         assert!(response.get("error").is_none(), "{method} failed: {response}");
         response["result"].take()
     }
 
-    /// Asks and returns the JSON-RPC error.
+    /// Sends a request and returns the JSON-RPC error.
     ///
     /// # Panics
     ///
-    /// When there is a result.
+    /// If there is a result.
     pub fn refused(&self, method: &str, params: &Value) -> Value {
         let mut response = self.answer(self.request(method, params)).value;
         assert!(response.get("result").is_none(), "{method} should have failed: {response}");
@@ -147,12 +147,12 @@ impl Host {
         response["result"].take()
     }
 
-    /// Sends everything that initializes the session, without waiting; returns the id of the request.
+    /// Sends the messages that initialize the session, without waiting; returns the id of the request.
     pub fn begin(&self, version: &str) -> u64 {
         self.begin_with(version, &json!({}))
     }
 
-    /// The same for a host that can do more.
+    /// The same for a client with these capabilities.
     pub fn begin_with(&self, version: &str, capabilities: &Value) -> u64 {
         let info = json!({"name": "conformance", "version": "1"});
         let params = json!({"protocolVersion": version, "capabilities": capabilities, "clientInfo": info});
@@ -186,7 +186,7 @@ impl Host {
         self.request("tools/call", &json!({"name": name, "arguments": arguments}))
     }
 
-    /// Calls a tool and returns its result, whether it is an error result or not.
+    /// Calls a tool and returns its result, error result or not.
     pub fn call(&self, name: &str, arguments: &Value) -> Value {
         self.ask("tools/call", &json!({"name": name, "arguments": arguments}))
     }
@@ -205,7 +205,7 @@ impl Host {
         text_of(&result)
     }
 
-    /// The place of the next message, to wait from later.
+    /// The index of the next message, to wait from later.
     pub fn now(&self) -> usize {
         self.inbox.len()
     }
@@ -215,17 +215,17 @@ impl Host {
         self.inbox.all()
     }
 
-    /// All notifications with this method so far, from `place` on.
+    /// All notifications with this method from index `place` on.
     pub fn told(&self, method: &str, place: usize) -> Vec<Message> {
         self.seen().into_iter().skip(place).filter(|message| message.method() == method).collect()
     }
 
-    /// Waits for a message from `place` on.
+    /// Waits for a message from index `place` on.
     pub fn wait_for(&self, what: &str, place: usize, wanted: impl Fn(&Message) -> bool) -> Message {
         self.inbox.find(what, place, wanted)
     }
 
-    /// Waits for a notification with this method, from `place` on.
+    /// Waits for a notification with this method, from index `place` on.
     pub fn notified(&self, method: &str, place: usize) -> Message {
         self.wait_for(method, place, |message| message.method() == method)
     }
@@ -252,19 +252,19 @@ impl Host {
 
     /// Sends `pmcp` a signal.
     pub fn signal(&self, signal: Signal) {
-        // It may be gone already; then there is nothing to do.
+        // It may have ended already; then there is nothing to do.
         let _ = kill_process(pid(self.pid), signal);
     }
 
     /// Waits until it has ended.
     pub fn exit(&self) -> ExitStatus {
         let status = eventually("the end of pmcp", || self.exited());
-        // Its output is complete once the streams have closed, too.
+        // Its output is complete only after the streams have closed.
         self.inbox.find_within(Duration::from_secs(5), usize::MAX, |_| false).ok();
         status
     }
 
-    /// How it ended, if it has.
+    /// Its exit status, if it has ended.
     pub fn exited(&self) -> Option<ExitStatus> {
         self.child.lock().expect("no waiter panics").try_wait().expect("a child can be waited for")
     }
@@ -278,7 +278,7 @@ impl Host {
 impl Drop for Host {
     fn drop(&mut self) {
         let mut child = self.child.lock().unwrap_or_else(PoisonError::into_inner);
-        // Both fail when it has ended by itself, which is fine.
+        // Both fail if it has already ended, which is fine.
         let _ = child.kill();
         let _ = child.wait();
         drop(child);
@@ -290,7 +290,11 @@ impl Drop for Host {
             return;
         }
         eventually_gone(self.sandbox.marker(), self.pid);
-        assert!(self.inbox.junk().is_empty(), "pmcp wrote to stdout what is no JSON-RPC: {:?}", self.inbox.junk());
+        assert!(
+            self.inbox.junk().is_empty(),
+            "pmcp wrote lines to stdout that are not JSON-RPC: {:?}",
+            self.inbox.junk()
+        );
     }
 }
 

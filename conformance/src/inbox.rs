@@ -1,4 +1,4 @@
-//! Everything `pmcp` has written to its standard output, in order, and a way to wait for more.
+//! The lines that `pmcp` has written to its standard output, in order, with a way to wait for more.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -10,11 +10,11 @@ use crate::wait::patience;
 /// One line of standard output.
 #[derive(Debug, Clone)]
 pub struct Message {
-    /// The line as it was, without its newline.
+    /// The original line without its newline.
     pub text: String,
     /// The line as JSON.
     pub value: Value,
-    /// Its place among all messages of the session, counted from 0.
+    /// Its index among all messages of the session, counted from 0.
     pub place: usize,
     /// When it was read.
     pub at: Instant,
@@ -36,7 +36,7 @@ pub(crate) struct Inbox {
 #[derive(Debug, Default)]
 struct State {
     messages: Vec<Message>,
-    /// Lines that are no JSON-RPC: there must be none, ever.
+    /// Lines that are not JSON-RPC: there must never be any.
     junk: Vec<String>,
     closed: bool,
 }
@@ -59,7 +59,7 @@ impl Inbox {
         self.arrived.notify_all();
     }
 
-    /// The first message from `place` on that is `wanted`.
+    /// The first message from index `place` on that is `wanted`.
     pub(crate) fn find(&self, what: &str, place: usize, wanted: impl Fn(&Message) -> bool) -> Message {
         self.find_within(patience(), place, wanted).unwrap_or_else(|outcome| {
             let seen: Vec<String> = self.lock().messages.iter().skip(place).map(|m| brief(&m.text)).collect();
@@ -67,7 +67,7 @@ impl Inbox {
         })
     }
 
-    /// Like [`Inbox::find`], but an error says why there is none within `time`.
+    /// Like [`Inbox::find`], but an error gives the reason if there is none within `time`.
     pub(crate) fn find_within(
         &self,
         time: Duration,
@@ -77,7 +77,7 @@ impl Inbox {
         let deadline = Instant::now() + time;
         let mut state = self.lock();
         loop {
-            assert!(state.junk.is_empty(), "pmcp wrote to stdout what is no JSON-RPC: {:?}", state.junk);
+            assert!(state.junk.is_empty(), "pmcp wrote lines to stdout that are not JSON-RPC: {:?}", state.junk);
             while place < state.messages.len() {
                 if wanted(&state.messages[place]) {
                     return Ok(state.messages[place].clone());
@@ -100,7 +100,7 @@ impl Inbox {
         self.lock().messages.clone()
     }
 
-    /// How many messages there are so far: the place of the next one.
+    /// The number of messages so far: the index of the next one.
     pub(crate) fn len(&self) -> usize {
         self.lock().messages.len()
     }

@@ -1,4 +1,4 @@
-//! An authorization server that we did not write, as far as its endpoints go: those of the official Python SDK.
+//! An authorization server with endpoints that this project did not write: those of the official Python SDK.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 use crate::programs::peers;
 
-/// An authorization server in a process of its own, which ends with this value.
+/// An authorization server in a process of its own, which ends when this value is dropped.
 #[derive(Debug)]
 pub struct Issuer {
     process: Child,
@@ -25,16 +25,16 @@ impl Issuer {
     ///
     /// # Panics
     ///
-    /// When it does not start.
+    /// If it does not start.
     pub fn start() -> Self {
         Self::with(&[])
     }
 
-    /// Starts one that speaks HTTPS, with a certificate by [`Issuer::authority`].
+    /// Starts one that speaks HTTPS, with a certificate signed by [`Issuer::authority`].
     ///
     /// # Panics
     ///
-    /// When it does not start.
+    /// If it does not start.
     pub fn start_with_tls() -> Self {
         Self::with(&["tls"])
     }
@@ -57,7 +57,7 @@ impl Issuer {
         issuer
     }
 
-    /// The name of the issuer.
+    /// The issuer identifier.
     pub fn url(&self) -> &str {
         &self.url
     }
@@ -67,27 +67,27 @@ impl Issuer {
         self.folder.path().join("keys.json")
     }
 
-    /// The certificate that vouches for it.
+    /// The certificate of its authority.
     pub fn authority(&self) -> PathBuf {
         self.folder.path().join("ca.pem")
     }
 
-    /// A token with these claims; `alg` says how it is signed, here and from here on.
+    /// A token with these claims; `alg` sets the signature algorithm for this token and later ones.
     ///
     /// # Panics
     ///
-    /// When the issuer is gone.
+    /// If the issuer has ended.
     pub fn token(&mut self, claims: &Value) -> String {
         let stdin = self.stdin.as_mut().expect("it is open until the end");
         writeln!(stdin, "{claims}").expect("the issuer reads");
         self.line()
     }
 
-    /// Lets requests for its keys and about tokens take this long.
+    /// Delays replies to key and introspection requests by this time.
     ///
     /// # Panics
     ///
-    /// When the issuer is gone.
+    /// If the issuer has ended.
     pub fn delay(&mut self, time: Duration) {
         self.token(&json!({"delay": time.as_secs_f64()}));
     }
@@ -96,16 +96,16 @@ impl Issuer {
     ///
     /// # Panics
     ///
-    /// When the issuer is gone.
+    /// If the issuer has ended.
     pub fn rotate(&mut self) {
         self.token(&json!({"rotate": true}));
     }
 
-    /// How often it was asked for its keys and about tokens.
+    /// The number of key and introspection requests so far.
     ///
     /// # Panics
     ///
-    /// When the issuer is gone.
+    /// If the issuer has ended.
     pub fn asked(&mut self) -> usize {
         self.token(&json!({})).parse().expect("a number")
     }
@@ -120,7 +120,7 @@ impl Issuer {
 
 impl Drop for Issuer {
     fn drop(&mut self) {
-        // It ends with its input; a test that failed need not wait for it.
+        // It ends with its input; a failed test need not wait for it.
         self.stdin = None;
         let _gone = self.process.kill();
         let _reaped = self.process.wait();

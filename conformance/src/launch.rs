@@ -40,7 +40,7 @@ impl Launch {
         self
     }
 
-    /// Sets a variable, in the place of one set before.
+    /// Sets a variable, replacing an earlier value.
     pub fn env(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
         let name = name.into();
         self.env.retain(|(known, _)| *known != name);
@@ -48,7 +48,7 @@ impl Launch {
         self
     }
 
-    /// Takes a variable out of the environment.
+    /// Removes a variable from the environment.
     pub fn without(mut self, name: &str) -> Self {
         self.env.retain(|(known, _)| known != name);
         self.unset.push(name.into());
@@ -65,18 +65,18 @@ impl Launch {
     ///
     /// # Panics
     ///
-    /// When it cannot be started.
+    /// If it cannot be started.
     pub fn start(self) -> Host {
         let sandbox = self.sandbox.clone();
         Host::new(self.command().spawn().expect("pmcp starts"), sandbox)
     }
 
-    /// The command, for a test that wants the streams otherwise.
+    /// The command, for a test that wires the streams differently.
     pub fn command(self) -> Command {
         let mut command = match self.open_files {
             None => Command::new(pmcp()),
             Some(soft) => {
-                // `pmcp` takes the place of the shell.
+                // `pmcp` replaces the shell.
                 let mut command = Command::new("sh");
                 command.args(["-c", &format!("ulimit -Sn {soft} && exec \"$0\" \"$@\"")]).arg(pmcp());
                 command

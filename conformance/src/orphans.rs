@@ -1,7 +1,7 @@
-//! Finding the processes that a test's `pmcp` has started, wherever they have gone.
+//! Finds the processes that a test's `pmcp` has started, in whatever session they are.
 //!
-//! A process inherits its environment, whatever session or group it moves to, so a variable with a value of its own in
-//! every test marks the whole family. `/proc` shows it for as long as the process lives; a zombie shows nothing.
+//! A process inherits its environment, whatever session or group it moves to, so a variable with a unique value in
+//! every test marks the whole family. `/proc` shows it while the process lives; a zombie shows nothing.
 
 use std::fs;
 

@@ -19,7 +19,7 @@ use crate::wait::patience;
 /// One tool process. Dropping it closes its socket and ends it with status 0.
 #[derive(Debug)]
 pub struct Peer {
-    /// What it said of itself.
+    /// Its report to the stage.
     pub hello: Hello,
     /// Its resources, listed whenever the bridge asks; none at first.
     pub resources: Vec<ResourceDefinition>,
@@ -29,9 +29,9 @@ pub struct Peer {
     pub prompts: Vec<PromptDefinition>,
     stream: UnixStream,
     inbox: Vec<u8>,
-    /// Requests that are no calls and have been dealt with: a late cancellation of one means nothing.
+    /// Finished requests that are not calls: a late cancellation of one of them is ignored.
     aside: BTreeSet<String>,
-    /// Frames of length zero that have come so far.
+    /// The number of frames of length zero so far.
     pub empty_frames: usize,
 }
 
@@ -49,29 +49,29 @@ impl Peer {
         }
     }
 
-    /// The next envelope. Frames of length zero are counted and passed over.
+    /// The next envelope. Frames of length zero are counted and skipped.
     ///
     /// # Panics
     ///
-    /// When none comes in time, or the bridge has closed the socket.
+    /// If none arrives in time, or the bridge has closed the socket.
     pub fn receive(&mut self) -> Envelope {
         self.receive_within(patience()).expect("the bridge sent nothing in time")
     }
 
-    /// The next envelope if one comes within `time`.
+    /// The next envelope if one arrives within `time`.
     ///
     /// # Panics
     ///
-    /// When the bridge has closed the socket, or sent what is no envelope.
+    /// If the bridge has closed the socket, or sent a malformed envelope.
     pub fn receive_within(&mut self, time: Duration) -> Option<Envelope> {
         self.poll(time).expect("the bridge has closed the socket")
     }
 
-    /// Waits until the bridge closes the socket, and returns what came before.
+    /// Waits until the bridge closes the socket, and returns all envelopes until then.
     ///
     /// # Panics
     ///
-    /// When it does not.
+    /// If the bridge does not close it in time.
     pub fn until_closed(&mut self) -> Vec<Envelope> {
         let mut seen = Vec::new();
         while let Ok(envelope) = self.poll(patience()) {
@@ -102,7 +102,8 @@ impl Peer {
         }
     }
 
-    /// Takes a whole frame out of what has been read: four bytes of length, most significant first, and that many bytes.
+    /// Takes a whole frame out of the received bytes: four bytes of length, most significant first, and that many
+    /// bytes.
     fn take(&mut self) -> Option<Envelope> {
         loop {
             let length = u32::from_be_bytes(self.inbox.first_chunk::<4>().copied()?) as usize;
@@ -116,9 +117,9 @@ impl Peer {
         }
     }
 
-    /// Writes bytes as they are.
+    /// Writes bytes verbatim.
     pub fn bytes(&mut self, bytes: &[u8]) {
-        // A bridge that has hung up is seen when the test reads.
+        // If the bridge has closed the socket, the test notices when it reads.
         let _ = self.stream.write_all(bytes);
     }
 
@@ -159,7 +160,7 @@ impl Peer {
         request.request_id
     }
 
-    /// The next envelope that asks for none of the lists beside tools; those are answered.
+    /// The next envelope that does not request one of the lists beside tools; those requests are answered.
     pub fn request(&mut self) -> Envelope {
         loop {
             let envelope = self.receive();
@@ -169,7 +170,7 @@ impl Peer {
         }
     }
 
-    /// Like [`Peer::request`], if one comes within `time`.
+    /// Like [`Peer::request`], if one arrives within `time`.
     pub fn request_within(&mut self, time: Duration) -> Option<Envelope> {
         let deadline = Instant::now() + time;
         loop {
@@ -180,7 +181,7 @@ impl Peer {
         }
     }
 
-    /// Answers an envelope that asks for one of the lists beside tools; gives back any other.
+    /// Answers an envelope that requests one of the lists beside tools; returns any other.
     pub fn answer_list(&mut self, envelope: Envelope) -> Option<Envelope> {
         let answer: Msg = match &envelope.msg {
             Some(Msg::ListResourcesRequest(_)) => ResourceListResponse { resources: self.resources.clone() }.into(),
@@ -188,7 +189,7 @@ impl Peer {
                 ResourceTemplateListResponse { templates: self.templates.clone() }.into()
             }
             Some(Msg::ListPromptsRequest(_)) => PromptListResponse { prompts: self.prompts.clone() }.into(),
-            // A bridge that has lost patience with one of those says so, although the answer is on its way.
+            // The bridge may cancel one of these requests while its answer is on the way.
             Some(Msg::Cancel(cancel)) if self.aside.contains(&cancel.request_id) => return None,
             _ => return Some(envelope),
         };
@@ -197,26 +198,26 @@ impl Peer {
         None
     }
 
-    /// Answers what the bridge asks beside calls until `done`.
+    /// Answers the bridge's requests other than calls until `done`.
     ///
     /// # Panics
     ///
-    /// When the bridge asks for anything else, or it takes too long.
+    /// If the bridge sends any other request, or it takes too long.
     pub fn settle(&mut self, done: impl Fn() -> bool) {
         let deadline = Instant::now() + patience();
         while !done() {
             assert!(Instant::now() < deadline, "the bridge did not settle in time");
             if let Some(envelope) = self.request_within(Duration::from_millis(2)) {
-                panic!("nothing was to be asked yet: {envelope:?}");
+                panic!("no request was expected yet: {envelope:?}");
             }
         }
     }
 
-    /// The next call: its id and what it asks.
+    /// The next call: its id and its request.
     ///
     /// # Panics
     ///
-    /// When something else comes first.
+    /// If something else comes first.
     pub fn call(&mut self) -> (String, CallToolRequest) {
         let envelope = self.request();
         match envelope.msg {
@@ -229,7 +230,7 @@ impl Peer {
     ///
     /// # Panics
     ///
-    /// When something else comes first.
+    /// If something else comes first.
     pub fn active_tools(&mut self) -> (String, Vec<String>) {
         let envelope = self.request();
         match envelope.msg {
@@ -241,12 +242,12 @@ impl Peer {
     /// Sends the tool process a signal.
     pub fn signal(&self, signal: Signal) {
         let pid = i32::try_from(self.hello.pid).ok().and_then(Pid::from_raw).expect("a process id is positive");
-        // It may be gone already; then there is nothing to do.
+        // It may have ended already; then there is nothing to do.
         let _ = kill_process(pid, signal);
     }
 }
 
-/// A tool that takes an object, to be listed by a [`Peer`].
+/// A tool that takes an object, for the list of a [`Peer`].
 pub fn tool(name: &str) -> ToolDefinition {
     ToolDefinition {
         name: name.to_owned(),
@@ -256,11 +257,11 @@ pub fn tool(name: &str) -> ToolDefinition {
     }
 }
 
-/// An envelope as the bytes of one frame, for a test that wants to cut it up.
+/// An envelope as the bytes of one frame, for a test that splits it.
 ///
 /// # Panics
 ///
-/// When it is larger than 4 GiB.
+/// If it is larger than 4 GiB.
 pub fn frame(envelope: &Envelope) -> Vec<u8> {
     let length = u32::try_from(envelope.encoded_len()).expect("a frame of a test is below 4 GiB");
     let mut bytes = length.to_be_bytes().to_vec();

@@ -1,4 +1,4 @@
-//! Where the programs are: the one under test, the relay, and the peers that `scripts/setup` installs.
+//! The paths of the programs: the one under test, the relay, and the peers that `scripts/setup` installs.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 ///
 /// # Panics
 ///
-/// When it cannot be built.
+/// If it cannot be built.
 pub fn pmcp() -> &'static Path {
     static PMCP: OnceLock<PathBuf> = OnceLock::new();
     PMCP.get_or_init(|| {
@@ -25,14 +25,14 @@ pub fn pmcp() -> &'static Path {
 ///
 /// # Panics
 ///
-/// When it cannot be built.
+/// If it cannot be built.
 pub fn example(name: &str) -> PathBuf {
-    // With all features it is what a build of the whole workspace has made already.
+    // With all features, the build of the whole workspace has already made it.
     build(&["--package", "protomcp-bridge", "--all-features", "--example", name]);
     build_folder().join("examples").join(name)
 }
 
-/// Builds something of the workspace with the profile of this test, unless `PMCP_PREBUILT` says that all of it is built.
+/// Builds a part of the workspace with the profile of this test, unless `PMCP_PREBUILT` says that all of it is built.
 fn build(what: &[&str]) {
     if env::var_os("PMCP_PREBUILT").is_some() {
         return;
@@ -63,7 +63,7 @@ pub fn envelope_tools() -> PathBuf {
     build_folder().join("envelope_tools")
 }
 
-/// The tool process that does whatever its callers want, which cargo builds together with this package's tests.
+/// The tool process that follows its callers' instructions, which cargo builds together with this package's tests.
 pub fn hostile_tools() -> PathBuf {
     build_folder().join("hostile_tools")
 }
@@ -72,7 +72,7 @@ pub fn hostile_tools() -> PathBuf {
 ///
 /// # Panics
 ///
-/// When it has not run.
+/// If it has not run.
 pub fn peers() -> PathBuf {
     let peers = root().join(".peers");
     assert!(peers.join(".py.stamp").exists(), "please run scripts/setup first");

@@ -11,7 +11,7 @@ use tempfile::TempDir;
 use crate::launch::Launch;
 use crate::programs::{peers, root};
 
-/// A fresh folder with two parts: `work`, where `pmcp` is started, and `run`, its `XDG_RUNTIME_DIR`.
+/// A fresh folder with two parts: `work`, the working directory of `pmcp`, and `run`, its `XDG_RUNTIME_DIR`.
 ///
 /// It is deleted when the last clone is dropped; every [`Host`](crate::Host) holds one.
 #[derive(Debug, Clone)]
@@ -31,7 +31,7 @@ impl Sandbox {
     ///
     /// # Panics
     ///
-    /// When the system's temporary folder cannot be written.
+    /// If the system's temporary folder is not writable.
     pub fn new() -> Self {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let folder = tempfile::Builder::new().prefix("pmcp-").tempdir().expect("a temporary folder can be made");
@@ -47,7 +47,7 @@ impl Sandbox {
         self.folder.path().join("work").join(name)
     }
 
-    /// The runtime directory that `pmcp` is given, where its sockets belong.
+    /// The runtime directory of `pmcp`, where its sockets belong.
     pub fn runtime(&self) -> PathBuf {
         self.folder.path().join("run")
     }
@@ -87,12 +87,12 @@ impl Sandbox {
         self
     }
 
-    /// Prepares `pmcp` with these arguments, to be started in the working directory.
+    /// Prepares `pmcp` with these arguments, in the working directory.
     pub fn pmcp(&self, args: &[&str]) -> Launch {
         Launch::new(self, args)
     }
 
-    /// What every process that this sandbox's `pmcp` starts carries in its environment.
+    /// The environment variable value of every process that this sandbox's `pmcp` starts.
     pub fn marker(&self) -> &str {
         &self.marker
     }

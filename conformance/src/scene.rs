@@ -1,4 +1,4 @@
-//! The usual opening of a test: a session, with the published SDK or with a scripted tool process at the other end.
+//! The usual opening of a test: a session, with the published SDK or a scripted tool process at the other end.
 
 use protomcp_proto::ToolDefinition;
 
@@ -11,13 +11,13 @@ use crate::stage::Stage;
 /// A session whose tool process is scripted by the test.
 #[derive(Debug)]
 pub struct Scene {
-    /// The MCP client; it has initialized the session.
+    /// The MCP client, after the initialization of the session.
     pub host: Host,
-    /// The tool process; it has gone through the handshake.
+    /// The tool process, after the handshake.
     pub peer: Peer,
-    /// Where further tool processes report.
+    /// The control socket of further tool processes.
     pub stage: Stage,
-    /// Where it all happens.
+    /// The folder of the session.
     pub sandbox: Sandbox,
 }
 

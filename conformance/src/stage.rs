@@ -1,4 +1,4 @@
-//! Where the relays of one `pmcp` report, one for each tool process it starts.
+//! The control socket for the relays of one `pmcp`, one relay for each tool process that it starts.
 
 use std::fs;
 use std::io::{BufRead, BufReader, ErrorKind};
@@ -22,7 +22,7 @@ pub struct Stage {
     path: PathBuf,
 }
 
-/// What a relay says of itself, before it has connected to the bridge.
+/// The facts that a relay reports before it connects to the bridge.
 #[derive(Debug, Clone)]
 pub struct Hello {
     /// Its process id.
@@ -44,7 +44,7 @@ impl Stage {
     ///
     /// # Panics
     ///
-    /// When the sandbox has a stage already.
+    /// If the sandbox already has a stage.
     pub fn new(sandbox: &Sandbox) -> Self {
         let path = sandbox.path("control");
         let listener = UnixListener::bind(&path).expect("the sandbox has no stage yet");
@@ -67,12 +67,12 @@ impl Stage {
     ///
     /// # Panics
     ///
-    /// When none comes.
+    /// If none reports in time.
     pub fn accept(&self) -> Peer {
         self.accept_within(patience()).expect("no tool process was started in time")
     }
 
-    /// Waits no longer than `time` for the next tool process.
+    /// Waits at most `time` for the next tool process.
     pub fn accept_within(&self, time: Duration) -> Option<Peer> {
         let deadline = Instant::now() + time;
         loop {

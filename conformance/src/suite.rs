@@ -9,16 +9,16 @@ use serde_json::Value;
 
 use crate::programs::peers;
 
-/// What a run came to.
+/// The results of a run.
 #[derive(Debug)]
 pub struct Outcome {
-    /// Whether the suite calls it a success.
+    /// True if the suite reports success.
     pub success: bool,
-    /// What it has said.
+    /// The output of the suite.
     pub text: String,
-    /// By scenario, what it complains about: failures and warnings.
+    /// Failures and warnings, by scenario.
     pub scenarios: BTreeMap<String, Vec<String>>,
-    /// Those that were run and are not required.
+    /// Scenarios that were run but are not required.
     pub not_scored: BTreeSet<String>,
 }
 
@@ -34,11 +34,11 @@ impl Outcome {
     }
 }
 
-/// Runs scenarios of the suite: those that `which` selects.
+/// Runs the scenarios of the suite that `which` selects.
 ///
 /// # Panics
 ///
-/// When the suite is not installed or writes nothing.
+/// If the suite is not installed or writes nothing.
 pub fn run(url: &str, which: &[&str]) -> Outcome {
     let folder = tempfile::tempdir().expect("a folder for the results");
     let output = Command::new(program("node"))
@@ -63,7 +63,7 @@ fn not_scored(text: &str) -> BTreeSet<String> {
     names.map(str::to_owned).collect()
 }
 
-/// What each scenario complains about.
+/// The complaints of each scenario.
 fn scenarios(folder: &Path) -> BTreeMap<String, Vec<String>> {
     let mut found = BTreeMap::new();
     for entry in fs::read_dir(folder).expect("the results can be read") {

@@ -3,7 +3,7 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How long anything may take before a test fails: 20 s, or `PMCP_PATIENCE` seconds.
+/// The time limit before a test fails: 20 s, or `PMCP_PATIENCE` seconds.
 pub fn patience() -> Duration {
     let seconds = std::env::var("PMCP_PATIENCE").ok().and_then(|text| text.parse().ok()).unwrap_or(20);
     Duration::from_secs(seconds)
@@ -14,7 +14,7 @@ pub fn tier<T>(short: T, long: T) -> T {
     if std::env::var("PMCP_LONG").is_ok_and(|value| value == "1") { long } else { short }
 }
 
-/// Looks again and again until there is something to see.
+/// Polls until there is a value.
 ///
 /// # Panics
 ///
@@ -25,16 +25,16 @@ pub fn eventually<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
         if let Some(found) = look() {
             return found;
         }
-        assert!(Instant::now() < deadline, "waited {:?} in vain for {what}", patience());
+        assert!(Instant::now() < deadline, "waited {:?} for {what}", patience());
         thread::sleep(Duration::from_millis(5));
     }
 }
 
-/// The middle one of some times, which are sorted for it. A busy machine slows down some, but not most of them.
+/// The median of the times, which are sorted for it. A busy machine slows some measurements down, but not most of them.
 ///
 /// # Panics
 ///
-/// When there are none.
+/// If there are none.
 pub fn median(times: &mut [Duration]) -> Duration {
     times.sort_unstable();
     times[times.len() / 2]

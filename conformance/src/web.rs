@@ -1,4 +1,4 @@
-//! `pmcp` as a server that hosts reach over HTTP, and requests to it written by hand.
+//! `pmcp` as an HTTP server, and requests to it written by hand.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -11,7 +11,7 @@ use crate::launch::Launch;
 use crate::sandbox::Sandbox;
 use crate::wait::patience;
 
-/// A `pmcp` on a port of its own, and the headers that every request to it carries.
+/// A `pmcp` on a port of its own, and the headers of every request to it.
 #[derive(Debug)]
 pub struct Web {
     host: Host,
@@ -25,11 +25,11 @@ pub struct Web {
 pub struct Listening(BufReader<TcpStream>);
 
 impl Listening {
-    /// Waits for a line with this in it. `None`: the stream has ended without one.
+    /// Waits for a line that contains this text. `None`: the stream has ended without one.
     ///
     /// # Panics
     ///
-    /// When nothing comes for too long.
+    /// If nothing arrives in time.
     pub fn line_with(&mut self, text: &str) -> Option<String> {
         loop {
             let mut line = String::new();
@@ -42,14 +42,14 @@ impl Listening {
     }
 }
 
-/// What a request was answered with.
+/// The response to a request.
 #[derive(Debug)]
 pub struct Reply {
     /// The status code.
     pub status: u16,
     /// The headers, in lower case.
     pub headers: Vec<(String, String)>,
-    /// The body, as far as it went.
+    /// The body, as far as it was received.
     pub body: String,
 }
 
@@ -58,16 +58,16 @@ impl Web {
     ///
     /// # Panics
     ///
-    /// When it does not say where it listens.
+    /// If it does not announce its address.
     pub fn start(fixture: &str, flags: &[&str]) -> Self {
         Self::start_with(fixture, flags, &[])
     }
 
-    /// As [`Web::start`], with variables in the environment.
+    /// Like [`Web::start`], with environment variables.
     ///
     /// # Panics
     ///
-    /// When it does not say where it listens.
+    /// If it does not announce its address.
     pub fn start_with(fixture: &str, flags: &[&str], env: &[(&str, &str)]) -> Self {
         let sandbox = Sandbox::new();
         let file = sandbox.copy(fixture);
@@ -75,11 +75,11 @@ impl Web {
         Self::run(sandbox, &name, flags, env)
     }
 
-    /// As [`Web::start_with`], with a program in the place of a tool file.
+    /// Like [`Web::start_with`], with a program in place of a tool file.
     ///
     /// # Panics
     ///
-    /// When it does not say where it listens.
+    /// If it does not announce its address.
     pub fn start_program(program: &Path, flags: &[&str], env: &[(&str, &str)]) -> Self {
         Self::run(Sandbox::new(), &program.to_string_lossy(), flags, env)
     }
@@ -90,11 +90,11 @@ impl Web {
         Self::launch(sandbox, launch)
     }
 
-    /// Starts what was prepared in a sandbox, and waits until it serves.
+    /// Starts a launch that was prepared in a sandbox, and waits until it serves.
     ///
     /// # Panics
     ///
-    /// When it does not say where it listens.
+    /// If it does not announce its address.
     pub fn launch(sandbox: Sandbox, launch: Launch) -> Self {
         let host = launch.start();
         let text = host.stderr_with("over HTTP");
@@ -114,21 +114,21 @@ impl Web {
         &self.host
     }
 
-    /// Where its tool file lies.
+    /// The path of its tool file.
     pub fn sandbox(&self) -> &Sandbox {
         &self.sandbox
     }
 
-    /// From here on every request has this header.
+    /// Adds this header to all further requests.
     pub fn carry(&mut self, name: &str, value: &str) {
         self.headers.push((name.to_owned(), value.to_owned()));
     }
 
-    /// Sends a request and reads the whole answer.
+    /// Sends a request and reads the whole response.
     ///
     /// # Panics
     ///
-    /// When the connection fails.
+    /// If the connection fails.
     pub fn send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Reply {
         self.send_to(self.port, method, path, headers, body)
     }
@@ -137,7 +137,7 @@ impl Web {
     ///
     /// # Panics
     ///
-    /// When the connection fails.
+    /// If the connection fails.
     pub fn send_to(&self, port: u16, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Reply {
         Reply::read(self.begin(port, method, path, headers, body))
     }
@@ -146,7 +146,7 @@ impl Web {
     ///
     /// # Panics
     ///
-    /// When the connection fails.
+    /// If the connection fails.
     pub fn listen(&self, headers: &[(&str, &str)]) -> Listening {
         Listening(self.begin(self.port, "GET", "/mcp", headers, ""))
     }
@@ -182,11 +182,11 @@ impl Web {
         self.send("POST", "/mcp", &[], &message.to_string())
     }
 
-    /// Shakes hands and carries the id of the session from here on.
+    /// Opens a session and sends its id from here on.
     ///
     /// # Panics
     ///
-    /// When there is no session.
+    /// If no session is opened.
     pub fn initialize(&mut self) -> Value {
         let reply = self.post(&json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
             "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "web", "version": "1"}
@@ -221,7 +221,7 @@ impl Reply {
         let header = |line: &String| line.split_once(": ").map(|(name, value)| (name.to_lowercase(), value.to_owned()));
         let headers = lines.iter().filter_map(header).collect();
         let mut body = Vec::new();
-        // The connection ends with the answer.
+        // The connection ends with the response.
         stream.read_to_end(&mut body).expect("a body");
         let body = String::from_utf8_lossy(&body).into_owned();
         Self { status: status.unwrap_or_else(|| panic!("no status in {lines:?}")), headers, body }
@@ -236,7 +236,7 @@ impl Reply {
     ///
     /// # Panics
     ///
-    /// When it is none.
+    /// If the body is not JSON.
     pub fn json(&self) -> Value {
         serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("no JSON ({error}): {self:?}"))
     }

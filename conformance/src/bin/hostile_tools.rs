@@ -1,7 +1,7 @@
-//! A tool process without an SDK that does what its caller asks for, however bad it is for others.
+//! A tool process without an SDK that follows its callers' instructions, however harmful they are for other callers.
 //!
-//! `pmcp` starts it; it connects to the socket of the environment and serves until the bridge closes it. Each call runs in
-//! a thread of its own, as many at once as `HOSTILE_CALLS` says (64 if it does not).
+//! `pmcp` starts it; it connects to the socket of the environment and serves until the bridge closes it. Each call runs
+//! in a thread of its own, as many at once as `HOSTILE_CALLS` says (64 if it does not).
 
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
@@ -35,7 +35,7 @@ const NAMES: [&str; 12] = [
     "resources_changed",
 ];
 
-/// What `sum` takes.
+/// The input schema of `sum`.
 const NUMBERS: &str = r#"{"type":"object","properties":{"text":{"type":"array","items":{"type":"integer"}}}}"#;
 
 #[derive(Clone)]
@@ -43,7 +43,7 @@ struct Link(Arc<Shared>);
 
 struct Shared {
     writer: Mutex<UnixStream>,
-    /// Answers that wait for the writer. Floods give way to them, as a lock alone would not see to.
+    /// Answers that wait for the writer. Floods yield to them, which a mutex alone would not ensure.
     answers: AtomicU32,
     changes: AtomicU32,
     questions: AtomicU32,
@@ -62,7 +62,8 @@ impl Link {
         let _ = self.0.writer.lock().unwrap_or_else(PoisonError::into_inner).write_all(bytes);
     }
 
-    /// Writes messages one after the other, with room for those of other calls between: 64 at once, or each after a pause.
+    /// Writes messages one after the other, with room for those of other calls between: 64 at once, or each after a
+    /// pause.
     fn flood(&self, pause: Duration, envelopes: impl Iterator<Item = Envelope>) {
         let mut frames = envelopes.map(|envelope| frame(&envelope)).peekable();
         while frames.peek().is_some() {
@@ -118,7 +119,7 @@ fn take(link: &Link, envelope: Envelope) {
             link.send(&id, "", ResourceTemplateListResponse { templates: Vec::new() });
         }
         Some(Msg::ListPromptsRequest(_)) => link.send(&id, "", PromptListResponse { prompts: Vec::new() }),
-        // With as many empty parts as the last part of the address says.
+        // The last part of the address gives the number of empty parts.
         Some(Msg::ReadResourceRequest(request)) => {
             let parts = request.uri.rsplit('/').next().and_then(|last| last.parse().ok()).unwrap_or(1);
             let link = link.clone();
@@ -136,7 +137,7 @@ fn take(link: &Link, envelope: Envelope) {
                 }
             });
         }
-        // A call that asks ends with the first answer, of whatever kind.
+        // A call that asks ends with the first answer of any kind.
         Some(Msg::ElicitationResponse(_) | Msg::ListRootsResponse(_)) => {
             if let Some((call, _)) = id.split_once('/') {
                 link.send(call, "", CallToolResponse { result_json: "\"asked\"".into(), ..Default::default() });
@@ -185,7 +186,7 @@ fn run(link: &Link, id: &str, call: &CallToolRequest) -> Option<Value> {
             let about = |step| Envelope { for_call: id.to_owned(), ..Envelope::new("", report(step)) };
             link.flood(pause, (1..).take(number("count")).map(about));
         }
-        // A list that was not asked for: the tools are others now.
+        // An unsolicited list: the tools have changed.
         "change" => {
             link.0.changes.fetch_add(1, Ordering::Relaxed);
             link.send("", "", link.tools());
@@ -219,7 +220,7 @@ fn run(link: &Link, id: &str, call: &CallToolRequest) -> Option<Value> {
                 Envelope { for_call: call.to_owned(), ..Envelope::new(question, msg) }
             };
             link.flood(Duration::ZERO, (0..number("count").max(1)).map(ask));
-            // It is answered with the question.
+            // The answer comes with the question.
             return None;
         }
         "crash" => {
@@ -234,11 +235,11 @@ fn run(link: &Link, id: &str, call: &CallToolRequest) -> Option<Value> {
 }
 
 fn eprint_line(text: &str) {
-    // Without a reader there is nothing to say.
+    // Without a reader, the message is dropped.
     let _ = writeln!(std::io::stderr(), "Traceback: {text}");
 }
 
-/// Sends a message of many empty entries, two bytes each, that was not asked for.
+/// Sends an unsolicited message of many empty entries, two bytes each.
 fn inflate(link: &Link, kind: &str, count: usize) {
     match kind {
         "tools" => link.send("", "", ToolListResponse { tools: vec![ToolDefinition::default(); count] }),

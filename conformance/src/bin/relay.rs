@@ -1,8 +1,8 @@
-//! A tool process without a will of its own.
+//! A tool process without logic of its own.
 //!
-//! The bridge starts it in the place of a tool process. It connects to the test's control socket, says who it is in one
-//! line of JSON, connects to the bridge, and from then on carries every byte between the two. When either side hangs up
-//! it ends with status 0.
+//! The bridge starts it in place of a tool process. It connects to the test's control socket, reports its identity in
+//! one line of JSON, connects to the bridge, and from then on carries every byte between the two. When either side
+//! closes, it ends with status 0.
 
 use std::io::{Read, Write};
 use std::net::Shutdown;
@@ -45,7 +45,7 @@ fn carry(mut from: UnixStream, mut to: UnixStream) -> ! {
             break;
         }
     }
-    // What was written is still delivered; a reader sees the end after it.
+    // Written bytes are still delivered; a reader sees the end after them.
     let _ = to.shutdown(Shutdown::Both);
     process::exit(0)
 }

@@ -15,43 +15,43 @@ use crate::neighbours::user::User;
 /// All fronts.
 pub const FRONTS: [Front; 3] = [Front::Session, Front::Stateless, Front::Sse];
 
-/// After how long an answer counts as missing, beyond the time that it may have to wait for a handler.
+/// The time after which an answer counts as missing, in addition to the time that it may wait for a handler.
 const TOO_LATE: Duration = Duration::from_secs(5);
-/// Between two things that she does.
+/// The pause between two operations.
 const PAUSE: Duration = Duration::from_millis(2);
-/// One round in so many has the parts that cost more: a replay, a new session, a notice.
+/// One round in this many includes the expensive operations: a replay, a new session, a notification.
 const EVERY: usize = 8;
-/// How many times she does everything after an attack, so that one which ends at once is seen as well.
+/// The number of rounds after an attack, so that the end of a short attack is covered as well.
 const ROUNDS_AFTER: usize = EVERY;
 
-/// What she does.
+/// The operations of alice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Op {
-    /// `ping`, or `server/discover` where there is none.
+    /// `ping`, or `server/discover` where `ping` does not exist.
     Ping,
     /// `tools/list`.
     List,
     /// A call of a tool that answers at once.
     Call,
-    /// A stream that broke is gone on with.
+    /// A broken stream is resumed.
     Replay,
-    /// A new connection with all that it takes until the first answer.
+    /// A new connection, until the first answer.
     Arrive,
-    /// A change of the tool list, until the notice of it is read.
+    /// A change of the tool list, until its notification is read.
     Notice,
     /// The stream that she listens on.
     Listen,
 }
 
-/// How far things are.
+/// The phase of a scenario.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Phase(Arc<AtomicU8>);
 
 /// Before the attack.
 pub(super) const IDLE: u8 = 0;
-/// While it goes on.
+/// During the attack.
 pub(super) const ATTACK: u8 = 1;
-/// It is over.
+/// After the attack.
 pub(super) const OVER: u8 = 2;
 
 impl Phase {
@@ -64,7 +64,7 @@ impl Phase {
     }
 }
 
-/// What came of it all.
+/// The results of her work.
 #[derive(Debug, Default)]
 pub(super) struct Work {
     pub(super) samples: Vec<Sample>,
@@ -91,7 +91,7 @@ pub(super) fn work(user: &User, skipped: &[Op], turn: Duration, phase: &Phase) -
     })
 }
 
-/// What she does, and where.
+/// The operations that she tries, on each front.
 pub(super) fn wanted(skipped: &[Op]) -> Vec<(Front, Op)> {
     let ops = [Op::Ping, Op::List, Op::Call, Op::Replay, Op::Arrive, Op::Notice];
     let all = FRONTS.into_iter().flat_map(|front| ops.map(|op| (front, op)));
@@ -104,13 +104,13 @@ struct Alice {
     user: User,
     front: Front,
     skipped: Vec<Op>,
-    /// After how long an answer counts as missing.
+    /// The time after which an answer counts as missing.
     patience: Duration,
     phase: Phase,
     heard: Heard,
-    /// When she began.
+    /// The start of her work.
     begun: Instant,
-    /// Streams that were ended while she listened.
+    /// The number of streams that ended while she listened.
     ended: Arc<AtomicUsize>,
     work: Work,
 }
@@ -146,7 +146,7 @@ impl Alice {
         self.work
     }
 
-    /// Opens the session that she keeps, and listens. In another she leaves a call that she comes back for at the end.
+    /// Opens her session, and listens. In a second session she starts a call that she resumes at the end.
     async fn begin(&mut self) -> (Client, Option<(Client, String)>) {
         let mut client = self.open().await;
         self.listen(&mut client).await;
@@ -197,7 +197,7 @@ impl Alice {
             self.note(op, start, done);
             tokio::time::sleep(PAUSE).await;
         }
-        // The connection may be gone, or an answer that is too late would be taken for another.
+        // The connection may be closed, and a late answer would be taken for the next one.
         if is_lost
             && let Ok(Ok(fresh)) =
                 tokio::time::timeout(self.patience, Client::open(&self.user, self.front, &self.heard)).await
@@ -246,7 +246,7 @@ impl Alice {
         }
     }
 
-    /// Comes as a new client would.
+    /// Connects like a new client.
     async fn arrive(&mut self) {
         let start = Instant::now();
         let arrived = limited(self.patience, async {

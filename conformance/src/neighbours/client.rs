@@ -1,4 +1,4 @@
-//! A client of one front: how it begins, asks and listens there.
+//! A client of one front: connecting, requests and listening.
 
 mod events;
 mod wire;
@@ -16,7 +16,7 @@ use crate::neighbours::connection::Connection;
 use crate::neighbours::heard::Heard;
 use crate::neighbours::user::User;
 
-/// The ways of one server to be spoken to over HTTP.
+/// The HTTP transports of one server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Front {
     /// Streamable HTTP with a session (MCP 2025-11-25).
@@ -27,23 +27,23 @@ pub enum Front {
     Sse,
 }
 
-/// Why there is no result.
+/// The reason for a missing result.
 #[derive(Debug)]
 pub enum Failure {
     /// The connection ended.
     Connection(io::Error),
-    /// HTTP said no.
+    /// HTTP rejected the request.
     Status(u16, String),
-    /// The answer is an error of JSON-RPC, or a result that says so.
+    /// The answer is a JSON-RPC error, or an error result.
     Error(Value),
-    /// It took too long.
+    /// The request timed out.
     Timeout,
 }
 
-/// A client with one connection for its requests, and more for what it listens to.
+/// A client with one connection for its requests, and more for its streams.
 #[derive(Debug)]
 pub struct Client {
-    /// Who it is.
+    /// The user that it acts for.
     pub user: User,
     front: Front,
     version: &'static str,
@@ -52,24 +52,24 @@ pub struct Client {
     target: String,
     last: u64,
     heard: Heard,
-    /// Messages of the one stream of the old transport.
+    /// Messages of the single stream of the old transport.
     incoming: Option<mpsc::UnboundedReceiver<Value>>,
     readers: Vec<JoinHandle<()>>,
 }
 
 impl Client {
-    /// Connects and, where there are sessions, begins one.
+    /// Connects and opens a session if the front has sessions.
     ///
     /// # Errors
-    /// When the server does not let it.
+    /// If the server refuses.
     pub async fn open(user: &User, front: Front, heard: &Heard) -> Result<Self, Failure> {
         Self::open_with(user, front, heard, &json!({})).await
     }
 
-    /// The same for a client that can do this.
+    /// The same for a client with these capabilities.
     ///
     /// # Errors
-    /// When the server does not let it.
+    /// If the server refuses.
     pub async fn open_with(user: &User, front: Front, heard: &Heard, able: &Value) -> Result<Self, Failure> {
         let version = if front == Front::Sse { "2024-11-05" } else { "2025-11-25" };
         Self::open_as(user, front, heard, version, able).await
@@ -106,10 +106,10 @@ impl Client {
         Ok(client)
     }
 
-    /// Asks and returns the result.
+    /// Sends a request and returns the result.
     ///
     /// # Errors
-    /// When there is none.
+    /// If there is no result.
     pub async fn ask(&mut self, method: &str, params: Value) -> Result<Value, Failure> {
         let id = self.send(method, params).await?;
         self.answer(id).await
@@ -118,7 +118,7 @@ impl Client {
     /// Calls a tool that must succeed, and returns the text.
     ///
     /// # Errors
-    /// When it does not.
+    /// If the call fails.
     pub async fn call(&mut self, name: &str, arguments: Value) -> Result<String, Failure> {
         let result = self.ask("tools/call", json!({"name": name, "arguments": arguments})).await?;
         if result["isError"] == true {
@@ -127,10 +127,10 @@ impl Client {
         Ok(result["content"][0]["text"].as_str().unwrap_or_default().to_owned())
     }
 
-    /// Sends a request and waits for nothing; returns its id.
+    /// Sends a request without waiting; returns its id.
     ///
     /// # Errors
-    /// When the connection is gone.
+    /// If the connection is closed.
     pub async fn send(&mut self, method: &str, params: Value) -> io::Result<u64> {
         self.last += 1;
         let request = self.request_with_id(self.last, method, params);
@@ -138,10 +138,10 @@ impl Client {
         Ok(self.last)
     }
 
-    /// Reads the answer to a request that was sent.
+    /// Reads the answer to an earlier request.
     ///
     /// # Errors
-    /// When there is none.
+    /// If there is no answer.
     pub async fn answer(&mut self, id: u64) -> Result<Value, Failure> {
         let mut head = self.connection.head().await?;
         let session = head.header("mcp-session-id").map(str::to_owned);
@@ -176,10 +176,10 @@ impl Client {
         }
     }
 
-    /// Sends a notification, which has to be accepted.
+    /// Sends a notification, which must be accepted.
     ///
     /// # Errors
-    /// When it is not.
+    /// If it is not accepted.
     pub async fn tell(&mut self, method: &str, params: Value) -> Result<(), Failure> {
         let body = json!({"jsonrpc": "2.0", "method": method, "params": params}).to_string();
         let request = self.user.request("POST", &self.target, &self.headers(method, ""), &body);
@@ -190,10 +190,10 @@ impl Client {
         }
     }
 
-    /// Ends its session, if it has one to end.
+    /// Ends its session, if it has one.
     ///
     /// # Errors
-    /// When the server does not know it.
+    /// If the server does not know it.
     pub async fn close(mut self) -> Result<(), Failure> {
         if self.front == Front::Session {
             let request = self.user.request("DELETE", "/mcp", &self.headers("", ""), "");

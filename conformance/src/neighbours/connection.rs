@@ -9,7 +9,7 @@ use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWrite
 /// One connection.
 pub struct Connection(BufReader<Box<dyn Stream>>);
 
-/// What a connection is made of.
+/// The byte stream under a connection.
 pub trait Stream: AsyncRead + AsyncWrite + Send + Sync + Unpin {}
 
 impl<S: AsyncRead + AsyncWrite + Send + Sync + Unpin> Stream for S {}
@@ -24,7 +24,7 @@ pub struct Head {
     body: Body,
 }
 
-/// How much of a body is still to come.
+/// The remaining part of a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Body {
     Bytes(usize),
@@ -39,13 +39,12 @@ impl fmt::Debug for Connection {
 }
 
 impl Connection {
-    /// Speaks HTTP over this.
+    /// Speaks HTTP over this stream.
     pub fn over(stream: impl Stream + 'static) -> Self {
         Self(BufReader::new(Box::new(stream)))
     }
 
-    /// Reads and forgets all that comes from here on, and gives the writing half back. The reader ends with the
-    /// connection.
+    /// Discards all input from here on, and returns the writing half. The reader ends with the connection.
     pub fn drain(self) -> impl AsyncWrite + Unpin {
         let (mut read, write) = tokio::io::split(self.0);
         tokio::spawn(async move { tokio::io::copy(&mut read, &mut tokio::io::sink()).await });
@@ -55,12 +54,12 @@ impl Connection {
     /// Writes bytes as they are.
     ///
     /// # Errors
-    /// When the connection is gone.
+    /// If the connection is closed.
     pub async fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.0.get_mut().write_all(bytes).await
     }
 
-    /// Writes as much as the other end takes until it takes nothing for that long; returns how much.
+    /// Writes until the other end has accepted nothing for `patience`; returns the number of bytes written.
     pub async fn write_until_stuck(&mut self, bytes: &[u8], patience: Duration) -> usize {
         let mut written = 0;
         while let Ok(Ok(count @ 1..)) = tokio::time::timeout(patience, self.0.get_mut().write(&bytes[written..])).await
@@ -73,7 +72,7 @@ impl Connection {
     /// Reads the head of the next response.
     ///
     /// # Errors
-    /// When the connection ends before it is complete, or it is none.
+    /// If the connection ends before the head is complete, or the head is malformed.
     pub async fn head(&mut self) -> io::Result<Head> {
         let status = self.line().await?;
         let code = status.split(' ').nth(1).and_then(|code| code.parse().ok());
@@ -98,7 +97,7 @@ impl Connection {
     /// Reads the next piece of a body; `None` at its end.
     ///
     /// # Errors
-    /// When the connection ends before that.
+    /// If the connection ends before that.
     pub async fn piece(&mut self, head: &mut Head) -> io::Result<Option<Vec<u8>>> {
         let size = match head.body {
             Body::Done => return Ok(None),
@@ -127,7 +126,7 @@ impl Connection {
     /// Reads the rest of a body.
     ///
     /// # Errors
-    /// When the connection ends before that.
+    /// If the connection ends before that.
     pub async fn body(&mut self, head: &mut Head) -> io::Result<String> {
         let mut body = Vec::new();
         while let Some(piece) = self.piece(head).await? {
@@ -139,7 +138,7 @@ impl Connection {
     /// Reads a whole response: its status and its body.
     ///
     /// # Errors
-    /// When the connection ends before that.
+    /// If the connection ends before that.
     pub async fn response(&mut self) -> io::Result<(u16, String)> {
         let mut head = self.head().await?;
         let body = self.body(&mut head).await?;

@@ -1,34 +1,35 @@
-//! What a user has read, as far as it matters.
+//! The data that a user has read, as far as the checks need it.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// What mallory says where others must not read it.
+/// A secret of mallory that other users must not read.
 pub const SECRET: &str = "account-4711-of-mallory";
 
-/// The notice that tools have changed.
+/// The notification that tools have changed.
 pub(super) const LIST_CHANGED: &str = "notifications/tools/list_changed";
 
-/// Counts what matters in all that was read, and forgets the rest. Cloning is cheap, and clones share.
+/// Counts the relevant words in all data that was read, and discards the rest. Cloning is cheap, and clones share
+/// state.
 #[derive(Debug, Clone, Default)]
 pub struct Heard(Arc<Mutex<State>>);
 
 #[derive(Debug, Default)]
 struct State {
-    /// The end of what was read; a word may have begun there.
+    /// The end of the data that was read; a word may have begun there.
     tail: String,
     notices: usize,
-    /// Where the secret was read, with what stands around it.
+    /// The secret with its surroundings, once for each occurrence.
     leaks: Vec<String>,
 }
 
 impl Heard {
-    /// Notes what was read.
+    /// Records data that was read.
     pub fn push(&self, text: &str) {
         let mut state = self.lock();
         let joined = std::mem::take(&mut state.tail) + text;
         state.notices += joined.matches(LIST_CHANGED).count();
         state.leaks.extend(joined.match_indices(SECRET).map(|(at, _)| around(&joined, at)));
-        // As much as could be the beginning of a word, and none that was counted.
+        // Long enough for the beginning of a word, and without any counted word.
         let keep = LIST_CHANGED.len().max(SECRET.len()) - 1;
         let start = [LIST_CHANGED, SECRET].iter().filter_map(|word| Some(joined.rfind(word)? + word.len())).max();
         let mut start = start.unwrap_or(0).max(joined.len().saturating_sub(keep));
@@ -38,12 +39,12 @@ impl Heard {
         state.tail = joined[start..].to_owned();
     }
 
-    /// How many notices of changed tools there were.
+    /// The number of notifications of changed tools.
     pub(super) fn notices(&self) -> usize {
         self.lock().notices
     }
 
-    /// Where the secret was read.
+    /// The occurrences of the secret.
     pub fn leaks(&self) -> Vec<String> {
         self.lock().leaks.clone()
     }

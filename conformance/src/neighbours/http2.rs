@@ -1,4 +1,4 @@
-//! A connection over HTTP/2, with as many requests at once as the server allows.
+//! A connection over HTTP/2, with as many concurrent requests as the server allows.
 
 use std::io;
 
@@ -20,7 +20,7 @@ impl Http2 {
     /// Connects.
     ///
     /// # Errors
-    /// When the server does not let it.
+    /// If the server refuses.
     pub async fn open(user: &User) -> io::Result<Self> {
         let stream = user.socket().await?;
         let (sender, connection) =
@@ -29,10 +29,10 @@ impl Http2 {
         Ok(Self { user: user.clone(), sender })
     }
 
-    /// Sends a request, as soon as the server takes one more, and waits for the head of its response.
+    /// Sends a request as soon as the server accepts one more, and waits for the head of its response.
     ///
     /// # Errors
-    /// When the connection is gone.
+    /// If the connection is closed.
     pub async fn send(
         &mut self,
         method: &str,

@@ -2,19 +2,19 @@
 
 use std::fs;
 
-/// What a process holds now, in bytes; 0 when it is gone.
+/// The current memory of a process, in bytes; 0 after it has ended.
 pub fn memory(pid: u32) -> u64 {
     status(pid, "VmRSS:")
 }
 
-/// The most that a process has held, in bytes; 0 when it is gone.
+/// The peak memory of a process, in bytes; 0 after it has ended.
 pub fn peak(pid: u32) -> u64 {
     status(pid, "VmHWM:")
 }
 
-/// Lets the most that a process has held be what it holds now.
+/// Resets the peak memory of a process to its current memory.
 pub(super) fn reset_peak(pid: u32) {
-    // A kernel that does not know this shows the peak since the start.
+    // A kernel without this feature shows the peak since the start.
     let _ = fs::write(format!("/proc/{pid}/clear_refs"), "5");
 }
 

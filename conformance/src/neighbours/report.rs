@@ -1,4 +1,4 @@
-//! What alice saw, and what she was promised.
+//! The measurements of alice, and the limits that she was promised.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -10,39 +10,39 @@ use crate::neighbours::alice::{Op, Work};
 use crate::neighbours::client::Front;
 use crate::programs::build_folder;
 
-/// How long 99 of 100 answers take at most, whatever others do, if they wait for no handler.
+/// The 99th percentile of answers that wait for no handler, whatever other users do.
 pub const PROMISE: Duration = Duration::from_millis(50);
-/// How long any answer takes.
+/// The upper limit for any answer.
 pub const WORST: Duration = Duration::from_millis(200);
-/// Times are tested with this margin, because the machine that tests is busy with the attack itself, and with others.
+/// The margin on times, because the machine also runs the attack and other work.
 pub const MARGIN: u32 = 10;
 
-/// One thing that she did.
+/// One operation of alice.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Sample {
     pub(super) front: Front,
     pub(super) op: Op,
     pub(super) under_attack: bool,
-    /// When it began, since she did.
+    /// Its start, relative to hers.
     pub(super) at: Duration,
     pub(super) took: Duration,
 }
 
-/// What alice saw, and what it cost.
+/// The operations of alice, and the cost of the attack.
 #[derive(Debug)]
 pub struct Report {
     pub(super) work: Work,
-    /// What she wanted to do.
+    /// The operations that she should have tried.
     pub(super) wanted: Vec<(Front, Op)>,
-    /// Whether the attack came to its end.
+    /// True if the attack finished.
     pub(super) ended: bool,
-    /// How long a handler of another may keep a place that she needs.
+    /// The time that another user's handler may occupy a slot that she needs.
     pub(super) turn: Duration,
-    /// How many bytes more than before the attack the process has held.
+    /// The growth of the process in bytes since before the attack.
     pub grown: u64,
 }
 
-/// How long things took.
+/// Quantiles of the durations.
 struct Quantiles {
     count: usize,
     p50: Duration,
@@ -51,20 +51,20 @@ struct Quantiles {
 }
 
 impl Report {
-    /// What the attack had to see, it saw.
+    /// The attack finished, and saw everything that it checks.
     #[track_caller]
     pub fn ends(&self) -> &Self {
-        assert!(self.ended, "the attack waits for something\n{}", self.table());
+        assert!(self.ended, "the attack did not finish\n{}", self.table());
         self
     }
 
-    /// She was served as promised: nothing failed, everything was tried, and nothing took too long.
+    /// Alice was served as promised: nothing failed, everything was tried, and nothing took too long.
     #[track_caller]
     pub fn serves(&self) -> &Self {
         self.serves_except(|_, _| false)
     }
 
-    /// The same, but these may fail.
+    /// The same, but these operations may fail.
     #[track_caller]
     pub fn serves_except(&self, may_fail: impl Fn(Op, &str) -> bool) -> &Self {
         let failures: Vec<_> =
@@ -80,7 +80,7 @@ impl Report {
         self
     }
 
-    /// The process has grown by no more than this.
+    /// The process has grown by at most this many bytes.
     #[track_caller]
     pub fn grows_at_most(&self, bytes: u64) -> &Self {
         let mib = |bytes: u64| bytes >> 20;
@@ -88,27 +88,27 @@ impl Report {
         self
     }
 
-    /// She read nothing that was mallory's.
+    /// Alice read nothing that belongs to mallory.
     #[track_caller]
     pub fn keeps_the_secret(&self) -> &Self {
         assert!(
             self.work.leaks.is_empty(),
-            "alice has read {} times what is mallory's: {:#?}",
+            "alice has read mallory's data {} times: {:#?}",
             self.work.leaks.len(),
             self.work.leaks.first()
         );
         self
     }
 
-    /// Writes the table beside the programs, under the name of the test.
+    /// Writes the table to a file beside the programs, named after the test.
     pub(super) fn keep(&self) {
         let folder = build_folder().join("neighbours");
         let name = thread::current().name().unwrap_or("main").replace("::", "-");
-        // It is for people who want to know more than that it failed.
+        // It is for readers who want more than the failure.
         let _ = fs::create_dir_all(&folder).and_then(|()| fs::write(folder.join(name + ".md"), self.table()));
     }
 
-    /// All of it as a table.
+    /// The report as a table.
     pub fn table(&self) -> String {
         let mut text = String::from(
             "| front | what | | count | p50, ms | p99, ms | max, ms |\n| --- | --- | --- | ---: | ---: | ---: | ---: |\n",
@@ -140,7 +140,7 @@ impl Report {
         text
     }
 
-    /// How long answers took beyond the time of a handler that they may have had to wait for.
+    /// The durations of answers beyond the time that a handler may have kept them waiting.
     fn excess(&self) -> Quantiles {
         let samples = self.work.samples.iter().filter(|sample| sample.under_attack);
         let excess = samples.map(|sample| match sample.op {
@@ -162,7 +162,7 @@ impl Report {
 impl Quantiles {
     fn of(mut times: Vec<Duration>) -> Self {
         times.sort();
-        // Without any, nothing took long; it is seen elsewhere that there is none.
+        // Without samples, nothing took long; another check requires samples.
         let at = |percent: usize| times.get((times.len() * percent / 100).min(times.len().saturating_sub(1))).copied();
         let at = |percent| at(percent).unwrap_or_default();
         Self { count: times.len(), p50: at(50), p99: at(99), max: at(100) }

@@ -18,10 +18,10 @@ use crate::programs::hostile_tools;
 use crate::wait::tier;
 use crate::web::Web;
 
-/// What stands for the server in tokens.
+/// The audience of tokens for the server.
 pub const AUDIENCE: &str = "api://tools";
 
-/// How users are told from each other.
+/// The way in which the server tells users apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Identity {
     /// By the tokens of an authorization server.
@@ -33,30 +33,30 @@ pub enum Identity {
 /// The tool process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tool {
-    /// One without an SDK that does what callers say, with as many calls at once as this.
+    /// A tool process without an SDK that follows its callers' instructions, with this many calls at once.
     Hostile(u32),
     /// A tool file of the fixtures, on the published Python SDK: one call at a time.
     Published(&'static str),
 }
 
-/// What is different from one scenario to the next.
+/// The variable parts of a scenario.
 #[derive(Debug, Clone)]
 pub struct Setup<'a> {
     /// The tool process.
     pub tool: Tool,
     /// Flags of `pmcp`.
     pub flags: &'a [&'a str],
-    /// How users are told from each other.
+    /// The way in which the server tells users apart.
     pub identity: Identity,
-    /// What alice cannot or need not do.
+    /// The operations that alice does not try.
     pub skipped: &'a [Op],
-    /// How tokens are signed; `opaque` if only the issuer can read them.
+    /// The signature algorithm of tokens; `opaque` if only the issuer can read them.
     pub alg: &'a str,
-    /// Whether it is HTTPS.
+    /// True if the server speaks HTTPS.
     pub tls: bool,
-    /// The soft limit of descriptors that `pmcp` starts with.
+    /// The soft limit of file descriptors at the start of `pmcp`.
     pub descriptors: Option<u64>,
-    /// How long one handler of mallory's may keep a place that alice needs.
+    /// The time that one handler of mallory may occupy a slot that alice needs.
     pub turn: Duration,
 }
 
@@ -85,9 +85,9 @@ impl Default for Setup<'_> {
 pub struct Neighbours {
     /// The server.
     pub web: Web,
-    /// Who works.
+    /// The user who works.
     pub alice: User,
-    /// Who does harm.
+    /// The user who attacks.
     pub mallory: User,
     skipped: Vec<Op>,
     turn: Duration,
@@ -97,10 +97,10 @@ pub struct Neighbours {
 }
 
 impl Neighbours {
-    /// Starts `pmcp` for these two.
+    /// Starts `pmcp` for these two users.
     ///
     /// # Panics
-    /// When it does not start.
+    /// If it does not start.
     pub fn start(setup: &Setup<'_>) -> Self {
         match setup.identity {
             Identity::Tokens => Self::start_with(setup, Some(&mut issuer())),
@@ -108,10 +108,10 @@ impl Neighbours {
         }
     }
 
-    /// The same with an authorization server of one's own, which must not be busy yet.
+    /// The same with a separate authorization server, which must not be busy yet.
     ///
     /// # Panics
-    /// When it does not start.
+    /// If it does not start.
     pub fn start_with(setup: &Setup<'_>, issuer: Option<&mut Issuer>) -> Self {
         static ALONE: Mutex<()> = Mutex::new(());
         let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -157,18 +157,18 @@ impl Neighbours {
         }
     }
 
-    /// Lets mallory attack while alice works. An attack without an end is ended.
+    /// Lets mallory attack while alice works. An endless attack is aborted.
     ///
     /// # Panics
-    /// When alice is not served before it begins.
+    /// If alice is not served before the attack begins.
     pub fn suffer<A: Future<Output = ()>>(&self, attack: impl FnOnce(User) -> A) -> Report {
         self.suffer_for(tier(Duration::from_secs(5), Duration::from_secs(60)), attack)
     }
 
-    /// The same for so long at most.
+    /// The same with a time limit.
     ///
     /// # Panics
-    /// When alice is not served before it begins.
+    /// If alice is not served before the attack begins.
     pub fn suffer_for<A: Future<Output = ()>>(&self, limit: Duration, attack: impl FnOnce(User) -> A) -> Report {
         let phase = Phase::default();
         phase.set(IDLE);
@@ -179,7 +179,7 @@ impl Neighbours {
             reset_peak(pid);
             let before = peak(pid);
             phase.set(ATTACK);
-            // Also when the attack fails, for alice is waited for.
+            // Alice is awaited, so this must also happen if the attack fails.
             let over = Over(&phase);
             let runtime =
                 tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().expect("a runtime");
@@ -187,7 +187,7 @@ impl Neighbours {
             drop(over);
             let work = alice.join().expect("alice does not panic");
             let grown = peak(pid).saturating_sub(before);
-            // What is left of the attack ends here.
+            // The rest of the attack ends here.
             drop(runtime);
             let report =
                 Report { wanted: alice::wanted(&self.skipped), turn: self.turn, ended: ended.is_ok(), grown, work };
@@ -196,7 +196,7 @@ impl Neighbours {
         })
     }
 
-    /// What the server has counted of its answers and calls.
+    /// The server's counts of its answers and calls.
     pub fn counts(&self) -> String {
         let token = self.alice.token.as_ref().map(|token| format!("Bearer {token}")).unwrap_or_default();
         let headers: &[_] = if token.is_empty() { &[] } else { &[("authorization", token.as_str())] };
@@ -207,16 +207,16 @@ impl Neighbours {
     }
 }
 
-/// A token of this user, for a server that is tested here.
+/// A token of this user for the server under test.
 ///
 /// # Panics
-/// When the issuer is gone.
+/// If the issuer has ended.
 pub fn token(issuer: &mut Issuer, alg: &str, name: &str) -> String {
     let scope = "use";
     issuer.token(&json!({"alg": alg, "aud": AUDIENCE, "sub": name, "scope": scope, "exp": 4_000_000_000_u32}))
 }
 
-/// A soft limit of descriptors, for processes that are started while this lives.
+/// A soft limit of file descriptors, inherited by processes that start during its lifetime.
 struct SoftLimit(Rlimit);
 
 impl SoftLimit {
@@ -229,7 +229,7 @@ impl SoftLimit {
 
 impl Drop for SoftLimit {
     fn drop(&mut self) {
-        // It was allowed before.
+        // This limit was allowed before.
         let _ = setrlimit(Resource::Nofile, self.0);
     }
 }

@@ -14,7 +14,7 @@ use tempfile::TempDir;
 #[derive(Debug)]
 pub(super) struct Certificate {
     folder: TempDir,
-    /// What a client needs to trust it.
+    /// The client configuration that trusts it.
     pub(super) client: Arc<ClientConfig>,
 }
 

@@ -1,4 +1,4 @@
-//! Who sends a request: where from, and with which token.
+//! The users that send requests: their addresses and tokens.
 
 use std::fmt::Write as _;
 use std::io;
@@ -17,18 +17,18 @@ use crate::neighbours::connection::Connection;
 pub struct User {
     /// The port of the server.
     pub port: u16,
-    /// Where its connections come from.
+    /// The source address of its connections.
     pub address: IpAddr,
     /// The token that its requests carry.
     pub token: Option<String>,
-    /// Tokens for clients that are opened from here on, one for each as long as there are any.
+    /// Tokens for clients that are opened later, one for each while the supply lasts.
     pub fresh: Arc<Mutex<Vec<String>>>,
-    /// How it checks the server over HTTPS.
+    /// The TLS configuration that verifies the server.
     pub(super) tls: Option<Arc<ClientConfig>>,
 }
 
 impl User {
-    /// A user with the last number of its address, which is one of this machine's own.
+    /// A user with this last number in its address, which is a loopback address.
     pub fn new(port: u16, number: u8) -> Self {
         Self { port, address: Ipv4Addr::new(127, 0, 0, number).into(), token: None, fresh: Arc::default(), tls: None }
     }
@@ -39,7 +39,7 @@ impl User {
         Self { token: Some(token.into()), ..self }
     }
 
-    /// The same with a fresh token, if there is one.
+    /// The same with a fresh token, if one is left.
     #[must_use]
     pub fn refreshed(&self) -> Self {
         let fresh = self.fresh.lock().unwrap_or_else(PoisonError::into_inner).pop();
@@ -49,7 +49,7 @@ impl User {
     /// Connects.
     ///
     /// # Errors
-    /// When the connection is refused.
+    /// If the connection is refused.
     pub async fn connect(&self) -> io::Result<Connection> {
         let stream = self.socket().await?;
         Ok(match &self.tls {
@@ -61,18 +61,18 @@ impl User {
         })
     }
 
-    /// Connects, and says nothing.
+    /// Connects, and sends nothing.
     ///
     /// # Errors
-    /// When the connection is refused.
+    /// If the connection is refused.
     pub async fn socket(&self) -> io::Result<TcpStream> {
         self.socket_with(|_| Ok(())).await
     }
 
-    /// Connects with room for so few bytes that the server has to wait for a reader soon.
+    /// Connects with a receive buffer so small that the server soon has to wait for the reader.
     ///
     /// # Errors
-    /// When the connection is refused.
+    /// If the connection is refused.
     pub async fn narrow_socket(&self) -> io::Result<TcpStream> {
         self.socket_with(|socket| socket.set_recv_buffer_size(4096)).await
     }
@@ -89,7 +89,7 @@ impl User {
     /// The first message of a TLS handshake.
     ///
     /// # Panics
-    /// When the server does not speak HTTPS.
+    /// If the server does not speak HTTPS.
     pub fn client_hello(&self) -> Vec<u8> {
         let tls = Arc::clone(self.tls.as_ref().expect("a server with a certificate"));
         let name = ServerName::try_from("localhost").expect("a name");
@@ -99,7 +99,7 @@ impl User {
         hello
     }
 
-    /// A request, whose body may be left out or cut by its writer.
+    /// A request whose body the caller may omit or truncate.
     pub fn request(&self, method: &str, target: &str, headers: &[(&str, &str)], body: &str) -> Vec<u8> {
         let mut text = self.head(method, target, headers, body.len());
         text.push_str(body);

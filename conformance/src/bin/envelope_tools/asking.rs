@@ -1,5 +1,5 @@
-//! Tools that ask the host something before they answer. Each question is an envelope of its own; the published link has
-//! those for the model and for the roots, the extensions add the one for the user.
+//! Tools that send the host a request before they answer. Each request is an envelope of its own; the published link
+//! has requests for sampling and roots, and the extensions add elicitation.
 
 use protomcp_proto::{ElicitationRequest, ListRootsRequest, Msg, SamplingRequest};
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::content::said;
 use crate::link::Link;
 
-/// Those that the published link is enough for.
+/// Tools that need only the published link.
 pub(crate) const PUBLISHED: [&str; 6] = [
     "test_input_required_result_capabilities",
     "test_input_required_result_list_roots",
@@ -17,7 +17,7 @@ pub(crate) const PUBLISHED: [&str; 6] = [
     "test_streaming_elicitation",
 ];
 
-/// Those that ask the user.
+/// Tools that ask the user.
 pub(crate) const EXTENDED: [&str; 8] = [
     "test_elicitation",
     "test_elicitation_sep1034_defaults",
@@ -29,7 +29,7 @@ pub(crate) const EXTENDED: [&str; 8] = [
     "test_input_required_result_tampered_state",
 ];
 
-/// Calls one of them; what it returns is an array of content blocks.
+/// Calls a tool; the result is an array of content blocks.
 pub(crate) fn call(link: &Link, call: &str, name: &str) -> Result<Value, String> {
     let roots = || ListRootsRequest {}.into();
     let rounds = match name {

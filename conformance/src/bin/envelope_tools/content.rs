@@ -1,4 +1,4 @@
-//! What results and prompts are made of.
+//! The content of results and prompts.
 
 use serde_json::{Value, json};
 

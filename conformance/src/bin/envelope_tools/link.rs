@@ -1,4 +1,4 @@
-//! The writing end of the socket, and the questions that wait for answers.
+//! The writing end of the socket, and the requests that wait for answers.
 
 use std::collections::HashMap;
 use std::io::Write;
@@ -13,10 +13,10 @@ use protomcp_proto::{ElicitationResponse, Envelope, Msg, SamplingResponse};
 
 use crate::tasks::Tasks;
 
-/// How long a question waits.
+/// The timeout of a request.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// The same on the published link, which does not say for which call one is asked: a host that never comes back must not
-/// keep the bridge in doubt for longer.
+/// The same on the published link, where a request does not name its call: a host that never replies must not leave the
+/// bridge in doubt for longer.
 const PATIENCE_WITHOUT_NAMES: Duration = Duration::from_secs(5);
 
 #[derive(Clone)]
@@ -38,7 +38,7 @@ impl Link {
         Self(Arc::new(Shared { extended, writer, waiting, changes, questions, tasks }))
     }
 
-    /// Whether the extensions of the envelope may be used.
+    /// True if the extensions of the envelope may be used.
     pub(crate) fn is_extended(&self) -> bool {
         self.0.extended
     }
@@ -48,17 +48,17 @@ impl Link {
         &self.0.tasks
     }
 
-    /// How often something has changed.
+    /// The number of changes so far.
     pub(crate) fn changes(&self) -> u32 {
         self.0.changes.load(Ordering::Relaxed)
     }
 
-    /// Something changes.
+    /// Counts a change.
     pub(crate) fn change(&self) {
         self.0.changes.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Asks the host of a call several things at once, and waits for all that it says.
+    /// Sends several requests for a call to the host at once, and waits for all answers.
     pub(crate) fn ask(&self, call: &str, questions: Vec<Msg>) -> Result<Vec<Msg>, String> {
         let patience = if self.0.extended { PATIENCE } else { PATIENCE_WITHOUT_NAMES };
         let asked: Vec<_> = questions.into_iter().map(|question| self.put(call, question)).collect();
@@ -74,14 +74,14 @@ impl Link {
         answer
     }
 
-    /// A question was answered. Who has asked may have been cancelled.
+    /// Delivers an answer. The call that sent the request may have been cancelled.
     pub(crate) fn answered(&self, id: &str, answer: Msg) {
         if let Some(waiting) = self.waiting().remove(id) {
             drop(waiting.send(answer));
         }
     }
 
-    /// Nobody waits for this call any more.
+    /// Drops the requests of a cancelled call.
     pub(crate) fn give_up(&self, call: &str) {
         self.waiting().retain(|id, _| id.split_once('/').is_none_or(|(of, _)| of != call));
     }
@@ -89,7 +89,7 @@ impl Link {
     pub(crate) fn send(&self, id: &str, for_call: &str, msg: impl Into<Msg>) {
         let for_call = if self.0.extended { for_call } else { "" }.to_owned();
         let envelope = Envelope { for_call, ..Envelope::new(id, msg) };
-        // A bridge that has hung up is seen by who reads.
+        // If the bridge has closed the socket, the reader notices.
         let _ = self.0.writer.lock().unwrap_or_else(PoisonError::into_inner).write_all(&frame(&envelope));
     }
 
@@ -98,7 +98,7 @@ impl Link {
     }
 }
 
-/// An answer may say why there is none.
+/// An answer may be an error instead.
 fn refused(answer: Msg) -> Result<Msg, String> {
     match &answer {
         Msg::SamplingResponse(SamplingResponse { error, .. })

@@ -1,9 +1,9 @@
-//! A tool process without an SDK: it says in envelopes what the official suite asks for.
+//! A tool process without an SDK: it implements the tools of the official suite in envelopes.
 //!
-//! `pmcp` starts it; it connects to the socket of the environment and serves until the bridge hangs up. Each call runs in
-//! a thread of its own, because it may have to wait for an answer of the host. With `PUBLISHED_LINK` in its environment it
-//! uses nothing but the envelopes of the published link: it does not introduce itself, does not say for which call it asks,
-//! and cannot ask the user or say that its prompts have changed.
+//! `pmcp` starts it; it connects to the socket of the environment and serves until the bridge hangs up. Each call runs
+//! in a thread of its own, because it may have to wait for an answer of the host. With `PUBLISHED_LINK` in its
+//! environment it uses only the envelopes of the published link: it sends no introduction, its requests do not name
+//! their call, and it cannot ask the user or report changed prompts.
 
 mod asking;
 mod content;
@@ -33,7 +33,7 @@ fn main() -> std::io::Result<()> {
     loop {
         let mut length = [0; 4];
         if stream.read_exact(&mut length).is_err() {
-            // The bridge has hung up.
+            // The bridge has closed the socket.
             return Ok(());
         }
         let mut bytes = vec![0; u32::from_be_bytes(length) as usize];

@@ -1,4 +1,4 @@
-//! Prompts, and what completes an argument of one.
+//! Prompts, and the completion of their arguments.
 
 use protomcp_proto::{
     CompletionResponse, GetPromptResponse, PromptArgument, PromptDefinition, PromptListResponse, PromptMessage,
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::content::{image, resource};
 
-/// All prompts; their descriptions tell how often something has changed.
+/// All prompts; their descriptions contain the number of changes so far.
 pub(crate) fn all(changes: u32) -> PromptListResponse {
     let prompts = [
         ("test_simple_prompt", &[][..]),

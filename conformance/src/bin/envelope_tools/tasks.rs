@@ -1,7 +1,6 @@
-//! Tools that go on as tasks: the process names the task, is asked how it is, hands its result over, and gives it up.
+//! Tools that run as tasks: the process names the task, reports its status, returns its result, and cancels it.
 //!
-//! The published link has all of that. It has no word for a tool that can be nothing but a task, and no question for the
-//! user: those are extensions.
+//! All of that is in the published link. Tools that require tasks, and questions for the user, are extensions.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -18,21 +17,21 @@ use crate::link::Link;
 
 const PUBLISHED: [&str; 3] = ["failing_job", "protocol_error_job", "slow_compute"];
 
-/// Those that ask the user.
+/// Tools that ask the user.
 const EXTENDED: [&str; 3] = ["confirm_delete", "multi_input", "test_tool_with_task"];
 
-/// What a tool has come to: content, or why there is none.
+/// The outcome of a tool: content, or an error text.
 pub(crate) type Outcome = Result<Value, String>;
 
-/// All tasks of the process; they are never forgotten.
+/// All tasks of the process; they are never removed.
 #[derive(Default)]
 pub(crate) struct Tasks(Mutex<HashMap<String, State>>);
 
-/// How a task is.
+/// The state of a task.
 enum State {
     Running,
     Ended(Outcome),
-    /// There is no outcome, not even an error of the tool.
+    /// The task has no outcome, not even an error of the tool.
     Failed(&'static str),
     Cancelled,
 }
@@ -47,7 +46,7 @@ pub(crate) fn all(link: &Link) -> Vec<ToolDefinition> {
     names.into_iter().map(define).collect()
 }
 
-/// Runs a tool. `None`: it is none of these, or its answer was a task.
+/// Runs a tool. `None`: it is not one of these, or it was answered with a task.
 pub(crate) fn call(link: &Link, id: &str, call: &CallToolRequest) -> Option<Outcome> {
     let arguments: Value = serde_json::from_slice(&call.arguments_json).unwrap_or_default();
     let state = match call.name.as_str() {
@@ -105,7 +104,7 @@ impl Tasks {
     }
 
     fn end(&self, id: &str, state: State) {
-        // A task that was cancelled stays so.
+        // A cancelled task stays cancelled.
         self.states().entry(id.to_owned()).and_modify(|now| {
             if let State::Running = now {
                 *now = state;

@@ -1,4 +1,4 @@
-//! Which tools there are, and those that answer by themselves.
+//! The list of tools, and the tools that answer by themselves.
 
 use std::thread::sleep;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use crate::content::{WAV, image, resource, said};
 use crate::link::Link;
 use crate::tasks;
 
-/// Those that the published link is enough for.
+/// Tools that need only the published link.
 const PUBLISHED: [&str; 12] = [
     "greet",
     "test_audio_content",
@@ -30,10 +30,10 @@ const PUBLISHED: [&str; 12] = [
     "test_trigger_tool_change",
 ];
 
-/// One that is not.
+/// A tool that needs an extension.
 const EXTENDED: [&str; 1] = ["test_trigger_prompt_change"];
 
-/// All tools; one description tells how often something has changed.
+/// All tools; one description contains the number of changes so far.
 pub(crate) fn all(link: &Link) -> Vec<ToolDefinition> {
     let mut names = [&PUBLISHED[..], &asking::PUBLISHED].concat();
     if link.is_extended() {
@@ -49,7 +49,7 @@ pub(crate) fn all(link: &Link) -> Vec<ToolDefinition> {
     tools
 }
 
-/// Runs one tool; what it returns is an array of content blocks.
+/// Runs one tool; the result is an array of content blocks.
 pub(crate) fn call(link: &Link, id: &str, call: &CallToolRequest) -> Result<Value, String> {
     match call.name.as_str() {
         "test_simple_text" => Ok(said("This is a simple text response for testing.")),
@@ -73,7 +73,7 @@ pub(crate) fn call(link: &Link, id: &str, call: &CallToolRequest) -> Result<Valu
             Ok(said("Reconnection test completed successfully"))
         }
         "test_trigger_tool_change" => {
-            // A list that nobody has asked for: the tools are others now.
+            // An unsolicited list: the tools have changed.
             link.change();
             link.send("", "", ToolListResponse { tools: all(link) });
             Ok(said("told"))
@@ -114,7 +114,7 @@ fn header_schema() -> Value {
     })
 }
 
-/// Every kind of keyword that must survive.
+/// Every kind of keyword that must be preserved.
 fn json_schema() -> Value {
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",

@@ -1,4 +1,4 @@
-//! Tools that ask the host something before they answer.
+//! Tools that send a request to the client before they answer.
 
 use protomcp_server::{AskError, Context};
 use protomcp_typed::{Builder, JsonSchema, Tool};
@@ -24,7 +24,7 @@ pub(crate) fn add(builder: Builder) -> Builder {
 
 #[derive(Deserialize, JsonSchema)]
 struct Prompted {
-    /// What the model is asked.
+    /// The question for the model.
     prompt: String,
 }
 
@@ -44,7 +44,7 @@ async fn ask_model(context: &Context, prompt: &str) -> Result<String, AskError> 
 
 #[derive(Deserialize, JsonSchema)]
 struct Message {
-    /// What the user is asked.
+    /// The question for the user.
     message: String,
 }
 

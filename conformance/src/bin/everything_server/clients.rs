@@ -1,5 +1,5 @@
-//! What clients can do and the official suite does not ask for: results with a schema, links, calls that are given up,
-//! pages to open, and things that change when somebody says so.
+//! Features of clients that the official suite does not cover: results with a schema, links, cancelled calls, pages to
+//! open, and lists that change on demand.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use protomcp_types::{ContentBlock, Elicit, ElicitResult, Progress, Resource};
 use serde::{Deserialize, Serialize};
 use tokio::sync::Semaphore;
 
-/// The resource that [`add_triggers`] says has changed.
+/// The resource that a tool of [`add_triggers`] reports as changed.
 const WATCHED: &str = "test://watched-resource";
 
 pub(crate) fn add(builder: Builder) -> Builder {
@@ -75,7 +75,7 @@ async fn sum(terms: Terms) -> Json<Sum> {
     Json(Sum { sum: terms.a + terms.b })
 }
 
-/// Tells the one who waits for it when it is dropped, which is how a call ends that nobody waits for.
+/// Releases a waiting tool when it is dropped, which is how a cancelled call ends.
 struct Dropped(Arc<Semaphore>);
 
 impl Drop for Dropped {
@@ -88,10 +88,10 @@ async fn wait(context: Context, given_up: Arc<Semaphore>) -> &'static str {
     let _dropped = Dropped(given_up);
     context.progress(&Progress::new(1));
     context.cancelled().await;
-    "nobody reads this"
+    "this is discarded"
 }
 
-/// What happened once is told once.
+/// Waits for an event, and consumes it.
 async fn once(happened: Arc<Semaphore>, what: &'static str) -> &'static str {
     if let Ok(permit) = happened.acquire().await {
         permit.forget();

@@ -56,7 +56,7 @@ fn everything(page: usize) -> Result<Registry, DefinitionError> {
     Ok(registry)
 }
 
-/// For whoever started this.
+/// Writes to standard error, for the program that started this one.
 #[expect(clippy::print_stderr, reason = "a program may talk to its user")]
 fn tell(text: &str) {
     eprintln!("{text}");

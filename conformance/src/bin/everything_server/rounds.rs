@@ -57,7 +57,7 @@ async fn roots(context: Context) -> Result<String, AskError> {
 }
 
 async fn state(context: Context) -> Result<String, AskError> {
-    // What a handler knows before it asks, it knows afterwards.
+    // State from before the question is still there after it.
     let before = "state-ok";
     let answer = ask_name(&context, "confirm").await?;
     Ok(format!("{before}: {answer}"))

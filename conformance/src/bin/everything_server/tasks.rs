@@ -34,7 +34,7 @@ pub(crate) fn add(builder: Builder) -> Builder {
 
 #[derive(Deserialize, JsonSchema)]
 struct Greeting {
-    /// Who is greeted.
+    /// The person to greet.
     name: String,
 }
 
@@ -42,7 +42,7 @@ struct Greeting {
 struct Compute {
     /// For how long.
     seconds: f64,
-    /// What is computed.
+    /// The label of the computation.
     #[serde(default)]
     label: String,
 }
@@ -61,7 +61,7 @@ async fn fail() -> Result<(), &'static str> {
 
 #[derive(Deserialize, JsonSchema)]
 struct Delete {
-    /// What is deleted.
+    /// The file to delete.
     filename: String,
 }
 

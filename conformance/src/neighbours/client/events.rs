@@ -1,4 +1,4 @@
-//! Streams of events: listening, being cut off, and coming back.
+//! Streams of events: listening, disconnecting and resuming.
 
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
@@ -7,10 +7,11 @@ use super::{Client, Failure, Front, messages};
 use crate::neighbours::connection::{Connection, Head};
 
 impl Client {
-    /// Listens for all that belongs to no request, on a connection of its own. `ended` hears when that is over.
+    /// Listens for messages that belong to no request, on a connection of its own. `ended` is notified when the stream
+    /// ends.
     ///
     /// # Errors
-    /// When the server does not let it.
+    /// If the server refuses.
     pub async fn listen(&mut self, ended: impl FnOnce() + Send + 'static) -> Result<(), Failure> {
         let request = match self.front {
             // Its stream is open already.
@@ -33,7 +34,7 @@ impl Client {
         Ok(())
     }
 
-    /// Sends a request on a connection of its own whose response must be a stream of events.
+    /// Sends a request on a connection of its own; the response must be a stream of events.
     async fn open_events(&self, request: &[u8]) -> Result<(Connection, Head), Failure> {
         let mut connection = self.user.connect().await?;
         connection.write(request).await?;
@@ -64,7 +65,7 @@ impl Client {
                 while let Some(end) = rest.find("\n\n") {
                     let event: String = rest.drain(..end + 2).collect();
                     for message in messages(&event) {
-                        // Without a receiver it is heard all the same.
+                        // Messages are recorded even if no receiver is left.
                         let _ = sender.send(message);
                     }
                 }
@@ -73,11 +74,11 @@ impl Client {
         Ok(())
     }
 
-    /// Calls a tool that reports its progress, breaks the connection off after the first event, and returns the id of
-    /// that event.
+    /// Calls a tool that reports progress, closes the connection after the first event, and returns the id of that
+    /// event.
     ///
     /// # Errors
-    /// When there is no such event.
+    /// If there is no such event.
     pub async fn cut_call(&mut self) -> Result<String, Failure> {
         self.cut_call_of("progress", json!({"count": 3, "ms": 1, "text": "done"})).await
     }
@@ -85,7 +86,7 @@ impl Client {
     /// The same with any tool that reports progress before it answers.
     ///
     /// # Errors
-    /// When there is no such event.
+    /// If there is no such event.
     pub async fn cut_call_of(&mut self, name: &str, arguments: Value) -> Result<String, Failure> {
         self.last += 1;
         let params = json!({"name": name, "arguments": arguments, "_meta": {"progressToken": self.last}});
@@ -100,10 +101,10 @@ impl Client {
         id.ok_or(Failure::Status(200, text))
     }
 
-    /// Comes back with the id of the first event of a call that was cut, and reads until its answer.
+    /// Resumes after the first event of a call that was cut, and reads until its answer.
     ///
     /// # Errors
-    /// When that is not there.
+    /// If the answer does not come.
     pub async fn resume(&mut self, event: &str) -> Result<(), Failure> {
         let headers = self.headers("", "");
         let headers = [&headers[..], &[("last-event-id", event)]].concat();
@@ -119,10 +120,10 @@ impl Client {
         Ok(())
     }
 
-    /// Waits until the server asks this, on the stream of the old transport.
+    /// Waits for this server request on the stream of the old transport.
     ///
     /// # Errors
-    /// When the stream ends before.
+    /// If the stream ends before.
     pub async fn asked(&mut self, method: &str) -> Result<Value, Failure> {
         let incoming = self.incoming.as_mut().expect("this front has a stream");
         loop {

@@ -1,4 +1,4 @@
-//! Requests as bytes, for clients that send more than they wait for.
+//! Requests as bytes, for clients that send without waiting.
 
 use std::fmt;
 use std::io;
@@ -10,17 +10,17 @@ use super::{Client, Failure, Front};
 use crate::neighbours::heard::Heard;
 use crate::neighbours::user::User;
 
-/// What a large text stands for in a request.
+/// The placeholder for a large text in a request.
 pub const FILLER: &str = "@filler@";
 
-/// A connection that takes requests and forgets what they are answered with.
+/// A connection that accepts requests and discards the answers.
 pub struct Pipe(Box<dyn AsyncWrite + Send + Unpin>);
 
 impl Pipe {
     /// Writes bytes as they are.
     ///
     /// # Errors
-    /// When the connection is gone.
+    /// If the connection is closed.
     pub async fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.0.write_all(bytes).await
     }
@@ -36,25 +36,25 @@ impl Client {
     /// One more connection, for requests whose answers do not matter.
     ///
     /// # Errors
-    /// When the connection is refused.
+    /// If the connection is refused.
     pub async fn pipe(&self) -> io::Result<Pipe> {
         Ok(Pipe(Box::new(self.user.connect().await?.drain())))
     }
 
-    /// Begins a session of MCP 2025-03-26, which has batches.
+    /// Opens a session of MCP 2025-03-26, which has batches.
     ///
     /// # Errors
-    /// When the server does not let it.
+    /// If the server refuses.
     pub async fn open_batching(user: &User) -> Result<Self, Failure> {
         Self::open_as(user, Front::Session, &Heard::default(), "2025-03-26", &json!({})).await
     }
 
-    /// A request as it would be sent, with an id of its own choice.
+    /// A request with an id chosen by the caller.
     pub fn request_with_id(&self, id: u64, method: &str, params: Value) -> Vec<u8> {
         self.large_request(id, method, params, "")
     }
 
-    /// The same with a text in the place of [`FILLER`], which need not be encoded.
+    /// The same with this text in place of [`FILLER`]; the text must not need escaping.
     pub fn large_request(&self, id: u64, method: &str, mut params: Value, text: &str) -> Vec<u8> {
         let name = params["name"].as_str().or(params["uri"].as_str()).unwrap_or_default().to_owned();
         if self.front == Front::Stateless {
@@ -64,12 +64,12 @@ impl Client {
         self.user.request("POST", &self.target, &self.headers(method, &name), &body.replace(FILLER, text))
     }
 
-    /// A body of its own choice as it would be sent.
+    /// A request with this body.
     pub fn message(&self, body: &str) -> Vec<u8> {
         self.user.request("POST", &self.target, &self.headers("", ""), body)
     }
 
-    /// The headers that a request to the session carries.
+    /// The headers of a request within the session.
     pub fn session_headers(&self) -> Vec<(&str, &str)> {
         self.headers("", "")
     }
@@ -80,7 +80,7 @@ impl Client {
         json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).to_string()
     }
 
-    /// Its headers.
+    /// The headers of a request without a session.
     pub fn stateless_headers<'a>(method: &'a str, name: &'a str) -> Vec<(&'a str, &'a str)> {
         let mut headers = vec![("mcp-protocol-version", "2026-07-28"), ("mcp-method", method)];
         headers.extend((!name.is_empty()).then_some(("mcp-name", name)));
@@ -105,7 +105,7 @@ impl Client {
     }
 }
 
-/// What a request of 2026-07-28 says of itself, besides what its sender has said.
+/// The metadata of a 2026-07-28 request, merged with the sender's own.
 fn meta_of(own: &Value) -> Value {
     let mut meta = json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
