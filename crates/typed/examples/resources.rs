@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use protomcp_transport::stdio;
-use protomcp_typed::{Json, JsonSchema, Offer, Registry, Resource, Template, Tool};
+use protomcp_typed::{Capability, Json, JsonSchema, Registry, Resource, Template, Tool};
 use serde::{Deserialize, Serialize};
 
 #[derive(Deserialize, JsonSchema)]
@@ -36,7 +36,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         .resource(Resource::new("motto://today", "motto").text("Simplicity is a prerequisite for reliability."))
         .resource(Resource::new("visits://all", "visits").handler(read).describe("How often somebody came"))
         .template(Template::new("square://{number}", "square").handler(square))
-        .serve_later(Offer::Tools)
+        .declare(Capability::Tools)
         .build()?;
     // The tool changes a resource, and whoever has subscribed to it is told.
     let changed = registry.clone();

@@ -25,7 +25,7 @@ pub struct Builder {
     prompts: Vec<Prompt>,
     resources: Vec<Resource>,
     templates: Vec<Template>,
-    later: Vec<Offer>,
+    later: Vec<Capability>,
     roots_changed: Option<OnRoots>,
 }
 
@@ -38,9 +38,9 @@ impl fmt::Debug for OnRoots {
     }
 }
 
-/// What a server can offer.
+/// A capability that a server declares before it has anything of that kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Offer {
+pub enum Capability {
     /// Tools.
     Tools,
     /// Tools whose calls can be tasks.
@@ -97,8 +97,8 @@ impl Builder {
     /// Tells hosts from the start that there will be something, although there is nothing yet. What is there at the
     /// start is told anyway, and what is not cannot be added later otherwise.
     #[must_use]
-    pub fn serve_later(mut self, offer: Offer) -> Self {
-        self.later.push(offer);
+    pub fn declare(mut self, capability: Capability) -> Self {
+        self.later.push(capability);
         self
     }
 
@@ -147,27 +147,27 @@ impl Builder {
         let prompts = define_all(self.prompts)?;
         let resources = define_all(self.resources)?;
         let templates = define_all(self.templates)?;
-        let later = |offer| self.later.contains(&offer);
+        let later = |capability| self.later.contains(&capability);
         let mut capabilities = ServerCapabilities::default().with_logging();
-        let with_tasks = have_tasks(&tools) || later(Offer::Tasks);
-        if !tools.is_empty() || with_tasks || later(Offer::Tools) {
+        let with_tasks = have_tasks(&tools) || later(Capability::Tasks);
+        if !tools.is_empty() || with_tasks || later(Capability::Tools) {
             capabilities = capabilities.with_tools();
         }
         if with_tasks {
             capabilities = capabilities.with_tasks().with_task_extension();
         }
-        if !prompts.is_empty() || later(Offer::Prompts) {
+        if !prompts.is_empty() || later(Capability::Prompts) {
             capabilities = capabilities.with_prompts().with_completions();
         }
-        if !resources.is_empty() || !templates.is_empty() || later(Offer::Resources) {
+        if !resources.is_empty() || !templates.is_empty() || later(Capability::Resources) {
             capabilities = capabilities.with_resources(true, true).with_completions();
         }
         let sessions = ServerHandle::new(self.info.with_capabilities(capabilities), self.limits);
         Ok(Registry::new(Inner {
             tools: Collection::new(tools, self.page, announce_tools(sessions.clone())),
-            prompts: Collection::new(prompts, self.page, announce(sessions.clone(), Offer::Prompts)),
-            resources: Collection::new(resources, self.page, announce(sessions.clone(), Offer::Resources)),
-            templates: Collection::new(templates, self.page, announce(sessions.clone(), Offer::Resources)),
+            prompts: Collection::new(prompts, self.page, announce(sessions.clone(), Capability::Prompts)),
+            resources: Collection::new(resources, self.page, announce(sessions.clone(), Capability::Resources)),
+            templates: Collection::new(templates, self.page, announce(sessions.clone(), Capability::Resources)),
             tasks: Tasks::new(sessions.clone()),
             sessions,
             roots_changed: self.roots_changed,
@@ -176,8 +176,8 @@ impl Builder {
 }
 
 /// Tells all hosts that a list has changed, unless they were told that there is no such list.
-fn announce<C: 'static>(sessions: ServerHandle, offer: Offer) -> Announce<C> {
-    Box::new(move |_| tell(&sessions, offer))
+fn announce<C: 'static>(sessions: ServerHandle, capability: Capability) -> Announce<C> {
+    Box::new(move |_| tell(&sessions, capability))
 }
 
 /// As [`announce`], also when the new tools can do what hosts were told that none can.
@@ -186,24 +186,24 @@ fn announce_tools(sessions: ServerHandle) -> Announce<Entry> {
         if have_tasks(tools) && sessions.info().capabilities.tasks.is_none() {
             return Err(DefinitionError::NotServed("tasks"));
         }
-        tell(&sessions, Offer::Tools)
+        tell(&sessions, Capability::Tools)
     })
 }
 
-fn tell(sessions: &ServerHandle, offer: Offer) -> Result<(), DefinitionError> {
+fn tell(sessions: &ServerHandle, capability: Capability) -> Result<(), DefinitionError> {
     let capabilities = &sessions.info().capabilities;
-    let (offered, what) = match offer {
-        Offer::Tools | Offer::Tasks => (capabilities.tools, "tools"),
-        Offer::Prompts => (capabilities.prompts, "prompts"),
-        Offer::Resources => (capabilities.resources, "resources"),
+    let (offered, what) = match capability {
+        Capability::Tools | Capability::Tasks => (capabilities.tools, "tools"),
+        Capability::Prompts => (capabilities.prompts, "prompts"),
+        Capability::Resources => (capabilities.resources, "resources"),
     };
     if offered.is_none() {
         return Err(DefinitionError::NotServed(what));
     }
-    match offer {
-        Offer::Tools | Offer::Tasks => sessions.tools_changed(Audience::Everyone),
-        Offer::Prompts => sessions.prompts_changed(Audience::Everyone),
-        Offer::Resources => sessions.resources_changed(Audience::Everyone),
+    match capability {
+        Capability::Tools | Capability::Tasks => sessions.tools_changed(Audience::Everyone),
+        Capability::Prompts => sessions.prompts_changed(Audience::Everyone),
+        Capability::Resources => sessions.resources_changed(Audience::Everyone),
     }
     Ok(())
 }

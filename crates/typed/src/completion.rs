@@ -13,7 +13,7 @@ use crate::function::Running;
 
 /// What is known beside the argument that is being filled in.
 #[derive(Debug, Clone)]
-pub struct Filled {
+pub struct CompletionContext {
     /// The other arguments that the user has filled in; since 2025-06-18.
     pub arguments: BTreeMap<String, String>,
     /// Who asks.
@@ -24,7 +24,7 @@ pub struct Filled {
 /// asynchronous functions and closures.
 #[diagnostic::on_unimplemented(
     message = "this function cannot complete an argument",
-    note = "it is an async function of a `String`, or of a `String` and `Filled`, and returns a list of strings or a `Completion`"
+    note = "it is an async function of a `String`, or of a `String` and `CompletionContext`, and returns a list of strings or a `Completion`"
 )]
 pub trait CompletionFn<Signature>: Send + Sync + 'static {
     /// The function at work.
@@ -32,7 +32,7 @@ pub trait CompletionFn<Signature>: Send + Sync + 'static {
 
     /// Starts it.
     #[doc(hidden)]
-    fn call(&self, value: String, filled: Filled) -> Self::Future;
+    fn call(&self, value: String, filled: CompletionContext) -> Self::Future;
 }
 
 impl<F, Fut> CompletionFn<(String,)> for F
@@ -42,19 +42,19 @@ where
 {
     type Future = Fut;
 
-    fn call(&self, value: String, _: Filled) -> Fut {
+    fn call(&self, value: String, _: CompletionContext) -> Fut {
         self(value)
     }
 }
 
-impl<F, Fut> CompletionFn<(String, Filled)> for F
+impl<F, Fut> CompletionFn<(String, CompletionContext)> for F
 where
-    F: Fn(String, Filled) -> Fut + Send + Sync + 'static,
+    F: Fn(String, CompletionContext) -> Fut + Send + Sync + 'static,
     Fut: Future<Output: IntoCompletion> + Send + 'static,
 {
     type Future = Fut;
 
-    fn call(&self, value: String, filled: Filled) -> Fut {
+    fn call(&self, value: String, filled: CompletionContext) -> Fut {
         self(value, filled)
     }
 }
@@ -88,7 +88,7 @@ impl<T: IntoCompletion, E: fmt::Display + 'static> IntoCompletion for Result<T, 
 
 /// A function that completes, whatever its signature.
 #[derive(Clone)]
-pub(crate) struct Completer(Arc<dyn Fn(String, Filled) -> Completing + Send + Sync>);
+pub(crate) struct Completer(Arc<dyn Fn(String, CompletionContext) -> Completing + Send + Sync>);
 
 type Completing = Running<Result<Completion, ErrorObject>>;
 
@@ -103,7 +103,7 @@ impl Completer {
     pub(crate) async fn complete(&self, request: Complete, context: Context) -> Result<Completion, ErrorObject> {
         let arguments = request.context.and_then(|context| context.arguments);
         let arguments = arguments.and_then(|raw| raw.to().ok()).unwrap_or_default();
-        (self.0)(request.argument.value, Filled { arguments, context }).await
+        (self.0)(request.argument.value, CompletionContext { arguments, context }).await
     }
 }
 

@@ -1,6 +1,6 @@
-//! What can be wrong with a definition: the author's fault, found when it is added and not when it is used.
+//! Faults of a definition, found when it is added and not when it is used.
 
-/// Why something cannot be added to a [`crate::Registry`].
+/// The reason for which a definition cannot be added to a [`crate::Registry`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DefinitionError {
@@ -8,37 +8,37 @@ pub enum DefinitionError {
     #[error("a definition needs a name")]
     NoName,
     /// The type of the arguments is not written as a JSON object.
-    #[error("the arguments of {owner:?} are no JSON object")]
+    #[error("the arguments of {owner:?} must be a JSON object")]
     NotAnObject {
-        /// Whose arguments.
+        /// The tool, prompt or template.
         owner: String,
     },
-    /// An [`crate::Edit`] leads to a place that the schema does not have.
+    /// An [`crate::SchemaPatch`] leads to a place that the schema does not have.
     #[error("{owner:?}: the schema has at {place} {why}")]
     NoSuchPlace {
-        /// Whose schema.
+        /// The tool.
         owner: String,
         /// As far as it leads.
         place: String,
-        /// What is missing there.
+        /// The missing part.
         why: String,
     },
-    /// A schema that is no JSON Schema, or refers to another document.
+    /// A schema that is not a JSON Schema, or refers to another document.
     #[error("{owner:?}: the {which} schema does not compile: {why}")]
     BadSchema {
-        /// Whose schema.
+        /// The tool.
         owner: String,
         /// `input` or `output`.
         which: &'static str,
-        /// What is wrong with it.
+        /// The fault.
         why: String,
     },
     /// A URI template that cannot be matched.
-    #[error("{template:?} is no URI template: {why}")]
+    #[error("{template:?} is not a URI template: {why}")]
     BadTemplate {
         /// The template.
         template: String,
-        /// What is wrong with it.
+        /// The fault.
         why: String,
     },
     /// A completion for an argument or variable that does not exist.
@@ -54,7 +54,7 @@ pub enum DefinitionError {
     /// The same name or URI twice in one registry at its start.
     #[error("{0:?} is defined twice")]
     Twice(String),
-    /// Hosts were told that the server has none of these; see [`crate::Builder::serve_later`].
-    #[error("hosts were told that this server has no {0}")]
+    /// The server has not declared the capability; see [`crate::Builder::declare`].
+    #[error("capability `{0}` was not declared")]
     NotServed(&'static str),
 }

@@ -55,7 +55,7 @@ pub trait HandlerFn<Signature>: Send + Sync + 'static {
 
 /// The signature of a handler, for telling functions apart.
 #[derive(Debug)]
-pub struct Takes<T>(T);
+pub struct Signature<T>(T);
 
 /// A context and nothing else.
 #[derive(Debug)]
@@ -81,7 +81,7 @@ impl JsonSchema for NoArguments {
     }
 }
 
-impl<F, Fut> HandlerFn<Takes<()>> for F
+impl<F, Fut> HandlerFn<Signature<()>> for F
 where
     F: Fn() -> Fut + Send + Sync + 'static,
     Fut: Future + Send + 'static,
@@ -111,7 +111,7 @@ where
     }
 }
 
-impl<F, Fut, A> HandlerFn<Takes<(A,)>> for F
+impl<F, Fut, A> HandlerFn<Signature<(A,)>> for F
 where
     F: Fn(A) -> Fut + Send + Sync + 'static,
     Fut: Future + Send + 'static,
@@ -127,7 +127,7 @@ where
     }
 }
 
-impl<F, Fut, A> HandlerFn<Takes<(Context, A)>> for F
+impl<F, Fut, A> HandlerFn<Signature<(Context, A)>> for F
 where
     F: Fn(Context, A) -> Fut + Send + Sync + 'static,
     Fut: Future + Send + 'static,

@@ -14,6 +14,7 @@ use crate::definition::DefinitionError;
 use crate::failure;
 use crate::function::{HandlerFn, Running};
 use crate::schema::{Direction, infer, into_object};
+use crate::setters::setters;
 use crate::text;
 
 /// A prompt that can be added to a [`crate::Registry`].
@@ -41,7 +42,7 @@ pub struct Prompt {
 
 /// A prompt without a handler.
 #[derive(Debug)]
-pub struct PromptDraft(Definition);
+pub struct PromptBuilder(Definition);
 
 type AnyHandler = Box<
     dyn Fn(Context, BTreeMap<String, String>) -> Result<Running<Result<GetPromptResult, ErrorObject>>, String>
@@ -52,32 +53,13 @@ type AnyHandler = Box<
 impl Prompt {
     /// Begins a prompt.
     #[expect(clippy::new_ret_no_self, reason = "without a handler it is no prompt yet")]
-    pub fn new(name: impl Into<String>, description: impl Into<String>) -> PromptDraft {
+    pub fn new(name: impl Into<String>, description: impl Into<String>) -> PromptBuilder {
         let mut definition = Definition::new(name);
         definition.description = Some(description.into());
-        PromptDraft(definition)
+        PromptBuilder(definition)
     }
 
-    /// Sets the title, for people.
-    #[must_use]
-    pub fn title(mut self, title: impl Into<String>) -> Self {
-        self.definition.title = Some(title.into());
-        self
-    }
-
-    /// Sets the icons, an array (MCP 2025-11-25, schema, `Icon`).
-    #[must_use]
-    pub fn icons(mut self, icons: RawJson) -> Self {
-        self.definition.icons = Some(icons);
-        self
-    }
-
-    /// Sets `_meta`, an object for programs.
-    #[must_use]
-    pub fn meta(mut self, meta: RawJson) -> Self {
-        self.definition.meta = Some(meta);
-        self
-    }
+    setters!(title icons meta);
 
     /// Says more about an argument. A handler that takes any arguments, such as a map of strings, has those that are
     /// named this way.
@@ -88,7 +70,7 @@ impl Prompt {
     }
 }
 
-impl PromptDraft {
+impl PromptBuilder {
     /// Gives it a handler; see [`HandlerFn`]. Its arguments are strings on the wire, and are read as what the type wants.
     pub fn handler<S: 'static, H>(self, handler: H) -> Prompt
     where

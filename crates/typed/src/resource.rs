@@ -7,9 +7,10 @@ use protomcp_server::Context;
 use protomcp_types::{ErrorObject, RawJson, ReadResourceResult, Resource as Definition};
 
 use crate::collection::{Define, Defined};
-use crate::contents::{IntoContents, Wanted};
+use crate::contents::{IntoContents, ResourceRequest};
 use crate::definition::DefinitionError;
 use crate::function::{HandlerFn, Running};
+use crate::setters::setters;
 use crate::text;
 
 /// A resource that can be added to a [`crate::Registry`].
@@ -29,37 +30,19 @@ pub struct Resource {
 
 /// A resource that cannot be read yet.
 #[derive(Debug)]
-pub struct ResourceDraft(Definition);
+pub struct ResourceBuilder(Definition);
 
-type AnyHandler = Box<dyn Fn(Context, Wanted) -> Running<Result<ReadResourceResult, ErrorObject>> + Send + Sync>;
+type AnyHandler =
+    Box<dyn Fn(Context, ResourceRequest) -> Running<Result<ReadResourceResult, ErrorObject>> + Send + Sync>;
 
 impl Resource {
     /// Begins a resource.
     #[expect(clippy::new_ret_no_self, reason = "without contents it is no resource yet")]
-    pub fn new(uri: impl Into<String>, name: impl Into<String>) -> ResourceDraft {
-        ResourceDraft(Definition::new(uri, name))
+    pub fn new(uri: impl Into<String>, name: impl Into<String>) -> ResourceBuilder {
+        ResourceBuilder(Definition::new(uri, name))
     }
 
-    /// Sets the title, for people.
-    #[must_use]
-    pub fn title(mut self, title: impl Into<String>) -> Self {
-        self.definition.title = Some(title.into());
-        self
-    }
-
-    /// Says what it is, for models.
-    #[must_use]
-    pub fn describe(mut self, text: impl Into<String>) -> Self {
-        self.definition.description = Some(text.into());
-        self
-    }
-
-    /// Sets the type, which its contents have unless they say otherwise.
-    #[must_use]
-    pub fn mime_type(mut self, mime_type: impl Into<String>) -> Self {
-        self.definition.mime_type = Some(mime_type.into());
-        self
-    }
+    setters!(title describe mime_type annotations icons meta);
 
     /// Sets the length in bytes.
     #[must_use]
@@ -67,41 +50,20 @@ impl Resource {
         self.definition.size = Some(bytes);
         self
     }
-
-    /// Says for whom it is, how important and how old (MCP 2025-11-25, schema, `Annotations`).
-    #[must_use]
-    pub fn annotations(mut self, annotations: RawJson) -> Self {
-        self.definition.annotations = Some(annotations);
-        self
-    }
-
-    /// Sets the icons, an array (MCP 2025-11-25, schema, `Icon`).
-    #[must_use]
-    pub fn icons(mut self, icons: RawJson) -> Self {
-        self.definition.icons = Some(icons);
-        self
-    }
-
-    /// Sets `_meta`, an object for programs.
-    #[must_use]
-    pub fn meta(mut self, meta: RawJson) -> Self {
-        self.definition.meta = Some(meta);
-        self
-    }
 }
 
-impl ResourceDraft {
+impl ResourceBuilder {
     /// Reads it by calling a function; see [`HandlerFn`]. It has no arguments.
     pub fn handler<S: 'static, H>(self, handler: H) -> Resource
     where
         H: HandlerFn<S, Output: IntoContents>,
     {
-        let handler: AnyHandler = Box::new(move |context, wanted| {
+        let handler: AnyHandler = Box::new(move |context, request| {
             let arguments = text::read(Default::default());
             let running = arguments.map(|arguments| handler.call(context, arguments));
             Box::pin(async move {
                 match running {
-                    Ok(running) => running.await.into_contents(&wanted),
+                    Ok(running) => running.await.into_contents(&request),
                     Err(why) => Err(ErrorObject::internal(why)),
                 }
             })
@@ -133,7 +95,7 @@ pub struct ResourceContent {
 
 impl ResourceContent {
     pub(crate) async fn read(&self, uri: String, context: Context) -> Result<ReadResourceResult, ErrorObject> {
-        (self.handler)(context, Wanted { uri, mime_type: self.mime_type.clone() }).await
+        (self.handler)(context, ResourceRequest { uri, mime_type: self.mime_type.clone() }).await
     }
 }
 

@@ -9,10 +9,11 @@ use serde_json::Value;
 
 use crate::argument::{Argument, Arguments};
 use crate::collection::{Define, Defined};
-use crate::contents::{IntoContents, Wanted};
+use crate::contents::{IntoContents, ResourceRequest};
 use crate::definition::DefinitionError;
 use crate::function::{HandlerFn, Running};
 use crate::schema::{Direction, infer, into_object};
+use crate::setters::setters;
 use crate::text;
 
 /// A resource template that can be added to a [`crate::Registry`]. The variables of the URI template (RFC 6570) are read
@@ -41,59 +42,20 @@ pub struct Template {
 
 /// A template without a handler.
 #[derive(Debug)]
-pub struct TemplateDraft(Definition);
+pub struct TemplateBuilder(Definition);
 
 type Reading = Running<Result<ReadResourceResult, ErrorObject>>;
-type AnyHandler = Box<dyn Fn(Context, Wanted, BTreeMap<String, String>) -> Result<Reading, String> + Send + Sync>;
+type AnyHandler =
+    Box<dyn Fn(Context, ResourceRequest, BTreeMap<String, String>) -> Result<Reading, String> + Send + Sync>;
 
 impl Template {
     /// Begins a template.
     #[expect(clippy::new_ret_no_self, reason = "without a handler it is no template yet")]
-    pub fn new(uri_template: impl Into<String>, name: impl Into<String>) -> TemplateDraft {
-        TemplateDraft(Definition::new(uri_template, name))
+    pub fn new(uri_template: impl Into<String>, name: impl Into<String>) -> TemplateBuilder {
+        TemplateBuilder(Definition::new(uri_template, name))
     }
 
-    /// Sets the title, for people.
-    #[must_use]
-    pub fn title(mut self, title: impl Into<String>) -> Self {
-        self.definition.title = Some(title.into());
-        self
-    }
-
-    /// Says what they are, for models.
-    #[must_use]
-    pub fn describe(mut self, text: impl Into<String>) -> Self {
-        self.definition.description = Some(text.into());
-        self
-    }
-
-    /// Sets the type of all of them.
-    #[must_use]
-    pub fn mime_type(mut self, mime_type: impl Into<String>) -> Self {
-        self.definition.mime_type = Some(mime_type.into());
-        self
-    }
-
-    /// Says for whom they are, how important and how old (MCP 2025-11-25, schema, `Annotations`).
-    #[must_use]
-    pub fn annotations(mut self, annotations: RawJson) -> Self {
-        self.definition.annotations = Some(annotations);
-        self
-    }
-
-    /// Sets the icons, an array (MCP 2025-11-25, schema, `Icon`).
-    #[must_use]
-    pub fn icons(mut self, icons: RawJson) -> Self {
-        self.definition.icons = Some(icons);
-        self
-    }
-
-    /// Sets `_meta`, an object for programs.
-    #[must_use]
-    pub fn meta(mut self, meta: RawJson) -> Self {
-        self.definition.meta = Some(meta);
-        self
-    }
+    setters!(title describe mime_type annotations icons meta);
 
     /// Says more about a variable: what it may be, and what is suggested for it. Without that, the values of an enum
     /// are suggested, or else what stands in its place in the URIs of listed resources.
@@ -104,16 +66,16 @@ impl Template {
     }
 }
 
-impl TemplateDraft {
+impl TemplateBuilder {
     /// Reads resources by calling a function with the variables of their URI; see [`HandlerFn`].
     pub fn handler<S: 'static, H>(self, handler: H) -> Template
     where
         H: HandlerFn<S, Output: IntoContents>,
     {
         let schema = H::HAS_ARGUMENTS.then(|| infer::<H::Arguments>(Direction::In));
-        let handler: AnyHandler = Box::new(move |context, wanted, values| {
+        let handler: AnyHandler = Box::new(move |context, request, values| {
             let running = handler.call(context, text::read(values)?);
-            Ok(Box::pin(async move { running.await.into_contents(&wanted) }))
+            Ok(Box::pin(async move { running.await.into_contents(&request) }))
         });
         Template { definition: self.0, schema, handler, options: Vec::new() }
     }
@@ -132,8 +94,8 @@ impl TemplateContent {
     /// Begins to read a resource, if this is one of the template.
     pub(crate) fn read(&self, uri: &str, context: &Context) -> Option<Reading> {
         let values = self.variables(uri)?;
-        let wanted = Wanted { uri: uri.to_owned(), mime_type: self.mime_type.clone() };
-        (self.handler)(context.clone(), wanted, values).ok()
+        let request = ResourceRequest { uri: uri.to_owned(), mime_type: self.mime_type.clone() };
+        (self.handler)(context.clone(), request, values).ok()
     }
 
     /// Whether there may be such a resource. What cannot be read is found out by reading.

@@ -20,11 +20,11 @@ use protomcp_types::{RawJson, TaskSupport, Tool as Definition, ToolAnnotations, 
 use crate::collection::{Define, Defined};
 use crate::definition::DefinitionError;
 use crate::function::HandlerFn;
-use crate::schema::edit::Edit;
+use crate::schema::edit::SchemaPatch;
 use crate::schema::{Direction, infer};
 use crate::tool::entry::{AsTask, Entry};
 use crate::tool::output::IntoToolResult;
-use crate::tool::schemas::{Finished, Input, Output, Schemas};
+use crate::tool::schemas::{CompiledSchemas, Input, Output, Schemas};
 use crate::tool::service::{AnyHandler, Core, ToolService, erase};
 
 /// A tool that can be added to a [`crate::Registry`].
@@ -65,7 +65,7 @@ struct Blank {
 }
 
 /// A tool without a handler.
-pub struct ToolDraft {
+pub struct ToolBuilder {
     blank: Blank,
     input: Option<RawJson>,
     output: Option<RawJson>,
@@ -76,7 +76,7 @@ pub struct ToolDraft {
 pub enum UnknownKeys {
     /// The call fails, with the name that was probably meant: a slip must not be ignored.
     #[default]
-    Refuse,
+    Deny,
     /// They are ignored.
     Ignore,
 }
@@ -84,19 +84,19 @@ pub enum UnknownKeys {
 impl Tool {
     /// Begins a tool. A name of letters, digits, `_` and `-` is accepted by every host.
     #[expect(clippy::new_ret_no_self, reason = "without a handler it is no tool yet")]
-    pub fn new(name: impl Into<String>, description: impl Into<String>) -> ToolDraft {
+    pub fn new(name: impl Into<String>, description: impl Into<String>) -> ToolBuilder {
         // The name is checked when the tool is added, where there is somebody to tell.
         let mut definition = Definition::new(placeholder());
         definition.description = Some(description.into());
-        ToolDraft { blank: Blank { name: name.into(), definition }, input: None, output: None }
+        ToolBuilder { blank: Blank { name: name.into(), definition }, input: None, output: None }
     }
 
     /// Begins a tool whose definition exists already. Its schemas are kept to the byte, and kept by every call.
     #[must_use]
-    pub fn raw(definition: Definition) -> ToolDraft {
+    pub fn raw(definition: Definition) -> ToolBuilder {
         let (input, output) = (definition.input_schema.clone(), definition.output_schema.clone());
         let name = definition.name.as_str().to_owned();
-        ToolDraft { blank: Blank { name, definition }, input: Some(input), output }
+        ToolBuilder { blank: Blank { name, definition }, input: Some(input), output }
     }
 
     /// Sets the title, for people.
@@ -153,14 +153,14 @@ impl Tool {
 
     /// Changes the schema of the arguments.
     #[must_use]
-    pub fn input(mut self, edit: Edit) -> Self {
+    pub fn input(mut self, edit: SchemaPatch) -> Self {
         self.schemas.input_edits.push(edit);
         self
     }
 
     /// Changes the schema of the structured content.
     #[must_use]
-    pub fn output(mut self, edit: Edit) -> Self {
+    pub fn output(mut self, edit: SchemaPatch) -> Self {
         self.schemas.output_edits.push(edit);
         self
     }
@@ -263,7 +263,7 @@ impl Tool {
     }
 }
 
-impl ToolDraft {
+impl ToolBuilder {
     /// Gives it a handler; see [`HandlerFn`].
     pub fn handler<S: 'static, H>(self, handler: H) -> Tool
     where
@@ -296,7 +296,7 @@ impl Define for Tool {
         if !name.is_conventional() {
             tracing::warn!(tool = %name, "some hosts refuse tools with such a name: use letters, digits, _ and -");
         }
-        let Finished { input, output, wrap } = self.schemas.finish(&name)?;
+        let CompiledSchemas { input, output, wrap } = self.schemas.finish(&name)?;
         let core = Core {
             name: name.to_string(),
             handler: self.handler,
@@ -328,8 +328,8 @@ impl fmt::Debug for Tool {
     }
 }
 
-impl fmt::Debug for ToolDraft {
+impl fmt::Debug for ToolBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ToolDraft").field("name", &self.blank.name).finish_non_exhaustive()
+        f.debug_struct("ToolBuilder").field("name", &self.blank.name).finish_non_exhaustive()
     }
 }

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use crate::definition::DefinitionError;
 
-/// A change of a schema, at any depth. Build one with [`property`] or [`whole`].
+/// A change of a schema, at any depth. Build one with [`property`] or [`root`].
 ///
 /// ```
 /// use protomcp_typed::property;
@@ -21,7 +21,7 @@ use crate::definition::DefinitionError;
 /// property("when").replace(json!({"type": "string", "format": "date"}));
 /// ```
 #[derive(Debug, Clone, PartialEq)]
-pub struct Edit {
+pub struct SchemaPatch {
     path: Vec<Step>,
     changes: Vec<(usize, Change)>,
 }
@@ -43,17 +43,17 @@ enum Change {
 
 /// Changes one property of an object.
 #[must_use]
-pub fn property(name: impl Into<String>) -> Edit {
-    whole().property(name)
+pub fn property(name: impl Into<String>) -> SchemaPatch {
+    root().property(name)
 }
 
 /// Changes the schema itself.
 #[must_use]
-pub fn whole() -> Edit {
-    Edit { path: Vec::new(), changes: Vec::new() }
+pub fn root() -> SchemaPatch {
+    SchemaPatch { path: Vec::new(), changes: Vec::new() }
 }
 
-impl Edit {
+impl SchemaPatch {
     /// Goes on with a property of what was changed so far.
     #[must_use]
     pub fn property(mut self, name: impl Into<String>) -> Self {

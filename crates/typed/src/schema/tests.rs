@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::*;
 use crate::definition::DefinitionError;
-use crate::schema::edit::{Edit, property, whole};
+use crate::schema::edit::{SchemaPatch, property, root};
 
 #[derive(Deserialize, Serialize, JsonSchema)]
 #[expect(dead_code, reason = "only its schema matters")]
@@ -127,7 +127,7 @@ fn edits_reach_every_depth() {
             Value::Null,
         ),
         (property("name").remove("description"), "/properties/name", json!({"type": "string"})),
-        (whole().set("minProperties", 1), "/minProperties", json!(1)),
+        (root().set("minProperties", 1), "/minProperties", json!(1)),
     ] {
         let mut schema = args();
         edit.apply(&mut schema, "t").unwrap();
@@ -140,12 +140,12 @@ fn edits_reach_every_depth() {
 
 #[test]
 fn an_edit_that_leads_nowhere_says_where_it_got_lost() {
-    let fails = |edit: Edit| match edit.apply(&mut args(), "t").unwrap_err() {
+    let fails = |edit: SchemaPatch| match edit.apply(&mut args(), "t").unwrap_err() {
         DefinitionError::NoSuchPlace { place, why, .. } => format!("{place} {why}"),
         other => panic!("{other}"),
     };
     assert_eq!(fails(property("cuont").describe("")), "/ no property \"cuont\"; did you mean \"count\"?");
     assert_eq!(fails(property("items").elements().property("x")), "/items/[] no property \"x\"");
     assert_eq!(fails(property("name").elements().describe("")), "/name nothing with \"items\"");
-    assert_eq!(fails(whole().required(true)), "/ only a property can be required");
+    assert_eq!(fails(root().required(true)), "/ only a property can be required");
 }

@@ -5,7 +5,7 @@ use protomcp_types::RawJson;
 use serde_json::{Value, json};
 
 use crate::definition::DefinitionError;
-use crate::schema::edit::Edit;
+use crate::schema::edit::SchemaPatch;
 use crate::schema::{close, into_object, is_object, wrap};
 use crate::tool::UnknownKeys;
 
@@ -27,20 +27,20 @@ pub(super) enum Output {
 pub(super) struct Schemas {
     pub(super) input: Input,
     pub(super) output: Output,
-    pub(super) input_edits: Vec<Edit>,
-    pub(super) output_edits: Vec<Edit>,
+    pub(super) input_edits: Vec<SchemaPatch>,
+    pub(super) output_edits: Vec<SchemaPatch>,
     pub(super) unknown_keys: UnknownKeys,
 }
 
 /// A schema as hosts read it, and compiled.
-pub(super) struct Ready {
+pub(super) struct CompiledSchema {
     pub(super) text: RawJson,
     pub(super) validator: Validator,
 }
 
-pub(super) struct Finished {
-    pub(super) input: Ready,
-    pub(super) output: Option<Ready>,
+pub(super) struct CompiledSchemas {
+    pub(super) input: CompiledSchema,
+    pub(super) output: Option<CompiledSchema>,
     /// Whether the structured content is put into an object of its own.
     pub(super) wrap: bool,
 }
@@ -51,7 +51,7 @@ impl Schemas {
         Self { input, output, input_edits: Vec::new(), output_edits: Vec::new(), unknown_keys }
     }
 
-    pub(super) fn finish(self, owner: &str) -> Result<Finished, DefinitionError> {
+    pub(super) fn finish(self, owner: &str) -> Result<CompiledSchemas, DefinitionError> {
         let not_an_object = || DefinitionError::NotAnObject { owner: owner.to_owned() };
         let (given, input) = match self.input {
             Input::Given(text) => {
@@ -62,7 +62,7 @@ impl Schemas {
                 let schema = schema.unwrap_or_else(|| json!({"type": "object", "properties": {}}));
                 let mut schema = into_object(schema).ok_or_else(not_an_object)?;
                 // A type that allows anything means it.
-                if self.unknown_keys == UnknownKeys::Refuse && schema != json!({"type": "object"}) {
+                if self.unknown_keys == UnknownKeys::Deny && schema != json!({"type": "object"}) {
                     close(&mut schema);
                 }
                 (None, schema)
@@ -88,7 +88,7 @@ impl Schemas {
                 (Some(ready(None, schema, &[], owner, "output")?), wrapped)
             }
         };
-        Ok(Finished { input, output, wrap })
+        Ok(CompiledSchemas { input, output, wrap })
     }
 }
 
@@ -96,10 +96,10 @@ impl Schemas {
 fn ready(
     given: Option<RawJson>,
     mut schema: Value,
-    edits: &[Edit],
+    edits: &[SchemaPatch],
     owner: &str,
     which: &'static str,
-) -> Result<Ready, DefinitionError> {
+) -> Result<CompiledSchema, DefinitionError> {
     edits.iter().try_for_each(|edit| edit.apply(&mut schema, owner))?;
     let bad = |why: String| DefinitionError::BadSchema { owner: owner.to_owned(), which, why };
     let text = match given.filter(|_| edits.is_empty()) {
@@ -107,7 +107,7 @@ fn ready(
         None => RawJson::of(&schema).map_err(|error| bad(error.to_string()))?,
     };
     let validator = Validator::compile(schema).map_err(bad)?;
-    Ok(Ready { text, validator })
+    Ok(CompiledSchema { text, validator })
 }
 
 fn parse(text: &RawJson, owner: &str, which: &'static str) -> Result<Value, DefinitionError> {

@@ -1,7 +1,7 @@
 //! Prompts and completion.
 
 use protomcp_server::Context;
-use protomcp_typed::{JsonSchema, Offer, Prompt, Registry, argument};
+use protomcp_typed::{Capability, JsonSchema, Prompt, Registry, argument};
 use serde::Deserialize;
 use serde_json::json;
 
@@ -39,7 +39,7 @@ fn prompt() -> Prompt {
 /// `AddPrompts`, `RemovePrompts("code_review")`
 #[test]
 fn a_prompt_is_inferred_described_added_and_removed() {
-    let server = Registry::builder("t", "1").serve_later(Offer::Prompts).build().unwrap();
+    let server = Registry::builder("t", "1").declare(Capability::Prompts).build().unwrap();
     with(&server, async |mut host| {
         server.prompts().insert(prompt()).unwrap();
         assert_eq!(host.next().await.unwrap()["method"], "notifications/prompts/list_changed");

@@ -1,6 +1,6 @@
 //! Resources and templates.
 
-use protomcp_typed::{JsonSchema, Offer, Registry, Resource, Template};
+use protomcp_typed::{Capability, JsonSchema, Registry, Resource, Template};
 use serde::Deserialize;
 use serde_json::json;
 
@@ -15,7 +15,7 @@ struct File {
 /// `ReadResource`, `ListResourceTemplates`
 #[test]
 fn resources_and_templates_are_added_read_and_removed() {
-    let server = Registry::builder("t", "1").serve_later(Offer::Resources).build().unwrap();
+    let server = Registry::builder("t", "1").declare(Capability::Resources).build().unwrap();
     with(&server, async |mut host| {
         server.resources().insert(Resource::new("file:///motd", "motd").text("welcome")).unwrap();
         let files =

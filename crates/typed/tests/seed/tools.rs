@@ -1,6 +1,6 @@
 //! Tools: inferred schemas, options, adding and removing.
 
-use protomcp_typed::{JsonSchema, Offer, Registry, Tool, property};
+use protomcp_typed::{Capability, JsonSchema, Registry, Tool, property};
 use protomcp_types::ContentBlock;
 use serde::Deserialize;
 use serde_json::json;
@@ -33,7 +33,7 @@ struct Numbers {
 /// `AddTools(add, subtract)`, `RemoveTools("add", "subtract")`
 #[test]
 fn tools_are_added_and_removed_and_every_session_is_told() {
-    let server = Registry::builder("calculator", "1").serve_later(Offer::Tools).build().unwrap();
+    let server = Registry::builder("calculator", "1").declare(Capability::Tools).build().unwrap();
     play(|| async {
         let (mut one, mut two) = (Host::connect(&server.server()).await, Host::connect(&server.server()).await);
         let add = Tool::new("add", "add numbers").handler(async |n: Numbers| n.a + n.b);

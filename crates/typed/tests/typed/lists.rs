@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use protomcp_typed::{Builder, DefinitionError, Offer, Registry, Tool};
+use protomcp_typed::{Builder, Capability, DefinitionError, Registry, Tool};
 use protomcp_types::RawJson;
 use serde_json::{Value, json};
 
@@ -127,7 +127,7 @@ fn what_hosts_were_not_told_of_cannot_be_added() {
     let none = Registry::builder("t", "1").build().unwrap();
     assert_eq!(none.tools().insert(tool("a")), Err(DefinitionError::NotServed("tools")));
     assert!(none.tools().is_empty());
-    let later = Registry::builder("t", "1").serve_later(Offer::Tools).build().unwrap();
+    let later = Registry::builder("t", "1").declare(Capability::Tools).build().unwrap();
     later.tools().insert(tool("a")).unwrap();
     with(&none, async |mut host| {
         assert_eq!(host.ask("tools/list", json!({})).await.unwrap_err()["code"], -32601);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use protomcp_server::Context;
-use protomcp_typed::{DefinitionError, Filled, JsonSchema, Prompt, Registry, argument};
+use protomcp_typed::{CompletionContext, DefinitionError, JsonSchema, Prompt, Registry, argument};
 use protomcp_types::{Completion, ContentBlock, ErrorObject, PromptMessage, RawJson, Role};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -138,7 +138,7 @@ fn a_map_of_strings_has_the_arguments_that_are_named() {
 
 #[test]
 fn arguments_are_completed_from_their_type_or_by_a_function() {
-    let names = async |typed: String, filled: Filled| {
+    let names = async |typed: String, filled: CompletionContext| {
         let language = filled.arguments.get("language").cloned().unwrap_or_default();
         vec![format!("{typed}.{language}"), filled.context.client().name.clone()]
     };

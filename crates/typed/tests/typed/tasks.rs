@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use protomcp_server::{Context, Limits, TaskOptions};
-use protomcp_typed::{Builder, DefinitionError, Offer, Registry, Tool};
+use protomcp_typed::{Builder, Capability, DefinitionError, Registry, Tool};
 use protomcp_types::{Elicit, ErrorObject, Progress, RawJson, TaskSupport};
 use serde_json::{Value, json};
 use tokio::time::sleep;
@@ -282,7 +282,7 @@ fn hosts_are_told_of_tasks_only_by_servers_that_have_some() {
         let none = plain.build().unwrap();
         assert_eq!(none.tools().insert(tool()), Err(DefinitionError::NotServed("tasks")));
         assert!(none.sessions().info().capabilities.tasks.is_none());
-        let later = Registry::builder("tasks", "1").serve_later(Offer::Tasks).build().unwrap();
+        let later = Registry::builder("tasks", "1").declare(Capability::Tasks).build().unwrap();
         assert_eq!(later.tools().insert(tool()), Ok(false));
         let mut host = Host::connect(&later.server()).await;
         begin(&mut host, "either", json!({})).await;

@@ -163,7 +163,10 @@ fn a_wrong_definition_is_found_when_it_is_added() {
     let fails = |tool: Tool| Registry::builder("t", "1").tool(tool).build().unwrap_err().to_string();
     let tool = || Tool::new("order", "Order").handler(order);
     assert_eq!(fails(Tool::new("", "d").handler(order)), "a definition needs a name");
-    assert_eq!(fails(Tool::new("t", "d").handler(async |_: String| ())), "the arguments of \"t\" are no JSON object");
+    assert_eq!(
+        fails(Tool::new("t", "d").handler(async |_: String| ())),
+        "the arguments of \"t\" must be a JSON object"
+    );
     assert_eq!(
         fails(tool().input(property("amuont").describe(""))),
         "\"order\": the schema has at / no property \"amuont\"; did you mean \"amount\"?"
