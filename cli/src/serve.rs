@@ -5,9 +5,10 @@ mod http;
 mod metrics;
 mod stdio;
 
+use std::fmt::Display;
 use std::time::Duration;
 
-use protomcp_bridge::{Bridge, Run, RunHandle, Starting};
+use protomcp_bridge::{Bridge, EndpointError, Run, RunError, RunHandle, StartError, Starting};
 use tokio::runtime;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
@@ -52,6 +53,17 @@ fn prepare((bridge, starting): (Bridge, Starting), signals: Signals, served: Str
         .on_drain(|| tracing::info!("draining; press Ctrl-C again to exit now"));
     signals.forward(run.handle());
     run
+}
+
+/// The error of a run, with the flag that mends it.
+fn failure<E: Display>(error: &RunError<E>) -> Failure {
+    let hint = match error {
+        RunError::Start(StartError::Socket(
+            EndpointError::PathTooLong { .. } | EndpointError::ForeignDirectory(_) | EndpointError::InUse(_),
+        )) => "; choose another path with --socket",
+        _ => "",
+    };
+    Failure::failed(format!("{error}{hint}"))
 }
 
 /// The signals of the system and the user.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use protomcp_bridge::{Bridge, Builder, ToolFile, Watch};
+use protomcp_bridge::{Bridge, Builder, Setting, ToolFile, Watch};
 
 use crate::args::choices::{HotReload, OutputSchema, ToolList, ValidateArgs};
 use crate::args::values::{call_time, patience, size, time};
@@ -109,7 +109,8 @@ impl ToolFlags {
             .reload_mode(self.hot_reload.into())
             .validate_arguments(self.validate_args.into())
             .output_schemas(self.output_schema.into())
-            .tool_lists(self.tool_list.into());
+            .tool_lists(self.tool_list.into())
+            .setting_names(flag);
         if watch {
             let watch = Watch::file(&self.file);
             builder = builder.watch(match self.poll {
@@ -149,6 +150,15 @@ impl LimitFlags {
             builder = builder.max_concurrent_calls(to_usize(calls));
         }
         builder
+    }
+}
+
+fn flag(setting: Setting) -> &'static str {
+    match setting {
+        Setting::CallTimeout => "--call-timeout",
+        Setting::MaxResult => "--max-result",
+        Setting::MaxFrame => "--max-frame",
+        other => other.name(),
     }
 }
 

@@ -12,7 +12,7 @@ use crate::args::{HttpOptions, TlsFiles, ToolFlags};
 use crate::exit::Failure;
 use crate::log;
 use crate::serve::doors::{self, Doors};
-use crate::serve::{Signals, metrics, prepare};
+use crate::serve::{Signals, failure, metrics, prepare};
 
 /// How long connections may take to end after the calls have.
 const LEAVE: Duration = Duration::from_secs(5);
@@ -69,7 +69,7 @@ pub(super) async fn serve(tool: ToolFlags, watch: bool, mut http: HttpOptions) -
     // After a second signal the calls have failed with their process, and their answers are on their way.
     let run = run.on_stopped(move || service.shut_down());
     let outcome = run.serve(all(serving)).await;
-    outcome.map_err(|error| Failure::failed(error.to_string()))
+    outcome.map_err(|error| failure(&error))
 }
 
 /// Waits for all listeners, and returns the first error of one.

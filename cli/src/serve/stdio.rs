@@ -7,7 +7,7 @@ use protomcp_transport::{TransportError, stdio};
 use crate::args::{StdioOptions, ToolFlags};
 use crate::exit::Failure;
 use crate::log;
-use crate::serve::{Signals, prepare};
+use crate::serve::{Signals, failure, prepare};
 
 /// Serves until the client leaves or a signal stops the bridge.
 pub(super) async fn serve(tool: &ToolFlags, watch: bool, options: StdioOptions) -> Result<(), Failure> {
@@ -25,6 +25,6 @@ pub(super) async fn serve(tool: &ToolFlags, watch: bool, options: StdioOptions) 
     match run.serve(server.serve(client)).await {
         // A host that was killed took both ends of the pipes with it.
         Ok(()) | Err(RunError::Serve(ServeError::Transport(TransportError::Closed))) => Ok(()),
-        Err(error) => Err(Failure::failed(error.to_string())),
+        Err(error) => Err(failure(&error)),
     }
 }

@@ -90,7 +90,7 @@ impl Bridge {
         }
         self.stop.cancel();
         if let Err(error) = (&mut self.run).await {
-            tracing::error!("the bridge did not end well: {error}");
+            tracing::error!("bridge task failed: {error}");
         }
     }
 }

@@ -25,6 +25,7 @@ use crate::clock::now;
 use crate::core::io::ReloadMode;
 use crate::core::list::{List, ToolLists};
 use crate::core::{self, Core};
+use crate::diagnostics::setting::{Setting, SettingNames};
 use crate::diagnostics::start_error::StartError;
 use crate::dispatcher::{Dispatcher, QueueLimits};
 use crate::driver::inbox::Inbox;
@@ -57,6 +58,7 @@ pub struct Builder {
     schemas: SchemaPolicy,
     lists: ToolLists,
     arguments: ArgumentPolicy,
+    settings: SettingNames,
     call_timeout: Duration,
     queue_timeout: Duration,
     drain_timeout: Duration,
@@ -95,6 +97,7 @@ impl Builder {
             schemas: SchemaPolicy::default(),
             lists: ToolLists::default(),
             arguments: ArgumentPolicy::default(),
+            settings: Setting::name,
             call_timeout: Duration::from_secs(300),
             queue_timeout: QUEUE_TIMEOUT,
             drain_timeout: Duration::from_secs(5),
@@ -265,6 +268,13 @@ impl Builder {
         self
     }
 
+    /// Names settings in suggestions, as the flags of a command for example. Default [`Setting::name`].
+    #[must_use]
+    pub fn setting_names(mut self, names: fn(Setting) -> &'static str) -> Self {
+        self.settings = names;
+        self
+    }
+
     /// Starts the tool process and waits until it takes calls.
     ///
     /// # Errors
@@ -336,6 +346,7 @@ impl Builder {
                 inputs: sender.clone(),
                 timeout: self.call_timeout,
                 arguments: self.arguments,
+                settings: self.settings,
                 metrics: Arc::clone(&metrics),
             }),
             tasks: Tasks::new(sessions.clone()),

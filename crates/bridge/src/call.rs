@@ -20,6 +20,7 @@ use crate::catalog::arguments::ArgumentPolicy;
 use crate::catalog::tool::Tool;
 use crate::core::io::Input;
 use crate::diagnostics::failure::Failure;
+use crate::diagnostics::setting::SettingNames;
 use crate::dispatcher::Dispatcher;
 use crate::dispatcher::attribution::Caller;
 use crate::dispatcher::permit::Permit;
@@ -46,6 +47,7 @@ pub(crate) struct Calls {
     pub(crate) inputs: mpsc::Sender<Message>,
     pub(crate) timeout: Duration,
     pub(crate) arguments: ArgumentPolicy,
+    pub(crate) settings: SettingNames,
     pub(crate) metrics: Arc<Metrics>,
 }
 
@@ -188,7 +190,7 @@ impl Calls {
             let input = Input::Control { generation, session: Some(session), command: Ok(command), reply: None };
             self.apply(input).await;
         }
-        let converted = result::convert(tool, response);
+        let converted = result::convert(tool, response, self.settings);
         if converted.proven {
             self.apply(Input::Proven(generation, tool.name().clone())).await;
         }

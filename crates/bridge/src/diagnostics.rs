@@ -3,4 +3,5 @@
 pub(crate) mod cause;
 pub(crate) mod failure;
 pub(crate) mod report;
+pub(crate) mod setting;
 pub(crate) mod start_error;

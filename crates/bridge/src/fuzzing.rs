@@ -5,6 +5,7 @@ use protomcp_types::CallToolResult;
 
 use crate::call::result;
 use crate::catalog::tool::{SchemaPolicy, Tool};
+use crate::diagnostics::setting::Setting;
 
 /// The result that a host gets for the answer of a tool so defined; `None` when no tool can be defined so.
 pub fn result_of(
@@ -14,5 +15,5 @@ pub fn result_of(
 ) -> Option<CallToolResult> {
     let (tools, _) = Tool::all(&[definition], policy, |_| None);
     let (_, tool) = tools.first()?;
-    Some(result::convert(tool, response).result)
+    Some(result::convert(tool, response, Setting::name).result)
 }

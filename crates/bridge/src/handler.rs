@@ -54,8 +54,8 @@ impl Handler for Backend {
         match call_tool(&self.calls, &tool, call, &context).await {
             // MCP 2026-07-28, extension tasks: a task that could not be carried out has failed; one that has a result,
             // even one with `isError`, is completed.
-            Err(failure) if context.is_task() => Err(failure.into_error()),
-            outcome => Ok(outcome.unwrap_or_else(Failure::into_result)),
+            Err(failure) if context.is_task() => Err(failure.into_error(self.calls.settings)),
+            outcome => Ok(outcome.unwrap_or_else(|failure| failure.into_result(self.calls.settings))),
         }
     }
 
@@ -67,7 +67,9 @@ impl Handler for Backend {
         }
         let calls = Arc::clone(&self.calls);
         self.tasks.begin(&context, call.task_ttl(), TASK_TERMS, async move |context: Context| {
-            Ok(call_tool(&calls, &tool, call, &context).await.unwrap_or_else(Failure::into_result))
+            Ok(call_tool(&calls, &tool, call, &context)
+                .await
+                .unwrap_or_else(|failure| failure.into_result(calls.settings)))
         })
     }
 

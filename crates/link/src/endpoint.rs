@@ -28,7 +28,7 @@ const SOCKET_BUFFER: usize = 1 << 20;
 #[non_exhaustive]
 pub enum EndpointError {
     /// The path does not fit the system's socket address.
-    #[error("the socket path {} has {length} bytes, the system allows {PATH_MAX}; choose a shorter one with --socket", path.display())]
+    #[error("the socket path {} has {length} bytes, the system allows {PATH_MAX}", path.display())]
     PathTooLong {
         /// The path.
         path: PathBuf,
@@ -36,10 +36,10 @@ pub enum EndpointError {
         length: usize,
     },
     /// The directory of the socket belongs to another user, who could replace the socket.
-    #[error("{} belongs to another user; set XDG_RUNTIME_DIR or choose another place with --socket", .0.display())]
+    #[error("{} belongs to another user, who could replace the socket", .0.display())]
     ForeignDirectory(PathBuf),
     /// A file that is not a stale socket has the name of the socket.
-    #[error("{} is in use; choose another path with --socket", .0.display())]
+    #[error("{} is in use", .0.display())]
     InUse(PathBuf),
     /// The system call failed.
     #[error("cannot listen on {}: {source}", path.display())]

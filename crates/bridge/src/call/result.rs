@@ -7,6 +7,7 @@ use protomcp_wire::{content, tool_result};
 use crate::catalog::schema::Schema;
 use crate::catalog::tool::{SchemaPolicy, Tool};
 use crate::diagnostics::failure::Failure;
+use crate::diagnostics::setting::SettingNames;
 
 /// A result, and what it proves about its tool.
 #[derive(Debug)]
@@ -17,11 +18,11 @@ pub(crate) struct Converted {
 }
 
 /// Converts the answer of a tool.
-pub(crate) fn convert(tool: &Tool, response: CallToolResponse) -> Converted {
+pub(crate) fn convert(tool: &Tool, response: CallToolResponse, settings: SettingNames) -> Converted {
     match (tool_result::to_mcp(response), tool.output()) {
-        (Ok(result), Some(schema)) if !result.is_error => enforce(tool, schema, result),
+        (Ok(result), Some(schema)) if !result.is_error => enforce(tool, schema, result, settings),
         (Ok(result), _) => unproven(result),
-        (Err(_), _) => unproven(Failure::InvalidStructured { tool: tool.name().to_string() }.into_result()),
+        (Err(_), _) => unproven(Failure::InvalidStructured { tool: tool.name().to_string() }.into_result(settings)),
     }
 }
 
@@ -31,7 +32,7 @@ fn unproven(result: CallToolResult) -> Converted {
 
 /// A tool with an output schema: its text becomes the structured content where that is missing and the text fits. A
 /// promise that hosts rely on is never broken: a result that does not keep it is an error result with the same content.
-fn enforce(tool: &Tool, schema: &Schema, mut result: CallToolResult) -> Converted {
+fn enforce(tool: &Tool, schema: &Schema, mut result: CallToolResult, settings: SettingNames) -> Converted {
     let sent = result.structured_content.is_some();
     if !sent {
         let text = content::only_text(&result.content);
@@ -49,7 +50,7 @@ fn enforce(tool: &Tool, schema: &Schema, mut result: CallToolResult) -> Converte
     if tool.promises() {
         let failure = Failure::BrokenPromise { tool: tool.name().to_string() };
         result.content = content::with_text(&result.content, &failure.to_string());
-        result.meta = Some(failure.meta());
+        result.meta = Some(failure.meta(settings));
         result.is_error = true;
     }
     unproven(result)

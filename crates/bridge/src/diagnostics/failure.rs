@@ -3,12 +3,14 @@
 //! It is a result with `isError`, so that the model sees it, with a machine-readable twin in `_meta`; JSON-RPC errors are for
 //! what never reached a tool, and for tasks of 2026-07-28, where an error is what has become of a task that failed.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::time::Duration;
 
 use protomcp_schema::{ErrorMeta, INVALID_ARGUMENTS, Mismatch, OUTPUT_SCHEMA_MISMATCH};
 use protomcp_types::{CallToolResult, ErrorObject, RawJson};
 
+use crate::diagnostics::setting::{Setting, SettingNames};
 use crate::duration;
 
 /// Why a call has no result of its tool.
@@ -116,30 +118,31 @@ impl Failure {
     }
 
     /// What to do next.
-    pub(crate) fn suggestion(&self) -> &'static str {
-        match self {
-            Self::TimedOut { .. } => "raise --call-timeout if the tool needs longer",
-            Self::Crashed { .. } => {
-                "the tool process is being restarted; its last lines are in the log of pmcp; try again"
+    pub(crate) fn suggestion(&self, names: SettingNames) -> Cow<'static, str> {
+        let suggestion = match self {
+            Self::TimedOut { .. } => {
+                return format!("raise {} if the tool needs longer", names(Setting::CallTimeout)).into();
             }
+            Self::TooLarge { .. } => return format!("return less, or raise {}", names(Setting::MaxResult)).into(),
+            Self::ArgumentsTooLarge { .. } => {
+                return format!("send less, or raise {}", names(Setting::MaxFrame)).into();
+            }
+            Self::Crashed { .. } => "the tool process is being restarted; its last lines are in the log; retry",
             Self::Interrupted { .. } => "try again: the new code is starting",
-            Self::Down { .. } => "fix the tool file and save it, or restart pmcp",
+            Self::Down { .. } => "fix the tool file and save it, or restart the bridge",
             Self::Overloaded { .. } | Self::Waited { .. } => "try again later",
             Self::Displaced { .. } => "send fewer calls at once, and try again later",
-            Self::TooLarge { .. } => "return less, or raise --max-result",
-            Self::Unusable { .. } => {
-                "the tool's SDK and pmcp do not understand each other; report it with the text above"
-            }
-            Self::ArgumentsTooLarge { .. } => "send less, or raise --max-frame",
-            Self::InvalidArguments { .. } => "mend the arguments and call again",
+            Self::Unusable { .. } => "unexpected message from the SDK; please report it",
+            Self::InvalidArguments { .. } => "correct the arguments and retry",
             Self::InvalidStructured { .. } => "return an object as structured content",
             Self::BrokenPromise { .. } => "return structured content that fits the tool's output schema every time",
             Self::Rejected { .. } => "change the call as the reason asks",
             Self::Middleware { .. } => "look at the middleware of the tool file",
             Self::TaskFailed { .. } => "change the call as the message asks",
             Self::TaskCancelled { .. } => "try again if the result is still wanted",
-            Self::ShuttingDown => "start pmcp again",
-        }
+            Self::ShuttingDown => "retry when the bridge is running again",
+        };
+        suggestion.into()
     }
 
     /// Whether the same call may succeed later.
@@ -172,18 +175,18 @@ impl Failure {
     }
 
     /// The result for the host.
-    pub(crate) fn into_result(self) -> CallToolResult {
-        CallToolResult::error(self.to_string()).with_meta(self.meta())
+    pub(crate) fn into_result(self, names: SettingNames) -> CallToolResult {
+        CallToolResult::error(self.to_string()).with_meta(self.meta(names))
     }
 
     /// What a task without a session has failed of. Its data are what the `_meta` of a result would be.
-    pub(crate) fn into_error(self) -> ErrorObject {
-        ErrorObject::internal(self.to_string()).with_data(self.meta())
+    pub(crate) fn into_error(self, names: SettingNames) -> ErrorObject {
+        ErrorObject::internal(self.to_string()).with_data(self.meta(names))
     }
 
-    pub(crate) fn meta(&self) -> RawJson {
-        let message = self.to_string();
-        let (code, suggestion) = (Some(self.code()), Some(self.suggestion()));
+    pub(crate) fn meta(&self, names: SettingNames) -> RawJson {
+        let (message, suggestion) = (self.to_string(), self.suggestion(names));
+        let (code, suggestion) = (Some(self.code()), Some(&*suggestion));
         ErrorMeta { code, message: &message, suggestion, retryable: self.retryable() }.to_meta()
     }
 }

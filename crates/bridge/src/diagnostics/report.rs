@@ -154,8 +154,8 @@ impl fmt::Display for Report {
             }
             Self::TasksAborted { after } => write!(
                 f,
-                "tasks of an earlier version are still running {after:?} after it was replaced; they fail, and the reload \
-                 goes on"
+                "cancelled tasks still running on an earlier version {after:?} after it was replaced, so the reload can \
+                 proceed"
             ),
             Self::Crashed { exit } => Cause::exited(exit, "").fmt(f),
             Self::RestartIn { pause } => write!(f, "restarting the tool process in {pause:?}"),
@@ -163,7 +163,7 @@ impl fmt::Display for Report {
             Self::RestartFailed { why } => f.write_str(&restart_failed(&why.to_string())),
             Self::GaveUp { failures } => write!(
                 f,
-                "giving up: the tool process failed {failures} times in a row; save the file to try again, or restart pmcp"
+                "giving up: the tool process failed {failures} times in a row; save the file to try again, or restart the bridge"
             ),
             Self::ControlRejected { why } => write!(f, "a change of the tool list was not applied: {why}"),
             Self::ListNotReceived => f.write_str(

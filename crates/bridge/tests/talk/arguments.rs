@@ -47,7 +47,7 @@ async fn arguments_that_do_not_fit_a_frame_fail_their_call_and_never_reach_the_p
     assert_eq!(answer["result"]["isError"], true, "{answer}");
     let error = &answer["result"]["_meta"]["protomcp/error"];
     assert_eq!(error["error_code"], "ARGUMENTS_TOO_LARGE");
-    assert_eq!(error["suggestion"], "send less, or raise --max-frame");
+    assert_eq!(error["suggestion"], "send less, or raise the maximum frame size");
     assert_eq!(error["retryable"], false);
     let id = host.request("tools/call", json!({"name": "echo", "arguments": {"text": "x".repeat(60 << 10)}})).await;
     let (call, _) = tool.call().await;

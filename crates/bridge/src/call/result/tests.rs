@@ -5,6 +5,11 @@ use std::sync::Arc;
 use protomcp_proto::{ToolDefinition, ToolError};
 
 use super::*;
+use crate::diagnostics::setting::Setting;
+
+fn convert(tool: &Tool, response: CallToolResponse) -> Converted {
+    super::convert(tool, response, Setting::name)
+}
 
 fn tool(policy: SchemaPolicy) -> Arc<Tool> {
     let schema = r#"{"type":"object","required":["n"],"properties":{"n":{"type":"integer"}}}"#;
