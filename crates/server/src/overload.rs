@@ -11,6 +11,11 @@ pub(crate) fn request() -> ErrorObject {
     ErrorObject::internal(format!("{message}; {suggestion}")).with_data(data)
 }
 
+/// A request that comes, or is still open, while the server shuts down.
+pub(crate) fn shutting_down() -> ErrorObject {
+    ErrorObject::internal("the server is shutting down")
+}
+
 /// In place of an answer that finds no room in the outbound budget.
 pub(crate) fn answer(bytes: usize) -> ErrorObject {
     let (message, suggestion) = dropped(bytes);

@@ -9,9 +9,12 @@
 //! Which one a request is of, it says itself, so both kinds may come in any order.
 
 mod encode;
+mod handshake;
 mod lifecycle;
+mod listener;
 mod listeners;
 mod stateless;
+mod stateless_info;
 
 use std::sync::{Arc, OnceLock};
 
@@ -27,12 +30,12 @@ use crate::outgoing::{CallId, Outgoing};
 use crate::pending::{Closed, Era, OnSuccess, Pending, RequestKey};
 use crate::request::{ServerRequest, ServerResult};
 use crate::server::encode::Shape;
-use crate::server::lifecycle::Lifecycle;
-use crate::server::listeners::Listeners;
+use crate::server::handshake::Lifecycle;
+use crate::server::listener::Listeners;
 use crate::subscriptions::Subscriptions;
 use crate::task_view::TaskView;
 
-pub use crate::server::stateless::{RetryInput, StatelessInfo};
+pub use crate::server::stateless_info::{RetryInput, StatelessInfo};
 
 /// One conversation with a host.
 #[derive(Debug)]

@@ -7,13 +7,16 @@
 
 mod arrival;
 mod asking;
-mod beating;
-mod ending;
 mod inbound;
+mod keepalive;
 mod listening;
+mod open_question;
 mod outbound;
 mod parking;
+mod shutdown;
 mod tasks;
+mod timers;
+mod unsent;
 
 use std::future::Future;
 use std::pin::{Pin, pin};
@@ -22,7 +25,7 @@ use std::time::Instant;
 
 use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt, StreamExt};
-use tokio::sync::{OwnedSemaphorePermit, mpsc};
+use tokio::sync::mpsc;
 use tokio::task::unconstrained;
 use tokio_util::sync::CancellationToken;
 
@@ -30,68 +33,69 @@ use crate::cancel::Cancel;
 use crate::context::Context;
 use crate::ended::{Outcome, Reserved};
 use crate::listen_guard::ListenGuard;
-use crate::observer::Observers;
-use crate::outbox::{Event, Load, Outbox};
-use crate::outgoing_layer::OutgoingLayer;
+use crate::outbox::{Event, Outbox};
 use crate::server::drive::arrival::Arrival;
-use crate::server::drive::asking::OpenQuestion;
-use crate::server::drive::ending::Ending;
-use crate::server::handle::ServerHandle;
+use crate::server::drive::open_question::OpenQuestion;
+use crate::server::drive::shutdown::Shutdown;
+use crate::server::drive::unsent::Unsent;
 use crate::server::parts::Parts;
 use crate::server::peer::Peer;
 use crate::server::serve_error::ServeError;
 use crate::service::Service;
-use protomcp_session::{Batches, ByNumber, KeepAlive, ListChangedDebounce, Reservation, Session, SessionId, Topic};
+use protomcp_session::{Batches, ByNumber, KeepAlive, ListChangedDebounce, Reservation, Session, SessionId};
 use protomcp_transport::{Losses, Received, Sink, Source, TransportError};
 
 /// Steps between two looks at the writing side, while there is always something to do.
 const BATCH: usize = 64;
 
 pub(super) struct Driver<S: Service, Q, K> {
-    service: Arc<S>,
-    observers: Observers,
-    sending: Vec<Arc<dyn OutgoingLayer>>,
-    sessions: ServerHandle,
+    server: Parts<S>,
     stop: CancellationToken,
     id: SessionId,
-    /// Who is at the other end, as far as the transport knows.
-    peer: Peer,
+    connection: Connection<Q, K>,
     session: Session,
-    source: Q,
-    sink: K,
     outbox: Arc<Outbox>,
     events: mpsc::UnboundedReceiver<Box<Event>>,
-    /// Calls that have not ended, by request number; cancelled ones included.
-    running: ByNumber<Context>,
-    /// Those that run in this task; `None` when each has a task of its own.
-    inline_calls: Option<Calls>,
+    calls: Calls,
     batches: Batches<Reserved>,
     announcements: ListChangedDebounce,
-    /// Messages and, of them, answers and notices that were sent since everything was written.
-    unsent: usize,
-    unsent_answers: usize,
-    unsent_notices: Load,
-    /// Whether one of these messages says that a list has changed.
-    unsent_changes: bool,
-    /// Resources and tasks of which the host was told in these messages.
-    unsent_updates: Vec<(Topic, Arc<str>)>,
-    /// Bytes of these messages that the sink does not look after.
-    unsent_rooms: Vec<Reservation>,
-    /// Places of questions that were taken back in these messages.
-    unsent_places: Vec<OwnedSemaphorePermit>,
+    unsent: Unsent,
     open_questions: Vec<OpenQuestion>,
-    /// What requests listen to, by request number.
-    watches: ByNumber<ListenGuard>,
-    heartbeat: KeepAlive,
-    arrival: Arrival,
-    /// The bytes of the client's introduction, which the session keeps.
-    introduction: Option<Reservation>,
-    reading: bool,
-    opened: bool,
-    ending: Ending,
+    keepalive: KeepAlive,
+    opening: Opening,
+    shutdown: Shutdown,
 }
 
-type Calls = FuturesUnordered<Pin<Box<dyn Future<Output = (Context, Outcome)> + Send>>>;
+/// Both ends of the transport.
+struct Connection<Q, K> {
+    /// The other end, as far as the transport knows it.
+    peer: Peer,
+    source: Q,
+    sink: K,
+    /// False once the client has closed its end.
+    is_reading: bool,
+    arrival: Arrival,
+}
+
+/// The requests that are being answered, by request number.
+struct Calls {
+    /// Calls that have not ended, cancelled ones included.
+    running: ByNumber<Context>,
+    /// Those that run in this task; `None` when each has a task of its own.
+    inline: Option<InlineCalls>,
+    /// Keep requests listening to resources.
+    listening: ByNumber<ListenGuard>,
+}
+
+/// The handshake.
+#[derive(Default)]
+struct Opening {
+    is_done: bool,
+    /// The bytes of the client's introduction, which the session keeps.
+    introduction: Option<Reservation>,
+}
+
+type InlineCalls = FuturesUnordered<Pin<Box<dyn Future<Output = (Context, Outcome)> + Send>>>;
 
 /// What happened.
 enum Step {
@@ -107,7 +111,7 @@ enum Step {
 impl<S: Service, Q: Source, K: Sink> Driver<S, Q, K> {
     /// Ends politely when `stop` is cancelled.
     pub(super) fn new(server: &Parts<S>, peer: Peer, source: Q, mut sink: K, stop: CancellationToken) -> Self {
-        let sessions = server.sessions.clone();
+        let sessions = &server.sessions;
         let limits = *sessions.limits();
         let room = sessions.inbound_budget().empty(&peer.owner);
         let session = Session::server(Arc::clone(sessions.info()), limits.max_pending).within(room);
@@ -117,38 +121,24 @@ impl<S: Service, Q: Source, K: Sink> Driver<S, Q, K> {
         let (outbox, events) = Outbox::new(&limits, has_logging, Session::INITIAL_LEVEL, subscriptions, budget, owner);
         let losses = Arc::clone(&outbox);
         sink.watch(Losses::new(move |request| losses.lost(request)));
+        let id = sessions.join(peer.owner.clone(), &outbox);
+        let inline = server.inline_calls.then(FuturesUnordered::new);
         Self {
-            service: Arc::clone(&server.service),
-            observers: server.observers.clone(),
-            sending: server.sending.clone(),
+            server: server.clone(),
             stop,
-            id: sessions.join(peer.owner.clone(), &outbox),
-            peer,
+            id,
+            connection: Connection { peer, source, sink, is_reading: true, arrival: Arrival::default() },
             session,
-            sessions,
-            source,
-            sink,
             outbox,
             events,
-            running: ByNumber::default(),
-            inline_calls: server.inline_calls.then(FuturesUnordered::new),
+            calls: Calls { running: ByNumber::default(), inline, listening: ByNumber::default() },
             batches: Batches::default(),
             announcements: ListChangedDebounce::new(limits.announce_delay),
-            unsent: 0,
-            unsent_answers: 0,
-            unsent_notices: Load::default(),
-            unsent_changes: false,
-            unsent_updates: Vec::new(),
-            unsent_rooms: Vec::new(),
-            unsent_places: Vec::new(),
+            unsent: Unsent::default(),
             open_questions: Vec::new(),
-            watches: ByNumber::default(),
-            heartbeat: KeepAlive::new(limits.ping_interval, limits.ping_timeout),
-            arrival: Arrival::default(),
-            introduction: None,
-            reading: true,
-            opened: false,
-            ending: Ending::Open,
+            keepalive: KeepAlive::new(limits.ping_interval, limits.ping_timeout),
+            opening: Opening::default(),
+            shutdown: Shutdown::new(limits.drain_timeout, limits.cancel_grace),
         }
     }
 
@@ -172,10 +162,10 @@ impl<S: Service, Q: Source, K: Sink> Driver<S, Q, K> {
                 let step = tokio::select! {
                     biased;
                     event = self.events.recv() => Step::Event(event),
-                    Some((context, outcome)) = run_calls(&mut self.inline_calls) => Step::Ended(context, outcome),
-                    received = self.source.next(), if may_read => Step::Received(received),
-                    flushed = self.sink.flush(), if self.unsent > 0 => Step::Flushed(flushed),
-                    () = &mut shutdown, if self.ending == Ending::Open => Step::Shutdown,
+                    Some((context, outcome)) = run_calls(&mut self.calls.inline) => Step::Ended(context, outcome),
+                    received = self.connection.source.next(), if may_read => Step::Received(received),
+                    flushed = self.connection.sink.flush(), if self.unsent.messages > 0 => Step::Flushed(flushed),
+                    () = &mut shutdown, if self.shutdown.is_open() => Step::Shutdown,
                     () = sleep_until(deadline) => Step::Time,
                 };
                 if let Err(error) = self.take(step) {
@@ -197,17 +187,17 @@ impl<S: Service, Q: Source, K: Sink> Driver<S, Q, K> {
     /// Does what a flood of events would hold up.
     fn look_around(&mut self) -> Result<(), ServeError> {
         // The flood may have used up the budget of steps that the runtime gives a task before it yields.
-        if self.unsent > 0
-            && let Some(flushed) = unconstrained(self.sink.flush()).now_or_never()
+        if self.unsent.messages > 0
+            && let Some(flushed) = unconstrained(self.connection.sink.flush()).now_or_never()
         {
             self.take(Step::Flushed(flushed))?;
         }
         if self.may_read()
-            && let Some(received) = unconstrained(self.source.next()).now_or_never()
+            && let Some(received) = unconstrained(self.connection.source.next()).now_or_never()
         {
             self.take(Step::Received(received))?;
         }
-        if self.ending == Ending::Open && self.stop.is_cancelled() {
+        if self.shutdown.is_open() && self.stop.is_cancelled() {
             self.take(Step::Shutdown)?;
         }
         if self.deadline().is_some_and(|deadline| deadline <= now()) {
@@ -217,7 +207,7 @@ impl<S: Service, Q: Source, K: Sink> Driver<S, Q, K> {
     }
 
     fn may_read(&self) -> bool {
-        self.reading && self.kept() < self.sessions.limits().max_unsent
+        self.connection.is_reading && self.kept() < self.server.sessions.limits().max_unsent
     }
 
     fn take(&mut self, step: Step) -> Result<(), ServeError> {
@@ -227,10 +217,10 @@ impl<S: Service, Q: Source, K: Sink> Driver<S, Q, K> {
             Step::Ended(context, outcome) => self.ended(&context, outcome).map_err(ServeError::from),
             Step::Received(Ok(Some(received))) => {
                 self.heard();
-                self.arrival = Arrival::of(&received, &mut self.source);
+                self.connection.arrival = Arrival::of(&received, &mut self.connection.source);
                 let done = self.received(received).map_err(ServeError::from);
                 // An idle session does not keep the last request alive.
-                self.arrival = Arrival::default();
+                self.connection.arrival = Arrival::default();
                 done
             }
             Step::Received(Ok(None)) => {
@@ -250,23 +240,23 @@ impl<S: Service, Q: Source, K: Sink> Driver<S, Q, K> {
             Step::Time => self.time(),
         };
         // What cannot be written can only be given up, and with it every call.
-        done.inspect_err(|_| self.ending = Ending::Over)
+        done.inspect_err(|_| self.shutdown.abort())
     }
 }
 
 /// Ends what is left, also when the task is torn down.
 impl<S: Service, Q, K> Drop for Driver<S, Q, K> {
     fn drop(&mut self) {
-        self.running.values().for_each(Context::cancel);
-        self.sessions.leave(self.id);
-        if self.opened {
-            self.observers.closed(self.id);
+        self.calls.running.values().for_each(Context::cancel);
+        self.server.sessions.leave(self.id);
+        if self.opening.is_done {
+            self.server.observers.closed(self.id);
         }
     }
 }
 
 /// Runs the calls of this task as far as they get, until one has ended.
-async fn run_calls(calls: &mut Option<Calls>) -> Option<(Context, Outcome)> {
+async fn run_calls(calls: &mut Option<InlineCalls>) -> Option<(Context, Outcome)> {
     match calls {
         Some(calls) => calls.next().await,
         None => None,

@@ -19,15 +19,8 @@ use protomcp_types::{
 use crate::client_info::ClientInfo;
 use crate::pending::Era;
 use crate::request::ServerRequest;
+use crate::server::handshake::Lifecycle;
 use crate::server::{Inbound, IncomingCall, Session, encode};
-
-/// How far the handshake is. Requests of the stateless revision come and go beside it.
-#[derive(Debug)]
-pub(super) enum Lifecycle {
-    Fresh,
-    Introduced(Arc<ClientInfo>),
-    Ready(Arc<ClientInfo>),
-}
 
 impl Session {
     /// A request of the stateful revisions. `progress_token` is what its `_meta` says.

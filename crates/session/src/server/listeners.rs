@@ -12,22 +12,10 @@ use protomcp_types::{
 
 use crate::list_changed::List;
 use crate::pending::{Era, OnSuccess, RequestKey};
+use crate::server::listener::Listener;
 use crate::server::{Session, encode};
 use crate::subscriptions::Topic;
 use crate::task_view::TaskView;
-
-/// The listening requests of one connection.
-#[derive(Debug, Default)]
-pub(super) struct Listeners(Vec<Listener>);
-
-#[derive(Debug)]
-struct Listener {
-    key: RequestKey,
-    /// Which lists it hears of.
-    lists: [bool; List::ALL.len()],
-    /// Whether it has begun to listen.
-    is_told: bool,
-}
 
 impl Session {
     /// How many requests of one connection may listen at once.

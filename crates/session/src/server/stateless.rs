@@ -4,40 +4,20 @@
 //! What is wrong with a request is found in this order: members of `_meta` that are missing, a revision that is not
 //! spoken, a method that does not exist, parameters that do not fit it.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use protomcp_types::{
-    CallTool, Complete, Discover, ErrorObject, GetPrompt, Implementation, JsonBuf, JsonObject, Kind, Level,
-    ListPrompts, ListResourceTemplates, ListResources, ListTools, Listen, Message, Method, Params, RawJson,
-    ReadResource, Request, RequestMeta, Response, ServerCapabilities, SubscriptionFilter, TASKS_EXTENSION, TaskRequest,
+    CallTool, Complete, Discover, ErrorObject, GetPrompt, Implementation, JsonBuf, JsonObject, Kind, ListPrompts,
+    ListResourceTemplates, ListResources, ListTools, Listen, Message, Method, Params, ReadResource, Request,
+    RequestMeta, Response, ServerCapabilities, SubscriptionFilter, TASKS_EXTENSION, TaskRequest,
 };
 
 use crate::client_info::ClientInfo;
 use crate::pending::{Era, OnSuccess};
 use crate::request::ServerRequest;
 use crate::server::listeners::filter;
+use crate::server::stateless_info::{RetryInput, StatelessInfo};
 use crate::server::{Inbound, IncomingCall, Session, encode};
-
-/// What only a request of the stateless revision says.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct StatelessInfo {
-    /// From which level on the client wants log messages about this request; `None`: it wants none.
-    pub log_level: Option<Level>,
-    /// What belongs to questions for the host; only of requests that may ask.
-    pub inputs: Option<RetryInput>,
-}
-
-/// What a request that may ask the host brings along (MCP 2026-07-28, basic/patterns/mrtr).
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct RetryInput {
-    /// Answers to questions, by key; each is an object.
-    pub responses: BTreeMap<String, RawJson>,
-    /// What an earlier answer wanted to have back, as the host sends it.
-    pub state: Option<String>,
-    /// All parameters of the request: its repetition has the same.
-    pub params: JsonObject,
-}
 
 impl Session {
     /// Whether a request is one of the stateless revision.

@@ -1,14 +1,13 @@
 //! What the host was asked and has not answered.
 
 use protomcp_types::{ErrorObject, JsonBuf, Method, Notification, Ping, Progress, ProgressToken, RequestId, meta};
-use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
 use crate::ended::Reserved;
-use crate::host_request::{Question, Report};
+use crate::host_request::Question;
 use crate::server::drive::Driver;
-use crate::server::drive::ending::Ending;
+use crate::server::drive::open_question::OpenQuestion;
 use crate::service::Service;
-use protomcp_session::{CallId, RequestKey};
+use protomcp_session::CallId;
 use protomcp_transport::{Sink, TransportError};
 
 impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
@@ -16,17 +15,17 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         let may_ask = match &question.during {
             Some(key) => self.session.is_pending(key),
             // MCP 2025-11-25, basic/lifecycle: before the handshake is complete only pings are for sure.
-            None => self.session.is_ready() || self.opened && question.method == Ping::NAME,
+            None => self.session.is_ready() || self.opening.is_done && question.method == Ping::NAME,
         };
         // A host that has closed its end cannot answer, and at the end nobody reads answers. Dropping the question tells
         // who asks.
-        let is_heard = self.reading && matches!(self.ending, Ending::Open | Ending::Draining { .. });
-        let is_reached = question.during.as_ref().is_none_or(|key| self.sink.reaches(&key.id));
+        let is_heard = self.connection.is_reading && self.shutdown.lets_calls_finish();
+        let is_reached = question.during.as_ref().is_none_or(|key| self.connection.sink.reaches(&key.id));
         if !may_ask || !is_heard || !is_reached || question.answer.is_closed() {
             return Ok(());
         }
         let Question { number, during, method, mut params, answer, place, room, report } = question;
-        for layer in &self.sending {
+        for layer in &self.server.sending {
             params = match layer.question(self.id, method, params) {
                 Ok(params) => params,
                 Err(error) => {
@@ -47,7 +46,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
     pub(super) fn host_answered(&mut self, call: CallId, outcome: Result<JsonBuf, ErrorObject>) {
         if let Some(index) = self.open_questions.iter().position(|open| open.call == call) {
             let open = self.open_questions.swap_remove(index);
-            let layers = self.sending.iter().rev();
+            let layers = self.server.sending.iter().rev();
             let outcome = layers.fold(outcome, |outcome, layer| layer.answered(self.id, open.method, outcome));
             // Who asked may have gone this very moment.
             drop(open.answer.send(outcome));
@@ -84,7 +83,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
     /// What belongs to a request cannot reach the host any more: what it has asked is as good as refused.
     pub(super) fn lost(&mut self, request: &RequestId) -> Result<(), TransportError> {
         // It may be a later one with the same id.
-        if self.sink.reaches(request) {
+        if self.connection.sink.reaches(request) {
             return Ok(());
         }
         let is_asked = |open: &OpenQuestion| open.during.as_ref().is_some_and(|key| key.id == *request);
@@ -97,23 +96,10 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
     fn take_back(&mut self, index: usize) -> Result<(), TransportError> {
         let open = self.open_questions.swap_remove(index);
         // The question and its end may not be written yet: the place is free when they are, lest they pile up.
-        self.unsent_places.push(open.place);
+        self.unsent.places.push(open.place);
         match self.session.abandon(open.call) {
             Some(notification) => self.send(notification, open.during.as_ref().map(|key| &key.id)),
             None => Ok(()),
         }
     }
-}
-
-/// A question that waits for the host. There are few at a time, so they are searched one by one.
-#[derive(Debug)]
-pub(super) struct OpenQuestion {
-    call: CallId,
-    number: u64,
-    method: &'static str,
-    /// The request that asks.
-    during: Option<RequestKey>,
-    answer: oneshot::Sender<Result<JsonBuf, ErrorObject>>,
-    place: OwnedSemaphorePermit,
-    report: Option<Report>,
 }

@@ -10,7 +10,6 @@ use crate::context::Context;
 use crate::overload;
 use crate::server::call;
 use crate::server::drive::Driver;
-use crate::server::drive::ending::{Ending, shutting_down};
 use crate::server::drive::parking::Round;
 use crate::service::Service;
 use crate::terms::Terms;
@@ -35,10 +34,10 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
     fn message(&mut self, message: Message) -> Result<(Option<Message>, Option<u64>), TransportError> {
         if let Message::Request(request) = &message
             && request.method == Initialize::NAME
-            && !self.opened
+            && !self.opening.is_done
         {
-            match self.sessions.inbound_budget().reserve(&self.peer.owner, request.params.weight()) {
-                Ok(room) => self.introduction = Some(room),
+            match self.server.sessions.inbound_budget().reserve(&self.connection.peer.owner, request.params.weight()) {
+                Ok(room) => self.opening.introduction = Some(room),
                 Err(_) => return Ok((Some(Message::error(Some(request.id.clone()), overload::request())), None)),
             }
         }
@@ -49,17 +48,21 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
                 return Ok((Some(reply), None));
             }
             Inbound::Opened(client, reply) => {
-                self.opened = true;
+                self.opening.is_done = true;
                 self.outbox.introduce(Arc::clone(&client));
-                self.observers.opened(&SessionView { id: self.id, owner: self.peer.owner.clone(), client });
+                self.server.observers.opened(&SessionView {
+                    id: self.id,
+                    owner: self.connection.peer.owner.clone(),
+                    client,
+                });
                 return Ok((Some(reply), None));
             }
             Inbound::Cancel(key) => {
-                if let Some(context) = self.running.get(&key.number) {
+                if let Some(context) = self.calls.running.get(&key.number) {
                     context.cancel();
                 }
-                self.watches.remove(&key.number);
-                self.sink.unanswered(&key.id);
+                self.calls.listening.remove(&key.number);
+                self.connection.sink.unanswered(&key.id);
                 if let Some(answers) = self.batches.ended(key.number, None) {
                     self.send_batch(answers)?;
                 }
@@ -69,7 +72,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
             Inbound::Ready => {}
             Inbound::Answer { call, outcome } => self.host_answered(call, outcome),
             Inbound::Told(notification) if notification.method == method::PROGRESS => self.host_reports(&notification),
-            Inbound::Told(notification) => self.observers.notified(self.id, &notification),
+            Inbound::Told(notification) => self.server.observers.notified(self.id, &notification),
             Inbound::Ignored(why) => tracing::debug!(session = %self.id, why, "message ignored"),
         }
         Ok((None, None))
@@ -77,23 +80,23 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
 
     fn start(&mut self, call: IncomingCall) -> (Option<Message>, Option<u64>) {
         let IncomingCall { key, request, progress_token: token, client, mut stateless } = call;
-        let refusal = match self.ending {
-            Ending::Open if self.in_flight() < self.sessions.limits().max_pending => None,
-            Ending::Open => Some(Session::overloaded()),
-            Ending::Draining { .. } | Ending::Leaving { .. } | Ending::Flushing { .. } | Ending::Over => {
-                Some(shutting_down())
-            }
+        let has_room = self.in_flight() < self.server.sessions.limits().max_pending;
+        let refusal = match self.shutdown.is_open() {
+            true if has_room => None,
+            true => Some(Session::overloaded()),
+            false => Some(overload::shutting_down()),
         };
         if let Some(refusal) = refusal {
             return (self.session.reply(&key, Err(refusal)), None);
         }
-        let Ok(room) = self.arrival.room(self.sessions.inbound_budget(), &self.peer.owner) else {
+        let Ok(room) = self.connection.arrival.room(self.server.sessions.inbound_budget(), &self.connection.peer.owner)
+        else {
             return (self.session.reply(&key, Err(overload::request())), None);
         };
         let number = key.number;
-        let limits = *self.sessions.limits();
+        let limits = *self.server.sessions.limits();
         let inputs = stateless.as_mut().and_then(|stateless| stateless.inputs.take());
-        let terms = Terms { key, client, token, stateless, known: self.arrival.known.clone(), room };
+        let terms = Terms { key, client, token, stateless, known: self.connection.arrival.known.clone(), room };
         let round = inputs.map(|inputs| self.round(request.method(), inputs, &terms)).transpose();
         let rounds = match round {
             Ok(None) => None,
@@ -105,12 +108,16 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
             Err(error) => return (self.session.reply(&terms.key, Err(error)), None),
         };
         let is_stateless = terms.stateless.is_some();
-        let caller = if is_stateless { self.peer.without_session(self.id) } else { self.peer.in_session(self.id) };
+        let caller = if is_stateless {
+            self.connection.peer.without_session(self.id)
+        } else {
+            self.connection.peer.in_session(self.id)
+        };
         let context = Context::new(caller, self.id, terms, Arc::clone(&self.outbox), limits.ask_timeout, rounds);
-        self.running.insert(number, context.clone());
+        self.calls.running.insert(number, context.clone());
         let may_leave = context.may_leave();
-        let call = call::run(Arc::clone(&self.service), request, context, limits.cancel_grace);
-        match &mut self.inline_calls {
+        let call = call::run(Arc::clone(&self.server.service), request, context, limits.cancel_grace);
+        match &mut self.calls.inline {
             Some(calls) if !may_leave => calls.push(Box::pin(call)),
             // An async block would hold the call twice.
             Some(_) | None => drop(tokio::spawn(call.map(|(context, outcome)| context.finish(outcome)))),
@@ -139,7 +146,9 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
             }
         }
         // A request can be cancelled by a later message of the same batch.
-        running.retain(|number| self.running.get(number).is_some_and(|context| self.session.is_pending(context.key())));
+        running.retain(|number| {
+            self.calls.running.get(number).is_some_and(|context| self.session.is_pending(context.key()))
+        });
         match self.batches.open(answers, &running) {
             Some(answers) => self.send_batch(answers),
             None => Ok(()),

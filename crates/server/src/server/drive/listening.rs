@@ -6,7 +6,7 @@ use protomcp_types::{JsonObject, Message, Params, RawJson, SubscriptionFilter, m
 
 use crate::context::Context;
 use crate::listen_guard::ListenGuard;
-use crate::server::drive::ending::{Ending, shutting_down};
+use crate::overload;
 use crate::server::drive::{Driver, now};
 use crate::server::interest::Watch;
 use crate::service::Service;
@@ -22,8 +22,8 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         client: Arc<ClientInfo>,
         mut filter: Box<SubscriptionFilter>,
     ) -> Result<Option<Message>, TransportError> {
-        if self.ending != Ending::Open {
-            return Ok(self.session.reply(&key, Err(shutting_down())));
+        if !self.shutdown.is_open() {
+            return Ok(self.session.reply(&key, Err(overload::shutting_down())));
         }
         self.known_tasks(&mut filter.task_ids);
         if filter.resource_subscriptions.is_empty() {
@@ -32,14 +32,14 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         }
         // Whether there is such a resource, the service knows.
         let stateless = Some(Box::new(StatelessInfo { log_level: None, inputs: None }));
-        let known = self.arrival.known.clone();
+        let known = self.connection.arrival.known.clone();
         let terms = Terms { key: key.clone(), client, token: None, stateless, known, room: None };
         let outbox = Arc::clone(&self.outbox);
-        let caller = self.peer.without_session(self.id);
-        let patience = self.sessions.limits().ask_timeout;
+        let caller = self.connection.peer.without_session(self.id);
+        let patience = self.server.sessions.limits().ask_timeout;
         let context = Context::new(caller, self.id, terms, Arc::clone(&outbox), patience, None);
-        self.running.insert(key.number, context.clone());
-        let (interest, service) = (Arc::clone(self.sessions.interest()), Arc::clone(&self.service));
+        self.calls.running.insert(key.number, context.clone());
+        let (interest, service) = (Arc::clone(self.server.sessions.interest()), Arc::clone(&self.server.service));
         tokio::spawn(async move {
             let uris = std::mem::take(&mut filter.resource_subscriptions);
             let watch = Watch::open(interest, service, uris, context).await;
@@ -56,14 +56,14 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         filter: &SubscriptionFilter,
         guard: Option<ListenGuard>,
     ) -> Result<(), TransportError> {
-        self.running.remove(&key.number);
+        self.calls.running.remove(&key.number);
         if !self.session.is_pending(key) {
             return Ok(());
         }
         match self.session.begin_listening(key, filter) {
             // MCP 2026-07-28, basic/utilities/subscriptions: nothing is told before the acknowledgement.
             Ok(acknowledged) => {
-                self.watches.extend(guard.map(|guard| (key.number, guard)));
+                self.calls.listening.extend(guard.map(|guard| (key.number, guard)));
                 self.send(acknowledged, Some(&key.id))
             }
             Err(error) => {
@@ -77,7 +77,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
     pub(super) fn changed(&mut self, list: List, everyone: bool) {
         self.outbox.change_seen(list, everyone);
         let is_wanted = self.session.is_ready() || everyone && self.session.has_listeners(list);
-        if is_wanted && list.is_announced_by(&self.sessions.info().capabilities) {
+        if is_wanted && list.is_announced_by(&self.server.sessions.info().capabilities) {
             self.announcements.changed(list, everyone, now(), self.session.next_number());
         }
     }
@@ -85,12 +85,12 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
     /// The moment is over.
     pub(super) fn list_changed(&mut self, list: List, everyone: bool) -> Result<(), TransportError> {
         if self.session.is_ready() {
-            self.unsent_changes = true;
+            self.unsent.has_changes = true;
             self.tell(Message::notification(list.changed(), Params::Absent), None)?;
         }
         if everyone {
             for (id, notice) in self.session.list_notices(list) {
-                self.unsent_changes = true;
+                self.unsent.has_changes = true;
                 self.tell(notice, Some(&id))?;
             }
         }
@@ -107,14 +107,14 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         for (id, notice) in self.session.update_notices(&uri, &wanted.listeners) {
             self.tell(notice, Some(&id))?;
         }
-        self.unsent_updates.push((Topic::Resource, uri));
+        self.unsent.updates.push((Topic::Resource, uri));
         Ok(())
     }
 
     /// Nothing more will be told: the requests that listen are answered.
     pub(super) fn end_listening(&mut self) -> Result<(), TransportError> {
-        self.watches.clear();
-        for (id, message) in self.session.end_listening(self.sink.is_shared()) {
+        self.calls.listening.clear();
+        for (id, message) in self.session.end_listening(self.connection.sink.is_shared()) {
             self.send(message, Some(&id))?;
         }
         Ok(())

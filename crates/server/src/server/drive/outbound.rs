@@ -5,7 +5,8 @@ use protomcp_types::{Level, Message, Notification, RawJson, RequestId, Response}
 use crate::context::Context;
 use crate::ended::{Ended, Outcome, Reserved};
 use crate::outbox::{Event, Load, Notice, log_message};
-use crate::server::drive::ending::{Ending, shutting_down};
+use crate::overload;
+use crate::server::drive::unsent::Unsent;
 use crate::server::drive::{Driver, now};
 use crate::service::Service;
 use protomcp_session::{RequestKey, Reservation, ServerResult, Topic};
@@ -28,7 +29,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
             }
             Event::Pause(key) => {
                 if self.session.is_pending(&key) {
-                    self.sink.pause(&key.id);
+                    self.connection.sink.pause(&key.id);
                 }
                 Ok(())
             }
@@ -59,10 +60,10 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
 
     pub(super) fn done(&mut self, key: &RequestKey, ended: Ended) -> Result<(), TransportError> {
         let Ended { outcome, room } = ended;
-        let call = self.running.remove(&key.number);
+        let call = self.calls.running.remove(&key.number);
         self.withdraw_all_of(key.number)?;
         // A call that was dropped was cancelled: by the host, which wants no answer (the session knows), or by the end.
-        let outcome = match outcome.unwrap_or_else(|| Err(shutting_down())) {
+        let outcome = match outcome.unwrap_or_else(|| Err(overload::shutting_down())) {
             Ok(ServerResult::InputRequired(required)) => self.sealed(call.as_ref(), required),
             outcome => outcome,
         };
@@ -92,20 +93,22 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
     pub(super) fn with_room(&self, message: Message, room: Option<Reservation>) -> Reserved {
         match room {
             Some(_) => Reserved { message, room },
-            None => Reserved::new(message, self.sessions.outbound_budget(), &self.peer.owner),
+            None => Reserved::new(message, self.server.sessions.outbound_budget(), &self.connection.peer.owner),
         }
     }
 
     /// MCP 2025-11-25, basic/lifecycle and server/utilities/logging: log messages may come before the handshake is
     /// complete, but not before it has begun, and only from a server that declares them.
     fn may_log(&self, level: Level) -> bool {
-        self.opened && level >= self.session.level() && self.sessions.info().capabilities.logging.is_some()
+        self.opening.is_done
+            && level >= self.session.level()
+            && self.server.sessions.info().capabilities.logging.is_some()
     }
 
     fn notice(&mut self, notice: Notice, during: Option<&RequestId>) -> Result<(), TransportError> {
         let Notice { notification, room } = notice;
         // What a layer withholds has made room when the rest is written.
-        self.unsent_notices.add(Load::of(&notification));
+        self.unsent.notices.add(Load::of(&notification));
         self.notify(notification, during, Some(room))
     }
 
@@ -128,11 +131,11 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         room: Option<Reservation>,
     ) -> Result<(), TransportError> {
         let id = self.id;
-        match self.sending.iter().try_fold(notification, |told, layer| layer.notification(id, told)) {
+        match self.server.sending.iter().try_fold(notification, |told, layer| layer.notification(id, told)) {
             Some(notification) => self.send_reserved(Reserved { message: notification.into(), room }, during),
             // Flushed with nothing to write, so that what was counted is counted back.
             None => {
-                self.unsent += 1;
+                self.unsent.messages += 1;
                 Ok(())
             }
         }
@@ -159,11 +162,11 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         during: Option<&RequestId>,
     ) -> Result<(), TransportError> {
         let Reserved { message, room } = reserved;
-        self.unsent += 1;
-        self.unsent_answers += usize::from(matches!(message, Message::Response(_)));
+        self.unsent.messages += 1;
+        self.unsent.answers += usize::from(matches!(message, Message::Response(_)));
         match room {
-            Some(room) => self.unsent_rooms.extend(self.sink.send_reserved(message, during, room)?),
-            None => self.sink.send(message, during)?,
+            Some(room) => self.unsent.rooms.extend(self.connection.sink.send_reserved(message, during, room)?),
+            None => self.connection.sink.send(message, during)?,
         }
         Ok(())
     }
@@ -172,28 +175,24 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         if answers.is_empty() {
             return Ok(());
         }
-        self.unsent += answers.len();
-        self.unsent_answers += answers.len();
+        self.unsent.messages += answers.len();
+        self.unsent.answers += answers.len();
         let mut messages = Vec::with_capacity(answers.len());
         for Reserved { message, room } in answers {
             messages.push(message);
-            self.unsent_rooms.extend(room);
+            self.unsent.rooms.extend(room);
         }
-        self.sink.send_batch(messages)
+        self.connection.sink.send_batch(messages)
     }
 
     pub(super) fn flushed(&mut self) -> Result<(), TransportError> {
-        self.unsent = 0;
-        self.unsent_answers = 0;
-        self.unsent_changes = false;
-        self.unsent_rooms = Vec::new();
-        self.unsent_places.clear();
-        self.outbox.make_room(std::mem::take(&mut self.unsent_notices));
-        for (topic, name) in std::mem::take(&mut self.unsent_updates) {
+        let Unsent { notices, updates, .. } = std::mem::take(&mut self.unsent);
+        self.outbox.make_room(notices);
+        for (topic, name) in updates {
             let again = self.session.subscriptions().flushed(topic, &name);
             // What changes for ever must not put off the end for ever.
             match topic {
-                _ if !again || matches!(self.ending, Ending::Flushing { .. }) => {}
+                _ if !again || self.shutdown.is_flushing() => {}
                 Topic::Resource => self.updated(name)?,
                 Topic::Task => self.task_changed(name)?,
             }
@@ -213,11 +212,11 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
 
     /// Messages that are kept for the client: not written yet, or held back until their batch is complete.
     pub(super) fn kept(&self) -> usize {
-        self.unsent + self.batches.held()
+        self.unsent.messages + self.batches.held()
     }
 
     /// Requests that are running, or whose answer is kept for the client.
     pub(super) fn in_flight(&self) -> usize {
-        self.running.len() + self.unsent_answers + self.batches.held()
+        self.calls.running.len() + self.unsent.answers + self.batches.held()
     }
 }

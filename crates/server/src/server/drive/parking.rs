@@ -28,36 +28,36 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
     /// Finds out what a request that may ask is. What is wrong with it leaves a waiting call waiting.
     pub(super) fn round(&self, method: &str, inputs: RetryInput, terms: &Terms) -> Result<Round, ErrorObject> {
         let RetryInput { responses, state, params } = inputs;
-        let binding = RequestBinding::new(method, params, self.peer.principal.clone());
+        let binding = RequestBinding::new(method, params, self.connection.peer.principal.clone());
         let route = Route { outbox: Arc::clone(&self.outbox), terms: terms.clone() };
         let invalid = |why| ErrorObject::invalid_params(format!("invalid params: requestState {why}"));
         let state = match state {
             None => None,
-            Some(token) => match self.sessions.keys().open(&token, binding.bound(), SystemTime::now()) {
+            Some(token) => match self.server.sessions.keys().open(&token, binding.bound(), SystemTime::now()) {
                 None => return Err(invalid("is not valid for this request")),
                 Some(RequestState::Own(state)) => Some(state),
                 Some(RequestState::Parked(number)) => {
                     let gone = || invalid("is used up or too old, or its call gave way to others; call again");
-                    let call = self.sessions.parked().look(number, now()).ok_or_else(gone)?;
+                    let call = self.server.sessions.parked().look(number, now()).ok_or_else(gone)?;
                     call.rounds().map_or(Ok(()), |rounds| rounds.check(&responses))?;
                     // Somebody else may have taken it in between.
-                    let call = self.sessions.parked().take(number, now()).ok_or_else(gone)?;
+                    let call = self.server.sessions.parked().take(number, now()).ok_or_else(gone)?;
                     let resumed = call.rounds().map(|rounds| rounds.resume(route, responses)).ok_or_else(gone)?;
                     return Ok(Round::Again(call, resumed));
                 }
             },
         };
-        let is_known = self.sessions.info().capabilities.has_extension(TASKS_EXTENSION)
+        let is_known = self.server.sessions.info().capabilities.has_extension(TASKS_EXTENSION)
             && terms.client.capabilities.has_extension(TASKS_EXTENSION);
         let may_be_task = is_known && method == CallTool::NAME;
-        let max_questions = self.sessions.limits().max_questions;
+        let max_questions = self.server.sessions.limits().max_questions;
         let rounds = Rounds::new(binding, route, state, responses, max_questions, may_be_task);
         Ok(Round::First(Arc::new(rounds)))
     }
 
     /// A call has come to this connection.
     pub(super) fn resume(&mut self, key: RequestKey, call: Context, resumed: Resumed) {
-        self.running.insert(key.number, call);
+        self.calls.running.insert(key.number, call);
         match resumed {
             Resumed::Running => {}
             Resumed::Asking => self.outbox.asked(key),
@@ -70,21 +70,25 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         if !self.session.is_pending(key) {
             return Ok(());
         }
-        let Some(call) = self.running.get(&key.number) else { return Ok(()) };
+        let Some(call) = self.calls.running.get(&key.number) else { return Ok(()) };
         let Some(rounds) = call.rounds() else { return Ok(()) };
-        if self.sessions.is_shut_down() {
+        if self.server.sessions.is_shut_down() {
             // Nobody could come back.
             rounds.give_up();
             return Ok(());
         }
         let now = now();
-        let parked = rounds.park(|until| self.sessions.park(call.clone(), now, until));
+        let parked = rounds.park(|until| self.server.sessions.park(call.clone(), now, until));
         let Some((questions, until, number)) = parked else { return Ok(()) };
         let Some(binding) = rounds.binding() else { return Ok(()) };
         let lifetime = until.saturating_duration_since(now);
-        let state =
-            self.sessions.keys().seal(&RequestState::Parked(number), binding.bound(), SystemTime::now(), lifetime);
-        self.running.remove(&key.number);
+        let state = self.server.sessions.keys().seal(
+            &RequestState::Parked(number),
+            binding.bound(),
+            SystemTime::now(),
+            lifetime,
+        );
+        self.calls.running.remove(&key.number);
         let required = InputRequired { questions, state: Some(state) };
         let reply = self.session.reply(key, Ok(ServerResult::InputRequired(required)));
         self.answer(key, reply, None)
@@ -108,9 +112,10 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         if let Some(missing) = unmet.reduce(|all, more| all.and(&more)) {
             return Err(ErrorObject::missing_capability(&missing));
         }
-        let lifetime = self.sessions.limits().ask_timeout;
-        let seal =
-            |state| self.sessions.keys().seal(&RequestState::Own(state), binding.bound(), SystemTime::now(), lifetime);
+        let lifetime = self.server.sessions.limits().ask_timeout;
+        let seal = |state| {
+            self.server.sessions.keys().seal(&RequestState::Own(state), binding.bound(), SystemTime::now(), lifetime)
+        };
         required.state = required.state.map(seal);
         Ok(ServerResult::InputRequired(required))
     }

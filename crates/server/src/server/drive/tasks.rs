@@ -15,11 +15,11 @@ use protomcp_transport::{Sink, TransportError};
 impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
     /// A call wants to go on as a task: its request is answered with the task, and it leaves. One that cannot stays.
     pub(super) fn detach(&mut self, key: &RequestKey, terms: TaskOptions) -> Result<(), TransportError> {
-        let Some(call) = self.running.get(&key.number).cloned() else { return Ok(()) };
+        let Some(call) = self.calls.running.get(&key.number).cloned() else { return Ok(()) };
         let Some(rounds) = call.rounds() else { return Ok(()) };
         match self.keep(key, terms, &call, rounds) {
             Some(task) => {
-                self.running.remove(&key.number);
+                self.calls.running.remove(&key.number);
                 let reply = self.session.reply_task(key, &task, true);
                 self.answer(key, reply, None)
             }
@@ -32,23 +32,24 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
     }
 
     fn keep(&self, key: &RequestKey, terms: TaskOptions, call: &Context, rounds: &Arc<Rounds>) -> Option<TaskView> {
-        if !self.session.is_pending(key) || self.sessions.is_shut_down() {
+        if !self.session.is_pending(key) || self.server.sessions.is_shut_down() {
             return None;
         }
         let now = now();
-        let terms = TaskOptions { ttl: terms.ttl.min(self.sessions.limits().max_task_ttl), ..terms };
+        let terms = TaskOptions { ttl: terms.ttl.min(self.server.sessions.limits().max_task_ttl), ..terms };
         let until = now + terms.ttl;
-        let belongs = Belongs { key: self.peer.principal.clone(), owner: self.peer.owner.clone() };
+        let belongs =
+            Belongs { key: self.connection.peer.principal.clone(), owner: self.connection.peer.owner.clone() };
         // The bytes of the request are given back when the call has ended.
         let known = call.extensions().without::<Reservation>();
         let task = StatelessTask::new(rounds, Arc::downgrade(&call.canceller()), known);
-        let Some(id) = self.sessions.keep_task(belongs, now, until, task) else {
+        let Some(id) = self.server.sessions.keep_task(belongs, now, until, task) else {
             tracing::warn!(session = %self.id, "too many tasks: a call goes on without being one");
             return None;
         };
-        let task = rounds.detach(id.clone(), terms, self.sessions.task_news());
+        let task = rounds.detach(id.clone(), terms, self.server.sessions.task_news());
         if task.is_none() {
-            self.sessions.task_store().forget(&id);
+            self.server.sessions.task_store().forget(&id);
         }
         task
     }
@@ -56,25 +57,27 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
     /// Leaves only tasks that there are, and that the host began.
     pub(super) fn known_tasks(&self, ids: &mut Vec<String>) {
         let now = now();
-        ids.retain(|id| self.sessions.task_store().find(id, &self.peer.principal, now).is_some());
+        ids.retain(|id| self.server.sessions.task_store().find(id, &self.connection.peer.principal, now).is_some());
     }
 
     /// A task has changed; whoever listens for it has it still to hear.
     pub(super) fn task_changed(&mut self, id: Arc<str>) -> Result<(), TransportError> {
         let Some(wanted) = self.session.subscriptions().sending(Topic::Task, &id) else { return Ok(()) };
-        let task = self.sessions.task_store().find(&id, &self.peer.principal, now());
+        let task = self.server.sessions.task_store().find(&id, &self.connection.peer.principal, now());
         if let Some(task) = task.and_then(|task| task.rounds().view()) {
             for (listener, notice) in self.session.task_notices(&task, &wanted.listeners) {
                 self.tell(notice, Some(&listener))?;
             }
         }
-        self.unsent_updates.push((Topic::Task, id));
+        self.unsent.updates.push((Topic::Task, id));
         Ok(())
     }
 
     /// Answers a request about a task.
     pub(super) fn task(&mut self, key: &RequestKey, request: TaskRequest) -> Option<Message> {
-        let Some(task) = self.sessions.task_store().find(request.task_id(), &self.peer.principal, now()) else {
+        let Some(task) =
+            self.server.sessions.task_store().find(request.task_id(), &self.connection.peer.principal, now())
+        else {
             let why = format!("unknown task {:?}", request.task_id());
             return self.session.reply(key, Err(ErrorObject::invalid_params(why)));
         };

@@ -4,7 +4,6 @@ use std::time::Instant;
 
 use protomcp_types::{Method, Params, Ping};
 
-use crate::server::drive::ending::Ending;
 use crate::server::drive::{Driver, now};
 use crate::server::serve_error::ServeError;
 use crate::service::Service;
@@ -14,15 +13,15 @@ use protomcp_transport::Sink;
 impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
     /// The host has said something.
     pub(super) fn heard(&mut self) {
-        if self.heartbeat.is_on() {
+        if self.keepalive.is_on() {
             self.alive(now());
         }
     }
 
     /// When the host is asked, or given up. At the end nobody is.
     pub(super) fn next_beat(&self) -> Option<Instant> {
-        let is_asked = self.ending == Ending::Open && self.reading && self.session.is_ready();
-        self.heartbeat.deadline().filter(|_| is_asked)
+        let is_asked = self.shutdown.is_open() && self.connection.is_reading && self.session.is_ready();
+        self.keepalive.deadline().filter(|_| is_asked)
     }
 
     /// Asks the host, or gives it up, if it is time.
@@ -30,16 +29,16 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         if self.next_beat().is_none() {
             return Ok(());
         }
-        match self.heartbeat.time(now) {
+        match self.keepalive.time(now) {
             None => Ok(()),
             // Nobody can answer what does not arrive.
-            Some(_) if !self.sink.has_way() => {
+            Some(_) if !self.connection.sink.has_way() => {
                 self.alive(now);
                 Ok(())
             }
             Some(KeepAliveAction::Ping) => {
                 let (call, message) = self.session.call(Ping::NAME, Params::Absent);
-                self.heartbeat.asked(call, now);
+                self.keepalive.asked(call, now);
                 self.send(message, None).map_err(ServeError::from)
             }
             Some(KeepAliveAction::Expired(_)) => {
@@ -50,7 +49,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
     }
 
     fn alive(&mut self, now: Instant) {
-        if let Some(call) = self.heartbeat.heard(now) {
+        if let Some(call) = self.keepalive.heard(now) {
             // The answer may come still, and is ignored; nobody needs to be told.
             drop(self.session.abandon(call));
         }

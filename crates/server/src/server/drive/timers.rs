@@ -1,0 +1,86 @@
+//! The timers of a connection: change notices, keep-alive, and the steps of its end.
+
+use std::time::Instant;
+
+use crate::cancel::Cancel;
+use crate::context::Context;
+use crate::overload;
+use crate::server::drive::shutdown::Due;
+use crate::server::drive::{Driver, now};
+use crate::server::serve_error::ServeError;
+use crate::service::Service;
+use protomcp_transport::{Sink, TransportError};
+
+impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        // A host that has not read of one change is not told of the next.
+        let announcements = self.announcements.deadline().filter(|_| !self.unsent.has_changes);
+        [self.shutdown.deadline(), announcements, self.next_beat()].into_iter().flatten().min()
+    }
+
+    pub(super) fn time(&mut self) -> Result<(), ServeError> {
+        let now = now();
+        self.beat(now)?;
+        if !self.unsent.has_changes {
+            while let Some((list, everyone)) = self.announcements.poll(now) {
+                self.list_changed(list, everyone)?;
+            }
+        }
+        match self.shutdown.poll(now, self.connection.sink.unwritten()) {
+            Due::Nothing => Ok(()),
+            Due::Cancel => {
+                self.calls.running.values().for_each(Context::cancel);
+                Ok(())
+            }
+            Due::GiveUp => {
+                tracing::warn!(session = %self.id, calls = self.calls.running.len(), "abandoning calls that ignored cancellation");
+                self.calls.running.clear();
+                Ok(self.answer_for_the_rest()?)
+            }
+            Due::Stalled => Err(ServeError::Stalled),
+        }
+    }
+
+    /// Nothing more comes from the host, no answers either.
+    pub(super) fn stop_reading(&mut self) {
+        self.connection.is_reading = false;
+        self.open_questions.clear();
+        self.drain();
+    }
+
+    pub(super) fn drain(&mut self) {
+        self.shutdown.drain(now());
+    }
+
+    /// No host is left without an answer.
+    fn answer_for_the_rest(&mut self) -> Result<(), TransportError> {
+        self.end_listening()?;
+        let open_requests: Vec<_> = self.session.open_requests().collect();
+        for key in open_requests {
+            let reply = self.session.reply(&key, Err(overload::shutting_down()));
+            self.answer(&key, reply, None)?;
+        }
+        Ok(())
+    }
+
+    /// Sends the last messages, if only writing is left. True if nothing at all is left to do.
+    pub(super) fn is_over(&mut self) -> bool {
+        if self.shutdown.is_open() || self.shutdown.is_over() {
+            return self.shutdown.is_over();
+        }
+        let is_busy = !self.calls.running.is_empty() || !self.events.is_empty();
+        if self.shutdown.is_settled(is_busy, self.announcements.deadline().is_some()) {
+            match self.end_listening() {
+                Ok(()) => self.shutdown.flush(now(), self.connection.sink.unwritten()),
+                Err(error) => {
+                    tracing::debug!(session = %self.id, %error, "the last messages cannot be written");
+                    self.shutdown.abort();
+                }
+            }
+        } else if !self.shutdown.is_flushing() && !self.shutdown.is_over() {
+            return false;
+        }
+        // A session at its end reads no requests, and reports of changes no longer reach it.
+        self.unsent.messages == 0
+    }
+}
