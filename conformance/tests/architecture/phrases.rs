@@ -23,8 +23,6 @@ const NOT_YET: &[&str] = &[
     "crates/http",
     "crates/metrics",
     "crates/server",
-    "crates/session",
-    "crates/transport",
     "crates/typed",
     "deny.toml",
     "docs",

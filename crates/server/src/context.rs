@@ -168,7 +168,7 @@ impl Context {
         &self.0.caller
     }
 
-    /// Whether the request is one of the stateless revision. What it is answered must not depend on what came before
+    /// True if the request is one of the stateless revision. What it is answered must not depend on what came before
     /// it, nor on the connection (MCP 2026-07-28, basic).
     #[must_use]
     pub fn is_stateless(&self) -> bool {
@@ -212,7 +212,7 @@ impl Context {
         &self.0.terms.known
     }
 
-    /// Whether the host does not want the answer any more, or the server shuts down.
+    /// True if the host does not want the answer any more, or the server shuts down.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         self.first().cancelled.load(Ordering::Acquire)
@@ -306,7 +306,7 @@ impl Context {
         Arc::clone(&self.0) as Arc<dyn Cancel>
     }
 
-    /// Whether the call may have to leave its connection.
+    /// True if the call may have to leave its connection.
     pub(crate) fn may_leave(&self) -> bool {
         let can = &self.0.terms.client.capabilities;
         let may_ask = || ["elicitation", "sampling", "roots"].iter().any(|name| can.capability(name).is_some());

@@ -98,7 +98,7 @@ pub(crate) struct Outbox {
     max_notice_bytes: usize,
     /// Notices that found no room since it was last looked at.
     dropped: AtomicUsize,
-    /// Whether a change notice is on its way, for each kind of list: to the session, and to everyone.
+    /// True if a change notice is on its way, for each kind of list: to the session, and to everyone.
     changed: [[AtomicBool; 2]; List::ALL.len()],
     subscriptions: Arc<Subscriptions>,
     /// Places for open questions.
@@ -106,7 +106,7 @@ pub(crate) struct Outbox {
     last_question: AtomicU64,
     /// Set when the host has introduced itself.
     client: OnceLock<Arc<ClientInfo>>,
-    /// Whether the server has declared log messages.
+    /// True if the server has declared log messages.
     logging: bool,
 }
 

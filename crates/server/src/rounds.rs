@@ -34,7 +34,7 @@ pub(crate) use crate::rounds::task::{StatelessTask, TaskNews};
 pub(crate) struct Rounds {
     state: Option<String>,
     max_questions: usize,
-    /// Whether host and server know tasks, and the request may become one.
+    /// True if host and server know tasks, and the request may become one.
     may_be_task: bool,
     inner: Mutex<Inner>,
 }
@@ -59,7 +59,7 @@ struct Inner {
     /// How it has ended while nobody was there.
     outcome: Option<Ended>,
     has_ended: bool,
-    /// Whether it is about to go on as a task.
+    /// True if it is about to go on as a task.
     wants_task: bool,
     /// What it said in the meantime.
     said: Option<String>,
@@ -241,7 +241,7 @@ impl Rounds {
         self.inner().open.clear();
     }
 
-    /// Whether these answers can be read.
+    /// True if these answers can be read.
     pub(crate) fn check(&self, answers: &BTreeMap<String, RawJson>) -> Result<(), ErrorObject> {
         for open in &self.inner().open {
             let Some(answer) = answers.get(&open.asked.key) else { continue };

@@ -1,10 +1,10 @@
-//! Why a request to the client has no answer.
+//! The reasons why a request to the client has no answer.
 
 use std::time::Duration;
 
 use protomcp_types::ErrorObject;
 
-/// Why there is no answer.
+/// The reason why there is no answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AskError {
@@ -18,13 +18,13 @@ pub enum AskError {
     #[error("the host's answer cannot be read: {0}")]
     Unreadable(String),
     /// The session is over, or the call that asks is answered or cancelled.
-    #[error("nobody is there to be asked any more")]
+    #[error("the session or request has already ended")]
     Gone,
     /// The host has opened no session, because its revision has none: it can be asked while one of its requests is
     /// answered, and not otherwise.
     #[error("the host has no session: it can be asked only while it waits for an answer")]
     NoSession,
-    /// The host took too long, and was told that nobody waits any more.
+    /// The host took too long, and the request was cancelled.
     #[error("the host did not answer within {0:?}")]
     TimedOut(Duration),
     /// The host has not answered so many questions that it gets no more.
@@ -32,7 +32,7 @@ pub enum AskError {
     TooMany,
     /// Without a session, only calls of tools, prompts and reads of resources may ask (MCP 2026-07-28,
     /// basic/patterns/mrtr).
-    #[error("nothing can be asked during this request")]
+    #[error("this request type cannot ask the client")]
     OutOfPlace,
 }
 

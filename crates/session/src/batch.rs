@@ -6,10 +6,10 @@ use crate::numbers::ByNumber;
 #[derive(Debug)]
 pub struct Batches<A> {
     open: ByNumber<Batch<A>>,
-    /// Which batch a request belongs to, by request number.
+    /// The batch of each request, by request number.
     member_of: ByNumber<u64>,
     next: u64,
-    /// How many answers are kept in all batches together.
+    /// The number of answers kept in all batches together.
     held: usize,
 }
 
@@ -40,7 +40,7 @@ impl<A> Batches<A> {
         None
     }
 
-    /// Whether a request belongs to a batch.
+    /// True if a request belongs to a batch.
     pub fn contains(&self, number: u64) -> bool {
         !self.member_of.is_empty() && self.member_of.contains_key(&number)
     }
@@ -60,7 +60,7 @@ impl<A> Batches<A> {
         Some(answers)
     }
 
-    /// How many answers wait for others of their batch.
+    /// The number of answers that wait for others of their batch.
     pub fn held(&self) -> usize {
         self.held
     }

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::caller::Owner;
 
-/// How many times what stays free one holder may take.
+/// One holder may take this many times as much as stays free.
 const SHARE: usize = 4;
 
 /// Bytes that are shared by all callers. Cloning is cheap, and clones share.

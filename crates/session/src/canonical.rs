@@ -1,4 +1,4 @@
-//! What a JSON text says, digested: equal for two texts that say the same, and for no others.
+//! A digest of the meaning of a JSON text: equal for two texts that say the same, and for no others.
 //!
 //! The order of an object's members and blanks do not matter, nor how a string is escaped. Everything else does: numbers
 //! count as they are written, because no type of ours holds all of them; members of the same name stay, in their order; a
@@ -90,7 +90,7 @@ impl<'a> Walk<'a> {
         &rest[..end]
     }
 
-    /// The next byte that is no blank; it is not passed.
+    /// The next byte that is not blank; it is not passed.
     fn next(&mut self) -> Option<u8> {
         let bytes = self.text.as_bytes();
         while bytes.get(self.at).is_some_and(|byte| is_blank(u32::from(*byte))) {

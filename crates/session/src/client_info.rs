@@ -1,4 +1,4 @@
-//! Who is at the other end of a session.
+//! The other end of a session.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,21 +11,21 @@ use crate::caller::Owner;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SessionId(u64);
 
-/// Who is at the other end, and which revision was agreed on.
+/// The client at the other end, and the negotiated revision.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClientInfo {
     /// The negotiated revision, or the one that a stateless request names.
     pub version: ProtocolVersion,
-    /// Who the host is.
+    /// The name and version of the client.
     pub implementation: Implementation,
-    /// What it can do.
+    /// The capabilities of the client.
     pub capabilities: ClientCapabilities,
 }
 
-/// What a service is told about a session.
+/// A session as an observer or service sees it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SessionView {
-    /// Which one.
+    /// The id of the session.
     pub id: SessionId,
     /// Whom its requests count for.
     pub owner: Owner,

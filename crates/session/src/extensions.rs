@@ -1,10 +1,10 @@
-//! What is known about a request besides what it says.
+//! Knowledge about a request beside its text.
 
 use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
-/// What a transport knows about a request besides what it says, found by its type; see
+/// Knowledge of a transport about a request beside its text, found by its type; see
 /// `Context::extension` of the server. Over HTTP that is the head of the request, as
 /// `http::request::Parts`. Cloning is cheap.
 ///
@@ -30,7 +30,7 @@ impl Extensions {
         self
     }
 
-    /// What there is of this type.
+    /// The value of this type, if there is one.
     #[must_use]
     pub fn find<T: Any>(&self) -> Option<&T> {
         self.0.iter().find_map(|known| known.downcast_ref())

@@ -1,4 +1,4 @@
-//! What a server says about itself, and the limits it keeps.
+//! The description that a server gives of itself, and its limits.
 
 use std::time::Duration;
 
@@ -7,11 +7,11 @@ use protomcp_types::{CacheHint, Implementation, ServerCapabilities};
 /// The server's half of the handshake.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ServerInfo {
-    /// Who it is.
+    /// Its name and version.
     pub implementation: Implementation,
-    /// What it can do. Methods of what is not among it are answered with −32601.
+    /// Its capabilities. Methods of any other are answered with −32601.
     pub capabilities: ServerCapabilities,
-    /// How to use it, for the model.
+    /// Instructions for the model.
     pub instructions: Option<String>,
     /// For how long its answers may be kept; only hosts of 2026-07-28 are told.
     pub cache: CacheHints,
@@ -84,7 +84,7 @@ impl ServerInfo {
     }
 }
 
-/// What one session may grow to, and how long things may take.
+/// The bounds of a session, of all sessions together, and of their times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// Requests that are running or whose answer is kept for the host. One more is answered with −32603 at once.
@@ -108,7 +108,7 @@ pub struct Limits {
     pub max_outbound_bytes: usize,
     /// Questions that a host has not answered. One more fails at once.
     pub max_questions: usize,
-    /// How long a host may take to answer a question, which may mean that a person has to; see
+    /// The time for which a host may take to answer a question, which may mean that a person has to; see
     /// `Context::ask`.
     pub ask_timeout: Duration,
     /// Stateless calls of all clients together that wait for their client to come back with an answer, each for
@@ -127,17 +127,17 @@ pub struct Limits {
     pub max_task_bytes: usize,
     /// For how long a task may be kept, whatever handlers and hosts wish.
     pub max_task_ttl: Duration,
-    /// How long calls may go on after the host has closed its end or the server was told to shut down.
+    /// The time for which calls may go on after the host has closed its end or the server was told to shut down.
     pub drain_timeout: Duration,
-    /// How long a cancelled call may clean up before it is dropped. At the end of a session this is also how long it
+    /// The time for which a cancelled call may clean up before it is dropped. At the end of a session this is also how long it
     /// has to answer after `drain_timeout`.
     pub cancel_grace: Duration,
     /// After how long without a word of its host a session asks whether it is still there, with `ping`; `None`: never.
     /// Only with a session, and only where a question of the server can reach the host: over HTTP, while it listens.
     pub ping_interval: Option<Duration>,
-    /// How long the host then may take to say anything at all. A session whose host does not is over.
+    /// The time for which the host then may take to say anything at all. A session whose host does not is over.
     pub ping_timeout: Duration,
-    /// How long after a change, and after the answer of the call that may have caused it, the host is told that a list
+    /// The time for which after a change, and after the answer of the call that may have caused it, the host is told that a list
     /// has changed. Changes in between are told together.
     pub announce_delay: Duration,
 }

@@ -21,16 +21,16 @@ use crate::ask_error::AskError;
 #[derive(Debug, Clone, Default)]
 pub struct InputRequests(Vec<InputRequest>);
 
-/// What the host has answered, by key.
+/// The answers of the client, by key.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct InputResponses(BTreeMap<String, RawJson>);
 
-/// What a handler needs to know before it can answer; see `Context::input_required` of the server.
+/// The input that a handler requires before it can answer; see `Context::input_required` of the server.
 #[derive(Debug, Clone, Default)]
 pub struct InputRequired {
-    /// What the host is asked. May be nothing when there is a state: then the host simply comes again.
+    /// The questions for the client. May be empty when there is a state: then the client simply sends the request again.
     pub questions: InputRequests,
-    /// What the handler wants to know again when the host comes back, any text. It travels signed, not encrypted.
+    /// A text that the handler gets back with the answers. It travels signed, not encrypted.
     pub state: Option<String>,
 }
 
@@ -47,7 +47,7 @@ pub struct InputRequest {
     pub check: InputCheck,
 }
 
-/// Whether something can be read as the answer.
+/// Checks that a value can be read as the answer.
 pub type InputCheck = fn(&RawJson) -> Result<(), String>;
 
 impl InputRequests {
@@ -76,7 +76,7 @@ impl InputRequests {
         self.0.iter().map(|asked| asked.key.as_str())
     }
 
-    /// Whether there is none.
+    /// True if there is none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -129,14 +129,14 @@ impl InputRequest {
         Self { key, method: M::NAME, params, check }
     }
 
-    /// What the host must be able to do; `None`: no request without a session may ask this.
+    /// The capability that the client must have; `None`: no request without a session may ask this.
     pub fn need(&self) -> Option<RequiredCapability> {
         RequiredCapability::of(self.method, &self.params)
     }
 
     /// As the stateless revision writes it.
     pub fn stateless(mut self) -> Self {
-        // MCP 2026-07-28, client/elicitation: nobody is told any more that a page is done.
+        // MCP 2026-07-28, client/elicitation: the notification that a page is done no longer exists.
         self.params.take("elicitationId");
         self
     }
@@ -163,7 +163,7 @@ impl InputResponses {
         self.0.get(key)
     }
 
-    /// Whether there is none.
+    /// True if there is none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

@@ -1,4 +1,4 @@
-//! Whether the host is still there: when it is asked, and when it is given up (MCP 2025-11-25, basic/utilities/ping).
+//! Keep-alive: the times at which a silent client is sent a ping, and given up (MCP 2025-11-25, basic/utilities/ping).
 
 use std::time::{Duration, Instant};
 
@@ -22,7 +22,7 @@ enum Phase {
     Asked(CallId, Instant),
 }
 
-/// What is to be done.
+/// The action that is due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeepAliveAction {
     /// Ask the host, or put it off.
@@ -37,13 +37,13 @@ impl KeepAlive {
         Self { every, patience, phase: Phase::Fresh }
     }
 
-    /// Whether anybody is asked at all.
+    /// True if silent clients are sent pings.
     pub fn is_on(&self) -> bool {
         self.every.is_some()
     }
 
-    /// The host has said something, whatever it was, or cannot be asked now. Returns the question that needs no answer
-    /// any more.
+    /// The host has said something, whatever it was, or cannot be asked now. Returns the ping that needs no
+    /// answer from here on.
     pub fn heard(&mut self, now: Instant) -> Option<CallId> {
         match std::mem::replace(&mut self.phase, Phase::Quiet(now)) {
             Phase::Asked(call, _) => Some(call),
@@ -65,7 +65,7 @@ impl KeepAlive {
         }
     }
 
-    /// What is to be done now.
+    /// The action that is due now.
     pub fn time(&self, now: Instant) -> Option<KeepAliveAction> {
         let is_due = self.deadline().is_some_and(|deadline| deadline <= now);
         match self.phase {
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_asked_unless_it_is_wished() {
+    fn no_ping_is_sent_without_an_interval() {
         let now = Instant::now();
         let mut heartbeat = KeepAlive::new(None, Duration::from_secs(3));
         assert!(!heartbeat.is_on());

@@ -12,7 +12,7 @@ use protomcp_types::{ServerCapabilities, method};
 /// The longest that calls which were running at the time of a change can put off telling the host.
 const LONGEST: Duration = Duration::from_millis(250);
 
-/// What a host keeps a list of.
+/// The lists of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum List {
     /// The list of tools.
@@ -23,7 +23,7 @@ pub enum List {
     Prompts,
 }
 
-/// What the host has not been told yet, about all lists.
+/// The changes of all lists that the client has not been told of.
 #[derive(Debug)]
 pub struct ListChangedDebounce([Debounce; List::ALL.len()]);
 
@@ -37,7 +37,7 @@ struct Debounce {
 struct Due {
     at: Instant,
     latest: Instant,
-    /// Whether it has changed for everyone, and not only for the session.
+    /// True if it has changed for everyone, and not only for the session.
     everyone: bool,
     /// Requests with a smaller number were there when the list changed, and may have caused it.
     before: u64,
@@ -56,7 +56,7 @@ impl List {
         }
     }
 
-    /// Whether the host was promised to be told.
+    /// True if the capabilities promise notifications about the list.
     pub fn is_announced_by(self, capabilities: &ServerCapabilities) -> bool {
         let list = match self {
             Self::Tools => capabilities.tools,
@@ -119,7 +119,7 @@ impl Debounce {
         self.due.as_ref().map(|due| due.at)
     }
 
-    /// Whether the list has changed for everyone, when the host is to be told now.
+    /// `Some` if the client is to be told now; true if the list has changed for everyone.
     fn poll(&mut self, now: Instant) -> Option<bool> {
         self.due.take_if(|due| due.at <= now).map(|due| due.everyone)
     }

@@ -1,4 +1,4 @@
-//! Maps from numbers that we chose ourselves. Nobody can pick them so that they collide, so a multiplication is hash
+//! Maps from numbers that we chose ourselves. A peer cannot pick them so that they collide, so a multiplication is hash
 //! enough.
 
 use std::collections::HashMap;

@@ -27,7 +27,7 @@ impl Outgoing {
         self.open.remove(&number).then_some(CallId(number))
     }
 
-    /// The host is told that we do not wait any more (MCP 2025-11-25, basic/utilities/cancellation).
+    /// Cancels a request of ours (MCP 2025-11-25, basic/utilities/cancellation).
     pub(crate) fn abandon(&mut self, call: CallId) -> Option<Message> {
         let id = RawJson::of(&call.0).ok()?;
         let notice = || Message::notification(method::CANCELLED, JsonObject::new().with("requestId", id).into());

@@ -14,7 +14,7 @@ pub struct RequestKey {
     pub id: RequestId,
 }
 
-/// What the session does when a request has succeeded.
+/// The effect of the success of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum OnSuccess {
     /// Nothing.
@@ -32,12 +32,12 @@ pub(crate) enum Era {
     Stateful,
     /// As the one without wants it.
     Stateless {
-        /// Whether it brings answers of its host.
+        /// True if it brings answers of its host.
         is_retried: bool,
     },
 }
 
-/// What is to be known about a request that is answered.
+/// The facts about a request that is answered.
 #[derive(Debug)]
 pub(crate) struct Closed {
     pub(crate) then: OnSuccess,
@@ -74,7 +74,7 @@ impl Pending {
         Ok(RequestKey { number, id })
     }
 
-    /// Closes a request; `None`: it was not open any more.
+    /// Closes a request; `None`: it was no longer open.
     pub(crate) fn close(&mut self, key: &RequestKey) -> Option<Closed> {
         if !self.contains(key) {
             return None;

@@ -1,4 +1,4 @@
-//! What a host may ask a server, and what a server answers: one enum each.
+//! The requests of a client and the results of a server: one enum each.
 //!
 //! Layers wrap these two types and nothing else. A method that has no variant travels as [`ServerRequest::Other`], so
 //! that a layer can still see it.
@@ -28,9 +28,9 @@ pub enum ServerRequest {
     ListResourceTemplates(ListResourceTemplates),
     /// `resources/read`
     ReadResource(ReadResource),
-    /// `resources/subscribe`; the session keeps the subscription when the answer is no error.
+    /// `resources/subscribe`; the session keeps the subscription when the answer is not an error.
     Subscribe(Subscribe),
-    /// `resources/unsubscribe`; the session forgets the subscription when the answer is no error.
+    /// `resources/unsubscribe`; the session forgets the subscription when the answer is not an error.
     Unsubscribe(Unsubscribe),
     /// `prompts/list`
     ListPrompts(ListPrompts),
@@ -114,7 +114,7 @@ impl ServerRequest {
         }
     }
 
-    /// Whether a server with these capabilities answers a method. One that does not know a feature does not have its
+    /// True if a server with these capabilities answers a method. One that does not know a feature does not have its
     /// methods either (MCP 2025-11-25, basic/lifecycle, capability negotiation).
     #[must_use]
     pub fn is_offered(method: &str, capabilities: &ServerCapabilities) -> bool {
@@ -175,7 +175,7 @@ impl ServerRequest {
         }
     }
 
-    /// What the request says to programs, in `_meta`.
+    /// The `_meta` of the request.
     #[must_use]
     pub fn meta(&self) -> Option<&RawJson> {
         match self {

@@ -1,7 +1,7 @@
-//! What a host keeps for us between two requests, and cannot change: `requestState` (MCP 2026-07-28,
+//! `requestState`: a text that the client keeps between two requests and cannot change (MCP 2026-07-28,
 //! basic/patterns/mrtr).
 //!
-//! Whatever comes back may be made up. A state is therefore signed (HMAC-SHA-256) together with what it belongs to: the
+//! A state that comes back may be made up. A state is therefore signed (HMAC-SHA-256) together with what it belongs to: the
 //! method and the parameters of the request, and who has sent it. It holds for a while and for nothing else. Hosts can
 //! read it; they cannot write one.
 //!
@@ -25,16 +25,16 @@ use crate::canonical::digest;
 #[derive(Clone)]
 pub struct RequestStateKeys(Vec<[u8; 32]>);
 
-/// What a state says.
+/// The contents of a state.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RequestState {
-    /// Which call of this process waits for the answers.
+    /// The call of this process that waits for the answers.
     Parked(u128),
-    /// What a handler wants to know again.
+    /// The text of a handler.
     Own(String),
 }
 
-/// What a state belongs to.
+/// The digest of the request that a state belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RequestDigest([u8; 32]);
 
@@ -48,7 +48,7 @@ pub struct RequestBinding {
 }
 
 impl RequestStateKeys {
-    /// A key that nobody else has: states die with this process.
+    /// A key of this process alone: states die with it.
     ///
     /// # Panics
     /// When the system has no random numbers.

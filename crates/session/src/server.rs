@@ -41,9 +41,9 @@ pub use crate::server::stateless_info::{RetryInput, StatelessInfo};
 #[derive(Debug)]
 pub struct Session {
     info: Arc<ServerInfo>,
-    /// Who the server is, as results of the stateless revision say it; written when the first one does.
+    /// The identity of the server, as results of the stateless revision say it; written when the first one does.
     server: OnceLock<RawJson>,
-    /// What the server can do in the negotiated revision.
+    /// The capabilities of the server in the negotiated revision.
     offered: ServerCapabilities,
     lifecycle: Lifecycle,
     pending: Pending,
@@ -53,10 +53,10 @@ pub struct Session {
     level: Level,
 }
 
-/// What is to be done about a message.
+/// The effect of a message.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Inbound {
-    /// The host has introduced itself; send the message after telling whoever wants to know.
+    /// The host has introduced itself; tell the observers, then send the message.
     Opened(Arc<ClientInfo>, Message),
     /// The handshake is complete: from here on the host may be told of changes.
     Ready,
@@ -67,11 +67,11 @@ pub enum Inbound {
     Listen(RequestKey, Arc<ClientInfo>, Box<SubscriptionFilter>),
     /// This is asked about a task that belongs to no session; answer it at once, with [`Session::reply`].
     Task(RequestKey, TaskRequest),
-    /// The host does not want this answer any more; [`Session::reply`] knows.
+    /// The client has cancelled this request; [`Session::reply`] answers it no longer.
     Cancel(RequestKey),
     /// A request of ours was answered.
     Answer {
-        /// Which one.
+        /// The request.
         call: CallId,
         /// With what.
         outcome: Result<JsonBuf, ErrorObject>,
@@ -89,13 +89,13 @@ pub enum Inbound {
 pub struct IncomingCall {
     /// Needed for the reply.
     pub key: RequestKey,
-    /// What is asked.
+    /// The request itself.
     pub request: ServerRequest,
     /// Under which token the host wants progress.
     pub progress_token: Option<ProgressToken>,
-    /// Who asks: the host of the session, or whoever a stateless request says.
+    /// The client of the session, or the one that a stateless request names.
     pub client: Arc<ClientInfo>,
-    /// What a request of the stateless revision says about itself.
+    /// The members of a request of the stateless revision.
     pub stateless: Option<Box<StatelessInfo>>,
 }
 
@@ -125,7 +125,7 @@ impl Session {
     /// From which level on log messages are sent until the host says otherwise.
     pub const INITIAL_LEVEL: Level = Level::Info;
 
-    /// How many resources a host may subscribe to or listen for; a URI may be [`MAX_SUBSCRIBED_URI`] bytes long.
+    /// The number of resources that a client may subscribe to or listen for; a URI may be [`MAX_SUBSCRIBED_URI`] bytes long.
     pub const MAX_SUBSCRIPTIONS: usize = 1024;
 
     /// Takes a message of the host.
@@ -197,13 +197,13 @@ impl Session {
         Ok(ServerResult::Empty)
     }
 
-    /// Whether a request still waits for its reply.
+    /// True if a request still waits for its reply.
     #[must_use]
     pub fn is_pending(&self, key: &RequestKey) -> bool {
         self.pending.contains(key)
     }
 
-    /// How many requests wait for their reply.
+    /// The number of requests that wait for their reply.
     #[must_use]
     pub fn pending(&self) -> usize {
         self.pending.len()
@@ -226,12 +226,12 @@ impl Session {
         (call, Message::request(id, method, params))
     }
 
-    /// Does not wait for an answer any more. Returns the message that tells the host so.
+    /// Cancels a request of ours. Returns the message that tells the client so.
     pub fn abandon(&mut self, call: CallId) -> Option<Message> {
         self.outgoing.abandon(call)
     }
 
-    /// Who is at the other end; `None` before the handshake.
+    /// The client; `None` before the handshake.
     #[must_use]
     pub fn client(&self) -> Option<&Arc<ClientInfo>> {
         match &self.lifecycle {
@@ -240,7 +240,7 @@ impl Session {
         }
     }
 
-    /// Whether the handshake is complete. Before, the host is not told of changes (MCP 2025-11-25, basic/lifecycle).
+    /// True if the handshake is complete. Before, the host is not told of changes (MCP 2025-11-25, basic/lifecycle).
     #[must_use]
     pub fn is_ready(&self) -> bool {
         matches!(self.lifecycle, Lifecycle::Ready(_))
@@ -252,7 +252,7 @@ impl Session {
         self.level
     }
 
-    /// Whether the host wants to know when this resource changes.
+    /// True if the host wants to know when this resource changes.
     #[must_use]
     pub fn is_subscribed(&self, uri: &str) -> bool {
         self.subscriptions.contains(uri)
@@ -263,7 +263,7 @@ impl Session {
         &self.subscriptions
     }
 
-    /// Whether several messages may come in one array.
+    /// True if several messages may come in one array.
     #[must_use]
     pub fn allows_batches(&self) -> bool {
         self.client().is_some_and(|client| client.version.allows_batches())
@@ -296,7 +296,7 @@ impl Session {
         }
     }
 
-    /// What a request gets that finds no room.
+    /// The error for a request that finds no room.
     #[must_use]
     pub fn overloaded() -> ErrorObject {
         ErrorObject::internal("too many requests in flight, try again later")

@@ -1,5 +1,5 @@
-//! Which resources and tasks a host wants to hear of, in its session or in requests that listen, and which changes it has
-//! not heard of yet.
+//! The resources and tasks that a client wants to hear of, in its session or in requests that listen, and the changes that
+//! it has not heard of yet.
 //!
 //! However often one changes, at most one notice about it is on its way: a host that does not read makes nothing
 //! grow. A change that comes while a notice is on its way is told afterwards, since the host may have read it in
@@ -20,14 +20,14 @@ use smallvec::SmallVec;
 use crate::budget::Reservation;
 use crate::info::Limits;
 
-/// The subscriptions of one connection; shared with whoever reports changes, so that what nobody wants costs a look.
+/// The subscriptions of one connection; shared with the parts that report changes, so that an unwanted change costs a look.
 #[derive(Debug)]
 pub struct Subscriptions {
     max: usize,
     open: Mutex<Open>,
 }
 
-/// What a host can hear of.
+/// The things that a client can hear of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Topic {
     /// By URI.
@@ -40,20 +40,20 @@ pub enum Topic {
 struct Open {
     /// By topic, then by name.
     interests: [HashMap<Arc<str>, Interest>; 2],
-    /// How many there are, counting a name once for each that wants it.
+    /// The number of subscriptions, counting a name once for each subscriber.
     count: usize,
     /// Their bytes; `None`: only their number is bounded.
     room: Option<Reservation>,
 }
 
-/// Who wants to hear of something.
+/// The subscribers of one name.
 #[derive(Debug)]
 struct Interest {
     update: Update,
     wanted: Wanted,
 }
 
-/// Who is to be told.
+/// The subscribers to be told.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Wanted {
     /// The session, which has subscribed.
@@ -85,7 +85,7 @@ impl Subscriptions {
         Self { max, open: Mutex::new(Open { room: Some(room), ..Open::default() }) }
     }
 
-    /// Whether there is room for this one, or it is there already.
+    /// True if there is room for this one, or it is there already.
     pub fn has_room(&self, uri: &str) -> bool {
         let open = self.open();
         open.count < self.max || open.has_session(uri)
@@ -139,7 +139,7 @@ impl Subscriptions {
         true
     }
 
-    /// A request does not listen any more.
+    /// A request listens no longer.
     pub fn forget(&self, listener: u64) {
         let mut open = self.open();
         let (mut gone, mut bytes) = (0, 0);
@@ -157,7 +157,7 @@ impl Subscriptions {
         open.shrink(bytes);
     }
 
-    /// Whether the session has subscribed to this one.
+    /// True if the session has subscribed to this one.
     pub fn contains(&self, uri: &str) -> bool {
         self.open().has_session(uri)
     }
@@ -212,7 +212,7 @@ fn cost(name: &str) -> usize {
 }
 
 impl Open {
-    /// Whether there is room for so many bytes more.
+    /// True if there is room for so many bytes more.
     fn grow(&mut self, bytes: usize) -> bool {
         self.room.as_mut().is_none_or(|room| room.grow(bytes).is_ok())
     }
@@ -355,7 +355,7 @@ mod tests {
             let wanted = Subscriptions::new(1);
             wanted.subscribe("a");
             let (mut version, mut told, mut queued, mut sent) = (0, 0, 0, 0);
-            // What is queued is sent, and what is sent is written, sooner or later.
+            // A queued notice is sent, and a sent one is written, sooner or later.
             let ending = [Step::Flush, Step::Send, Step::Flush, Step::Send, Step::Flush];
             for step in steps.into_iter().chain(ending) {
                 match step {

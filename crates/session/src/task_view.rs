@@ -7,13 +7,13 @@ use protomcp_types::{ErrorObject, TaskStatus};
 use crate::input::InputRequests;
 use crate::request::ServerResult;
 
-/// How a task is kept, as a handler wishes.
+/// The wishes of a handler about the keeping of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TaskOptions {
     /// For how long after its beginning. What has not ended by then is cancelled. A host with a session may wish for
     /// another time; [`Limits::max_task_ttl`](crate::Limits::max_task_ttl) bounds both.
     pub ttl: Duration,
-    /// How long hosts should wait before they ask again.
+    /// The time after which clients should ask again.
     pub poll_interval: Duration,
 }
 
@@ -41,7 +41,7 @@ pub struct TaskView {
     pub detail: TaskDetail,
 }
 
-/// How far a task is, with what belongs to it.
+/// The status of a task, with its questions, result or error.
 #[derive(Debug)]
 pub enum TaskDetail {
     /// It runs.

@@ -1,4 +1,4 @@
-//! How MCP messages come and go.
+//! Connections that carry MCP messages.
 //!
 //! A [`Transport`] is cut into a [`Source`] and a [`Sink`], which one task drives side by side. Both must bear being
 //! interrupted: the task waits for many things at once, and drops the future of the others. Here are [`lines`] over any

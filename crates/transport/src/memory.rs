@@ -7,7 +7,7 @@ use tokio::sync::mpsc;
 
 use crate::transport::{Received, Sink, Source, Transport, TransportError};
 
-/// How many messages are on their way before [`Sink::flush`] waits.
+/// The number of messages on their way before [`Sink::flush`] waits.
 const CAPACITY: usize = 64;
 
 /// One end of a connection in memory. Dropping it closes the connection.
@@ -56,7 +56,7 @@ impl Source for MemorySource {
 }
 
 impl MemorySink {
-    /// Takes something that was received elsewhere, such as text that is no message.
+    /// Takes something that was received elsewhere, such as text that is not a message.
     pub fn forward(&mut self, received: Received) {
         self.waiting.push_back(received);
     }

@@ -72,11 +72,11 @@ fn open() -> io::Result<(StdioReader, StdioWriter)> {
     Ok((reader, writer))
 }
 
-/// Why standard input and output cannot be used.
+/// The reason why standard input and output cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StdioError {
-    /// There is only one pair of them, and somebody in this program has it.
+    /// There is only one pair of them, and another part of this program has it.
     #[error("standard input and output are already in use")]
     Taken,
     /// The system refuses them.

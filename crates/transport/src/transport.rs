@@ -10,7 +10,7 @@ use protomcp_types::{Incoming, Malformed, Message, RequestId};
 
 use protomcp_session::{Extensions, Reservation};
 
-/// What came in: messages, or text that is none together with the answer to it.
+/// Received text: messages, or a malformed text together with the answer to it.
 pub type Received = Result<Incoming, Malformed>;
 
 /// A connection to one host.
@@ -20,7 +20,7 @@ pub trait Transport: Send + 'static {
     /// Where messages go.
     type Sink: Sink;
 
-    /// Who is at the other end, when the transport has made sure of it. What one has begun nobody else goes on with.
+    /// The authenticated principal at the other end. What one principal has begun, no other goes on with.
     fn principal(&self) -> Option<Arc<str>> {
         None
     }
@@ -46,10 +46,10 @@ pub trait Source: Send + 'static {
     /// The next message; `None` once the host has closed its end. Dropping the future loses nothing.
     ///
     /// # Errors
-    /// When nothing more can be read; text that is no message is not such a case.
+    /// When nothing more can be read; malformed text is not such a case.
     fn next(&mut self) -> impl Future<Output = Result<Option<Received>, TransportError>> + Send;
 
-    /// What else is known about what [`Source::next`] has returned last. Asked at most once after each.
+    /// Further knowledge about the messages that [`Source::next`] has returned last. Asked at most once after each.
     ///
     /// A source that has reserved bytes for a request itself (`ServerHandle::inbound_budget` of the server)
     /// puts the [`Reservation`] here. It is kept until the request is answered, and the server reserves
@@ -106,29 +106,29 @@ pub trait Sink: Send + 'static {
         let _ = request;
     }
 
-    /// Whether all messages take one way to the host, so that the end of one request's messages cannot be seen from the
+    /// True if all messages take one way to the host, so that the end of one request's messages cannot be seen from the
     /// way being closed. Then the host is told when nothing more comes for a request that listens.
     fn is_shared(&self) -> bool {
         true
     }
 
-    /// Whoever works on a request has nothing to say for a while: the way that its answer was to take may be closed
+    /// The call of a request has nothing to say for a while: the stream that its answer was to take may be closed
     /// if the host can come back for it.
     fn pause(&mut self, request: &RequestId) {
         let _ = request;
     }
 
-    /// Gives the sink a way to say that what belongs to a request cannot reach the host any more.
+    /// Gives the sink a way to say that what belongs to a request can no longer reach the client.
     fn watch(&mut self, losses: Losses) {
         let _ = losses;
     }
 
-    /// Whether what belongs to no request would reach the host now.
+    /// True if what belongs to no request would reach the host now.
     fn has_way(&self) -> bool {
         true
     }
 
-    /// Whether what belongs to a request of the host can still reach it, now or when it comes back.
+    /// True if what belongs to a request of the host can still reach it, now or when it comes back.
     fn reaches(&self, request: &RequestId) -> bool {
         let _ = request;
         true
@@ -140,12 +140,12 @@ pub trait Sink: Send + 'static {
     /// When nothing more can be written.
     fn flush(&mut self) -> impl Future<Output = Result<(), TransportError>> + Send;
 
-    /// How much waits to be written, in a unit of the sink's own. It falls while `flush` makes headway; 0 means
+    /// The amount that waits to be written, in a unit of the sink's own. It falls while `flush` makes headway; 0 means
     /// nothing.
     fn unwritten(&self) -> usize;
 }
 
-/// Where a sink says what cannot reach the host any more, from whatever task finds out.
+/// Reports requests whose messages can no longer reach the client, from any task.
 #[derive(Clone)]
 pub struct Losses(Arc<dyn Fn(RequestId) + Send + Sync>);
 
@@ -155,8 +155,8 @@ impl Losses {
         Self(Arc::new(lost))
     }
 
-    /// Nothing that belongs to this request can reach the host any more ([`Sink::reaches`] says so, too): what its call
-    /// has asked fails. The call itself goes on, because a broken connection is no cancellation.
+    /// Nothing that belongs to this request can still reach the client ([`Sink::reaches`] says so, too): what its call
+    /// has asked fails. The call itself goes on, because a broken connection does not cancel.
     pub fn lost(&self, request: RequestId) {
         (self.0)(request);
     }
@@ -168,11 +168,11 @@ impl fmt::Debug for Losses {
     }
 }
 
-/// Why a connection cannot go on.
+/// The reason why a connection cannot go on.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TransportError {
-    /// The host is gone: nobody will read what is written.
+    /// The client is gone and reads nothing.
     #[error("the host has closed the connection")]
     Closed,
     /// The system failed us.

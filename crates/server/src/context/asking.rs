@@ -190,19 +190,19 @@ impl Context {
         }
     }
 
-    /// Whether the call is a task or can become one, by [`Context::go_on_as_task`].
+    /// True if the call is a task or can become one, by [`Context::go_on_as_task`].
     #[must_use]
     pub fn can_be_task(&self) -> bool {
         self.0.task.is_some() || self.0.rounds.as_ref().is_some_and(|rounds| rounds.may_be_task())
     }
 
-    /// Whether the call goes on as a task, of its session or without one.
+    /// True if the call goes on as a task, of its session or without one.
     #[must_use]
     pub fn is_task(&self) -> bool {
         self.0.task.is_some() || self.0.rounds.as_ref().is_some_and(|rounds| rounds.is_task())
     }
 
-    /// Whether the call was answered with a task of its session.
+    /// True if the call was answered with a task of its session.
     #[must_use]
     pub fn is_session_task(&self) -> bool {
         self.0.task.is_some()
@@ -237,7 +237,7 @@ impl Context {
         }
     }
 
-    /// Whether the host declares what a question needs.
+    /// True if the host declares what a question needs.
     #[must_use]
     pub fn can_ask(&self, need: RequiredCapability) -> bool {
         need.is_met_by(&self.0.terms.client.capabilities)

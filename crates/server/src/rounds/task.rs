@@ -68,12 +68,12 @@ impl StatelessTask {
 }
 
 impl Rounds {
-    /// Whether the call may go on as a task.
+    /// True if the call may go on as a task.
     pub(crate) fn may_be_task(&self) -> bool {
         self.may_be_task
     }
 
-    /// Whether the call is a task, or about to be one.
+    /// True if the call is a task, or about to be one.
     pub(crate) fn is_task(&self) -> bool {
         let inner = self.inner();
         inner.wants_task || inner.task.is_some()

@@ -37,7 +37,7 @@ pub(super) struct ServerState {
     /// Stateless calls whose client has been asked something.
     pub(super) parked: ParkedCalls<Context>,
     pub(super) tasks: StatelessTasks,
-    /// Whether a task ends those that wait for too long.
+    /// True if a task ends those that wait for too long.
     pub(super) is_swept: AtomicBool,
     /// Resources that requests listen to.
     interest: Arc<Interest>,
@@ -244,7 +244,7 @@ impl ServerHandle {
         self.each(audience, |outbox| outbox.log(None, level, logger, data));
     }
 
-    /// Whether some host wants log messages of this level. It may change its mind at any time.
+    /// True if some host wants log messages of this level. It may change its mind at any time.
     #[must_use]
     pub fn wants(&self, level: Level) -> bool {
         self.open().iter().any(|(_, session)| session.outbox.wants(level))
@@ -261,7 +261,7 @@ impl ServerHandle {
         self.0.shutdown.clone()
     }
 
-    /// Whether [`ServerHandle::shutdown`] was called.
+    /// True if [`ServerHandle::shutdown`] was called.
     #[must_use]
     pub fn is_shut_down(&self) -> bool {
         self.0.shutdown.is_cancelled()

@@ -18,7 +18,7 @@ use crate::panics::panic_as_value;
 use crate::service::Service;
 use protomcp_session::{ServerRequest, ServerResult};
 
-/// How long the service may take to answer.
+/// The time for which the service may take to answer.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// How many requests listen to each resource.

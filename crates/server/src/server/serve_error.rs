@@ -13,6 +13,6 @@ pub enum ServeError {
     #[error("the host does not read its answers")]
     Stalled,
     /// The host was asked whether it is there, and did not say anything ([`Limits::ping_interval`](crate::Limits::ping_interval)).
-    #[error("the host does not answer any more")]
+    #[error("the client did not answer a ping")]
     Silent,
 }

@@ -116,7 +116,7 @@ impl SessionHandle {
         }
     }
 
-    /// Whether it has ended.
+    /// True if it has ended.
     #[must_use]
     pub fn is_closed(&self) -> bool {
         self.0.ended.borrow().is_some()

@@ -61,7 +61,7 @@ impl Running {
         self.state().task.clone()
     }
 
-    /// Whether it goes on.
+    /// True if it goes on.
     pub(crate) fn goes_on(&self) -> bool {
         !self.state().task.status.is_terminal()
     }

@@ -193,7 +193,7 @@ fn a_host_that_closes_its_end_answers_nothing_any_more() {
         r#"→ {"id":1,"method":"tools/call","params":{"name":"ping 10000"}}"#,
         r#"← {"id":1,"method":"ping","params":{}}"#,
         "→ end",
-        &failed(1, "nobody is there to be asked any more"),
+        &failed(1, "the session or request has already ended"),
         "← end",
     ]);
     check(&[
@@ -201,7 +201,7 @@ fn a_host_that_closes_its_end_answers_nothing_any_more() {
         r#"→ {"id":1,"method":"tools/call","params":{"name":"late-ping"}}"#,
         "→ end",
         "· 9ms",
-        &failed(1, "nobody is there to be asked any more"),
+        &failed(1, "the session or request has already ended"),
         "← end",
     ]);
 }
@@ -225,7 +225,7 @@ fn while_the_server_shuts_down_questions_are_still_answered() {
         "shut down",
         "· 4999ms",
         r#"← {"method":"notifications/cancelled","params":{"requestId":1}}"#,
-        &failed(1, "nobody is there to be asked any more"),
+        &failed(1, "the session or request has already ended"),
         "← end",
     ]);
 }

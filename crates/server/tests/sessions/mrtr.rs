@@ -248,7 +248,7 @@ fn only_three_methods_may_ask_and_a_ping_is_no_question() {
     with_host(async |_, host| {
         let argument = json!({"ref": {"type": "ref/prompt", "name": "a"}, "argument": {"name": "a", "value": "ask"}});
         let answer = ask(host, 1, "completion/complete", &argument).await;
-        assert_eq!(answer["error"]["message"], "nothing can be asked during this request");
+        assert_eq!(answer["error"]["message"], "this request type cannot ask the client");
         let answer = ask(host, 2, "tools/call", &json!({"name": "ping 100"})).await;
         assert_eq!(answer["result"]["content"][0]["text"], "the host does not support ping");
     });
@@ -396,7 +396,7 @@ fn while_the_server_stops_nobody_is_asked() {
         host.steps(&["· 1ms"]).await;
         stage.server.handle().shutdown();
         let answer = answer(host, 1).await;
-        assert_eq!(answer["result"]["content"][0]["text"], "nobody is there to be asked any more");
+        assert_eq!(answer["result"]["content"][0]["text"], "the session or request has already ended");
         host.steps(&["← end"]).await;
     });
 }

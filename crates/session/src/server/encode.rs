@@ -22,7 +22,7 @@ pub(super) enum Shape<'a> {
     Stateful,
     /// Of the one without (MCP 2026-07-28, basic, results).
     Stateless {
-        /// Who answers, as JSON.
+        /// The identity of the server, as JSON.
         server: &'a RawJson,
         /// `None`: the answer depends on what this host has answered, and is not to be kept.
         cache: Option<&'a CacheHints>,
@@ -138,7 +138,7 @@ impl Shape<'_> {
         self.meta(object.text_if("requestState", required.state.as_deref()), None).finish()
     }
 
-    /// An object that somebody else has put together: what it lacks is added, what it says stays.
+    /// An object made elsewhere: missing members are added, the others stay.
     fn body(self, body: JsonBuf) -> JsonBuf {
         let Self::Stateless { server, .. } = self else { return body };
         let raw = body.into_raw();
@@ -165,7 +165,7 @@ pub(super) fn task_notice(task: &TaskView, server: &RawJson) -> JsonObject {
     JsonObject::from_raw(&body.into_raw()).expect("a task is an object")
 }
 
-/// What every task says.
+/// The members of every task.
 fn seed(object: ObjectWriter, task: &TaskView) -> ObjectWriter {
     let millis = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
     object
@@ -178,7 +178,7 @@ fn seed(object: ObjectWriter, task: &TaskView) -> ObjectWriter {
         .value("pollIntervalMs", &millis(task.terms.poll_interval))
 }
 
-/// What belongs to how far it is.
+/// The members that belong to its status.
 fn detail(object: ObjectWriter, detail: &TaskDetail, shape: Shape<'_>) -> ObjectWriter {
     match detail {
         TaskDetail::Working | TaskDetail::Cancelled => object,

@@ -18,7 +18,7 @@ use crate::subscriptions::Topic;
 use crate::task_view::TaskView;
 
 impl Session {
-    /// How many requests of one connection may listen at once.
+    /// The number of requests of one connection that may listen at once.
     pub const MAX_LISTENERS: usize = 64;
 
     /// A request wants to listen, and is told nothing yet.
@@ -46,10 +46,10 @@ impl Session {
     /// before anything else.
     ///
     /// # Errors
-    /// When there is no room; answer the request with it. Also when the request was answered or cancelled meanwhile.
+    /// When there is no room; answer the request with it. Also when the request was answered or cancelled before.
     pub fn begin_listening(&mut self, key: &RequestKey, filter: &SubscriptionFilter) -> Result<Message, ErrorObject> {
         let Some(listener) = self.listeners.0.iter_mut().find(|listener| listener.key == *key) else {
-            return Err(ErrorObject::internal("the request does not listen any more"));
+            return Err(ErrorObject::internal("the request no longer listens"));
         };
         let has_room = self.subscriptions.listen(key.number, Topic::Resource, &filter.resource_subscriptions)
             && self.subscriptions.listen(key.number, Topic::Task, &filter.task_ids);
@@ -68,12 +68,12 @@ impl Session {
         Ok(Message::notification(method::SUBSCRIPTION_ACKNOWLEDGED, acknowledged.into()))
     }
 
-    /// Whether somebody listens for changes of this list.
+    /// True if a request listens for changes of this list.
     pub fn has_listeners(&self, list: List) -> bool {
         self.listeners.0.iter().any(|listener| listener.lists[list as usize])
     }
 
-    /// What listening requests are told of a changed list, with their ids.
+    /// The notifications of listening requests about a changed list, with their ids.
     pub fn list_notices(&self, list: List) -> Vec<(RequestId, Message)> {
         let told = self.listeners.0.iter().filter(|listener| listener.lists[list as usize]);
         told.map(|Listener { key, .. }| {
@@ -83,7 +83,7 @@ impl Session {
         .collect()
     }
 
-    /// What these listening requests are told of a changed resource, with their ids.
+    /// The notifications of these listening requests about a changed resource, with their ids.
     pub fn update_notices(&self, uri: &str, listeners: &[u64]) -> Vec<(RequestId, Message)> {
         let told = self.listeners.0.iter().filter(|listener| listeners.contains(&listener.key.number));
         told.map(|Listener { key, .. }| {
@@ -93,7 +93,7 @@ impl Session {
         .collect()
     }
 
-    /// What these listening requests are told of a task, with their ids.
+    /// The notifications of these listening requests about a task, with their ids.
     pub fn task_notices(&self, task: &TaskView, listeners: &[u64]) -> Vec<(RequestId, Message)> {
         let told = self.listeners.0.iter().filter(|listener| listeners.contains(&listener.key.number));
         told.map(|Listener { key, .. }| {
@@ -110,7 +110,7 @@ impl Session {
         let mut messages = Vec::new();
         let (told, rest): (Vec<_>, _) =
             std::mem::take(&mut self.listeners.0).into_iter().partition(|listener| listener.is_told);
-        // Who has not begun is answered like any other request.
+        // A request that has not begun to listen is answered like any other.
         self.listeners.0 = rest;
         for Listener { key, .. } in told {
             self.subscriptions.forget(key.number);
@@ -128,7 +128,7 @@ impl Session {
         messages
     }
 
-    /// A request was cancelled or answered; if it listens, it does not any more.
+    /// A request was cancelled or answered; it listens no longer.
     pub(super) fn stop_listening(&mut self, number: u64) {
         if let Some(index) = self.listeners.0.iter().position(|listener| listener.key.number == number) {
             self.listeners.0.swap_remove(index);
@@ -137,7 +137,7 @@ impl Session {
     }
 }
 
-/// Of what a request wants to be told, without what the server tells nobody.
+/// The changes that a request wants to be told of, without those that the server announces to no client.
 pub(super) fn filter(
     params: Params,
     client: &ClientCapabilities,

@@ -1,7 +1,7 @@
 //! The stateless revision: each request names its revision and what its client can do, and what one request has said
 //! means nothing to the next (MCP 2026-07-28, basic).
 //!
-//! What is wrong with a request is found in this order: members of `_meta` that are missing, a revision that is not
+//! Faults of a request are found in this order: members of `_meta` that are missing, a revision that is not
 //! spoken, a method that does not exist, parameters that do not fit it.
 
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use crate::server::stateless_info::{RetryInput, StatelessInfo};
 use crate::server::{Inbound, IncomingCall, Session, encode};
 
 impl Session {
-    /// Whether a request is one of the stateless revision.
+    /// True if a request is one of the stateless revision.
     #[must_use]
     pub fn is_stateless(request: &Request) -> bool {
         Self::is_of_stateless(&request.method, &RequestMeta::of(&request.params))
@@ -126,11 +126,11 @@ fn inputs(params: &mut Params) -> Result<RetryInput, ErrorObject> {
     Ok(inputs)
 }
 
-/// What becomes of a request without a fault.
+/// The effect of a request without a fault.
 enum Answer {
     /// The answer is there already.
     Discovered(JsonBuf),
-    /// It goes on until somebody ends it.
+    /// It goes on until the client or the server ends it.
     Listen(Arc<ClientInfo>, Box<SubscriptionFilter>),
     /// It is about a task.
     Task(TaskRequest),
@@ -138,13 +138,13 @@ enum Answer {
     Call(Box<(ServerRequest, ClientInfo, StatelessInfo)>),
 }
 
-/// What a server with these capabilities can do in the stateless revision.
+/// The capabilities of a server in the stateless revision.
 fn offered(capabilities: &ServerCapabilities) -> ServerCapabilities {
     // Tasks have become an extension of another shape.
     ServerCapabilities { tasks: None, ..capabilities.clone() }
 }
 
-/// Whether a server with these capabilities answers a method. What the revision has removed is not there, and what it
+/// True if a server with these capabilities answers a method. What the revision has removed is not there, and what it
 /// has never heard of is the service's business.
 fn is_offered(method: &str, capabilities: &ServerCapabilities) -> bool {
     match method {

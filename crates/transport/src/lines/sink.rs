@@ -11,7 +11,7 @@ use tokio::io::{AsyncWrite, AsyncWriteExt};
 use crate::transport::{Sink, TransportError};
 use protomcp_session::Reservation;
 
-/// How many pieces go into one write.
+/// The number of pieces in one write.
 const PIECES: usize = 32;
 
 /// A buffer that was bigger than this once is not kept for later.
@@ -25,13 +25,13 @@ const KEEP_ROOMS: usize = 16;
 pub struct LinesSink<W> {
     writer: W,
     text: Text,
-    /// How much of the first piece is written.
+    /// The bytes of the first piece that are written.
     written: usize,
-    /// How much was written in all.
+    /// The bytes written in all.
     total: u64,
     /// Bytes of messages, each until so much is written in all.
     rooms: VecDeque<(u64, Reservation)>,
-    /// Whether the writer may hold something back.
+    /// True if the writer may hold something back.
     unflushed: bool,
 }
 

@@ -7,7 +7,7 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 
 use crate::transport::{Received, Source, TransportError};
 
-/// How much is read at once, at least. Lines share the buffer they were read into, so a slow call keeps this much.
+/// The least that is read at once. Lines share the buffer they were read into, so a slow call keeps this much.
 const CHUNK: usize = 16 * 1024;
 
 /// A line of this size is worth a copy of what was read behind it.
@@ -18,7 +18,7 @@ const LONG: usize = 64 * 1024;
 pub struct LinesSource<R> {
     reader: R,
     buffer: BytesMut,
-    /// How much of the buffer is known to hold no line feed.
+    /// The bytes of the buffer that are known to hold no line feed.
     searched: usize,
     max_line: usize,
     /// The length of the last line that was returned.

@@ -55,14 +55,14 @@ fn way(shared: BorrowedFd<'_>, access: OFlags) -> io::Result<Way> {
         FileType::Socket => return duplicate(shared).map(Way::Socket),
         FileType::Fifo => reopen(shared, access).map(Way::Pipe),
         FileType::CharacterDevice if rustix::termios::isatty(shared) => reopen(shared, access).map(Way::Terminal),
-        // A file opened anew would be read from its start, and not appended to any more.
+        // A file opened anew would be read from its start, instead of being appended to.
         _ => return duplicate(shared).map(Way::Blocking),
     };
-    // No /proc, or a pipe that belongs to somebody else.
+    // No /proc, or a pipe that belongs to another user.
     own.or_else(|_| duplicate(shared).map(Way::Blocking))
 }
 
-/// A new description of the same thing, not blocking, and shared with nobody.
+/// A new description of the same thing, not blocking and not shared.
 fn reopen(shared: BorrowedFd<'_>, access: OFlags) -> io::Result<OwnedFd> {
     let path = format!("/proc/self/fd/{}", shared.as_raw_fd());
     let flags = access | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;

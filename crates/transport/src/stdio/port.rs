@@ -21,7 +21,7 @@ const SEND: SendFlags = SendFlags::DONTWAIT.union(SendFlags::NOSIGNAL);
 #[cfg(target_vendor = "apple")]
 const SEND: SendFlags = SendFlags::DONTWAIT;
 
-/// What a descriptor is, and so how it is read and written without waiting.
+/// The kind of a descriptor, which decides how it is read and written without waiting.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Kind {
     /// Its description is shared, so that each call must say that it does not want to wait.
@@ -119,7 +119,7 @@ impl AsyncWrite for OutPort {
     ) -> Poll<io::Result<usize>> {
         loop {
             if let Room::Awaited(fd) = &self.room {
-                // What is said of room before the next try is old news after it.
+                // News of room from before the next try is out of date after it.
                 ready!(fd.poll_write_ready(cx))?.clear_ready();
             }
             match self.write(bufs) {

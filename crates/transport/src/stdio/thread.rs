@@ -11,10 +11,10 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::sync::mpsc;
 use tokio_util::sync::PollSender;
 
-/// How much goes over at once.
+/// The bytes that go over at once.
 const CHUNK: usize = 64 * 1024;
 
-/// How many chunks may be on their way.
+/// The number of chunks that may be on their way.
 const CHUNKS: usize = 4;
 
 /// Reads in a thread. The thread ends with the input, or with the program.

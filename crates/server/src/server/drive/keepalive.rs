@@ -42,7 +42,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
                 self.send(message, None).map_err(ServeError::from)
             }
             Some(KeepAliveAction::Expired(_)) => {
-                tracing::info!(session = %self.id, "the host does not answer any more: its session is over");
+                tracing::info!(session = %self.id, "ping timed out; closing session");
                 Err(ServeError::Silent)
             }
         }

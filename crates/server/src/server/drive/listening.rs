@@ -30,7 +30,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
             self.begin_listening(&key, &filter, None)?;
             return Ok(None);
         }
-        // Whether there is such a resource, the service knows.
+        // True if there is such a resource, the service knows.
         let stateless = Some(Box::new(StatelessInfo { log_level: None, inputs: None }));
         let known = self.connection.arrival.known.clone();
         let terms = Terms { key: key.clone(), client, token: None, stateless, known, room: None };

@@ -136,7 +136,7 @@ mod tests {
         Drain,
         /// Polls with so much unwritten.
         Poll(usize, Due),
-        /// Whether the end is settled while calls run, and a notice is due.
+        /// True if the end is settled while calls run, and a notice is due.
         Settled(bool, bool, bool),
         Flush(usize),
         Deadline(Option<u64>),
