@@ -59,7 +59,7 @@ impl Bridge {
         self.server.serve(transport).await
     }
 
-    /// What serves hosts, for transports that begin sessions themselves.
+    /// The server, for transports that begin sessions themselves.
     #[must_use]
     pub fn server(&self) -> Server<impl Service + use<>> {
         self.server.clone()

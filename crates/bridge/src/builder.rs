@@ -1,4 +1,4 @@
-//! What a bridge is made of, with defaults that are safe.
+//! The configuration of a bridge, with safe defaults.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -41,7 +41,7 @@ use crate::tool_file::{Launch, ToolFile};
 
 /// Calls that may wait for the tool process, of all sessions together.
 const MAX_WAITING: usize = 4096;
-/// How long each may wait for its turn: three calls of the usual length.
+/// The time that each may wait for its turn: three calls of the usual length.
 const QUEUE_TIMEOUT: Duration = Duration::from_secs(15 * 60);
 /// Processes of earlier versions that finish their calls at the same time.
 const MAX_RETIRING: usize = 4;
@@ -121,7 +121,7 @@ impl Builder {
         self
     }
 
-    /// How a change takes effect. Default [`ReloadMode::Graceful`].
+    /// Sets the way in which a change takes effect. Default [`ReloadMode::Graceful`].
     #[must_use]
     pub fn reload_mode(mut self, mode: ReloadMode) -> Self {
         self.mode = mode;
@@ -143,7 +143,7 @@ impl Builder {
         self
     }
 
-    /// What happens to arguments that do not fit a tool's input schema. Default [`ArgumentPolicy::Warn`].
+    /// Sets the treatment of arguments that do not match the input schema of their tool. Default [`ArgumentPolicy::Warn`].
     #[must_use]
     pub fn validate_arguments(mut self, policy: ArgumentPolicy) -> Self {
         self.arguments = policy;
@@ -169,7 +169,7 @@ impl Builder {
         self
     }
 
-    /// How long calls may go on after a host has left or the bridge is shut down. Default 5 s.
+    /// Limits the time of calls after a client has left or the bridge is shut down. Default 5 s.
     #[must_use]
     pub fn drain_timeout(mut self, timeout: Duration) -> Self {
         self.drain_timeout = timeout;
@@ -207,7 +207,7 @@ impl Builder {
         self
     }
 
-    /// Who sees to it that nothing outlives the bridge. See [`Guardian`] for the default.
+    /// Sets the guardian, which ends everything that would outlive the bridge. See [`Guardian`] for the default.
     #[must_use]
     pub fn guardian(mut self, guardian: Guardian) -> Self {
         self.guardian = Some(guardian);
@@ -244,7 +244,7 @@ impl Builder {
         self
     }
 
-    /// How patiently processes are stopped.
+    /// Sets the times between the steps in which processes are stopped.
     #[must_use]
     pub fn stop_policy(mut self, policy: StopPolicy) -> Self {
         self.stop = policy;
@@ -293,7 +293,7 @@ impl Builder {
     /// Begins to start the tool process. Hosts can be served at once: the handshake is answered, and whatever needs the
     /// tools waits for them. Must be called inside a tokio runtime with I/O and timers.
     pub fn launch(self) -> (Bridge, Starting) {
-        // What is saved from here on may come too late for the process, and before the watcher's first look.
+        // A save from here on may come too late for the process, and before the watcher's first look.
         let since = SystemTime::now();
         let guarded = |command: Command| match &self.guardian {
             Some(guardian) => command.guardian(guardian.clone()),

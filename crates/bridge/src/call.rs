@@ -40,7 +40,7 @@ pub(crate) const TASK_TERMS: TaskOptions =
 /// No task takes longer.
 pub(crate) const LONGEST_TASK: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// What every call needs.
+/// The parts that every call uses.
 #[derive(Debug)]
 pub(crate) struct Calls {
     pub(crate) dispatcher: Arc<Dispatcher>,
@@ -103,7 +103,7 @@ impl Calls {
         Ok(self.finish(tool, response, &permit, session).await)
     }
 
-    /// What runs before the call, and the call.
+    /// The middleware before the call, and the call.
     async fn ask(
         &self,
         turn: Turn<'_>,
@@ -130,7 +130,7 @@ impl Calls {
             metadata_json,
             ..Default::default()
         };
-        // What the process asks right after it has made a task of the call is asked by the task, however soon.
+        // A request that the process sends right after it has made a task of the call belongs to the task.
         let becoming = context.clone();
         let on_task = move || {
             becoming.go_on_as_task(TASK_TERMS);

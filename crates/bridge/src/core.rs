@@ -60,7 +60,7 @@ enum Step {
     GivingUp(Generation),
 }
 
-/// What a reload waits for, and how long.
+/// Limits of a reload.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Limits {
     /// The time of a call: a graceful reload waits so long for those in flight and then goes on like a swap. Calls that

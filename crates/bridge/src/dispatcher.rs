@@ -35,7 +35,7 @@ use crate::process::tool_process::ToolProcess;
 /// A call that waits, and the way to tell it that it may go.
 type Waiter = (Caller, oneshot::Sender<Result<Permit, Refusal>>);
 
-/// Why a call that waits does not go.
+/// The reason for which a waiting call fails.
 #[derive(Debug)]
 enum Refusal {
     Down(Cause),
@@ -64,7 +64,7 @@ pub(crate) struct Dispatcher {
     closed: AtomicBool,
 }
 
-/// How long calls wait, and how many.
+/// Limits of the queue.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct QueueLimits {
     /// Calls that wait at once, of all sessions together.
@@ -75,7 +75,7 @@ pub(crate) struct QueueLimits {
     pub(crate) handler: Duration,
 }
 
-/// Who answers what is no call of a tool. It goes on while calls are held.
+/// The process that answers requests other than tool calls, also while calls are held.
 #[derive(Debug, Clone)]
 enum Serving {
     /// Nobody yet, or nobody for the moment.
@@ -216,7 +216,7 @@ impl Dispatcher {
         self.lock().processes.insert(process.generation(), process);
     }
 
-    /// Whether calls go to this process, or will.
+    /// Calls go to this process, or will.
     pub(crate) fn knows(&self, generation: Generation) -> bool {
         self.lock().processes.contains_key(&generation)
     }
@@ -282,7 +282,7 @@ impl Dispatcher {
         }
     }
 
-    /// Whether this process has no call in flight. Final once calls go elsewhere.
+    /// No call is in flight on this process. Final once calls go elsewhere.
     pub(crate) fn is_idle(&self, generation: Generation) -> bool {
         self.lock().lane.in_flight(generation) == 0
     }
@@ -327,7 +327,7 @@ impl Dispatcher {
         }
     }
 
-    /// Whether a handler of this process may be running.
+    /// A handler of this process may be running.
     pub(crate) fn is_busy(&self, generation: Generation) -> bool {
         self.lock().lane.is_busy(generation)
     }
@@ -338,7 +338,7 @@ impl Dispatcher {
         let mut state = self.lock();
         state.attribution.handler_ended(generation, call);
         if let Some(waiting) = state.given_up.remove(&(generation, call)) {
-            // Who waits may have learnt it by other means.
+            // The probe may have been answered first.
             let _known = waiting.send(());
         }
     }

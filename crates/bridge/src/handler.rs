@@ -20,7 +20,7 @@ use crate::catalog::snapshot::Snapshot;
 use crate::catalog::tool::Tool;
 use crate::diagnostics::failure::Failure;
 
-/// What every request needs.
+/// The parts that every request uses.
 #[derive(Debug)]
 pub(crate) struct Backend {
     pub(crate) info: ServerInfo,

@@ -1,4 +1,4 @@
-//! How a tool file is run: which program, by its extension (wire contract §2.2).
+//! The program that runs a tool file, by the extension of the file (wire contract §2.2).
 
 use std::env;
 use std::ffi::OsString;
@@ -23,7 +23,7 @@ pub struct ToolFile {
     runtime: Option<OsString>,
 }
 
-/// What to run, and what to expect of it.
+/// The command, and the expectations of it.
 #[derive(Debug, Clone)]
 pub(crate) struct Launch {
     pub(crate) command: Command,
@@ -34,7 +34,7 @@ pub(crate) struct Launch {
     pub(crate) python: bool,
 }
 
-/// What the choice of a program depends on, so that tests need no real environment.
+/// The environment that the choice of a program depends on, so that tests need no real one.
 struct Surroundings<'a> {
     variable: &'a dyn Fn(&str) -> Option<OsString>,
     on_path: &'a dyn Fn(&str) -> bool,

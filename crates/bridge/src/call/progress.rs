@@ -1,4 +1,4 @@
-//! How far a call or a task of the process is, for its host.
+//! The progress of a call or a task of the process, for its client.
 
 use std::sync::Arc;
 

@@ -12,10 +12,10 @@ use crate::diagnostics::failure::Failure;
 const SOON: Duration = Duration::from_millis(50);
 /// No pause is longer.
 const OFTEN: Duration = Duration::from_secs(1);
-/// How long the process may take to say how a task is, or that it has cancelled it.
+/// The time for the process to answer for the state of a task, or for its cancellation.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// How a task ended without a result of its tool.
+/// The end of a task without a result of its tool.
 #[derive(Debug)]
 pub(crate) enum Ended {
     /// The link says why.

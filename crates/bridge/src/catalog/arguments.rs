@@ -1,4 +1,4 @@
-//! What happens to arguments that do not fit a tool's input schema.
+//! The treatment of arguments that do not match the input schema of their tool.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -7,7 +7,7 @@ use protomcp_types::RawJson;
 use crate::catalog::schema::Schema;
 use crate::diagnostics::failure::Failure;
 
-/// What the bridge does about arguments that do not fit a tool's input schema. Schemas of published SDKs are sometimes
+/// The treatment of arguments that do not match the input schema of their tool. Schemas of published SDKs are sometimes
 /// wrong (a handler with `**kwargs` demands an argument of that name), so by default nothing is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ArgumentPolicy {

@@ -31,7 +31,7 @@ impl Faults {
         }
     }
 
-    /// What is told.
+    /// The lines for the log.
     pub(crate) fn into_lines(mut self) -> Vec<String> {
         let more = self.kinds.iter().filter(|(_, count)| *count > TOLD);
         self.lines.extend(more.map(|(others, count)| format!("there are {} more {others}", count - TOLD)));

@@ -1,4 +1,4 @@
-//! What a tool process registered in one handshake.
+//! The registration of a tool process in one handshake.
 
 use protomcp_link::Middleware;
 use protomcp_proto::ToolDefinition;
@@ -15,7 +15,7 @@ pub(crate) struct Registration {
     pub(crate) middleware: Vec<Middleware>,
     /// Tool list control that came right after the handshake: this is how SDKs hide hidden tools.
     pub(crate) early: Vec<Command<ToolName>>,
-    /// What it has beside tools, as far as it has said.
+    /// Its resources, templates and prompts, as far as it has sent them.
     pub(crate) catalog: Vec<Listed>,
     /// Lists that have changed since the process was asked for them.
     pub(crate) renewed: Vec<Kind>,
@@ -26,7 +26,7 @@ pub(crate) struct Registration {
 }
 
 impl Registration {
-    /// Whether a reload really registered something else than before. Published SDKs answer a reload request with what
+    /// A reload registered something else than before. Published SDKs answer a reload request with what
     /// they registered at their start, whatever is in the file by now.
     pub(crate) fn differs_from(&self, before: &Self) -> bool {
         self.tools.as_ref().is_some_and(|tools| Some(tools) != before.tools.as_ref())

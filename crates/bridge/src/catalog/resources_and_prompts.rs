@@ -1,4 +1,4 @@
-//! What a tool process has beside tools: resources, their templates, prompts. Every host sees the same.
+//! The resources, resource templates and prompts of a tool process. Every client sees the same.
 //!
 //! A `Catalog` never changes; one of its three shelves is replaced by making another catalog that shares the other two.
 //! Definitions come from other people's code, so each is taken as far as it can be, and the author is told of the rest.
@@ -14,7 +14,7 @@ use crate::catalog::definition::{Resource, Template};
 use crate::catalog::faults::{Faults, clipped};
 use protomcp_schema::{Page, Pages};
 
-/// What a process can be asked to list.
+/// A list that a process can be asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Resources,
@@ -26,7 +26,7 @@ impl Kind {
     pub(crate) const ALL: [Self; 3] = [Self::Resources, Self::Templates, Self::Prompts];
 }
 
-/// What it answered.
+/// The answer of the process.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Listed {
     Resources(Vec<ResourceDefinition>),
@@ -92,7 +92,7 @@ impl Catalog {
         })
     }
 
-    /// Whether arguments can be completed for this: a template, or a URI.
+    /// Arguments can be completed for this: a template, or a URI.
     pub(crate) fn has_template_or_uri(&self, text: &str) -> bool {
         self.templates.items.contains_key(text) || self.media_type(text).is_some()
     }
@@ -125,11 +125,11 @@ impl<T: Item> Section<T> {
 /// Something on a shelf.
 pub(super) trait Item: Sized {
     type Wire;
-    /// What it is called in the log.
+    /// Its name in the log.
     const NOUN: &'static str;
-    /// What several are called that cannot be asked for.
+    /// The words for several that cannot be asked for.
     const NAMELESS: &'static str;
-    /// What several are called that take the place of others.
+    /// The words for several that replace others.
     const REPEATED: &'static str;
 
     /// Its key, and what hosts read.
@@ -163,7 +163,7 @@ fn replace<T: Item>(shelf: &mut Arc<Section<T>>, wire: Vec<T::Wire>, faults: &mu
     differs
 }
 
-/// What is wrong with a definition and what was made of it.
+/// The line in the log about a fault of a definition.
 pub(super) fn fault<T: Item>(key: &str, what: &str) -> String {
     format!("{} \"{}\": {what}", T::NOUN, clipped(key))
 }

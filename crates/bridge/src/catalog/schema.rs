@@ -25,7 +25,7 @@ impl Schema {
         &self.text
     }
 
-    /// Whether `value` is valid. References to other documents are never fetched.
+    /// The value is valid. References to other documents are never fetched.
     pub(crate) fn fits(&self, value: &RawJson) -> bool {
         let Ok(value) = value.to::<Value>() else { return false };
         self.validator().is_some_and(|validator| validator.is_valid(&value))

@@ -1,4 +1,4 @@
-//! What requests read: immutable, shared, replaced as a whole.
+//! The lists that requests read: immutable, shared, replaced as a whole.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use crate::catalog::resources_and_prompts::Catalog;
 use crate::catalog::tool::Tool;
 use protomcp_schema::{Page, Pages};
 
-/// What every session sees.
+/// The lists of every session.
 #[derive(Debug, Default)]
 pub(crate) struct Snapshot {
     base: Arc<View>,
@@ -34,7 +34,7 @@ impl Snapshot {
         &self.catalog
     }
 
-    /// Whether every session sees the same tools in both.
+    /// Every session sees the same tools in both.
     pub(crate) fn looks_like(&self, other: &Self) -> bool {
         let same = |one: &View, other: &View| one.active().eq(other.active());
         let mut own = self.overlays.keys().chain(other.overlays.keys());
@@ -65,7 +65,7 @@ impl View {
         self.tools.find(&self.selection, name)
     }
 
-    /// What the session may call, sorted by name.
+    /// The tools that the session may call, sorted by name.
     pub(crate) fn active(&self) -> impl Iterator<Item = (&ToolName, &Arc<Tool>)> {
         self.tools.view(&self.selection)
     }

@@ -34,14 +34,14 @@ pub enum SchemaPolicy {
 pub(crate) struct Tool {
     name: ToolName,
     output: Option<Arc<Schema>>,
-    /// Whether hosts see the output schema.
+    /// Clients see the output schema.
     promises: bool,
     policy: SchemaPolicy,
     parts: Arc<Parts>,
     json: RawJson,
 }
 
-/// What a definition says, checked.
+/// The parts of a definition, checked.
 #[derive(Debug, PartialEq)]
 struct Parts {
     title: String,
@@ -134,12 +134,12 @@ impl Tool {
         self.output.as_deref()
     }
 
-    /// What its arguments should look like.
+    /// The schema of its arguments.
     pub(crate) fn input(&self) -> &Input {
         &self.parts.input
     }
 
-    /// Whether calls of it can be tasks, or have to be.
+    /// Its support of tasks: forbidden, optional or required.
     pub(crate) fn task_support(&self) -> TaskSupport {
         self.parts.tasks
     }
@@ -149,7 +149,7 @@ impl Tool {
         self.policy
     }
 
-    /// Whether hosts rely on structured results.
+    /// Clients rely on structured results.
     pub(crate) fn promises(&self) -> bool {
         self.promises
     }
@@ -186,7 +186,7 @@ impl Parts {
     }
 }
 
-/// What is wrong with a definition and what was made of it.
+/// A fault of a definition, and its remedy.
 enum Fault {
     EmptyName,
     UnusualName,
@@ -196,7 +196,7 @@ enum Fault {
 }
 
 impl Fault {
-    /// What is told of one tool.
+    /// The line in the log about one tool.
     fn line(&self, tool: &str) -> String {
         let tool = clipped(tool);
         match self {
@@ -212,7 +212,7 @@ impl Fault {
         }
     }
 
-    /// What is told of those with the same fault.
+    /// The words for several tools with the same fault.
     fn others(&self) -> &'static str {
         match self {
             Self::EmptyName => "tools without a name",

@@ -2,7 +2,7 @@
 //!
 //! A handler that nobody waits for any more goes on unless it minds the cancellation: published SDKs cannot interrupt one.
 //! A call written meanwhile would spend its time in the SDK's queue, so it waits before the lane, where waiting is free.
-//! What ends the wait is a late answer. The published Python SDK 0.3.1 never sends one for a call that was cancelled, so
+//! A late answer ends the wait. The published Python SDK 0.3.1 never sends one for a call that was cancelled, so
 //! the process is also asked to call a tool that it does not have: SDKs take calls in order, and the refusal says that the
 //! handler before it has ended. One that stays silent is sent the next call after so much time as the first one had.
 

@@ -1,4 +1,4 @@
-//! Whether a process reads its socket from more than one thread while a handler runs.
+//! Detects processes that read their socket from more than one thread while a handler runs.
 //!
 //! The published Python SDK 0.3.1 does, and needs another kind of answer to tool list control (see `two_reader_workaround` of the link); its
 //! older versions and every other SDK do not. What tells them apart is where handlers run: 0.3.1 has a thread for them, so
@@ -6,7 +6,7 @@
 //! threads, any Python file counts as 0.3.1: the empty frames are harmless to a single reader, too, which then sees an empty
 //! list instead of the real one. An SDK that announces itself is taken at its word.
 
-/// How the tool process may read its socket.
+/// The threads that may read the socket of the tool process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SocketReaders {
     /// One thread, as every SDK but one.
@@ -16,7 +16,7 @@ pub(crate) enum SocketReaders {
 }
 
 impl SocketReaders {
-    /// Whether two threads read at this moment, while a call is in flight.
+    /// Two threads read at this moment, while a call is in flight.
     pub(crate) fn are_two(self) -> bool {
         match self {
             Self::One => false,
@@ -28,7 +28,7 @@ impl SocketReaders {
     }
 }
 
-/// Whether a process runs a Python interpreter; a `.py` file may well become another program.
+/// The process runs a Python interpreter; a `.py` file may well become another program.
 fn is_python(process: i32) -> Option<bool> {
     let program = std::fs::read_link(format!("/proc/{process}/exe")).ok()?;
     let name = program.file_name()?.to_str()?.to_ascii_lowercase();

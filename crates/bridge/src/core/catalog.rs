@@ -1,4 +1,4 @@
-//! What the current process has beside tools, and which questions about it are open.
+//! The resources, templates and prompts of the current process, and the open requests for them.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::generation::Generation;
 pub(crate) struct Catalogs {
     catalog: Arc<Catalog>,
     questions: [Question; 3],
-    /// What was told of each list last: a process that sends the same list again has the same faults.
+    /// The last faults of each list: a process that sends the same list again has the same faults.
     faults: [Vec<String>; 3],
 }
 
@@ -28,7 +28,7 @@ enum Question {
     AskAgain,
 }
 
-/// Which lists of hosts have changed.
+/// The changed lists of clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Changed {
     resources: bool,

@@ -1,4 +1,4 @@
-//! What the core is told and what it wants done.
+//! The inputs and the effects of the core.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::diagnostics::report::Report;
 use crate::from_tool::questions::Question;
 use crate::generation::Generation;
 
-/// How a changed file takes effect.
+/// The way in which a changed file takes effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ReloadMode {
     /// Calls in flight finish; calls that arrive meanwhile wait for the new code.
@@ -29,7 +29,7 @@ pub enum ReloadMode {
     Immediate,
 }
 
-/// What the core is told.
+/// An input of the core.
 #[derive(Debug)]
 pub(crate) enum Input {
     /// Files changed, or someone asked for a reload.
@@ -71,7 +71,7 @@ pub(crate) enum Input {
     Elapsed,
 }
 
-/// What is to be done, in this order.
+/// An effect. Effects are applied in their order.
 #[derive(Debug)]
 pub(crate) enum Effect {
     /// Start this process; `Started` or `StartFailed` follows.

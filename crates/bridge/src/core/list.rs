@@ -19,7 +19,7 @@ use crate::catalog::tool::{SchemaPolicy, Tool};
 use crate::core::io::Effect;
 use crate::diagnostics::report::Report;
 
-/// What of the selection survives a registration.
+/// The part of the selection that survives a registration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Keep {
     /// Everything: the process goes on and remembers what it has hidden.
@@ -28,7 +28,7 @@ pub(crate) enum Keep {
     Nothing,
 }
 
-/// Whose list a tool changes that shows or hides tools.
+/// The scope of the changes that a tool makes to the tool list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ToolLists {
     /// In its result, or while calls of one session alone are running: the list of that session. Otherwise everyone's.
@@ -44,13 +44,13 @@ pub(crate) struct List {
     policy: SchemaPolicy,
     lists: ToolLists,
     tools: Arc<ToolList<ToolName, Arc<Tool>>>,
-    /// What was told of the tools last.
+    /// The last faults of the tools.
     faults: Vec<String>,
     /// As they came, to tell a real reload from a mere answer.
     definitions: Registration,
     base: Selection<ToolName>,
     overlays: HashMap<SessionId, Selection<ToolName>>,
-    /// What the snapshot shows beside tools.
+    /// The resources, templates and prompts of the snapshot.
     catalog: Arc<Catalog>,
     snapshot: Arc<Snapshot>,
 }
@@ -70,7 +70,7 @@ impl List {
         }
     }
 
-    /// Whether a process that answered a reload request registered something else than before.
+    /// The answer to a reload request registers something else than before.
     pub(crate) fn differs_from(&self, registered: &Registration) -> bool {
         registered.differs_from(&self.definitions)
     }
@@ -211,7 +211,7 @@ impl List {
         }
     }
 
-    /// What the session, or a session without a selection of its own, may call; sorted.
+    /// The tools that the session, or a session without a selection of its own, may call; sorted.
     pub(crate) fn active_names(&self, session: Option<SessionId>) -> Vec<String> {
         self.tools.view(self.selection(session)).map(|(name, _)| name.to_string()).collect()
     }

@@ -1,4 +1,4 @@
-//! Why something failed: in our words, and in those of the tool process.
+//! The reason of a failure: in our words, and in those of the tool process.
 //!
 //! Our words are for every client. Those of the process are for its author, in our log, and for clients only where all of
 //! them are one owner.
@@ -7,7 +7,7 @@ use std::fmt;
 
 use protomcp_supervisor::Exit;
 
-/// Why something failed.
+/// The reason of a failure.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Cause {
     summary: String,

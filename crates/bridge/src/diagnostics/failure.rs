@@ -1,4 +1,4 @@
-//! What a host reads when a call of a known tool went wrong on our side.
+//! The result of a call of a known tool that went wrong outside the tool.
 //!
 //! It is a result with `isError`, so that the model sees it, with a machine-readable twin in `_meta`; JSON-RPC errors are for
 //! what never reached a tool, and for tasks of 2026-07-28, where an error is what has become of a task that failed.
@@ -13,7 +13,7 @@ use protomcp_types::{CallToolResult, ErrorObject, RawJson};
 use crate::diagnostics::setting::{Setting, SettingNames};
 use crate::duration;
 
-/// Why a call has no result of its tool.
+/// The reason for which a call has no result of its tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Failure {
     TimedOut {
@@ -117,7 +117,7 @@ impl Failure {
         }
     }
 
-    /// What to do next.
+    /// The next step.
     pub(crate) fn suggestion(&self, names: SettingNames) -> Cow<'static, str> {
         let suggestion = match self {
             Self::TimedOut { .. } => {
@@ -145,7 +145,7 @@ impl Failure {
         suggestion.into()
     }
 
-    /// Whether the same call may succeed later.
+    /// The same call may succeed later.
     pub(crate) fn retryable(&self) -> bool {
         match self {
             Self::Crashed { .. }
@@ -169,7 +169,7 @@ impl Failure {
         }
     }
 
-    /// Whether the process may still be at work on the call.
+    /// The process may still be at work on the call.
     pub(crate) fn leaves_busy(&self) -> bool {
         matches!(self, Self::TimedOut { .. } | Self::Interrupted { .. })
     }
@@ -179,7 +179,7 @@ impl Failure {
         CallToolResult::error(self.to_string()).with_meta(self.meta(names))
     }
 
-    /// What a task without a session has failed of. Its data are what the `_meta` of a result would be.
+    /// The error of a task without a session. Its data are those of the `_meta` of a result.
     pub(crate) fn into_error(self, names: SettingNames) -> ErrorObject {
         ErrorObject::internal(self.to_string()).with_data(self.meta(names))
     }

@@ -17,7 +17,7 @@ pub(crate) enum Report {
     Reloaded {
         /// The process that serves it.
         generation: Generation,
-        /// Whether the process itself re-read its files.
+        /// The process itself re-read its files.
         in_place: bool,
     },
     /// New code is not in service; what was there before still is.
@@ -34,7 +34,7 @@ pub(crate) enum Report {
     },
     /// Calls did not end in time for a graceful reload, which goes on beside them.
     NotDrained {
-        /// How long it has waited.
+        /// The time that it has waited.
         after: Duration,
     },
     /// A reload waits for calls.
@@ -44,7 +44,7 @@ pub(crate) enum Report {
     },
     /// Tasks of an earlier version lasted longer than a call may, and a reload needed the place of their process.
     TasksAborted {
-        /// How long after that version was replaced.
+        /// The time since that version was replaced.
         after: Duration,
     },
     /// The process ended by itself.
@@ -69,7 +69,7 @@ pub(crate) enum Report {
     },
     /// It failed too often in a row and is left alone until something changes.
     GaveUp {
-        /// How often.
+        /// The number of failures.
         failures: u32,
     },
     /// A change of the tool list contradicted itself and was not applied.
@@ -86,7 +86,7 @@ pub(crate) enum Report {
 }
 
 impl Report {
-    /// How grave it is.
+    /// The severity.
     pub(crate) fn level(&self) -> Level {
         match self {
             Self::Reloaded { .. }

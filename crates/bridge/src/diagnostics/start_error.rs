@@ -7,7 +7,7 @@ use protomcp_supervisor::{Exit, SpawnError};
 
 use crate::diagnostics::cause::Cause;
 
-/// Why a process did not come to take calls.
+/// The reason for which a process did not get into service.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StartError {

@@ -120,7 +120,7 @@ impl Attribution {
         }
     }
 
-    /// Whose tool list a process changes that names this call, or none; `None`: everyone's.
+    /// The session whose tool list a process changes that names this call, or none; `None`: the list of all.
     /// [`SessionId::STATELESS`], which has no list of its own, when the call is over or when whatever is running belongs
     /// to no session: then nobody's list changes (MCP 2026-07-28, server/tools).
     pub(crate) fn list_scope(&self, generation: Generation, for_call: &str) -> Option<SessionId> {
@@ -141,7 +141,7 @@ impl Attribution {
         ended.find(|(of, ended, _)| (*of, *ended) == (generation, call)).map(|(_, _, session)| *session)
     }
 
-    /// Whether a call of this session is running: this one, or any.
+    /// A call of this session is running: this one, or any.
     pub(crate) fn is_running(&self, generation: Generation, session: SessionId, for_call: &str) -> bool {
         if !for_call.is_empty() {
             return CallId::from_wire(for_call).is_some_and(|call| self.running.contains_key(&(generation, call)));
@@ -154,7 +154,7 @@ impl Attribution {
         running.map(|((_, call), caller)| (*call, caller))
     }
 
-    /// Whether the handler of a call that another owner has given up may still be running.
+    /// The handler of a call that another owner has given up may still be running.
     fn may_be_of_another(&self, generation: Generation, owner: &Owner, now: Instant) -> bool {
         self.crowded.is_some_and(|until| until > now)
             || self.given_up.iter().any(|((of, _), (other, until))| *of == generation && other != owner && *until > now)

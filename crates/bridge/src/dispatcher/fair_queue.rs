@@ -15,7 +15,7 @@ use protomcp_server::{CallerKey, Conversation, Owner};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Ticket(u64);
 
-/// What became of a call that wants to wait.
+/// The outcome for a call that is to wait.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Pushed<W> {
     /// It waits.
@@ -53,7 +53,7 @@ struct OfConversation<W> {
     calls: BTreeMap<Ticket, W>,
 }
 
-/// Who is next, and after whom.
+/// The order of turns.
 #[derive(Debug)]
 struct Turns<K> {
     order: BTreeMap<u64, K>,
@@ -100,7 +100,7 @@ impl<W> FairQueue<W> {
         self.owners.len()
     }
 
-    /// Whether a call of another owner waits.
+    /// A call of another owner waits.
     pub(crate) fn others_wait(&self, owner: &Owner) -> bool {
         self.owners.len() > usize::from(self.owners.contains_key(owner))
     }

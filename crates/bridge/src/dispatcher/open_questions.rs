@@ -18,7 +18,7 @@ use protomcp_server::Owner;
 
 use crate::generation::Generation;
 
-/// How long a question may be open while calls of other owners wait for a place.
+/// The time that a question may be open while calls of other owners wait for a place.
 pub(crate) const GRACE: Duration = Duration::from_secs(5);
 
 /// After a question was taken back, its handler has this long to end before the next question is taken back.

@@ -57,13 +57,13 @@ impl Permit {
         self.place = self.dispatcher.detach(&self.process);
     }
 
-    /// Whether whatever the process does for the call keeps it from doing anything else. One that takes several calls
+    /// The handler of the call keeps the process from doing anything else. One that takes several calls
     /// takes the next one all the same.
     pub(crate) fn leaves_busy(&self) -> bool {
         self.handler_goes_on() && self.place == Slot::Held && self.process.concurrency() == 1
     }
 
-    /// Whether the process may still be at work on the call.
+    /// The process may still be at work on the call.
     pub(crate) fn handler_goes_on(&self) -> bool {
         self.busy && !self.process.link().is_closed()
     }

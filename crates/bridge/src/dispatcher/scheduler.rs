@@ -1,4 +1,4 @@
-//! Which call may go to the tool process next: a value, driven by `dispatcher`.
+//! The choice of the next call for the tool process: a value, driven by `dispatcher`.
 //!
 //! Published Python and TypeScript SDKs run one handler at a time, and a second call written meanwhile can be lost
 //! inside them (wire contract, rule R4), so calls wait here, where they are safe, and take turns (`fair_queue`). While a
@@ -27,7 +27,7 @@ enum Target {
     Down(Cause),
 }
 
-/// What a call in flight, or one that was given up, is to its process.
+/// The slot of a call in flight, or of one that was given up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Slot {
     /// It has a place.
@@ -36,7 +36,7 @@ pub(crate) enum Slot {
     Detached,
 }
 
-/// What a process is busy with.
+/// The calls of one process.
 #[derive(Debug, Clone, Copy, Default)]
 struct Load {
     taken: usize,
@@ -54,7 +54,7 @@ impl Load {
 /// Tasks of one process that have no place. One more keeps its place, so that a process cannot collect any number.
 const MAX_DETACHED: usize = 1024;
 
-/// What became of a call that wants to go.
+/// The outcome for a call that is to go.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Entry<W> {
     /// It may go to this process now.
@@ -179,7 +179,7 @@ impl<W> Scheduler<W> {
         self.load(generation).in_flight()
     }
 
-    /// Whether a handler of this process may be running.
+    /// A handler of this process may be running.
     pub(crate) fn is_busy(&self, generation: Generation) -> bool {
         let load = self.load(generation);
         load.in_flight() + load.given_up > 0

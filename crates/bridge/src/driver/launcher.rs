@@ -26,7 +26,7 @@ use crate::process::middleware::MiddlewareChain;
 use crate::process::sdk::SdkFeatures;
 use crate::process::tool_process::ToolProcess;
 
-/// How long an attempt whose link closed waits for the end of the process, to name it.
+/// The time that an attempt whose link closed waits for the exit of the process, to name it.
 const EXIT_WAIT: Duration = Duration::from_millis(250);
 /// The name of the variable that tells an SDK where to connect (wire contract §1.5).
 const SOCKET_VARIABLE: &str = "PROTOMCP_SOCKET";
@@ -34,7 +34,7 @@ const SOCKET_VARIABLE: &str = "PROTOMCP_SOCKET";
 /// Everything needed to start a process, again and again.
 #[derive(Debug)]
 pub(crate) struct Launcher {
-    /// What stands before each line that the process prints.
+    /// The prefix of each line that the process prints.
     pub(crate) name: String,
     pub(crate) command: Command,
     /// Tried when the process ends well without having connected: a file that only defines tools.
@@ -63,7 +63,7 @@ pub(crate) struct Started {
 /// Open questions about what a process has beside tools; dropping them takes them back.
 pub(crate) type PendingLists = JoinSet<Result<Listed, Closed>>;
 
-/// What a process has told us by the time that it takes calls.
+/// A process that has connected and registered.
 struct Connected {
     link: Link,
     events: mpsc::Receiver<Event>,
@@ -187,7 +187,7 @@ async fn follow(
     while let Some(event) = events.recv().await {
         match event {
             Event::Started { pid } => tracing::debug!(%generation, pid, "the tool process runs"),
-            // What a tool prints is for its author: it is never hidden by the log level, and never on our stdout.
+            // The output of a tool is for its author: it is never hidden by the log level, and never on our stdout.
             Event::Line { stream: Stream::Stdout, text } => tracing::info!(target: "tool::stdout", "[{name}] {text}"),
             Event::Line { stream: Stream::Stderr, text } => tracing::info!(target: "tool::stderr", "[{name}] {text}"),
             Event::CloseLink => {}
@@ -255,7 +255,7 @@ async fn register(
             () = &mut settled => break,
         }
     }
-    // What came before the answers has been queued before them.
+    // Events from before the answers have been queued before them.
     while let Ok(event) = events.try_recv() {
         list_control::answer_early(link, event, &mut draft);
     }

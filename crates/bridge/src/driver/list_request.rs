@@ -7,11 +7,11 @@ use protomcp_proto::{ListPromptsRequest, ListResourceTemplatesRequest, ListResou
 
 use crate::catalog::resources_and_prompts::{Kind, Listed};
 
-/// How long a process that has just started may take to answer. One that stays silent has none: old SDKs do not know the
+/// The time for a process that has just started to answer. One that stays silent has none: old SDKs do not know the
 /// questions.
 pub(crate) const START_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How long a process in service may take to say what has changed. Published SDKs answer nothing while a tool runs.
+/// The time for a process in service to answer. Published SDKs answer nothing while a tool runs.
 pub(crate) const RENEWAL_TIMEOUT: Duration = Duration::from_secs(300);
 
 /// Asks for one list.

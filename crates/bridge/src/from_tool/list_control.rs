@@ -14,7 +14,7 @@ use crate::from_tool::questions::Asked;
 use crate::from_tool::tool_log;
 use crate::process::sdk::{self, SdkFeatures};
 
-/// What a request of the process means for the tool list. `None`: it is another kind of request.
+/// The command in a request of the process; `None` for another kind of request.
 pub(crate) fn command(message: Msg) -> Option<Result<Command<ToolName>, Rejected>> {
     Some(Ok(match message {
         Msg::EnableTools(EnableToolsRequest { tool_names }) => Command::enable(names(tool_names)),
@@ -74,7 +74,7 @@ pub(crate) fn refused(reason: &str, count: u64) {
 /// The tool list of a process that is not in service yet.
 #[derive(Debug, Default)]
 pub(crate) struct PendingRegistration {
-    /// What the process has said of itself.
+    /// The announced features of the process.
     pub(crate) sdk: SdkFeatures,
     /// Its other lists that have changed since.
     pub(crate) renewed: Vec<Kind>,
@@ -93,7 +93,7 @@ impl PendingRegistration {
         draft
     }
 
-    /// What was hidden before stays hidden.
+    /// Hidden tools stay hidden.
     fn register(&mut self, tools: &[ToolDefinition]) {
         let names = tools.iter().filter_map(|tool| ToolName::new(tool.name.as_str()).ok());
         self.list.register(names.map(|name| (name, ())).collect());

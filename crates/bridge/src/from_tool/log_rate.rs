@@ -1,4 +1,4 @@
-//! How many log messages of a tool process are taken.
+//! The rate at which log messages of a tool process are taken.
 //!
 //! Writing a message down costs more than reading it, so a process that logs without pause would keep everyone else waiting.
 //! Two buckets, one of messages and one of their bytes, fill with time; a message is taken while both hold something, and
@@ -18,10 +18,10 @@ const MESSAGES_PER_SECOND: f64 = 1000.0;
 const BYTES: f64 = 16.0 * 1024.0 * 1024.0;
 /// Bytes that are taken each second in the long run.
 const BYTES_PER_SECOND: f64 = 4.0 * 1024.0 * 1024.0;
-/// How long messages that are left out are counted before the count is told.
+/// The time that dropped messages are counted before the count is logged.
 const TELL_AFTER: Duration = Duration::from_secs(1);
 
-/// What becomes of a message.
+/// The decision about a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Verdict {
     Take,
@@ -58,7 +58,7 @@ impl LogRate {
         if self.left_out == 1 { Verdict::LeaveOutFirst } else { Verdict::LeaveOut }
     }
 
-    /// How many were left out since this was last asked.
+    /// The number of dropped messages since the last call.
     fn left_out(&mut self) -> u64 {
         std::mem::take(&mut self.left_out)
     }
@@ -73,7 +73,7 @@ impl LogLimit {
         Self(Arc::new(Mutex::new(LogRate::new())))
     }
 
-    /// Whether a message is taken.
+    /// Decides about a message: true if it is taken.
     ///
     /// # Panics
     /// Outside a tokio runtime with time enabled.

@@ -1,4 +1,4 @@
-//! What the tool process asks of hosts: their model, their folders, their user.
+//! Requests of the tool process to clients: sampling, roots and elicitation.
 //!
 //! A question goes to the host whose call it belongs to, and is taken back when that call ends. Without a call it goes to
 //! the only host that can answer it. In every other case the process hears at once why nobody was asked; it never waits
@@ -24,14 +24,14 @@ const OPEN_QUESTIONS: usize = 320;
 /// A question, as the process asked it.
 #[derive(Debug)]
 pub(crate) struct Question {
-    /// What the answer must repeat.
+    /// The id that the answer repeats.
     pub(crate) id: String,
     /// The call for which it is asked, if the process says so.
     pub(crate) for_call: String,
     pub(crate) asked: Asked,
 }
 
-/// What is asked.
+/// The request.
 #[derive(Debug)]
 pub(crate) enum Asked {
     Sampling(SamplingRequest),
@@ -48,7 +48,7 @@ pub(crate) struct Questions {
     places: Budget,
 }
 
-/// Why nobody was asked, or nobody answered.
+/// The reason for which a request has no answer.
 #[derive(Debug, thiserror::Error)]
 enum Unanswered {
     #[error("no active MCP session")]
@@ -175,7 +175,7 @@ impl Questions {
         }
     }
 
-    /// What the user of a host was sent to a page for is done.
+    /// The user has finished this URL elicitation.
     pub(crate) fn page_is_done(&self, id: &str) {
         match self.pages.done(id) {
             Some(session) => self.sessions.elicitation_complete(session, id),

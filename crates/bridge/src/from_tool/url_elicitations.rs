@@ -13,7 +13,7 @@ const MAX_ELICITATIONS: usize = 1024;
 /// The longest id that is remembered, in bytes.
 const ID_MAX: usize = 1024;
 
-/// Who was sent where. Cloning is cheap.
+/// The session of each elicitation. Cloning is cheap.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct UrlElicitations(Arc<Mutex<VecDeque<(String, SessionId)>>>);
 

@@ -22,7 +22,7 @@ impl Deadline {
         self.total
     }
 
-    /// What is left; zero when it is over.
+    /// The remaining time; zero when it is over.
     pub(crate) fn remaining(&self) -> Duration {
         self.until.map_or(Duration::MAX, |until| until.saturating_duration_since(Instant::now()))
     }

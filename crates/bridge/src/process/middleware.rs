@@ -20,7 +20,7 @@ use crate::process::deadline::Deadline;
 #[derive(Debug, Clone, Default)]
 pub(crate) struct MiddlewareChain(Arc<[Middleware]>);
 
-/// What a middleware made of the arguments.
+/// The answer of a middleware before a call.
 #[derive(Debug, PartialEq)]
 enum Before {
     Arguments(Bytes),

@@ -1,4 +1,4 @@
-//! What a tool process says of itself, and what the bridge says in return: an extension of the envelope.
+//! The announcement of a tool process, and the reply of the bridge: an extension of the envelope.
 //!
 //! A process that says nothing is treated as the published SDKs need to be treated.
 
@@ -6,11 +6,11 @@ use protomcp_proto::{BridgeInfo, SdkInfo};
 
 /// The most calls at once that a process may announce.
 const CALLS_MAX: u32 = 1024;
-/// What the bridge understands beyond the original protocol, by the names in the proto file.
+/// The extensions of the protocol that the bridge understands, by their names in the proto file.
 const FEATURES: [&str; 7] =
     ["elicitation", "metadata", "raw-with-result", "list-changed", "reply-errors", "for-call", "elicitation-complete"];
 
-/// What a process has announced.
+/// The announced features of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct SdkFeatures {
     /// It knows of our extensions.

@@ -23,7 +23,7 @@ impl ServedOwners {
         }
     }
 
-    /// Whether the process has worked for no other owner than this one.
+    /// The process has worked for no other owner than this one.
     pub(crate) fn only(&self, owner: &Owner) -> bool {
         !self.others.load(Ordering::Acquire) && self.first.get().is_none_or(|first| first == owner)
     }

@@ -17,10 +17,10 @@ use crate::process::running_calls::RunningCalls;
 use crate::process::sdk::SdkFeatures;
 use crate::process::served_owners::ServedOwners;
 
-/// How long a call whose link broke waits for the process's end, to name it. The end is reported within milliseconds.
+/// The time that a call whose link broke waits for the exit of the process, which is reported within milliseconds.
 const EXIT_WAIT: Duration = Duration::from_millis(800);
 
-/// Why a process was ended that has done nothing wrong.
+/// The reason for which a healthy process was stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum StopReason {
     /// Other code takes its place.
@@ -77,12 +77,12 @@ impl ToolProcess {
         self.concurrency
     }
 
-    /// How it reads its socket.
+    /// The threads that read its socket.
     pub(crate) fn readers(&self) -> SocketReaders {
         self.readers
     }
 
-    /// What it has said of itself.
+    /// Its announced features.
     pub(crate) fn sdk(&self) -> SdkFeatures {
         self.sdk
     }
@@ -137,7 +137,7 @@ impl ToolProcess {
         self.stop_reason.get().copied()
     }
 
-    /// How it ended, if that is known, or becomes known very soon.
+    /// Its exit, if that is known, or becomes known very soon.
     pub(crate) async fn exit(&self) -> Option<Exit> {
         let mut exit = self.exit.clone();
         let ended = tokio::time::timeout(EXIT_WAIT, exit.wait_for(Option::is_some)).await;

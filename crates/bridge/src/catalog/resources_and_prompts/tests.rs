@@ -1,4 +1,4 @@
-//! What becomes of definitions, good and bad.
+//! Definitions, good and bad.
 
 use super::*;
 
@@ -19,7 +19,7 @@ fn catalog(listed: impl IntoIterator<Item = Listed>) -> (Catalog, Vec<String>) {
     (catalog, faults.into_lines())
 }
 
-/// What hosts see of one list.
+/// One list, as clients see it.
 fn check(listed: Listed, expected: &str, faults: &[&str]) {
     let kind = listed.kind();
     let (catalog, found) = catalog([listed]);

@@ -1,4 +1,4 @@
-//! What hosts see of what processes register.
+//! Registered definitions, as clients see them.
 
 use super::*;
 

@@ -31,7 +31,7 @@ fn silence(number: u32, kind: Kind) -> Input {
     Input::Catalogued(generation(number), kind, None)
 }
 
-/// What hosts see: resources, templates and prompts.
+/// Resources, templates and prompts, as clients see them.
 fn shown(rig: &Rig) -> String {
     let catalog = Arc::clone(rig.core.list.snapshot().catalog());
     let list = |kind, key: &str| {

@@ -1,4 +1,4 @@
-//! How long a reload waits for the calls in flight.
+//! The time that a reload waits for the calls in flight.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Who goes when, and who makes room.
+//! The order of calls, and of those that make room.
 
 use protomcp_server::SessionId;
 

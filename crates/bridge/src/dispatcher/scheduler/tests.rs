@@ -1,4 +1,4 @@
-//! Who goes when.
+//! The order of calls.
 
 use protomcp_server::{Conversation, Owner, SessionId};
 
