@@ -263,7 +263,7 @@ async fn a_connection_of_another_user_is_refused() {
         .stdout(std::process::Stdio::piped());
     let mut stranger = stranger.spawn().unwrap();
     let mut said = String::new();
-    std::io::BufRead::read_line(&mut std::io::BufReader::new(stranger.stdout.take().unwrap()), &mut said).unwrap();
+    io::BufRead::read_line(&mut io::BufReader::new(stranger.stdout.take().unwrap()), &mut said).unwrap();
     assert_eq!(said, "connected\n");
     let path_of_ours = path.clone();
     let ours = std::thread::spawn(move || {
