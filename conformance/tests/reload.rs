@@ -306,7 +306,7 @@ fn a_python_call_outlives_any_number_of_saves() {
     for mode in ["swap", "graceful"] {
         let (host, sandbox) =
             session("dev", "py/versioned.py", &["--hot-reload", mode, "--drain-timeout=100ms", "--call-timeout=1m"]);
-        let long = host.start_call("work", &json!({"id": 1, "ms": 4000}));
+        let long = host.start_call("work", &json!({"id": 1, "ms": 8000}));
         eventually("the call to run", || work_log(&sandbox).first().cloned());
         for version in 1..=3 {
             let place = host.now();
