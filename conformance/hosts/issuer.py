@@ -4,7 +4,7 @@ Usage: issuer.py FOLDER [tls]
 
 Prints its URL, then one token for each line on stdin, a JSON object of claims; the member "alg" says how to sign, "header_typ" what the header says of the token. Ends with
 stdin. Keys are made at its start; FOLDER gets keys.json and, with tls, ca.pem. With `opaque` as the algorithm a token means
-nothing to anybody else: ask at /introspect, as "tools" with the secret "s3cret".
+nothing by itself: ask at /introspect, as "tools" with the secret "s3cret".
 
 A line may be a command instead, which is answered with the number of requests to /keys and /introspect so far: {"delay":
 SECONDS} lets those wait, {"rotate": true} replaces the key of ES256.
@@ -151,7 +151,7 @@ class Issuer:
 
 
 def certificate(folder):
-    """A certificate for localhost, by an authority that nobody else knows."""
+    """A certificate for localhost, by an authority that only its clients trust."""
     now = datetime.datetime.now(datetime.timezone.utc)
 
     def make(name, key, issuer, issuer_key, *extensions):

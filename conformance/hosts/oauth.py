@@ -1,4 +1,4 @@
-"""A host we did not write, which nobody has given a token: the official Python client finds the authorization server by
+"""A third-party client without a token: the official Python client finds the authorization server by
 itself, registers there, gets a token, and a better one when a tool takes more.
 
 Usage: oauth.py URL MODE        MODE: legacy (initialize) or auto (probe for the newest era first)

@@ -15,7 +15,7 @@
 //!
 //! Frames are read and written here by hand, including their length, so a fault in the product's codec cannot hide
 //! itself. All waits share one generous deadline, [`patience`]: tests state an order of events, not the speed of the
-//! machine. machine is. Set `PMCP_BIN` to test a program built elsewhere, `PMCP_LONG=1` for the long tier ([`tier`]).
+//! machine. Set `PMCP_BIN` to test a program built elsewhere, `PMCP_LONG=1` for the long tier ([`tier`]).
 
 mod everything;
 mod host;

@@ -1,4 +1,4 @@
-//! The promises of the workspace about its own shape.
+//! The rules of the workspace about its own shape.
 
 #[path = "architecture/circles.rs"]
 mod circles;
@@ -30,10 +30,10 @@ const PURE: &[(&str, &[&str])] = &[
     ("auth", &["--no-default-features", "--features", "jwt"]),
 ];
 
-/// What a package without I/O has no use for.
+/// Crates that a package without I/O does not use.
 const IMPURE: &[&str] = &["tokio", "mio", "notify", "hyper"];
 
-/// Sources are read by people: no file is longer than this.
+/// The maximum number of lines, so that a file stays readable.
 const LONGEST: usize = 450;
 
 #[test]
@@ -84,7 +84,7 @@ fn every_source_file_starts_with_its_reason() {
 }
 
 #[test]
-fn no_source_file_outgrows_its_reader() {
+fn no_source_file_exceeds_the_line_limit() {
     let long: Vec<_> = sources()
         .into_iter()
         .map(|(path, text)| (path, text.lines().count()))
@@ -95,7 +95,7 @@ fn no_source_file_outgrows_its_reader() {
 
 #[test]
 fn no_file_names_a_place_on_one_machine() {
-    // Put together here, so that this file does not hold them itself.
+    // Assembled here, so that this file does not contain them itself.
     let places = [["/wo", "rk/"].concat(), ["/ro", "ot/"].concat(), ["/ho", "me/"].concat()];
     let mut guilty = Vec::new();
     for path in files(&root()) {

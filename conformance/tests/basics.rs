@@ -1,4 +1,4 @@
-//! The session with the host: versions, lists, errors and a clean stream (MCP 2025-11-25, basic and server/tools).
+//! The session with the client: versions, lists, errors and a clean stream (MCP 2025-11-25, basic and server/tools).
 
 use bytes::Bytes;
 use protomcp_conformance::{Sandbox, Scene, session, tool};
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 /// Item 28.
 #[test]
-fn every_stateful_version_is_spoken_and_any_other_gets_the_newest() {
+fn stateful_versions_are_accepted_and_others_get_the_newest() {
     let rows = [
         ("2024-11-05", "2024-11-05"),
         ("2025-03-26", "2025-03-26"),
@@ -31,17 +31,17 @@ fn every_stateful_version_is_spoken_and_any_other_gets_the_newest() {
 
 /// Item 29.
 #[test]
-fn what_a_tool_prints_goes_to_the_log_and_never_to_the_host() {
+fn output_of_a_tool_goes_to_the_log_and_never_to_the_client() {
     let (host, _sandbox) = session("run", "py/basics.py", &[]);
     assert_eq!(host.text("shout", &json!({"text": "a line of the tool itself"})), "shouted");
     host.stderr_with("a line of the tool itself again");
     host.stderr_with("a line of the tool itself from a shell");
-    // That standard output held JSON-RPC only is checked when the host is dropped.
+    // Dropping the host checks that standard output contained JSON-RPC only.
 }
 
 /// Item 30.
 #[test]
-fn a_script_that_writes_everything_and_hangs_up_gets_every_answer() {
+fn a_script_that_writes_all_and_closes_gets_every_answer() {
     let sandbox = Sandbox::new();
     sandbox.copy("py/basics.py");
     let host = sandbox.pmcp(&["run", "basics.py"]).start();
@@ -87,7 +87,7 @@ fn ping_is_answered_before_the_session_and_while_a_call_runs() {
 
 /// Item 32.
 #[test]
-fn unknown_methods_and_unknown_tools_are_told_apart() {
+fn unknown_methods_and_unknown_tools_have_different_errors() {
     let scene = Scene::open(&[], &["echo"]);
     let error = scene.host.refused("no/such/method", &json!({}));
     assert_eq!(error["code"], -32601, "{error}");
@@ -124,7 +124,7 @@ fn the_tool_list_is_sorted_by_name_and_comes_in_pages() {
 
 /// Item 34.
 #[test]
-fn input_schemas_pass_through_and_bad_ones_do_no_harm() {
+fn input_schemas_pass_through_and_bad_ones_are_replaced() {
     let schema =
         r#"{"type":"object","properties":{"n":{"type":"integer","maximum":9007199254740993}},"x-own":[1.0,null]}"#;
     let rows: &[(&str, &str)] = &[
@@ -162,7 +162,7 @@ fn titles_and_hints_that_are_set_appear_and_others_do_not() {
     assert!(scene.host.tool("plain").get("title").is_none());
     let hints = |name: &str| scene.host.tool(name).get("annotations").cloned().unwrap_or_else(|| json!({}));
     for hint in ["readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"] {
-        // An unset hint is false on the wire; to a host, a false hint would be a promise that nobody made.
+        // An unset hint is false on the wire; to a client, a false hint would be a promise that the tool never made.
         assert!(hints("plain").get(hint).is_none(), "{hint} was never set");
         assert!(hints("titled").get(hint).is_none(), "{hint} was never set");
     }

@@ -19,7 +19,7 @@ const BEGIN: &str = "<!-- bounds: made by conformance/tests/bounds.rs -->\n";
 const END: &str = "<!-- end of bounds -->\n";
 
 #[test]
-fn the_tables_of_security_md_are_made_of_the_constants() {
+fn the_tables_of_security_md_match_the_constants() {
     let path = root().join("SECURITY.md");
     let document = fs::read_to_string(&path).expect("SECURITY.md is there");
     let (before, rest) = document.split_once(BEGIN).expect("the tables have a beginning");

@@ -1,4 +1,4 @@
-//! A web page in Chromium as a host: what its browser lets it do with a server of another origin.
+//! A web page in Chromium as a client: the limits that its browser sets for a server of another origin.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 const PAGE: &str = include_str!("../hosts/page.html");
 
-/// Serves the page to whoever asks, until the test ends. Returns its origin.
+/// Serves the page for every request until the test ends. Returns its origin.
 fn page() -> String {
     let socket = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
     let address = socket.local_addr().expect("an address");
@@ -31,11 +31,11 @@ fn show(mut stream: TcpStream) {
         "HTTP/1.1 {status}\r\ncontent-type: text/html\r\ncontent-length: {}\r\nconnection: close\r\n\r\n",
         body.len()
     );
-    // Who does not want it any more is gone.
+    // The browser may have closed the connection.
     let _gone = stream.write_all(format!("{head}{body}").as_bytes());
 }
 
-/// What the page could do.
+/// The outcome of the page.
 fn visit(origin: &str, web: &Web) -> Value {
     let url = format!("{origin}/?server=http://localhost:{}/mcp", web.port());
     let output = Command::new("node")
@@ -50,7 +50,7 @@ fn visit(origin: &str, web: &Web) -> Value {
 
 /// Item 95.
 #[test]
-fn a_page_that_is_named_is_a_host_in_both_eras() {
+fn a_page_of_an_allowed_origin_is_a_client_in_both_eras() {
     let origin = page();
     let web = Web::start("py/basics.py", &["--transport", "http", "--allow-origin", &origin]);
     let seen = visit(&origin, &web);
@@ -72,7 +72,7 @@ fn a_page_that_is_named_is_a_host_in_both_eras() {
 
 /// Item 95.
 #[test]
-fn a_page_that_is_not_named_gets_nothing() {
+fn a_page_of_another_origin_gets_nothing() {
     let origin = page();
     for flags in [&[][..], &["--allow-origin", "https://app.example.com"]] {
         let web = Web::start("py/basics.py", &[&["--transport", "http"], flags].concat());

@@ -100,7 +100,7 @@ fn a_block_of_an_unknown_type_is_not_lost() {
 
 /// Items 40, 41.
 #[test]
-fn an_error_result_is_a_result_and_shows_all_it_knows() {
+fn an_error_result_is_a_result_with_all_its_details() {
     let (py, _sandbox) = session("run", "py/basics.py", &[]);
     let result = py.call("fail_with_code", &json!({}));
     assert_eq!(result["isError"], true);
@@ -135,7 +135,7 @@ fn an_error_without_any_text_still_says_what_went_wrong() {
     assert!(all.contains("only here") && all.contains("try b"), "{result}");
 }
 
-/// The machine-readable part of an error result: under a key of our own in `_meta`.
+/// The machine-readable part of an error result, under the project's key in `_meta`.
 fn detail(result: &Value) -> Value {
     let meta = result["_meta"].as_object().unwrap_or_else(|| panic!("an error carries _meta: {result}"));
     let found = meta.values().find(|value| value.get("error_code").is_some());
@@ -188,7 +188,7 @@ fn a_promised_schema_is_kept_or_not_shown() {
 
 /// Item 44.
 #[test]
-fn a_handler_with_keyword_arguments_is_callable_although_its_schema_is_wrong() {
+fn a_handler_with_keyword_arguments_works_despite_its_schema() {
     let (host, _sandbox) = session("run", "py/basics.py", &[]);
     assert_eq!(host.tool("echo_args")["inputSchema"]["required"], json!(["kwargs"]), "the SDK's schema is wrong");
     assert_eq!(host.text("echo_args", &json!({"message": "hello"})), "[('message', 'hello')]");
@@ -196,10 +196,10 @@ fn a_handler_with_keyword_arguments_is_callable_although_its_schema_is_wrong() {
 
 /// Item 44.
 #[test]
-fn arguments_that_do_not_fit_are_named_in_the_log_and_refused_only_on_request() {
+fn mismatched_arguments_are_logged_and_rejected_only_on_request() {
     let arguments = json!({"ctiy": "Rome"});
     let (host, _sandbox) = session("run", "py/basics.py", &[]);
-    // The handler gets them, and says itself what it thinks of them.
+    // The handler gets them, and reports the mismatch itself.
     assert!(host.error_text("weather_json", &arguments).contains("unexpected keyword argument"));
     host.stderr_with(r#""city" is missing (string); is "ctiy" a misspelling of it?"#);
     let (host, _sandbox) = session("run", "py/basics.py", &["--validate-args=reject"]);
@@ -217,7 +217,7 @@ fn an_exception_of_a_handler_is_an_error_result_with_its_text() {
 
 /// Item 45.
 #[test]
-fn a_panic_of_a_handler_fails_its_call_at_once_and_the_next_call_works() {
+fn a_panic_of_a_handler_fails_only_its_own_call() {
     let (host, _sandbox) = rust_session("run", &[]);
     let before = host.text("pid", &json!({}));
     let text = host.error_text("panic", &json!({}));
@@ -238,7 +238,7 @@ fn a_call_that_is_never_answered_ends_at_the_call_timeout() {
 
 /// Item 47.
 #[test]
-fn a_call_that_timed_out_is_cancelled_and_its_late_answer_ignored() {
+fn a_timed_out_call_is_cancelled_and_its_late_answer_ignored() {
     let mut scene = Scene::open(&["--call-timeout=300ms"], &["slow"]);
     let id = scene.host.start_call("slow", &json!({}));
     let (call, _) = scene.peer.call();
@@ -256,7 +256,7 @@ fn a_call_that_timed_out_is_cancelled_and_its_late_answer_ignored() {
 
 /// Item 48.
 #[test]
-fn calls_in_flight_have_ids_of_their_own_and_a_program_gets_them_at_once() {
+fn a_program_gets_concurrent_calls_with_distinct_ids() {
     let mut scene = Scene::open(&[], &["echo"]);
     let ids: Vec<u64> = (0..8).map(|n| scene.host.start_call("echo", &json!({"n": n}))).collect();
     let calls: Vec<_> = (0..8).map(|_| scene.peer.call()).collect();
@@ -290,7 +290,7 @@ fn a_python_file_gets_one_call_at_a_time_in_order() {
 
 /// Items 51, 52, 53.
 #[test]
-fn progress_comes_back_under_the_hosts_own_token_and_before_the_answer() {
+fn progress_has_the_clients_token_and_precedes_the_answer() {
     let mut scene = Scene::open(&[], &["count"]);
     for token in [json!("text"), json!(7), json!("7")] {
         let place = scene.host.now();
@@ -325,7 +325,7 @@ fn progress_comes_back_under_the_hosts_own_token_and_before_the_answer() {
 
 /// Item 54.
 #[test]
-fn a_cancelled_call_is_never_answered_and_the_handler_learns_of_it() {
+fn a_cancelled_call_is_not_answered_and_its_handler_is_notified() {
     let (host, sandbox) = session("run", "py/basics.py", &[]);
     let note = sandbox.path("note");
     let id = host.start_call("until_cancelled", &json!({"note": note}));
@@ -339,13 +339,13 @@ fn a_cancelled_call_is_never_answered_and_the_handler_learns_of_it() {
 
 /// Items 55, 56.
 #[test]
-fn a_queued_call_that_is_cancelled_never_reaches_the_tool_process() {
+fn a_call_cancelled_in_the_queue_never_reaches_the_tool_process() {
     let mut scene = Scene::with_tools("run", "relay.py", &[], vec![protomcp_conformance::tool("echo")]);
     let first = scene.host.start_call("echo", &json!({"n": 1}));
     let (call, _) = scene.peer.call();
     let queued = scene.host.start_call("echo", &json!({"n": 2}));
     scene.host.tell("notifications/cancelled", &json!({"requestId": queued}));
-    scene.host.tell("notifications/cancelled", &json!({"requestId": "nobody"}));
+    scene.host.tell("notifications/cancelled", &json!({"requestId": "unknown"}));
     let last = scene.host.start_call("echo", &json!({"n": 3}));
     scene.host.ask("ping", &json!({}));
     scene.peer.result(&call, r#""one""#);

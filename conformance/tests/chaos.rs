@@ -1,6 +1,6 @@
-//! Killing at random moments: the tool process, `pmcp`, the host. No orphan, no socket, no call without an answer.
+//! Kills at random moments: the tool process, `pmcp`, the host. No orphan, no socket and no unanswered call remains.
 //!
-//! The moments come from a seed that is printed, so a round that fails can be run again with `PMCP_SEED`.
+//! A printed seed determines the moments, so a failed round can be repeated with `PMCP_SEED`.
 
 use std::io::{BufRead, BufReader};
 use std::os::unix::process::ExitStatusExt;
@@ -44,7 +44,7 @@ fn killing_the_tool_process_at_any_moment_loses_no_answer() {
             for (call, ms) in calls {
                 let answer = host.answer(call);
                 let result = &answer.value["result"];
-                // A call that was still waiting when its process was killed runs in the next one.
+                // A call that was still queued when its process was killed runs in the next process.
                 if result["content"][0]["text"] == format!("slept {ms}") {
                     finished += 1;
                 } else {
@@ -58,7 +58,7 @@ fn killing_the_tool_process_at_any_moment_loses_no_answer() {
             host.stderr_with("the tool process was killed by signal 9 (SIGKILL)");
         }
     });
-    // One round may go either way; all of them have both.
+    // One round may go either way; together they have both outcomes.
     let one = std::env::var_os("PMCP_SEED").is_some();
     assert!(one || finished > 0 && crashed > 0, "{finished} calls finished, {crashed} crashed");
 }
@@ -84,7 +84,7 @@ fn killing_pmcp_at_any_moment_leaves_nothing() {
         let file = if random.below(3) == 0 { "tools.ts" } else { "family.py" };
         let host = sandbox.pmcp(&["run", file]).start();
         host.line(r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}"#);
-        // From the first instant to well after the start of everything.
+        // From the first instant to well after the whole start.
         thread::sleep(Duration::from_millis(random.below(600)));
         assert!(host.exited().is_none(), "pmcp was gone before it was killed: {}", host.stderr());
         host.signal(Signal::KILL);
@@ -125,7 +125,7 @@ fn killing_the_host_at_any_moment_leaves_nothing() {
 
 /// Item 88.
 #[test]
-fn a_process_killed_in_the_middle_of_a_frame_fails_its_calls_and_nothing_else() {
+fn a_process_killed_in_mid_frame_fails_only_its_calls() {
     rounds("frame", |random| {
         let sandbox = Sandbox::new();
         let stage = Stage::new(&sandbox);
@@ -155,7 +155,7 @@ fn a_process_killed_in_the_middle_of_a_frame_fails_its_calls_and_nothing_else() 
     });
 }
 
-/// A small generator of moments: the same seed, the same moments (a linear congruential step, high bits taken).
+/// A small generator of moments: the same seed yields the same moments (a linear congruential step, high bits taken).
 struct Random(u64);
 
 impl Random {
@@ -179,7 +179,7 @@ fn rounds(what: &str, mut round: impl FnMut(&mut Random)) {
     }
 }
 
-/// Whether there was something to kill.
+/// True if the process was alive.
 fn kill(pid: u32) -> bool {
     let pid = i32::try_from(pid).ok().and_then(Pid::from_raw).expect("a process id is positive");
     kill_process(pid, Signal::KILL).is_ok()

@@ -47,7 +47,7 @@ fn help_is_printed_where_it_can_be_piped() {
 
 /// The limits that a person can set are those that count.
 #[test]
-fn a_host_on_stdio_may_say_as_much_at_once_as_it_is_let() {
+fn limits_of_the_command_line_apply_on_stdio() {
     let (host, _sandbox) = session("run", "py/versioned.py", &["--max-line", "1K", "--max-pending", "1"]);
     let place = host.now();
     host.line(&json!({"jsonrpc": "2.0", "id": "long", "method": "x".repeat(1024)}).to_string());
@@ -62,7 +62,7 @@ fn a_host_on_stdio_may_say_as_much_at_once_as_it_is_let() {
 
 /// Item 91.
 #[test]
-fn mistakes_on_the_command_line_are_named_and_exit_with_2() {
+fn errors_on_the_command_line_are_named_and_exit_with_2() {
     let rows: &[(&[&str], &str)] = &[
         (&[], "usage: pmcp <"),
         (&["dev"], "missing file argument"),
@@ -92,7 +92,7 @@ fn mistakes_on_the_command_line_are_named_and_exit_with_2() {
 
 /// Item 91.
 #[test]
-fn flags_may_come_before_or_after_the_file_and_with_or_without_an_equals_sign() {
+fn flags_are_accepted_around_the_file_and_with_an_equals_sign() {
     let rows: &[&[&str]] = &[
         &["run", "quickstart.py", "--call-timeout", "1m30s", "--log-level=debug"],
         &["run", "--call-timeout=300ms", "quickstart.py", "--log-level", "warn"],

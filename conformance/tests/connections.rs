@@ -1,4 +1,4 @@
-//! Connections without end, and descriptors that run out.
+//! Endless connections, and exhausted descriptors.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -10,7 +10,7 @@ use protomcp_conformance::{Sandbox, Web};
 use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit, setrlimit};
 use serde_json::{Value, json};
 
-/// How long a new host may wait while others hold connections. It takes milliseconds.
+/// The time that a new client may wait while others hold connections. It takes milliseconds.
 const SOON: Duration = Duration::from_secs(2);
 
 /// `pmcp` with this soft limit of open files.
@@ -34,7 +34,7 @@ fn connections(web: &Web, count: usize) -> Vec<TcpStream> {
 
 /// Item 95.
 #[test]
-fn idle_connections_beyond_the_soft_limit_stop_no_host_and_the_tool_keeps_its_limit() {
+fn idle_connections_beyond_the_soft_limit_block_no_client() {
     let hard = take_all_descriptors();
     assert!(hard > 3000, "this test needs a hard limit of 3,000 open files; it is {hard}");
     for flags in [&["--transport", "http"][..], &["--transport", "sse"]] {
@@ -50,7 +50,7 @@ fn idle_connections_beyond_the_soft_limit_stop_no_host_and_the_tool_keeps_its_li
 
 /// Item 95.
 #[test]
-fn descriptors_that_run_out_stop_neither_the_server_nor_fill_its_log() {
+fn running_out_of_descriptors_stops_nothing_and_logs_little() {
     let mut web = limited(1024, &["--transport", "http"]);
     web.initialize();
     let pid = web.process().pid();
@@ -74,7 +74,7 @@ fn descriptors_that_run_out_stop_neither_the_server_nor_fill_its_log() {
     let lines = log.lines().filter(|line| line.contains("attempts to accept a connection failed")).count();
     assert!((1..=began.elapsed().as_secs() as usize + 1).contains(&lines), "{lines} lines in {seconds:.1} s: {log}");
     assert!(took < Duration::from_secs(20), "{took:?}");
-    // Connections that were closed for others are closed, and the others are served.
+    // Some connections were closed in favour of others, and the others are served.
     let mut open = 0;
     for stream in &mut idle {
         stream.set_read_timeout(Some(Duration::from_millis(20))).expect("a socket has timeouts");
@@ -83,7 +83,7 @@ fn descriptors_that_run_out_stop_neither_the_server_nor_fill_its_log() {
     assert!(open < 40, "none was closed");
 }
 
-/// Time that a process has worked for, in hundredths of a second.
+/// The processor time of a process, in hundredths of a second.
 fn cpu_ticks(pid: u32) -> u64 {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).expect("pmcp runs");
     let (_, fields) = stat.rsplit_once(')').expect("a name in brackets");

@@ -12,7 +12,7 @@ const SOON: Duration = Duration::from_secs(10);
 
 /// Item 88.
 #[test]
-fn a_killed_process_fails_its_call_by_the_name_of_the_signal_and_is_restarted() {
+fn a_killed_process_fails_its_call_and_is_restarted() {
     let mut scene = Scene::open(&[], &["slow"]);
     let ids = [scene.host.start_call("slow", &json!({})), scene.host.start_call("slow", &json!({}))];
     for _ in ids {
@@ -37,7 +37,7 @@ fn a_killed_process_fails_its_call_by_the_name_of_the_signal_and_is_restarted() 
 
 /// Item 88.
 #[test]
-fn a_process_that_ends_in_a_call_is_reported_with_its_status_and_last_words() {
+fn a_process_that_exits_in_a_call_is_reported() {
     let (host, _sandbox) = session("run", "py/basics.py", &[]);
     let text = host.error_text("die", &json!({"status": 9}));
     assert!(text.contains("status 9"), "{text}");
@@ -51,7 +51,7 @@ fn a_process_that_ends_in_a_call_is_reported_with_its_status_and_last_words() {
 
 /// Item 88.
 #[test]
-fn a_change_of_tools_across_a_crash_is_told_and_the_selection_starts_anew() {
+fn a_crash_resets_the_selection_and_reports_changed_tools() {
     let mut scene = Scene::open(&[], &["a", "b"]);
     scene.peer.send("", protomcp_proto::DisableToolsRequest { tool_names: vec!["a".to_owned()] });
     scene.peer.active_tools();
@@ -64,7 +64,7 @@ fn a_change_of_tools_across_a_crash_is_told_and_the_selection_starts_anew() {
 
 /// Item 89.
 #[test]
-fn a_crash_loop_is_given_up_after_a_while_explained_and_ended_by_a_save() {
+fn a_crash_loop_stops_is_explained_and_ends_with_a_save() {
     let sandbox = Sandbox::new();
     let file = |comment: &str| {
         format!(

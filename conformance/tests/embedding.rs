@@ -44,7 +44,7 @@ fn check(given: &[u8]) {
 }
 
 #[test]
-fn a_program_of_its_own_serves_a_tool_file_on_stdio_and_adds_a_layer() {
+fn an_embedding_program_serves_stdio_with_a_layer() {
     let sandbox = Sandbox::new();
     let file = sandbox.write("tools.py", TOOLS);
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("hosts/script.py");
@@ -58,14 +58,14 @@ fn a_program_of_its_own_serves_a_tool_file_on_stdio_and_adds_a_layer() {
 }
 
 #[test]
-fn an_axum_application_serves_a_tool_file_beside_its_other_routes() {
+fn an_axum_application_serves_a_tool_file_beside_other_routes() {
     let sandbox = Sandbox::new();
     let file = sandbox.write("tools.py", TOOLS);
     let mut app =
         host(&sandbox, &[&example("embedded_in_axum"), &file]).stderr(Stdio::piped()).spawn().expect("it starts");
     let mut said = BufReader::new(app.stderr.take().expect("it was piped")).lines();
     let url = said.next().expect("it says where it listens").expect("UTF-8");
-    // Whatever else it says must not fill the pipe.
+    // Further output must not fill the pipe.
     std::thread::spawn(move || said.for_each(drop));
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("hosts/script.py");
     let endpoint = format!("{url}/mcp");

@@ -1,5 +1,5 @@
-//! What later SDKs can say beyond the original protocol (`proto/protomcp.proto`, numbers from 100 and from 200 up), and what
-//! a host reads of it.
+//! Features of later SDKs beyond the original protocol (`proto/protomcp.proto`, numbers from 100 and from 200 up), as a
+//! client sees them.
 
 use protomcp_conformance::{Sandbox, Scene, Stage, tool};
 use protomcp_proto::{
@@ -93,7 +93,7 @@ fn a_large_field_may_travel_apart_from_the_rest_of_its_result() {
     let large = "é".repeat(300_000);
     let content = json!([{"type": "text", "text": large}]).to_string();
     let structured = json!({"large": large}).to_string();
-    // One field apart, then both of those that may be, the second of them compressed.
+    // First one field apart, then both possible fields, the second of them compressed.
     for apart in [1, 2] {
         let id = scene.host.start_call("echo", &json!({}));
         let (call, _) = scene.peer.call();
@@ -127,7 +127,7 @@ fn a_large_field_may_travel_apart_from_the_rest_of_its_result() {
 }
 
 #[test]
-fn a_process_says_why_it_has_no_answer_and_that_its_prompts_have_changed() {
+fn a_process_reports_errors_and_changed_prompts() {
     let mut scene = scene(&json!({}));
     let error = || Some(ToolError { message: "out of paper".to_owned(), ..ToolError::default() });
     let id = scene.host.request("prompts/get", &json!({"name": "greet"}));
@@ -151,7 +151,7 @@ fn a_process_says_why_it_has_no_answer_and_that_its_prompts_have_changed() {
 }
 
 #[test]
-fn the_host_learns_when_the_page_is_done_to_which_it_sent_its_user() {
+fn the_client_is_notified_when_a_url_elicitation_completes() {
     let mut scene = scene(&json!({"elicitation": {"form": {}, "url": {}}}));
     let call = scene.host.start_call("echo", &json!({}));
     let (running, _) = scene.peer.call();
@@ -174,7 +174,7 @@ fn the_host_learns_when_the_page_is_done_to_which_it_sent_its_user() {
     assert_eq!((action.as_str(), error.as_str()), ("accept", ""));
     scene.peer.result(&running, r#""see the page""#);
     scene.host.answer(call);
-    // The call is over, and the user takes a while.
+    // The call has ended, and the user takes a while.
     scene.peer.send("", ElicitationComplete { elicitation_id: "visit-0".to_owned() });
     scene.peer.send("", ElicitationComplete { elicitation_id: "visit-1".to_owned() });
     let told = scene.host.notified("notifications/elicitation/complete", place);

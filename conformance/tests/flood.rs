@@ -1,4 +1,4 @@
-//! A tool process that floods its link: the host is answered meanwhile, whatever it sends.
+//! A tool process that floods its link, with whatever messages: the host still gets answers.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,10 +12,10 @@ use protomcp_proto::{
 };
 use serde_json::json;
 
-/// Ten times as long as a ping may take.
+/// Ten times the time that a ping may take.
 const PING: Duration = Duration::from_millis(500);
 const PINGS: usize = 15;
-/// About so much is written at once.
+/// The approximate size of one write.
 const BLOCK: usize = 256 << 10;
 
 /// Repeats `bytes` to a block.
@@ -27,7 +27,7 @@ fn message(id: &str, message: impl Into<Msg>) -> Vec<u8> {
     block(&frame(&Envelope::new(id, message)))
 }
 
-/// Lets a process write the same bytes without end, and pings meanwhile.
+/// Lets a process write the same bytes endlessly, and pings at the same time.
 #[track_caller]
 fn check(what: &str, scene: Scene, flood: Vec<u8>) {
     let Scene { host, peer, stage, sandbox } = scene;
@@ -51,7 +51,7 @@ fn check(what: &str, scene: Scene, flood: Vec<u8>) {
         })
         .collect();
     done.store(true, Ordering::Relaxed);
-    // What is in the way of the last block is read, or its reader leaves with the host.
+    // The rest of the last block is read, or its reader ends with the host.
     host.hang_up();
     drop(host);
     let _peer = flooding.join().expect("the flood ends with its reader");
@@ -88,10 +88,10 @@ fn a_flood_of_progress_keeps_no_ping_waiting() {
 #[test]
 fn a_flood_of_messages_that_mean_nothing_keeps_no_ping_waiting() {
     check("frames of length zero", scene(), vec![0; BLOCK]);
-    check("answers to no request", scene(), message("nobody", CallToolResponse::default()));
-    // Field 299 with three bytes, a member that nobody has defined.
+    check("answers to no request", scene(), message("unknown", CallToolResponse::default()));
+    // Field 299 with three bytes, an undefined member.
     check("unknown messages", scene(), block(&[0, 0, 0, 6, 0xda, 0x12, 3, b'a', b'b', b'c']));
-    check("frames that are no envelopes", scene(), block(&[0, 0, 0, 1, 7]));
+    check("frames that are not envelopes", scene(), block(&[0, 0, 0, 1, 7]));
 }
 
 #[test]

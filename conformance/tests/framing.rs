@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 /// Items 2, 3.
 #[test]
-fn a_frame_that_arrives_byte_by_byte_between_empty_ones_is_one_answer() {
+fn a_frame_in_single_bytes_between_empty_frames_is_one_answer() {
     let mut scene = Scene::open(&[], &["echo"]);
     let id = scene.host.start_call("echo", &json!({}));
     let (call, _) = scene.peer.call();
@@ -31,7 +31,7 @@ fn unknown_messages_unknown_fields_and_a_namespace_are_ignored() {
     let mut scene = Scene::open(&[], &["echo"]);
     let id = scene.host.start_call("echo", &json!({}));
     let (call, _) = scene.peer.call();
-    // Field 299 with three bytes, a oneof member that nobody has defined: key (299 << 3) | 2.
+    // Field 299 with three bytes, an undefined member of the oneof: key (299 << 3) | 2.
     scene.peer.bytes(&[0, 0, 0, 6, 0xda, 0x12, 3, b'a', b'b', b'c']);
     let mut envelope = Envelope::new(call, text_result("known"));
     envelope.namespace = "somewhere".to_owned();
@@ -71,7 +71,7 @@ fn a_raw_payload_is_the_result_of_the_call_its_header_names() {
     let (two_call, _) = scene.peer.call();
 
     let payload = r#"[{"type":"text","text":"raw"}]"#.as_bytes();
-    scene.peer.raw(header("nobody asked", payload.len() as u64), payload);
+    scene.peer.raw(header("unknown call", payload.len() as u64), payload);
     scene.peer.raw(header(&one_call, payload.len() as u64), payload);
     scene.peer.result(&two_call, r#""plain""#);
 
@@ -116,7 +116,7 @@ fn large_results_of_both_published_sdks_arrive_whole() {
 
 /// Item 9.
 #[test]
-fn a_payload_that_lies_about_its_inflated_size_fails_its_call_only() {
+fn a_payload_with_a_false_inflated_size_fails_its_call_only() {
     let bomb = zstd::encode_all(&vec![b' '; 300 << 20][..], 3).expect("zstd compresses");
     let honest = zstd::encode_all(&br#"[{"type":"text","text":"honest"}]"#[..], 3).expect("zstd compresses");
     let lies: &[(&str, &[u8], u64)] = &[
@@ -146,7 +146,7 @@ fn a_payload_that_lies_about_its_inflated_size_fails_its_call_only() {
 
 /// Item 9.
 #[test]
-fn a_payload_of_absurd_size_fails_its_call_and_restarts_the_process() {
+fn a_payload_of_absurd_size_fails_its_call_and_restarts() {
     let mut scene = Scene::open(&[], &["echo"]);
     let id = scene.host.start_call("echo", &json!({}));
     let (call, _) = scene.peer.call();
@@ -187,7 +187,7 @@ fn chunked_results_are_put_together_however_they_interleave() {
     let two = scene.host.start_call("two", &json!({}));
     let (two_call, _) = scene.peer.call();
 
-    scene.peer.send("nobody asked", chunk("lost", true));
+    scene.peer.send("unknown call", chunk("lost", true));
     scene.peer.send(&one_call, stream("result_json", 14));
     scene.peer.send(&two_call, stream("result_json", 0));
     scene.peer.send(&one_call, chunk(r#""first, "#, false));
@@ -203,7 +203,7 @@ fn chunked_results_are_put_together_however_they_interleave() {
 
 /// Item 12.
 #[test]
-fn a_process_that_leaves_in_the_middle_of_a_chunked_result_fails_the_call_at_once() {
+fn a_process_that_exits_in_a_chunked_result_fails_the_call() {
     let mut scene = Scene::open(&[], &["echo"]);
     let id = scene.host.start_call("echo", &json!({}));
     let (call, _) = scene.peer.call();
@@ -275,14 +275,14 @@ fn text_of(response: &Value) -> &str {
     response["result"]["content"][0]["text"].as_str().unwrap_or_else(|| panic!("a text was expected: {response}"))
 }
 
-/// A call that reached its tool fails with an error result, never with a JSON-RPC error, and with some words to read.
+/// A call that reached its tool fails with an error result, never with a JSON-RPC error, and with a readable text.
 #[track_caller]
 fn assert_failed(response: &Value, what: &str) {
     assert_eq!(response["result"]["isError"], true, "{what} should fail the call with a result: {response}");
     assert!(!text_of(response).is_empty(), "{what} should be explained");
 }
 
-/// The most memory a process has held, in kB.
+/// The peak memory of a process, in kB.
 fn peak_memory(pid: u32) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).expect("the process lives");
     let line = status.lines().find(|line| line.starts_with("VmHWM:")).expect("Linux shows the peak");

@@ -1,4 +1,4 @@
-//! The examples run, each with the official Python client as its host.
+//! Runs the examples, each with the official Python client as its host.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -6,13 +6,13 @@ use std::process::{Command, Stdio};
 use protomcp_conformance::{Sandbox, eventually, living, peers, pmcp};
 use serde_json::{Value, json};
 
-/// What the steps gave, and what was written to stderr.
+/// The results of the steps, and the output on stderr.
 struct Visit {
     given: Vec<Value>,
     stderr: String,
 }
 
-/// Follows the script in both languages that have the example; `to_check` gets the same in each.
+/// Runs the script in both languages that have the example; `to_check` gets the same in each.
 fn both(python: &str, rust: &str, script: &Value, check: impl Fn(&Visit, &str)) {
     check(&visit(Language::Python, python, script), "Python");
     check(&visit(Language::Rust, rust, script), "Rust");
@@ -202,7 +202,7 @@ fn telemetry_goes_to_the_log() {
     });
 }
 
-/// That nothing is left of it is looked at after every visit.
+/// Every visit checks that nothing is left of it.
 #[test]
 fn a_sidecar_serves_its_tools_and_goes_with_them() {
     both("sidecar.py", "sidecar", &json!([{"call": "ask", "with": {"about": "tea"}}]), |visit, who| {

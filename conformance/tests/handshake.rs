@@ -6,10 +6,10 @@ use protomcp_conformance::{Sandbox, Scene, Stage, rust_session, session, tool};
 use protomcp_proto::{DisableToolsRequest, Msg, RegisterMiddlewareRequest, ReloadResponse, ToolListResponse};
 use serde_json::json;
 
-/// Long enough for a frame that should not have been written to be seen.
+/// Long enough to notice a frame that should not have been written.
 const MOMENT: Duration = Duration::from_millis(200);
 
-/// How long the bridge waits for a sign of life before it takes the handshake for complete.
+/// The silence after which the bridge takes the handshake for complete.
 const SILENCE: Duration = Duration::from_millis(500);
 
 /// Items 14, 36.
@@ -23,7 +23,7 @@ fn a_python_file_with_run_has_its_tools_listed_and_called() {
 
 /// Item 15.
 #[test]
-fn a_rust_program_has_its_tools_and_group_tools_listed_and_called() {
+fn tools_of_a_rust_program_and_its_groups_are_listed_and_called() {
     let (host, _sandbox) = rust_session("run", &[]);
     let names = host.names();
     assert!(names.iter().any(|name| name == "echo") && names.iter().any(|name| name == "g.q"), "{names:?}");
@@ -32,7 +32,7 @@ fn a_rust_program_has_its_tools_and_group_tools_listed_and_called() {
 
 /// Item 16.
 #[test]
-fn the_tool_process_gets_the_environment_and_the_working_directory_of_pmcp() {
+fn the_tool_process_inherits_environment_and_working_directory() {
     let sandbox = Sandbox::new();
     sandbox.copy("py/basics.py");
     let host = sandbox.pmcp(&["run", "basics.py"]).env("A_VARIABLE", "of the host").start();
@@ -47,7 +47,7 @@ fn the_tool_process_gets_the_environment_and_the_working_directory_of_pmcp() {
 /// Item 21.
 #[test]
 fn the_completion_signal_ends_the_handshake_at_once() {
-    // The fastest of several: a busy machine slows some of them, but a bridge that waits is never fast.
+    // The fastest of several: a busy machine slows some down, but a bridge that waits is never fast.
     let fastest = (0..6).map(|_| open_with_signal()).min().expect("several rounds");
     assert!(fastest < SILENCE, "the bridge waited {fastest:?} although the process had said it was done");
 }
@@ -70,7 +70,7 @@ fn open_with_signal() -> Duration {
 
 /// Item 22.
 #[test]
-fn silence_after_the_tool_list_ends_the_handshake_and_each_registration_starts_the_wait_again() {
+fn the_handshake_ends_when_registrations_stop() {
     let sandbox = Sandbox::new();
     let stage = Stage::new(&sandbox);
     let host = stage.pmcp(&sandbox, &["run", "./relay"]).start();
@@ -88,10 +88,10 @@ fn silence_after_the_tool_list_ends_the_handshake_and_each_registration_starts_t
 
 /// Item 23.
 #[test]
-fn middleware_that_registers_after_the_handshake_is_acknowledged_too() {
+fn middleware_registered_after_the_handshake_is_acknowledged() {
     let mut scene = Scene::open(&[], &["echo"]);
     assert_eq!(scene.host.names(), ["echo"]);
-    // Whatever the bridge asks for after the handshake comes first.
+    // Requests of the bridge after the handshake come first.
     while scene.peer.request_within(SILENCE * 3).is_some() {}
     scene.peer.send("", middleware("very late"));
     let answer = scene.peer.request();
@@ -101,17 +101,17 @@ fn middleware_that_registers_after_the_handshake_is_acknowledged_too() {
 
 /// Item 24.
 #[test]
-fn only_acknowledgements_are_written_before_the_handshake_is_complete() {
+fn only_acknowledgements_precede_the_end_of_the_handshake() {
     let sandbox = Sandbox::new();
     let stage = Stage::new(&sandbox);
     let host = stage.pmcp(&sandbox, &["run", "./relay"]).start();
     let mut peer = stage.accept();
-    // A host that is in a hurry must not make the bridge write early.
+    // A client in a hurry must not make the bridge write early.
     host.begin("2025-11-25");
     let call = host.start_call("echo", &json!({}));
     peer.listed(vec![tool("echo")]);
     for name in ["first", "second", "third"] {
-        assert!(peer.receive_within(MOMENT).is_none(), "something was written that is no acknowledgement");
+        assert!(peer.receive_within(MOMENT).is_none(), "a frame other than an acknowledgement was written");
         peer.send("", middleware(name));
         let answer = peer.receive();
         assert_eq!((answer.name(), answer.request_id.as_str()), ("register_middleware_response", ""));
@@ -132,7 +132,7 @@ fn frames_of_the_handshake_come_in_order() {
     let call = host.start_call("echo", &json!({}));
     peer.listed(vec![tool("echo")]);
     peer.send("", ReloadResponse { success: true, error: String::new() });
-    // None is answered before all have been asked, so the order is that of the bridge alone.
+    // None is answered before all have been sent, so the order is that of the bridge alone.
     let asked: Vec<_> = (0..3).map(|_| peer.receive()).collect();
     let names: Vec<_> = asked.iter().map(protomcp_proto::Envelope::name).collect();
     assert_eq!(names, ["list_resources_request", "list_resource_templates_request", "list_prompts_request"]);
@@ -147,7 +147,7 @@ fn frames_of_the_handshake_come_in_order() {
 
 /// Item 24.
 #[test]
-fn the_published_sdk_with_two_middlewares_is_not_stalled_by_the_handshake() {
+fn two_middlewares_of_the_sdk_do_not_stall_the_handshake() {
     let (host, _sandbox) = session("run", "py/middleware.py", &[]);
     assert_eq!(host.names(), ["echo"]);
     assert_eq!(host.text("echo", &json!({"text": "through"})), "through");
@@ -155,7 +155,7 @@ fn the_published_sdk_with_two_middlewares_is_not_stalled_by_the_handshake() {
 
 /// Item 25.
 #[test]
-fn hidden_tools_are_never_seen_not_even_by_a_host_that_asks_at_once() {
+fn hidden_tools_are_never_listed_not_even_at_the_start() {
     for command in ["dev", "run"] {
         for _ in 0..3 {
             let (py, _sandbox) = session(command, "py/basics.py", &[]);
@@ -171,7 +171,7 @@ fn hidden_tools_are_never_seen_not_even_by_a_host_that_asks_at_once() {
 
 /// Items 25, 60.
 #[test]
-fn a_tool_that_is_disabled_right_after_the_signal_is_hidden_from_the_first_list() {
+fn a_tool_disabled_after_the_signal_is_not_in_the_first_list() {
     let sandbox = Sandbox::new();
     let stage = Stage::new(&sandbox);
     let host = stage.pmcp(&sandbox, &["run", "./relay"]).start();
@@ -191,7 +191,7 @@ fn a_process_that_never_answers_the_other_lists_is_usable() {
     let mut scene = Scene::open(&[], &["echo"]);
     assert_eq!(scene.host.names(), ["echo"]);
     let id = scene.host.start_call("echo", &json!({}));
-    // Everything but the call stays unanswered.
+    // Everything except the call stays unanswered.
     let call = loop {
         let envelope = scene.peer.receive();
         if let Some(Msg::CallTool(_)) = envelope.msg {
@@ -204,7 +204,7 @@ fn a_process_that_never_answers_the_other_lists_is_usable() {
 
 /// Items 27, 70.
 #[test]
-fn after_a_reload_the_tool_list_may_come_without_an_id_and_after_the_response() {
+fn a_reloaded_list_may_lack_an_id_and_follow_the_response() {
     let mut scene = Scene::with_tools("dev", "./relay", &[], vec![tool("original")]);
     assert_eq!(scene.host.names(), ["original"]);
     let script = std::fs::read(scene.sandbox.path("relay")).expect("the script is there");
@@ -228,7 +228,7 @@ fn middleware(name: &str) -> RegisterMiddlewareRequest {
     RegisterMiddlewareRequest { name: name.to_owned(), priority: 0 }
 }
 
-/// Serves one call, through so many middlewares before and after it.
+/// Serves one call, through this many middlewares before and after it.
 fn serve_through_middleware(peer: &mut protomcp_conformance::Peer, middlewares: usize) {
     for _ in 0..=2 * middlewares {
         let envelope = peer.request();

@@ -1,4 +1,4 @@
-//! Hosts that we did not write drive the product through the published Python SDK.
+//! Third-party clients drive the product through the published Python SDK.
 
 use std::process::Command;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 /// Items 28, 36, 43, 59.
 #[test]
-fn the_official_python_client_is_content() {
+fn the_official_python_client_works() {
     for (mode, revision) in [("legacy", "2025-11-25"), ("auto", "2026-07-28")] {
         let sandbox = Sandbox::new();
         let seen = visit(&sandbox, &[&path("mcp/bin/python"), &host("client.py"), mode]);
@@ -17,7 +17,7 @@ fn the_official_python_client_is_content() {
 }
 
 #[test]
-fn the_official_python_client_is_asked_and_told_without_a_session() {
+fn the_official_python_client_works_without_a_session() {
     let sandbox = Sandbox::new();
     sandbox.copy("py/asks.py");
     let mut command = in_place_of(sandbox.pmcp(&[]), &[&path("mcp/bin/python"), &host("stateless.py"), "asks.py"]);
@@ -31,7 +31,7 @@ fn the_official_python_client_is_asked_and_told_without_a_session() {
 
 /// Items 28, 36, 43, 59.
 #[test]
-fn the_official_typescript_client_is_content() {
+fn the_official_typescript_client_works() {
     let sandbox = Sandbox::new();
     sandbox.with_node();
     std::fs::copy(host("client.mts"), sandbox.path("client.mts")).expect("the sandbox can be written");
@@ -41,7 +41,7 @@ fn the_official_typescript_client_is_content() {
 
 /// Items 28, 36, 95.
 #[test]
-fn the_official_python_client_is_content_over_http() {
+fn the_official_python_client_works_over_http() {
     for (mode, place, revision) in
         [("legacy", "/mcp", "2025-11-25"), ("auto", "/", "2026-07-28"), ("sse", "/sse", "2025-11-25")]
     {
@@ -53,7 +53,7 @@ fn the_official_python_client_is_content_over_http() {
 
 /// Items 28, 36, 95.
 #[test]
-fn the_official_typescript_client_is_content_over_http() {
+fn the_official_typescript_client_works_over_http() {
     for (transport, place) in [("http", "/mcp"), ("sse", "/sse")] {
         let sandbox = Sandbox::new();
         sandbox.with_node();
@@ -75,7 +75,7 @@ fn the_official_inspector_lists_and_calls() {
         let script = host("inspector.sh");
         let mut words = vec![script, inspector];
         words.extend(arguments.iter().map(|word| (*word).to_owned()));
-        // This host passes on only what it is told to.
+        // This client passes on only the variables that it is given.
         for (name, value) in sandbox.pmcp(&[]).command().get_envs() {
             let pair = format!("{}={}", name.to_string_lossy(), value.unwrap_or_default().to_string_lossy());
             words.extend(["-e".to_owned(), pair]);
@@ -90,7 +90,7 @@ fn the_official_inspector_lists_and_calls() {
     assert_eq!(result["content"], json!([{"type": "text", "text": "3"}]));
 }
 
-/// What both clients report.
+/// Checks the report of either client.
 fn check(seen: &Value, who: &str) {
     let names = |list: &Value| -> Vec<String> {
         list.as_array().expect("a list").iter().map(|name| name.as_str().unwrap_or_default().to_owned()).collect()
@@ -134,14 +134,14 @@ fn check(seen: &Value, who: &str) {
     assert_eq!(seen["cancelled"], true, "{who}");
 }
 
-/// Runs a host with `pmcp run basics.py` as its server, and returns what it prints.
+/// Runs a host with `pmcp run basics.py` as its server, and returns its output.
 fn visit(sandbox: &Sandbox, words: &[&str]) -> Value {
     sandbox.copy("py/basics.py");
     let mut command = in_place_of(sandbox.pmcp(&[]), words);
     outcome(sandbox, command.arg(pmcp()).args(["run", "basics.py"]))
 }
 
-/// What a host prints that must succeed and leave nothing behind.
+/// The output of a host, which must succeed and leave nothing behind.
 fn outcome(sandbox: &Sandbox, command: &mut Command) -> Value {
     let output = command.output().expect("the host starts");
     let (stdout, stderr) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
@@ -151,7 +151,7 @@ fn outcome(sandbox: &Sandbox, command: &mut Command) -> Value {
         .unwrap_or_else(|error| panic!("{command:?} printed no JSON ({error}): {stdout}\n{stderr}"))
 }
 
-/// Runs a host beside `pmcp run basics.py`, and returns what it prints.
+/// Runs a host against a `pmcp run basics.py` over HTTP, and returns its output.
 fn visit_over_http(path: &str, words: impl Fn(String) -> [String; 4]) -> Value {
     let server = Web::start("py/basics.py", &["--transport", "sse"]);
     let words = words(format!("http://localhost:{}{path}", server.port()));

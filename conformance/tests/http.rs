@@ -1,4 +1,4 @@
-//! `pmcp` over HTTP: `--transport`, `--auth` and what is refused (protomcp wire §4.11, §5.2, §5.5).
+//! `pmcp` over HTTP: `--transport`, `--auth` and rejected requests (protomcp wire §4.11, §5.2, §5.5).
 
 use std::process::Command;
 
@@ -41,7 +41,7 @@ fn sessions_come_and_go_on_both_paths() {
 
 /// Item 95.
 #[test]
-fn strangers_are_told_which_flag_would_let_them_in() {
+fn rejections_name_the_flag_that_would_allow_the_origin() {
     let web = Web::start("py/basics.py", &["--transport", "http", "--allow-host", "tools.example.com"]);
     let ping = json!({"jsonrpc": "2.0", "id": 1, "method": "ping"}).to_string();
     let local = format!("localhost:{}", web.port());
@@ -64,7 +64,7 @@ fn strangers_are_told_which_flag_would_let_them_in() {
 
 /// Item 96.
 #[test]
-fn secrets_are_asked_for_on_every_method() {
+fn secrets_are_required_on_every_method() {
     let flags = ["--transport", "http", "--auth", "token:MY_TOKEN", "--auth", "apikey:MY_KEY"];
     let mut web = Web::start_with("py/basics.py", &flags, &[("MY_TOKEN", "s3cret"), ("MY_KEY", "k3y")]);
     for method in ["POST", "GET", "DELETE"] {
@@ -85,7 +85,7 @@ fn secrets_are_asked_for_on_every_method() {
 
 /// Item 96.
 #[test]
-fn wrong_secrets_open_nothing() {
+fn wrong_secrets_are_rejected() {
     let flags = ["--transport", "http", "--auth", "token:MY_TOKEN", "--auth", "apikey:MY_KEY"];
     let web = Web::start_with("py/basics.py", &flags, &[("MY_TOKEN", "s3cret"), ("MY_KEY", "k3y")]);
     let hello = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
@@ -105,7 +105,7 @@ fn wrong_secrets_open_nothing() {
     for (token, key) in &wrong {
         let what = if key == "k3y" { "Bearer token" } else { "API key" };
         for method in ["POST", "GET", "DELETE"] {
-            // A session that is known is worth nothing without them.
+            // A known session does not help without them.
             let headers = [("authorization", &**token), ("x-api-key", &**key), ("mcp-session-id", &*session)];
             let reply = web.send(method, "/mcp", &headers, &ping);
             assert_eq!(reply.status, 401, "{method} {token:?} {key:?}: {reply:?}");
@@ -119,7 +119,7 @@ fn wrong_secrets_open_nothing() {
 
 /// Item 96.
 #[test]
-fn a_secret_that_is_not_there_is_a_mistake_and_under_stdio_a_warning() {
+fn a_missing_secret_is_an_error_and_on_stdio_a_warning() {
     let sandbox = Sandbox::new();
     sandbox.copy("py/basics.py");
     let flags = ["run", "basics.py", "--transport", "http", "--auth", "token:NOT_SET"];
@@ -139,7 +139,7 @@ fn a_secret_that_is_not_there_is_a_mistake_and_under_stdio_a_warning() {
 
 /// Item 97.
 #[test]
-fn a_transport_that_is_not_there_is_a_mistake() {
+fn an_unsupported_transport_is_an_error() {
     let sandbox = Sandbox::new();
     sandbox.copy("py/basics.py");
     for (transport, part) in [
@@ -161,7 +161,7 @@ fn a_transport_that_is_not_there_is_a_mistake() {
 
 /// Item 95.
 #[test]
-fn beyond_this_machine_it_takes_two_decisions() {
+fn listening_beyond_this_machine_needs_two_flags() {
     let sandbox = Sandbox::new();
     sandbox.copy("py/basics.py");
     for (flags, part) in [(&[][..], "--no-auth"), (&["--no-auth"][..], "--insecure-plaintext")] {
@@ -175,7 +175,7 @@ fn beyond_this_machine_it_takes_two_decisions() {
 
 /// Items 66, 95.
 #[test]
-fn a_reload_is_told_to_every_session_whose_handshake_is_complete() {
+fn a_reload_notifies_every_initialized_session() {
     const CHANGED: &str = "notifications/tools/list_changed";
     let web = Web::start("py/versioned.py", &["--transport", "http"]);
     let initialize = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
@@ -200,7 +200,7 @@ fn a_reload_is_told_to_every_session_whose_handshake_is_complete() {
 
 /// Item 90.
 #[test]
-fn the_end_lets_running_calls_finish_and_leaves_nothing() {
+fn shutdown_lets_running_calls_finish_and_leaves_nothing() {
     let mut web = Web::start("py/versioned.py", &["--transport", "http"]);
     web.initialize();
     std::thread::scope(|scope| {
@@ -210,7 +210,7 @@ fn the_end_lets_running_calls_finish_and_leaves_nothing() {
             std::fs::read_to_string(&log).is_ok_and(|text| !text.is_empty()).then_some(())
         });
         web.process().signal(Signal::TERM);
-        // Nothing new begins, but what belongs to the call gets through.
+        // New calls are rejected, but messages of the running call get through.
         let ping = json!({"jsonrpc": "2.0", "id": 8, "method": "ping"});
         eventually("the end to begin", || (web.post(&ping).status == 503).then_some(()));
         let answer = json!({"jsonrpc": "2.0", "id": 1, "result": {}});
@@ -226,7 +226,7 @@ fn the_end_lets_running_calls_finish_and_leaves_nothing() {
 
 /// Item 95.
 #[test]
-fn a_port_that_is_taken_is_named() {
+fn an_occupied_port_is_named_in_the_error() {
     let web = Web::start("py/basics.py", &["--transport", "http"]);
     let sandbox = Sandbox::new();
     sandbox.copy("py/basics.py");

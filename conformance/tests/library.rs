@@ -1,4 +1,4 @@
-//! What a scripted tool process offers beside tools, where the published SDKs cannot produce the case.
+//! Resources, prompts and completions of a scripted tool process, for cases that the published SDKs cannot produce.
 
 use protomcp_conformance::{Host, Peer, Sandbox, Stage, tool};
 use protomcp_proto::{
@@ -15,7 +15,7 @@ const UPDATED: &str = "notifications/resources/updated";
 
 /// Item 28.
 #[test]
-fn a_process_without_any_of_it_still_has_the_capabilities_and_empty_lists() {
+fn a_process_without_any_has_the_capabilities_and_empty_lists() {
     let (host, _peer, _stage, _sandbox) = library(|_| {});
     for (method, list) in [
         ("resources/list", "resources"),
@@ -34,7 +34,7 @@ fn a_process_without_any_of_it_still_has_the_capabilities_and_empty_lists() {
 
 /// Items 66, 75.
 #[test]
-fn a_process_that_says_its_lists_have_changed_is_asked_and_only_a_difference_is_told() {
+fn a_changed_list_is_fetched_and_only_differences_are_reported() {
     let (host, mut peer, _stage, _sandbox) = library(|_| {});
     let place = host.now();
     peer.send("", ResourceListChanged {});
@@ -44,7 +44,7 @@ fn a_process_that_says_its_lists_have_changed_is_asked_and_only_a_difference_is_
     peer.send("", ResourceListChanged {});
     peer.settle(|| !host.told(RESOURCES_CHANGED, place).is_empty());
     assert_eq!(keys(&host.ask("resources/list", &json!({}))["resources"], "uri"), ["memo://new"]);
-    assert!(host.told(PROMPTS_CHANGED, place).is_empty(), "nobody said so");
+    assert!(host.told(PROMPTS_CHANGED, place).is_empty(), "the prompts did not change");
     peer.send("", PromptListChanged {});
     peer.settle(|| !host.told(PROMPTS_CHANGED, place).is_empty());
     assert_eq!(keys(&host.ask("prompts/list", &json!({}))["prompts"], "name"), ["p"]);
@@ -82,7 +82,7 @@ fn a_changed_resource_is_told_to_those_who_subscribed_to_it() {
 
 /// Item 26.
 #[test]
-fn a_process_that_answers_its_lists_late_is_usable_before_and_heard_after() {
+fn late_lists_do_not_delay_tools_and_are_still_used() {
     let (host, mut peer, _stage, _sandbox) = silent_library();
     // Nothing is answered until the tools have been used.
     let mut questions = Vec::new();
@@ -106,7 +106,7 @@ fn a_process_that_answers_its_lists_late_is_usable_before_and_heard_after() {
 
 /// Item 88.
 #[test]
-fn a_process_that_dies_or_stays_silent_fails_the_request_in_words() {
+fn a_dead_or_silent_process_fails_the_request_with_a_reason() {
     let memo = |peer: &mut Peer| peer.resources = vec![resource("memo://a")];
     let (host, mut peer, stage, _sandbox) = library_with(&["--call-timeout", "1s"], memo);
     let id = host.request("resources/read", &json!({"uri": "memo://a"}));
@@ -124,7 +124,7 @@ fn a_process_that_dies_or_stays_silent_fails_the_request_in_words() {
     assert_eq!(error["code"], -32603, "{error}");
     assert!(error["message"].as_str().is_some_and(|text| text.contains("killed")), "{error}");
 
-    // Asked while nobody serves, answered by the next.
+    // Requested while no process serves, answered by the next.
     let id = host.request("resources/read", &json!({"uri": "memo://a"}));
     drop(peer);
     let mut next = stage.accept();
@@ -136,7 +136,7 @@ fn a_process_that_dies_or_stays_silent_fails_the_request_in_words() {
 
 /// Items 32, 82.
 #[test]
-fn the_process_is_asked_only_for_what_exists_and_its_reasons_are_passed_on() {
+fn only_known_items_are_requested_and_errors_are_passed_on() {
     let (host, mut peer, _stage, _sandbox) = library(|peer| {
         peer.resources = vec![resource("memo://a")];
         peer.prompts = vec![PromptDefinition {
@@ -223,7 +223,7 @@ fn text(text: &str) -> ResourceContent {
     ResourceContent { text: text.into(), ..ResourceContent::default() }
 }
 
-/// A session whose scripted tool process has this beside one tool.
+/// A session whose scripted tool process has these items in addition to one tool.
 fn library(has: impl FnOnce(&mut Peer)) -> (Host, Peer, Stage, Sandbox) {
     library_with(&[], has)
 }
@@ -234,7 +234,7 @@ fn library_with(options: &[&str], has: impl FnOnce(&mut Peer)) -> (Host, Peer, S
     peer.handshake(vec![tool("echo")]);
     let id = host.begin("2025-11-25");
     peer.settle(|| host.answered(id).is_some());
-    // The lists have been asked for once hosts see the tools.
+    // The lists have been requested before hosts see the tools.
     let id = host.request("tools/list", &json!({}));
     peer.settle(|| host.answered(id).is_some());
     (host, peer, stage, sandbox)
@@ -258,7 +258,7 @@ fn begin(options: &[&str]) -> (Host, Peer, Stage, Sandbox) {
     (host, peer, stage, sandbox)
 }
 
-/// Answers so many questions for lists.
+/// Answers this many list requests.
 fn asked(peer: &mut Peer, count: usize) {
     for _ in 0..count {
         let question = peer.receive();

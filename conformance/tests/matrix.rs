@@ -1,5 +1,6 @@
-//! Clients that we did not write use whatever they can of servers written with this library, and of a bridged tool file:
-//! each feature, over each transport, in each revision that the client can be told to speak. What came out is CLIENTS.md.
+//! Third-party clients use every feature that they support, of servers written with this library and of a bridged tool
+//! file: each feature, over each transport, in each revision that the client can be set to. The results are in
+//! CLIENTS.md.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -12,7 +13,7 @@ use protomcp_conformance::{Everything, Sandbox, Web, everything_server, living, 
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// What is tried, in the order of the tables.
+/// The features, in the order of the tables.
 const FEATURES: &[(&str, &str)] = &[
     ("open", "handshake, or discovery: revision, name, capabilities"),
     ("ping", "ping"),
@@ -46,7 +47,7 @@ const FEATURES: &[(&str, &str)] = &[
     ("headers", "arguments repeated in headers"),
 ];
 
-/// What the published Python SDK cannot express; `feature@revision` where only one revision is meant.
+/// Features that the published Python SDK cannot express; `feature@revision` if it concerns one revision only.
 const NOT_BRIDGED: &[&str] = &[
     "content",
     "prompt content",
@@ -69,14 +70,14 @@ const NOT_BRIDGED: &[&str] = &[
 /// A client, and the program that drives it.
 struct Client {
     name: &'static str,
-    /// Where the version stands, in conformance/peers, and after which text.
+    /// The file in conformance/peers with the version, and the text before it.
     pin: (&'static str, &'static str),
     words: Vec<PathBuf>,
-    /// Whether it visits a bridged tool file, too.
+    /// True if it also visits a bridged tool file.
     bridged: bool,
 }
 
-/// What a driver prints.
+/// The output of a driver.
 #[derive(Deserialize)]
 struct Outcome {
     transport: String,
@@ -131,7 +132,7 @@ fn clients(scripts: &Path) -> Vec<Client> {
 }
 
 #[test]
-fn clients_can_use_all_that_they_have_and_the_tables_are_up_to_date() {
+fn clients_use_all_their_features_and_the_tables_are_current() {
     let scripts = Sandbox::new();
     scripts.with_node();
     for script in ["visit.mts", "typescript_1.mts", "typescript_2.mts"] {
@@ -174,7 +175,7 @@ const INTRODUCTION: &str = "# Clients and what they use\n\n\
     failing test. The tables of the bridged file leave out what its SDK cannot express.\n\
     These tables are written by `UPDATE_CLIENTS=1 cargo test -p protomcp-conformance --test matrix`.\n";
 
-/// A visit's outcomes, and what was wrong with it.
+/// The outcomes of a visit, and its faults.
 type Visit = (Vec<Outcome>, Vec<String>);
 
 /// The client visits a server written with the library.

@@ -1,7 +1,7 @@
-//! What a tool process can make `pmcp` keep: never more than the limits say (SECURITY.md, "What is bounded").
+//! The memory that a tool process can make `pmcp` use stays within the limits (SECURITY.md, "What is bounded").
 //!
-//! Each act of malice has a program of its own, whose peak is read before and after. It sends many times what the limits
-//! allow, so that a bound which is missing shows.
+//! Each attack has a program of its own, whose peak is read before and after. It sends many times the limits, so that a
+//! missing bound shows.
 
 use std::fs;
 use std::time::{Duration, Instant};
@@ -17,16 +17,16 @@ use serde_json::{Value, json};
 const MIB: u64 = 1 << 20;
 const MAX_FRAME: u64 = 8 * MIB;
 const MAX_RESULT: u64 = 16 * MIB;
-/// Messages of a process that the bridge has not understood yet.
+/// Messages of a process that the bridge has not handled yet.
 const EVENTS: u64 = 64 * MIB;
-/// What waits to be written to a process that does not read.
+/// Bytes that wait for a process that does not read.
 const UNWRITTEN: u64 = 128 * MIB;
-/// Ten times as long as a ping may take while a process floods its link.
+/// Ten times the time that a ping may take while a process floods its link.
 const PING: Duration = Duration::from_millis(500);
-/// Many times every limit above that applies to what comes from the process.
+/// Many times every limit above that applies to data from the process.
 const FLOOD: u64 = 640 * MIB;
 
-/// The most memory that the program has held, in bytes.
+/// The peak memory of the program, in bytes.
 fn peak(scene: &Scene) -> u64 {
     let status = fs::read_to_string(format!("/proc/{}/status", scene.host.pid())).expect("the program lives");
     let line = status.lines().find(|line| line.starts_with("VmHWM:")).expect("Linux shows the peak");
@@ -34,8 +34,8 @@ fn peak(scene: &Scene) -> u64 {
     kib << 10
 }
 
-/// Runs an act, and compares how much the peak has grown with what may be kept. A buffer that grows as it is filled takes
-/// up to twice what it holds.
+/// Runs an attack, and compares the growth of the peak with the limit. A buffer that grows while it fills takes up to
+/// twice the size of its content.
 #[track_caller]
 fn check(kept: u64, act: impl FnOnce(&mut Scene)) {
     let options = [format!("--max-frame={MAX_FRAME}"), format!("--max-result={MAX_RESULT}")];
@@ -64,7 +64,7 @@ fn fails(scene: &Scene, id: u64) {
     assert_eq!(answer["result"]["isError"], true, "{answer}");
 }
 
-/// As many times one megabyte as make a flood.
+/// Enough repetitions of one megabyte for a flood.
 fn megabytes() -> impl Iterator<Item = Vec<u8>> {
     (0..FLOOD / MIB).map(|_| vec![b'x'; 1 << 20])
 }
@@ -87,12 +87,12 @@ fn raw(call: &str, size: u64) -> RawHeader {
 
 /// Item 9.
 #[test]
-fn a_size_that_is_only_announced_costs_nothing() {
+fn an_announced_size_costs_no_memory() {
     check(MAX_FRAME, |scene| {
         let (id, call) = begin(scene);
         scene.peer.raw(raw(&call, u64::MAX), b"a few bytes");
         fails(scene, id);
-        // That cannot be read past: another process takes over.
+        // The rest cannot be skipped: another process takes over.
         scene.peer = scene.stage.accept();
         scene.peer.handshake(vec![tool("echo")]);
         serves(scene);
@@ -101,7 +101,7 @@ fn a_size_that_is_only_announced_costs_nothing() {
 
 /// Items 5, 9.
 #[test]
-fn what_is_too_large_is_read_past() {
+fn oversized_payloads_are_skipped() {
     check(MAX_FRAME, |scene| {
         let (id, call) = begin(scene);
         scene.peer.raw(raw(&call, FLOOD), b"");
@@ -134,7 +134,7 @@ fn a_bomb_is_not_inflated_beyond_the_limit() {
 const LISTS: [(u32, u32); 7] = [(5, 1), (7, 1), (9, 1), (12, 2), (32, 1), (34, 1), (41, 1)];
 
 #[test]
-fn lists_of_tiny_entries_are_refused_and_the_host_is_answered_meanwhile() {
+fn lists_of_tiny_entries_are_rejected_while_pings_are_answered() {
     // A frame is read, and counted.
     check(2 * MAX_FRAME, |scene| {
         let log = scene.host.stderr().len();
@@ -145,7 +145,7 @@ fn lists_of_tiny_entries_are_refused_and_the_host_is_answered_meanwhile() {
             scene.host.ask("ping", &json!({}));
             pings.push(asked.elapsed());
             if [7, 9, 12].contains(&member) {
-                // The handler that has sent it is not left waiting.
+                // The handler that has sent it does not wait.
                 assert_eq!(scene.peer.active_tools().1, ["echo"]);
             }
         }
@@ -184,7 +184,7 @@ fn an_answer_of_tiny_entries_fails_its_request_only() {
     });
 }
 
-/// The next request that is no call: its id.
+/// The next request that is not a call: its id.
 fn asked(scene: &mut Scene, name: &str) -> String {
     let envelope = scene.peer.request();
     assert_eq!(envelope.name(), name);
@@ -224,7 +224,7 @@ fn chunks_that_never_end_are_kept_up_to_the_limit() {
 }
 
 #[test]
-fn answers_that_nobody_waits_for_are_not_kept() {
+fn unsolicited_answers_are_not_kept() {
     check(MAX_FRAME, |scene| {
         let (id, call) = begin(scene);
         scene.peer.result(&call, r#""once""#);
@@ -238,12 +238,12 @@ fn answers_that_nobody_waits_for_are_not_kept() {
 }
 
 #[test]
-fn messages_come_no_faster_than_they_are_understood() {
-    // The names it is told to hide are kept, up to their number and length; the list of a session without one is shared.
+fn messages_are_read_no_faster_than_they_are_handled() {
+    // The names of hidden tools are kept, up to their number and length; the list of a session without one is shared.
     let names = 65_536 * 1024;
     check(MAX_FRAME + EVENTS + names, |scene| {
         let (id, call) = begin(scene);
-        // Ten thousand changes, each of which names other tools.
+        // Ten thousand changes, each with different names.
         let padding = "x".repeat(1000);
         for change in 0..10_000 {
             let tool_names = (0..64).map(|name| format!("{change}.{name}.{padding}")).collect();
@@ -263,7 +263,7 @@ fn messages_come_no_faster_than_they_are_understood() {
 }
 
 #[test]
-fn a_flood_of_log_messages_is_not_kept_for_hosts_that_do_not_want_them() {
+fn a_flood_of_unwanted_log_messages_is_not_kept() {
     check(MAX_FRAME + EVENTS, |scene| {
         for data in megabytes() {
             let level = "debug".to_owned();
@@ -276,7 +276,7 @@ fn a_flood_of_log_messages_is_not_kept_for_hosts_that_do_not_want_them() {
 /// Item 2.
 #[test]
 fn a_frame_in_tiny_pieces_takes_no_more_than_a_whole_one() {
-    // As it is read, as it is for the host, and as it is written.
+    // Once as it is read, once for the client, and once as it is written.
     check(3 * MAX_FRAME, |scene| {
         let (id, call) = begin(scene);
         let text = "x".repeat(usize::try_from(MAX_FRAME).expect("it fits") - 100);
@@ -290,16 +290,16 @@ fn a_frame_in_tiny_pieces_takes_no_more_than_a_whole_one() {
 }
 
 #[test]
-fn no_more_waits_for_a_process_that_does_not_read_than_the_limit() {
+fn bytes_for_a_process_that_does_not_read_stay_within_the_limit() {
     const LARGE: u64 = 4 * MIB;
-    // Each call that waits keeps its arguments twice: as the host sent them, and as they are written; the line of the host
-    // that is being read comes on top.
+    // Each waiting call keeps its arguments twice: as the host sent them, and as they are written; the line that is
+    // being read comes on top.
     check(2 * (UNWRITTEN + LARGE) + LARGE, |scene| {
         let large = "x".repeat(usize::try_from(LARGE).expect("it fits"));
         for _ in 0..3 * UNWRITTEN / LARGE {
             scene.host.start_call("echo", &json!({"text": large}));
         }
-        // The last of them is either refused or would be kept with all the others.
+        // The last of them is either rejected or would be kept with all the others.
         let refused = |message: &Message| message.text.contains("OVERLOADED");
         scene.host.wait_for("a call to be refused", 0, refused);
         scene.host.ask("ping", &json!({}));

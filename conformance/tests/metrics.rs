@@ -1,4 +1,4 @@
-//! Figures for Prometheus, as a reader that we did not write understands them.
+//! Prometheus metrics, as a third-party reader understands them.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -57,7 +57,7 @@ impl Figures {
 }
 
 #[test]
-fn what_happens_can_be_read_from_the_figures() {
+fn the_metrics_count_calls_and_outcomes() {
     let mut web = Web::start("py/basics.py", &["--transport", "http", "--metrics"]);
     web.initialize();
     for _ in 0..2 {
@@ -120,7 +120,7 @@ fn a_crash_and_what_comes_after_it_are_counted() {
 }
 
 #[test]
-fn figures_beside_the_server_are_for_those_who_may_use_it() {
+fn metrics_beside_the_server_require_its_authentication() {
     let flags = ["--transport", "http", "--metrics", "--auth", "token:MY_TOKEN"];
     let web = Web::start_with("py/basics.py", &flags, &[("MY_TOKEN", "s3cret")]);
     assert_eq!(web.send("GET", "/metrics", &[], "").status, 401);
@@ -133,7 +133,7 @@ fn figures_beside_the_server_are_for_those_who_may_use_it() {
 }
 
 #[test]
-fn figures_may_have_an_address_of_their_own() {
+fn metrics_may_have_a_separate_address() {
     let flags = ["--transport", "http", "--metrics-addr", "127.0.0.1:0", "--auth", "token:MY_TOKEN"];
     let web = Web::start_with("py/basics.py", &flags, &[("MY_TOKEN", "s3cret")]);
     let text = web.process().stderr_with("figures are on");
@@ -158,7 +158,7 @@ fn figures_may_have_an_address_of_their_own() {
 }
 
 #[test]
-fn an_address_that_figures_cannot_have_starts_nothing() {
+fn an_unusable_metrics_address_prevents_the_start() {
     let taken = TcpListener::bind("127.0.0.1:0").expect("a port");
     let taken = taken.local_addr().expect("an address").to_string();
     for (place, flags, code, part) in [
@@ -181,7 +181,7 @@ fn an_address_that_figures_cannot_have_starts_nothing() {
 }
 
 #[test]
-fn figures_go_beyond_this_machine_when_that_is_meant() {
+fn metrics_are_served_beyond_this_machine_on_request() {
     let flags = ["--transport", "http", "--metrics-addr", "0.0.0.0:0", "--insecure-plaintext"];
     let web = Web::start("py/basics.py", &flags);
     web.process().stderr_with("figures are on http://0.0.0.0:");

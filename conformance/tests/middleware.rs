@@ -10,7 +10,7 @@ fn open() -> (Host, Sandbox) {
     session("run", "py/interceptors.py", &[])
 }
 
-/// What ran, in order, and an empty log for the next call.
+/// The executed parts in order; the log is cleared for the next call.
 fn ran(sandbox: &Sandbox) -> Vec<String> {
     let path = sandbox.path("work.log");
     let log = fs::read_to_string(&path).unwrap_or_default();
@@ -20,7 +20,7 @@ fn ran(sandbox: &Sandbox) -> Vec<String> {
 
 /// Item 77.
 #[test]
-fn it_runs_up_before_the_call_and_down_after_it_and_ties_keep_their_order() {
+fn middleware_order_is_reversed_after_the_call() {
     let (host, sandbox) = open();
     assert_eq!(host.text("echo", &json!({"text": "x"})), "x");
     assert_eq!(
@@ -41,7 +41,7 @@ fn it_runs_up_before_the_call_and_down_after_it_and_ties_keep_their_order() {
 
 /// Item 78.
 #[test]
-fn what_it_rewrites_reaches_the_handler_and_the_host() {
+fn rewritten_arguments_and_results_take_effect() {
     let (host, _sandbox) = open();
     assert_eq!(host.text("echo", &json!({"text": "x", "rewrite": "tie-one"})), "x via tie-one");
     let result = host.call("echo", &json!({"text": "x", "sign": "late"}));
@@ -50,7 +50,7 @@ fn what_it_rewrites_reaches_the_handler_and_the_host() {
 
 /// Item 79.
 #[test]
-fn a_call_it_rejects_never_reaches_the_handler_and_says_why() {
+fn a_rejected_call_never_reaches_the_handler() {
     let (host, sandbox) = open();
     let result = host.call("echo", &json!({"text": "x", "reject": "tie-two"}));
     assert_eq!(result["isError"], true);
@@ -61,7 +61,7 @@ fn a_call_it_rejects_never_reaches_the_handler_and_says_why() {
 
 /// Item 80.
 #[test]
-fn one_that_fails_rejects_before_the_call_and_is_passed_over_after_it() {
+fn a_failing_middleware_rejects_before_and_is_skipped_after() {
     let (host, sandbox) = open();
     let text = host.error_text("loose", &json!({"text": "x", "raise": "late before"}));
     assert!(text.contains("late failed on purpose"), "{text}");
@@ -72,7 +72,7 @@ fn one_that_fails_rejects_before_the_call_and_is_passed_over_after_it() {
 
 /// Item 81.
 #[test]
-fn one_that_does_nothing_changes_nothing() {
+fn middleware_without_effect_changes_nothing() {
     let (py, _sandbox) = open();
     let odd = "9007199254740993 \u{e9} \"quoted\" \\ ";
     assert_eq!(py.text("echo", &json!({"text": odd})), odd);
@@ -82,7 +82,7 @@ fn one_that_does_nothing_changes_nothing() {
 
 /// Items 73, 77.
 #[test]
-fn a_reload_replaces_it() {
+fn a_reload_replaces_the_middleware() {
     let (host, sandbox) = session("dev", "py/interceptors.py", &[]);
     let text = fs::read_to_string(sandbox.path("interceptors.py")).expect("the fixture is there");
     let place = host.now();
@@ -106,7 +106,7 @@ fn intercept(scene: &mut Scene) -> (String, MiddlewareInterceptRequest) {
 
 /// Item 77.
 #[test]
-fn one_that_registers_after_the_handshake_runs_from_the_next_call_on() {
+fn middleware_registered_late_runs_from_the_next_call() {
     let mut scene = Scene::open(&[], &["echo"]);
     let running = scene.host.start_call("echo", &json!({}));
     let (before, _) = scene.peer.call();
@@ -119,7 +119,7 @@ fn one_that_registers_after_the_handshake_runs_from_the_next_call_on() {
     scene.peer.send(&step, MiddlewareInterceptResponse { arguments_json, ..Default::default() });
     let (call, request) = scene.peer.call();
     assert_eq!(request.arguments_json, r#"{"rewritten":true}"#);
-    // The call that was running before keeps what it began with.
+    // The running call keeps the middleware that it began with.
     scene.peer.result(&before, r#""plain""#);
     assert_eq!(scene.host.answer(running).value["result"]["content"][0]["text"], "plain");
     scene.peer.result(&call, r#""signed""#);

@@ -1,7 +1,7 @@
-//! A hostile neighbour: what one user does never reaches or stops another.
+//! A hostile neighbour: no action of one user reaches or stops another.
 //!
-//! Each file is a topic: attacks, which are functions that `soak` runs again all at once, and tests that run one of them
-//! beside a user who works.
+//! Each file covers a topic: attacks, which are functions that `soak` runs again all at once, and tests that run one
+//! attack beside a user who works.
 
 #[path = "neighbours/auth.rs"]
 mod auth;
@@ -29,24 +29,24 @@ use protomcp_conformance::tier;
 use serde_json::{Value, json};
 
 const MIB: u64 = 1 << 20;
-/// The budget of bytes that callers have sent and that wait for an answer (SECURITY.md).
+/// The budget for bytes of unanswered requests of callers (SECURITY.md).
 const INBOUND: u64 = 512 * MIB;
 /// The budget of bytes that wait to be sent to callers (SECURITY.md).
 const OUTBOUND: u64 = 512 * MIB;
-/// What the tool process has sent and is not handled yet: one envelope, and messages that wait (SECURITY.md).
+/// Unhandled data of the tool process: one envelope, and waiting messages (SECURITY.md).
 const UNHANDLED: u64 = 128 * MIB;
-/// What the process may take beside what a budget counts: buffers of sockets, and pages that the allocator keeps.
+/// Memory of the process outside the budgets: socket buffers, and pages that the allocator keeps.
 const SLACK: u64 = 64 * MIB;
 
-/// Opens a client on any front; an attacker may be kept out.
+/// Opens a client on any front; the server may reject an attacker.
 async fn open(user: &User, front: Front) -> Result<Client, Failure> {
     Client::open(user, front, &Heard::default()).await
 }
 
-/// Sends bytes on a connection of their own, which is to be kept.
+/// Sends bytes on a new connection, which the caller keeps.
 async fn pour(client: &Client, bytes: &[u8]) -> Option<Pipe> {
     let mut pipe = client.pipe().await.ok()?;
-    // A server that has enough says so by closing the connection.
+    // A server may close the connection to reject them.
     let _ = pipe.write(bytes).await;
     Some(pipe)
 }
@@ -56,12 +56,12 @@ fn call(name: &str, arguments: &Value) -> Value {
     json!({"name": name, "arguments": arguments})
 }
 
-/// The same with a token for its progress.
+/// The same with a progress token.
 fn call_with_progress(name: &str, arguments: &Value) -> Value {
     json!({"name": name, "arguments": arguments, "_meta": {"progressToken": "p"}})
 }
 
-/// Whether an attack that could go on for ever goes on.
+/// True while an endless attack should continue.
 fn goes_on(start: Instant) -> bool {
     start.elapsed() < tier(Duration::from_secs(1), Duration::from_secs(20))
 }

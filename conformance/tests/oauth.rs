@@ -5,7 +5,7 @@ use std::process::Command;
 use protomcp_conformance::{Issuer, Reply, Sandbox, Web, peers};
 use serde_json::{Value, json};
 
-/// A server that asks for tokens of this issuer, with a port that is known before it starts.
+/// A server that requires tokens of this issuer, with a port that is known before it starts.
 fn start(issuer: &Issuer, flags: &[&str], env: &[(&str, &str)]) -> Web {
     let all = [&["--transport", "http", "--oauth-issuer", issuer.url()], flags].concat();
     Web::start_with("py/basics.py", &all, env)
@@ -23,7 +23,7 @@ fn show(web: &Web, token: &str) -> Reply {
 }
 
 #[test]
-fn the_official_python_client_finds_its_way_to_a_token_and_to_a_better_one() {
+fn the_official_python_client_gets_a_token_and_a_wider_one() {
     for (alg, mode, revision) in [("RS256", "legacy", "2025-11-25"), ("opaque", "auto", "2026-07-28")] {
         let mut issuer = Issuer::start();
         issuer.token(&json!({"alg": alg}));
@@ -117,7 +117,7 @@ fn the_server_says_where_tokens_come_from() {
 }
 
 #[test]
-fn an_issuer_with_a_certificate_is_asked_if_this_system_trusts_it() {
+fn an_https_issuer_is_used_only_if_the_system_trusts_it() {
     let mut issuer = Issuer::start_with_tls();
     let authority = issuer.authority().to_string_lossy().into_owned();
     let trusting = start(&issuer, &[], &[("SSL_CERT_FILE", &authority)]);
@@ -133,7 +133,7 @@ fn an_issuer_with_a_certificate_is_asked_if_this_system_trusts_it() {
 }
 
 #[test]
-fn keys_that_are_not_there_are_told_at_once_and_let_nobody_in() {
+fn missing_keys_are_reported_at_once_and_grant_no_access() {
     let mut issuer = Issuer::start();
     let flags = ["--oauth-jwks", &format!("{}/nothing", issuer.url())];
     let web = start(&issuer, &flags, &[]);

@@ -1,4 +1,4 @@
-//! `--ping-interval`: hosts that are there keep their sessions, and one that is not loses it.
+//! `--ping-interval`: clients that answer keep their sessions, and one that does not loses it.
 
 use std::time::{Duration, Instant};
 
@@ -7,7 +7,7 @@ use serde_json::json;
 
 const FLAGS: [&str; 2] = ["--ping-interval", "200ms"];
 
-/// Answers the next ping from `place` on, and says where to look for the one after it.
+/// Answers the next ping from `place` on, and returns the index for the one after it.
 fn answer_ping(host: &Host, place: usize) -> usize {
     let ping = host.wait_for("a ping", place, |message| message.method() == "ping");
     host.reply(&ping, &json!({}));
@@ -15,11 +15,11 @@ fn answer_ping(host: &Host, place: usize) -> usize {
 }
 
 #[test]
-fn a_host_that_answers_keeps_its_session_and_one_that_does_not_loses_it() {
+fn only_a_client_that_answers_pings_keeps_its_session() {
     let (there, _sandbox) = session("run", "py/basics.py", &FLAGS);
     let (gone, _other) = session("run", "py/basics.py", &FLAGS);
     gone.wait_for("a ping", 0, |message| message.method() == "ping");
-    // Half a minute of silence is the end of the one; the other lives through all of it.
+    // Half a minute of silence ends the one session; the other lives through all of it.
     let (deadline, mut place) = (Instant::now() + Duration::from_secs(120), 0);
     let status = loop {
         place = answer_ping(&there, place);

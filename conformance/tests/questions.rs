@@ -1,4 +1,4 @@
-//! What a tool process on the published SDK asks of the host (protomcp wire §4.8; MCP 2025-11-25, client/sampling).
+//! Requests of a tool process on the published SDK to the client (protomcp wire §4.8; MCP 2025-11-25, client/sampling).
 
 use std::time::{Duration, Instant};
 
@@ -15,7 +15,7 @@ fn session(capabilities: &Value) -> Host {
 
 /// Item 85.
 #[test]
-fn the_model_is_asked_in_blocks_and_its_answer_returns_to_the_python_handler() {
+fn sampling_requests_have_blocks_and_the_answer_returns() {
     let host = session(&json!({"sampling": {}}));
     let call = host.start_call("ask", &json!({"text": "hi, é"}));
     let question = host.wait_for("a question", 0, |message| message.method() == "sampling/createMessage");

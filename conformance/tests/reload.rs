@@ -13,16 +13,16 @@ use serde_json::json;
 
 use self::files::{end, processes, python, replace, save, touch, work_log};
 
-/// Long enough for a frame that should not have been written to be seen.
+/// Long enough to notice a frame that should not have been written.
 const MOMENT: Duration = Duration::from_millis(600);
 
-/// What the product promises from a save to `list_changed`, beside the start of the tool process.
+/// The promised time from a save to `list_changed`, in addition to the start of the tool process.
 const PROMISE: Duration = Duration::from_millis(45);
 
-/// A test allows ten times what is promised.
+/// A test allows ten times the promise.
 const MARGIN: u32 = 10;
 
-/// Two reloads may follow each other without a pause; a third waits until the first is this long ago.
+/// Two reloads may follow each other without a pause; a third waits until this long after the first.
 const PACE: Duration = Duration::from_secs(1);
 
 /// Items 67, 75.
@@ -48,7 +48,7 @@ fn saving_a_python_file_replaces_its_tools_and_tells_the_host() {
 
 /// Item 75.
 #[test]
-fn a_save_that_changes_no_definition_is_told_all_the_same() {
+fn a_save_that_changes_no_definition_is_reported_too() {
     let (host, sandbox) = session("dev", "py/versioned.py", &[]);
     assert_eq!(host.names(), ["work"]);
     let place = host.now();
@@ -59,7 +59,7 @@ fn a_save_that_changes_no_definition_is_told_all_the_same() {
 
 /// Item 67.
 #[test]
-fn a_sibling_module_counts_and_so_does_a_file_that_is_replaced_by_rename() {
+fn sibling_modules_and_renamed_files_trigger_a_reload() {
     let sandbox = Sandbox::new();
     sandbox.write("words.py", "NAME = 'before'\n");
     sandbox.write("tools.py", python("fixed", "import words\n").replace("return \"fixed\"", "return words.NAME"));
@@ -75,14 +75,14 @@ fn a_sibling_module_counts_and_so_does_a_file_that_is_replaced_by_rename() {
 
 /// Item 68.
 #[test]
-fn a_call_that_runs_during_a_save_completes_and_the_reload_waits_for_it() {
+fn a_reload_waits_for_a_running_call() {
     let mut scene = Scene::with_tools("dev", "./relay", &[], vec![tool("slow")]);
     let running = scene.host.start_call("slow", &json!({}));
     let (call, _) = scene.peer.call();
     touch(&scene.sandbox);
     let early = scene.peer.request_within(MOMENT);
     assert!(early.is_none(), "nothing is asked of a busy process: {early:?}");
-    // A call that comes now waits for the reload, and goes where it leads.
+    // A new call waits for the reload, and goes to the version that it leads to.
     let queued = scene.host.start_call("slow", &json!({"queued": true}));
     let early = scene.peer.request_within(MOMENT / 2);
     assert!(early.is_none(), "a new call waits behind the reload: {early:?}");
@@ -107,7 +107,7 @@ fn a_call_that_runs_during_a_save_completes_and_the_reload_waits_for_it() {
 
 /// Item 68.
 #[test]
-fn a_python_call_that_runs_during_a_save_answers_with_the_version_that_started_it() {
+fn a_running_python_call_is_answered_by_its_own_version() {
     let (host, sandbox) = session("dev", "py/versioned.py", &[]);
     let id = host.start_call("work", &json!({"id": 1, "ms": 1500}));
     eventually("the call to run", || work_log(&sandbox).first().cloned());
@@ -122,7 +122,7 @@ fn a_python_call_that_runs_during_a_save_answers_with_the_version_that_started_i
 
 /// Item 69.
 #[test]
-fn an_immediate_reload_fails_the_call_in_flight_and_says_it_may_be_retried() {
+fn an_immediate_reload_fails_the_call_in_flight_as_retryable() {
     let mut scene = Scene::with_tools("dev", "./relay", &["--hot-reload=immediate"], vec![tool("slow")]);
     let id = scene.host.start_call("slow", &json!({}));
     scene.peer.call();
@@ -134,12 +134,12 @@ fn an_immediate_reload_fails_the_call_in_flight_and_says_it_may_be_retried() {
     fresh.handshake(vec![tool("fast")]);
     scene.host.until_names(&["fast"]);
     let asked: Vec<_> = scene.peer.until_closed().iter().map(protomcp_proto::Envelope::name).collect();
-    assert!(!asked.contains(&"reload"), "an immediate reload asks nobody: {asked:?}");
+    assert!(!asked.contains(&"reload"), "an immediate reload sends no request: {asked:?}");
 }
 
 /// Item 69.
 #[test]
-fn a_swap_serves_new_calls_in_the_new_process_while_the_old_one_finishes() {
+fn a_swap_serves_new_calls_while_the_old_process_finishes() {
     let mut scene = Scene::with_tools("dev", "./relay", &["--hot-reload", "swap"], vec![tool("slow")]);
     let old = scene.host.start_call("slow", &json!({}));
     let (call, _) = scene.peer.call();
@@ -176,7 +176,7 @@ fn a_reload_in_the_order_of_the_documents_is_accepted_too() {
 
 /// Item 70.
 #[test]
-fn a_reload_that_the_process_refuses_keeps_the_list_and_is_reported() {
+fn a_rejected_reload_keeps_the_list_and_is_reported() {
     let mut scene = Scene::with_tools("dev", "./relay", &[], vec![tool("original")]);
     touch(&scene.sandbox);
     let reload = scene.peer.request();
@@ -215,15 +215,15 @@ fn a_broken_edit_keeps_the_tools_and_the_next_good_one_recovers() {
 
 /// Items 71, 72.
 #[test]
-fn a_version_that_hangs_at_its_start_does_not_keep_the_one_that_mends_it_waiting() {
+fn a_version_that_hangs_at_start_does_not_delay_its_fix() {
     for mode in ["graceful", "swap"] {
         let sandbox = Sandbox::new();
         sandbox.write("tools.py", python("original", ""));
-        // Without an end of its own in this test, it can only be given up.
+        // It has no time limit in this test, so it must be stopped.
         let host = sandbox.pmcp(&["dev", "tools.py", "--hot-reload", mode, "--connect-timeout=10m"]).start();
         host.initialize();
         assert_eq!(host.names(), ["original"]);
-        // It ignores what is polite, and so does what it has started.
+        // It ignores SIGTERM, and so does its child.
         let hang = "import os, signal\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\nos.fork()\n\
                     open(os.environ['WORK_LOG'], 'a').write(f'{os.getpid()}\\n')\nwhile True: pass\n";
         sandbox.write("tools.py", hang);
@@ -249,13 +249,13 @@ fn a_version_that_hangs_at_its_start_does_not_keep_the_one_that_mends_it_waiting
 
 /// Item 72.
 #[test]
-fn ten_saves_within_a_second_cause_at_most_three_reloads_and_leave_one_process() {
+fn ten_saves_within_a_second_cause_at_most_three_reloads() {
     for gap in [20, 90] {
         assert!((0..8).any(|_| ten_saves(Duration::from_millis(gap))), "never were ten saves made within a second");
     }
 }
 
-/// Whether they came as fast as they should: on a busy machine they may not, and then this says nothing.
+/// True if the saves were fast enough: on a busy machine they may not be, and the round does not count.
 fn ten_saves(gap: Duration) -> bool {
     let sandbox = Sandbox::new();
     let file = |n: u32| python(&format!("t{n}"), "import os\nopen(os.environ['WORK_LOG'], 'a').write('start\\n')\n");
@@ -285,7 +285,7 @@ fn ten_saves(gap: Duration) -> bool {
 
 /// Item 72.
 #[test]
-fn the_second_of_two_saves_waits_for_nothing_and_a_third_within_a_second_does() {
+fn two_saves_reload_at_once_and_a_third_within_a_second_waits() {
     let mut scene = Scene::with_tools("dev", "./relay", &["--hot-reload=swap"], vec![tool("slow")]);
     let mut fastest = Duration::MAX;
     for _ in 0..3 {
@@ -312,7 +312,7 @@ fn a_python_call_outlives_any_number_of_saves() {
             let place = host.now();
             save(&sandbox, "versioned.py", &format!("v{version}"));
             if mode == "swap" {
-                // The new version takes its place and serves while the call goes on.
+                // The new version takes over and serves while the call continues.
                 host.list_changed(place);
                 let id = version + 1;
                 assert_eq!(host.text("work", &json!({"id": id, "ms": 0})), format!("{id} v{version}"));
@@ -332,7 +332,7 @@ fn a_python_call_outlives_any_number_of_saves() {
 
 /// Items 68, 69.
 #[test]
-fn a_save_waits_while_all_places_of_earlier_versions_are_taken_and_the_log_names_the_calls() {
+fn a_save_waits_while_too_many_old_versions_run_calls() {
     let options = ["--hot-reload=swap", "--max-retiring=2", "--drain-timeout=100ms"];
     let mut scene = Scene::with_tools("dev", "./relay", &options, vec![tool("slow")]);
     let mut old: Vec<(u64, String, Peer)> = Vec::new();
@@ -390,7 +390,7 @@ fn the_end_of_pmcp_ends_the_processes_of_earlier_versions_too() {
 
 /// Item 74.
 #[test]
-fn tools_that_a_workflow_has_hidden_come_back_with_a_fresh_process() {
+fn tools_hidden_by_a_workflow_return_with_a_fresh_process() {
     let (host, sandbox) = session("dev", "py/workflow.py", &[]);
     let before = host.names();
     host.text("deploy.review", &json!({"version": "1"}));
@@ -420,7 +420,7 @@ fn run_does_not_watch_and_dev_beside_it_does() {
     assert_eq!(dev.text("work", &json!({"id": 2, "ms": 0})), "2 v1");
     assert_eq!(run.text("work", &json!({"id": 2, "ms": 0})), "2 v0");
     assert!(run.told("notifications/tools/list_changed", 0).is_empty());
-    // Both share the sandbox, whose mark is on each one's processes: end them together.
+    // Both share the sandbox, which marks the processes of each: end them together.
     end(&run);
     end(&dev);
 }

@@ -1,4 +1,5 @@
-//! Calls that keep coming while the tool file keeps being saved: every call is answered once, by one version of the file.
+//! Calls that keep coming while the tool file keeps being saved: every call is answered once, by one version of the
+//! file.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -25,11 +26,11 @@ fn a_storm_of_saves_loses_no_call_of_a_concurrent_process() {
     }
 }
 
-/// How long calls go on after a host has left: no call of the storm is as short. It once was how long calls of an earlier
-/// version could keep a second reload waiting before they failed.
+/// The time that calls still run after their client has left: no call of the storm is as short. It once was the time
+/// that calls of an earlier version could delay a second reload before they failed.
 const DRAIN: &str = "--drain-timeout=40ms";
 
-/// Saves `file` again and again while calls of 50 to 500 ms are made, four at a time, and now and then a longer one.
+/// Saves `file` repeatedly while calls of 50 to 500 ms are made, four at a time, and now and then a longer one.
 fn storm(fixture: &str, file: &str, mode: &str, concurrency: &str) {
     let (calls, saves) = tier((40, 5), (200, 50));
     let sandbox = Sandbox::new();
@@ -46,7 +47,7 @@ fn storm(fixture: &str, file: &str, mode: &str, concurrency: &str) {
                     let mut answers = Vec::new();
                     loop {
                         let id = next.fetch_add(1, Ordering::Relaxed);
-                        // Calls go on until the last save has shown.
+                        // Calls continue until the last save has shown.
                         if id >= calls && done.load(Ordering::Relaxed) {
                             return answers;
                         }
@@ -63,7 +64,7 @@ fn storm(fixture: &str, file: &str, mode: &str, concurrency: &str) {
             }
         });
         for save in 1..=saves {
-            // The save before has shown, so each one is a reload of its own; and some calls are running.
+            // The previous save has shown, so each one is a reload of its own; and some calls are running.
             let place = host.now();
             write_version(&sandbox, file, save);
             host.list_changed(place);

@@ -33,7 +33,7 @@ fn resources_of_the_python_sdk_are_listed_and_read() {
             ]),
         ),
         ("book/tea", json!([{"uri": at("book/tea"), "mimeType": "text/plain", "text": "the book tea"}])),
-        // All that this SDK says of a failure.
+        // All details that this SDK gives of a failure.
         ("burnt", json!([{"uri": at("burnt"), "mimeType": "text/plain", "text": "it burnt down"}])),
     ];
     for (name, contents) in rows {
@@ -87,7 +87,7 @@ fn completions_of_the_python_sdk_are_asked_for_and_cut() {
     assert_eq!(none, json!({"values": [], "hasMore": false}), "a total of nothing says nothing");
 
     for unknown in [
-        complete("ref/prompt", "name", "nobody", "title", ""),
+        complete("ref/prompt", "name", "absent", "title", ""),
         complete("ref/resource", "uri", "nowhere://{x}", "x", ""),
         complete("ref/tool", "name", "sleep_ms", "ms", ""),
     ] {
@@ -98,14 +98,14 @@ fn completions_of_the_python_sdk_are_asked_for_and_cut() {
 
 /// Items 32, 82.
 #[test]
-fn what_is_not_there_is_refused_by_its_kind() {
+fn missing_items_are_rejected_with_the_error_of_their_kind() {
     let (host, _sandbox) = session("run", "py/library.py", &[]);
     for uri in ["library://nothing", "library://book/", "library://book/a/b", "", "INDEX"] {
         let error = host.refused("resources/read", &json!({"uri": uri}));
         assert_eq!((&error["code"], &error["data"]), (&json!(-32002), &json!({"uri": uri})), "{error}");
     }
-    let error = host.refused("prompts/get", &json!({"name": "nobody", "arguments": {}}));
-    assert_eq!((&error["code"], &error["message"]), (&json!(-32602), &json!(r#"unknown prompt "nobody""#)));
+    let error = host.refused("prompts/get", &json!({"name": "absent", "arguments": {}}));
+    assert_eq!((&error["code"], &error["message"]), (&json!(-32602), &json!(r#"unknown prompt "absent""#)));
     let error = host.refused("prompts/get", &json!({}));
     assert_eq!(error["code"], -32602, "{error}");
     for method in ["resources/list", "resources/templates/list", "prompts/list"] {
@@ -123,7 +123,7 @@ fn resources_prompts_and_completions_of_the_rust_sdk_are_served() {
     let read = |uri: &str| host.ask("resources/read", &json!({"uri": uri}))["contents"].take();
     assert_eq!(read("notes://all"), json!([{"uri": "notes://all", "mimeType": "text/plain", "text": "tea, cake"}]));
     assert_eq!(read("notes://one/tea")[0]["text"], "all about tea");
-    // Nothing is what this SDK says of a resource that is not there.
+    // An empty result is this SDK's answer for a missing resource.
     let error = host.refused("resources/read", &json!({"uri": "notes://one/coal"}));
     assert_eq!((&error["code"], &error["data"]["uri"]), (&json!(-32002), &json!("notes://one/coal")));
     let given = host.ask("prompts/get", &json!({"name": "summarize", "arguments": {"name": "tea"}}));
@@ -135,7 +135,7 @@ fn resources_prompts_and_completions_of_the_rust_sdk_are_served() {
 
 /// Item 24.
 #[test]
-fn the_published_sdk_with_middleware_answers_what_is_asked_after_its_handshake() {
+fn the_sdk_with_middleware_answers_after_its_handshake() {
     let (host, _sandbox) = session("run", "py/middleware.py", &[]);
     assert_eq!(keys(&host.ask("resources/list", &json!({}))["resources"], "uri"), ["notes://today"]);
     assert_eq!(keys(&host.ask("prompts/list", &json!({}))["prompts"], "name"), ["hello"]);

@@ -1,16 +1,16 @@
 //! The table of what the design of the library promises about servers, and the tests that show it, `SEED.md`.
 //!
-//! `UPDATE_SEED=1 cargo test -p protomcp-conformance --test seed` writes the table; without the variable these tests fail
-//! when it is out of date, or when a test that is named does not exist.
+//! `UPDATE_SEED=1 cargo test -p protomcp-conformance --test seed` writes the table; without the variable these tests
+//! fail when it is out of date, or when a test that is named does not exist.
 
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
-/// What is promised, in a few words, and which tests show it: file, name.
+/// The promises in a few words, and the tests that show them: file, name.
 const ROWS: &[(&str, &[(&str, &str)])] = &[
     (
-        "a transport is a connection to read, write and close, and anybody can write one",
+        "a transport is a connection to read, write and close, and applications can add their own",
         &[("crates/typed/tests/seed/transports.rs", "a_transport_of_ones_own_takes_less_than_sixty_lines")],
     ),
     (
@@ -18,7 +18,7 @@ const ROWS: &[(&str, &[(&str, &str)])] = &[
         &[("crates/typed/tests/seed/transports.rs", "the_kind_of_transport_is_chosen_at_run_time")],
     ),
     (
-        "a server over stdio, whose output nobody can spoil",
+        "a server over stdio, with protected output",
         &[("crates/server/tests/stdio.rs", "pipes_work_and_stay_blocking_for_others")],
     ),
     (
@@ -66,7 +66,7 @@ const ROWS: &[(&str, &[(&str, &str)])] = &[
     ),
     (
         "NotifyProgress of the server, only when asked for",
-        &[("crates/typed/tests/seed/sessions.rs", "progress_goes_to_whoever_asked_for_it")],
+        &[("crates/typed/tests/seed/sessions.rs", "progress_goes_to_the_request_that_asked_for_it")],
     ),
     (
         "NotifyProgress of the client",

@@ -1,4 +1,4 @@
-//! Several hosts of one tool process at once: a bridge embedded in a program, on the published SDKs.
+//! Several clients of one tool process at once: a bridge embedded in a program, on the published SDKs.
 
 use std::time::Duration;
 
@@ -39,7 +39,7 @@ async fn call_all(bridge: std::sync::Arc<Bridge>, host: u64) {
     let hello = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": info});
     let mut text = request(&"hello".into(), "initialize", &hello);
     text.push_str("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n");
-    // Hosts use the same ids; nothing may depend on their being different.
+    // Clients use the same ids; nothing may depend on their being different.
     for id in 0..CALLS / HOSTS {
         let params = json!({"name": "echo", "arguments": {"text": format!("host {host}, call {id}")}});
         text.push_str(&request(&id.into(), "tools/call", &params));
@@ -63,7 +63,7 @@ fn request(id: &Value, method: &str, params: &Value) -> String {
 
 /// Item 49.
 #[test]
-fn a_hundred_calls_of_two_sessions_at_once_all_reach_their_callers_through_the_python_sdk() {
+fn concurrent_sessions_get_their_answers_with_the_python_sdk() {
     let sandbox = Sandbox::new();
     let file = sandbox.copy("py/basics.py");
     every_answer_reaches_its_caller(Bridge::tool_file(&ToolFile::new(file).runtime(peers().join("py/bin/python"))));
@@ -71,6 +71,6 @@ fn a_hundred_calls_of_two_sessions_at_once_all_reach_their_callers_through_the_p
 
 /// Item 49.
 #[test]
-fn a_hundred_calls_of_two_sessions_at_once_all_reach_their_callers_through_the_rust_sdk() {
+fn concurrent_sessions_get_their_answers_with_the_rust_sdk() {
     every_answer_reaches_its_caller(Bridge::command(Command::new(peers().join("rs-target/debug/peer-rs"))));
 }

@@ -1,4 +1,4 @@
-//! The end of a session, and what must not be left of it (protomcp wire §2.5).
+//! The end of a session, which leaves nothing behind (protomcp wire §2.5).
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -27,8 +27,8 @@ fn every_way_to_end_leaves_no_descendant_and_no_socket() {
 
 /// Item 90.
 #[test]
-fn wrappers_and_what_they_started_go_too() {
-    // Each wrapper with the words by which it and the process that it has started are known.
+fn wrappers_and_their_children_are_ended_too() {
+    // Each wrapper with the words that identify it and its child process.
     let wrappers: [(Start, [&str; 2]); 2] =
         [(typescript, ["npm exec tsx", "/preflight.cjs"]), (uv, ["/uv run python stuck.py", "bin/python stuck.py"])];
     for (start, family) in wrappers {
@@ -53,7 +53,7 @@ fn wrappers_and_what_they_started_go_too() {
 
 /// Item 90.
 #[test]
-fn a_handler_that_never_returns_in_a_process_that_ignores_sigterm_is_killed() {
+fn an_endless_handler_that_ignores_sigterm_is_killed() {
     let (host, _sandbox) = session("run", "py/stuck.py", &["--drain-timeout", "200ms"]);
     let id = host.start_call("spin", &json!({}));
     host.ask("ping", &json!({}));
@@ -63,7 +63,7 @@ fn a_handler_that_never_returns_in_a_process_that_ignores_sigterm_is_killed() {
     is_told_of_the_end(&host, id);
 }
 
-/// A call that did not end has exactly one answer, which says why.
+/// An unfinished call has exactly one answer, which gives the reason.
 fn is_told_of_the_end(host: &Host, id: u64) {
     let answer = host.answer(id);
     assert_eq!(answer.value["result"]["isError"], true, "{}", answer.text);
@@ -74,7 +74,7 @@ fn is_told_of_the_end(host: &Host, id: u64) {
 
 /// Item 30.
 #[test]
-fn a_call_in_flight_is_answered_within_the_drain_time_after_the_host_hung_up() {
+fn a_call_in_flight_is_answered_within_the_drain_time() {
     let mut scene = Scene::open(&[], &["slow"]);
     let id = scene.host.start_call("slow", &json!({}));
     let (call, _) = scene.peer.call();
@@ -87,7 +87,7 @@ fn a_call_in_flight_is_answered_within_the_drain_time_after_the_host_hung_up() {
 
 /// Items 30, 90.
 #[test]
-fn a_second_signal_skips_the_wait_and_every_call_is_told_so() {
+fn a_second_signal_skips_the_drain_and_fails_every_call() {
     let scene = Scene::open(&["--drain-timeout", "10m", "--max-concurrent-calls", "1"], &["slow"]);
     let (running, waiting) = (scene.host.start_call("slow", &json!({})), scene.host.start_call("slow", &json!({})));
     let mut peer = scene.peer;
@@ -106,7 +106,7 @@ fn a_second_signal_skips_the_wait_and_every_call_is_told_so() {
 
 /// Items 30, 90.
 #[test]
-fn a_second_signal_over_http_is_told_to_the_calls_that_run() {
+fn a_second_signal_over_http_fails_the_running_calls() {
     let mut web = Web::start("py/versioned.py", &["--transport", "http", "--drain-timeout", "10m"]);
     web.initialize();
     std::thread::scope(|scope| {
@@ -126,7 +126,7 @@ fn a_second_signal_over_http_is_told_to_the_calls_that_run() {
 
 /// Item 90.
 #[test]
-fn every_way_to_end_while_the_tool_process_is_still_starting_leaves_nothing() {
+fn ending_during_the_start_of_the_tool_process_leaves_nothing() {
     for transport in ["stdio", "http"] {
         for end in ["hang up", "SIGTERM", "SIGINT", "SIGKILL"] {
             if (transport, end) == ("http", "hang up") {

@@ -1,4 +1,4 @@
-//! How the tool process is started, and what happens when that fails (protomcp wire §2.1 to §2.5).
+//! The start of the tool process, and the handling of its failures (protomcp wire §2.1 to §2.5).
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -15,7 +15,7 @@ const SOON: Duration = Duration::from_secs(10);
 /// Items 17, 18.
 #[test]
 fn the_command_follows_from_the_file_and_the_environment() {
-    // file, PROTOMCP_PYTHON, PROTOMCP_NODE, options, the command that is run
+    // file, PROTOMCP_PYTHON, PROTOMCP_NODE, options, the resulting command
     type Row = (&'static str, Option<&'static str>, Option<&'static str>, &'static [&'static str], &'static str);
     let rows: &[Row] = &[
         ("tool.py", Some("my-python"), None, &[], "my-python tool.py"),
@@ -37,7 +37,7 @@ fn the_command_follows_from_the_file_and_the_environment() {
     }
 }
 
-/// Runs `pmcp` with a PATH on which every program is a scripted tool process, and returns what it was started as.
+/// Runs `pmcp` with a PATH on which every program is a scripted tool process, and returns the command that started it.
 fn command_for(file: &str, python: Option<&str>, node: Option<&str>, options: &[&str]) -> String {
     let sandbox = Sandbox::new();
     let stage = Stage::new(&sandbox);
@@ -83,7 +83,7 @@ fn a_file_of_any_other_kind_is_run_itself() {
 
 /// Item 19.
 #[test]
-fn the_socket_lies_in_the_runtime_directory_and_nobody_else_can_reach_it() {
+fn the_socket_lies_in_the_runtime_directory_and_is_private() {
     let sandbox = Sandbox::new();
     let stage = Stage::new(&sandbox);
     let host = stage.pmcp(&sandbox, &["run", "./relay"]).start();
@@ -94,13 +94,13 @@ fn the_socket_lies_in_the_runtime_directory_and_nobody_else_can_reach_it() {
     peer.handshake(vec![tool("echo")]);
     host.initialize();
     assert_eq!(host.names(), ["echo"]);
-    // Whatever happens from now on, even SIGKILL, there is nothing left to clean up.
+    // After this point nothing is left to clean up, even after SIGKILL.
     assert_eq!(sandbox.leftovers(), [""; 0].map(std::path::PathBuf::from));
 }
 
 /// Item 19.
 #[test]
-fn without_a_runtime_directory_the_socket_lies_in_the_temporary_one() {
+fn without_a_runtime_directory_the_temporary_one_is_used() {
     let sandbox = Sandbox::new();
     let stage = Stage::new(&sandbox);
     let temporary = sandbox.path("tmp");
@@ -114,13 +114,13 @@ fn without_a_runtime_directory_the_socket_lies_in_the_temporary_one() {
 
 /// Item 19.
 #[test]
-fn a_socket_named_by_hand_replaces_a_stale_one_and_goes_with_pmcp() {
+fn a_given_socket_path_replaces_a_stale_one_and_is_removed() {
     for end in ["hang up", "SIGINT", "SIGTERM"] {
         let sandbox = Sandbox::new();
         let stage = Stage::new(&sandbox);
         let path = sandbox.path("by-hand.sock");
         drop(UnixListener::bind(&path).expect("a socket can be made"));
-        // A second name keeps the number of the stale socket from being given out again.
+        // A second name keeps the number of the stale socket from being reused.
         fs::hard_link(&path, sandbox.path("stale.sock")).expect("the sandbox can be written");
         let stale = fs::metadata(&path).expect("a socket stays behind").ino();
         let host = stage.pmcp(&sandbox, &["run", "./relay", "--socket"]).arg(&path).start();
@@ -147,7 +147,7 @@ fn a_socket_named_by_hand_replaces_a_stale_one_and_goes_with_pmcp() {
 
 /// Item 20.
 #[test]
-fn a_process_that_exits_before_it_connects_is_reported_with_its_status_and_last_words() {
+fn a_process_that_exits_before_it_connects_is_reported() {
     for command in ["dev", "run"] {
         for status in ["3", "0"] {
             let sandbox = Sandbox::new();
@@ -177,7 +177,7 @@ fn a_file_with_a_syntax_error_is_reported_with_the_error() {
 
 /// Item 20.
 #[test]
-fn a_host_that_waits_for_initialize_learns_that_the_process_could_not_start() {
+fn initialize_fails_if_the_process_cannot_start() {
     let sandbox = Sandbox::new();
     sandbox.copy("py/exits.py");
     let host = sandbox.pmcp(&["run", "exits.py"]).env("EXIT_STATUS", "3").start();
@@ -187,7 +187,7 @@ fn a_host_that_waits_for_initialize_learns_that_the_process_could_not_start() {
 
 /// Item 20.
 #[test]
-fn a_process_that_never_connects_is_given_up_and_leaves_nothing() {
+fn a_process_that_never_connects_is_killed_and_leaves_nothing() {
     let sandbox = Sandbox::new();
     sandbox.copy("py/never_connects.py");
     let host = sandbox.pmcp(&["run", "never_connects.py", "--connect-timeout", "1s"]).start();
@@ -201,7 +201,7 @@ fn a_process_that_never_connects_is_given_up_and_leaves_nothing() {
 
 /// Item 20.
 #[test]
-fn a_python_file_that_never_calls_run_is_started_with_the_sdks_runner() {
+fn a_python_file_without_run_is_started_with_the_sdks_runner() {
     for command in ["dev", "run"] {
         let (host, _sandbox) = session(command, "py/quickstart.py", &[]);
         assert_eq!(host.text("add", &json!({"a": 2, "b": 3})), "5", "{command}");
@@ -210,7 +210,7 @@ fn a_python_file_that_never_calls_run_is_started_with_the_sdks_runner() {
 
 /// Item 20.
 #[test]
-fn a_program_that_is_not_there_is_reported_by_name() {
+fn a_missing_program_is_reported_by_name() {
     let sandbox = Sandbox::new();
     sandbox.copy("py/quickstart.py");
     let host = sandbox.pmcp(&["run", "quickstart.py", "--runtime", "no-such-runtime"]).start();
@@ -220,7 +220,7 @@ fn a_program_that_is_not_there_is_reported_by_name() {
 
 /// Item 29.
 #[test]
-fn a_process_that_floods_both_streams_before_and_during_calls_is_served() {
+fn a_process_that_floods_both_streams_is_served() {
     assert!(peers().exists());
     let (host, _sandbox) = session("run", "py/floods.py", &[]);
     assert_eq!(host.names(), ["pour"]);
@@ -229,7 +229,7 @@ fn a_process_that_floods_both_streams_before_and_during_calls_is_served() {
 
 /// Item 20.
 #[test]
-fn a_file_that_cannot_start_is_reported_even_if_nobody_is_there() {
+fn a_file_that_cannot_start_is_reported_without_a_client() {
     let sandbox = Sandbox::new();
     sandbox.copy("py/syntax_error.py");
     let host = sandbox.pmcp(&["run", "syntax_error.py"]).start();

@@ -1,4 +1,4 @@
-//! Hosts of MCP 2026-07-28, which shake no hands: every request says everything about itself.
+//! Clients of MCP 2026-07-28, which has no handshake: every request describes itself completely.
 
 use protomcp_conformance::{Host, Message, Sandbox, Stage, living, tool};
 use protomcp_proto::{ResourceChangedNotification, ResourceDefinition};
@@ -10,7 +10,7 @@ fn start(mode: &str, file: &str) -> Host {
     sandbox.pmcp(&[mode, file]).start()
 }
 
-/// The parameters of a request of a host that can do this.
+/// The parameters of a request from a client with these capabilities.
 fn with(capabilities: &Value, mut params: Value) -> Value {
     params["_meta"] = json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -35,7 +35,7 @@ fn a_host_discovers_lists_and_calls_without_a_handshake() {
     let result = host.ask("tools/call", &plain(json!({"name": "echo", "arguments": {"text": "hello"}})));
     assert_eq!((&result["resultType"], &result["content"][0]["text"]), (&json!("complete"), &json!("hello")));
 
-    // What a call shows or hides, no other request sees.
+    // A list change by a call affects no other request.
     let names = |host: &Host| host.ask("tools/list", &plain(json!({})))["tools"].clone();
     let before = names(&host);
     host.ask("tools/call", &plain(json!({"name": "reveal"})));
@@ -48,13 +48,13 @@ fn a_host_discovers_lists_and_calls_without_a_handshake() {
     ] {
         assert_eq!(host.refused(method, &params)["code"], code, "{method}");
     }
-    // And a session is opened beside it.
+    // A session is opened as well.
     host.initialize();
     assert_eq!(host.text("echo", &json!({"text": "still here"})), "still here");
 }
 
 #[test]
-fn a_host_that_listens_is_told_of_a_reload() {
+fn a_listening_client_is_notified_of_a_reload() {
     let sandbox = Sandbox::new();
     let file = |name: &str| {
         format!(
@@ -87,7 +87,7 @@ fn a_host_that_listens_is_told_of_a_reload() {
 }
 
 #[test]
-fn two_that_listen_on_one_connection_are_told_each_its_own() {
+fn two_subscriptions_on_one_connection_stay_separate() {
     let sandbox = Sandbox::new();
     let stage = Stage::new(&sandbox);
     let host = stage.pmcp(&sandbox, &["run", "./relay"]).start();
@@ -119,9 +119,9 @@ fn two_that_listen_on_one_connection_are_told_each_its_own() {
         let updated = host.wait_for(uri, 0, |message| message.value["params"]["uri"] == uri);
         assert_eq!(updated.method(), "notifications/resources/updated");
     }
-    // One of them leaves, and the other stays.
+    // One of them is cancelled, and the other stays.
     host.tell("notifications/cancelled", &json!({"requestId": b}));
-    // What is answered after it was read after it.
+    // A later answer shows that the cancellation was read.
     host.ask("server/discover", &with(&json!({}), json!({})));
     let place = host.now();
     for uri in ["memo://b", "memo://a"] {
@@ -152,6 +152,6 @@ fn a_tool_asks_the_model_in_the_answer_to_its_call() {
     assert_eq!(result["resultType"], "complete", "{result}");
     let told: Value = serde_json::from_str(result["content"][0]["text"].as_str().expect("a text")).expect("JSON");
     assert_eq!((&told["content"], &told["model"]), (&json!("hello"), &json!("m-1")));
-    // A state is good for one answer.
+    // A state is valid for one answer.
     assert_eq!(host.refused("tools/call", &with(&able, again))["code"], -32602);
 }

@@ -1,9 +1,8 @@
-//! The official conformance suite against `pmcp` over HTTP, with three tool processes behind it: one on the published Python
-//! SDK, one that writes the envelopes of the published link without an SDK, and one that uses their extensions, too.
+//! The official conformance suite against `pmcp` over HTTP, with three tool processes: one on the published Python SDK,
+//! one that writes the envelopes of the published link without an SDK, and one that also uses their extensions.
 //!
-//! Not everything that the suite asks for can be said in each of these ways. Which scenarios wait for what is written here,
-//! and the table of it, `SUITE.md`, is written from it: `UPDATE_SUITE=1 cargo test -p protomcp-conformance --test
-//! suite_bridge` does it.
+//! Some scenarios cannot be expressed in some of these ways. This file lists the missing features of each scenario, and
+//! `SUITE.md` is generated from it: `UPDATE_SUITE=1 cargo test -p protomcp-conformance --test suite_bridge`.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -13,7 +12,7 @@ use std::thread;
 
 use protomcp_conformance::{Web, envelope_tools, suite};
 
-/// What a tool process speaks; each one can say what the one before it can.
+/// The protocol of a tool process; each one includes the previous one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Speech {
     Sdk,
@@ -42,7 +41,7 @@ impl Speech {
     }
 }
 
-/// What not every process can say.
+/// Features that some processes cannot express.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Missing {
     Content,
@@ -106,7 +105,7 @@ impl Missing {
         }
     }
 
-    /// The first that can say it.
+    /// The first process that can express it.
     fn said_by(self) -> Option<Speech> {
         match self {
             Self::Content | Self::Messages | Self::Roots | Self::Tasks => Some(Speech::Link),
@@ -119,18 +118,19 @@ impl Missing {
         self.said_by().is_some_and(|first| first <= speech)
     }
 
-    /// Whether the suite requires its scenarios: extensions of MCP are never required.
+    /// True if the suite requires its scenarios: extensions of MCP are never required.
     fn is_required(self) -> bool {
         !matches!(self, Self::Tasks | Self::Asking | Self::Required)
     }
 }
 
-/// A scenario, and what it waits for.
+/// A scenario, and its missing feature.
 type Waiting = (&'static str, Missing);
 
 use Missing::{Asking, Content, Elicitation, Lists, Messages, Names, Prompt, Required, Roots, Tasks, Together};
 
-/// For each revision: how many scenarios are required and how many others run, and those that not every process passes.
+/// For each revision: the numbers of required and of other scenarios, and the scenarios that some processes do not
+/// pass.
 const RUNS: &[(&str, usize, usize, &[Waiting])] = &[
     (
         "2025-11-25",
@@ -184,7 +184,7 @@ const RUNS: &[(&str, usize, usize, &[Waiting])] = &[
 ];
 
 #[test]
-fn what_a_process_can_say_passes_the_suite_through_the_bridge() {
+fn supported_scenarios_pass_the_suite_through_the_bridge() {
     // Much of the suite is waiting.
     thread::scope(|scope| {
         for speech in Speech::ALL {
@@ -217,7 +217,7 @@ fn check(speech: Speech) {
 }
 
 #[test]
-fn the_table_of_what_waits_is_up_to_date() {
+fn the_table_of_missing_scenarios_is_up_to_date() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("SUITE.md");
     let table = table();
     if std::env::var_os("UPDATE_SUITE").is_some() {

@@ -1,4 +1,4 @@
-//! A tool process that was written from the documents alone, in plain JavaScript and in TypeScript.
+//! A tool process written from the documentation alone, in plain JavaScript and in TypeScript.
 
 use std::fs;
 use std::path::PathBuf;
@@ -28,7 +28,7 @@ fn a_javascript_file_with_no_library_works_end_to_end() {
     host.text("show", &json!({}));
     assert!(host.names().contains(&"echo".to_owned()));
 
-    // A reload in the order of the documents, by a process that does not read its file again.
+    // A reload in the order of the documentation, by a process that does not read its file again.
     let text = fs::read_to_string(sandbox.path("tools.js")).expect("the file is there");
     sandbox.write("tools.js", text.replace(r#"const VERSION = "v0""#, r#"const VERSION = "v1""#));
     eventually("the new version", || (host.text("work", &json!({"id": 1, "ms": 0})) == "1 v1").then_some(()));

@@ -1,4 +1,4 @@
-//! `pmcp` over HTTPS: hosts that we did not write, certificates that are renewed, and mistakes.
+//! `pmcp` over HTTPS: third-party clients, certificates that are renewed, and errors.
 
 use std::fs;
 use std::io::Write;
@@ -17,14 +17,14 @@ use serde_json::Value;
 
 const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"curl","version":"7"}}}"#;
 
-/// An authority that vouches for this machine.
+/// A certificate authority for this machine.
 struct Authority {
     root: PathBuf,
     certificate: String,
     key: String,
 }
 
-/// A folder with the files that `pmcp` is told of.
+/// A folder with the files that `pmcp` is given.
 struct Folder(tempfile::TempDir);
 
 impl Folder {
@@ -78,7 +78,7 @@ impl Folder {
     }
 }
 
-/// Says hello with curl, which believes in this authority only.
+/// Sends an initialize request with curl, which trusts this authority only.
 fn curl(web: &Web, root: &Path, more: &[&str]) -> Output {
     Command::new("curl")
         .args([
@@ -123,7 +123,7 @@ fn curl_speaks_either_protocol_and_either_version_of_tls() {
 
 /// Item 95.
 #[test]
-fn hundreds_of_connections_that_send_one_byte_hold_up_no_handshake() {
+fn one_byte_connections_delay_no_tls_handshake() {
     let folder = Folder::new();
     let authority = folder.authority("root.pem", 2100);
     folder.put(&authority.certificate, &authority.key);
@@ -138,14 +138,14 @@ fn hundreds_of_connections_that_send_one_byte_hold_up_no_handshake() {
     let began = Instant::now();
     let output = curl(&web, &authority.root, &[]);
     assert!(output.status.success(), "{output:?}");
-    // It takes a tenth of that, with the start of curl. Those who send one byte are given 10 s.
+    // It takes a tenth of that, including the start of curl. The one-byte connections have a limit of 10 s.
     assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
     drop(silent);
 }
 
 /// Item 95.
 #[test]
-fn the_official_python_client_is_content_over_https() {
+fn the_official_python_client_works_over_https() {
     let folder = Folder::new();
     let authority = folder.authority("root.pem", 2100);
     folder.put(&authority.certificate, &authority.key);
@@ -183,7 +183,7 @@ fn a_certificate_is_renewed_while_hosts_are_served() {
 
 /// Item 95.
 #[test]
-fn what_is_wrong_with_a_certificate_is_said() {
+fn faults_of_a_certificate_are_named() {
     let folder = Folder::new();
     let (authority, other) = (folder.authority("root.pem", 2100), folder.authority("other.pem", 2100));
     let sandbox = Sandbox::new();

@@ -11,7 +11,7 @@ const LIST_CHANGED: &str = "notifications/tools/list_changed";
 
 /// Item 59.
 #[test]
-fn a_result_that_changes_the_list_is_answered_before_the_host_is_told() {
+fn a_result_is_sent_before_the_notification_of_its_list_change() {
     let mut scene = Scene::open(&[], &["a", "b", "c"]);
     let id = scene.host.start_call("a", &json!({}));
     let (call, _) = scene.peer.call();
@@ -46,7 +46,7 @@ fn an_error_result_changes_the_list_too() {
 
 /// Items 60, 61.
 #[test]
-fn each_control_message_is_answered_with_the_tools_that_are_active() {
+fn each_control_message_is_answered_with_the_active_tools() {
     let mut scene = Scene::open(&[], &["a", "b", "c"]);
     scene.host.names();
     let steps: Vec<(Msg, &[&str])> = vec![
@@ -59,7 +59,7 @@ fn each_control_message_is_answered_with_the_tools_that_are_active() {
             BatchUpdateRequest { enable: names(&["a"]), disable: names(&["b"]), ..Default::default() }.into(),
             &["a", "c"],
         ),
-        // Both at once contradict each other: nothing of it happens.
+        // Contradictory commands: none of them takes effect.
         (
             BatchUpdateRequest {
                 allow: names(&["a"]),
@@ -86,7 +86,7 @@ fn each_control_message_is_answered_with_the_tools_that_are_active() {
 
 /// Items 61, 66.
 #[test]
-fn a_batch_tells_the_host_once_and_a_change_that_nobody_sees_not_at_all() {
+fn a_batch_notifies_once_and_an_invisible_change_not_at_all() {
     let mut scene = Scene::open(&[], &["a", "b", "c"]);
     scene.host.names();
     let place = scene.host.now();
@@ -101,7 +101,7 @@ fn a_batch_tells_the_host_once_and_a_change_that_nobody_sees_not_at_all() {
     scene.peer.send("", batch);
     scene.peer.active_tools();
     let first = scene.host.list_changed(place);
-    // Whatever else those two had caused would be told before the next change is.
+    // A notification of those two would come before that of the next change.
     scene.peer.send("", SetBlockedRequest::default());
     scene.peer.active_tools();
     scene.host.list_changed(first.place + 1);
@@ -110,7 +110,7 @@ fn a_batch_tells_the_host_once_and_a_change_that_nobody_sees_not_at_all() {
 
 /// Item 62.
 #[test]
-fn a_single_reader_gets_active_tools_as_its_next_frame_even_while_calls_wait() {
+fn a_single_reader_gets_active_tools_before_waiting_calls() {
     let mut scene = Scene::with_tools("run", "relay.py", &[], vec![tool("a"), tool("b")]);
     scene.host.names();
     for round in 0..5 {
@@ -183,7 +183,7 @@ fn names(names: &[&str]) -> Vec<String> {
 /// The published Python SDK reads its socket from two threads while a handler runs, so each round is a race that must
 /// not be lost: fresh processes and used ones, on an idle machine and on a busy one.
 #[test]
-fn a_handler_of_the_two_reader_sdk_changes_the_list_returns_and_leaves_the_process_healthy() {
+fn list_changes_in_a_two_reader_handler_do_no_damage() {
     let (rounds, calls) = (tier(4, 10), tier(13, 50));
     for round in 0..rounds {
         let busy = (round % 2 == 1).then(Burners::start);
@@ -204,7 +204,7 @@ fn a_handler_of_the_two_reader_sdk_changes_the_list_returns_and_leaves_the_proce
 
 /// Item 63.
 #[test]
-fn every_way_to_change_the_list_works_in_a_handler_of_the_two_reader_sdk() {
+fn every_list_change_works_in_a_handler_of_the_two_reader_sdk() {
     let (host, _sandbox) = session("run", "py/manager.py", &["--call-timeout", "30s"]);
     for (how, names, shown) in [
         ("enable", "switched", &["change", "echo", "switched"][..]),

@@ -1,10 +1,10 @@
-//! Lines that no host should write: each gets a proper error, or silence where the protocol asks for it, and the session
-//! goes on (JSON-RPC 2.0; MCP 2025-11-25, basic).
+//! Lines that no client should write: each gets a proper error, or silence where the protocol requires it, and the
+//! session continues (JSON-RPC 2.0; MCP 2025-11-25, basic).
 
 use protomcp_conformance::{Host, Sandbox};
 use serde_json::{Value, json};
 
-/// What a line must lead to.
+/// The expected reaction to a line.
 enum Outcome {
     /// An error with this code, for this id.
     Error(i64, Value),
@@ -65,7 +65,7 @@ fn malformed_lines_are_answered_and_the_session_goes_on() {
     assert_eq!(host.text("echo", &json!({"text": "after all that"})), "after all that");
 }
 
-/// Writes the line and a ping behind it; what the line leads to stands before the ping's answer.
+/// Writes the line and a ping after it; the reaction comes before the ping's answer.
 fn check(host: &Host, line: &[u8], outcome: &Outcome) {
     let place = host.now();
     let mut bytes = line.to_vec();
@@ -97,7 +97,7 @@ fn check(host: &Host, line: &[u8], outcome: &Outcome) {
 }
 
 #[test]
-fn an_id_that_is_in_use_is_refused_and_the_call_that_uses_it_is_answered() {
+fn a_duplicate_id_is_rejected_and_the_first_call_is_answered() {
     let (host, _sandbox) = open();
     let call = |ms: u32| json!({"jsonrpc": "2.0", "id": "twice", "method": "tools/call", "params": {"name": "sleep_ms", "arguments": {"ms": ms}}});
     host.line(&call(500).to_string());
@@ -110,7 +110,7 @@ fn an_id_that_is_in_use_is_refused_and_the_call_that_uses_it_is_answered() {
 }
 
 #[test]
-fn a_line_above_the_limit_is_refused_in_bounded_memory_and_the_session_goes_on() {
+fn a_line_above_the_limit_is_rejected_in_bounded_memory() {
     let (host, _sandbox) = open();
     let place = host.now();
     host.bytes(br#"{"jsonrpc":"2.0","id":"huge","method":"tools/call","params":{"name":"echo","arguments":{"text":""#);
@@ -141,7 +141,7 @@ fn a_last_line_without_a_newline_still_counts() {
 }
 
 #[test]
-fn requests_before_initialize_are_refused_and_the_session_can_still_begin() {
+fn requests_before_initialize_are_rejected() {
     let sandbox = Sandbox::new();
     sandbox.copy("third_party");
     let host = sandbox.pmcp(&["run", "tools.js"]).start();

@@ -1,4 +1,4 @@
-//! Whose turn it is, with SDKs that run one handler at a time.
+//! The order of calls with SDKs that run one handler at a time.
 
 use std::io::{Read, Write};
 use std::time::{Duration, Instant};
@@ -8,10 +8,10 @@ use serde_json::{Value, json};
 
 /// Item 47.
 #[test]
-fn a_python_handler_that_sleeps_past_its_time_costs_the_next_call_nothing_of_its_own() {
+fn a_late_python_handler_uses_no_time_of_the_next_call() {
     let (host, _sandbox) = session("run", "py/basics.py", &["--call-timeout", "3s"]);
     let first = host.start_call("sleep_ms", &json!({"ms": 5000}));
-    // Its turn comes when the handler before it has ended, two seconds after that was given up; it takes two more.
+    // It starts when the previous handler ends, two seconds after that was cancelled; it takes two more.
     let second = host.start_call("sleep_ms", &json!({"ms": 2000}));
     let answer = host.answer(first);
     let text = answer.value["result"]["content"][0]["text"].as_str().unwrap_or_default();
@@ -23,8 +23,8 @@ fn a_python_handler_that_sleeps_past_its_time_costs_the_next_call_nothing_of_its
 }
 
 #[test]
-fn a_python_handler_that_minds_its_cancellation_keeps_nobody_waiting() {
-    // The first waits for ever; the next one has its turn long before a silent process would be sent it.
+fn a_python_handler_that_obeys_cancellation_delays_no_call() {
+    // The first call waits for ever; the next one starts long before a silent process would be sent it.
     let (host, sandbox) = session("run", "py/basics.py", &["--queue-timeout", "1m"]);
     let note = sandbox.path("note");
     let id = host.start_call("until_cancelled", &json!({"note": note}));
@@ -48,7 +48,7 @@ fn call(capabilities: &Value) -> String {
 const HEADERS: [(&str, &str); 3] =
     [("mcp-protocol-version", "2026-07-28"), ("mcp-method", "tools/call"), ("mcp-name", "ask")];
 
-/// Sends a call from another address of this machine, which is another owner, and returns all that comes back.
+/// Sends a call from another loopback address, which is another owner, and returns the whole response.
 fn call_from_elsewhere(port: u16, body: &str) -> String {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     let connect = async {
@@ -72,12 +72,12 @@ fn call_from_elsewhere(port: u16, body: &str) -> String {
 }
 
 #[test]
-fn a_python_handler_whose_question_is_left_alone_holds_other_users_for_seconds_only() {
+fn an_unanswered_request_delays_other_users_for_seconds_only() {
     let web = Web::start("py/asks.py", &["--transport", "http"]);
     let parked = web.send("POST", "/mcp", &HEADERS, &call(&json!({"sampling": {}}))).json();
     assert_eq!(parked["result"]["resultType"], "input_required", "{parked}");
     let begun = Instant::now();
-    // The handler of this one fails at once, when its turn has come.
+    // The handler of this one fails at once when it starts.
     let answer = call_from_elsewhere(web.port(), &call(&json!({})));
     assert!(answer.contains("sampling"), "{answer}");
     let waited = begun.elapsed();

@@ -12,7 +12,7 @@ from mcp_types.version import LATEST_HANDSHAKE_VERSION, LATEST_MODERN_VERSION
 from report import Box, Report
 from visit import Visit
 
-# The client warns of what the newest revision no longer has; it is used for that all the same.
+# The client warns about deprecated features of older revisions; they are used on purpose.
 warnings.simplefilter("ignore")
 
 

@@ -47,7 +47,7 @@ async function tasks(client: Client) {
   has((await follow("confirm_delete", { filename: "a-file" })).text, "Accept");
 
   for await (const message of begin("slow_compute", { seconds: 600, label: "too long" })) {
-    if (message.type !== "taskCreated") throw new Error(`${JSON.stringify(message)} is no new task`);
+    if (message.type !== "taskCreated") throw new Error(`${JSON.stringify(message)} is not a new task`);
     const { taskId } = message.task;
     const listed: string[] = [];
     let cursor: string | undefined;

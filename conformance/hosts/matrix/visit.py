@@ -227,7 +227,7 @@ class Visit:
         if not self.is_newest:
             try:
                 async with self.client.listen(tools_list_changed=True):
-                    raise AssertionError("somebody listens")
+                    raise AssertionError("the subscription was accepted")
             except ListenNotSupportedError:
                 lacks("only 2026-07-28 has it", True)
         async with self.client.listen(tools_list_changed=True, resource_subscriptions=[WATCHED]) as events:

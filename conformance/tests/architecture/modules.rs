@@ -1,6 +1,6 @@
 //! The modules of one crate, read as text: their files, imports and definitions, and the arrows between files.
 //!
-//! An arrow goes to the file that *defines* a name, through any number of re-exports. A re-export on its own is no
+//! An arrow goes to the file that *defines* a name, through any number of re-exports. A re-export alone is not an
 //! arrow: a parent that only passes the names of its children on does not depend on them. Tests are left out.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -177,7 +177,7 @@ impl<'a> Reader<'a> {
                 "{" if token.kind == Kind::Mark => (depth, self.at) = (depth + 1, self.at + 1),
                 "}" if token.kind == Kind::Mark && depth == 0 => break,
                 "}" if token.kind == Kind::Mark => (depth, self.at) = (depth - 1, self.at + 1),
-                // `+ use<'a>` in the bounds of a type is no import.
+                // `+ use<'a>` in the bounds of a type is not an import.
                 "use" if token.kind == Kind::Word && !self.sees(1, "<") => self.import(&mut module),
                 "mod" if token.kind == Kind::Word => self.child(&name),
                 _ if token.kind == Kind::Word => self.word(&mut module, depth),

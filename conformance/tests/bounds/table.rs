@@ -1,7 +1,7 @@
 //! The rows of the two tables in SECURITY.md.
 
-/// What is bounded, by how much, and which option of `pmcp` changes it. Rows that share a limit between callers say who
-/// gives way when it is reached.
+/// The bounded quantities with their bounds, and the option of `pmcp` that changes each. Rows that share a limit
+/// between callers name the one that gives way when it is reached.
 pub(crate) const BOUNDS: &[(&str, &str, &str)] = &[
     ("**Messages of clients**", "", ""),
     ("a line on stdio", "{crates/transport/src/lines.rs MAX_LINE bytes}", "`--max-line`"),

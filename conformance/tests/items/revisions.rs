@@ -1,4 +1,4 @@
-//! What MCP itself asks of a server, in all revisions, and the tests that hold it: a second table of `ITEMS.md`.
+//! The requirements of MCP on a server, in all revisions, and the tests that hold it: a second table of `ITEMS.md`.
 //!
 //! Numbers with an M are those of the checklist that the project works from; those with a D are points on which the
 //! reference servers leave the specification, and which the official suite does not look at.
@@ -157,12 +157,12 @@ pub(crate) const REVISIONS: &[(&str, &str, &[Test])] = &[
             (LISTEN, "a_server_that_stops_says_so_to_who_listens"),
             (ERAS, "who_listens_is_told_of_changes_until_the_end"),
             (ERAS, "who_listens_twice_is_told_each_thing_where_it_was_asked_for"),
-            ("conformance/tests/stateless.rs", "two_that_listen_on_one_connection_are_told_each_its_own"),
+            ("conformance/tests/stateless.rs", "two_subscriptions_on_one_connection_stay_separate"),
         ],
     ),
     (
         "M21",
-        "questions without a session, and states that are somebody else's or changed",
+        "questions without a session, and states that are foreign or changed",
         &[
             (MRTR, "a_question_is_the_answer_and_the_answer_comes_with_the_next_request"),
             (MRTR, "a_state_is_for_one_request_of_one_kind_once"),
@@ -188,8 +188,8 @@ pub(crate) const REVISIONS: &[(&str, &str, &[Test])] = &[
         &[
             (SAFETY, "strangers_and_their_pages_are_refused"),
             ("crates/http/src/guard.rs", "a_page_is_refused_unless_it_is_of_this_machine_or_named"),
-            ("conformance/tests/browser.rs", "a_page_that_is_not_named_gets_nothing"),
-            ("conformance/tests/browser.rs", "a_page_that_is_named_is_a_host_in_both_eras"),
+            ("conformance/tests/browser.rs", "a_page_of_another_origin_gets_nothing"),
+            ("conformance/tests/browser.rs", "a_page_of_an_allowed_origin_is_a_client_in_both_eras"),
         ],
     ),
     (
@@ -209,7 +209,7 @@ pub(crate) const REVISIONS: &[(&str, &str, &[Test])] = &[
         &[
             (LIMITS, "a_body_that_is_too_long_is_refused"),
             (LIMITS, "json_that_is_nested_too_deep_is_an_error"),
-            (LIMITS, "a_stream_that_nobody_reads_holds_only_so_much_and_keeps_the_newest"),
+            (LIMITS, "an_unread_stream_is_bounded_and_keeps_the_newest"),
         ],
     ),
     (
@@ -251,7 +251,7 @@ pub(crate) const REVISIONS: &[(&str, &str, &[Test])] = &[
             (TOOLS, "arguments_and_results_are_carried_to_the_byte"),
             ("crates/types/src/tool.rs", "a_definition_survives_with_everything_in_it"),
             ("crates/types/src/content.rs", "a_block_is_understood_or_kept_as_it_is"),
-            ("conformance/tests/basics.rs", "input_schemas_pass_through_and_bad_ones_do_no_harm"),
+            ("conformance/tests/basics.rs", "input_schemas_pass_through_and_bad_ones_are_replaced"),
         ],
     ),
     (

@@ -1,4 +1,4 @@
-//! Tokens that are made up.
+//! Made-up tokens.
 
 use std::time::{Duration, Instant};
 
@@ -10,10 +10,10 @@ use tokio::task::JoinSet;
 
 use crate::{SLACK, goes_on};
 
-/// How long the issuer takes for an answer.
+/// The delay of the issuer's replies.
 const DELAY: Duration = Duration::from_millis(100);
 
-/// Tokens of a key that does not exist, in requests that are broken off.
+/// Tokens of a key that does not exist, in aborted requests.
 pub(crate) async fn make_keys_up(mallory: User) {
     let ping = json!({"jsonrpc": "2.0", "id": 1, "method": "ping"}).to_string();
     let (start, mut number) = (Instant::now(), 0);
@@ -28,7 +28,7 @@ pub(crate) async fn make_keys_up(mallory: User) {
     }
 }
 
-/// Tokens that only the issuer could know.
+/// Tokens that only the issuer could verify.
 pub(crate) async fn make_tokens_up(mallory: User) {
     let ping = json!({"jsonrpc": "2.0", "id": 1, "method": "ping"}).to_string();
     let mut requests = JoinSet::new();

@@ -1,4 +1,4 @@
-//! Bytes: requests that do not end, and answers that are not read.
+//! Bytes: requests that never end, and answers that are not read.
 
 use std::time::{Duration, Instant};
 
@@ -9,11 +9,11 @@ use tokio::task::JoinSet;
 
 use crate::{INBOUND, OUTBOUND, SLACK, UNHANDLED, call_with_progress, goes_on, open};
 
-/// All calls share the socket of the tool process, where a small answer waits for the large ones before it. So calls are
-/// left out, and all else is served as ever.
+/// All calls share the socket of the tool process, where a small answer waits for earlier large ones. So calls are left
+/// out, and everything else is served as usual.
 const LARGE: Setup<'_> = Setup { skipped: &[Op::Call, Op::Notice, Op::Replay], ..Setup::DEFAULT };
 
-/// Bodies that are announced as one of 60 MB and end a little before.
+/// Bodies that are announced as 60 MB and stop a little earlier.
 pub(crate) async fn leave_bodies_open(mallory: User) {
     let mut connections = JoinSet::new();
     for _ in 0..40 {
@@ -35,7 +35,7 @@ pub(crate) async fn leave_bodies_open(mallory: User) {
     drop(tokio::time::timeout(Duration::from_secs(4), wait).await);
 }
 
-/// The same in chunks, which say nothing of the whole.
+/// The same in chunks, which do not announce the total size.
 pub(crate) async fn leave_chunks_open(mallory: User) {
     let mut connections = JoinSet::new();
     for _ in 0..40 {
@@ -71,14 +71,14 @@ pub(crate) async fn leave_small_bodies_open(mallory: User) {
     tokio::time::sleep(Duration::from_secs(1)).await;
 }
 
-/// Answers of 10 MiB wait for clients that have gone.
+/// Answers of 10 MiB wait for clients that have disconnected.
 pub(crate) async fn leave_answers(mallory: User) {
     let mut clients = Vec::new();
     for _ in 0..2 {
         let Ok(mut client) = open(&mallory, Front::Session).await else { continue };
         let large = json!({"bytes": 10 << 20});
         for _ in 0..32 {
-            // It is cut as soon as it is a stream.
+            // Cut as soon as it is a stream.
             let _ = client.cut_call_of("large", large.clone()).await;
         }
         clients.push(client);
@@ -118,7 +118,7 @@ pub(crate) async fn read_nothing_of_one_stream(mallory: User) {
     }
 }
 
-/// Requests to a session that is stuck are broken off.
+/// Requests to a blocked session are aborted.
 pub(crate) async fn break_off_at_a_stuck_session(mallory: User) {
     let Some((_stream, target)) = stuck(&mallory).await else { return };
     let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"}).to_string();
@@ -129,7 +129,7 @@ pub(crate) async fn break_off_at_a_stuck_session(mallory: User) {
         tasks.spawn(async move {
             for _ in 0..1000 {
                 let Ok(mut stream) = mallory.socket().await else { continue };
-                // The server may be quicker to close it.
+                // The server may close it first.
                 let _ = stream.write_all(&request).await;
                 tokio::time::sleep(Duration::from_millis(5)).await;
                 let _ = stream.set_zero_linger();
@@ -139,7 +139,7 @@ pub(crate) async fn break_off_at_a_stuck_session(mallory: User) {
     while tasks.join_next().await.is_some() {}
 }
 
-/// A session of the old transport whose stream is not read; returns the stream, and where to post.
+/// A session of the old transport whose stream is not read; returns the stream, and the URL for posts.
 async fn stuck(mallory: &User) -> Option<(tokio::net::TcpStream, String)> {
     let mut stream = mallory.narrow_socket().await.ok()?;
     stream.write_all(&mallory.request("GET", "/sse", &[], "")).await.ok()?;
@@ -161,7 +161,7 @@ async fn stuck(mallory: &User) -> Option<(tokio::net::TcpStream, String)> {
     let post = |body: &serde_json::Value| mallory.request("POST", &target, &[], &body.to_string());
     let mut pipe = mallory.connect().await.ok()?.drain();
     pipe.write_all(&[post(&hello), post(&large)].concat()).await.ok()?;
-    // As many as the session takes, until one waits.
+    // As many as the session accepts, until one waits.
     for _ in 0..20 {
         tokio::time::sleep(Duration::from_millis(100)).await;
         pipe.write_all(&post(&list).repeat(100)).await.ok()?;
@@ -172,7 +172,7 @@ async fn stuck(mallory: &User) -> Option<(tokio::net::TcpStream, String)> {
         }
     }
     tokio::spawn(async move {
-        // The connection is kept as long as the attack.
+        // The connection stays open as long as the attack.
         tokio::time::sleep(Duration::from_secs(600)).await;
         drop(pipe);
     });
@@ -216,7 +216,7 @@ fn many_small_bodies_that_do_not_end_stop_no_other() {
 }
 
 #[test]
-fn bodies_in_the_streams_of_one_connection_stay_within_their_bytes() {
+fn bodies_in_streams_of_one_connection_stay_within_their_bytes() {
     // All calls share the socket of the tool process, where a small one waits for the large ones before it.
     Neighbours::start(&Setup { turn: Duration::from_secs(4), ..Setup::DEFAULT })
         .suffer(send_bodies_in_streams)

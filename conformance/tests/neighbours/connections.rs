@@ -1,4 +1,4 @@
-//! Connections that take a place and say little.
+//! Connections that occupy a slot and send little.
 
 use std::time::{Duration, Instant};
 
@@ -9,7 +9,7 @@ use tokio::net::TcpStream;
 
 use crate::{SLACK, goes_on};
 
-/// What a login shell gives a process on most systems.
+/// The limit that a login shell sets on most systems.
 const FEW: Setup<'_> = Setup { descriptors: Some(1024), ..Setup::DEFAULT };
 
 const TLS: Setup<'_> = Setup { tls: true, ..Setup::DEFAULT };
@@ -33,14 +33,14 @@ pub(crate) async fn say_nothing(mallory: User) {
     tokio::time::sleep(Duration::from_secs(1)).await;
 }
 
-/// Connections that have had one answer, and ask no more.
+/// Connections that have had one answer, and send no further request.
 pub(crate) async fn ask_once(mallory: User) {
     let request = mallory.request("GET", "/nothing", &[], "");
     let _streams = open_many(&mallory, 1500, &request).await;
     tokio::time::sleep(Duration::from_secs(1)).await;
 }
 
-/// Connections whose first request comes byte by byte.
+/// Connections that send their first request byte by byte.
 pub(crate) async fn ask_slowly(mallory: User) {
     let mut streams = open_many(&mallory, 1000, b"POST /mcp HTTP/1.1\r\nhost: localhost\r\nx-a: ").await;
     let start = Instant::now();
@@ -53,14 +53,14 @@ pub(crate) async fn ask_slowly(mallory: User) {
     }
 }
 
-/// Connections whose heads are nearly as large as they may be.
+/// Connections with heads just below the maximum size.
 pub(crate) async fn fill_heads(mallory: User) {
     let head = format!("POST /mcp HTTP/1.1\r\nhost: localhost\r\nx-a: {}", "a".repeat(60_000));
     let _streams = open_many(&mallory, 900, head.as_bytes()).await;
     tokio::time::sleep(Duration::from_secs(1)).await;
 }
 
-/// Requests that are begun in streams, and taken back.
+/// Requests that are started in streams, and reset.
 pub(crate) async fn reset_streams(mallory: User) {
     let start = Instant::now();
     while goes_on(start) {

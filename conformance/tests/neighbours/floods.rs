@@ -1,4 +1,4 @@
-//! Requests that are many, large, or wrong.
+//! Requests that are many, large, or malformed.
 
 use std::time::{Duration, Instant};
 
@@ -10,10 +10,10 @@ use tokio::task::JoinSet;
 
 use crate::{INBOUND, MIB, SLACK, call, call_with_progress, goes_on, open, pour};
 
-/// How much may be written to the log in the course of an attack.
+/// The limit for log output during an attack.
 const LOG: usize = 1 << 20;
 
-/// Notices that mean nothing, as fast as they are taken.
+/// Meaningless notifications, as fast as they are accepted.
 pub(crate) async fn notify(mallory: User) {
     for front in [Front::Session, Front::Sse] {
         let Ok(client) = open(&mallory, front).await else { continue };
@@ -58,14 +58,14 @@ pub(crate) async fn begin_with_bytes(mallory: User) {
     for _ in 0..200 {
         let Ok(mut connection) = mallory.connect().await else { continue };
         if connection.write(&request).await.is_ok() {
-            // She may be refused.
+            // The session may be rejected.
             let _ = connection.response().await;
             sessions.push(connection);
         }
     }
 }
 
-/// Calls whose token for progress is large, and is repeated in each report.
+/// Calls with a large progress token, which each report repeats.
 pub(crate) async fn name_progress_at_length(mallory: User) {
     let mut kept = Vec::new();
     for front in FRONTS {
@@ -93,7 +93,7 @@ pub(crate) async fn subscribe(mallory: User) {
     }
 }
 
-/// One large request after the other.
+/// Large requests, one after the other.
 pub(crate) async fn send_large(mallory: User) {
     let mut tasks = JoinSet::new();
     for _ in 0..3 {
@@ -114,7 +114,7 @@ pub(crate) async fn send_large(mallory: User) {
     while tasks.join_next().await.is_some() {}
 }
 
-/// Requests of a page of a stranger, and with tokens that are made up.
+/// Requests of a page of another origin, and requests with made-up tokens.
 pub(crate) async fn come_as_a_stranger(mallory: User) {
     let ping = json!({"jsonrpc": "2.0", "id": 1, "method": "ping"}).to_string();
     let forged = mallory.clone().with_token("eyJhbGciOiJFUzI1NiIsImtpZCI6InAyNTYifQ.e30.AAAA");
@@ -137,7 +137,7 @@ pub(crate) async fn come_as_a_stranger(mallory: User) {
     }
 }
 
-/// Calls with wrong arguments of tools that are not there.
+/// Calls with wrong arguments of unknown tools.
 pub(crate) async fn ask_wrongly(mallory: User) {
     let Ok(mut client) = open(&mallory, Front::Session).await else { return };
     let start = Instant::now();

@@ -1,4 +1,4 @@
-//! A tool process that floods the bridge because mallory has told it to.
+//! A tool process that floods the bridge on mallory's instructions.
 
 use std::time::{Duration, Instant};
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::{MIB, SLACK, call, call_with_progress, goes_on, open, pour};
 
-/// How much may be written to the log in the course of an attack: 4 MiB in a second, and 8 MiB at first.
+/// The limit for log output during an attack: 4 MiB in a second, and 8 MiB at first.
 const LOG: usize = 48 << 20;
 
 /// Calls a tool until the attack is over.
@@ -16,7 +16,7 @@ async fn repeat(mallory: &User, name: &str, arguments: Value) {
     let Ok(mut client) = open(mallory, Front::Session).await else { return };
     let start = Instant::now();
     while goes_on(start) {
-        // What the tool does is what matters.
+        // The effect on the tool matters, not the answer.
         let _ = client.ask("tools/call", call_with_progress(name, &arguments)).await;
     }
 }
@@ -44,7 +44,7 @@ pub(crate) async fn log(mallory: User) {
     }
 }
 
-/// Long ones.
+/// Long log messages.
 pub(crate) async fn log_at_length(mallory: User) {
     repeat(&mallory, "log", json!({"count": 20, "bytes": 1 << 20, "named": true})).await;
 }
@@ -59,12 +59,12 @@ pub(crate) async fn report(mallory: User) {
     repeat(&mallory, "progress", json!({"count": 20_000})).await;
 }
 
-/// The tools are others again and again.
+/// The tools change repeatedly.
 pub(crate) async fn change(mallory: User) {
     repeat(&mallory, "change", json!({})).await;
 }
 
-/// Questions without end.
+/// Endless requests to the client.
 pub(crate) async fn ask(mallory: User) {
     let able = json!({"elicitation": {}, "roots": {}});
     let Ok(client) = Client::open_with(&mallory, Front::Sse, &Heard::default(), &able).await else { return };
@@ -74,7 +74,7 @@ pub(crate) async fn ask(mallory: User) {
     drop(kept);
 }
 
-/// All messages of a process are read in order, so answers wait for what was sent before them.
+/// All messages of a process are read in order, so answers wait for earlier messages.
 #[track_caller]
 fn check(attack: impl AsyncFnOnce(User), bytes: u64) {
     let turn = Duration::from_secs(1);

@@ -1,11 +1,11 @@
-//! What mallory's calls say is for mallory.
+//! The content of mallory's calls is visible to mallory only.
 
 use std::time::Duration;
 
 use protomcp_conformance::neighbours::{Client, Front, Heard, Neighbours, Op, SECRET, Setup, Tool, User};
 use serde_json::{Value, json};
 
-/// How long the published SDK takes to start again.
+/// The restart time of the published SDK.
 const RESTART: Duration = Duration::from_secs(3);
 
 const PUBLISHED: Setup<'_> = Setup {
@@ -19,7 +19,7 @@ async fn session(user: &User) -> Client {
     Client::open(user, Front::Session, &Heard::default()).await.expect("a session")
 }
 
-/// Calls a tool again and again, on every front; an answer of any kind will do.
+/// Calls a tool repeatedly, on every front; any answer will do.
 async fn repeat(user: &User, name: &str, arguments: Value, times: usize) {
     for front in protomcp_conformance::neighbours::FRONTS {
         let mut client = Client::open(user, front, &Heard::default()).await.expect("it is served");
@@ -42,14 +42,14 @@ fn log_messages_of_a_call_are_for_its_caller() {
 }
 
 #[test]
-fn log_messages_of_the_published_sdk_are_for_the_caller_that_runs() {
+fn log_messages_of_the_published_sdk_reach_the_running_caller() {
     let neighbours = Neighbours::start(&PUBLISHED);
     let report = neighbours.suffer(async |mallory| repeat(&mallory, "look_up", json!({"text": SECRET}), 5).await);
     report.serves().keeps_the_secret();
 }
 
 #[test]
-fn what_a_tool_prints_when_it_crashes_is_for_no_other_caller() {
+fn crash_output_of_a_tool_reaches_no_other_caller() {
     let crashed = |op: Op, why: &str| op != Op::Ping && op != Op::List && why.contains("\"retryable\":true");
     for setup in [PUBLISHED, Setup::DEFAULT] {
         let neighbours = Neighbours::start(&Setup { turn: RESTART, ..setup });
@@ -61,7 +61,7 @@ fn what_a_tool_prints_when_it_crashes_is_for_no_other_caller() {
 }
 
 #[test]
-fn a_crash_tells_another_call_of_the_process_nothing_of_its_cause() {
+fn a_crash_reveals_its_cause_to_no_other_call() {
     let neighbours = Neighbours::start(&Setup { turn: RESTART, ..Setup::DEFAULT });
     let report = neighbours.suffer(async |mallory| {
         let mut bystander = session(&neighbours.alice).await;
@@ -76,13 +76,13 @@ fn a_crash_tells_another_call_of_the_process_nothing_of_its_cause() {
 }
 
 #[test]
-fn a_question_is_for_the_caller_it_belongs_to() {
+fn a_server_request_goes_only_to_its_own_caller() {
     for named in [true, false] {
         let neighbours = Neighbours::start(&Setup::default());
         let heard = Heard::default();
         neighbours
             .suffer(async |mallory| {
-                // Alice could be asked, and has a call running; mallory cannot be.
+                // Alice could answer, and has a call running; mallory cannot answer.
                 let able = json!({"elicitation": {}, "roots": {}, "sampling": {}});
                 let mut alice =
                     Client::open_with(&neighbours.alice, Front::Sse, &heard, &able).await.expect("a session");
@@ -100,7 +100,7 @@ fn a_question_is_for_the_caller_it_belongs_to() {
 }
 
 #[test]
-fn mistakes_are_told_to_who_made_them() {
+fn errors_are_reported_to_the_caller_at_fault() {
     let neighbours = Neighbours::start(&Setup { flags: &["--validate-args", "reject"], ..Setup::DEFAULT });
     let report = neighbours.suffer(async |mallory| {
         repeat(&mallory, SECRET, json!({}), 3).await;
@@ -109,7 +109,7 @@ fn mistakes_are_told_to_who_made_them() {
         repeat(&mallory, "progress", json!({"text": SECRET, "count": 3}), 3).await;
         let mut client = session(&mallory).await;
         for method in [SECRET, "resources/read", "prompts/get", "completion/complete", "tasks/get"] {
-            // All of these are mistakes.
+            // All of these are errors.
             let _ = client.ask(method, json!({"uri": SECRET, "name": SECRET, "taskId": SECRET})).await;
         }
     });

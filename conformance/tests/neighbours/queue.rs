@@ -1,4 +1,4 @@
-//! Calls that wait, calls that ask, and calls that are given up.
+//! Calls that wait, calls that ask, and cancelled calls.
 
 use std::time::{Duration, Instant};
 
@@ -11,10 +11,10 @@ use tokio::task::JoinSet;
 
 use crate::{INBOUND, MIB, SLACK, call, call_with_progress, goes_on, open, pour};
 
-/// How long a handler of mallory's sleeps.
+/// The duration of one handler of mallory.
 const TURN: Duration = Duration::from_millis(100);
 
-/// How long a call that asks may keep a place that others wait for.
+/// The time that a call with an open request may keep a slot that others wait for.
 const ASKING: Duration = Duration::from_secs(5);
 
 /// Four calls at a time, so that there is a queue. Alice has three calls at once, which take turns with mallory's.
@@ -24,7 +24,7 @@ fn sleep() -> Value {
     json!({"ms": 100})
 }
 
-/// Five sessions, each with as many calls as it may have.
+/// Five sessions, each with the maximum number of calls.
 pub(crate) async fn fill_with_posts(mallory: User) {
     let mut clients = Vec::new();
     for _ in 0..5 {
@@ -36,7 +36,7 @@ pub(crate) async fn fill_with_posts(mallory: User) {
     tokio::time::sleep(Duration::from_secs(1)).await;
 }
 
-/// The same with batches, which MCP 2025-03-26 has.
+/// The same with batches of MCP 2025-03-26.
 pub(crate) async fn fill_with_batches(mallory: User) {
     let mut clients = Vec::new();
     for _ in 0..5 {
@@ -66,7 +66,7 @@ pub(crate) async fn fill_with_streams(mallory: User) {
     tokio::time::sleep(Duration::from_secs(1)).await;
 }
 
-/// Calls whose arguments are large wait for their turn.
+/// Calls with large arguments wait in the queue.
 pub(crate) async fn fill_with_bytes(mallory: User) {
     let (mut clients, text) = (Vec::new(), "x".repeat(8 << 20));
     for _ in 0..100 {
@@ -79,7 +79,7 @@ pub(crate) async fn fill_with_bytes(mallory: User) {
     tokio::time::sleep(Duration::from_millis(500)).await;
 }
 
-/// Calls that ask, and are left alone.
+/// Calls that send a request, and get no answer.
 pub(crate) async fn park(mallory: User) {
     let mut calls = JoinSet::new();
     for _ in 0..80 {
@@ -92,7 +92,7 @@ pub(crate) async fn park(mallory: User) {
     tokio::time::sleep(Duration::from_secs(1)).await;
 }
 
-/// The same in sessions, whose questions wait on an open stream.
+/// The same in sessions, with the requests on an open stream.
 pub(crate) async fn ask_and_be_silent(mallory: User) {
     let able = json!({"elicitation": {}, "roots": {}});
     let mut clients = Vec::new();
@@ -130,7 +130,7 @@ pub(crate) async fn break_off(mallory: User) {
         let mut clients = Vec::new();
         for _ in 0..20 {
             let Ok(mut client) = open(&mallory, Front::Stateless).await else { continue };
-            // It is gone before it is answered.
+            // The connection closes before the answer.
             let _ = client.send("tools/call", call("sleep", &sleep())).await;
             clients.push(client);
         }
@@ -152,7 +152,7 @@ fn a_full_queue_refuses_the_caller_who_fills_it_with_batches() {
 }
 
 #[test]
-fn a_full_queue_refuses_the_caller_who_fills_it_without_a_session() {
+fn a_full_queue_rejects_the_caller_who_fills_it_statelessly() {
     for identity in [Identity::Tokens, Identity::Addresses] {
         let neighbours = Neighbours::start(&Setup { identity, ..FEW });
         neighbours.suffer(fill_with_streams).serves();
@@ -197,7 +197,7 @@ fn one_call_that_asks_stops_no_other_call_of_the_published_sdk() {
 }
 
 #[test]
-fn questions_that_are_not_answered_leave_room_for_those_of_others() {
+fn unanswered_requests_leave_room_for_those_of_others() {
     let neighbours = Neighbours::start(&Setup { turn: ASKING, ..Setup::DEFAULT });
     let able = json!({"elicitation": {}, "roots": {}});
     neighbours
@@ -216,7 +216,7 @@ fn questions_that_are_not_answered_leave_room_for_those_of_others() {
 }
 
 #[test]
-fn calls_that_are_given_up_keep_no_place_for_longer_than_they_take() {
+fn cancelled_calls_keep_a_place_only_while_their_handler_runs() {
     Neighbours::start(&FEW).suffer(cancel).serves();
     Neighbours::start(&FEW).suffer(break_off).serves();
 }

@@ -1,4 +1,4 @@
-//! Sessions and what is kept for them.
+//! Sessions and their stored data.
 
 use std::time::{Duration, Instant};
 
@@ -8,10 +8,10 @@ use tokio::io::AsyncWriteExt;
 
 use crate::{SLACK, call_with_progress, goes_on, open};
 
-/// A table that is soon full.
+/// A small session table, which is soon full.
 const FEW: Setup<'_> = Setup { flags: &["--max-sessions", "60"], ..Setup::DEFAULT };
 
-/// Takes every session there is, and keeps all of them in use.
+/// Takes all sessions, and keeps all of them in use.
 pub(crate) async fn hoard(mallory: User) {
     let (mut clients, start) = (Vec::new(), Instant::now());
     while goes_on(start) {
@@ -21,7 +21,7 @@ pub(crate) async fn hoard(mallory: User) {
         clients.truncate(200);
         let mut used = Vec::new();
         for mut client in clients {
-            // Those that were taken from her are of no use.
+            // Sessions that the server has taken back are skipped.
             if client.ask("ping", json!({})).await.is_ok() {
                 used.push(client);
             }
@@ -30,7 +30,7 @@ pub(crate) async fn hoard(mallory: User) {
     }
 }
 
-/// Begins sessions and never completes their handshake.
+/// Opens sessions and never completes their handshake.
 pub(crate) async fn begin_only(mallory: User) {
     let hello = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
         "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}
@@ -49,20 +49,20 @@ pub(crate) async fn begin_only(mallory: User) {
     }
 }
 
-/// Begins and ends sessions as fast as it can.
+/// Opens and ends sessions as fast as possible.
 pub(crate) async fn come_and_go(mallory: User) {
     let start = Instant::now();
     while goes_on(start) {
         for front in [Front::Session, Front::Sse] {
             if let Ok(client) = open(&mallory, front).await {
-                // She may have lost it already.
+                // The server may have ended it already.
                 let _ = client.close().await;
             }
         }
     }
 }
 
-/// Listens and goes, with and without a session.
+/// Opens and closes streams, with and without a session.
 pub(crate) async fn listen_and_go(mallory: User) {
     let (start, mut kept) = (Instant::now(), Vec::new());
     while goes_on(start) {
@@ -77,16 +77,16 @@ pub(crate) async fn listen_and_go(mallory: User) {
     }
 }
 
-/// Four large answers as events, which are kept for a client that comes back.
+/// Four large answers as events, which are kept for a client that resumes.
 pub(crate) async fn keep_large_events(mallory: User) {
     let Ok(mut client) = open(&mallory, Front::Session).await else { return };
     for _ in 0..4 {
-        // She may not be allowed as much.
+        // The server may reject some.
         let _ = client.ask("tools/call", call_with_progress("large", &json!({"bytes": 30_000_000}))).await;
     }
 }
 
-/// Many small ones, in many sessions.
+/// Many small answers, in many sessions.
 pub(crate) async fn keep_many_events(mallory: User) {
     let (mut clients, start) = (Vec::new(), Instant::now());
     while goes_on(start) {
@@ -97,7 +97,7 @@ pub(crate) async fn keep_many_events(mallory: User) {
     }
 }
 
-/// Comes back again and again for the same events.
+/// Resumes from the same events repeatedly.
 pub(crate) async fn replay_again(mallory: User) {
     let Ok(mut client) = open(&mallory, Front::Session).await else { return };
     let Ok(event) = client.cut_call_of("large", json!({"bytes": 1 << 20})).await else { return };

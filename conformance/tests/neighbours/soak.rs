@@ -1,6 +1,6 @@
-//! All attacks at once, for as long as asked, under the memory that SECURITY.md allows.
+//! All attacks at once, for the given time, within the memory that SECURITY.md allows.
 //!
-//! `scripts/soak neighbours` runs this with the program as it is shipped and shows the table.
+//! `scripts/soak neighbours` runs this with the released build and shows the table.
 
 use std::future::Future;
 use std::io::Write as _;
@@ -14,7 +14,7 @@ use protomcp_conformance::tier;
 
 use crate::{MIB, auth, bodies, connections, floods, link, queue, sessions};
 
-/// A name, and what begins one round.
+/// A name, and a function that begins one round.
 type Attack = (&'static str, fn(User) -> Pin<Box<dyn Future<Output = ()> + Send>>);
 
 macro_rules! attacks {
@@ -71,16 +71,16 @@ const ATTACKS: [Attack; 45] = attacks![
     sessions::replay_again,
 ];
 
-/// How long a call may wait for the one tool process that both users share and mallory floods.
+/// The time that a call may wait for the tool process, which both users share and mallory floods.
 const TOOL: Duration = Duration::from_secs(10);
 
-/// Answered with the help of the tool process. It is flooded from within, so some of these come too late; the table shows how
-/// many. The bridge answers everything else by itself, and always.
+/// True if the answer needs the tool process. It is flooded from within, so some of these answers come too late; the
+/// table shows their number. The bridge always answers everything else by itself.
 fn needs_the_tool(op: Op) -> bool {
     matches!(op, Op::Call | Op::Notice | Op::Replay)
 }
 
-/// For how long, in the long tier.
+/// The duration in the long tier.
 fn minutes() -> u64 {
     std::env::var("PMCP_MINUTES").ok().and_then(|text| text.parse().ok()).unwrap_or(10)
 }
@@ -90,7 +90,7 @@ fn all_attacks_at_once_stop_no_other() {
     let flags = ["--metrics", "--max-sessions", "1000"];
     let neighbours = Neighbours::start(&Setup { flags: &flags, turn: TOOL, ..Setup::default() });
     let time = tier(Duration::from_secs(5), Duration::from_secs(60 * minutes()));
-    // In the short tier it is seen that this works, with a few of them.
+    // In the short tier, a few of them show that this works.
     let attacks: Vec<_> = ATTACKS.iter().step_by(tier(11, 1)).collect();
     let rounds: Arc<Vec<AtomicUsize>> = Arc::new(attacks.iter().map(|_| AtomicUsize::new(0)).collect());
     let report = neighbours.suffer_for(time, async |mallory| {

@@ -1,4 +1,4 @@
-//! Tool files that are saved, and the processes that run them.
+//! Saved tool files, and the processes that run them.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -39,14 +39,14 @@ pub(crate) fn work_log(sandbox: &Sandbox) -> Vec<String> {
     fs::read_to_string(sandbox.path("work.log")).unwrap_or_default().lines().map(str::to_owned).collect()
 }
 
-/// How many Python tool processes live now.
+/// The number of live Python tool processes.
 pub(crate) fn processes(sandbox: &Sandbox) -> usize {
     let python = protomcp_conformance::peers().join("py/bin/python");
     let python = python.to_string_lossy().into_owned();
     living(sandbox.marker()).iter().filter(|process| process.command.starts_with(&python)).count()
 }
 
-/// Saves, has the next process register, and says when the host was told.
+/// Saves, has the next process register, and returns the time of the notification.
 pub(crate) fn replace(scene: &mut Scene) -> Instant {
     let place = scene.host.now();
     touch(&scene.sandbox);

@@ -66,7 +66,7 @@ pub fn params(name: &str, arguments: Value) -> CallToolRequestParams {
     CallToolRequestParams::new(name.to_owned()).with_arguments(arguments)
 }
 
-/// What a subscription was told, in the words of [`Told`].
+/// The kind of a subscription's notification, in the words of [`Told`].
 fn kind(event: &ServerNotification) -> &'static str {
     match event {
         ServerNotification::ToolListChangedNotification(_) => "tools changed",
@@ -315,7 +315,7 @@ impl Visit<'_> {
         if !self.is_newest() {
             return match self.running.listen(filter).await {
                 Err(_) => Err(Fault::Lacks("only 2026-07-28 has it")),
-                Ok(_) => Err(Fault::Failed("somebody listens".to_owned())),
+                Ok(_) => Err(Fault::Failed("the subscription was accepted".to_owned())),
             };
         }
         let mut first = self.running.listen(filter.clone()).await?;

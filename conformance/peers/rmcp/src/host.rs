@@ -1,4 +1,4 @@
-//! What the host answers, and what it was told by itself.
+//! The answers of the host, and the notifications that it has received.
 
 use rmcp::ClientHandler;
 use rmcp::model::{
@@ -16,7 +16,7 @@ pub struct Host {
     told: mpsc::UnboundedSender<(&'static str, Value)>,
 }
 
-/// What the host was told, in the order in which it came.
+/// The notifications to the host, in order of arrival.
 pub struct Told(mpsc::UnboundedReceiver<(&'static str, Value)>);
 
 impl Told {
@@ -50,7 +50,7 @@ impl Host {
     }
 
     fn tell(&self, kind: &'static str, value: Value) {
-        // Nobody listens once the visit is over.
+        // No receiver is left once the visit has ended.
         let _ = self.told.send((kind, value));
     }
 }

@@ -1,4 +1,4 @@
-//! How the outcome of a feature is told.
+//! The report of each feature's outcome.
 
 use std::collections::BTreeSet;
 use std::future::Future;
@@ -7,7 +7,7 @@ use std::time::Duration;
 use rmcp::service::ServiceError;
 use serde_json::json;
 
-/// How long a feature may take.
+/// The time limit of a feature.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Where the server is and what is spoken.
@@ -16,13 +16,13 @@ pub struct Place {
     pub revision: String,
     /// The name of the server.
     pub server: String,
-    /// Whether its lists have more than one page.
+    /// True if its lists have more than one page.
     pub pages: bool,
-    /// What is not tried.
+    /// Features that are not tried.
     pub without: BTreeSet<String>,
 }
 
-/// Why a feature is not a success.
+/// The reason why a feature is not a success.
 #[derive(Debug)]
 pub enum Fault {
     /// The client has no such feature, or the revision.

@@ -81,7 +81,7 @@ async fn a_process_that_names_no_call_is_answered_by_the_host_whose_calls_are_ru
 }
 
 #[tokio::test]
-async fn without_a_call_the_only_able_host_is_asked_and_otherwise_nobody_waits() {
+async fn without_a_call_the_only_able_client_is_asked_or_none() {
     let (stage, mut tool) = Stage::new(&["a"]).await;
     let sample = async |tool: &mut crate::tool::Tool| {
         tool.send("q", sampling("?")).await;

@@ -86,7 +86,7 @@ async fn a_session_has_only_so_many_responses_open() {
 }
 
 #[tokio::test]
-async fn a_stream_that_nobody_reads_holds_only_so_much_and_keeps_the_newest() {
+async fn an_unread_stream_is_bounded_and_keeps_the_newest() {
     let stage = Stage::local().await;
     let host = stage.host.hello("2025-06-18").await;
     for number in 0..5000 {

@@ -124,7 +124,7 @@ fn cancelling_reaches_the_handler_and_nothing_is_answered() {
 
 /// `ServerSession.NotifyProgress`: "only sent if the peer requested it"
 #[test]
-fn progress_goes_to_whoever_asked_for_it() {
+fn progress_goes_to_the_request_that_asked_for_it() {
     play(|| async {
         let (_session, mut host) = pair(&registry(), json!({})).await;
         host.call("count", json!({})).await;
