@@ -1,4 +1,4 @@
-//! The memory that a tool process can make `pmcp` use stays within the limits (SECURITY.md, "What is bounded").
+//! The memory that a tool process can make `pmcp` use stays within the limits (SECURITY.md, "Bounds").
 //!
 //! Each attack has a program of its own, whose peak is read before and after. It sends many times the limits, so that a
 //! missing bound shows.
