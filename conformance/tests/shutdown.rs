@@ -93,7 +93,7 @@ fn a_second_signal_skips_the_drain_and_fails_every_call() {
     let mut peer = scene.peer;
     peer.call();
     scene.host.signal(Signal::TERM);
-    scene.host.stderr_with("once more");
+    scene.host.stderr_with("press Ctrl-C again");
     scene.host.signal(Signal::INT);
     for call in [running, waiting] {
         let answer = scene.host.answer(call);
@@ -114,7 +114,7 @@ fn a_second_signal_over_http_fails_the_running_calls() {
         let log = web.sandbox().path("work.log");
         eventually("the call to run", || fs::read_to_string(&log).is_ok_and(|text| !text.is_empty()).then_some(()));
         web.process().signal(Signal::INT);
-        web.process().stderr_with("once more");
+        web.process().stderr_with("press Ctrl-C again");
         web.process().signal(Signal::TERM);
         let reply = slow.join().expect("an answer");
         assert!(reply.body.contains("SHUTTING_DOWN"), "{reply:?}");

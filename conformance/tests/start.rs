@@ -235,5 +235,5 @@ fn a_file_that_cannot_start_is_reported_without_a_client() {
     let host = sandbox.pmcp(&["run", "syntax_error.py"]).start();
     host.hang_up();
     assert_eq!(host.exit().code(), Some(1));
-    assert!(host.stderr().contains("failed to start tool process"), "{}", host.stderr());
+    host.stderr_with("failed to start tool process");
 }
