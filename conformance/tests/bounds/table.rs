@@ -35,7 +35,7 @@ pub(crate) const BOUNDS: &[(&str, &str, &str)] = &[
         "{crates/types/src/uri_template/parse.rs MAX_LENGTH bytes}, {crates/types/src/uri_template/parse.rs MAX_VARIABLES count} variables",
         "",
     ),
-    ("a URI that is matched against templates", "{crates/types/src/uri_template/parse.rs MAX_URI bytes}", ""),
+    ("a URI that is matched against templates", "{crates/types/src/uri_template.rs MAX_URI bytes}", ""),
     (
         "values in the arguments of a call that are checked against its schema",
         "{crates/bridge/src/catalog/schema.rs MAX_VALUES count}; a call with more does not fit",
@@ -171,7 +171,7 @@ pub(crate) const BOUNDS: &[(&str, &str, &str)] = &[
     ("bytes that wait to be written to it", "{crates/link/src/config.rs max_unwritten bytes}", ""),
     (
         "its messages that are not handled yet",
-        "{crates/link/src/driver/event_sender.rs EVENTS count}, or {crates/link/src/driver/outlet.rs EVENT_BYTES bytes}",
+        "{crates/link/src/driver/event_sender.rs EVENTS count}, or {crates/link/src/driver/event_sender.rs EVENT_BYTES bytes}",
         "",
     ),
     (
