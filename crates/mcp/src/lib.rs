@@ -31,6 +31,9 @@
 //! # }
 //! ```
 
+#[cfg(all(doctest, feature = "typed"))]
+mod readme;
+
 #[cfg(feature = "http")]
 pub use protomcp_auth as auth;
 #[cfg(feature = "bridge")]
@@ -52,6 +55,7 @@ pub use protomcp_http::StreamableHttp;
 #[cfg(feature = "server")]
 pub use protomcp_server::{
     AskError, Audience, Context, Handler, Layer, Limits, Router, ServeError, Server, ServerHandle, ServerInfo, Service,
+    SessionObserver, Tasks,
 };
 pub use protomcp_transport::{Transport, TransportError, stdio};
 #[cfg(feature = "typed")]
