@@ -1,4 +1,4 @@
-//! Handlers that keep their state with the host, in a session: there is nobody to send away, so the questions are asked
+//! Handlers that keep their state with the host, in a session: no request is answered early there, so the questions are asked
 //! there and then, and the handler is called again with the answers. One handler serves both eras.
 
 use protomcp_types::{CallToolResult, ErrorObject};
@@ -6,7 +6,7 @@ use protomcp_types::{CallToolResult, ErrorObject};
 use crate::context::Context;
 use protomcp_session::{AskError, InputRequired, ServerRequest, ServerResult};
 
-/// How often a handler may be called again for one request. Those that ask nothing and only want to come back would go
+/// The number of times that a handler may be called again for one request. One that asks nothing and only wants to come back would go
 /// on for ever.
 const MAX_ROUNDS: usize = 32;
 
@@ -15,7 +15,7 @@ pub(crate) fn keep(request: &ServerRequest, context: &Context) -> Option<ServerR
     (!context.is_stateless() && may_ask(request)).then(|| request.clone())
 }
 
-/// What the handler wants to know, if that is why it has not answered.
+/// The input that the handler requires, if that is why it has not answered.
 pub(crate) fn required(context: &Context, outcome: &Result<ServerResult, ErrorObject>) -> Option<InputRequired> {
     match outcome {
         Ok(ServerResult::InputRequired(required)) => Some(required.clone()),
@@ -45,7 +45,7 @@ pub(crate) async fn ask(
     }
 }
 
-/// Who may ask without a session (MCP 2026-07-28, basic/patterns/mrtr), and so with one.
+/// The requests that may ask without a session (MCP 2026-07-28, basic/patterns/mrtr), and so with one.
 fn may_ask(request: &ServerRequest) -> bool {
     matches!(request, ServerRequest::CallTool(_) | ServerRequest::GetPrompt(_) | ServerRequest::ReadResource(_))
 }

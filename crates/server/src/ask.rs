@@ -1,8 +1,8 @@
 //! Asking the host: requests of the server, from the question to the answer (MCP 2025-11-25, client/sampling,
 //! client/roots, client/elicitation).
 //!
-//! A question goes to one session, the one of the call that asks, and to no other. Whoever asks waits; who does not
-//! wait any more has dropped the future, and the host is told so. The session's task keeps the open questions
+//! A question goes to one session, the one of the call that asks, and to no other. The caller waits for the
+//! answer; a caller that has dropped the future cancels the request. The session's task keeps the open questions
 //! (`server/drive/asking`).
 
 use std::future::Future;

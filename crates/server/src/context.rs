@@ -1,4 +1,4 @@
-//! What a call knows about who called it, and how it reports back while it runs.
+//! The surroundings of a call: its caller, its cancellation, and its reports while it runs.
 
 mod asking;
 
@@ -40,7 +40,7 @@ struct Call {
     task: Option<Arc<Running>>,
     cancelled: AtomicBool,
     wake: Notify,
-    /// What the handler wants to know before it answers, in a session.
+    /// The input that the handler requires before it answers, in a session.
     required: Mutex<Option<Box<InputRequired>>>,
     /// Only of a handler that is called again.
     given: Option<Box<Given>>,
@@ -50,7 +50,7 @@ struct Call {
     afterwards: Mutex<Option<Box<dyn FnOnce() + Send>>>,
 }
 
-/// What a handler finds that is called again.
+/// The state and answers for a handler that is called again.
 #[derive(Debug)]
 struct Given {
     /// The call as the session knows it.
@@ -124,7 +124,7 @@ impl Context {
         self.0.given.as_ref().map_or(&self.0, |given| &given.first.0)
     }
 
-    /// What the handler wants to know before it answers.
+    /// The input that the handler requires before it answers.
     pub(crate) fn take_required(&self) -> Option<InputRequired> {
         self.0.required.lock().unwrap_or_else(PoisonError::into_inner).take().map(|required| *required)
     }
@@ -188,31 +188,31 @@ impl Context {
         self.0.terms.client.version
     }
 
-    /// Who the host is.
+    /// The name and version of the client.
     #[must_use]
     pub fn client(&self) -> &Implementation {
         &self.0.terms.client.implementation
     }
 
-    /// What the host can do.
+    /// The capabilities of the client.
     #[must_use]
     pub fn capabilities(&self) -> &ClientCapabilities {
         &self.0.terms.client.capabilities
     }
 
-    /// What the transport knows about the request besides what it says. Over HTTP that is the head of the request that
+    /// Knowledge of the transport about the request beside its text. Over HTTP that is the head of the request that
     /// brought it, as `http::request::Parts`: headers, URI, and in its extensions the address of the peer and who it is.
     #[must_use]
     pub fn extension<T: Any>(&self) -> Option<&T> {
         self.0.terms.known.find()
     }
 
-    /// What the transport knows about the request.
+    /// Knowledge of the transport about the request.
     pub(crate) fn extensions(&self) -> &Extensions {
         &self.0.terms.known
     }
 
-    /// True if the host does not want the answer any more, or the server shuts down.
+    /// True if the client has cancelled the request, or the server shuts down.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         self.first().cancelled.load(Ordering::Acquire)
@@ -261,7 +261,7 @@ impl Context {
         });
     }
 
-    /// Says what a task is doing, for people who look after it: the first 4096 bytes. Of a call that is no task this
+    /// Says what a task is doing, for people who look after it: the first 4096 bytes. Of a call that is not a task this
     /// means nothing.
     pub fn say(&self, message: &str) {
         match (&self.0.task, &self.0.rounds) {

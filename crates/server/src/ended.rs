@@ -1,4 +1,4 @@
-//! How a call has ended, and the room of its answer among all that waits to be read.
+//! The outcome of a call, and the room of its answer among all that waits to be read.
 //!
 //! A client that does not read makes answers wait. Each takes its bytes out of the outbound budget before it is kept; in
 //! place of one that finds no room a short error is kept, so that every request is answered.
@@ -8,7 +8,7 @@ use protomcp_types::{ErrorObject, JsonBuf, Message, Notification, RawJson, Reque
 use crate::overload;
 use protomcp_session::{Budget, Limits, Owner, Reservation, ServerResult};
 
-/// How a call has ended; `None`: it was dropped after it had been cancelled.
+/// The outcome of a call; `None`: it was dropped after it had been cancelled.
 pub(crate) type Outcome = Option<Result<ServerResult, ErrorObject>>;
 
 /// An outcome that waits to be sent.

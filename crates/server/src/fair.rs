@@ -1,4 +1,4 @@
-//! Which holder gives way when something that callers share is full.
+//! The holder that gives way when something that callers share is full.
 
 use std::collections::HashMap;
 

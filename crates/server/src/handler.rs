@@ -19,7 +19,7 @@ use protomcp_session::{ServerInfo, SessionId, SessionView};
 ///
 /// A method is only called when the capability for it is in [`ServerInfo::capabilities`].
 pub trait Handler: Send + Sync + 'static {
-    /// What the server says about itself.
+    /// The description that the server gives of itself.
     fn info(&self) -> ServerInfo;
 
     /// `tools/list`
@@ -177,7 +177,7 @@ macro_rules! pass_on {
     };
 }
 
-/// Lets a handler be shared with whoever else needs it.
+/// Lets a handler be shared with other parts of the program.
 impl<H: Handler> Handler for Arc<H> {
     fn info(&self) -> ServerInfo {
         H::info(self)

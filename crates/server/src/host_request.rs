@@ -22,7 +22,7 @@ pub(crate) struct Question {
     pub(crate) place: OwnedSemaphorePermit,
     /// Its bytes among those that wait to be read.
     pub(crate) room: Reservation,
-    /// Who wants to know how far the host is.
+    /// Told of the progress of the client.
     pub(crate) report: Option<Report>,
 }
 

@@ -84,7 +84,7 @@ fn level(level: tracing::Level) -> Level {
     }
 }
 
-/// What an event says.
+/// The fields of an event.
 #[derive(Default)]
 struct Fields {
     logger: Option<String>,

@@ -23,7 +23,7 @@ use protomcp_session::{
     Budget, ClientInfo, Limits, List, Owner, RequestKey, Reservation, Subscriptions, TaskOptions, Topic,
 };
 
-/// What a session's task is told.
+/// The events of a session's task.
 #[derive(Debug)]
 pub(crate) enum Event {
     /// A call has ended.
@@ -48,9 +48,9 @@ pub(crate) enum Event {
     Asked(RequestKey),
     /// A stateless call wants to go on as a task.
     Detach(RequestKey, TaskOptions),
-    /// Nobody waits for the answer to this question any more.
+    /// The answer to this question is no longer needed.
     Withdraw(u64),
-    /// What belongs to this request cannot reach the host any more.
+    /// The messages of this request can no longer reach the client.
     Lost(RequestId),
     /// A resource has changed that the host had subscribed to, or a task that it listens for.
     Updated(Topic, Arc<str>),
@@ -65,7 +65,7 @@ pub(crate) struct Notice {
     pub(crate) room: Reservation,
 }
 
-/// How much room notices take.
+/// The room that notices take.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Load {
     count: usize,
@@ -140,7 +140,7 @@ impl Outbox {
         (Arc::new(outbox), receiver)
     }
 
-    /// One that nobody reads.
+    /// One without a reader.
     pub(crate) fn closed() -> Arc<Self> {
         let limits = Limits { max_notices: 0, ..Limits::default() };
         let subscriptions = Arc::new(Subscriptions::new(0));
@@ -172,7 +172,7 @@ impl Outbox {
         }
     }
 
-    /// Before the handshake nobody wants anything.
+    /// Before the handshake no message is wanted.
     pub(crate) fn wants(&self, level: Level) -> bool {
         level as u8 >= self.level.load(Ordering::Relaxed) && self.client().is_some()
     }
@@ -252,7 +252,7 @@ impl Outbox {
         self.send(Event::Listening(key, filter, guard));
     }
 
-    /// What belongs to this request cannot reach the host any more.
+    /// The messages of this request can no longer reach the client.
     pub(crate) fn lost(&self, request: RequestId) {
         self.send(Event::Lost(request));
     }
@@ -283,7 +283,7 @@ impl Outbox {
         }
     }
 
-    /// How many notices found no room since this was last asked.
+    /// The number of notices without room since this was last called.
     pub(crate) fn take_dropped(&self) -> usize {
         if self.dropped.load(Ordering::Relaxed) == 0 { 0 } else { self.dropped.swap(0, Ordering::Relaxed) }
     }
@@ -304,7 +304,7 @@ impl Outbox {
     }
 
     fn send(&self, event: Event) {
-        // The session is over when nobody listens, and with it everything that could be told.
+        // Without a receiver the session is over, and its events with it.
         drop(self.events.send(Box::new(event)));
     }
 }

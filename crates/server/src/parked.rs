@@ -112,7 +112,7 @@ impl<T> Places<T> {
     }
 }
 
-/// Nobody can come back to a server that is gone.
+/// No client can come back to a server that is gone.
 impl<T: Cancel> Drop for ParkedCalls<T> {
     fn drop(&mut self) {
         self.cancel_all();

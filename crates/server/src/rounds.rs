@@ -29,7 +29,7 @@ use protomcp_session::{
 
 pub(crate) use crate::rounds::task::{StatelessTask, TaskNews};
 
-/// What a call needs to ask, beside its context.
+/// The part of a call that asks, beside its context.
 #[derive(Debug)]
 pub(crate) struct Rounds {
     state: Option<String>,
@@ -43,27 +43,27 @@ pub(crate) struct Rounds {
 struct Inner {
     /// The request that the call belongs to now, or belonged to last; `None`: it has ended as a task.
     route: Option<Route>,
-    /// What states of the call are bound to.
+    /// The request that states of the call are bound to.
     binding: Option<Arc<RequestBinding>>,
     is_parked: bool,
     /// Asked, and not answered.
     open: Vec<Open>,
     /// Came with the first request, and not used yet.
     given: BTreeMap<String, RawJson>,
-    /// How many questions were asked, by kind.
+    /// The number of questions asked, by kind.
     counts: BTreeMap<&'static str, u32>,
     last: u64,
-    /// What the client would have had to declare, and the questions that were refused for the lack of it.
+    /// The capabilities that the client would have had to declare, and the questions that were refused for the lack of it.
     missing: Option<(ClientCapabilities, BTreeSet<&'static str>)>,
     own: Option<InputRequired>,
-    /// How it has ended while nobody was there.
+    /// Its outcome, if it has ended without a request.
     outcome: Option<Ended>,
     has_ended: bool,
     /// True if it is about to go on as a task.
     wants_task: bool,
-    /// What it said in the meantime.
+    /// Its last status message until then.
     said: Option<String>,
-    /// What it has become, when it goes on as a task.
+    /// The task that it has become, if it goes on as one.
     task: Option<Detached>,
 }
 
@@ -89,14 +89,14 @@ pub(crate) struct Waiting {
     pub(crate) answer: oneshot::Receiver<Result<RawJson, AskError>>,
 }
 
-/// What becomes of a call whose host has come back.
+/// The state of a call whose client has come back.
 #[derive(Debug)]
 pub(crate) enum Resumed {
     /// It goes on.
     Running,
     /// It goes on, and still waits for other answers, which are to be asked for again.
     Asking,
-    /// It has ended meanwhile.
+    /// It has ended.
     Ended(Box<Ended>),
 }
 
@@ -128,7 +128,7 @@ impl Rounds {
         Self { state, max_questions, may_be_task, inner: Mutex::new(inner) }
     }
 
-    /// Reports something, if somebody is there.
+    /// Reports something, if the call belongs to a request.
     pub(crate) fn with_route(&self, report: impl FnOnce(&Route)) {
         let inner = self.inner();
         let is_there = !inner.is_parked && !inner.wants_task && inner.task.is_none();
@@ -137,12 +137,12 @@ impl Rounds {
         }
     }
 
-    /// What the handler wanted to know again.
+    /// The state of the handler.
     pub(crate) fn state(&self) -> Option<&str> {
         self.state.as_deref()
     }
 
-    /// What came with the request, without what was used.
+    /// The answers that came with the request, without the used ones.
     pub(crate) fn given(&self) -> InputResponses {
         InputResponses::of(self.inner().given.clone())
     }
@@ -209,7 +209,7 @@ impl Rounds {
         Ok(waiting)
     }
 
-    /// Nobody waits for this answer any more.
+    /// The answer is no longer needed.
     pub(crate) fn withdraw(&self, number: u64) {
         let mut inner = self.inner();
         let before = inner.open.len();
@@ -236,7 +236,7 @@ impl Rounds {
         Some((questions, until, place))
     }
 
-    /// Fails what is open: nobody can come back for it.
+    /// Fails the open questions: no client can come back for them.
     pub(crate) fn give_up(&self) {
         self.inner().open.clear();
     }
@@ -269,7 +269,7 @@ impl Rounds {
         if inner.open.is_empty() { Resumed::Running } else { Resumed::Asking }
     }
 
-    /// What the handler needs to know before it can answer.
+    /// The input that the handler requires before it can answer.
     pub(crate) fn require(&self, required: InputRequired) {
         self.inner().own = Some(required);
     }
@@ -297,7 +297,7 @@ impl Rounds {
         inner.route.clone().map(|route| (route, ended))
     }
 
-    /// What states of the call are bound to; `None`: it has ended as a task, and has none.
+    /// The request that states of the call are bound to; `None`: it has ended as a task, and has none.
     pub(crate) fn binding(&self) -> Option<Arc<RequestBinding>> {
         self.inner().binding.clone()
     }

@@ -1,9 +1,8 @@
-//! A service, served to any number of hosts at once.
+//! A service, served to any number of clients at once.
 //!
 //! `Server` starts one task per connection (`server/drive`), which owns the session and both ends of the transport, and
-//! one task per call (`server/call`) unless told otherwise. `ServerHandle` (`server/sessions`) is the other door: whoever
-//! knows that a list has changed, that something is worth a log message, or that it is time to stop, tells all hosts or
-//! one of them.
+//! one task per call (`server/call`) unless told otherwise. `ServerHandle` (`server/handle`) reaches all sessions or one
+//! of them: with changes of lists, log messages, questions, and the end.
 
 mod call;
 mod drive;
@@ -90,7 +89,7 @@ impl<S: Service> Server<S> {
     }
 
     /// Runs calls in the task of their session instead of a task each. That halves the cost of a short call, but one
-    /// that computes for long holds up its session: for services that mostly wait for somebody else.
+    /// that computes for long holds up its session: for services that mostly wait for others.
     #[must_use]
     pub fn inline_calls(mut self) -> Self {
         self.0.inline_calls = true;

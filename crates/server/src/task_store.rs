@@ -32,13 +32,13 @@ pub(crate) struct TaskStore<K, T> {
 /// Whom a task belongs to.
 #[derive(Debug, Clone)]
 pub(crate) struct Belongs<K> {
-    /// What one must have to ask for it.
+    /// The key that a caller needs to ask for it.
     pub(crate) key: K,
     /// Whom it counts for.
     pub(crate) owner: Owner,
 }
 
-/// What becomes of a result.
+/// The fate of a result.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Kept<T> {
     /// `false`: it has no room.
@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn a_task_that_is_not_kept_any_more_needs_no_room() {
+    fn a_forgotten_task_needs_no_room() {
         assert_eq!(store(MANY).ended("0", 1_000), Kept { is_kept: true, gone: vec![] });
     }
 }

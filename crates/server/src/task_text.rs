@@ -2,7 +2,7 @@
 
 use protomcp_types::{CallToolResult, ErrorObject, JsonObject, RawJson};
 
-/// How many bytes of a status message are kept.
+/// The bytes of a status message that are kept.
 const MESSAGE: usize = 4096;
 
 /// A status message without the bytes that are not kept.
@@ -19,7 +19,7 @@ pub(crate) fn size(outcome: Result<&CallToolResult, &ErrorObject>) -> usize {
     }
 }
 
-/// What a result says first.
+/// The first text of a result.
 pub(crate) fn first_text(result: &CallToolResult) -> Option<String> {
     let blocks = result.content.to::<Vec<JsonObject>>().ok()?;
     blocks.iter().find_map(|block| block.member("text")?.to().ok())

@@ -33,7 +33,7 @@ pub(crate) use crate::tasks::running::Running;
 
 /// The tasks of all sessions of a server. Cloning is cheap.
 ///
-/// How many there are, for how long they are kept, and how much of their results, is bounded by
+/// Their number, their time and the bytes of their results are bounded by
 /// [`Limits`](crate::Limits).
 ///
 /// ```
@@ -115,7 +115,7 @@ impl Tasks {
         };
         gone.iter().for_each(|oldest| self.gone(oldest));
         if self.0.sessions.view(session).is_none() {
-            // It has ended in between, and nobody would forget the task.
+            // It has ended in between, and the task would never be forgotten.
             self.0.store.forget(running.id());
             return Err(ErrorObject::internal("the session is over"));
         }
@@ -247,7 +247,7 @@ impl Tasks {
         Some(call)
     }
 
-    /// A task is not kept any more. Whoever waits for its result hears that there is none.
+    /// Forgets a task. Requests that wait for its result are told that there is none.
     fn gone(&self, running: &Running) {
         running.forget();
         let outcome = Ok(CallToolResult::error("the task is gone"));

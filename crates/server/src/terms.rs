@@ -1,4 +1,4 @@
-//! What a request says about itself and its sender.
+//! The facts about a request and its sender.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use protomcp_types::ProgressToken;
 
 use protomcp_session::{ClientInfo, Extensions, RequestKey, Reservation, StatelessInfo};
 
-/// What a request says about itself and its sender.
+/// The facts about a request and its sender.
 #[derive(Debug, Clone)]
 pub(crate) struct Terms {
     pub(crate) key: RequestKey,

@@ -1,4 +1,4 @@
-//! How a call asks its host, in every revision.
+//! Requests of a call to its client, in every revision.
 //!
 //! With a session a question is a request of ours. Without one there are no such requests: the call is taken aside, its
 //! request is answered with the questions, and it goes on when the host sends the request again with the answers, over
@@ -171,7 +171,7 @@ impl Context {
         }
     }
 
-    /// What [`Context::input_required`] had the host bring back; `None` for a request that begins anew.
+    /// The state that [`Context::input_required`] had the client bring back; `None` for a request that begins anew.
     #[must_use]
     pub fn state(&self) -> Option<&str> {
         match &self.0.given {
@@ -180,7 +180,7 @@ impl Context {
         }
     }
 
-    /// What the host has sent along with a stateless request, and no question of this call has used; with a session,
+    /// The answers that the client has sent along with a stateless request and no question of this call has used; with a session,
     /// what it has answered to [`Context::input_required`].
     #[must_use]
     pub fn answers(&self) -> InputResponses {
@@ -214,7 +214,7 @@ impl Context {
     /// asked and answered through the task; progress and log messages go nowhere, but for what [`Context::say`] says.
     /// A call that is a task already stays one, on the terms that it has.
     ///
-    /// `false`: the host waits for the result, as ever. A tool that takes too long for that refuses with
+    /// `false`: the client waits for the result. A tool that takes too long for that refuses with
     /// [`Context::tasks_missing`].
     pub fn go_on_as_task(&self, terms: TaskOptions) -> bool {
         if self.0.task.is_some() {
@@ -232,7 +232,7 @@ impl Context {
     pub fn tasks_missing(&self, tool: &str) -> ErrorObject {
         match self.is_stateless() {
             true => ErrorObject::missing_capability(&TaskRequest::required()),
-            // MCP 2025-11-25, basic/utilities/tasks: whoever calls it otherwise has not found it.
+            // MCP 2025-11-25, basic/utilities/tasks: a client that calls it otherwise has not found it.
             false => ErrorObject::method_not_found(&format!("tools/call of {tool:?} other than as a task")),
         }
     }
@@ -277,7 +277,7 @@ impl Context {
             };
             tokio::select! {
                 biased;
-                // Nobody needs it any more.
+                // The answer is no longer needed.
                 () = asking.task.ended() => Err(AskError::Gone),
                 answer = answer => answer,
             }
@@ -312,7 +312,7 @@ impl Context {
     }
 }
 
-/// What waits for an answer is boxed: it is large and rarely needed, and would otherwise be part of every handler that may
+/// The future of an answer is boxed: it is large and rarely needed, and would otherwise be part of every handler that may
 /// ask.
 async fn unless_cancelled<T>(context: Context, answer: BoxFuture<'static, Result<T, AskError>>) -> Result<T, AskError> {
     tokio::select! {

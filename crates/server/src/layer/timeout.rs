@@ -41,7 +41,7 @@ impl<S: Service> Layer<S> for TimeoutLayer {
 impl<S: Service> Service for Timeout<S> {
     async fn call(&self, request: ServerRequest, context: Context) -> Result<ServerResult, ErrorObject> {
         let tool = match &request {
-            // Whoever wants a task cannot read a result.
+            // A client that wants a task cannot read a result.
             ServerRequest::CallTool(call) if call.task.is_none() => Some(call.name.clone()),
             _ => None,
         };

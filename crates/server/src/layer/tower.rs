@@ -21,7 +21,7 @@ use protomcp_session::{ServerRequest, ServerResult};
 /// A request of a host with everything that is known about it: what tower's services see.
 #[derive(Debug, Clone)]
 pub struct McpRequest {
-    /// What is asked.
+    /// The request itself.
     pub request: ServerRequest,
     /// By whom, and how to report back.
     pub context: Context,

@@ -1,4 +1,4 @@
-//! A call that goes on as a task: nobody waits for it, and whoever asks is told how far it is.
+//! A call that goes on as a task: no request waits for it, and clients ask for its status.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fmt;
@@ -13,14 +13,14 @@ use crate::rounds::{Inner, Rounds, Route};
 use crate::task_text::cut;
 use protomcp_session::{Extensions, InputRequests, ServerResult, TaskDetail, TaskOptions, TaskView};
 
-/// What a call becomes.
+/// The task that a call becomes.
 #[derive(Debug)]
 pub(super) struct Detached {
     pub(super) id: String,
     terms: TaskOptions,
     created: SystemTime,
     pub(super) updated: SystemTime,
-    /// What it is doing, for people.
+    /// A status message for people.
     message: Option<String>,
     is_cancelled: bool,
     /// Told of each change.
@@ -80,7 +80,7 @@ impl Rounds {
     }
 
     /// The call wants to go on as a task. Returns the request that is to be answered with it; `None`: it wants that
-    /// already, or nobody is there.
+    /// already, or belongs to no request.
     pub(crate) fn want_task(&self) -> Option<Route> {
         let mut inner = self.inner();
         if inner.has_ended || inner.is_parked || inner.task.is_some() || inner.wants_task {
@@ -91,7 +91,7 @@ impl Rounds {
         Some(route)
     }
 
-    /// The call cannot go on as a task. Returns its outcome, when it has ended meanwhile.
+    /// The call cannot go on as a task. Returns its outcome, when it has ended.
     pub(crate) fn stay(&self) -> Option<Ended> {
         let mut inner = self.inner();
         inner.wants_task = false;
@@ -119,7 +119,7 @@ impl Rounds {
         view
     }
 
-    /// What the task is doing, for people.
+    /// Sets the status message, for people.
     pub(crate) fn say(&self, message: &str) {
         let mut inner = self.inner();
         let Inner { has_ended, wants_task, said, task, .. } = &mut *inner;
@@ -134,7 +134,7 @@ impl Rounds {
         }
     }
 
-    /// How far the task is; `None`: it is none.
+    /// The status of the task; `None`: it is not a task.
     pub(crate) fn view(&self) -> Option<TaskView> {
         self.inner().view()
     }

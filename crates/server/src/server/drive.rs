@@ -97,7 +97,7 @@ struct Opening {
 
 type InlineCalls = FuturesUnordered<Pin<Box<dyn Future<Output = (Context, Outcome)> + Send>>>;
 
-/// What happened.
+/// An event of the connection.
 enum Step {
     Event(Option<Box<Event>>),
     /// A call of this task has ended.
@@ -239,7 +239,7 @@ impl<S: Service, Q: Source, K: Sink> Driver<S, Q, K> {
             }
             Step::Time => self.time(),
         };
-        // What cannot be written can only be given up, and with it every call.
+        // A connection that cannot be written is given up, and with it every call.
         done.inspect_err(|_| self.shutdown.abort())
     }
 }

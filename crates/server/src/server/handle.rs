@@ -52,7 +52,7 @@ pub(super) type StatelessTasks = TaskStore<Option<Arc<str>>, StatelessTask>;
 /// The way from a stateless task to those who listen for it.
 struct News(Weak<ServerState>);
 
-/// Who is told.
+/// The sessions to reach.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Audience {
     /// All open sessions.
@@ -90,7 +90,7 @@ impl ServerHandle {
         }))
     }
 
-    /// What the server says about itself.
+    /// The description that the server gives of itself.
     #[must_use]
     pub fn info(&self) -> &Arc<ServerInfo> {
         &self.0.info
@@ -114,7 +114,7 @@ impl ServerHandle {
         &self.0.outbound
     }
 
-    /// How many are open.
+    /// The number of open sessions.
     #[must_use]
     pub fn count(&self) -> usize {
         self.open().count()
@@ -129,7 +129,7 @@ impl ServerHandle {
 
     /// Tells hosts that the tool list has changed: once for changes in quick succession, after the answers of calls
     /// that may have caused it: those whose handshake is complete, and, when it has changed for everyone, those that
-    /// listen without one. Without `list_changed` among the capabilities nobody was promised anything, and nobody is
+    /// listen without one. Without `list_changed` among the capabilities no client was promised anything, and none is
     /// told.
     pub fn tools_changed(&self, audience: Audience) {
         self.changed(audience, List::Tools);
@@ -271,7 +271,7 @@ impl ServerHandle {
         &self.0.parked
     }
 
-    /// What the transport knew about the request without a session that goes on as this task. A transport that lets
+    /// Knowledge of the transport about the request without a session that goes on as this task. A transport that lets
     /// requests in by more than their principal compares it with the requests that are about the task.
     #[must_use]
     pub fn task_extensions(&self, id: &str) -> Option<Extensions> {

@@ -21,11 +21,11 @@ use protomcp_session::{ServerRequest, ServerResult};
 /// The time for which the service may take to answer.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// How many requests listen to each resource.
+/// The number of requests that listen to each resource.
 #[derive(Debug, Default)]
 pub(super) struct Interest(Mutex<HashMap<Arc<str>, usize>>);
 
-/// What one request listens to. Dropping it ends that.
+/// The resources that one request listens to. Dropping it ends that.
 pub(super) struct Watch {
     uris: Vec<String>,
     close: Option<Box<dyn FnOnce(Vec<String>) + Send>>,

@@ -1,8 +1,8 @@
-//! Why serving a host ended early.
+//! The reasons for an early end of serving a client.
 
 use protomcp_transport::TransportError;
 
-/// Why serving a host ended early. Calls that were running have been cancelled.
+/// The reason for an early end of serving a client. Calls that were running have been cancelled.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ServeError {

@@ -19,7 +19,7 @@ use crate::service::Service;
 use protomcp_session::{AskError, ClientInfo, SessionId};
 use protomcp_transport::{Transport, TransportError};
 
-/// A connection that is served. Cloning is cheap; the session goes on when nobody holds one.
+/// A connection that is served. Cloning is cheap; the session goes on without one.
 #[derive(Clone)]
 pub struct SessionHandle(Arc<Inner>);
 
@@ -31,7 +31,7 @@ struct Inner {
     ended: watch::Receiver<Option<CloseReason>>,
 }
 
-/// Why a session has ended.
+/// The reason for the end of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CloseReason {
@@ -87,7 +87,7 @@ impl SessionHandle {
         self.0.id
     }
 
-    /// Who is at the other end; `None` before the handshake, after the end, and on a connection without one.
+    /// The client; `None` before the handshake, after the end, and on a connection without one.
     #[must_use]
     pub fn client(&self) -> Option<Arc<ClientInfo>> {
         self.0.sessions.view(self.0.id).map(|view| view.client)

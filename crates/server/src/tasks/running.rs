@@ -19,7 +19,7 @@ pub(crate) struct Running {
     outbox: Arc<Outbox>,
     state: Mutex<State>,
     outcome: SetOnce<Result<CallToolResult, ErrorObject>>,
-    /// Cancelled when the task is not kept any more.
+    /// Cancelled when the task is no longer kept.
     gone: CancellationToken,
 }
 
@@ -66,7 +66,7 @@ impl Running {
         !self.state().task.status.is_terminal()
     }
 
-    /// What it is doing, for people.
+    /// Sets the status message, for people.
     pub(crate) fn say(&self, message: &str) {
         let mut state = self.state();
         if state.task.status.is_terminal() || state.task.status_message.as_deref() == Some(message) {

@@ -7,7 +7,7 @@ use protomcp_types::{Incoming, Message};
 use protomcp_session::{Budget, Extensions, Limits, OverBudget, Owner, Reservation};
 use protomcp_transport::{Received, Source};
 
-/// What is known about the text that was received last. An idle session keeps nothing of it.
+/// The facts about the text that was received last. An idle session keeps nothing of it.
 #[derive(Debug, Default)]
 pub(super) struct Arrival {
     pub(super) known: Extensions,
@@ -40,7 +40,7 @@ impl Arrival {
     }
 }
 
-/// How many requests a message is, and the bytes of its parameters.
+/// The number of requests in a message, and the bytes of its parameters.
 fn weigh(message: &Message) -> (usize, usize) {
     match message {
         Message::Request(request) => (1, request.params.weight()),

@@ -1,4 +1,4 @@
-//! What the host was asked and has not answered.
+//! Requests to the client that have no answer yet.
 
 use protomcp_types::{ErrorObject, JsonBuf, Method, Notification, Ping, Progress, ProgressToken, RequestId, meta};
 
@@ -17,8 +17,8 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
             // MCP 2025-11-25, basic/lifecycle: before the handshake is complete only pings are for sure.
             None => self.session.is_ready() || self.opening.is_done && question.method == Ping::NAME,
         };
-        // A host that has closed its end cannot answer, and at the end nobody reads answers. Dropping the question tells
-        // who asks.
+        // A host that has closed its end cannot answer, and at the end no answers are read. Dropping the question tells
+        // the caller.
         let is_heard = self.connection.is_reading && self.shutdown.lets_calls_finish();
         let is_reached = question.during.as_ref().is_none_or(|key| self.connection.sink.reaches(&key.id));
         if !may_ask || !is_heard || !is_reached || question.answer.is_closed() {
@@ -48,7 +48,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
             let open = self.open_questions.swap_remove(index);
             let layers = self.server.sending.iter().rev();
             let outcome = layers.fold(outcome, |outcome, layer| layer.answered(self.id, open.method, outcome));
-            // Who asked may have gone this very moment.
+            // The caller may have gone this very moment.
             drop(open.answer.send(outcome));
         }
     }
@@ -62,7 +62,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         }
     }
 
-    /// Nobody waits for the answer any more.
+    /// The answer is no longer needed.
     pub(super) fn withdraw(&mut self, number: u64) -> Result<(), TransportError> {
         match self.open_questions.iter().position(|open| open.number == number) {
             Some(index) => self.take_back(index),
@@ -70,7 +70,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         }
     }
 
-    /// A request was answered: what it asked on the way is of no use any more.
+    /// A request was answered: its questions are of no use from here on.
     pub(super) fn withdraw_all_of(&mut self, request: u64) -> Result<(), TransportError> {
         while let Some(index) =
             self.open_questions.iter().position(|open| open.during.as_ref().is_some_and(|key| key.number == request))
@@ -80,7 +80,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         Ok(())
     }
 
-    /// What belongs to a request cannot reach the host any more: what it has asked is as good as refused.
+    /// The messages of a request can no longer reach the client: its questions have failed.
     pub(super) fn lost(&mut self, request: &RequestId) -> Result<(), TransportError> {
         // It may be a later one with the same id.
         if self.connection.sink.reaches(request) {

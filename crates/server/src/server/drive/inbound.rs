@@ -1,4 +1,4 @@
-//! What the host says: messages become calls, cancellations and answers.
+//! The messages of the client: become calls, cancellations and answers.
 
 use std::sync::Arc;
 

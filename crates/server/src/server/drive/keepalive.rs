@@ -18,7 +18,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         }
     }
 
-    /// When the host is asked, or given up. At the end nobody is.
+    /// The time at which the client is sent a ping, or given up; never at the end.
     pub(super) fn next_beat(&self) -> Option<Instant> {
         let is_asked = self.shutdown.is_open() && self.connection.is_reading && self.session.is_ready();
         self.keepalive.deadline().filter(|_| is_asked)
@@ -31,7 +31,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         }
         match self.keepalive.time(now) {
             None => Ok(()),
-            // Nobody can answer what does not arrive.
+            // A ping that does not arrive cannot be answered.
             Some(_) if !self.connection.sink.has_way() => {
                 self.alive(now);
                 Ok(())
@@ -50,7 +50,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
 
     fn alive(&mut self, now: Instant) {
         if let Some(call) = self.keepalive.heard(now) {
-            // The answer may come still, and is ignored; nobody needs to be told.
+            // The answer may come still, and is ignored without a notification.
             drop(self.session.abandon(call));
         }
     }

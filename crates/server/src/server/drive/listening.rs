@@ -30,7 +30,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
             self.begin_listening(&key, &filter, None)?;
             return Ok(None);
         }
-        // True if there is such a resource, the service knows.
+        // The service knows the resources.
         let stateless = Some(Box::new(StatelessInfo { log_level: None, inputs: None }));
         let known = self.connection.arrival.known.clone();
         let terms = Terms { key: key.clone(), client, token: None, stateless, known, room: None };
@@ -73,7 +73,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         }
     }
 
-    /// A list has changed; whoever wants to know is told in a moment.
+    /// A list has changed; its listeners are told in a moment.
     pub(super) fn changed(&mut self, list: List, everyone: bool) {
         self.outbox.change_seen(list, everyone);
         let is_wanted = self.session.is_ready() || everyone && self.session.has_listeners(list);

@@ -1,4 +1,4 @@
-//! What the host is told: answers, progress, log messages, changes.
+//! The messages to the client: answers, progress, log messages, changes.
 
 use protomcp_types::{Level, Message, Notification, RawJson, RequestId, Response};
 
@@ -17,7 +17,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         match event {
             Event::Done(key, ended) => self.done(&key, ended),
             Event::During(key, notice) if self.session.is_pending(&key) => self.notice(notice, Some(&key.id)),
-            // The level is asked again, as it may have changed meanwhile.
+            // The level is asked again, as it may have changed since.
             Event::Log(during, level, notice) if self.may_log(level) => {
                 let during = during.filter(|key| self.session.is_pending(key));
                 self.notice(notice, during.as_ref().map(|key| &key.id))
@@ -107,7 +107,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
 
     fn notice(&mut self, notice: Notice, during: Option<&RequestId>) -> Result<(), TransportError> {
         let Notice { notification, room } = notice;
-        // What a layer withholds has made room when the rest is written.
+        // A notification that a layer withholds makes room when the rest is written.
         self.unsent.notices.add(Load::of(&notification));
         self.notify(notification, during, Some(room))
     }
@@ -190,7 +190,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         self.outbox.make_room(notices);
         for (topic, name) in updates {
             let again = self.session.subscriptions().flushed(topic, &name);
-            // What changes for ever must not put off the end for ever.
+            // A name that changes for ever must not put off the end for ever.
             match topic {
                 _ if !again || self.shutdown.is_flushing() => {}
                 Topic::Resource => self.updated(name)?,

@@ -16,7 +16,7 @@ use protomcp_session::{
 };
 use protomcp_transport::{Sink, TransportError};
 
-/// What a request that may ask is.
+/// The kinds of requests that may ask.
 pub(super) enum Round {
     /// The first, or one that begins anew.
     First(Arc<Rounds>),
@@ -40,7 +40,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
                     let gone = || invalid("is used up or too old, or its call gave way to others; call again");
                     let call = self.server.sessions.parked().look(number, now()).ok_or_else(gone)?;
                     call.rounds().map_or(Ok(()), |rounds| rounds.check(&responses))?;
-                    // Somebody else may have taken it in between.
+                    // Another request may have taken it in between.
                     let call = self.server.sessions.parked().take(number, now()).ok_or_else(gone)?;
                     let resumed = call.rounds().map(|rounds| rounds.resume(route, responses)).ok_or_else(gone)?;
                     return Ok(Round::Again(call, resumed));
@@ -73,7 +73,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         let Some(call) = self.calls.running.get(&key.number) else { return Ok(()) };
         let Some(rounds) = call.rounds() else { return Ok(()) };
         if self.server.sessions.is_shut_down() {
-            // Nobody could come back.
+            // No client could come back.
             rounds.give_up();
             return Ok(());
         }

@@ -60,7 +60,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         ids.retain(|id| self.server.sessions.task_store().find(id, &self.connection.peer.principal, now).is_some());
     }
 
-    /// A task has changed; whoever listens for it has it still to hear.
+    /// A task has changed: notifies its listeners.
     pub(super) fn task_changed(&mut self, id: Arc<str>) -> Result<(), TransportError> {
         let Some(wanted) = self.session.subscriptions().sending(Topic::Task, &id) else { return Ok(()) };
         let task = self.server.sessions.task_store().find(&id, &self.connection.peer.principal, now());
