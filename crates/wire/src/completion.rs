@@ -21,7 +21,7 @@ pub fn to_envelope(complete: Complete) -> CompletionRequest {
     }
 }
 
-/// The result for the client, with as many values as MCP allows. A total of 0 is no total.
+/// The result for the client, with as many values as MCP allows. A total of 0 is left out.
 ///
 /// # Errors
 /// −32603 with the error of the process.

@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_block_becomes_text() {
+    fn other_elements_become_text() {
         check(
             r#"["a",1,null,true,[2],{"x":1.50}]"#,
             &format!(

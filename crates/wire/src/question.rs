@@ -115,7 +115,7 @@ pub fn not_elicited(error: String) -> ElicitationResponse {
 fn messages(text: bytes::Bytes) -> Result<RawJson, String> {
     let messages: Vec<RawJson> = RawJson::parse(text).and_then(|raw| raw.to()).map_err(|error| error.to_string())?;
     let messages = messages.iter().enumerate().map(|(index, message)| {
-        let members = JsonObject::from_raw(message).map_err(|_| format!("message {index} is no object"))?;
+        let members = JsonObject::from_raw(message).map_err(|_| format!("message {index} is not an object"))?;
         let role = members.member("role").and_then(|role| role.to::<Role>().ok());
         if role.is_none() {
             return Err(format!("the role of message {index} is neither user nor assistant"));
@@ -140,7 +140,7 @@ fn with_content(message: &JsonObject, content: RawJson) -> RawJson {
 
 fn object(text: bytes::Bytes) -> Result<RawJson, String> {
     let raw = RawJson::parse(text).map_err(|error| error.to_string())?;
-    if raw.kind() == Kind::Object { Ok(raw) } else { Err("it is no object".into()) }
+    if raw.kind() == Kind::Object { Ok(raw) } else { Err("it is not an object".into()) }
 }
 
 #[cfg(test)]

@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_no_resource_and_a_reason_is_passed_on() {
+    fn empty_contents_are_not_found_and_a_reason_is_passed_on() {
         let error = to_mcp("a://1", "", ReadResourceResponse::default()).unwrap_err();
         assert_eq!((error.code, error.data.unwrap().as_str()), (code::RESOURCE_NOT_FOUND, r#"{"uri":"a://1"}"#));
         for (error_code, code) in [("NOT_FOUND", code::RESOURCE_NOT_FOUND), ("X", code::INTERNAL_ERROR)] {

@@ -37,11 +37,11 @@ fn every_way_to_write_a_message_reaches_the_host_as_blocks() {
 }
 
 #[test]
-fn what_is_no_conversation_is_refused_with_a_reason() {
+fn a_broken_conversation_is_refused_with_a_reason() {
     for (messages, preferences, why) in [
         ("", "", "failed to parse messages_json: "),
         ("{}", "", "failed to parse messages_json: "),
-        ("[1]", "", "failed to parse messages_json: message 0 is no object"),
+        ("[1]", "", "failed to parse messages_json: message 0 is not an object"),
         (
             r#"[{"role":"system","content":"x"}]"#,
             "",
@@ -50,7 +50,7 @@ fn what_is_no_conversation_is_refused_with_a_reason() {
         (r#"[{"role":"user"}]"#, "", "failed to parse messages_json: message 0 has no content"),
         (r#"[{"role":"user","content":7}]"#, "", "failed to parse messages_json: message 0 has no content"),
         ("[]", "{", "failed to parse model_preferences_json: "),
-        ("[]", "[]", "failed to parse model_preferences_json: it is no object"),
+        ("[]", "[]", "failed to parse model_preferences_json: it is not an object"),
     ] {
         let refused = sampling(request(messages, preferences, "", 1)).unwrap_err();
         assert!(refused.starts_with(why), "{messages} {preferences}: {refused}");
@@ -58,7 +58,7 @@ fn what_is_no_conversation_is_refused_with_a_reason() {
 }
 
 #[test]
-fn what_is_left_out_gets_a_default() {
+fn an_absent_member_gets_a_default() {
     for (max_tokens, sent) in [(0, MAX_TOKENS), (-1, MAX_TOKENS), (7, 7)] {
         let question = sampling(request("[]", r#"{"hints":[]}"#, "be brief", max_tokens)).unwrap();
         assert_eq!(question.max_tokens, sent);
@@ -126,7 +126,7 @@ fn users_are_asked_by_form_or_by_page() {
 }
 
 #[test]
-fn what_the_user_did_is_told_in_the_words_of_mcp() {
+fn the_answer_of_the_user_has_the_words_of_mcp() {
     for (action, content, sent, content_sent) in [
         (ElicitAction::Accept, Some(raw(r#"{"a":1}"#)), "accept", r#"{"a":1}"#),
         (ElicitAction::Decline, None, "decline", ""),
