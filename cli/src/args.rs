@@ -1,7 +1,7 @@
-//! The command line: what was typed becomes what is meant, or an error that says what to type instead.
+//! The command line: parses the arguments to options, or to an error that names the correct usage.
 //!
-//! The grammar is that of the older Go program, and more forgiving: flags stand before or after the file, and every flag
-//! may carry its value after `=`.
+//! The grammar is that of the older Go program, and more forgiving: flags come before or after the file, and every flag
+//! accepts its value after `=`.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -34,17 +34,17 @@ const USAGE: &str = "usage: pmcp <dev|run> <file> [flags]\n\nTry 'pmcp help'.";
 /// configuration: command `pmcp`, arguments `dev` and the path of your file.
 #[derive(Debug, Parser)]
 #[command(name = "pmcp", disable_version_flag = true, disable_help_subcommand = true, after_help = EXAMPLES)]
-struct Typed {
+struct Cli {
     #[command(subcommand)]
     command: Verb,
 }
 
 const EXAMPLES: &str = "\
 Examples:
-  pmcp dev tools.py                     serve tools.py, and again each time it is saved
-  pmcp run server.js --call-timeout 30s serve without watching; a call may take 30 seconds
-  pmcp dev tools.py --hot-reload swap   let the new version start while the old one finishes
-  pmcp run tools.py --transport http    serve any number of hosts on http://localhost:8080/mcp
+  pmcp dev tools.py                     serve tools.py and reload it after each save
+  pmcp run server.js --call-timeout 30s serve without watching; calls time out after 30 seconds
+  pmcp dev tools.py --hot-reload swap   start the new version while the old one finishes
+  pmcp run tools.py --transport http    serve any number of clients on http://localhost:8080/mcp
 
 A tool file is any program that uses a protomcp SDK:
 
@@ -56,9 +56,9 @@ A tool file is any program that uses a protomcp SDK:
 
 Python files need the SDK (pip install protomcp) in the Python that runs them: the one that PROTOMCP_PYTHON
 names, uv's in a project with a pyproject.toml, otherwise python3. JavaScript and TypeScript run with node and
-npx tsx, or with what PROTOMCP_NODE names; --runtime names a program for any file.
+npx tsx, or with the program in PROTOMCP_NODE; --runtime sets the program for any file.
 
-Exit codes: 0 success, 1 it failed, 2 the command line or what it names is wrong.";
+Exit codes: 0 success, 1 failure, 2 an error in the command line or in a file it names.";
 
 #[derive(Debug, Subcommand)]
 enum Verb {
@@ -68,34 +68,34 @@ enum Verb {
     Run(Serve),
     /// Print the version
     Version,
-    /// Print help, also for one command
+    /// Print help for pmcp or for one command
     Help {
         /// The command to explain
         command: Option<String>,
     },
 }
 
-/// Where hosts come from.
+/// The transport between client and bridge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Transport {
-    /// One host, on standard input and output.
+    /// One client, on standard input and output.
     Stdio,
-    /// Any number of hosts, over Streamable HTTP.
+    /// Any number of clients, over Streamable HTTP.
     Http,
-    /// As `Http`, and over the transport of MCP 2024-11-05 as well.
+    /// Like `Http`, and over the transport of MCP 2024-11-05 as well.
     Sse,
 }
 
 #[derive(Debug, Args)]
 struct Serve {
-    /// Where hosts are: stdio; http for Streamable HTTP; sse for that and the older HTTP+SSE
+    /// Transport to clients: stdio; http for Streamable HTTP; sse for that and the older HTTP+SSE
     #[arg(long, value_name = "KIND", default_value = "stdio", value_parser = transport)]
     transport: Transport,
 
     #[command(flatten)]
     tool: ToolFlags,
 
-    /// Longest line from a host on stdio [default: 64M]; over HTTP there is --max-body
+    /// Longest line from the client on stdio [default: 64M]; over HTTP use --max-body
     #[arg(long, value_name = "SIZE", value_parser = size)]
     max_line: Option<u64>,
 
@@ -103,26 +103,26 @@ struct Serve {
     http: http::Http,
 }
 
-/// What to do.
+/// The parsed command line.
 #[derive(Debug)]
 pub(crate) enum Parsed {
-    /// Print this on stdout and be done.
+    /// Print this on stdout and exit.
     Print(String),
     /// Serve a tool file.
     Serve(Box<Options>),
 }
 
-/// A tool file to be served, and how.
+/// The options of `dev` and `run`.
 #[derive(Debug)]
 pub(crate) struct Options {
     pub(crate) watch: bool,
     pub(crate) tool: ToolFlags,
-    pub(crate) door: Door,
+    pub(crate) endpoint: Endpoint,
 }
 
-/// Where hosts come in.
+/// The transport with its options.
 #[derive(Debug)]
-pub(crate) enum Door {
+pub(crate) enum Endpoint {
     Stdio(StdioOptions),
     Http(Box<HttpOptions>),
 }
@@ -132,11 +132,11 @@ pub(crate) enum Door {
 pub(crate) struct StdioOptions {
     /// The longest line, in bytes.
     pub(crate) max_line: usize,
-    /// Flags that were given and only matter over HTTP, as they are typed.
+    /// Network flags on the command line, which have no effect on stdio.
     pub(crate) idle: Vec<String>,
 }
 
-/// Reads the command line, the program's name included.
+/// Parses the command line, the program's name included.
 pub(crate) fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Parsed, Failure> {
     let words = with_values(words);
     match words.get(1).and_then(|word| word.to_str()) {
@@ -144,25 +144,25 @@ pub(crate) fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Parsed,
         Some("-v" | "-V" | "--version") => return Ok(version()),
         _ => {}
     }
-    let mut grammar = Typed::command();
+    let mut grammar = Cli::command();
     let read = grammar.try_get_matches_from_mut(words).and_then(|matches| {
-        let given = given(&grammar, &matches);
-        Typed::from_arg_matches(&matches).map(|typed| (typed, given))
+        let network_flags = network_flags_used(&grammar, &matches);
+        Cli::from_arg_matches(&matches).map(|cli| (cli, network_flags))
     });
-    let (typed, given) = match read {
+    let (cli, network_flags) = match read {
         Ok(read) => read,
         Err(error) => return refuse(&error),
     };
-    match typed {
-        Typed { command: Verb::Dev(serve) } => serve.options(true, &given),
-        Typed { command: Verb::Run(serve) } => serve.options(false, &given),
-        Typed { command: Verb::Version } => Ok(version()),
-        Typed { command: Verb::Help { command } } => help(command.as_deref()),
+    match cli {
+        Cli { command: Verb::Dev(serve) } => serve.options(true, &network_flags),
+        Cli { command: Verb::Run(serve) } => serve.options(false, &network_flags),
+        Cli { command: Verb::Version } => Ok(version()),
+        Cli { command: Verb::Help { command } } => help(command.as_deref()),
     }
 }
 
-/// Ties a word such as `-1s` to the flag before it. No flag of ours begins like that, so it is meant as a value, and it is
-/// the value that is wrong.
+/// Attaches a word such as `-1s` to the flag before it. No flag begins like that, so it must be a value, and the error
+/// should name the value.
 fn with_values(words: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
     let is_negative =
         |word: &str| word.strip_prefix('-').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
@@ -182,13 +182,13 @@ fn with_values(words: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
     all
 }
 
-/// Flags about the network that were typed rather than left at their default.
-fn given(grammar: &Command, matches: &ArgMatches) -> Vec<String> {
+/// The network flags on the command line.
+fn network_flags_used(grammar: &Command, matches: &ArgMatches) -> Vec<String> {
     let Some((verb, matches)) = matches.subcommand() else { return Vec::new() };
     let flags = grammar.find_subcommand(verb).into_iter().flat_map(Command::get_arguments);
     let flags = flags.filter(|flag| flag.get_help_heading().is_some_and(|heading| http::HEADINGS.contains(&heading)));
-    let typed = flags.filter(|flag| matches.value_source(flag.get_id().as_str()) == Some(ValueSource::CommandLine));
-    typed.filter_map(|flag| flag.get_long()).map(|name| format!("--{name}")).collect()
+    let used = flags.filter(|flag| matches.value_source(flag.get_id().as_str()) == Some(ValueSource::CommandLine));
+    used.filter_map(|flag| flag.get_long()).map(|name| format!("--{name}")).collect()
 }
 
 fn version() -> Parsed {
@@ -196,7 +196,7 @@ fn version() -> Parsed {
 }
 
 fn help(command: Option<&str>) -> Result<Parsed, Failure> {
-    let mut all = Typed::command();
+    let mut all = Cli::command();
     let Some(name) = command else { return Ok(Parsed::Print(all.render_long_help().to_string())) };
     match all.find_subcommand_mut(name) {
         Some(command) => {
@@ -210,7 +210,7 @@ fn unknown_command(name: &str) -> Failure {
     Failure::usage(format!("unknown command \"{name}\"\n{USAGE}"))
 }
 
-/// Our words for what the parser found; help is not an error.
+/// Translates an error of the parser; help is not an error.
 fn refuse(error: &clap::Error) -> Result<Parsed, Failure> {
     let context = |kind| match error.get(kind) {
         Some(ContextValue::String(text)) => text.clone(),
@@ -255,8 +255,8 @@ fn refuse(error: &clap::Error) -> Result<Parsed, Failure> {
 }
 
 impl Serve {
-    /// What is meant; `given` are the flags about the network that were typed.
-    fn options(self, watch: bool, given: &[String]) -> Result<Parsed, Failure> {
+    /// The options; `network_flags` are the network flags on the command line.
+    fn options(self, watch: bool, network_flags: &[String]) -> Result<Parsed, Failure> {
         if !self.tool.file.exists() {
             return Err(Failure::usage(format!("file not found: {}", self.tool.file.display())));
         }
@@ -267,22 +267,22 @@ impl Serve {
             )));
         }
         if self.max_line.is_some() && self.transport != Transport::Stdio {
-            return Err(Failure::usage("--max-line is about the host on stdio; over HTTP there is --max-body"));
+            return Err(Failure::usage("--max-line applies to stdio only; over HTTP use --max-body"));
         }
         let socket_directory =
             self.tool.socket.as_deref().and_then(Path::parent).filter(|path| !path.as_os_str().is_empty());
         if let Some(directory) = socket_directory.filter(|directory| !directory.is_dir()) {
             return Err(Failure::usage(format!("invalid --socket: there is no directory {}", directory.display())));
         }
-        let door = match self.transport {
-            Transport::Stdio => Door::Stdio(StdioOptions {
+        let endpoint = match self.transport {
+            Transport::Stdio => Endpoint::Stdio(StdioOptions {
                 max_line: self.max_line.map_or(MAX_LINE, |bytes| usize::try_from(bytes).unwrap_or(usize::MAX)),
-                idle: self.http.idle(given)?,
+                idle: self.http.idle(network_flags)?,
             }),
-            Transport::Http => Door::Http(Box::new(self.http.options(false, variable)?)),
-            Transport::Sse => Door::Http(Box::new(self.http.options(true, variable)?)),
+            Transport::Http => Endpoint::Http(Box::new(self.http.options(false, variable)?)),
+            Transport::Sse => Endpoint::Http(Box::new(self.http.options(true, variable)?)),
         };
-        Ok(Parsed::Serve(Box::new(Options { watch, tool: self.tool, door })))
+        Ok(Parsed::Serve(Box::new(Options { watch, tool: self.tool, endpoint })))
     }
 }
 
@@ -296,7 +296,7 @@ fn transport(text: &str) -> Result<Transport, String> {
     }
 }
 
-/// What the environment says; a value that is no text counts as none.
+/// An environment variable; a value that is not UTF-8 is ignored.
 fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok()
 }

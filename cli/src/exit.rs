@@ -1,16 +1,16 @@
-//! How the command ends: 0 success, 1 it failed, 2 the command line or what it names is wrong.
+//! Exit codes: 0 success, 1 failure, 2 an error in the command line or in a file it names.
 
 use std::fmt;
 use std::io::{self, Write};
 
-/// Everything went well.
+/// Success.
 pub(crate) const SUCCESS: i32 = 0;
-/// It was asked for something right and failed.
+/// The command failed.
 const FAILED: i32 = 1;
-/// It was asked for something wrong.
+/// The command line is wrong.
 const USAGE: i32 = 2;
 
-/// Why the command fails, for a person.
+/// The reason for a failure, for people.
 #[derive(Debug)]
 pub(crate) struct Failure {
     code: i32,
@@ -18,12 +18,12 @@ pub(crate) struct Failure {
 }
 
 impl Failure {
-    /// It was asked for something right and failed.
+    /// The command failed.
     pub(crate) fn failed(text: impl Into<String>) -> Self {
         Self { code: FAILED, text: text.into() }
     }
 
-    /// The command line, or what it names, is wrong.
+    /// An error in the command line or in a file it names.
     pub(crate) fn usage(text: impl Into<String>) -> Self {
         Self { code: USAGE, text: text.into() }
     }
@@ -35,16 +35,16 @@ impl fmt::Display for Failure {
     }
 }
 
-/// Says why on stderr.
+/// Prints the reason on stderr.
 pub(crate) fn explain(failure: &Failure) -> i32 {
-    // Whatever was logged before stands before it.
+    // Earlier log lines come first.
     crate::log::flush();
-    // A closed stderr leaves only the exit code to speak.
+    // With a closed stderr the exit code has to suffice.
     let _closed = writeln!(io::stderr(), "error: {failure}");
     failure.code
 }
 
-/// Prints what was asked for on stdout. A reader that has seen enough is no failure.
+/// Prints text on stdout. A reader that closes its end early is not an error.
 pub(crate) fn print(text: &str) -> i32 {
     match io::stdout().write_all(text.as_bytes()).and_then(|()| io::stdout().flush()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => explain(&Failure::failed(error.to_string())),

@@ -1,7 +1,7 @@
-//! The log on stderr, which nobody may be reading.
+//! The log on stderr, which may have no reader.
 //!
-//! Hosts give their servers a stderr and some never read it. Writing to a full pipe would stop the whole bridge, so lines
-//! go through a bounded queue to a thread of their own; what does not fit is counted, and the count is written later.
+//! Hosts give their servers a stderr and some never read it. A write to a full pipe would block the whole bridge, so
+//! lines go through a bounded queue to a separate thread; dropped lines are counted, and the count is logged later.
 
 use std::fmt;
 use std::io::{self, Write};
@@ -20,9 +20,9 @@ use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::SubscriberInitExt;
 
-/// Lines that may wait for the thread.
+/// The most lines in the queue.
 const QUEUE: usize = 4096;
-/// How long the end of the program waits for a stderr that is not read.
+/// The time for which the exit of the program waits for a stderr that is not read.
 const FLUSH: Duration = Duration::from_millis(500);
 
 static QUEUED: OnceLock<SyncSender<Item>> = OnceLock::new();
@@ -33,20 +33,20 @@ enum Item {
     Flush(SyncSender<()>),
 }
 
-/// What is written to stderr.
+/// The level of the log.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub(crate) enum LogLevel {
-    /// Everything
+    /// All messages
     Debug,
-    /// What happens
+    /// Events, warnings and errors
     Info,
-    /// What may be wrong
+    /// Warnings and errors
     Warn,
-    /// What is wrong
+    /// Errors only
     Error,
 }
 
-/// Sends the log to stderr from now on. What tools print is shown at every level.
+/// Sends the log to stderr from now on. Output of tools is shown at every level.
 pub(crate) fn start(level: LogLevel) {
     let (sender, receiver) = sync_channel(QUEUE);
     if QUEUED.set(sender).is_err() {
@@ -67,12 +67,12 @@ pub(crate) fn start(level: LogLevel) {
     tracing_subscriber::registry().with(lines).with(targets).init();
 }
 
-/// Waits, not for ever, until everything logged so far is written.
+/// Waits a limited time until all earlier lines are written.
 pub(crate) fn flush() {
     let Some(queue) = QUEUED.get() else { return };
     let (sender, done) = sync_channel(1);
     if queue.try_send(Item::Flush(sender)).is_ok() {
-        // A stderr that is not read must not hold up the end.
+        // A stderr that is not read must not block the exit.
         let _unread = done.recv_timeout(FLUSH);
     }
 }
@@ -82,9 +82,8 @@ fn write_all(queue: &Receiver<Item>) {
     while let Ok(item) = queue.recv() {
         let lost = LEFT_OUT.swap(0, Ordering::Relaxed);
         if lost > 0 {
-            // A stderr that is closed takes no complaints.
-            let _closed =
-                writeln!(stderr, "pmcp: {lost} lines of the log were left out because nobody read them in time");
+            // A closed stderr cannot report its errors.
+            let _closed = writeln!(stderr, "pmcp: {lost} log lines dropped: stderr was not read in time");
         }
         match item {
             Item::Line(line) => {

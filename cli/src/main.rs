@@ -1,4 +1,4 @@
-//! The `pmcp` command: parse, compose, print, exit code. What it does is in the crates below it.
+//! The `pmcp` command: parses, composes, prints, exits. The work is done in the crates below it.
 
 mod args;
 mod exit;
@@ -10,7 +10,7 @@ use std::process::ExitCode;
 use crate::args::Parsed;
 
 fn main() -> ExitCode {
-    // First of all: this program may have been started as the guardian of a tool process, which must stay small.
+    // Must come first: this program may have been started as the guardian of a tool process, which must stay small.
     protomcp_bridge::guardian::run_if_requested();
     let code = match args::parse(std::env::args_os()) {
         Ok(Parsed::Print(text)) => exit::print(&text),
@@ -21,6 +21,6 @@ fn main() -> ExitCode {
         Err(failure) => exit::explain(&failure),
     };
     log::flush();
-    // Not a return: a thread may be waiting for a host that never speaks again.
+    // Not a return: a thread may be blocked on a client that sends nothing.
     std::process::exit(code)
 }

@@ -1,7 +1,7 @@
 //! `pmcp dev` and `pmcp run`: one bridge, its hosts, and the signals.
 
-mod doors;
 mod http;
+mod listeners;
 mod metrics;
 mod stdio;
 
@@ -12,32 +12,32 @@ use protomcp_bridge::{Bridge, EndpointError, Run, RunError, RunHandle, StartErro
 use tokio::runtime;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use crate::args::{Door, Options};
+use crate::args::{Endpoint, Options};
 use crate::exit::Failure;
 
-/// How long tasks that were aborted may take to let go of what they hold.
+/// The time in which aborted tasks must release their resources.
 const LAST_TASKS: Duration = Duration::from_secs(1);
 
 /// Serves until the host leaves or a signal ends it.
 pub(crate) fn run(options: Options) -> Result<(), Failure> {
-    let Options { watch, tool, door } = options;
-    let over_http = matches!(door, Door::Http(_));
+    let Options { watch, tool, endpoint } = options;
+    let over_http = matches!(endpoint, Endpoint::Http(_));
     // One client and one process need one thread: every hop between threads costs more than the work of a call.
     let mut builder =
         if over_http { runtime::Builder::new_multi_thread() } else { runtime::Builder::new_current_thread() };
     let runtime = builder.enable_all().build().map_err(|error| Failure::failed(format!("cannot start: {error}")))?;
     let outcome = runtime.block_on(async {
-        match door {
-            Door::Stdio(options) => stdio::serve(&tool, watch, options).await,
+        match endpoint {
+            Endpoint::Stdio(options) => stdio::serve(&tool, watch, options).await,
             // In the future of `block_on`, I/O is twice as slow.
-            Door::Http(options) => match tokio::spawn(http::serve(tool, watch, *options)).await {
+            Endpoint::Http(options) => match tokio::spawn(http::serve(tool, watch, *options)).await {
                 Ok(outcome) => outcome,
                 Err(error) => Err(Failure::failed(format!("the server failed: {error}"))),
             },
         }
     });
     if over_http {
-        // What was dropped in a hurry is to be gone, sockets and all, before the program is.
+        // Resources of aborted tasks, such as sockets, must be released before the exit.
         runtime.shutdown_timeout(LAST_TASKS);
     } else {
         // A read of a standard input that never ends must not keep the program. There is no other thread to wait for.

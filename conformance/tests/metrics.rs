@@ -136,8 +136,8 @@ fn metrics_beside_the_server_require_its_authentication() {
 fn metrics_may_have_a_separate_address() {
     let flags = ["--transport", "http", "--metrics-addr", "127.0.0.1:0", "--auth", "token:MY_TOKEN"];
     let web = Web::start_with("py/basics.py", &flags, &[("MY_TOKEN", "s3cret")]);
-    let text = web.process().stderr_with("figures are on");
-    let line = text.lines().find(|line| line.contains("figures are on")).expect("the line");
+    let text = web.process().stderr_with("metrics on");
+    let line = text.lines().find(|line| line.contains("metrics on")).expect("the line");
     let port = line.rsplit(':').next().and_then(|rest| rest.split('/').next()).and_then(|port| port.parse().ok());
     let port = port.unwrap_or_else(|| panic!("no port in {line}"));
     assert!((Figures::read(&web.send_to(port, "GET", "/metrics", &[], "")).get("pmcp_http_sessions{}")).abs() < 1.0);
@@ -184,5 +184,5 @@ fn an_unusable_metrics_address_prevents_the_start() {
 fn metrics_are_served_beyond_this_machine_on_request() {
     let flags = ["--transport", "http", "--metrics-addr", "0.0.0.0:0", "--insecure-plaintext"];
     let web = Web::start("py/basics.py", &flags);
-    web.process().stderr_with("figures are on http://0.0.0.0:");
+    web.process().stderr_with("metrics on http://0.0.0.0:");
 }

@@ -1,11 +1,11 @@
-//! Flags with a few values to choose from, and what they mean to the bridge.
+//! Flags with a fixed set of values, and the bridge's settings for them.
 
 use clap::ValueEnum;
 use protomcp_bridge::{ArgumentPolicy, ReloadMode, SchemaPolicy, ToolLists};
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub(super) enum HotReload {
-    /// Running calls finish, new ones wait for the new version
+    /// Running calls finish, new calls wait for the new version
     Graceful,
     /// The new version starts beside the old one, which finishes its calls
     Swap,
@@ -15,29 +15,29 @@ pub(super) enum HotReload {
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub(super) enum ValidateArgs {
-    /// The tool gets them
+    /// Pass them to the tool
     Off,
-    /// The tool gets them, and the log says once what did not fit
+    /// Pass them to the tool and log the mismatch once per tool
     Warn,
-    /// The call fails and says what did not fit
+    /// Fail the call with the mismatch
     Reject,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub(super) enum OutputSchema {
-    /// As the tool says
+    /// Whenever the tool has one
     Always,
     /// Once the tool has sent a structured result
     Proven,
-    /// Not at all
+    /// Never
     Never,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub(super) enum ToolList {
-    /// The list of that host
+    /// The calling session
     Session,
-    /// The list of all hosts
+    /// All sessions
     Shared,
 }
 

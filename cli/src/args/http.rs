@@ -1,4 +1,4 @@
-//! Flags about hosts that come over the network, and what is made of them.
+//! The network flags and the HTTP options made from them.
 
 use std::convert::Infallible;
 use std::net::{IpAddr, SocketAddr};
@@ -11,76 +11,76 @@ use super::tls::{TlsFiles, TlsFlags};
 use super::values::{size, time};
 use crate::exit::Failure;
 
-/// Under which flags stand that say something about the network alone.
+/// Help headings of the network-only flags.
 pub(super) const HEADINGS: [&str; 2] = [HEADING, oauth::HEADING];
 const HEADING: &str = "Over HTTP";
 
-/// What the older program takes with every transport.
+/// The older program accepts these with every transport.
 const ACCEPTED: [&str; 3] = ["--host", "--port", "--auth"];
 
 #[derive(Debug, Args)]
 #[command(next_help_heading = HEADING)]
 pub(super) struct Http {
-    /// The name or address to listen on
+    /// Name or address to listen on
     #[arg(long, value_name = "HOST", default_value = "localhost", value_parser = host)]
     host: String,
 
-    /// The port to listen on; 0 takes any that is free
+    /// Port to listen on; 0 picks a free one
     #[arg(long, value_name = "PORT", default_value = "8080")]
     port: u16,
 
-    /// A secret that hosts must show: token:ENV_VAR for a Bearer token, apikey:ENV_VAR for X-API-Key; may be repeated
+    /// Required secret: token:ENV_VAR for a Bearer token, apikey:ENV_VAR for X-API-Key; may be repeated
     #[arg(long, value_name = "SCHEME:ENV_VAR")]
     auth: Vec<String>,
 
-    /// Let anybody use the tools who can reach them
+    /// Disable authentication
     #[arg(long, conflicts_with_all = ["auth", "oauth_issuer"])]
     no_auth: bool,
 
-    /// Another name under which hosts may address the server, such as tools.example.com; may be repeated
+    /// Additional Host name to accept, such as tools.example.com; may be repeated
     #[arg(long, value_name = "NAME")]
     allow_host: Vec<String>,
 
-    /// A web page that may use the server from a browser, as scheme://name:port; may be repeated
+    /// Origin of web pages that may use the server, as scheme://name:port; may be repeated
     #[arg(long, value_name = "ORIGIN")]
     allow_origin: Vec<String>,
 
-    /// Where hosts find the server from outside; allows its name and its pages
+    /// Public URL of the server; its host and origin are accepted
     #[arg(long, value_name = "URL")]
     public_url: Option<String>,
 
     #[command(flatten)]
     tls: TlsFlags,
 
-    /// Listen beyond this machine without HTTPS, although everybody on the way can read along; also for --metrics-addr
+    /// Allow plaintext HTTP on addresses that other machines can reach; also for --metrics-addr
     #[arg(long)]
     insecure_plaintext: bool,
 
-    /// Longest body of a request, in bytes or with K, M, G
+    /// Largest request body, in bytes or with K, M, G
     #[arg(long, value_name = "SIZE", default_value = "64M", value_parser = size)]
     max_body: u64,
 
-    /// A proxy in front, as an address or a network such as 10.0.0.0/8: clients count by the address in its X-Forwarded-For or Forwarded header when they share limits; may be repeated
+    /// Proxy in front of the server, as an address or a network such as 10.0.0.0/8; limits per client use the address in its X-Forwarded-For or Forwarded header; may be repeated
     #[arg(long, value_name = "ADDR")]
     trusted_proxy: Vec<IpNetwork>,
 
-    /// Sessions at a time
+    /// Concurrent sessions
     #[arg(long, value_name = "N", default_value = "10000", value_parser = clap::value_parser!(u32).range(1..))]
     max_sessions: u32,
 
-    /// How long a session may be unused before it is closed
+    /// Close sessions that are idle for this long
     #[arg(long, value_name = "DURATION", default_value = "1h", value_parser = idle)]
     session_idle: std::time::Duration,
 
-    /// Answer /healthz and /readyz, whoever asks
+    /// Serve /healthz and /readyz without authentication
     #[arg(long)]
     health: bool,
 
-    /// Show figures for Prometheus at /metrics, to those who may use the tools
+    /// Serve Prometheus metrics at /metrics, with the authentication of the server
     #[arg(long)]
     metrics: bool,
 
-    /// Show them here instead, with /healthz and /readyz, to whoever asks
+    /// Serve metrics, /healthz and /readyz on this address instead, without authentication
     #[arg(long, value_name = "HOST:PORT", value_parser = place)]
     metrics_addr: Option<Place>,
 
@@ -88,16 +88,16 @@ pub(super) struct Http {
     oauth: OAuthFlags,
 }
 
-/// How to be reached over HTTP.
+/// The HTTP options.
 #[derive(Debug)]
 pub(crate) struct HttpOptions {
     pub(crate) host: String,
     pub(crate) port: u16,
     pub(crate) config: Config,
     pub(crate) health: bool,
-    /// Whether the server itself shows figures.
+    /// True if the server itself serves metrics.
     pub(crate) metrics: bool,
-    /// Where else they are shown.
+    /// A separate address for metrics.
     pub(crate) metrics_addr: Option<Place>,
     pub(crate) tls: Option<TlsFiles>,
     pub(crate) oauth: Option<OAuthOptions>,
@@ -117,24 +117,22 @@ struct Secret<'a> {
 /// A session must live between two requests.
 fn idle(text: &str) -> Result<std::time::Duration, String> {
     match time(text)? {
-        std::time::Duration::ZERO => {
-            Err("every session would end at once; give the time that hosts may be silent, such as 1h".into())
-        }
+        std::time::Duration::ZERO => Err("every session would close at once; use a duration such as 1h".into()),
         time => Ok(time),
     }
 }
 
-/// Where to listen.
+/// An address to listen on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Place {
     /// A name or an address.
     pub(crate) host: String,
-    /// 0 takes any that is free.
+    /// 0 picks a free port.
     pub(crate) port: u16,
 }
 
-/// `localhost`, `::1`, or `[::1]` as it stands in URLs.
-#[expect(clippy::unnecessary_wraps, reason = "what a flag's value is read with")]
+/// `localhost`, `::1`, or `[::1]` as in URLs.
+#[expect(clippy::unnecessary_wraps, reason = "the signature of a value parser")]
 fn host(text: &str) -> Result<String, Infallible> {
     Ok(without_brackets(text).to_owned())
 }
@@ -164,7 +162,7 @@ impl Http {
             let Secret { spec, credential, variable } = secret;
             let value = env(variable);
             let value = value.as_deref().filter(|value| !value.is_empty()).ok_or_else(|| {
-                let but = if value.is_some() { ": it is there, but empty" } else { "" };
+                let but = if value.is_some() { ": it is empty" } else { "" };
                 Failure::usage(format!(
                     "environment variable \"{variable}\" is not set (required by --auth {spec}){but}"
                 ))
@@ -182,7 +180,7 @@ impl Http {
         let oauth = self.oauth.options(&env)?;
         let is_anywhere = self.host.parse::<IpAddr>().is_ok_and(|address| address.is_unspecified());
         if oauth.is_some() && is_anywhere && self.public_url.is_none() {
-            let why = "tokens are for one URL, and this server could be reached under several";
+            let why = "a token is valid for one URL, and this server has several";
             return Err(Failure::usage(format!("--oauth-issuer with --host {} needs --public-url: {why}", self.host)));
         }
         for origin in &self.allow_origin {
@@ -193,7 +191,7 @@ impl Http {
         }
         config.allowed_hosts.extend(self.allow_host);
         config.allowed_origins.extend(self.allow_origin);
-        // Whoever names an address to listen on means to be addressed by it.
+        // A client may address the server by the name it listens on.
         if !is_anywhere {
             config =
                 config.allow_host(if self.host.contains(':') { format!("[{}]", self.host) } else { self.host.clone() });
@@ -218,15 +216,13 @@ impl Http {
         })
     }
 
-    /// Checks the flags that were typed although nothing comes over the network. Whoever typed them relies on what
-    /// they do, so they are refused; those that have always been accepted are returned.
-    pub(super) fn idle(&self, given: &[String]) -> Result<Vec<String>, Failure> {
+    /// Rejects network flags on stdio, because the user relies on their effect; returns those that have always been
+    /// accepted.
+    pub(super) fn idle(&self, network_flags: &[String]) -> Result<Vec<String>, Failure> {
         self.secrets()?;
-        match given.iter().find(|flag| !ACCEPTED.contains(&flag.as_str())) {
-            Some(flag) => Err(Failure::usage(format!(
-                "{flag} is about hosts that come over HTTP, and there is one host on stdio: add --transport http"
-            ))),
-            None => Ok(given.to_vec()),
+        match network_flags.iter().find(|flag| !ACCEPTED.contains(&flag.as_str())) {
+            Some(flag) => Err(Failure::usage(format!("{flag} has no effect on stdio: add --transport http"))),
+            None => Ok(network_flags.to_vec()),
         }
     }
 
@@ -246,37 +242,37 @@ impl Http {
 }
 
 impl HttpOptions {
-    /// Whether the addresses may be listened on. Beyond this machine it takes a decision who may listen in and who may
-    /// come.
+    /// Checks the addresses to listen on. Addresses that other machines can reach need authentication and encryption, or
+    /// the flags that waive them.
     pub(crate) fn permit(&self, addresses: &[SocketAddr]) -> Result<(), Failure> {
         let Some(refuse) = beyond_this_machine(addresses) else { return Ok(()) };
         if self.config.credentials.is_empty() && self.oauth.is_none() && !self.no_auth {
             return refuse(
-                "add --auth token:ENV_VAR, or --no-auth to let anybody use the tools; --oauth-issuer is for many users",
+                "add --auth token:ENV_VAR, --oauth-issuer URL for many users, or --no-auth to disable authentication",
             );
         }
         if self.tls.is_none() && !self.insecure_plaintext {
             return refuse(
-                "what is said would be readable on the way; add --tls-cert and --tls-key, put a proxy with TLS in front \
-                 of localhost, or add --insecure-plaintext",
+                "traffic would be unencrypted; add --tls-cert and --tls-key, put a proxy with TLS in front of localhost, \
+                 or add --insecure-plaintext",
             );
         }
         Ok(())
     }
 
-    /// Whether figures may be shown at the addresses, to whoever asks and without HTTPS.
-    pub(crate) fn permit_figures(&self, addresses: &[SocketAddr]) -> Result<(), Failure> {
+    /// Checks the addresses for metrics, which are served without authentication and encryption.
+    pub(crate) fn permit_metrics(&self, addresses: &[SocketAddr]) -> Result<(), Failure> {
         match beyond_this_machine(addresses) {
             Some(refuse) if !self.insecure_plaintext => refuse(
-                "--metrics-addr shows figures to whoever asks, readable on the way; name an address of this machine, such \
-                 as localhost:9090, show them beside the server with --metrics, or add --insecure-plaintext",
+                "--metrics-addr serves unencrypted metrics without authentication; use an address of this machine, such as \
+                 localhost:9090, serve them with the tools (--metrics), or add --insecure-plaintext",
             ),
             Some(_) | None => Ok(()),
         }
     }
 }
 
-/// If one of the addresses can be reached from other machines: what says so, and why not.
+/// The error for an address that other machines can reach, if there is one.
 fn beyond_this_machine(addresses: &[SocketAddr]) -> Option<impl Fn(&str) -> Result<(), Failure>> {
     let address = addresses.iter().map(SocketAddr::ip).find(|address| !address.is_loopback())?;
     Some(move |why: &str| Err(Failure::usage(format!("{address} can be reached from other machines: {why}"))))

@@ -1,4 +1,4 @@
-//! Flags about tokens: who issues them, and what they must allow.
+//! The OAuth flags.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -17,40 +17,40 @@ pub(super) const HEADING: &str = "OAuth, over HTTP";
 #[derive(Debug, Args)]
 #[command(next_help_heading = HEADING)]
 pub(super) struct OAuthFlags {
-    /// Ask hosts for a token of this authorization server (OAuth 2.1), as its description spells its name
+    /// Require tokens of this authorization server (OAuth 2.1); its issuer identifier, exactly as in its metadata
     #[arg(long, value_name = "URL")]
     oauth_issuer: Option<String>,
 
-    /// Where the keys are that tokens are signed with [default: where the issuer says]
+    /// Location of the issuer's signing keys [default: from the issuer's metadata]
     #[arg(long, value_name = "URL|FILE")]
     oauth_jwks: Option<String>,
 
-    /// Ask the issuer here what each token means instead of checking signatures; needs a client id and secret
+    /// Token introspection endpoint, instead of checking signatures; needs a client id and secret
     #[arg(long, value_name = "URL")]
     oauth_introspect: Option<String>,
 
-    /// As whom to ask
+    /// Client id for introspection
     #[arg(long, value_name = "ID")]
     oauth_client_id: Option<String>,
 
-    /// The environment variable that holds the client's secret
+    /// Environment variable with the client secret for introspection
     #[arg(long, value_name = "ENV_VAR")]
     oauth_client_secret_env: Option<String>,
 
-    /// Take tokens for this audience, too, not only those for the URL of this server; may be repeated
+    /// Additional audience to accept besides the URL of this server; may be repeated
     #[arg(long, value_name = "AUDIENCE")]
     oauth_audience: Vec<String>,
 
-    /// A scope that every token must have; may be repeated
+    /// Scope that every token must have; may be repeated
     #[arg(long, value_name = "SCOPE")]
     oauth_scope: Vec<String>,
 
-    /// A scope that calling this tool takes besides; may be repeated
+    /// Additional scope for calls of this tool; may be repeated
     #[arg(long, value_name = "TOOL=SCOPE")]
     oauth_tool_scope: Vec<String>,
 }
 
-/// Whose tokens to take, and what they must allow.
+/// The accepted tokens and required scopes.
 #[derive(Debug)]
 pub(crate) struct OAuthOptions {
     issuer: Url,
@@ -60,7 +60,7 @@ pub(crate) struct OAuthOptions {
     tool_scopes: HashMap<String, Scopes>,
 }
 
-/// How to tell whether a token is good.
+/// The way to validate a token.
 #[derive(Debug)]
 enum Check {
     Signature(KeySource),
@@ -86,7 +86,7 @@ impl OAuthFlags {
             scopes.add(&scope("--oauth-scope", text, text)?);
         }
         for text in &self.oauth_tool_scope {
-            // Names of tools may hold the sign, scopes rarely do.
+            // Tool names may contain `=`, scopes rarely do.
             let Some((tool, words)) = text.rsplit_once('=').filter(|(tool, _)| !tool.is_empty()) else {
                 let why = "expected TOOL=SCOPE, such as deploy=tools:deploy";
                 return Err(Failure::usage(format!("invalid --oauth-tool-scope \"{text}\": {why}")));
@@ -96,7 +96,7 @@ impl OAuthFlags {
         Ok(Some(OAuthOptions { issuer, check, audiences: self.oauth_audience, scopes, tool_scopes }))
     }
 
-    /// A flag that says nothing without an issuer.
+    /// A flag that has no effect without an issuer.
     fn first_given(&self) -> Option<&'static str> {
         let given = [
             ("--oauth-jwks", self.oauth_jwks.is_some()),
@@ -115,13 +115,13 @@ impl OAuthFlags {
             self;
         match (endpoint, keys) {
             (Some(_), Some(_)) => {
-                let why = "--oauth-introspect asks the issuer, --oauth-jwks checks signatures without asking: give one";
+                let why = "use either --oauth-introspect or --oauth-jwks";
                 Err(Failure::usage(why))
             }
             (Some(endpoint), None) => {
                 let endpoint = url("--oauth-introspect", endpoint)?;
                 let (Some(id), Some(variable)) = (id, oauth_client_secret_env) else {
-                    let why = "the issuer answers only clients that it knows";
+                    let why = "introspection requires client authentication";
                     return Err(Failure::usage(format!(
                         "--oauth-introspect needs --oauth-client-id and --oauth-client-secret-env: {why}"
                     )));
@@ -133,7 +133,7 @@ impl OAuthFlags {
                 Ok(Check::Question(endpoint, ClientCredentials::new(id, &secret)))
             }
             (None, _) if id.is_some() || oauth_client_secret_env.is_some() => {
-                let why = "without it nobody is asked who would want to know a client";
+                let why = "only introspection authenticates a client";
                 Err(Failure::usage(format!(
                     "--oauth-client-id and --oauth-client-secret-env need --oauth-introspect: {why}"
                 )))
@@ -154,7 +154,7 @@ impl OAuthFlags {
 }
 
 impl OAuthOptions {
-    /// The server at this URL. Keys are fetched in the background, so that whoever starts it reads soon what is wrong.
+    /// The resource server at this URL. Keys are fetched in the background, so that errors are logged early.
     pub(crate) fn server(self, resource: &str) -> Result<ResourceServer, Failure> {
         let Self { issuer, check, audiences, scopes, tool_scopes } = self;
         let expected = TokenPolicy::new(issuer.as_str(), resource);
@@ -164,7 +164,7 @@ impl OAuthOptions {
             Check::Signature(keys) => {
                 let verifier = Arc::new(JwtVerifier::new(expected, keys, client));
                 let prepared = Arc::clone(&verifier);
-                // What goes wrong is in the log.
+                // Errors are logged.
                 tokio::spawn(async move { prepared.prepare().await });
                 ResourceServer::new(resource, issuer.as_str(), verifier)
             }
@@ -175,7 +175,7 @@ impl OAuthOptions {
         };
         let server = server.map_err(|error| {
             Failure::usage(format!(
-                "tokens are for the URL of this server, but {error}; --public-url names another one"
+                "the URL of this server cannot identify it: {error}; set another one with --public-url"
             ))
         })?;
         let server = tool_scopes.values().fold(server.require(&scopes), ResourceServer::supported);
@@ -188,7 +188,7 @@ impl OAuthOptions {
         }))
     }
 
-    /// Whose tokens.
+    /// The issuer of accepted tokens.
     pub(crate) fn issuer(&self) -> &str {
         self.issuer.as_str()
     }

@@ -45,7 +45,7 @@ fn arguments_are_validated_as_asked() {
 }
 
 #[test]
-fn hosts_are_asked_whether_they_are_there_only_when_that_is_wished() {
+fn clients_are_pinged_only_on_request() {
     let interval = |flags: &str| options(&format!("run FILE {flags}")).tool.limits.ping_interval();
     assert_eq!((interval(""), interval("--ping-interval 0s")), (None, None));
     assert_eq!(interval("--ping-interval 30s"), Some(Duration::from_secs(30)));
@@ -71,7 +71,7 @@ fn defaults_are_the_documented_ones() {
     assert_eq!(options.tool.limits.max_concurrent_calls, None);
     assert_eq!((options.tool.limits.max_pending, options.tool.limits.max_retiring), (1024, 4));
     assert!(
-        matches!(options.door, Door::Stdio(StdioOptions { max_line, idle }) if max_line == 64 << 20 && idle.is_empty())
+        matches!(options.endpoint, Endpoint::Stdio(StdioOptions { max_line, idle }) if max_line == 64 << 20 && idle.is_empty())
     );
 }
 
@@ -79,7 +79,7 @@ fn defaults_are_the_documented_ones() {
 fn what_a_host_may_say_at_once_is_bounded_as_asked() {
     let options = options("run FILE --max-line 2K --max-pending 7");
     assert_eq!(options.tool.limits.max_pending, 7);
-    assert!(matches!(options.door, Door::Stdio(StdioOptions { max_line: 2048, .. })));
+    assert!(matches!(options.endpoint, Endpoint::Stdio(StdioOptions { max_line: 2048, .. })));
 }
 
 #[test]
@@ -89,10 +89,10 @@ fn how_many_earlier_versions_finish_their_calls_can_be_chosen() {
 
 #[test]
 fn a_secret_that_is_empty_is_told_from_one_that_is_not_there() {
-    for (value, end) in [(None, "(required by --auth token:X)"), (Some(""), ": it is there, but empty")] {
+    for (value, end) in [(None, "(required by --auth token:X)"), (Some(""), ": it is empty")] {
         let line =
             format!("pmcp run {} --transport http --auth token:X", concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml"));
-        let Verb::Run(serve) = Typed::try_parse_from(line.split(' ')).unwrap().command else { panic!("no run") };
+        let Verb::Run(serve) = Cli::try_parse_from(line.split(' ')).unwrap().command else { panic!("no run") };
         let failure = serve.http.options(false, |_| value.map(str::to_owned)).unwrap_err().to_string();
         assert!(failure.contains("environment variable \"X\" is not set") && failure.ends_with(end), "{failure}");
     }
@@ -122,8 +122,8 @@ fn mistakes_are_named() {
         ("dev FILE --auth token:", "invalid --auth format \"token:\""),
         ("dev FILE --auth basic:X", "unknown auth scheme \"basic\": must be 'token' or 'apikey'"),
         (
-            "run FILE --transport http --auth token:NOBODY_SETS_THIS",
-            "environment variable \"NOBODY_SETS_THIS\" is not set (required by --auth token:NOBODY_SETS_THIS)",
+            "run FILE --transport http --auth token:UNSET_VARIABLE",
+            "environment variable \"UNSET_VARIABLE\" is not set (required by --auth token:UNSET_VARIABLE)",
         ),
         ("run FILE --transport http --auth token:PATH --no-auth", "--no-auth"),
         ("run FILE --transport http --tls-cert a.pem", "--tls-cert needs --tls-key"),
@@ -132,7 +132,7 @@ fn mistakes_are_named() {
         ("run FILE --transport http --oauth-scope use", "--oauth-scope needs --oauth-issuer"),
         (
             "run FILE --transport http --oauth-issuer as.example.com",
-            "invalid --oauth-issuer: \"as.example.com\" is no URL",
+            "invalid --oauth-issuer: \"as.example.com\" is not a URL",
         ),
         ("run FILE --transport http --oauth-issuer http://as.example.com", "is not https"),
         ("run FILE --transport http --oauth-issuer https://as --oauth-jwks nothing.json", "invalid --oauth-jwks"),
@@ -145,12 +145,12 @@ fn mistakes_are_named() {
         ("run FILE --transport http --oauth-issuer https://as --oauth-client-id x", "need --oauth-introspect"),
         (
             "run FILE --transport http --oauth-issuer https://as --oauth-introspect https://as/i --oauth-client-id x \
-             --oauth-client-secret-env NOBODY_SETS_THIS",
-            "environment variable \"NOBODY_SETS_THIS\" is not set (required by --oauth-client-secret-env)",
+             --oauth-client-secret-env UNSET_VARIABLE",
+            "environment variable \"UNSET_VARIABLE\" is not set (required by --oauth-client-secret-env)",
         ),
         (
             "run FILE --transport http --oauth-issuer https://as --oauth-introspect https://as/i --oauth-jwks FILE",
-            "give one",
+            "use either",
         ),
         ("run FILE --transport http --oauth-issuer https://as --oauth-scope \"", "invalid --oauth-scope"),
         ("run FILE --transport http --oauth-issuer https://as --oauth-tool-scope deploy", "expected TOOL=SCOPE"),
@@ -163,7 +163,7 @@ fn mistakes_are_named() {
         ("run FILE --transport http --public-url tools.example.com", "invalid --public-url"),
         ("run FILE --transport http --allow-origin https://a.example/x", "invalid --allow-origin"),
         ("run FILE --transport http --allow-origin null", "invalid --allow-origin"),
-        ("run FILE --transport http --session-idle 0s", "give the time that hosts may be silent, such as 1h"),
+        ("run FILE --transport http --session-idle 0s", "use a duration such as 1h"),
         ("dev FILE --call-timeout -1s", "invalid --call-timeout \"-1s\": expected a duration"),
         ("dev FILE --max-frame -1", "invalid --max-frame \"-1\": expected bytes"),
         ("run FILE --port -1", "invalid --port \"-1\""),
@@ -171,10 +171,7 @@ fn mistakes_are_named() {
         ("dev FILE --connect-timeout 0", "invalid --connect-timeout \"0\": no process could connect"),
         ("dev FILE --max-line 0", "expected a size"),
         ("dev FILE --max-pending 0", "invalid --max-pending \"0\""),
-        (
-            "run FILE --transport http --max-line 1M",
-            "--max-line is about the host on stdio; over HTTP there is --max-body",
-        ),
+        ("run FILE --transport http --max-line 1M", "--max-line applies to stdio only; over HTTP use --max-body"),
         ("run FILE --socket /no/such/dir/s.sock", "invalid --socket: there is no directory /no/such/dir"),
         ("dev FILE --max-result 0", "expected a size"),
         ("dev FILE --max-concurrent-calls 0", "invalid --max-concurrent-calls \"0\""),
@@ -201,7 +198,7 @@ fn help_and_version_are_printed() {
         ("-h", "Usage"),
         ("help dev", "--hot-reload"),
         ("dev --help", "--hot-reload"),
-        ("run --help", "over HTTP only a session whose GET stream is open can be asked"),
+        ("run --help", "over HTTP this needs an open GET stream"),
         ("version", concat!("pmcp version ", env!("CARGO_PKG_VERSION"))),
         ("--version", "pmcp version "),
         ("-v", "pmcp version "),
@@ -224,9 +221,9 @@ fn sizes_have_units() {
 }
 
 fn http(line: &str) -> HttpOptions {
-    match options(line).door {
-        Door::Http(options) => *options,
-        Door::Stdio(_) => panic!("{line}: stdio"),
+    match options(line).endpoint {
+        Endpoint::Http(options) => *options,
+        Endpoint::Stdio(_) => panic!("{line}: stdio"),
     }
 }
 
@@ -242,17 +239,17 @@ fn http_is_for_this_machine_unless_something_else_is_said() {
 }
 
 #[test]
-fn flags_about_the_network_are_refused_on_stdio_unless_they_always_were_accepted() {
-    let idle = |flags: &str| match options(&format!("run FILE {flags}")).door {
-        Door::Stdio(options) => options.idle,
-        Door::Http(_) => panic!("{flags}: HTTP"),
+fn network_flags_are_refused_on_stdio() {
+    let idle = |flags: &str| match options(&format!("run FILE {flags}")).endpoint {
+        Endpoint::Stdio(options) => options.idle,
+        Endpoint::Http(_) => panic!("{flags}: HTTP"),
     };
     assert!(idle("").is_empty());
     assert_eq!(idle("--auth token:WHATEVER --host 0.0.0.0 --port 1"), ["--host", "--port", "--auth"]);
     assert_eq!(idle("--transport stdio --port=8080"), ["--port"], "also with the value that it has anyway");
     // Every flag is looked at, so that one which comes later cannot be forgotten.
     let mut seen = Vec::new();
-    let grammar = Typed::command();
+    let grammar = Cli::command();
     for flag in grammar.find_subcommand("run").unwrap().get_arguments() {
         let name = flag.get_long().map(|name| format!("--{name}")).unwrap_or_default();
         let is_of_network = flag.get_help_heading().is_some_and(|heading| heading.contains("HTTP"));
@@ -301,7 +298,7 @@ fn a_public_url_allows_its_name_and_its_pages() {
 }
 
 #[test]
-fn beyond_this_machine_it_takes_a_decision_who_may_come_and_who_may_listen_in() {
+fn public_addresses_need_authentication_and_encryption() {
     let permit = |flags: &str, address: &str| {
         let options = http(&format!("run FILE --transport http {flags}"));
         options.permit(&[address.parse().unwrap()]).map_err(|failure| failure.to_string())
@@ -309,7 +306,7 @@ fn beyond_this_machine_it_takes_a_decision_who_may_come_and_who_may_listen_in() 
     assert_eq!(permit("", "127.0.0.1:1"), Ok(()));
     assert_eq!(permit("", "[::1]:1"), Ok(()));
     for address in ["0.0.0.0:1", "192.168.1.5:1", "[::]:1"] {
-        assert!(permit("", address).unwrap_err().contains("--auth token:ENV_VAR, or --no-auth"));
+        assert!(permit("", address).unwrap_err().contains("add --auth token:ENV_VAR"));
         assert!(permit("--no-auth", address).unwrap_err().contains("--insecure-plaintext"));
         assert!(permit("--insecure-plaintext", address).unwrap_err().contains("--auth"));
         assert_eq!(permit("--insecure-plaintext --no-auth", address), Ok(()));
@@ -325,7 +322,7 @@ fn beyond_this_machine_it_takes_a_decision_who_may_come_and_who_may_listen_in() 
 fn figures_beyond_this_machine_take_a_decision_too() {
     let permit = |flags: &str, address: &str| {
         let options = http(&format!("run FILE --transport http --metrics-addr localhost:9090 {flags}"));
-        options.permit_figures(&[address.parse().unwrap()]).map_err(|failure| failure.to_string())
+        options.permit_metrics(&[address.parse().unwrap()]).map_err(|failure| failure.to_string())
     };
     for address in ["127.0.0.1:1", "[::1]:1"] {
         assert_eq!(permit("", address), Ok(()));

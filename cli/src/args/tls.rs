@@ -9,17 +9,16 @@ use crate::exit::Failure;
 
 #[derive(Debug, Args)]
 pub(super) struct TlsFlags {
-    /// Serve HTTPS with the certificate in this PEM file, and those that vouch for it behind it; read again when it
-    /// changes
+    /// Serve HTTPS with the certificate chain in this PEM file; reloaded when it changes
     #[arg(long, value_name = "PEM")]
     tls_cert: Option<PathBuf>,
 
-    /// The private key of --tls-cert
+    /// Private key of --tls-cert
     #[arg(long, value_name = "PEM")]
     tls_key: Option<PathBuf>,
 }
 
-/// Where a certificate and its key are.
+/// The files of a certificate and its key.
 #[derive(Debug)]
 pub(crate) struct TlsFiles {
     certificate: PathBuf,
@@ -39,7 +38,7 @@ impl TlsFlags {
 }
 
 impl TlsFiles {
-    /// Reads the files. What may be wrong with the certificate goes to the log.
+    /// Reads the files. Warnings about the certificate are logged.
     pub(crate) fn read(&self) -> Result<Tls, Failure> {
         Tls::from_files(&self.certificate, &self.key)
             .map_err(|error| Failure::usage(format!("invalid --tls-cert or --tls-key: {error}")))

@@ -17,22 +17,22 @@ pub(crate) struct ToolFlags {
     /// The tool file: .py, .ts, .js, .go, .rs, or an executable
     pub(crate) file: PathBuf,
 
-    /// How a saved file takes effect
+    /// Reload mode after a save
     #[arg(long, value_name = "MODE", default_value = "graceful")]
     pub(super) hot_reload: HotReload,
 
     #[command(flatten)]
     pub(crate) limits: LimitFlags,
 
-    /// What happens to arguments that do not fit a tool's input schema
+    /// Treatment of arguments that do not match a tool's input schema
     #[arg(long, value_name = "WHAT", default_value = "warn")]
     pub(super) validate_args: ValidateArgs,
 
-    /// When hosts see a tool's output schema, on which strict ones rely
+    /// When to advertise output schemas, which strict clients enforce
     #[arg(long, value_name = "WHEN", default_value = "proven")]
     pub(super) output_schema: OutputSchema,
 
-    /// Whose list a tool changes that shows or hides tools over the connection of one host
+    /// Scope of tools that enable or disable tools: the calling session, or all sessions
     #[arg(long, value_name = "WHOSE", default_value = "session")]
     pub(super) tool_list: ToolList,
 
@@ -44,11 +44,11 @@ pub(crate) struct ToolFlags {
     #[arg(long, value_name = "PATH")]
     pub(super) socket: Option<PathBuf>,
 
-    /// Look for changes this often instead of waiting for the system to report them
+    /// Poll for changes at this interval instead of using system notifications
     #[arg(long, value_name = "DURATION", value_parser = time)]
     pub(super) poll: Option<Duration>,
 
-    /// What is written to stderr; what the tool prints always is
+    /// Level of the log on stderr; output of the tool is always shown
     #[arg(long, value_name = "LEVEL", default_value = "info")]
     pub(crate) log_level: LogLevel,
 }
@@ -56,28 +56,28 @@ pub(crate) struct ToolFlags {
 /// Times and sizes.
 #[derive(Debug, Args)]
 pub(crate) struct LimitFlags {
-    /// How long one call may take, such as 300ms, 90s or 1m30s; 0 means 5m
+    /// Timeout of one call, such as 300ms, 90s or 1m30s; 0 means 5m
     #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = call_time)]
     pub(super) call_timeout: Duration,
 
-    /// How long a call may wait for its turn, or for a process that is reloading or restarting
+    /// Longest time of a call in the queue, for its turn or for a process that reloads or restarts
     #[arg(long, value_name = "DURATION", default_value = "15m", value_parser = time)]
     pub(super) queue_timeout: Duration,
 
-    /// How long calls may go on after the host has left
+    /// Time that running calls get to finish at shutdown
     #[arg(long, value_name = "DURATION", default_value = "5s", value_parser = time)]
     pub(crate) drain_timeout: Duration,
 
-    /// Ask a host that was silent for so long whether it is there, and end the session of one that is not; over HTTP only a
-    /// session whose GET stream is open can be asked [default: never]
+    /// Ping idle clients this often and close sessions that do not answer; over HTTP this needs an open GET stream
+    /// [default: never]
     #[arg(long, value_name = "DURATION", value_parser = time)]
     pub(super) ping_interval: Option<Duration>,
 
-    /// How long the tool process may take to connect [default: 30s; 10m if it may have to compile or download]
+    /// Timeout for the tool process to connect [default: 30s; 10m if it may have to compile or download]
     #[arg(long, value_name = "DURATION", value_parser = patience)]
     pub(super) connect_timeout: Option<Duration>,
 
-    /// Calls the tool process gets at once [default: what it announces; otherwise 1 for .py, .ts and .js, 256 otherwise]
+    /// Concurrent calls of the tool process [default: as it announces; otherwise 1 for .py, .ts and .js, 256 for others]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) max_concurrent_calls: Option<u32>,
 
@@ -89,11 +89,11 @@ pub(crate) struct LimitFlags {
     #[arg(long, value_name = "SIZE", default_value = "256M", value_parser = size)]
     pub(super) max_result: u64,
 
-    /// Requests of one session that may wait for their answer
+    /// Pending requests per session
     #[arg(long, value_name = "N", default_value = "1024", value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) max_pending: u32,
 
-    /// Processes of earlier versions that finish their calls at the same time; the next reload waits while there are so many
+    /// Old processes that may finish their calls at the same time; further reloads wait
     #[arg(long, value_name = "N", default_value = "4", value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) max_retiring: u32,
 }

@@ -1,4 +1,4 @@
-//! What values of flags are read with: times and sizes.
+//! Parsers for the values of flags: durations and sizes.
 
 use std::time::Duration;
 
@@ -16,10 +16,10 @@ pub(super) fn call_time(text: &str) -> Result<Duration, String> {
     })
 }
 
-/// Nothing connects in no time.
+/// A timeout of zero could never be met.
 pub(super) fn patience(text: &str) -> Result<Duration, String> {
     match time(text)? {
-        Duration::ZERO => Err("no process could connect; give the time that it may take, such as 30s".into()),
+        Duration::ZERO => Err("no process could connect in time; use a duration such as 30s".into()),
         time => Ok(time),
     }
 }

@@ -11,10 +11,10 @@ use tokio::task::JoinSet;
 use crate::args::{HttpOptions, TlsFiles, ToolFlags};
 use crate::exit::Failure;
 use crate::log;
-use crate::serve::doors::{self, Doors};
+use crate::serve::listeners::{self, Listeners};
 use crate::serve::{Signals, failure, metrics, prepare};
 
-/// How long connections may take to end after the calls have.
+/// The time in which connections must close after the last call.
 const LEAVE: Duration = Duration::from_secs(5);
 
 /// Serves until a signal ends it.
@@ -23,8 +23,8 @@ pub(super) async fn serve(tool: ToolFlags, watch: bool, mut http: HttpOptions) -
     let signals = Signals::new()?;
     let tls = http.tls.as_ref().map(TlsFiles::read).transpose()?;
     let scheme = if tls.is_some() { "https" } else { "http" };
-    let Doors { sockets, address } =
-        doors::open("--port", &http.host, http.port, |addresses| http.permit(addresses)).await?;
+    let Listeners { sockets, address } =
+        listeners::open("--port", &http.host, http.port, |addresses| http.permit(addresses)).await?;
     let figures = metrics::open(&http).await?;
     let name = if http.host.contains(':') { format!("[{}]", http.host) } else { http.host.clone() };
     let url = format!("{scheme}://{name}:{}/mcp", address.port());
@@ -52,7 +52,7 @@ pub(super) async fn serve(tool: ToolFlags, watch: bool, mut http: HttpOptions) -
     }
     let mut serving = JoinSet::new();
     serving.spawn(protomcp_http::serve(Listener::from_sockets(sockets).with_config(config), routes).into_future());
-    if let Some(Doors { sockets, .. }) = figures {
+    if let Some(Listeners { sockets, .. }) = figures {
         let routes = Routes::monitoring().with_health(readiness.clone()).with_metrics(page);
         let service = service.clone();
         let ended = async move { service.drained().await };

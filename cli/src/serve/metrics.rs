@@ -9,12 +9,12 @@ use tokio::net::TcpListener;
 
 use crate::args::{HttpOptions, Place};
 use crate::exit::Failure;
-use crate::serve::doors::{self, Doors};
+use crate::serve::listeners::{self, Listeners};
 
 /// Connections of scrapers at a time.
 const MAX_CONNECTIONS: usize = 64;
 
-/// How long a scrape that is under way at the end may take.
+/// The time in which a running scrape must finish at shutdown.
 const LEAVE: Duration = Duration::from_secs(1);
 
 /// Everything that is counted, and what this program is.
@@ -32,11 +32,12 @@ pub(super) fn page(bridge: &Bridge, service: &StreamableHttp) -> MetricsPage {
 }
 
 /// Listens where figures are to be shown, if that is somewhere else.
-pub(super) async fn open(options: &HttpOptions) -> Result<Option<Doors>, Failure> {
+pub(super) async fn open(options: &HttpOptions) -> Result<Option<Listeners>, Failure> {
     let Some(Place { host, port }) = &options.metrics_addr else { return Ok(None) };
-    let doors = doors::open("--metrics-addr", host, *port, |addresses| options.permit_figures(addresses)).await?;
-    tracing::info!("figures are on http://{}/metrics", doors.address);
-    Ok(Some(doors))
+    let listeners =
+        listeners::open("--metrics-addr", host, *port, |addresses| options.permit_metrics(addresses)).await?;
+    tracing::info!("metrics on http://{}/metrics", listeners.address);
+    Ok(Some(listeners))
 }
 
 /// A listener for metrics and nothing else.

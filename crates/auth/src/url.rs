@@ -16,7 +16,7 @@ pub struct Url {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum UrlError {
     /// Not of the form `https://name/path`.
-    #[error("{0:?} is no URL such as https://login.example.com")]
+    #[error("{0:?} is not a URL such as https://login.example.com")]
     Malformed(String),
     /// It would go over the network for everybody to read.
     #[error("{0:?} is not https, which only a URL on this machine may be")]

@@ -8,7 +8,7 @@ use tokio::net::TcpListener;
 use crate::exit::Failure;
 
 /// Sockets that are listened on already, all with the same port.
-pub(super) struct Doors {
+pub(super) struct Listeners {
     pub(super) sockets: Vec<TcpListener>,
     pub(super) address: SocketAddr,
 }
@@ -19,7 +19,7 @@ pub(super) async fn open(
     host: &str,
     mut port: u16,
     permit: impl FnOnce(&[SocketAddr]) -> Result<(), Failure>,
-) -> Result<Doors, Failure> {
+) -> Result<Listeners, Failure> {
     let found = tokio::net::lookup_host((host, port)).await;
     let addresses: Vec<_> =
         found.map_err(|error| Failure::usage(format!("no such host \"{host}\": {error}")))?.collect();
@@ -39,9 +39,9 @@ pub(super) async fn open(
     }
     match (sockets.first().map(TcpListener::local_addr), failure) {
         // A name that has two addresses may have one that this machine does not.
-        (Some(Ok(address)), None) => Ok(Doors { sockets, address }),
+        (Some(Ok(address)), None) => Ok(Listeners { sockets, address }),
         (Some(Ok(address)), Some((_, error))) if error.kind() != io::ErrorKind::AddrInUse => {
-            Ok(Doors { sockets, address })
+            Ok(Listeners { sockets, address })
         }
         (_, Some((address, error))) if error.kind() == io::ErrorKind::AddrInUse => Err(Failure::failed(format!(
             "cannot listen on {address}: {error}; name another port with {flag}, or 0 for any that is free"
