@@ -198,7 +198,7 @@ fn help_and_version_are_printed() {
         ("-h", "Usage"),
         ("help dev", "--hot-reload"),
         ("dev --help", "--hot-reload"),
-        ("run --help", "over HTTP this needs an open GET stream"),
+        ("run --help", "Ping idle clients"),
         ("version", concat!("pmcp version ", env!("CARGO_PKG_VERSION"))),
         ("--version", "pmcp version "),
         ("-v", "pmcp version "),
