@@ -69,7 +69,7 @@ fn tokens_count_if_the_issuer_has_signed_them_for_this_server() {
         for (claims, why) in [
             (json!({"alg": "none", "aud": resource}), "the token is signed in a way that is not allowed"),
             (json!({"alg": "HS256", "aud": resource}), "the token is signed in a way that is not allowed"),
-            (json!({"alg": "opaque", "aud": resource}), "the token is no JSON Web Token"),
+            (json!({"alg": "opaque", "aud": resource}), "the token is not a JSON Web Token"),
             (json!({"alg": "ES256", "aud": "https://other.example.com"}), "the token is for another audience"),
             (json!({"alg": "ES256"}), "the token is for another audience"),
             (json!({"alg": "ES256", "aud": resource, "iss": "https://evil"}), "the token is from another issuer"),
