@@ -6,6 +6,8 @@ mod circles;
 mod modules;
 #[path = "architecture/phrases.rs"]
 mod phrases;
+#[path = "architecture/sizes.rs"]
+mod sizes;
 #[path = "architecture/tokens.rs"]
 mod tokens;
 

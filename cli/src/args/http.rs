@@ -72,6 +72,16 @@ pub(super) struct Http {
     #[arg(long, value_name = "DURATION", default_value = "1h", value_parser = idle)]
     session_idle: std::time::Duration,
 
+    #[command(flatten)]
+    observe: ObserveFlags,
+
+    #[command(flatten)]
+    oauth: OAuthFlags,
+}
+
+/// Probes and metrics.
+#[derive(Debug, Args)]
+struct ObserveFlags {
     /// Serve /healthz and /readyz without authentication
     #[arg(long)]
     health: bool,
@@ -83,9 +93,6 @@ pub(super) struct Http {
     /// Serve metrics, /healthz and /readyz on this address instead, without authentication
     #[arg(long, value_name = "HOST:PORT", value_parser = place)]
     metrics_addr: Option<Place>,
-
-    #[command(flatten)]
-    oauth: OAuthFlags,
 }
 
 /// The HTTP options.
@@ -205,9 +212,9 @@ impl Http {
             host: self.host,
             port: self.port,
             config,
-            health: self.health,
-            metrics: self.metrics,
-            metrics_addr: self.metrics_addr,
+            health: self.observe.health,
+            metrics: self.observe.metrics,
+            metrics_addr: self.observe.metrics_addr,
             tls: self.tls.files()?,
             oauth,
             public_url: self.public_url,
