@@ -19,6 +19,7 @@ const NOT_YET: &[&str] = &[
     "crates/auth",
     "crates/bridge",
     "crates/http",
+    "crates/listener",
     "crates/metrics",
     "crates/server",
     "crates/typed",
