@@ -1,6 +1,6 @@
 //! Real sockets in temporary folders.
 
-use std::io::{BufRead, BufReader, Write};
+use std::io::Write;
 use std::os::unix::net::UnixStream as Client;
 
 use tempfile::{TempDir, tempdir};
