@@ -5,7 +5,7 @@ Reads a page from stdin, and prints [name, type, [[sample, labels, value], ...]]
 import json
 import sys
 
-from prometheus_client.parser import text_string_to_metric_families
+from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 print(
     json.dumps(

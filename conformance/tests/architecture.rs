@@ -21,7 +21,6 @@ use serde_json::Value;
 /// Packages without I/O, and the features with which they are so.
 const PURE: &[(&str, &[&str])] = &[
     ("types", &[]),
-    ("metrics", &[]),
     ("proto", &[]),
     ("toollist", &[]),
     ("schema", &["--all-features"]),

@@ -24,7 +24,7 @@ struct Figures {
 impl Figures {
     fn read(reply: &Reply) -> Self {
         assert_eq!(reply.status, 200, "{reply:?}");
-        assert_eq!(reply.header("content-type"), Some("text/plain; version=0.0.4; charset=utf-8"));
+        assert_eq!(reply.header("content-type"), Some("application/openmetrics-text; version=1.0.0; charset=utf-8"));
         let script = concat!(env!("CARGO_MANIFEST_DIR"), "/hosts/scrape.py");
         let mut reader = Command::new(peers().join("mcp/bin/python"))
             .arg(script)

@@ -2,6 +2,7 @@
 
 use std::future::IntoFuture;
 use std::io;
+use std::sync::Arc;
 use std::time::Duration;
 
 use protomcp_bridge::open_files;
@@ -42,18 +43,18 @@ pub(super) async fn serve(tool: ToolFlags, watch: bool, mut http: HttpOptions) -
     config.tls = tls;
     config.drain_timeout = tool.limits.drain_timeout + LEAVE;
     let readiness = Readiness::default();
-    let page = metrics::page(&bridge, &service);
+    let registry = metrics::registry(&bridge, &service);
     let mut routes = Routes::new(service.clone());
     if http.health {
         routes = routes.with_health(readiness.clone());
     }
     if http.metrics {
-        routes = routes.with_metrics(page.clone());
+        routes = routes.with_metrics(Arc::clone(&registry));
     }
     let mut serving = JoinSet::new();
     serving.spawn(protomcp_http::serve(Listener::from_sockets(sockets).with_config(config), routes).into_future());
     if let Some(Listeners { sockets, .. }) = figures {
-        let routes = Routes::monitoring().with_health(readiness.clone()).with_metrics(page);
+        let routes = Routes::monitoring().with_health(readiness.clone()).with_metrics(registry);
         let service = service.clone();
         let ended = async move { service.drained().await };
         let pages = protomcp_http::serve(metrics::listener(sockets), routes).with_graceful_shutdown(ended);

@@ -1,37 +1,41 @@
-//! Figures for Prometheus, on a listener of their own or beside the server.
+//! Metrics for Prometheus, on a port of their own or beside the server.
 
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::registry::Registry;
 use protomcp_bridge::Bridge;
-use protomcp_http::{Listener, ListenerConfig, MetricsPage, StreamableHttp};
-use protomcp_metrics::{Kind, Page};
+use protomcp_http::{Listener, ListenerConfig, StreamableHttp};
 use tokio::net::TcpListener;
 
 use crate::args::{HttpOptions, Place};
 use crate::exit::Failure;
 use crate::serve::listeners::{self, Listeners};
 
-/// Connections of scrapers at a time.
+/// The most connections of scrapers at a time.
 const MAX_CONNECTIONS: usize = 64;
 
 /// The time in which a running scrape must finish at shutdown.
 const LEAVE: Duration = Duration::from_secs(1);
 
-/// Everything that is counted, and what this program is.
-pub(super) fn page(bridge: &Bridge, service: &StreamableHttp) -> MetricsPage {
-    let began = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64();
-    let (tools, web) = (bridge.metrics(), service.figures());
-    MetricsPage::new(move |page: &mut Page| {
-        page.family("pmcp_build_info", Kind::Gauge, "Which version this is.")
-            .value(&[("version", env!("CARGO_PKG_VERSION"))], 1);
-        page.family("process_start_time_seconds", Kind::Gauge, "When this program started, in seconds since 1970.")
-            .value(&[], format_args!("{began:.3}"));
-        tools(page);
-        web(page);
-    })
+/// All metrics of the bridge, the HTTP server and this process.
+pub(super) fn registry(bridge: &Bridge, service: &StreamableHttp) -> Arc<Registry> {
+    let mut registry = Registry::default();
+    let build = Family::<[(&str, &str); 1], Gauge>::default();
+    build.get_or_create(&[("version", env!("CARGO_PKG_VERSION"))]).set(1);
+    registry.register("pmcp_build_info", "The version of pmcp", build);
+    let started = Gauge::<f64, AtomicU64>::default();
+    started.set(SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64());
+    registry.register("process_start_time_seconds", "The start of this process, in seconds since 1970", started);
+    registry.register_collector(Box::new(bridge.metrics()));
+    registry.register_collector(Box::new(service.metrics()));
+    Arc::new(registry)
 }
 
-/// Listens where figures are to be shown, if that is somewhere else.
+/// Binds the address of the metrics, if they have one of their own.
 pub(super) async fn open(options: &HttpOptions) -> Result<Option<Listeners>, Failure> {
     let Some(Place { host, port }) = &options.metrics_addr else { return Ok(None) };
     let listeners =

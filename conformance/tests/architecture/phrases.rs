@@ -17,7 +17,6 @@ const NOT_YET: &[&str] = &[
     "crates/bridge",
     "crates/http",
     "crates/listener",
-    "crates/metrics",
     "crates/server",
     "crates/session",
     "crates/transport",

@@ -1,6 +1,5 @@
 //! The running bridge.
 
-use protomcp_metrics::Page;
 use protomcp_server::{Router, ServeError, Server, Service};
 use protomcp_supervisor::Command;
 use protomcp_transport::Transport;
@@ -11,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use crate::builder::Builder;
 use crate::core::io::Input;
 use crate::driver::message::Message;
-use crate::exposition::MetricsSource;
+use crate::exposition::BridgeMetrics;
 use crate::handler::Backend;
 use crate::tool_file::ToolFile;
 
@@ -22,7 +21,7 @@ use crate::tool_file::ToolFile;
 #[derive(Debug)]
 pub struct Bridge {
     server: Server<Router<Backend>>,
-    metrics: MetricsSource,
+    metrics: BridgeMetrics,
     inputs: mpsc::Sender<Message>,
     stop: CancellationToken,
     run: JoinHandle<()>,
@@ -42,7 +41,7 @@ impl Bridge {
 
     pub(crate) fn new(
         server: Server<Router<Backend>>,
-        metrics: MetricsSource,
+        metrics: BridgeMetrics,
         inputs: mpsc::Sender<Message>,
         stop: CancellationToken,
         run: JoinHandle<()>,
@@ -65,11 +64,10 @@ impl Bridge {
         self.server.clone()
     }
 
-    /// Writes down what the bridge has counted so far: calls by tool and by how they ended and how long they took, those
-    /// that wait, reloads, crashes and restarts, and bytes of frames. The names begin with `pmcp_`.
-    pub fn metrics(&self) -> impl Fn(&mut Page) + Send + Sync + use<> {
-        let metrics = self.metrics.clone();
-        move |page| metrics.write(page)
+    /// The metrics of the bridge, to be registered with a registry of Prometheus.
+    #[must_use]
+    pub fn metrics(&self) -> BridgeMetrics {
+        self.metrics.clone()
     }
 
     /// Takes up changed files now, as if one had been saved.

@@ -32,7 +32,7 @@ use crate::driver::inbox::Inbox;
 use crate::driver::launcher::Launcher;
 use crate::driver::watching::watch_files;
 use crate::driver::{Driver, First, INPUTS};
-use crate::exposition::MetricsSource;
+use crate::exposition::BridgeMetrics;
 use crate::from_tool::inline_events::EventTap;
 use crate::from_tool::questions::Questions;
 use crate::handler::Backend;
@@ -318,7 +318,7 @@ impl Builder {
         let sessions = ServerHandle::new(info.clone(), limits);
         let (dispatcher, idle) = Dispatcher::new(waits, Arc::clone(&metrics), sessions.clone());
         let traffic = Arc::clone(&self.link.byte_counters);
-        let source = MetricsSource { metrics: Arc::clone(&metrics), dispatcher: Arc::clone(&dispatcher), traffic };
+        let source = BridgeMetrics { metrics: Arc::clone(&metrics), dispatcher: Arc::clone(&dispatcher), traffic };
         let launcher = Arc::new(Launcher {
             name: self.name,
             command: guarded(self.launch.command.clone()),

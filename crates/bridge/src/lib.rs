@@ -63,6 +63,7 @@ pub use core::io::ReloadMode;
 pub use core::list::ToolLists;
 pub use diagnostics::setting::Setting;
 pub use diagnostics::start_error::StartError;
+pub use exposition::BridgeMetrics;
 pub use protomcp_link::EndpointError;
 pub use protomcp_schema::ERROR_META;
 pub use protomcp_supervisor::{Command, Guardian, StopPolicy};

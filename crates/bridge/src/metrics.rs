@@ -9,11 +9,17 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use arc_swap::ArcSwap;
-use protomcp_metrics::{Counter, Histogram, Kind, Page};
+use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
+use prometheus_client::metrics::MetricType;
+use prometheus_client::metrics::counter::Counter;
 use protomcp_types::CallToolResult;
 
 use crate::diagnostics::failure::Failure;
 use crate::diagnostics::report::Report;
+
+mod histogram;
+
+pub(crate) use self::histogram::Histogram;
 
 /// Tools with counters of their own.
 const MAX_TOOLS: usize = 200;
@@ -149,39 +155,39 @@ impl Metrics {
             | Report::Definition(_)
             | Report::Catalog(_) => return,
         };
-        counter.increment();
+        counter.inc();
     }
 
-    /// Writes the metrics down.
-    pub(crate) fn write(&self, page: &mut Page) {
+    /// Encodes all metrics.
+    pub(crate) fn encode(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
         let tools = self.tools.load();
-        let mut calls = page.family("pmcp_calls_total", Kind::Counter, "Calls of tools that have ended, by how.");
+        let help = "Calls of tools that have ended, by outcome.";
+        let mut calls = encoder.encode_descriptor("pmcp_calls", help, None, MetricType::Counter)?;
         for (name, tool) in tools.iter() {
             for ((_, outcome), counter) in OUTCOMES.iter().zip(&tool.outcomes) {
-                // Most outcomes never happen; the good one is there from the start.
-                if counter.count() > 0 || *outcome == "ok" {
-                    calls.value(&[("tool", name), ("outcome", outcome)], counter.count());
+                // Most outcomes never happen; `ok` is listed from the start.
+                if counter.get() > 0 || *outcome == "ok" {
+                    counter.encode(calls.encode_family(&[("tool", &**name), ("outcome", *outcome)])?)?;
                 }
             }
         }
-        let mut times = page.family(
-            "pmcp_call_duration_seconds",
-            Kind::Histogram,
-            "How long calls took, waiting for their turn included.",
-        );
+        let help = "Durations of calls, including the time in the queue.";
+        let mut times = encoder.encode_descriptor("pmcp_call_duration_seconds", help, None, MetricType::Histogram)?;
         for (name, tool) in tools.iter() {
-            times.histogram(&[("tool", name)], &tool.times);
+            tool.times.encode(times.encode_family(&[("tool", &**name)])?)?;
         }
-        page.family("pmcp_call_wait_seconds", Kind::Histogram, "How long calls waited for their turn.")
-            .histogram(&[], &self.waits);
-        page.family("pmcp_reloads_total", Kind::Counter, "Reloads, by whether new code is in service since.")
-            .value(&[("outcome", "ok")], self.reloads.count())
-            .value(&[("outcome", "failed")], self.failed_reloads.count());
-        page.family("pmcp_crashes_total", Kind::Counter, "Ends of the tool process that nobody asked for.")
-            .value(&[], self.crashes.count());
-        page.family("pmcp_restarts_total", Kind::Counter, "Starts after a crash, by whether the process came back.")
-            .value(&[("outcome", "ok")], self.restarts.count())
-            .value(&[("outcome", "failed")], self.failed_restarts.count());
+        let help = "Times of calls in the queue.";
+        self.waits.encode(encoder.encode_descriptor("pmcp_call_wait_seconds", help, None, MetricType::Histogram)?)?;
+        let help = "Reloads, by outcome: ok when the new code is in service.";
+        let mut reloads = encoder.encode_descriptor("pmcp_reloads", help, None, MetricType::Counter)?;
+        self.reloads.encode(reloads.encode_family(&[("outcome", "ok")])?)?;
+        self.failed_reloads.encode(reloads.encode_family(&[("outcome", "failed")])?)?;
+        let help = "Unexpected ends of the tool process.";
+        self.crashes.encode(encoder.encode_descriptor("pmcp_crashes", help, None, MetricType::Counter)?)?;
+        let help = "Restarts after a crash, by outcome.";
+        let mut restarts = encoder.encode_descriptor("pmcp_restarts", help, None, MetricType::Counter)?;
+        self.restarts.encode(restarts.encode_family(&[("outcome", "ok")])?)?;
+        self.failed_restarts.encode(restarts.encode_family(&[("outcome", "failed")])?)
     }
 }
 
@@ -202,7 +208,7 @@ impl Drop for CallTimer {
     fn drop(&mut self) {
         let at = OUTCOMES.iter().position(|(outcome, _)| *outcome == self.outcome);
         if let Some(counter) = at.and_then(|at| self.tool.outcomes.get(at)) {
-            counter.increment();
+            counter.inc();
         }
         self.tool.times.observe(self.began.elapsed());
     }
@@ -210,12 +216,26 @@ impl Drop for CallTimer {
 
 #[cfg(test)]
 mod tests {
+    use prometheus_client::collector::Collector;
+    use prometheus_client::registry::Registry;
+
     use super::*;
 
-    fn text(metrics: &Metrics) -> String {
-        let mut page = Page::default();
-        metrics.write(&mut page);
-        page.into_text()
+    fn text(metrics: Metrics) -> String {
+        let mut registry = Registry::default();
+        registry.register_collector(Box::new(Encoded(metrics)));
+        let mut text = String::new();
+        prometheus_client::encoding::text::encode(&mut text, &registry).unwrap();
+        text
+    }
+
+    #[derive(Debug)]
+    struct Encoded(Metrics);
+
+    impl Collector for Encoded {
+        fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
+            self.0.encode(&mut encoder)
+        }
     }
 
     #[test]
@@ -225,7 +245,7 @@ mod tests {
         metrics.call("echo").end(&Ok(CallToolResult::error("x")));
         metrics.call("echo").end(&Err(Failure::ShuttingDown));
         drop(metrics.call("echo"));
-        let text = text(&metrics);
+        let text = text(metrics);
         for outcome in ["ok", "tool_error", "failed", "cancelled"] {
             assert!(text.contains(&format!("{{tool=\"echo\",outcome=\"{outcome}\"}} 1\n")), "{text}");
         }
@@ -239,7 +259,7 @@ mod tests {
         for number in 0..2 * MAX_TOOLS {
             metrics.call(&format!("tool{number}")).end(&Ok(CallToolResult::text("x")));
         }
-        let text = text(&metrics);
+        let text = text(metrics);
         assert_eq!(
             text.matches("outcome=\"ok\"}").count(),
             MAX_TOOLS + 1 + 2,

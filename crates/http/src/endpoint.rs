@@ -17,10 +17,10 @@ use crate::body::{self, Unread};
 use crate::caller::Caller;
 use crate::config::Config;
 use crate::events::{Events, StreamHandle};
-use crate::figures::Figures;
 use crate::guard::Guard;
 use crate::http_session::{HttpSession, SessionKind, SessionTransport};
 use crate::log_rate::LogRate;
+use crate::metrics::Metrics;
 use crate::reply::{self, Body, Refusal, TRANSPORT_ERROR};
 use crate::session_table::{SessionTable, new_key};
 
@@ -28,7 +28,7 @@ pub(crate) struct Endpoint {
     pub(crate) config: Config,
     pub(crate) table: SessionTable,
     pub(crate) guard: Guard,
-    pub(crate) figures: Figures,
+    pub(crate) metrics: Metrics,
     /// Requests that were refused by their names.
     pub(crate) refused: LogRate,
     /// Sessions that found no place.
@@ -98,7 +98,7 @@ impl Endpoint {
         Self {
             table: SessionTable::new(config.max_sessions),
             guard: Guard::new(&config),
-            figures: Figures::default(),
+            metrics: Metrics::default(),
             refused: LogRate::default(),
             rejected: LogRate::default(),
             crowded: LogRate::default(),
@@ -191,7 +191,7 @@ impl Endpoint {
 
     /// A response that is a stream of events.
     pub(crate) fn events(&self, handle: StreamHandle) -> Events {
-        Events::new(handle, self.config.keep_alive).counted(self.figures.streams.hold())
+        Events::new(handle, self.config.keep_alive).counted(self.metrics.open_stream())
     }
 
     /// Serves an session that is in no table.

@@ -8,10 +8,10 @@ use std::task::{Context, Poll};
 use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
-use protomcp_metrics::Held;
 use tokio::time::{Instant, Sleep};
 
 use crate::http_session::HttpSession;
+use crate::metrics::GaugeGuard;
 use crate::reserved::{Reserved, hold};
 use crate::sse;
 use crate::store::{EventKey, StoredEvent};
@@ -27,7 +27,7 @@ pub(crate) struct Events {
     /// When the host has to show a new token.
     end: Option<Pin<Box<Sleep>>>,
     /// Counts it as open.
-    _open: Option<Held>,
+    _open: Option<GaugeGuard>,
 }
 
 /// A place at a stream, which is given up when this is dropped.
@@ -54,7 +54,7 @@ impl Events {
     }
 
     /// Counts it for as long as it is open.
-    pub(crate) fn counted(self, open: Held) -> Self {
+    pub(crate) fn counted(self, open: GaugeGuard) -> Self {
         Self { _open: Some(open), ..self }
     }
 

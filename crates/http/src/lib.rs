@@ -36,8 +36,8 @@ mod credential;
 mod delete;
 mod endpoint;
 mod events;
+mod exposition;
 mod fair_table;
-mod figures;
 mod forwarded;
 #[cfg(fuzzing)]
 pub mod fuzzing;
@@ -47,6 +47,7 @@ mod headers;
 mod http_session;
 mod http_sse;
 mod log_rate;
+mod metrics;
 mod needed_scopes;
 mod network;
 mod pending_requests;
@@ -68,7 +69,7 @@ mod streams;
 pub use caller::{ClientAddr, Connection, PeerAddr, Principal};
 pub use config::{Config, Disallowed, RejectionHint};
 pub use credential::Credential;
-pub use figures::MetricsPage;
+pub use exposition::HttpMetrics;
 pub use network::{InvalidNetwork, IpNetwork};
 #[cfg(feature = "listener")]
 pub use protomcp_listener::{Listener, ListenerConfig};

@@ -16,6 +16,9 @@ use crate::headers::{EVENTS, JSON};
 use crate::sse;
 use crate::store::StoredEvent;
 
+/// The content type of metrics (OpenMetrics 1.0).
+const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
 /// Tells nginx not to hold events back.
 const BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
 
@@ -81,8 +84,8 @@ pub(crate) fn text(status: StatusCode, text: impl Into<Bytes>) -> Response<Body>
 }
 
 /// A page of metrics.
-pub(crate) fn figures(text: String) -> Response<Body> {
-    whole(StatusCode::OK, protomcp_metrics::CONTENT_TYPE, [text.into()])
+pub(crate) fn metrics(text: String) -> Response<Body> {
+    whole(StatusCode::OK, OPEN_METRICS, [text.into()])
 }
 
 /// JSON in pieces.

@@ -1,14 +1,16 @@
 //! The paths of a whole server.
 
 use std::convert::Infallible;
+use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use http::{Request, Response, StatusCode};
+use prometheus_client::encoding::text;
+use prometheus_client::registry::Registry;
 use tower_service::Service;
 
-use crate::figures::MetricsPage;
 use crate::readiness::Readiness;
 use crate::reply::{self, Body, TRANSPORT_ERROR};
 use crate::service::StreamableHttp;
@@ -22,7 +24,7 @@ pub struct Routes(Arc<Inner>);
 struct Inner {
     service: Option<StreamableHttp>,
     readiness: Option<Readiness>,
-    metrics: Option<MetricsPage>,
+    metrics: Option<Arc<Registry>>,
 }
 
 impl Routes {
@@ -46,11 +48,11 @@ impl Routes {
         self
     }
 
-    /// Adds `/metrics`. Beside a server the page requires the same authentication as the server; with
+    /// Adds `/metrics`, a page with the metrics of this registry. Beside a server the page requires the same authentication as the server; with
     /// [`Routes::monitoring`] it requires none.
     #[must_use]
-    pub fn with_metrics(mut self, page: MetricsPage) -> Self {
-        Arc::make_mut(&mut self.0).metrics = Some(page);
+    pub fn with_metrics(mut self, registry: impl Into<Arc<Registry>>) -> Self {
+        Arc::make_mut(&mut self.0).metrics = Some(registry.into());
         self
     }
 
@@ -70,13 +72,17 @@ impl Routes {
                     reply::text(StatusCode::SERVICE_UNAVAILABLE, "not ready\n")
                 }
             }
-            ("/metrics", service) if let Some(page) = metrics => {
+            ("/metrics", service) if let Some(registry) = metrics => {
                 if let Some(service) = service
                     && let Err(refusal) = service.permit_page(request.into_parts().0).await
                 {
                     return *refusal;
                 }
-                reply::figures(page.text())
+                let mut page = String::new();
+                match text::encode(&mut page, registry) {
+                    Ok(()) => reply::metrics(page),
+                    Err(fmt::Error) => reply::text(StatusCode::INTERNAL_SERVER_ERROR, "cannot encode the metrics\n"),
+                }
             }
             ("/metrics", _) => not_found("not found"),
             (_, Some(_)) => not_found("not found: the server is at /mcp"),

@@ -9,7 +9,6 @@ use std::task::{Context, Poll};
 
 use http::request::Parts;
 use http::{Method, Request, Response, StatusCode};
-use protomcp_metrics::Page;
 use protomcp_server::{Server, ServerHandle, Service};
 use tokio::time::Instant;
 use tower_service::Service as TowerService;
@@ -18,6 +17,7 @@ use crate::body::SourceRequest;
 use crate::caller;
 use crate::config::Config;
 use crate::endpoint::{Endpoint, Factory};
+use crate::exposition::HttpMetrics;
 use crate::guard;
 use crate::headers::{EVENTS, JSON, accepts, is_json};
 use crate::reply::{self, Body, Refusal, TRANSPORT_ERROR};
@@ -80,11 +80,10 @@ impl StreamableHttp {
         self.0.table.len()
     }
 
-    /// Writes down what was counted so far: responses by status, sessions and streams that are open. The names begin with
-    /// `pmcp_http_`.
-    pub fn figures(&self) -> impl Fn(&mut Page) + Send + Sync + use<> {
-        let service = self.clone();
-        move |page| service.0.figures.write(service.sessions(), page)
+    /// The metrics of the server, to be registered with a registry of Prometheus.
+    #[must_use]
+    pub fn metrics(&self) -> HttpMetrics {
+        HttpMetrics(Arc::clone(&self.0))
     }
 
     /// Shuts the server down ([`ServerHandle::shutdown`]): new requests get 503, and the sessions end with their last calls.
@@ -138,7 +137,7 @@ impl StreamableHttp {
                 if let Some(left_out) = endpoint.refused.permit(Instant::now()) {
                     tracing::warn!(left_out, "a request was refused: {why}");
                 }
-                endpoint.figures.answered(StatusCode::FORBIDDEN);
+                endpoint.metrics.count_response(StatusCode::FORBIDDEN);
                 return reply::error(StatusCode::FORBIDDEN, TRANSPORT_ERROR, why);
             }
         };
@@ -149,7 +148,7 @@ impl StreamableHttp {
         if let guard::Origin::Allowed(origin) = page {
             cors::expose(&mut response, origin);
         }
-        endpoint.figures.answered(response.status());
+        endpoint.metrics.count_response(response.status());
         response
     }
 }

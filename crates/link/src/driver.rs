@@ -244,7 +244,7 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Driver<IO> {
                 Poll::Pending => break,
                 Poll::Ready(Ok(0)) => self.write_failed(Closed::ByPeer),
                 Poll::Ready(Ok(count)) => {
-                    self.byte_counters.sent.add(count as u64);
+                    self.byte_counters.add_sent(count);
                     *written += count;
                     *unflushed = true;
                 }
@@ -281,7 +281,7 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Driver<IO> {
             Poll::Pending => return false,
             Poll::Ready(Ok(0)) => self.connection.close(Closed::ByPeer),
             Poll::Ready(Ok(count)) => {
-                self.byte_counters.received.add(count as u64);
+                self.byte_counters.add_received(count);
                 self.turn.bytes += count;
                 self.take_frames();
             }

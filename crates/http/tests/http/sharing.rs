@@ -4,7 +4,6 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use protomcp_http::{Config, ListenerConfig};
-use protomcp_metrics::Page;
 use protomcp_server::{Budget, Limits};
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
@@ -12,6 +11,7 @@ use tokio::time::timeout;
 
 use super::client::{Host, PATIENCE, call, call_with_progress, done, initialize};
 use super::handler::Stage;
+use super::metrics::text;
 
 const PING: &str = r#"{"id":1,"method":"ping"}"#;
 
@@ -157,11 +157,7 @@ async fn answers_that_nobody_reads_take_room_and_none_is_lost_in_silence() {
     let (ann, bob) = (user(&stage, "192.0.2.1").hello("2025-11-25").await, user(&stage, "192.0.2.2"));
     let bob = bob.hello("2025-11-25").await;
     let budget = stage.sessions.outbound_budget();
-    let has_streams = |count: usize| {
-        let mut page = Page::default();
-        stage.service.figures()(&mut page);
-        page.into_text().contains(&format!("pmcp_http_streams {count}\n"))
-    };
+    let has_streams = |count: usize| text(&stage).contains(&format!("pmcp_http_streams {count}\n"));
     let mut last_events = Vec::new();
     for number in 0..4 {
         let mut stream = ann.post(&call_with_progress(number, &format!("report {ANSWER}"))).await;

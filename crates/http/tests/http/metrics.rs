@@ -1,14 +1,18 @@
-//! What the HTTP side counts.
+//! The metrics of the HTTP server.
 
+use prometheus_client::encoding::text::encode;
+use prometheus_client::registry::Registry;
 use protomcp_http::Config;
 
 use super::client::{call, initialize};
 use super::handler::Stage;
 
-fn text(stage: &Stage) -> String {
-    let mut page = protomcp_metrics::Page::default();
-    stage.service.figures()(&mut page);
-    page.into_text()
+pub(crate) fn text(stage: &Stage) -> String {
+    let mut registry = Registry::default();
+    registry.register_collector(Box::new(stage.service.metrics()));
+    let mut text = String::new();
+    encode(&mut text, &registry).unwrap();
+    text
 }
 
 #[tokio::test]
