@@ -135,7 +135,7 @@ fn poll_accept(
     Poll::Pending
 }
 
-/// Whether an error of `accept` is about one connection only.
+/// True for errors of `accept` that concern one connection only.
 fn is_of_connection(error: &io::Error) -> bool {
     matches!(
         error.kind(),

@@ -86,7 +86,7 @@ impl Slot {
         self.revoked.cancelled().await;
     }
 
-    /// Whether another holder lost its slot for this one.
+    /// True if another holder lost its slot for this one.
     pub(crate) fn has_evicted(&self) -> bool {
         self.has_evicted
     }

@@ -50,7 +50,7 @@ pub(super) fn read(
     Ok(pair)
 }
 
-/// Whether this is an encrypted key, in PKCS #8 or the older form.
+/// Recognises an encrypted key, in PKCS #8 or the older form.
 fn is_encrypted(key: &[u8]) -> bool {
     let text = String::from_utf8_lossy(key);
     text.contains("BEGIN ENCRYPTED PRIVATE KEY") || text.contains("Proc-Type: 4,ENCRYPTED")
