@@ -65,7 +65,7 @@ impl<S: Service> Serve for Server<S> {
     }
 
     fn tool_definition(&self, tool: &str) -> Option<RawJson> {
-        Server::tool_definition(self, tool)
+        Self::tool_definition(self, tool)
     }
 }
 

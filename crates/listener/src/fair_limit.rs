@@ -75,7 +75,7 @@ impl<T> FairLimit<T> {
         };
         self.changes += 1;
         let (id, since) = (SlotId(self.changes), self.changes);
-        self.slots.insert(id, Slot { owner: owner, state, since, value });
+        self.slots.insert(id, Slot { owner, state, since, value });
         self.change(owner, |holder| {
             holder.slots(state).insert(since, id);
         });

@@ -106,7 +106,7 @@ async fn accept<S: HttpService>(
                 });
             }
             Err(error) if is_of_connection(&error) => {
-                tracing::debug!("connection lost before it was accepted: {error}")
+                tracing::debug!("connection lost before it was accepted: {error}");
             }
             Err(error) => {
                 log.count(|counts| counts.fail(&error));
