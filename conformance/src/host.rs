@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdin, ExitStatus};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
@@ -28,23 +28,34 @@ pub struct Host {
     inbox: Arc<Inbox>,
     stderr: Arc<Mutex<String>>,
     next_id: AtomicU64,
+    /// Set before a kill, which may cut a line.
+    killed: Arc<AtomicBool>,
     sandbox: Sandbox,
 }
 
 impl Host {
     pub(crate) fn new(mut child: Child, sandbox: Sandbox) -> Self {
-        let inbox = Arc::new(Inbox::default());
+        let (inbox, killed) = (Arc::new(Inbox::default()), Arc::new(AtomicBool::new(false)));
         let stderr = Arc::new(Mutex::new(String::new()));
         let (lines, errors) =
             (child.stdout.take().expect("stdout is piped"), child.stderr.take().expect("stderr is piped"));
         let stdin = Mutex::new(child.stdin.take());
         thread::spawn({
             let inbox = Arc::clone(&inbox);
+            let killed = Arc::clone(&killed);
             move || {
-                for line in BufReader::new(lines).lines() {
-                    match line {
-                        Ok(line) => inbox.push(line),
-                        Err(error) => inbox.push(format!("unreadable line: {error}")),
+                let mut lines = BufReader::new(lines);
+                loop {
+                    let mut line = String::new();
+                    match lines.read_line(&mut line) {
+                        Ok(0) => break,
+                        // The kill cut the last line.
+                        Ok(_) if !line.ends_with('\n') && killed.load(Ordering::Relaxed) => break,
+                        Ok(_) => inbox.push(line.trim_end_matches(['\r', '\n']).to_owned()),
+                        Err(error) => {
+                            inbox.push(format!("unreadable line: {error}"));
+                            break;
+                        }
                     }
                 }
                 inbox.close();
@@ -54,7 +65,8 @@ impl Host {
             let stderr = Arc::clone(&stderr);
             move || collect(errors, &stderr)
         });
-        Self { pid: child.id(), child: Mutex::new(child), stdin, inbox, stderr, next_id: AtomicU64::new(1), sandbox }
+        let next_id = AtomicU64::new(1);
+        Self { pid: child.id(), child: Mutex::new(child), killed, stdin, inbox, stderr, next_id, sandbox }
     }
 
     /// The process id of `pmcp`.
@@ -252,6 +264,9 @@ impl Host {
 
     /// Sends `pmcp` a signal.
     pub fn signal(&self, signal: Signal) {
+        if signal == Signal::KILL {
+            self.killed.store(true, Ordering::Relaxed);
+        }
         // It may have ended already; then there is nothing to do.
         let _ = kill_process(pid(self.pid), signal);
     }
@@ -278,6 +293,7 @@ impl Host {
 impl Drop for Host {
     fn drop(&mut self) {
         let mut child = self.child.lock().unwrap_or_else(PoisonError::into_inner);
+        self.killed.store(true, Ordering::Relaxed);
         // Both fail if it has already ended, which is fine.
         let _ = child.kill();
         let _ = child.wait();

@@ -60,7 +60,7 @@ struct Header {
 impl<'a> Unverified<'a> {
     /// Reads a token that is signed in one of these ways.
     pub(crate) fn parse(token: &'a str, allowed: &[Algorithm]) -> Result<Self, TokenError> {
-        let malformed = TokenError::Invalid("the token is no JSON Web Token");
+        let malformed = TokenError::Invalid("the token is not a JSON Web Token");
         let mut parts = token.split('.');
         let (Some(header), Some(claims), Some(signature), None) =
             (parts.next(), parts.next(), parts.next(), parts.next())
@@ -110,7 +110,7 @@ impl<'a> Unverified<'a> {
     ) -> Result<Identity, TokenError> {
         let why = match verdict {
             Verdict::Good => {
-                let claims = self.claims().ok_or(TokenError::Invalid("the token is no JSON Web Token"))?;
+                let claims = self.claims().ok_or(TokenError::Invalid("the token is not a JSON Web Token"))?;
                 return expected.check(self.kind, claims, now);
             }
             Verdict::Unknown => "the token is signed with a key that is not known",

@@ -165,12 +165,12 @@ fn what_is_no_token_is_refused() {
         format!("{list}.{claims}.{signature}"),
         format!("{twice}.{claims}.{signature}"),
     ] {
-        assert_eq!(verify(&keys, &bad), Err("the token is no JSON Web Token"), "{bad}");
+        assert_eq!(verify(&keys, &bad), Err("the token is not a JSON Web Token"), "{bad}");
     }
     assert_eq!(verify(&keys, &format!("{header}.{claims}.")), Err("the signature of the token is wrong"));
     let message = format!("{header}.{list}");
     let odd = format!("{message}.{}", URL_SAFE_NO_PAD.encode(signer.sign(&message)));
-    assert_eq!(verify(&keys, &odd), Err("the token is no JSON Web Token"));
+    assert_eq!(verify(&keys, &odd), Err("the token is not a JSON Web Token"));
 }
 
 #[test]

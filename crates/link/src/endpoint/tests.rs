@@ -217,7 +217,6 @@ async fn a_default_directory_that_is_not_ours_is_refused() {
     std::os::unix::fs::symlink(&elsewhere, &link).unwrap();
     let error = Endpoint::bind_private(&link.join("tool.sock")).unwrap_err();
     assert!(matches!(&error, EndpointError::ForeignDirectory(named) if *named == link), "{error}");
-    assert!(error.to_string().contains("XDG_RUNTIME_DIR"), "{error}");
 
     // The root directory belongs to root; root itself has to change a folder's owner to see the refusal.
     let foreign = if own_user() == 0 {
