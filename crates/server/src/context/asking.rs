@@ -136,7 +136,7 @@ impl Context {
 
     /// Says that the handler cannot answer yet: return the error, and the host of a stateless request is asked instead,
     /// with the state to bring back. The handler is then called again, in this process or in another one with the same
-    /// [`RequestStateKeys`](crate::StateKeys), and finds [`Context::state`] and [`Context::answers`].
+    /// [`RequestStateKeys`](crate::RequestStateKeys), and finds [`Context::state`] and [`Context::answers`].
     ///
     /// For servers of several processes; within one, [`Context::ask`] is simpler. With a session the questions are asked
     /// there and then, and the handler is called again in this process, at most 32 times. Requests other than calls of
