@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use protomcp_conformance::neighbours::{Client, FILLER, FRONTS, Front, Http2, Identity, Neighbours, Op, Setup, User};
+use protomcp_conformance::tier;
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::task::JoinSet;
@@ -86,14 +87,15 @@ pub(crate) async fn leave_answers(mallory: User) {
     tokio::time::sleep(Duration::from_secs(1)).await;
 }
 
-/// Answers of 16 MiB are not read, on every front.
+/// Large answers are not read, on every front. They are smaller in the short tier, whose unoptimized program takes half a second
+/// to read one of 16 MiB, and as many bytes together.
 pub(crate) async fn read_nothing(mallory: User) {
     let mut streams = Vec::new();
     for front in FRONTS {
-        for _ in 0..15 {
+        for _ in 0..tier(120, 15) {
             let Ok(client) = open(&mallory, front).await else { continue };
-            let request =
-                client.request_with_id(1000, "tools/call", call_with_progress("large", &json!({"bytes": 16 << 20})));
+            let arguments = json!({"bytes": tier(2 << 20, 16 << 20)});
+            let request = client.request_with_id(1000, "tools/call", call_with_progress("large", &arguments));
             let Ok(mut stream) = mallory.narrow_socket().await else { continue };
             if stream.write_all(&request).await.is_ok() {
                 streams.push((client, stream));

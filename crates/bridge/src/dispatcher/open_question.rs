@@ -1,6 +1,6 @@
 //! A question to a client, taken back when calls of other owners wait for the place of its call: a driver of `open_questions`.
 
-use std::sync::Arc;
+use std::sync::{Arc, MutexGuard};
 
 use protomcp_link::CallId;
 use protomcp_server::Owner;
@@ -19,9 +19,20 @@ pub(crate) struct OpenQuestion {
 impl Dispatcher {
     /// A call of this process asks its client something. `None` for the call: one of several of a session.
     pub(crate) fn asks(self: &Arc<Self>, generation: Generation, owner: &Owner, call: Option<CallId>) -> OpenQuestion {
-        let number = self.lock().open_questions.begin(generation, owner.clone(), call, now());
-        self.wanted.notify_waiters();
+        let mut state = self.lock();
+        let number = state.open_questions.begin(generation, owner.clone(), call, now());
+        self.wake(state);
         OpenQuestion { dispatcher: Arc::clone(self), generation, number }
+    }
+
+    /// Wakes the open questions if one of them may have to be taken back. Without waiting calls none is, and a process that
+    /// asks hundreds of times at once must not wake each question for each other one.
+    fn wake(&self, state: MutexGuard<'_, State>) {
+        let is_contended = state.lane.owners() > 0;
+        drop(state);
+        if is_contended {
+            self.wanted.notify_waiters();
+        }
     }
 }
 
@@ -55,7 +66,8 @@ impl OpenQuestion {
 
 impl Drop for OpenQuestion {
     fn drop(&mut self) {
-        self.dispatcher.lock().open_questions.end(self.number);
-        self.dispatcher.wanted.notify_waiters();
+        let mut state = self.dispatcher.lock();
+        state.open_questions.end(self.number);
+        self.dispatcher.wake(state);
     }
 }
