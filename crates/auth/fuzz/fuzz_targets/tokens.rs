@@ -29,7 +29,7 @@ fuzz_target!(|value: &[u8]| {
     let headers = HeaderMap::from_iter([(AUTHORIZATION, header)]);
     let text = std::str::from_utf8(value).unwrap_or_default();
     let token = text.split_once(' ').map_or("", |(_, token)| token.trim());
-    match poll(server.admit(&headers, PeerKey::default())) {
+    match poll(server.authenticate(&headers, PeerKey::default())) {
         Ok(identity) => {
             // Another form of the signature may be as good (of an elliptic curve there are two); what is signed is not.
             assert_eq!(
