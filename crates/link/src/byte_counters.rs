@@ -22,10 +22,12 @@ impl ByteCounters {
         self.sent.load(Ordering::Relaxed)
     }
 
+    #[cfg(feature = "driver")]
     pub(crate) fn add_received(&self, count: usize) {
         self.received.fetch_add(count as u64, Ordering::Relaxed);
     }
 
+    #[cfg(feature = "driver")]
     pub(crate) fn add_sent(&self, count: usize) {
         self.sent.fetch_add(count as u64, Ordering::Relaxed);
     }
