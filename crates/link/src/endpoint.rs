@@ -91,17 +91,6 @@ impl Endpoint {
         Ok(Self { listener, path: path.into(), file })
     }
 
-    /// Listens on an unguessable name in the [`default_socket_path`] directory, which is restricted to this user.
-    ///
-    /// # Errors
-    /// See [`EndpointError`].
-    ///
-    /// # Panics
-    /// Outside a tokio runtime.
-    pub fn bind_default() -> Result<Self, EndpointError> {
-        Self::bind_private(&default_socket_path())
-    }
-
     /// The path of the socket, for `PROTOMCP_SOCKET`.
     pub fn path(&self) -> &Path {
         &self.path
@@ -131,7 +120,15 @@ impl Endpoint {
         }
     }
 
-    fn bind_private(path: &Path) -> Result<Self, EndpointError> {
+    /// Listens on `path`, in a directory that must belong to this user, and restricts it to them. For
+    /// [`default_socket_path`].
+    ///
+    /// # Errors
+    /// See [`EndpointError`].
+    ///
+    /// # Panics
+    /// Outside a tokio runtime.
+    pub fn bind_private(path: &Path) -> Result<Self, EndpointError> {
         if let Some(directory) = path.parent() {
             let failed = |source| EndpointError::Io { path: path.into(), source };
             create_private(directory).map_err(failed)?;

@@ -7,7 +7,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::UnixStream as StdStream;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Child, Stdio};
+use std::process::{Child, ChildStderr, ChildStdout, Stdio};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -26,15 +26,23 @@ use crate::guardian::protocol::{NAME, Order, Report, Stage, Task};
 use crate::open_files;
 use crate::started::{Started, configure_stdio};
 
-/// The time in which a guardian must report that the tool process runs. It takes a millisecond; a program that takes
-/// this long is not a guardian.
+/// The time in which a guardian must answer. It takes a millisecond; a program that takes this long is not a guardian.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The time for which a drop waits for the guardian to finish. It takes milliseconds.
 const DROP_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// Starts `guardian`, which starts the command.
-pub(crate) async fn launch(command: &Command, guardian: &Path) -> Result<Started<Hold, Reports>, SpawnError> {
+/// A guardian that waits for the order to start its command.
+#[derive(Debug)]
+pub(crate) struct Waiting {
+    hold: Hold,
+    reports: Reports,
+    stdout: ChildStdout,
+    stderr: ChildStderr,
+}
+
+/// Starts `guardian`, which can then start the command.
+pub(crate) async fn prepare(command: &Command, guardian: &Path) -> Result<Waiting, SpawnError> {
     let program = || command.program().to_owned();
     let other = |source| SpawnError::Other { program: program(), source };
     let broken = |source| SpawnError::Guardian { program: program(), source };
@@ -44,21 +52,31 @@ pub(crate) async fn launch(command: &Command, guardian: &Path) -> Result<Started
     ours.set_nonblocking(true).map_err(other)?;
     let control = OwnedFd::from(ours.try_clone().map_err(other)?);
     let mut reports = Reports::new(UnixStream::from_std(ours).map_err(other)?);
-    let mut child = start(command, guardian, theirs).map_err(|source| match source.kind() {
+    let mut child = execute(command, guardian, theirs).map_err(|source| match source.kind() {
         io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied => broken(source),
         _ => other(source),
     })?;
-    let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+    let stdout = child.stdout.take().expect("standard output was asked for as a pipe");
+    let stderr = child.stderr.take().expect("standard error was asked for as a pipe");
     let socket =
         command.socket_variable().and_then(|name| Some((name.to_owned(), command.variables().get(name)?.clone())));
     let hold = Hold { control, pid: Pid::from_child(&child), child: Mutex::new(Some(child)), socket };
 
-    let report = reports.answer().await.map_err(|source| {
-        // The program does not follow the protocol, so it cannot be ordered to end.
-        hold.sweep();
-        broken(source)
-    })?;
-    let pid = match report {
+    match reports.answer(&hold).await.map_err(broken)? {
+        Report::Ready => Ok(Waiting { hold, reports, stdout, stderr }),
+        Report::Failed(_, errno) => Err(broken(io::Error::from_raw_os_error(errno))),
+        Report::Started(_) | Report::Exited(_) => Err(broken(io::ErrorKind::InvalidData.into())),
+    }
+}
+
+/// Orders the start of the command.
+pub(crate) async fn start(waiting: Waiting, command: &Command) -> Result<Started<Hold, Reports>, SpawnError> {
+    let program = || command.program().to_owned();
+    let broken = |source| SpawnError::Guardian { program: program(), source };
+
+    let Waiting { hold, mut reports, stdout, stderr } = waiting;
+    hold.order(Order::Start);
+    let pid = match reports.answer(&hold).await.map_err(broken)? {
         Report::Started(pid) => pid,
         Report::Failed(stage, errno) => {
             let source = io::Error::from_raw_os_error(errno);
@@ -68,19 +86,13 @@ pub(crate) async fn launch(command: &Command, guardian: &Path) -> Result<Started
                 (Stage::Setup | Stage::Directory, _) => broken(source),
             });
         }
-        Report::Exited(_) => return Err(broken(io::ErrorKind::InvalidData.into())),
+        Report::Ready | Report::Exited(_) => return Err(broken(io::ErrorKind::InvalidData.into())),
     };
-    Ok(Started {
-        pid,
-        hold,
-        reports,
-        stdout: stdout.expect("standard output was asked for as a pipe"),
-        stderr: stderr.expect("standard error was asked for as a pipe"),
-    })
+    Ok(Started { pid, hold, reports, stdout, stderr })
 }
 
 /// The command is dropped here, and with it our copy of the guardian's end.
-fn start(command: &Command, guardian: &Path, theirs: StdStream) -> io::Result<Child> {
+fn execute(command: &Command, guardian: &Path, theirs: StdStream) -> io::Result<Child> {
     let task = Task {
         directory: command.directory().map(Into::into),
         socket: command.socket_variable().map(Into::into),
@@ -203,21 +215,23 @@ impl Reports {
         Report::from_bytes(self.partial).map(Some)
     }
 
-    /// The first report.
-    async fn answer(&mut self) -> io::Result<Report> {
+    /// The next report, which comes soon. A guardian without one is killed with its descendants: it does not follow the
+    /// protocol, so it cannot be ordered to end.
+    async fn answer(&mut self, hold: &Hold) -> io::Result<Report> {
         let failed = |kind, reason| Err(io::Error::new(kind, reason));
-        match tokio::time::timeout(ANSWER_TIMEOUT, self.next()).await {
+        let answer = match tokio::time::timeout(ANSWER_TIMEOUT, self.next()).await {
             Ok(Ok(Some(report))) => Ok(report),
             Ok(Ok(None)) => failed(io::ErrorKind::UnexpectedEof, "it ended without an answer: it is not a guardian"),
             Ok(Err(error)) => Err(error),
             Err(_) => failed(io::ErrorKind::TimedOut, "it did not answer: it is not a guardian"),
-        }
+        };
+        answer.inspect_err(|_| hold.sweep())
     }
 
     pub(crate) async fn ended(&mut self) -> io::Result<Status> {
         match self.next().await? {
             Some(Report::Exited(status)) => Ok(status),
-            Some(Report::Started(_) | Report::Failed(..)) => Err(io::ErrorKind::InvalidData.into()),
+            Some(Report::Ready | Report::Started(_) | Report::Failed(..)) => Err(io::ErrorKind::InvalidData.into()),
             None => Err(io::ErrorKind::UnexpectedEof.into()),
         }
     }

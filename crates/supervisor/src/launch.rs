@@ -27,32 +27,53 @@ pub(crate) struct Launched {
     pub(crate) stderr: ChildStderr,
 }
 
-/// Starts the process and returns once it has been executed.
+/// A start that has begun. Dropping it ends what it began.
+#[derive(Debug)]
+pub(crate) enum Prepared {
+    #[cfg(target_os = "linux")]
+    Guarded(guardian_child::Waiting),
+    Direct,
+}
+
+/// Starts the guardian of the process, if it has one.
 ///
 /// Dropping the future ends what it began.
-pub(crate) async fn launch(command: &Command) -> Result<Launched, SpawnError> {
+pub(crate) async fn prepare(command: &Command) -> Result<Prepared, SpawnError> {
     let default = if guardian::is_offered() { Guardian::CurrentExe } else { Guardian::None };
     match command.chosen_guardian().unwrap_or(&default) {
         #[cfg(target_os = "linux")]
         // Not by its path: an upgrade may have replaced the file since this program was started.
-        Guardian::CurrentExe => launch_guarded(command, "/proc/self/exe".as_ref()).await,
+        Guardian::CurrentExe => guarded(command, "/proc/self/exe".as_ref()).await,
         #[cfg(target_os = "linux")]
-        Guardian::Program(program) => launch_guarded(command, program).await,
+        Guardian::Program(program) => guarded(command, program).await,
         #[cfg(not(target_os = "linux"))]
-        Guardian::CurrentExe | Guardian::Program(_) => launch_direct(command).await,
-        Guardian::None => launch_direct(command).await,
+        Guardian::CurrentExe | Guardian::Program(_) => Ok(Prepared::Direct),
+        Guardian::None => Ok(Prepared::Direct),
     }
 }
 
 #[cfg(target_os = "linux")]
-async fn launch_guarded(command: &Command, guardian: &Path) -> Result<Launched, SpawnError> {
-    let Started { pid, hold, reports, stdout, stderr } = guardian_child::launch(command, guardian).await?;
-    Ok(Launched { pid, kill_handle: KillHandle::Guarded(hold), reports: Reports::Guarded(reports), stdout, stderr })
+async fn guarded(command: &Command, guardian: &Path) -> Result<Prepared, SpawnError> {
+    guardian_child::prepare(command, guardian).await.map(Prepared::Guarded)
 }
 
-async fn launch_direct(command: &Command) -> Result<Launched, SpawnError> {
-    let Started { pid, hold, reports, stdout, stderr } = direct_child::launch(command).await?;
-    Ok(Launched { pid, kill_handle: KillHandle::Direct(hold), reports: Reports::Direct(reports), stdout, stderr })
+/// Starts the process and returns once it has been executed.
+///
+/// Dropping the future ends what it began.
+pub(crate) async fn start(prepared: Prepared, command: &Command) -> Result<Launched, SpawnError> {
+    match prepared {
+        #[cfg(target_os = "linux")]
+        Prepared::Guarded(waiting) => {
+            let Started { pid, hold, reports, stdout, stderr } = guardian_child::start(waiting, command).await?;
+            let (kill_handle, reports) = (KillHandle::Guarded(hold), Reports::Guarded(reports));
+            Ok(Launched { pid, kill_handle, reports, stdout, stderr })
+        }
+        Prepared::Direct => {
+            let Started { pid, hold, reports, stdout, stderr } = direct_child::launch(command).await?;
+            let (kill_handle, reports) = (KillHandle::Direct(hold), Reports::Direct(reports));
+            Ok(Launched { pid, kill_handle, reports, stdout, stderr })
+        }
+    }
 }
 
 /// The source of the end of a process.

@@ -77,6 +77,6 @@ pub use exit::{Exit, Status};
 pub use lifecycle::{Effect, Input, Lifecycle, Notice};
 pub use lines::MAX_LINE;
 pub use policy::StopPolicy;
-pub use process::Process;
+pub use process::{Prepared, Process};
 pub use restart::{Backoff, Next, Restart};
 pub use tail::STDERR_TAIL_LINES;

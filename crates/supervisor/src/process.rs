@@ -10,7 +10,7 @@ use crate::driver::{self, DesiredState};
 use crate::error::SpawnError;
 use crate::event::Event;
 use crate::kill_handle::KillHandle;
-use crate::launch::launch;
+use crate::launch;
 use crate::policy::StopPolicy;
 
 /// A running process and its descendants.
@@ -41,12 +41,22 @@ impl Process {
     ///
     /// Outside a tokio runtime.
     pub async fn spawn(command: &Command, policy: StopPolicy) -> Result<(Self, mpsc::Receiver<Event>), SpawnError> {
-        let launched = launch(command).await?;
-        let (desired, changes) = watch::channel(DesiredState::Run);
-        let pid = launched.pid;
-        let (kill_handle, events) = driver::start(launched, policy, changes, Instant::now())
-            .map_err(|source| SpawnError::Other { program: command.program().to_owned(), source })?;
-        Ok((Self { pid, desired, kill_handle }, events))
+        Self::prepare(command).await?.start(policy).await
+    }
+
+    /// Starts only the guardian of a process. The caller then creates the socket of
+    /// [`Command::env_socket`](crate::command::Command::env_socket) and calls [`Prepared::start`]: from the first instant
+    /// of the socket file there is a guardian that removes it.
+    ///
+    /// # Errors
+    ///
+    /// See [`SpawnError`]; nothing runs after one.
+    ///
+    /// # Panics
+    ///
+    /// Outside a tokio runtime.
+    pub async fn prepare(command: &Command) -> Result<Prepared<'_>, SpawnError> {
+        Ok(Prepared { command, prepared: launch::prepare(command).await? })
     }
 
     /// The id of the process itself, not of its guardian.
@@ -73,6 +83,34 @@ impl Process {
             *desired = state.max(*desired);
             is_more
         });
+    }
+}
+
+/// A process that has not been started, only its guardian. Dropping it ends the guardian.
+#[derive(Debug)]
+pub struct Prepared<'a> {
+    command: &'a Command,
+    prepared: launch::Prepared,
+}
+
+impl Prepared<'_> {
+    /// Starts the process, as [`Process::spawn`] does.
+    ///
+    /// # Errors
+    ///
+    /// See [`SpawnError`]; nothing runs after one.
+    ///
+    /// # Panics
+    ///
+    /// Outside a tokio runtime.
+    pub async fn start(self, policy: StopPolicy) -> Result<(Process, mpsc::Receiver<Event>), SpawnError> {
+        let Self { command, prepared } = self;
+        let launched = launch::start(prepared, command).await?;
+        let (desired, changes) = watch::channel(DesiredState::Run);
+        let pid = launched.pid;
+        let (kill_handle, events) = driver::start(launched, policy, changes, Instant::now())
+            .map_err(|source| SpawnError::Other { program: command.program().to_owned(), source })?;
+        Ok((Process { pid, desired, kill_handle }, events))
     }
 }
 

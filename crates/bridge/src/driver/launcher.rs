@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use protomcp_link::{CallError, Closed, Config, Endpoint, Event, Handshake, Link, drive_filtered};
-use protomcp_supervisor::{Command, Exit, Process, StopPolicy, Stream};
+use protomcp_link::{CallError, Closed, Config, Endpoint, Event, Handshake, Link, default_socket_path, drive_filtered};
+use protomcp_supervisor::{Command, Exit, Prepared, Process, StopPolicy, Stream};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -110,12 +110,12 @@ impl Launcher {
         command: &Command,
         superseded: &CancellationToken,
     ) -> Result<Started, StartError> {
-        let endpoint = match &self.socket {
-            Some(path) => Endpoint::bind(path)?,
-            None => Endpoint::bind_default()?,
-        };
-        let command = command.clone().env_socket(SOCKET_VARIABLE, endpoint.path());
-        let Spawned { process: child, exit } = self.spawn(&command, generation).await?;
+        let path = self.socket.clone().unwrap_or_else(default_socket_path);
+        let command = command.clone().env_socket(SOCKET_VARIABLE, &path);
+        // The guardian, which removes the socket file in the worst case, is there before the file is.
+        let prepared = Process::prepare(&command).await?;
+        let endpoint = if self.socket.is_some() { Endpoint::bind(&path)? } else { Endpoint::bind_private(&path)? };
+        let Spawned { process: child, exit } = self.start_process(prepared, generation).await?;
         let joined = tokio::select! {
             biased;
             joined = self.join(generation, endpoint, &exit) => joined,
@@ -168,8 +168,8 @@ impl Launcher {
         Ok(Connected { link, events, pending, registered, sdk, readers })
     }
 
-    async fn spawn(&self, command: &Command, generation: Generation) -> Result<Spawned, StartError> {
-        let (process, events) = Process::spawn(command, self.stop).await?;
+    async fn start_process(&self, prepared: Prepared<'_>, generation: Generation) -> Result<Spawned, StartError> {
+        let (process, events) = prepared.start(self.stop).await?;
         let (sender, exit) = watch::channel(None);
         tokio::spawn(follow(events, sender, generation, self.name.clone()));
         Ok(Spawned { process, exit })

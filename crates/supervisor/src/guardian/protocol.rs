@@ -1,10 +1,13 @@
 //! The protocol between bridge and guardian.
 //!
-//! The guardian's command line is `protomcp-guardian --protomcp-guardian-3 [--cwd DIR] [--socket VARIABLE]
+//! The guardian's command line is `protomcp-guardian --protomcp-guardian-4 [--cwd DIR] [--socket VARIABLE]
 //! [--open-files N] -- PROGRAM [ARG ...]`, where the variable holds the path of a socket that belongs to the process,
 //! and the number is the soft limit of open files for it; its standard input is the socket of this protocol. Orders are
 //! one byte, reports are six. The marker carries a version: both sides are normally one executable, but a guardian may
 //! be another program of another version.
+//!
+//! The guardian reports that it is ready, the bridge creates the socket and orders the start. So there is no moment at which
+//! a killed bridge leaves a socket file that nobody removes.
 
 use std::ffi::OsString;
 use std::io;
@@ -16,7 +19,7 @@ use crate::exit::Status;
 pub(crate) const NAME: &str = "protomcp-guardian";
 
 /// First argument of a guardian.
-pub(crate) const MARKER: &str = "--protomcp-guardian-3";
+pub(crate) const MARKER: &str = "--protomcp-guardian-4";
 
 const CWD: &str = "--cwd";
 const SOCKET: &str = "--socket";
@@ -82,6 +85,8 @@ impl Task {
 /// From the bridge to the guardian. The end of the stream means [`Order::Kill`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Order {
+    /// Start the tool process. The first order, after [`Report::Ready`].
+    Start,
     /// SIGTERM to the group of the tool process.
     Terminate,
     /// End everything, then exit.
@@ -91,6 +96,7 @@ pub(crate) enum Order {
 impl Order {
     pub(crate) fn to_byte(self) -> u8 {
         match self {
+            Self::Start => b'S',
             Self::Terminate => b'T',
             Self::Kill => b'K',
         }
@@ -98,13 +104,19 @@ impl Order {
 
     /// An unknown byte is treated as the end of the stream: an orphan would be worse than a missing tool.
     pub(crate) fn from_byte(byte: u8) -> Self {
-        if byte == b'T' { Self::Terminate } else { Self::Kill }
+        match byte {
+            b'S' => Self::Start,
+            b'T' => Self::Terminate,
+            _ => Self::Kill,
+        }
     }
 }
 
 /// From the guardian to the bridge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Report {
+    /// The guardian waits for [`Order::Start`]. From now on it removes the socket file if the bridge is killed.
+    Ready,
     /// The tool process runs under this process id.
     Started(u32),
     /// The start failed for this reason (an error number of the system). Nothing follows.
@@ -130,6 +142,7 @@ impl Report {
 
     pub(crate) fn to_bytes(self) -> [u8; Self::SIZE] {
         let (tag, detail, number) = match self {
+            Self::Ready => (b'R', 0, 0),
             Self::Started(pid) => (b'S', 0, pid.cast_signed()),
             Self::Failed(Stage::Setup, errno) => (b'F', b's', errno),
             Self::Failed(Stage::Directory, errno) => (b'F', b'd', errno),
@@ -146,6 +159,7 @@ impl Report {
         let [tag, detail, a, b, c, d] = bytes;
         let number = i32::from_le_bytes([a, b, c, d]);
         Ok(match (tag, detail) {
+            (b'R', 0) => Self::Ready,
             (b'S', 0) => Self::Started(number.cast_unsigned()),
             (b'F', b's') => Self::Failed(Stage::Setup, number),
             (b'F', b'd') => Self::Failed(Stage::Directory, number),
@@ -208,6 +222,7 @@ mod tests {
     #[test]
     fn reports_survive_the_socket() {
         for report in [
+            Report::Ready,
             Report::Started(u32::MAX),
             Report::Failed(Stage::Setup, 1),
             Report::Failed(Stage::Directory, 2),
@@ -223,7 +238,7 @@ mod tests {
 
     #[test]
     fn orders_survive_the_socket_and_nonsense_kills() {
-        for order in [Order::Terminate, Order::Kill] {
+        for order in [Order::Start, Order::Terminate, Order::Kill] {
             assert_eq!(Order::from_byte(order.to_byte()), order);
         }
         assert_eq!(Order::from_byte(0), Order::Kill);

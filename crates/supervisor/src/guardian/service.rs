@@ -23,6 +23,11 @@ pub(super) fn serve(args: impl Iterator<Item = std::ffi::OsString>) -> i32 {
         Ok(children) => children,
         Err(error) => return fail(&control, Stage::Setup, &error),
     };
+    report(&control, Report::Ready);
+    if order(&control) != Order::Start {
+        remove_socket(task.socket.as_deref().and_then(SocketFile::of), &control);
+        return 0;
+    }
     if let Some(directory) = &task.directory
         && let Err(error) = rustix::process::chdir(directory)
     {
@@ -41,9 +46,7 @@ pub(super) fn serve(args: impl Iterator<Item = std::ffi::OsString>) -> i32 {
         Ok(child) => Pid::from_child(&child),
         Err(error) => {
             let code = fail(&control, Stage::Program, &error);
-            if let Some(socket) = socket {
-                socket.remove(|| is_gone(&control));
-            }
+            remove_socket(socket, &control);
             return code;
         }
     };
@@ -55,10 +58,15 @@ pub(super) fn serve(args: impl Iterator<Item = std::ffi::OsString>) -> i32 {
         guard.watch();
     }
     guard.end();
-    if let Some(socket) = socket {
-        socket.remove(|| is_gone(&guard.control));
-    }
+    remove_socket(socket, &guard.control);
     0
+}
+
+/// Removes the socket file, if the bridge has ended without doing so.
+fn remove_socket(socket: Option<SocketFile>, control: &OwnedFd) {
+    if let Some(socket) = socket {
+        socket.remove(|| is_gone(control));
+    }
 }
 
 /// Moves the socket from standard input to a descriptor that no child inherits, and closes every other one.
@@ -121,6 +129,18 @@ fn fail(control: &OwnedFd, stage: Stage, error: &io::Error) -> i32 {
     1
 }
 
+/// Waits for the next order.
+fn order(control: &OwnedFd) -> Order {
+    let mut byte = [0];
+    loop {
+        match rustix::io::read(control, &mut byte) {
+            Ok(1) => return Order::from_byte(byte[0]),
+            Err(Errno::INTR) => {}
+            Ok(_) | Err(_) => return Order::Kill,
+        }
+    }
+}
+
 /// True if the bridge has closed its end or is gone.
 fn is_gone(control: &OwnedFd) -> bool {
     let mut end = [PollFd::new(control, PollFlags::RDHUP)];
@@ -154,21 +174,10 @@ impl Guard {
                 self.reap();
             }
             if ordered && self.running {
-                match self.order() {
+                match order(&self.control) {
                     Order::Terminate => self.terminate(),
-                    Order::Kill => return,
+                    Order::Start | Order::Kill => return,
                 }
-            }
-        }
-    }
-
-    fn order(&self) -> Order {
-        let mut byte = [0];
-        loop {
-            match rustix::io::read(&self.control, &mut byte) {
-                Ok(1) => return Order::from_byte(byte[0]),
-                Err(Errno::INTR) => {}
-                Ok(_) | Err(_) => return Order::Kill,
             }
         }
     }

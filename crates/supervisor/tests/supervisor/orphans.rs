@@ -12,7 +12,7 @@ use rustix::process::Signal;
 use crate::support::{
     Mark, PATIENCE, expect_line, guarded, is_alive, rest, shell, signal, spawn, stat, watch_over, write_program,
 };
-use protomcp_supervisor::Status;
+use protomcp_supervisor::{Process, Status};
 
 /// A bridge in miniature that runs a script, and the lines it prints.
 fn bridge(mark: &Mark, options: &[&str], script: &str) -> Child {
@@ -120,6 +120,20 @@ fn wait_for_state(pid: u32, state: &str) {
         assert!(began.elapsed() < PATIENCE, "{pid} is never in state {state}");
         std::thread::sleep(Duration::from_millis(2));
     }
+}
+
+#[tokio::test]
+async fn the_socket_of_a_process_that_was_never_started_is_removed() {
+    let mark = Mark::new();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.sock");
+    let command = mark.on(shell("sleep 1000")).guardian(guarded()).env_socket("TOOL_SOCKET", &path);
+    let prepared = Process::prepare(&command).await.unwrap();
+    // As a killed bridge leaves it: a file without a listener.
+    drop(std::os::unix::net::UnixListener::bind(&path).unwrap());
+    drop(prepared);
+    mark.wait_until_gone();
+    assert!(!path.exists());
 }
 
 #[tokio::test]
