@@ -31,6 +31,11 @@ impl Batch {
         }
     }
 
+    /// True if nothing changed.
+    pub fn is_empty(&self) -> bool {
+        self.paths.is_empty() && !self.overflow
+    }
+
     /// Adds a later batch.
     pub fn merge(&mut self, later: Self) {
         self.overflow |= later.overflow;

@@ -237,7 +237,11 @@ impl Driver {
     }
 
     fn deliver(&mut self) {
-        if let Some(batch) = self.debounce.poll(Instant::now()) {
+        if let Some(mut batch) = self.debounce.poll(Instant::now()) {
+            batch.paths.retain(|path| !self.tree.is_installed(path));
+            if batch.is_empty() {
+                return;
+            }
             match &mut self.waiting {
                 Some(waiting) => waiting.merge(batch),
                 None => self.waiting = Some(batch),

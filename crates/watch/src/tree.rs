@@ -77,6 +77,16 @@ impl Tree {
         &self.root
     }
 
+    /// True if the file is in a virtual environment below the root, now that the file is known: the directory may have been
+    /// listed before its environment had a mark. The disk is read.
+    pub(crate) fn is_installed(&self, file: &Path) -> bool {
+        let above = file
+            .ancestors()
+            .skip(1)
+            .take_while(|directory| *directory != self.root && directory.starts_with(&self.root));
+        !self.filter.names(file) && above.into_iter().any(|directory| directory.join(ENVIRONMENT_MARK).is_file())
+    }
+
     /// Scans everything and returns the selected files that changed.
     pub(crate) fn scan(&mut self, on_directory: OnDirectory<'_>) -> Vec<PathBuf> {
         let mut changed = Vec::new();

@@ -320,7 +320,10 @@ fn a_virtual_environment_is_out_of_sight_from_its_mark_on() {
     // A virtual environment that appears while its files arrive.
     make(&bench.path("other/lib/a.py"), false);
     assert_eq!(bench.refresh("other", Certain), "other/lib/a.py");
+    assert!(!bench.tree.is_installed(&bench.path("other/lib/a.py")));
     bench.write("other/pyvenv.cfg", "");
+    assert!(bench.tree.is_installed(&bench.path("other/lib/a.py")), "before the mark's own notification");
+    assert!(!bench.tree.is_installed(&bench.path("tools.py")));
     assert_eq!(bench.refresh("other/pyvenv.cfg", Certain), "");
     make(&bench.path("other/lib/b.py"), false);
     make(&bench.path("other/bin/c.py"), false);
@@ -346,6 +349,7 @@ fn a_root_that_is_a_virtual_environment_is_watched() {
     let mut bench = Bench::new(&["tools.py", "pyvenv.cfg"]);
     bench.write("lib.py", "");
     assert_eq!(bench.scan(), "lib.py");
+    assert!(!bench.tree.is_installed(&bench.path("lib.py")));
 }
 
 proptest! {
