@@ -2,9 +2,10 @@
 
 use std::fmt;
 use std::pin::{Pin, pin};
+use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::mpsc;
+use tokio::sync::{Notify, watch};
 
 use crate::bridge::Bridge;
 use crate::builder::Starting;
@@ -13,34 +14,34 @@ use crate::diagnostics::start_error::StartError;
 /// The time for the process to fail after the last client has left, and for connections to end after the process has.
 const LAST_WORD: Duration = Duration::from_secs(1);
 
-/// Commands that wait for the loop. One more is dropped: a reload or a stop is under way then.
-const MAX_CONTROLS: usize = 16;
-
-/// A command for a bridge that is served.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Control {
-    Reload,
-    Stop,
-}
-
-/// Controls a [`Run`] while it serves. Cloning is cheap.
+/// Controls a [`Run`], before and while it serves. Cloning is cheap.
 #[derive(Debug, Clone)]
-pub struct RunHandle(mpsc::Sender<Control>);
+pub struct RunHandle(Arc<Controls>);
+
+/// Commands for the loop. Several reloads that wait are one; a stop is never lost among them.
+#[derive(Debug, Default)]
+struct Controls {
+    reload: Notify,
+    /// The number of stops so far.
+    stops: watch::Sender<u32>,
+}
 
 impl RunHandle {
     /// Reloads now, as if a file had been saved.
     pub fn reload(&self) {
-        self.send(Control::Reload);
+        self.0.reload.notify_one();
     }
 
     /// Drains: running calls finish, then the bridge ends. A second time it ends at once.
     pub fn stop(&self) {
-        self.send(Control::Stop);
+        self.0.stops.send_modify(|stops| *stops = stops.saturating_add(1));
     }
 
-    fn send(&self, control: Control) {
-        // A run that has ended takes no commands.
-        let _dropped = self.0.try_send(control);
+    /// Waits until there have been this many stops.
+    async fn stopped(&self, times: u32) {
+        let mut stops = self.0.stops.subscribe();
+        // The sender is in the handle, so there is no error.
+        drop(stops.wait_for(|stops| *stops >= times).await);
     }
 }
 
@@ -76,7 +77,6 @@ pub struct Run {
     on_drain: Hook,
     on_stopped: Hook,
     handle: RunHandle,
-    controls: mpsc::Receiver<Control>,
 }
 
 type Hook = Box<dyn FnOnce() + Send>;
@@ -86,15 +86,13 @@ impl Run {
     #[must_use]
     pub fn new(bridge: Bridge, starting: impl Into<Option<Starting>>) -> Self {
         let nothing = || Box::new(|| {});
-        let (sender, controls) = mpsc::channel(MAX_CONTROLS);
         Self {
             bridge,
             starting: starting.into(),
             on_ready: nothing(),
             on_drain: nothing(),
             on_stopped: nothing(),
-            handle: RunHandle(sender),
-            controls,
+            handle: RunHandle(Arc::default()),
         }
     }
 
@@ -130,8 +128,7 @@ impl Run {
     /// # Errors
     /// When the tool process did not start, or the connections failed.
     pub async fn serve<E>(self, connections: impl Future<Output = Result<(), E>>) -> Result<(), RunError<E>> {
-        // The handle stays: without a sender the loop would hear of its end.
-        let Self { bridge, starting, on_ready, on_drain, on_stopped, handle: _handle, mut controls } = self;
+        let Self { bridge, starting, on_ready, on_drain, on_stopped, handle } = self;
         let mut connections = pin!(connections);
         let (mut on_ready, mut on_drain) = (Some(on_ready), Some(on_drain));
         let (mut is_starting, mut is_draining, mut failed) = (starting.is_some(), false, None);
@@ -156,15 +153,13 @@ impl Run {
                             }
                         }
                     },
-                    Some(control) = controls.recv() => match control {
-                        Control::Reload => bridge.reload().await,
-                        Control::Stop if is_draining => break None,
-                        Control::Stop => {
-                            is_draining = true;
-                            call(&mut on_drain);
-                            bridge.drain();
-                        }
-                    },
+                    () = handle.0.reload.notified() => bridge.reload().await,
+                    () = handle.stopped(1), if !is_draining => {
+                        is_draining = true;
+                        call(&mut on_drain);
+                        bridge.drain();
+                    }
+                    () = handle.stopped(2) => break None,
                 }
             }
         };
@@ -172,7 +167,7 @@ impl Run {
             Some(outcome) => {
                 tokio::select! {
                     () = bridge.shutdown() => {}
-                    () = stop(&mut controls), if !is_draining => {}
+                    () = handle.stopped(1 + u32::from(is_draining)) => {}
                 }
                 on_stopped();
                 outcome
@@ -254,10 +249,6 @@ async fn started(starting: Option<Starting>) -> Result<(), StartError> {
         Some(starting) => starting.wait().await,
         None => Ok(()),
     }
-}
-
-async fn stop(controls: &mut mpsc::Receiver<Control>) {
-    while controls.recv().await.is_some_and(|control| control == Control::Reload) {}
 }
 
 fn chain(first: Hook, second: impl FnOnce() + Send + 'static) -> Hook {

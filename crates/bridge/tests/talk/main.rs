@@ -16,6 +16,7 @@ mod logs;
 mod privacy;
 mod questions;
 mod reload;
+mod run;
 mod stage;
 mod tasks;
 mod tasks_without_session;
