@@ -55,8 +55,6 @@ pub(crate) struct Dispatcher {
     metrics: Arc<Metrics>,
     /// Rings whenever a call has ended.
     left: Notify,
-    /// Rings when an owner begins to wait, or when it has changed which question is taken back next.
-    wanted: Notify,
     idle: mpsc::UnboundedSender<Generation>,
     /// Changed only with the state locked.
     serving: watch::Sender<Serving>,
@@ -91,6 +89,8 @@ struct State {
     processes: HashMap<Generation, Arc<ToolProcess>>,
     attribution: Attribution,
     open_questions: OpenQuestions,
+    /// The signal of each open question, given when it has become the one that is taken back next.
+    next_signals: HashMap<u64, Arc<Notify>>,
     /// Generations whose owner wants to know when they are idle; at most the one that serves and those that retire.
     awaited: Vec<Generation>,
     /// Calls that were given up and still have a place, and who is told when one is answered after all; at most one for
@@ -112,15 +112,13 @@ impl Dispatcher {
             processes: HashMap::new(),
             attribution: Attribution::default(),
             open_questions: OpenQuestions::default(),
+            next_signals: HashMap::new(),
             awaited: Vec::new(),
             given_up: HashMap::new(),
         };
         let serving = watch::Sender::new(Serving::Soon);
-        let (left, wanted, closed) = (Notify::new(), Notify::new(), AtomicBool::new(false));
-        (
-            Arc::new(Self { state: Mutex::new(state), sessions, waits, metrics, left, wanted, idle, serving, closed }),
-            receiver,
-        )
+        let (left, closed) = (Notify::new(), AtomicBool::new(false));
+        (Arc::new(Self { state: Mutex::new(state), sessions, waits, metrics, left, idle, serving, closed }), receiver)
     }
 
     /// Waits for the turn of a call, no longer than [`QueueLimits::turn`]. Dropping the future gives the turn up.
@@ -131,8 +129,8 @@ impl Dispatcher {
             let mut state = self.lock();
             let owners = state.lane.owners();
             let entry = state.lane.enter(&caller.key.clone(), (caller, waiter));
-            if state.lane.owners() > owners && !state.open_questions.is_empty() {
-                self.wanted.notify_waiters();
+            if state.lane.owners() > owners {
+                state.notify_next_questions();
             }
             match entry {
                 Entry::Go(generation, (caller, _)) => {
@@ -202,8 +200,9 @@ impl Dispatcher {
 
     /// Lets calls wait.
     pub(crate) fn hold(&self) {
-        self.lock().lane.hold();
-        self.wanted.notify_waiters();
+        let mut state = self.lock();
+        state.lane.hold();
+        state.notify_next_questions();
     }
 
     /// A call has seen the end of this process, perhaps before its owner: no other call goes there.
@@ -242,7 +241,7 @@ impl Dispatcher {
         let Some(process) = state.processes.get(&generation).cloned() else { return };
         state.lane.open(generation, process.concurrency());
         self.serving.send_replace(Serving::This(process));
-        self.wanted.notify_waiters();
+        state.notify_next_questions();
         self.grant(state);
     }
 

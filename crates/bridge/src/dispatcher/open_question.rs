@@ -1,9 +1,11 @@
 //! A question to a client, taken back when calls of other owners wait for the place of its call: a driver of `open_questions`.
 
-use std::sync::{Arc, MutexGuard};
+use std::sync::Arc;
+use std::time::Instant;
 
 use protomcp_link::CallId;
 use protomcp_server::Owner;
+use tokio::sync::Notify;
 
 use crate::clock::now;
 use crate::dispatcher::{Dispatcher, State};
@@ -14,6 +16,8 @@ pub(crate) struct OpenQuestion {
     dispatcher: Arc<Dispatcher>,
     generation: Generation,
     number: u64,
+    /// Notified when this question has become the one that is taken back next.
+    is_next: Arc<Notify>,
 }
 
 impl Dispatcher {
@@ -21,44 +25,49 @@ impl Dispatcher {
     pub(crate) fn asks(self: &Arc<Self>, generation: Generation, owner: &Owner, call: Option<CallId>) -> OpenQuestion {
         let mut state = self.lock();
         let number = state.open_questions.begin(generation, owner.clone(), call, now());
-        self.wake(state);
-        OpenQuestion { dispatcher: Arc::clone(self), generation, number }
+        let is_next = Arc::new(Notify::new());
+        state.next_signals.insert(number, Arc::clone(&is_next));
+        state.notify_next_questions();
+        OpenQuestion { dispatcher: Arc::clone(self), generation, number, is_next }
+    }
+}
+
+impl State {
+    /// Notifies the question of each process that is taken back next. Called after every change that may make it another one.
+    /// The other questions sleep: a process may ask hundreds of times at once, and every end of a question is a change.
+    pub(super) fn notify_next_questions(&self) {
+        if self.lane.owners() == 0 || self.open_questions.is_empty() {
+            return;
+        }
+        for generation in self.processes.keys() {
+            if let Some((next, _)) = self.next_question(*generation) {
+                self.next_signals[&next].notify_one();
+            }
+        }
     }
 
-    /// Wakes the open questions if one of them may have to be taken back. Without waiting calls none is, and a process that
-    /// asks hundreds of times at once must not wake each question for each other one.
-    fn wake(&self, state: MutexGuard<'_, State>) {
-        let is_contended = state.lane.owners() > 0;
-        drop(state);
-        if is_contended {
-            self.wanted.notify_waiters();
-        }
+    fn next_question(&self, generation: Generation) -> Option<(u64, Instant)> {
+        self.open_questions.next(generation, |owner| self.lane.others_want(generation, owner))
     }
 }
 
 impl OpenQuestion {
     /// Waits until the question is taken back, because calls of other owners wait.
     pub(crate) async fn taken_back(&self) {
-        let Self { dispatcher, generation, number } = self;
         loop {
-            let mut changed = std::pin::pin!(dispatcher.wanted.notified());
-            changed.as_mut().enable();
             let at = {
-                let mut state = dispatcher.lock();
-                let State { open_questions, lane, .. } = &mut *state;
-                match open_questions.next(*generation, |owner| lane.others_want(*generation, owner)) {
-                    Some((next, at)) if next == *number && at <= now() => {
-                        open_questions.take_back(next, now());
-                        dispatcher.wanted.notify_waiters();
-                        return;
-                    }
-                    Some((next, at)) if next == *number => Some(at),
-                    Some(_) | None => None,
+                let mut state = self.dispatcher.lock();
+                let next = state.next_question(self.generation).filter(|(next, _)| *next == self.number);
+                if next.is_some_and(|(_, at)| at <= now()) {
+                    state.open_questions.take_back(self.number, now());
+                    state.notify_next_questions();
+                    return;
                 }
+                next.map(|(_, at)| at)
             };
             match at {
-                None => changed.await,
-                Some(at) => drop(tokio::time::timeout_at(at.into(), changed).await),
+                None => self.is_next.notified().await,
+                Some(at) => drop(tokio::time::timeout_at(at.into(), self.is_next.notified()).await),
             }
         }
     }
@@ -68,6 +77,7 @@ impl Drop for OpenQuestion {
     fn drop(&mut self) {
         let mut state = self.dispatcher.lock();
         state.open_questions.end(self.number);
-        self.dispatcher.wake(state);
+        state.next_signals.remove(&self.number);
+        state.notify_next_questions();
     }
 }
