@@ -215,7 +215,7 @@ fn a_missing_program_is_reported_by_name() {
     sandbox.copy("py/quickstart.py");
     let host = sandbox.pmcp(&["run", "quickstart.py", "--runtime", "no-such-runtime"]).start();
     assert_ne!(host.exit().code(), Some(0));
-    assert!(host.stderr().contains("no-such-runtime"), "{}", host.stderr());
+    host.stderr_with("no-such-runtime");
 }
 
 /// Item 29.

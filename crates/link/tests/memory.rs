@@ -64,9 +64,14 @@ async fn a_large_answer_is_in_memory_once_and_gone_when_it_is_dropped() {
         let CallAnswer::Result(result) = call.await.unwrap() else { panic!() };
         assert_eq!(result.result_json.len(), PAYLOAD);
     }
-    let (after, peak) = (status("VmRSS:").saturating_sub(before), status("VmHWM:").saturating_sub(before));
+    let peak = status("VmHWM:").saturating_sub(before);
     assert!(peak < PAYLOAD + PAYLOAD / 4, "{} MiB at most", peak / MIB);
-    assert!(after < 8 * MIB, "{} MiB stay behind", after / MIB);
+    let began = std::time::Instant::now();
+    // The thread that assembled the answer may let go of it a moment later.
+    while status("VmRSS:").saturating_sub(before) >= 8 * MIB {
+        assert!(began.elapsed() < Duration::from_secs(10), "memory stays behind");
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
     link.close();
     assert!(matches!(events.recv().await, Some(Event::Closed(_))));
     peer.join().unwrap();

@@ -270,9 +270,11 @@ async fn a_connection_of_another_user_is_refused() {
         client.write_all(b"ours").unwrap();
         client
     });
-    let mut socket = endpoint.accept().await.unwrap();
     let mut bytes = [0; 4];
-    socket.read_exact(&mut bytes).await.unwrap();
+    let read = async { endpoint.accept().await.unwrap().read_exact(&mut bytes).await.unwrap() };
+    tokio::time::timeout(std::time::Duration::from_secs(20), read)
+        .await
+        .expect("the stranger is not taken for the tool");
     assert_eq!(&bytes, b"ours");
     assert!(stranger.wait().unwrap().success(), "the other user's connection is closed without a byte");
     drop(ours.join().unwrap());
