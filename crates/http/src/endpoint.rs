@@ -43,7 +43,7 @@ pub(crate) struct Endpoint {
 
 /// A server of whatever service.
 pub(crate) trait Serve: Send + Sync {
-    /// Starts the task of an session.
+    /// Starts the task of a session.
     fn spawn(&self, session: Arc<HttpSession>, place: Option<TablePlace>, head: &Parts, tasks: &TaskTracker);
 
     /// The definition of a tool as every client reads it, if it is the same in all sessions.
@@ -151,13 +151,13 @@ impl Endpoint {
         Box::new(unavailable(&format!("{why}; send it again in a moment")))
     }
 
-    /// Whether this request may be served at all.
+    /// Checks the credentials of a request, before its body is read.
     pub(crate) async fn authenticate(&self, parts: &mut Parts) -> Result<(), Refusal> {
         auth::authenticate(&self.config, parts).await
     }
 
-    /// Whether this may be asked, by whoever does. At the end nothing new begins; what was begun is answered, and may
-    /// still be asked, cancelled and listened to.
+    /// Checks the scopes that a request needs. During a shutdown no new request begins; running ones are answered, and can
+    /// still be cancelled.
     pub(crate) fn authorize(&self, parts: &Parts, request: &Request) -> Result<(), Refusal> {
         self.may_begin()?;
         auth::authorize(&self.config, parts, request)
@@ -194,7 +194,7 @@ impl Endpoint {
         Events::new(handle, self.config.keep_alive).counted(self.metrics.open_stream())
     }
 
-    /// Serves an session that is in no table.
+    /// Serves a request without a session.
     pub(crate) fn spawn(&self, session: &Arc<HttpSession>, head: &Parts) {
         self.server.spawn(Arc::clone(session), None, head, &self.tasks);
     }

@@ -1,8 +1,8 @@
-//! One conversation over HTTP: what its host has POSTed on one side, the streams that lead back to it on the other.
+//! One conversation over HTTP: the messages that its client has POSTed, and the streams that carry the replies.
 //!
-//! `HttpSession` is shared by the HTTP requests of a session and, as a [`Transport`], by the task that serves it. A session
-//! in the sense of HTTP outlives its connections; a request of the stateless revision is an session of its own, which
-//! ends with its connection.
+//! The HTTP requests of a session share its `HttpSession` with the task that serves it, whose [`Transport`] it is. A
+//! session outlives its connections. A request of the stateless revision has an `HttpSession` of its own, which ends with
+//! its connection.
 
 mod transport;
 
@@ -32,7 +32,7 @@ pub(crate) use self::transport::SessionTransport;
 /// Messages that wait for the session's task. One more waits in its HTTP request.
 const MAX_INBOX: usize = 64;
 
-/// What an session is.
+/// The kinds of conversations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SessionKind {
     /// A session of the stateful revisions.
@@ -50,12 +50,12 @@ pub(crate) struct HttpSession {
     caller: Caller,
     idle: Duration,
     store: Option<Arc<dyn EventStore>>,
-    /// How long a host whose stream has broken is expected back.
+    /// The time in which a client may resume a broken stream.
     reconnect_window: Duration,
     version: OnceLock<ProtocolVersion>,
     /// The scopes that requests of the session have needed.
     needed: OnceLock<NeededScopes>,
-    /// Where what cannot reach the host any more is said.
+    /// Takes the requests that can no longer reach the client.
     losses: OnceLock<Losses>,
     /// Room in the inbox. Requests that wait for it leave nothing behind when they are dropped.
     room: Semaphore,

@@ -2,13 +2,13 @@
 //!
 //! ```text
 //! request → guard (Host, Origin) → method, Accept, Content-Type → auth → one JSON scan → era
-//!    handshake, session → session: the session's task reads what was POSTed; streams lead its messages back
-//!    2026-07-28         → headers repeat the body? → an session of its own for this request
+//!    handshake, session → the task of the session reads the message; its streams carry the replies
+//!    2026-07-28         → headers repeat the body? → an `HttpSession` for this request alone
 //! ```
 //!
-//! What a session means is the business of `protomcp_server`: each session is a transport of it. This crate decides which
-//! response a message leaves by (`streams`, a value without I/O), keeps what a host may have missed (`store`), and
-//! refuses whoever should not be there (`guard`, `auth`).
+//! `protomcp_server` serves the sessions; each `HttpSession` is a transport for it. This crate assigns each message to a
+//! response (`streams`, a value without I/O), keeps events for clients that reconnect (`store`), and rejects foreign
+//! origins and requests without credentials (`guard`, `auth`).
 //!
 //! ```
 //! use protomcp_http::{Config, StreamableHttp};

@@ -1,16 +1,16 @@
-//! Web pages to which users of hosts were sent, so that their host can be told when that is done.
+//! URL elicitations and their sessions, so that the client is notified when one is complete.
 //!
-//! A process names a page by an id of its own, often when the call that sent the user there is long over. Only the host that
-//! was asked is told, and ids that nobody was asked with mean nothing.
+//! A process names an elicitation by an id of its own, often long after the call that began it. Only the session that was
+//! asked is notified; unknown ids are ignored.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use protomcp_server::SessionId;
 
-/// Elicitations that are remembered; the oldest are forgotten first, and nobody is told of their end.
+/// The most elicitations that are kept. The oldest are dropped first, and their completion is not sent.
 const MAX_ELICITATIONS: usize = 1024;
-/// The longest id that is remembered, in bytes.
+/// The longest id that is kept, in bytes.
 const ID_MAX: usize = 1024;
 
 /// The session of each elicitation. Cloning is cheap.
@@ -18,9 +18,9 @@ const ID_MAX: usize = 1024;
 pub(crate) struct UrlElicitations(Arc<Mutex<VecDeque<(String, SessionId)>>>);
 
 impl UrlElicitations {
-    /// The user of this session is sent to a page.
+    /// Records that the user of this session was sent to a page.
     pub(crate) fn opened(&self, id: &str, session: SessionId) {
-        // Without a session there is nobody who could be told (MCP 2026-07-28 has no such notice).
+        // MCP 2026-07-28 has no notification for stateless requests.
         if session == SessionId::STATELESS || id.len() > ID_MAX {
             return;
         }
@@ -32,7 +32,7 @@ impl UrlElicitations {
         pages.push_back((id.to_owned(), session));
     }
 
-    /// What was to be done there is done. Says whom to tell, once.
+    /// Removes a completed elicitation and returns its session.
     pub(crate) fn done(&self, id: &str) -> Option<SessionId> {
         let mut pages = self.lock();
         let place = pages.iter().position(|(known, _)| known == id)?;
@@ -50,13 +50,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whoever_was_asked_last_is_told_once_and_nobody_else() {
+    fn only_the_last_session_asked_is_notified_and_once() {
         let (pages, session) = (UrlElicitations::default(), SessionId::new);
         pages.opened("a", session(1));
         pages.opened("a", session(2));
         pages.opened("b", SessionId::STATELESS);
         pages.opened(&"c".repeat(ID_MAX + 1), session(1));
-        let told = ["a", "a", "b", "nobody", &"c".repeat(ID_MAX + 1)].map(|id| pages.done(id));
+        let told = ["a", "a", "b", "unknown", &"c".repeat(ID_MAX + 1)].map(|id| pages.done(id));
         assert_eq!(told, [Some(session(2)), None, None, None, None]);
     }
 

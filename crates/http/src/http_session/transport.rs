@@ -1,4 +1,4 @@
-//! An session as the transport of its session's task.
+//! An `HttpSession` as the transport of the task that serves it.
 
 use std::future::poll_fn;
 use std::net::IpAddr;
@@ -16,7 +16,7 @@ use crate::body::SourceRequest;
 use crate::caller::{Connection, Principal};
 use crate::reserved::Reserved;
 
-/// The session's task's end of an session.
+/// The end of an [`HttpSession`] that its task reads and writes.
 #[derive(Debug)]
 pub(crate) struct SessionTransport(pub(crate) Arc<HttpSession>);
 
