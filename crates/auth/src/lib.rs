@@ -1,33 +1,4 @@
-//! OAuth 2.1 for MCP servers, as a resource server: who asks, what they may do, and what they are told otherwise.
-//!
-//! ```text
-//! request → bearer (RFC 6750: one token, in the header and nowhere else)
-//!         → Verifier: JwtVerifier (signature by a key set, then the claims) or Introspection (asks the issuer)
-//!         → ResourceServer: are the scopes enough, for anything at all and for this method or tool?
-//!         → Identity, or a Rejection: status, `WWW-Authenticate`, a sentence
-//! ```
-//!
-//! [`ResourceServer`] decides and does no I/O; it also writes the document by which clients find the issuer (RFC 9728).
-//! How a token is checked is a [`Verifier`]; two come with the crate. What a token must say is checked by
-//! [`TokenPolicy::check`], with the time as an argument. The features `jwt` and `client` bring the cryptography and the
-//! HTTP client; without them this is the vocabulary and nothing heavy.
-//!
-//! ```
-//! use protomcp_auth::{Identity, ResourceServer, TokenError, Verifier};
-//!
-//! struct Refuse;
-//!
-//! impl Verifier for Refuse {
-//!     async fn verify(&self, _token: &str) -> Result<Identity, TokenError> {
-//!         Err(TokenError::Invalid("the token is not active"))
-//!     }
-//! }
-//!
-//! let server = ResourceServer::new("https://tools.example.com/mcp", "https://login.example.com", Refuse)?
-//!     .require(&"tools:use".parse()?);
-//! assert_eq!(server.metadata_path(), "/.well-known/oauth-protected-resource/mcp");
-//! # Ok::<(), Box<dyn std::error::Error>>(())
-//! ```
+#![doc = include_str!("../README.md")]
 
 #[cfg(feature = "jwt")]
 mod algorithm;

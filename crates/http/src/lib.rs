@@ -1,31 +1,4 @@
-//! Streamable HTTP for MCP servers: all five revisions on one endpoint, as a service for any HTTP server.
-//!
-//! ```text
-//! request → guard (Host, Origin) → method, Accept, Content-Type → auth → one JSON scan → era
-//!    handshake, session → the task of the session reads the message; its streams carry the replies
-//!    2026-07-28         → headers repeat the body? → an `HttpSession` for this request alone
-//! ```
-//!
-//! `protomcp_server` serves the sessions; each `HttpSession` is a transport for it. This crate assigns each message to a
-//! response (`streams`, a value without I/O), keeps events for clients that reconnect (`store`), and rejects foreign
-//! origins and requests without credentials (`guard`, `auth`).
-//!
-//! ```
-//! use protomcp_http::{Config, StreamableHttp};
-//! use protomcp_server::{Handler, Server, ServerInfo};
-//!
-//! struct Empty;
-//!
-//! impl Handler for Empty {
-//!     fn info(&self) -> ServerInfo {
-//!         ServerInfo::new("empty", "1.0")
-//!     }
-//! }
-//!
-//! let mcp = StreamableHttp::new(Server::from_handler(Empty), Config::default());
-//! let app: axum::Router = axum::Router::new().route_service("/mcp", mcp);
-//! # drop(app);
-//! ```
+#![doc = include_str!("../README.md")]
 
 mod auth;
 mod body;

@@ -1,12 +1,4 @@
-//! The parts that every MCP server needs beside its handlers: schemas, names, lists and tool errors.
-//!
-//! * [`Validator`] checks a value against a JSON Schema. A [`Mismatch`] names the place of each fault, the expectation, and
-//!   the nearest known name, so that a model can correct its call;
-//! * [`nearest`] finds the known name that a misspelt one most likely stands for;
-//! * [`Pages`] cuts a sorted list into pages, with cursors that survive a change of the list;
-//! * [`ErrorMeta`] is the machine-readable form of a tool error, in the `_meta` of a result.
-//!
-//! The crate is pure: no I/O, no clock.
+#![doc = include_str!("../README.md")]
 
 mod cursor;
 #[cfg(feature = "validation")]

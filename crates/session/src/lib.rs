@@ -1,22 +1,4 @@
-//! One MCP conversation as a value: versions, lifecycle, correlation and cancellation, without I/O.
-//!
-//! A [`Session`] takes messages in and says what is to be done about them; answers go in and come out as messages, shaped
-//! as the revision of their request wants them. Around it stand the vocabulary of both ends (requests, results, questions
-//! and answers, limits) and small machines that take the time as an argument: change notices, keep-alive, subscriptions,
-//! budgets of bytes.
-//!
-//! ```
-//! use std::sync::Arc;
-//!
-//! use protomcp_session::{Inbound, ServerInfo, Session};
-//! use protomcp_types::{Message, Params, RequestId};
-//!
-//! let mut session = Session::server(Arc::new(ServerInfo::new("greeter", "1.0")), 16);
-//! let ping = Message::request(RequestId::from(1), "ping", Params::Absent);
-//! assert!(matches!(session.receive(ping), Inbound::Reply(_)));
-//! ```
-//!
-//! Nothing in here waits, reads a clock or opens a connection: `protomcp-server` does.
+#![doc = include_str!("../README.md")]
 
 mod ask_error;
 mod batch;

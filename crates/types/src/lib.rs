@@ -1,23 +1,4 @@
-//! The vocabulary of MCP: JSON-RPC messages, names, tools, content, versions.
-//!
-//! Nothing here does I/O or keeps state. Two ideas shape the crate:
-//!
-//! * **Text stays text.** A line is scanned once ([`Incoming::parse`]); arguments, results and schemas are slices of it
-//!   ([`RawJson`]) and are forwarded byte for byte, with their big integers, key order and escapes. A [`JsonBuf`] is
-//!   assembled from such parts, and shares the big ones.
-//! * **Parse at the edge, pass the proof along.** A [`ToolName`] is never empty, a [`RequestId`] is always a string or
-//!   an exact integer, [`Malformed`] text carries the reply for its sender.
-//!
-//! ```
-//! use protomcp_types::{CallTool, Incoming, Message};
-//!
-//! let line = bytes::Bytes::from_static(
-//!     br#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"add","arguments":{"a":1}}}"#,
-//! );
-//! let Ok(Incoming::One(Message::Request(request))) = Incoming::parse(&line) else { panic!() };
-//! let call = CallTool::try_from(request.params).unwrap();
-//! assert_eq!(call.arguments.unwrap().as_str(), r#"{"a":1}"#);
-//! ```
+#![doc = include_str!("../README.md")]
 
 mod cache;
 mod call;
