@@ -12,7 +12,6 @@ use super::{files, root};
 
 /// Folders and files that are not clean yet. Only the parts of a folder that was cut up are added.
 const NOT_YET: &[&str] = &[
-    "crates/auth",
     "crates/bridge",
     "crates/http",
     "crates/listener",

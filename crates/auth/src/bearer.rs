@@ -1,18 +1,18 @@
-//! Where a token may stand: in one `Authorization` header (RFC 6750, section 2.1), and nowhere else.
+//! Reads the token from the one `Authorization` header (RFC 6750, section 2.1); no other place is accepted.
 
 use http::HeaderMap;
 use http::header::AUTHORIZATION;
 
-/// The longest token that is looked at, in bytes.
+/// The longest token that is accepted, in bytes.
 pub const MAX_TOKEN: usize = 16 * 1024;
 
-/// What a request shows.
+/// The credentials of a request.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum BearerToken<'a> {
     /// No token.
     Nothing,
     Token(&'a str),
-    /// Something that can be no token, and why.
+    /// Credentials that cannot be a token, and the reason.
     Malformed(&'static str),
 }
 
@@ -24,7 +24,7 @@ pub(crate) fn bearer_token(headers: &HeaderMap) -> BearerToken<'_> {
     }
     let bytes = value.as_bytes();
     let (scheme, rest) = bytes.split_at(bytes.iter().position(|byte| *byte == b' ').unwrap_or(bytes.len()));
-    // Another scheme is none of ours: its sender is told which one is.
+    // Another scheme is not supported: the rejection names the supported one.
     if !scheme.eq_ignore_ascii_case(b"bearer") {
         return BearerToken::Nothing;
     }

@@ -1,7 +1,7 @@
-//! What was found out about tokens a moment ago.
+//! The results of recent token checks.
 //!
-//! Checking a signature costs more than the call it protects, and asking an issuer far more. Tokens are kept by their
-//! digest, so that a reader of the memory does not find one.
+//! Checking a signature costs more than the call it protects, and asking an issuer far more. The cache holds digests of
+//! tokens instead of tokens, so that a reader of the memory finds none.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -9,14 +9,14 @@ use std::sync::{Mutex, PoisonError};
 use sha2::{Digest, Sha256};
 use tokio::time::Instant;
 
-/// Tokens that are kept in each of the two halves.
+/// The number of tokens in each of the two halves.
 const HALF: usize = 5_000;
 
-/// Bytes of what is kept in each of the two halves, as its issuer wrote it.
+/// The bytes of claims in each of the two halves, as written by the issuer.
 const HALF_BYTES: usize = 8 * 1024 * 1024;
 
-/// At most 10,000 tokens, and 16 MiB of what their issuers say. When the newer half is full it becomes the older one,
-/// which is forgotten.
+/// At most 10,000 tokens and 16 MiB of their claims. When the newer half is full it becomes the older one, whose
+/// entries are dropped.
 #[derive(Debug)]
 pub(crate) struct Cache<V>(Mutex<Halves<V>>);
 
@@ -35,7 +35,7 @@ struct Kept<V> {
     until: Instant,
 }
 
-/// Under which a token is kept.
+/// The key of a token in the cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Fingerprint([u8; 32]);
 
@@ -64,7 +64,7 @@ impl<V: Clone> Cache<V> {
         Some(found)
     }
 
-    /// Keeps what was found out about a token, in so many bytes of its issuer, until it must be found out again.
+    /// Stores the result of a check until `until`; `bytes` is the size of its claims.
     pub(crate) fn keep(&self, token: Fingerprint, found: V, bytes: usize, until: Instant) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).put(token, Kept { found, bytes, until });
     }
@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_token_is_believed_for_its_time() {
+    fn a_result_is_cached_until_its_time() {
         let (cache, now) = (Cache::default(), Instant::now());
         let token = Fingerprint::of("t");
         cache.keep(token, "ann", 1, now + Duration::from_secs(10));
@@ -98,10 +98,10 @@ mod tests {
     }
 
     #[test]
-    fn the_cache_is_bounded_and_keeps_what_is_used() {
+    fn the_cache_is_bounded_and_keeps_used_entries() {
         let now = Instant::now();
         let until = now + Duration::from_secs(10);
-        // So many tokens, or so many bytes of them.
+        // As many tokens, or as many bytes of them.
         for (bytes, half) in [(0, HALF), (1024 * 1024, 8)] {
             let (cache, used) = (Cache::default(), Fingerprint::of("used"));
             cache.keep(used, 0, bytes, until);
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_used_does_not_outlive_its_time() {
+    fn use_does_not_extend_the_time_of_an_entry() {
         let (cache, now) = (Cache::default(), Instant::now());
         let (used, unused) = (Fingerprint::of("used"), Fingerprint::of("unused"));
         let until = now + Duration::from_secs(10);

@@ -1,4 +1,4 @@
-//! What a token must say to count here: issued by whom, for whom, until when (RFC 9068, section 4).
+//! The claims that a token must have: its issuer, its audience, its times (RFC 9068, section 4).
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -8,13 +8,13 @@ use crate::identity::Identity;
 use crate::token_kind;
 use crate::verifier::TokenError;
 
-/// More than this is no difference between clocks but a longer life for every token.
+/// A larger value would not make up for clocks, but extend the life of every token.
 pub const MAX_LEEWAY: Duration = Duration::from_secs(300);
 
-/// How far clocks may be apart unless said otherwise.
+/// The default difference between clocks.
 const LEEWAY: Duration = Duration::from_secs(30);
 
-/// What tokens must say.
+/// The claims that are expected of tokens.
 #[derive(Debug, Clone)]
 pub struct TokenPolicy {
     issuer: Box<str>,
@@ -23,53 +23,53 @@ pub struct TokenPolicy {
     leeway: Duration,
 }
 
-/// Where claims come from.
+/// The origin of claims.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// A signed token, which must name its issuer and its end, and must not be an ID token.
+    /// A signed token. It must name its issuer and its end, and must not be an ID token.
     Jwt,
     /// A signed token whose header says that it is an access token (`typ: at+jwt`, RFC 9068, section 2.1).
     AccessTokenJwt,
-    /// The answer of the issuer itself, which may leave out both (RFC 7662, section 2.2).
+    /// The answer of the issuer itself, which may omit both (RFC 7662, section 2.2).
     Introspection,
 }
 
 impl TokenPolicy {
-    /// Tokens of this issuer for this resource.
+    /// Accepts tokens of this issuer for this resource.
     #[must_use]
     pub fn new(issuer: &str, resource: &str) -> Self {
         Self { issuer: issuer.into(), audiences: vec![resource.into()], leeway: LEEWAY }
     }
 
-    /// Takes access tokens for this audience as well, for issuers that do not know resources by their URLs. If that is the
-    /// id of a client, its ID tokens are refused. An issuer whose access tokens look like those can be asked instead
-    /// (introspection).
+    /// Accepts access tokens for this audience as well, for issuers that do not know resources by their URLs. If the
+    /// audience is the id of a client, its ID tokens are rejected. Use `Introspection` for an
+    /// issuer whose access tokens look like ID tokens.
     #[must_use]
     pub fn add_audience(mut self, audience: &str) -> Self {
         self.audiences.push(audience.into());
         self
     }
 
-    /// How far clocks may be apart; at most [`MAX_LEEWAY`]. 30 seconds unless said otherwise.
+    /// The tolerated difference between clocks; at most [`MAX_LEEWAY`]. Default 30 seconds.
     #[must_use]
     pub fn leeway(mut self, leeway: Duration) -> Self {
         self.leeway = leeway.min(MAX_LEEWAY);
         self
     }
 
-    /// Who is expected to have issued a token.
+    /// The first expected issuer.
     #[must_use]
     pub fn issuer(&self) -> &str {
         &self.issuer
     }
 
-    /// Checks claims whose origin is beyond doubt.
+    /// Checks claims whose origin has been verified.
     ///
     /// # Errors
-    /// [`TokenError::Invalid`] with what is wrong.
+    /// [`TokenError::Invalid`] with the reason.
     pub fn check(&self, kind: Kind, claims: Map<String, Value>, now: SystemTime) -> Result<Identity, TokenError> {
         match claims.get("iss") {
-            // RFC 9068, section 4: exactly.
+            // RFC 9068, section 4: an exact comparison.
             Some(Value::String(issuer)) if **issuer == *self.issuer => {}
             None if kind == Kind::Introspection => {}
             _ => return Err(TokenError::Invalid("the token is from another issuer")),
@@ -109,11 +109,11 @@ impl TokenPolicy {
             return Err(TokenError::Invalid("the token is not valid yet"));
         }
         Identity::with_leeway(claims, Some(&self.issuer), expires, self.leeway)
-            .ok_or(TokenError::Invalid("the token names nobody"))
+            .ok_or(TokenError::Invalid("the token has no subject"))
     }
 }
 
-/// A slash at the end makes no difference: some clients put one there.
+/// A slash at the end makes no difference, because some clients add one.
 fn is_meant(known: &[Box<str>], audience: &str) -> bool {
     let bare = |text: &'_ str| text.strip_suffix('/').map_or(text.len(), str::len);
     known.iter().any(|known| known[..bare(known)] == audience[..bare(audience)])
@@ -139,7 +139,7 @@ mod tests {
 
     const NOW: u64 = 1_900_000_000;
 
-    /// Checks good claims with some of them replaced; `null` takes one away.
+    /// Checks valid claims with some of them replaced; `null` removes one.
     #[track_caller]
     fn check(kind: Kind, changes: &Value, expected: Result<(), &'static str>) {
         let mut claims = json!({
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn the_issuer_is_compared_letter_by_letter() {
+    fn issuers_are_compared_exactly() {
         let other = Err("the token is from another issuer");
         for iss in [json!("https://as/"), json!("https://AS"), json!("https://evil"), json!(["https://as"]), json!(7)] {
             check(Kind::Jwt, &json!({"iss": iss}), other);
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_must_be_meant_for_this_server() {
+    fn a_token_must_be_for_this_server() {
         for aud in [
             json!("https://rs/mcp"),
             json!("https://rs/mcp/"),
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn leeway_is_for_clocks_and_no_longer_life() {
+    fn leeway_does_not_extend_the_life_of_a_token() {
         let rules = TokenPolicy::new("https://as", "https://rs").leeway(Duration::from_secs(86_400));
         let claims = json!({"iss": "https://as", "aud": "https://rs", "sub": "ann", "exp": NOW});
         let at = |seconds| {
@@ -240,15 +240,15 @@ mod tests {
     }
 
     #[test]
-    fn a_token_names_somebody() {
+    fn a_token_has_a_subject() {
         check(Kind::Jwt, &json!({"sub": null}), Ok(()));
         check(Kind::Jwt, &json!({"client_id": null}), Ok(()));
-        check(Kind::Jwt, &json!({"sub": "", "client_id": null}), Err("the token names nobody"));
-        check(Kind::Jwt, &json!({"sub": 7, "client_id": null}), Err("the token names nobody"));
+        check(Kind::Jwt, &json!({"sub": "", "client_id": null}), Err("the token has no subject"));
+        check(Kind::Jwt, &json!({"sub": 7, "client_id": null}), Err("the token has no subject"));
     }
 
     #[test]
-    fn scopes_come_as_text_or_list_under_either_name() {
+    fn scopes_are_a_text_or_a_list_under_either_name() {
         for (name, value) in [("scope", json!("b a")), ("scp", json!("a b")), ("scp", json!(["b", "a", 7]))] {
             let mut claims = json!({"sub": "ann"}).as_object().unwrap().clone();
             claims.insert(name.to_owned(), value);

@@ -1,7 +1,7 @@
-//! One request to an authorization server, with a bound on everything: time, size, where it may go.
+//! One request to an authorization server, with bounded time, size and destination.
 //!
-//! Each request has a connection of its own, because there are few: what they bring is kept. Redirects are not followed,
-//! since an issuer that is named in a configuration has no reason to send us elsewhere.
+//! Each request has a connection of its own, because there are few: their results are cached. Redirects are not
+//! followed, since a configured issuer has no reason to redirect.
 
 use std::future::poll_fn;
 use std::io;
@@ -23,65 +23,65 @@ use tokio_rustls::TlsConnector;
 
 use crate::url::Url;
 
-/// How long one request may take, all in all.
+/// The default time for one request.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The longest answer that is read, in bytes.
+/// The longest answer, in bytes.
 const MAX_BODY: usize = 1024 * 1024;
 
-/// Asks authorization servers. Certificates are checked against those that the system trusts, or against those in the
-/// file that `SSL_CERT_FILE` names. Cloning is cheap.
+/// Sends requests to authorization servers. Certificates are checked against those that the system trusts, or against
+/// the file that `SSL_CERT_FILE` names. Cloning is cheap.
 #[derive(Debug, Clone)]
 pub struct HttpClient {
     timeout: Duration,
     tls: Arc<OnceLock<Arc<ClientConfig>>>,
 }
 
-/// Why there is no answer.
+/// The reason for which a request failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FetchError {
-    /// Nobody is there, or not whom the certificate names.
+    /// The connection failed, or the certificate names another server.
     #[error("{url} cannot be reached: {source}")]
     Unreachable {
-        /// Where.
+        /// The URL.
         url: String,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
-    /// The connection broke, or what came was no HTTP.
+    /// The connection broke, or the answer was not HTTP.
     #[error("{url} does not answer properly: {source}")]
     Broken {
-        /// Where.
+        /// The URL.
         url: String,
-        /// Why.
+        /// The cause.
         source: hyper::Error,
     },
-    /// Another status than 200.
+    /// A status other than 200.
     #[error("{url} answers with {status}")]
     Status {
-        /// Where.
+        /// The URL.
         url: String,
-        /// Which.
+        /// The status.
         status: StatusCode,
     },
     /// More than 1 MiB.
     #[error("{url} sends more than {MAX_BODY} bytes")]
     TooLong {
-        /// Where.
+        /// The URL.
         url: String,
     },
-    /// No answer in time.
+    /// The answer did not arrive in time.
     #[error("{url} does not answer within {timeout:?}")]
     TimedOut {
-        /// Where.
+        /// The URL.
         url: String,
-        /// What it had.
+        /// The time that the request had.
         timeout: Duration,
     },
 }
 
-/// What is sent.
+/// The variable parts of a request.
 #[derive(Debug, Default)]
 pub(crate) struct Outgoing {
     /// A form, which makes it a POST.
@@ -96,7 +96,7 @@ impl Default for HttpClient {
 }
 
 impl HttpClient {
-    /// How long one request may take; 10 seconds unless said otherwise.
+    /// The time for one request. Default 10 seconds.
     #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = timeout;
@@ -135,7 +135,7 @@ impl HttpClient {
         if let Some(known) = self.tls.get() {
             return Ok(Arc::clone(known));
         }
-        // Reads a long file.
+        // On a blocking task, because it reads a long file.
         let config = tokio::task::spawn_blocking(trusting_the_system).await.map_err(io::Error::other)??;
         Ok(Arc::clone(self.tls.get_or_init(|| config)))
     }
@@ -183,7 +183,7 @@ async fn speak(
         Ok(whole.into())
     };
     let mut exchange = pin!(exchange);
-    // The connection moves only while it is polled; what is left of it is dropped with the answer.
+    // The connection progresses only while it is polled; its rest is dropped with the answer.
     tokio::select! {
         outcome = exchange.as_mut() => outcome,
         ended = connection.as_mut() => {

@@ -1,4 +1,5 @@
-//! When to fetch a document again, and what a request does until it has arrived. A value: time is an argument.
+//! Decides when to fetch a document again, and the step of a request until it has arrived. A value: time is an
+//! argument.
 //!
 //! ```text
 //!            Fetch, UseAndFetch                succeeded
@@ -11,55 +12,57 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// How old a document may be before it is fetched again.
+/// The age at which a document is fetched again.
 const MAX_AGE: Duration = Duration::from_secs(600);
 
-/// How old it may be when it cannot be fetched again. An issuer that is away for longer than this has no tokens either.
+/// The age at which a document that cannot be fetched again becomes unusable. An issuer that is away for longer cannot
+/// issue tokens either.
 const MAX_STALE: Duration = Duration::from_secs(24 * 3600);
 
-/// Between the end of one attempt and the next. It bounds how often made-up names of keys make us ask the issuer.
+/// The pause between the end of one attempt and the start of the next. It bounds the requests that invented key names
+/// cause.
 const PAUSE: Duration = Duration::from_secs(10);
 
-/// How far the clock of the issuer may be ahead when it says when a token was issued.
+/// The most by which the issuer's clock may be ahead when it dates a token.
 const CLOCKS: Duration = Duration::from_secs(30);
 
 /// The age of a document, and the attempt to fetch it that is under way. There is one attempt at a time.
 #[derive(Debug, Default)]
 pub(crate) struct Freshness {
-    /// When the attempt began that brought the document.
+    /// The start of the attempt that fetched the document.
     fetched: Option<Instant>,
-    /// When the last attempt ended.
+    /// The end of the last attempt.
     ended: Option<Instant>,
-    /// When the attempt under way began.
+    /// The start of the attempt under way.
     fetching: Option<Instant>,
 }
 
-/// What a request looks for.
+/// The part of the document that a request needs.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Wanted {
-    /// Since when.
+    /// The time of the request.
     pub(crate) since: Instant,
-    /// How old it is, as far as the request says. What is older than the document would be in it.
+    /// Its age, if the request tells. A document that is newer would contain it.
     pub(crate) age: Option<Duration>,
 }
 
-/// What a request does.
+/// The next step of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Step {
-    /// It uses the document, which has what it looks for or is newer than that.
+    /// It uses the document, which has the part or is newer than it.
     Use,
-    /// The same, and an attempt to fetch a newer one begins beside it.
+    /// The same, and starts an attempt to fetch a newer document.
     UseAndFetch,
-    /// An attempt begins, for whose end it waits.
+    /// It starts an attempt and waits for its end.
     Fetch,
     /// It waits for the end of the attempt under way.
     Wait,
-    /// It is answered that nothing can be said: the last attempt has just ended.
+    /// It fails: the last attempt has just ended, so nothing newer can be known yet.
     Unavailable,
 }
 
 impl Freshness {
-    /// What a request does; `has`: the document is there and has what is looked for. An attempt that begins is noted.
+    /// The next step of a request; `has`: there is a document and it has the part. A new attempt is recorded.
     pub(crate) fn step(&mut self, has: bool, wanted: Wanted, now: Instant) -> Step {
         let is_due = self.fetching.is_none() && self.ended.is_none_or(|ended| now >= ended + PAUSE);
         if self.is_usable(now) && (has || self.is_newer_than(wanted, now)) {
@@ -73,18 +76,18 @@ impl Freshness {
         }
     }
 
-    /// Whether it may still be used.
+    /// True if the document may still be used.
     pub(crate) fn is_usable(&self, now: Instant) -> bool {
         self.fetched.is_some_and(|fetched| now < fetched + MAX_STALE)
     }
 
-    /// The attempt has brought the document.
+    /// The attempt has fetched the document.
     pub(crate) fn succeeded(&mut self, now: Instant) {
         self.fetched = self.fetching.take().or(Some(now));
         self.ended = Some(now);
     }
 
-    /// The attempt has brought nothing.
+    /// The attempt has failed.
     pub(crate) fn failed(&mut self, now: Instant) {
         self.fetching = None;
         self.ended = Some(now);
@@ -95,7 +98,7 @@ impl Freshness {
         step
     }
 
-    /// Whether the document would have what is looked for, if that existed.
+    /// True if the document would have the part if that existed.
     fn is_newer_than(&self, wanted: Wanted, now: Instant) -> bool {
         let Some(fetched) = self.fetched else { return false };
         fetched >= wanted.since || wanted.age.is_some_and(|age| now.saturating_duration_since(fetched) + CLOCKS < age)
@@ -108,11 +111,11 @@ mod tests {
 
     use super::*;
 
-    /// At which second something happens. Requests came a second earlier, and know no age.
+    /// Something happens at this second. Requests came a second earlier, and know no age.
     enum Event {
-        /// A request for what the document has.
+        /// A request for a part that the document has.
         Has(u64, Step),
-        /// A request for what it lacks.
+        /// A request for a part that it lacks.
         Lacks(u64, Step),
         Succeeded(u64),
         Failed(u64),
@@ -161,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_document_that_has_what_is_looked_for_is_used_whatever_an_attempt_does() {
+    fn a_document_with_the_part_is_used_during_an_attempt() {
         check(&[
             Lacks(100, Step::Fetch),
             Succeeded(100),
@@ -174,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn an_old_document_is_fetched_again_beside_its_use() {
+    fn an_old_document_is_used_while_it_is_fetched_again() {
         check(&[
             Lacks(100, Step::Fetch),
             Succeeded(105),
@@ -204,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_document_newer_than_what_is_looked_for_says_that_it_does_not_exist() {
+    fn only_a_newer_document_proves_that_a_part_does_not_exist() {
         let start = Instant::now();
         let at = |seconds| start + Duration::from_secs(seconds);
         let mut freshness = Freshness::default();

@@ -1,4 +1,4 @@
-//! Who asks, as far as an issuer vouches for it.
+//! The authenticated caller, as described by an issuer.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,9 +8,9 @@ use serde_json::{Map, Value};
 
 use crate::scopes::Scopes;
 
-/// What a token that was found good says about whoever shows it. Cloning is cheap.
+/// The claims of a valid token about its bearer. Cloning is cheap.
 ///
-/// Over HTTP it lies in the extensions of the request. The token itself is not kept, so that it cannot be passed on.
+/// Over HTTP it is in the extensions of the request. The token itself is not kept, so that it cannot be passed on.
 #[derive(Clone)]
 pub struct Identity(Arc<Inner>);
 
@@ -26,14 +26,14 @@ struct Inner {
 }
 
 impl Identity {
-    /// Reads the claims of a token that was found good, under the names of RFC 9068 and RFC 7662. `None` when they name
-    /// neither a subject nor a client: sessions could not be told apart.
+    /// Reads the claims of a valid token, under the names of RFC 9068 and RFC 7662. `None` if they name neither a
+    /// subject nor a client: sessions could not be told apart.
     #[must_use]
     pub fn of(claims: Map<String, Value>, issuer: Option<&str>, expires: Option<SystemTime>) -> Option<Self> {
         Self::with_leeway(claims, issuer, expires, Duration::ZERO)
     }
 
-    /// As [`Identity::of`], for a token that counts for so long after its end.
+    /// Like [`Identity::of`], for a token that stays valid for `leeway` after its end.
     pub(crate) fn with_leeway(
         claims: Map<String, Value>,
         issuer: Option<&str>,
@@ -45,7 +45,7 @@ impl Identity {
             found.next().map(Box::<str>::from)
         };
         let subject = text(&["sub"]);
-        // The others are names that issuers use which are older than RFC 9068.
+        // The other names are older than RFC 9068 and still in use.
         let client = text(&["client_id", "azp", "cid", "appid"]);
         if subject.is_none() && client.is_none() {
             return None;
@@ -55,20 +55,20 @@ impl Identity {
             Some(Value::Array(list)) => Scopes::lenient(list.iter().filter_map(Value::as_str)),
             _ => Scopes::default(),
         };
-        // As JSON, so that no part can be taken for another.
+        // As JSON, so that the parts are unambiguous.
         let principal = Value::from(vec![issuer, subject.as_deref(), client.as_deref()]).to_string().into();
         let issuer = issuer.map(Box::from);
         let valid_until = expires.map(|expires| expires.checked_add(leeway).unwrap_or(expires));
         Some(Self(Arc::new(Inner { issuer, subject, client, scopes, expires, valid_until, claims, principal })))
     }
 
-    /// Who issued the token.
+    /// The issuer of the token.
     #[must_use]
     pub fn issuer(&self) -> Option<&str> {
         self.0.issuer.as_deref()
     }
 
-    /// Whom the token is about: a user, or the client itself. Unique for one issuer only.
+    /// The subject: a user, or the client itself. Unique for one issuer only.
     #[must_use]
     pub fn subject(&self) -> Option<&str> {
         self.0.subject.as_deref()
@@ -80,33 +80,32 @@ impl Identity {
         self.0.client.as_deref()
     }
 
-    /// What the token allows.
+    /// The scopes that the token grants.
     #[must_use]
     pub fn scopes(&self) -> &Scopes {
         &self.0.scopes
     }
 
-    /// When the token expires.
+    /// The end of the token.
     #[must_use]
     pub fn expires(&self) -> Option<SystemTime> {
         self.0.expires
     }
 
-    /// Until when it counts: as long as it has not expired by any clock that may be right. Streams that it opened end
-    /// then.
+    /// The time at which the token has expired by every clock within the leeway. Streams that it opened end then.
     #[must_use]
     pub fn valid_until(&self) -> Option<SystemTime> {
         self.0.valid_until
     }
 
-    /// Everything that the issuer says.
+    /// All claims.
     #[must_use]
     pub fn claims(&self) -> &Map<String, Value> {
         &self.0.claims
     }
 
-    /// One text for issuer, subject and client together: what sessions are bound to. A new token of the same user and
-    /// client has the same one.
+    /// One text for issuer, subject and client together, to which sessions are bound. A new token of the same user and
+    /// client has the same principal.
     #[must_use]
     pub fn principal(&self) -> Arc<str> {
         Arc::clone(&self.0.principal)

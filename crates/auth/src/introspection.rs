@@ -16,31 +16,31 @@ use tokio::time::Instant;
 use crate::cache::{Cache, Fingerprint};
 use crate::claims::{Kind, TokenPolicy};
 use crate::client::{HttpClient, Outgoing};
+use crate::fair_slots::{Slot, SlotQueue};
 use crate::identity::Identity;
 use crate::jwt::cache_ttl;
 use crate::peer::PeerKey;
-use crate::places::{Gate, Place};
 use crate::url::Url;
 use crate::verifier::{TokenError, Verifier};
 
 /// The longest time that an answer is cached. A revoked token remains valid for this much longer.
 const MAX_CACHE_TTL: Duration = Duration::from_secs(60);
 
-/// How long a refusal is remembered, so that the same token is not asked about all the time.
+/// The time for which a refusal is cached, so that the issuer is not asked about the same token again and again.
 const REFUSED: Duration = Duration::from_secs(5);
 
-/// Questions to the issuer at a time.
+/// The most requests to the issuer at a time.
 const MAX_QUESTIONS: usize = 32;
 
-/// Requests that wait until they may ask.
+/// The most requests that wait for a slot.
 const MAX_WAITING: usize = 256;
 
-/// How long they wait.
+/// The time for which they wait.
 const MAX_WAIT: Duration = Duration::from_secs(2);
 
 const CROWDED: &str = "too many tokens are being asked about";
 
-/// As whom to ask.
+/// The credentials of this server at the issuer.
 #[derive(Clone)]
 pub struct ClientCredentials(HeaderValue);
 
@@ -61,11 +61,11 @@ impl fmt::Debug for ClientCredentials {
     }
 }
 
-/// Asks the issuer what a token means. Answers are kept for a minute, or for as long as the token lives if that is less,
-/// and refusals for five seconds. While the issuer does not answer, only tokens count whose answers are kept.
+/// Asks the issuer about each token. Answers are cached for a minute, or until the token ends if that is sooner, and
+/// refusals for five seconds. While the issuer does not answer, only tokens with a cached answer are valid.
 ///
-/// Places at the issuer are shared by the machines that requests come from ([`Verifier::verify_for`]): one alone gets
-/// four fifths of them, and then others still find one. A request that finds none waits for two seconds.
+/// Requests to the issuer are shared fairly by the machines that cause them ([`Verifier::verify_for`]): one machine
+/// alone gets four fifths of the slots, so that others still find one. A request without a slot waits for two seconds.
 #[derive(Debug)]
 pub struct Introspection(Arc<Inner>);
 
@@ -77,24 +77,24 @@ struct Inner {
     client: HttpClient,
     good: Cache<Identity>,
     refused: Cache<&'static str>,
-    gate: Gate,
+    slots: SlotQueue,
     questions: Mutex<HashMap<Fingerprint, Answer>>,
 }
 
 type Outcome = Result<Identity, TokenError>;
 
-/// What a question comes to, once it has.
+/// Receives the outcome of a question.
 type Answer = watch::Receiver<Option<Outcome>>;
 
-/// What is known of a token.
+/// The state of a token.
 enum Known {
     Outcome(Outcome),
-    /// A question about it is under way.
+    /// The issuer is being asked about it.
     Asked(Answer),
 }
 
 impl Introspection {
-    /// Asks at this endpoint.
+    /// Uses this endpoint.
     #[must_use]
     pub fn new(endpoint: Url, credentials: ClientCredentials, expected: TokenPolicy, client: HttpClient) -> Self {
         Self(Arc::new(Inner {
@@ -104,7 +104,7 @@ impl Introspection {
             client,
             good: Cache::default(),
             refused: Cache::default(),
-            gate: Gate::new(MAX_QUESTIONS, MAX_WAITING, MAX_WAIT),
+            slots: SlotQueue::new(MAX_QUESTIONS, MAX_WAITING, MAX_WAIT),
             questions: Mutex::default(),
         }))
     }
@@ -124,9 +124,9 @@ impl Verifier for Introspection {
         let known = match known {
             Some(known) => known,
             None => {
-                let place = self.0.gate.enter(peer).await;
-                let place = place.ok_or_else(|| TokenError::Unavailable(CROWDED.to_owned()))?;
-                self.0.begin(token, fingerprint, place)
+                let slot = self.0.slots.acquire(peer).await;
+                let slot = slot.ok_or_else(|| TokenError::Unavailable(CROWDED.to_owned()))?;
+                self.0.begin(token, fingerprint, slot)
             }
         };
         match known {
@@ -149,20 +149,20 @@ impl Inner {
     fn known(&self, questions: &HashMap<Fingerprint, Answer>, token: Fingerprint) -> Option<Known> {
         match questions.get(&token) {
             Some(answer) => Some(Known::Asked(answer.clone())),
-            // What a question came to is remembered before the question is over.
+            // The outcome is cached before the question ends.
             None => self.remembered(token).map(Known::Outcome),
         }
     }
 
-    /// Asks, unless another request has done so while this one waited for its place.
-    fn begin(self: &Arc<Self>, token: &str, fingerprint: Fingerprint, place: Place) -> Known {
+    /// Asks the issuer, unless another request has done so while this one waited for its slot.
+    fn begin(self: &Arc<Self>, token: &str, fingerprint: Fingerprint, slot: Slot) -> Known {
         let mut questions = self.questions();
         if let Some(known) = self.known(&questions, fingerprint) {
             return known;
         }
         let (sender, answer) = watch::channel(None);
         let inner = Arc::clone(self);
-        let question = Question { inner, token: fingerprint, outcome: broken_off(), answer: sender, _place: place };
+        let question = Question { inner, token: fingerprint, outcome: broken_off(), answer: sender, _slot: slot };
         questions.insert(fingerprint, answer.clone());
         tokio::spawn(question.ask(token.to_owned()));
         Known::Asked(answer)
@@ -199,14 +199,14 @@ impl Inner {
     }
 }
 
-/// A question to the issuer, in a task of its own: a request that ends early takes it from no other. It ends, whatever
-/// becomes of its task.
+/// A question to the issuer, in a task of its own, so that the end of one request affects no other. It always has an
+/// outcome, even if its task is dropped.
 struct Question {
     inner: Arc<Inner>,
     token: Fingerprint,
     outcome: Outcome,
     answer: watch::Sender<Option<Outcome>>,
-    _place: Place,
+    _slot: Slot,
 }
 
 impl Question {

@@ -1,7 +1,7 @@
 //! A signed token in its three parts (RFC 7515, compact form; RFC 7519).
 //!
-//! The header of a token is read before anything of it is trusted. It chooses among what is allowed here and decides
-//! nothing else: keys that it carries or points to (`jwk`, `jku`, `x5u`) are not looked at.
+//! The header of a token is read before the token is trusted. It only selects among the allowed algorithms and keys:
+//! keys that it carries or points to (`jwk`, `jku`, `x5u`) are ignored.
 
 #[cfg(feature = "client")]
 use std::time::Duration;
@@ -21,10 +21,10 @@ use crate::key_set::{KeySet, Verdict};
 use crate::verifier::TokenError;
 
 impl KeySet {
-    /// Checks a token by these keys alone: what a verifier does once it has them.
+    /// Checks a token by these keys alone, without I/O.
     ///
     /// # Errors
-    /// [`TokenError::Invalid`] with what is wrong.
+    /// [`TokenError::Invalid`] with the reason.
     pub fn check(
         &self,
         token: &str,
@@ -37,13 +37,13 @@ impl KeySet {
     }
 }
 
-/// A token whose header makes sense. Nothing of it is trusted yet.
+/// A token with a well-formed header. No part of it is trusted yet.
 #[derive(Debug)]
 pub(crate) struct Unverified<'a> {
     algorithm: Algorithm,
     kind: Kind,
     key: Option<Box<str>>,
-    /// What is signed: header and claims as they were written.
+    /// The signed text: header and claims as they were written.
     message: &'a str,
     claims: &'a str,
     signature: Vec<u8>,
@@ -58,7 +58,7 @@ struct Header {
 }
 
 impl<'a> Unverified<'a> {
-    /// Reads a token that is signed in one of these ways.
+    /// Reads a token that is signed with one of these algorithms.
     pub(crate) fn parse(token: &'a str, allowed: &[Algorithm]) -> Result<Self, TokenError> {
         let malformed = TokenError::Invalid("the token is not a JSON Web Token");
         let mut parts = token.split('.');
@@ -73,11 +73,11 @@ impl<'a> Unverified<'a> {
             return Err(malformed);
         };
         let Ok(signature) = URL_SAFE_NO_PAD.decode(signature) else { return Err(malformed) };
-        // RFC 7515, section 4.1.11: an extension that must be understood, and is not.
+        // RFC 7515, section 4.1.11: an extension that must be understood, and is unknown here.
         if header.crit.is_some() {
             return Err(TokenError::Invalid("the token has an extension that is not known"));
         }
-        // RFC 9068, section 2.1, says at+jwt; many issuers are older. A token of another kind says so.
+        // RFC 9068, section 2.1, requires at+jwt; many issuers are older. Tokens of another kind have another type.
         let typ = header.typ.as_deref().unwrap_or("JWT").to_ascii_lowercase();
         let kind = match typ.strip_prefix("application/").unwrap_or(&typ) {
             "at+jwt" => Kind::AccessTokenJwt,
@@ -89,19 +89,19 @@ impl<'a> Unverified<'a> {
         Ok(Self { algorithm, kind, key: header.kid.map(Box::from), message, claims, signature })
     }
 
-    /// What these keys say about the signature.
+    /// The verdict of these keys about the signature.
     pub(crate) fn verdict(&self, keys: &KeySet) -> Verdict {
         keys.verify(self.algorithm, self.key.as_deref(), self.message.as_bytes(), &self.signature)
     }
 
-    /// How long ago the token was issued, as it says itself.
+    /// The age of the token by its own claim.
     #[cfg(feature = "client")]
     pub(crate) fn age(&self, now: SystemTime) -> Option<Duration> {
         let issued = time(&self.claims()?, "iat").ok()??;
         now.duration_since(issued).ok()
     }
 
-    /// Checks the claims, once the keys have spoken.
+    /// Checks the claims after the signature.
     pub(crate) fn check(
         &self,
         verdict: Verdict,

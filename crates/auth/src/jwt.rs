@@ -1,4 +1,4 @@
-//! Tokens that prove themselves.
+//! Verifies signed tokens by the keys of their issuer.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -17,10 +17,10 @@ use crate::verifier::{TokenError, Verifier};
 /// The longest time that a verified token is cached. A revoked key remains valid for this much longer.
 const MAX_CACHE_TTL: Duration = Duration::from_secs(300);
 
-/// Checks signed tokens (RFC 9068) by the keys of their issuer. Keys are fetched at most every 10 seconds, kept for 10
-/// minutes, and for a day while the issuer does not answer. A token whose key is not among them waits for newer ones for
-/// three seconds at most; as long as it cannot be told whether its key exists, it is
-/// [unavailable](TokenError::Unavailable), not invalid.
+/// Checks signed tokens (RFC 9068) by the keys of their issuer. Keys are fetched at most every 10 seconds, cached for
+/// 10 minutes, and for a day while the issuer does not answer. A token whose key is unknown waits at most three seconds
+/// for newer keys; while the existence of its key is undecided, the token is [unavailable](TokenError::Unavailable),
+/// not invalid.
 #[derive(Debug)]
 pub struct JwtVerifier {
     expected: TokenPolicy,
@@ -37,17 +37,17 @@ impl JwtVerifier {
         Self { expected, allowed, keys: Keys::new(keys, client), cache: Cache::default() }
     }
 
-    /// Takes only tokens that are signed in one of these ways.
+    /// Accepts only tokens that are signed with one of these algorithms.
     #[must_use]
     pub fn only(mut self, allowed: &[Algorithm]) -> Self {
         self.allowed = allowed.to_vec();
         self
     }
 
-    /// Fetches the keys now, so that the first request need not wait, and whoever starts the server hears what is wrong.
+    /// Fetches the keys now, so that the first request need not wait and a faulty configuration is found at the start.
     ///
     /// # Errors
-    /// Why they are not there. They are fetched again when they are needed.
+    /// The reason why the keys cannot be fetched. They are fetched again when they are needed.
     pub async fn prepare(&self) -> Result<(), TokenError> {
         self.keys.prepare().await.map_err(TokenError::Unavailable)
     }
@@ -74,7 +74,7 @@ impl Verifier for JwtVerifier {
     }
 }
 
-/// How long to believe a token that ends.
+/// The time for which to cache a token that ends.
 pub(crate) fn cache_ttl(identity: &Identity, now: SystemTime, most: Duration) -> Duration {
     identity.expires().map_or(most, |expires| expires.duration_since(now).unwrap_or_default().min(most))
 }
@@ -89,7 +89,7 @@ mod tests {
     use crate::jws::tests::{NOW, Signer};
 
     #[tokio::test(start_paused = true)]
-    async fn a_token_that_was_found_good_is_refused_once_it_has_expired() {
+    async fn a_cached_token_is_rejected_once_it_has_expired() {
         let signer = Signer::p256();
         let path = std::env::temp_dir().join(format!("protomcp-jwt-{}.json", std::process::id()));
         std::fs::write(&path, json!({"keys": [signer.jwk()]}).to_string()).unwrap();
@@ -97,7 +97,7 @@ mod tests {
         let verifier = JwtVerifier::new(expected, KeySource::File(path.clone()), HttpClient::default());
         verifier.prepare().await.unwrap();
         std::fs::remove_file(&path).unwrap();
-        // It ends a minute after NOW.
+        // The token ends a minute after NOW.
         let (token, start) = (signer.token(&json!({"alg": "ES256"})), Instant::now());
         for (second, expected) in [(0, Ok(())), (59, Ok(())), (64, Ok(())), (65, Err("the token has expired"))] {
             tokio::time::advance(start + Duration::from_secs(second) - Instant::now()).await;
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_is_believed_until_it_ends_and_no_longer_than_that() {
+    fn a_token_is_cached_until_it_ends() {
         let now = SystemTime::now();
         let cache_ttl = |expires| {
             let claims = json!({"sub": "ann"}).as_object().unwrap().clone();
@@ -116,7 +116,7 @@ mod tests {
         };
         assert_eq!(cache_ttl(Some(now + Duration::from_secs(7))), 7);
         assert_eq!(cache_ttl(Some(now + Duration::from_secs(301))), 300);
-        assert_eq!(cache_ttl(Some(now - Duration::from_secs(7))), 0, "it counts for clocks that differ, unremembered");
+        assert_eq!(cache_ttl(Some(now - Duration::from_secs(7))), 0, "valid within the leeway, but not cached");
         assert_eq!(cache_ttl(None), 300);
     }
 }

@@ -1,7 +1,7 @@
 //! The public keys of an issuer (RFC 7517), as far as they can check signatures.
 //!
-//! Keys for other purposes, and kinds of keys that are not known here, are passed over. Symmetric keys are among those:
-//! who can check such a signature can also make one.
+//! Keys for other purposes and keys of unknown kinds are ignored. Symmetric keys are among them: a program that can
+//! check such a signature can also make one.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -11,35 +11,35 @@ use serde_json::Value;
 
 use crate::algorithm::{Algorithm, Shape};
 
-/// Keys of one issuer that are kept. The rest is passed over, with a line in the log.
+/// The most keys of one issuer. Further keys are ignored, with a line in the log.
 const MAX_KEYS: usize = 64;
 
-/// Keys that are tried for one token that does not name its key. Large issuers publish about ten. The bound is there
-/// because each try costs time, and the request may come from anywhere.
+/// The most keys that are tried for a token that does not name its key. Large issuers publish about ten. The bound
+/// exists because each try costs time, and the request may come from anywhere.
 const MAX_TRIES: usize = 16;
 
-/// Keys by which signatures are checked.
+/// The keys by which signatures are checked.
 #[derive(Debug, Clone, Default)]
 pub struct KeySet(Vec<Key>);
 
-/// What a key set says about a signature.
+/// The verdict of a key set about a signature.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// One of the keys has made it.
+    /// One of the keys has made the signature.
     Good,
-    /// The key with the id that the token names has not made it.
+    /// The key that the token names has not made the signature.
     Wrong,
-    /// None of the keys that it could be has made it, but they have no ids: a newer one may have.
+    /// None of the candidate keys has made the signature, but they have no ids: a newer one may have.
     NoneOfThese,
-    /// There is no key that it could be. A newer key set may have it.
+    /// There is no candidate key. A newer key set may have it.
     Unknown,
-    /// There are more keys that it could be than are tried.
+    /// There are more candidate keys than are tried.
     TooMany,
 }
 
 #[cfg(feature = "client")]
 impl Verdict {
-    /// Whether a newer key set would say the same.
+    /// True if a newer key set would return the same verdict.
     pub(crate) fn is_final(self) -> bool {
         match self {
             Self::Good | Self::Wrong | Self::TooMany => true,
@@ -48,7 +48,7 @@ impl Verdict {
     }
 }
 
-/// A document that is no key set.
+/// The reason for which a document is not a usable key set.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum KeySetError {
@@ -63,7 +63,7 @@ pub enum KeySetError {
 #[derive(Debug, Clone)]
 struct Key {
     id: Option<Box<str>>,
-    /// What the key says it is for.
+    /// The algorithm that the key is restricted to.
     only: Option<Algorithm>,
     material: Material,
 }
@@ -104,7 +104,7 @@ impl KeySet {
     /// Reads a JSON Web Key Set.
     ///
     /// # Errors
-    /// When it is none, or holds no key that can check a signature.
+    /// If the document is not a key set, or has no key that can check a signature.
     pub fn parse(document: &[u8]) -> Result<Self, KeySetError> {
         let document: Document =
             serde_json::from_slice(document).map_err(|error| KeySetError::Malformed(error.to_string()))?;
@@ -116,10 +116,10 @@ impl KeySet {
         if keys.is_empty() { Err(KeySetError::NoKeys) } else { Ok(Self(keys)) }
     }
 
-    /// What the keys say about a signature. `id`: the key that the token names.
+    /// The verdict of the keys about a signature. `id`: the key that the token names.
     pub(crate) fn verify(&self, algorithm: Algorithm, id: Option<&str>, message: &[u8], signature: &[u8]) -> Verdict {
         let is_named = |key: &&Key| id.is_some() && key.id.as_deref() == id;
-        // A key without an id may be the one that a token names.
+        // A key without an id may be the one that the token names.
         let is_possible = |key: &&Key| !is_named(key) && (id.is_none() || key.id.is_none());
         let fitting = || self.0.iter().filter(|key| key.fits(algorithm));
         let mut verdict = Verdict::Unknown;
@@ -140,7 +140,7 @@ impl Key {
     fn of(jwk: &Jwk) -> Option<Self> {
         let signs = jwk.usage.as_deref().is_none_or(|usage| usage == "sig")
             && jwk.key_ops.as_ref().is_none_or(|ops| ops.iter().any(|op| op == "verify"));
-        // An algorithm that is not known here is none that the key may be used with.
+        // A key for an unknown algorithm fits no token.
         let only = match &jwk.alg {
             Some(name) => Some(Algorithm::parse(name)?),
             None => None,
@@ -151,7 +151,7 @@ impl Key {
         };
         let material = match (jwk.kty.as_str(), jwk.crv.as_deref()) {
             ("RSA", _) => {
-                // The library that checks signatures takes no smaller keys than this, nor larger ones.
+                // The library that checks signatures accepts no smaller and no larger keys.
                 let modulus = decode(jwk.n.as_ref()?)?;
                 let start = modulus.iter().position(|byte| *byte != 0)?;
                 let modulus = modulus[start..].to_vec();
@@ -192,7 +192,7 @@ impl Material {
             (Self::Ed25519(point), Shape::Ed25519) => {
                 UnparsedPublicKey::new(&ED25519, point).verify(message, signature).is_ok()
             }
-            // `Key::fits` has seen to it.
+            // `Key::fits` has checked it.
             (
                 Self::Rsa { .. } | Self::P256(_) | Self::P384(_) | Self::Ed25519(_),
                 Shape::Rsa(_) | Shape::Ec(_) | Shape::Ed25519,

@@ -1,4 +1,4 @@
-//! Where the keys of an issuer are, and how they get here.
+//! Finds and fetches the keys of an issuer.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,34 +14,34 @@ use crate::freshness::{Freshness, Step, Wanted};
 use crate::key_set::{KeySet, Verdict};
 use crate::url::Url;
 
-/// How long a request waits for keys. The attempt to fetch them goes on without it.
+/// The time for which a request waits for keys. The attempt to fetch them continues without it.
 const MAX_WAIT: Duration = Duration::from_secs(3);
 
-/// How long one attempt may take: up to three places that describe the issuer, and the keys, each with the time of a
-/// request. A file has this time, too.
+/// The time for one attempt: up to three documents that may describe the issuer, and the keys, each with the time of a
+/// request. A file has the same time.
 const MAX_ATTEMPT: Duration = Duration::from_secs(60);
 
-/// Where the keys of an issuer are.
+/// The location of an issuer's keys.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum KeySource {
-    /// Where the issuer's own description says (RFC 8414, or OpenID Connect Discovery).
+    /// The location in the issuer's own description (RFC 8414, or OpenID Connect Discovery).
     Issuer(Url),
     /// A key set at this URL.
     Url(Url),
-    /// A key set in a file, which is read again when a key is not in it.
+    /// A key set in a file, which is read again when it lacks a key.
     File(PathBuf),
 }
 
-/// Keys as they were last found, fetched again when one is missing or they are old.
+/// The keys as they were last fetched. They are fetched again when a key is missing or when they are old.
 ///
-/// Each attempt to fetch them runs in a task of its own, so that a request that ends early ends nothing but itself.
+/// Each attempt to fetch them runs in a task of its own, so that the end of a request does not end the attempt.
 #[derive(Debug)]
 pub(crate) struct Keys {
     source: KeySource,
     client: HttpClient,
     known: Mutex<Known>,
-    /// [`Known::attempts`], for those who wait for the next one to end.
+    /// [`Known::attempts`], for requests that wait for the end of an attempt.
     attempts: watch::Sender<u64>,
 }
 
@@ -49,9 +49,9 @@ pub(crate) struct Keys {
 struct Known {
     keys: Option<Arc<KeySet>>,
     freshness: Freshness,
-    /// How many attempts have ended.
+    /// The number of attempts that have ended.
     attempts: u64,
-    /// Why the last one has failed.
+    /// The failure of the last attempt.
     failure: Option<String>,
 }
 
@@ -66,9 +66,8 @@ impl Keys {
         Arc::new(Self { source, client, known: Mutex::default(), attempts: watch::Sender::new(0) })
     }
 
-    /// What the keys say; newer ones if these cannot tell and may be older than what is looked for. Only a request that
-    /// needs newer ones waits for them, and no longer than [`MAX_WAIT`]. `age` says for how long there is what is looked
-    /// for, as far as the request knows.
+    /// The verdict of the keys. If they cannot decide and may be too old, newer keys are fetched; only a request that
+    /// needs those waits for them, at most [`MAX_WAIT`]. `age`: the age of the token, if it is known.
     pub(crate) async fn ask(
         self: &Arc<Self>,
         look: impl Fn(&KeySet) -> Verdict,
@@ -78,7 +77,7 @@ impl Keys {
         verdict.unwrap_or_else(|_| Err("the issuer's keys are still being fetched".to_owned()))
     }
 
-    /// Fetches the keys unless they are there, however long that takes.
+    /// Fetches the keys unless they are present, however long that takes.
     pub(crate) async fn prepare(self: &Arc<Self>) -> Result<(), String> {
         self.find(|_| Verdict::Good, || None).await.map(drop)
     }
@@ -108,7 +107,7 @@ impl Keys {
         }
     }
 
-    /// What a request does that has seen the keys after so many attempts; `None`: there was another one since.
+    /// The step of a request that has seen the keys after `seen` attempts; `None` if another attempt has ended since.
     fn step(self: &Arc<Self>, seen: u64, has: bool, wanted: Wanted) -> Option<Step> {
         let step = {
             let mut known = self.known();
@@ -120,8 +119,7 @@ impl Keys {
         Some(step)
     }
 
-    /// How many attempts have ended, and the keys if they may still be used: keys that were good yesterday are good
-    /// today.
+    /// The number of attempts that have ended, and the keys if they may still be used.
     fn usable(&self) -> (u64, Option<Arc<KeySet>>) {
         let known = self.known();
         let keys = known.keys.clone().filter(|_| known.freshness.is_usable(Instant::now()));
@@ -180,7 +178,7 @@ impl Keys {
     }
 }
 
-/// An attempt to fetch keys. It ends, whatever becomes of its task.
+/// An attempt to fetch keys. It always has an outcome, even if its task is dropped.
 struct Attempt {
     keys: Arc<Keys>,
     outcome: Result<KeySet, String>,
@@ -216,10 +214,10 @@ async fn discover(client: &HttpClient, issuer: &Url) -> Result<Url, String> {
             }
         };
         let Ok(description) = serde_json::from_slice::<Description>(&found) else {
-            failures.push(format!("{place} is no description of an authorization server"));
+            failures.push(format!("{place} does not describe an authorization server"));
             continue;
         };
-        // RFC 8414, section 3.3: otherwise somebody else describes the issuer.
+        // RFC 8414, section 3.3: otherwise the document describes another issuer.
         if description.issuer != issuer.as_str() {
             return Err(format!("{place} describes the issuer {:?}, not {:?}", description.issuer, issuer.as_str()));
         }
@@ -229,7 +227,8 @@ async fn discover(client: &HttpClient, issuer: &Url) -> Result<Url, String> {
     Err(failures.join("; "))
 }
 
-/// Where an issuer may describe itself (MCP 2025-11-25, basic/authorization, authorization server metadata discovery).
+/// The locations of an issuer's description (MCP 2025-11-25, basic/authorization, authorization server metadata
+/// discovery).
 fn descriptions(issuer: &Url) -> Vec<Url> {
     let (origin, path) = (issuer.origin(), issuer.path());
     let inserted =
@@ -243,7 +242,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_issuer_is_looked_up_in_all_places() {
+    fn an_issuer_is_looked_up_at_all_locations() {
         let of = |issuer| {
             let places = descriptions(&Url::parse(issuer).unwrap());
             places.iter().map(|url| url.as_str().to_owned()).collect::<Vec<_>>()

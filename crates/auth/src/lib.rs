@@ -9,6 +9,8 @@ mod claims;
 #[cfg(feature = "client")]
 mod client;
 #[cfg(feature = "client")]
+mod fair_slots;
+#[cfg(feature = "client")]
 mod freshness;
 mod identity;
 #[cfg(feature = "client")]
@@ -23,8 +25,6 @@ mod key_set;
 mod key_source;
 mod log_limit;
 mod peer;
-#[cfg(feature = "client")]
-mod places;
 mod rejection;
 mod resource;
 mod scopes;

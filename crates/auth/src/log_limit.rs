@@ -1,9 +1,9 @@
-//! Keeps what strangers cause from filling the log: one line a second, which counts those that were left out.
+//! Keeps clients from filling the log: one line a second, which counts the suppressed ones.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Between two lines.
+/// The interval between two lines.
 const INTERVAL: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Default)]
@@ -16,7 +16,7 @@ struct State {
 }
 
 impl LogLimit {
-    /// Whether a line may be written now, and how many were left out since the one before.
+    /// The number of lines suppressed since the last one, if a line may be written now.
     pub(crate) fn take(&self, now: Instant) -> Option<u64> {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if state.last.is_some_and(|last| now < last + INTERVAL) {
@@ -33,7 +33,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_line_a_second_counts_the_others() {
+    fn one_line_a_second_counts_the_suppressed_ones() {
         let (limit, start) = (LogLimit::default(), Instant::now());
         let at = |millis| limit.take(start + Duration::from_millis(millis));
         assert_eq!(

@@ -1,15 +1,15 @@
-//! Whom a request counts for before it is known who makes it.
+//! Attributes a request to a machine until its caller is authenticated.
 
 use std::net::{IpAddr, Ipv6Addr};
 
-/// Identifies the machine that a request comes from. What its callers share before a token says who they are, such as
-/// places at the issuer, is shared between these. Requests without a known address are one of them.
+/// Identifies the machine that a request comes from. Resources that are used before authentication, such as requests to
+/// the issuer, are shared between these. All requests without a known address are one of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct PeerKey(Option<IpAddr>);
 
 impl PeerKey {
-    /// The machine at this address. IPv6 addresses of one /64 network are one machine, because one usually has all of
-    /// them.
+    /// The machine at this address. The IPv6 addresses of one /64 network are one machine, because one machine usually
+    /// has all of them.
     #[must_use]
     pub fn of_address(address: IpAddr) -> Self {
         match address.to_canonical() {

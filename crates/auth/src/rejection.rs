@@ -1,24 +1,24 @@
-//! What whoever may not go on is told (RFC 6750, section 3; RFC 9728, section 5.1).
+//! The response to a rejected request (RFC 6750, section 3; RFC 9728, section 5.1).
 
 use http::{HeaderValue, StatusCode};
 
 use crate::scopes::Scopes;
 
-/// An answer to a request that is not served.
+/// The response to a request that is not served.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rejection {
     /// 400, 401, 403 or 503.
     pub status: StatusCode,
-    /// `WWW-Authenticate`: where to get a token, and for what.
+    /// `WWW-Authenticate`: the location of the server's metadata, and the scopes that a token needs.
     pub challenge: Option<HeaderValue>,
     /// A sentence for people.
     pub why: String,
 }
 
-/// What is wrong with a request.
+/// The fault of a request.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Fault<'a> {
-    /// There is no token. RFC 6750, section 3.1: an error code is for those who have shown something.
+    /// There is no token. RFC 6750, section 3.1: the response then has no error code.
     NoToken,
     Malformed(&'static str),
     InvalidToken(&'static str),
@@ -27,7 +27,7 @@ pub(crate) enum Fault<'a> {
 }
 
 impl Rejection {
-    /// `metadata` is where the server describes itself, `usual` what every request needs.
+    /// `metadata` is the URL of the server's description, `usual` the scopes that every request needs.
     pub(crate) fn new(fault: Fault<'_>, metadata: &str, usual: &Scopes) -> Self {
         let (status, error, why, scopes) = match fault {
             Fault::NoToken => {
@@ -53,11 +53,11 @@ impl Rejection {
             text += &format!("scope=\"{scopes}\", ");
         }
         text += &format!("resource_metadata=\"{metadata}\"");
-        // Scopes and URLs hold neither quotes nor anything beyond ASCII; a description of somebody else may.
+        // Scopes and URLs contain neither quotes nor characters beyond ASCII; the description by a verifier may.
         Self { status, challenge: HeaderValue::try_from(text).ok(), why }
     }
 
-    /// Whether the token is good cannot be told now.
+    /// The token cannot be checked at the moment.
     pub(crate) fn unavailable() -> Self {
         let why = "the token cannot be checked at the moment; try again in a few seconds".to_owned();
         Self { status: StatusCode::SERVICE_UNAVAILABLE, challenge: None, why }

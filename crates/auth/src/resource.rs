@@ -1,4 +1,4 @@
-//! The server as a protected resource: it says where tokens come from, and asks for one on every request.
+//! The server as a protected resource: it names the issuers of tokens, and requires one on every request.
 
 use std::fmt;
 use std::sync::Arc;
@@ -20,20 +20,20 @@ use crate::verifier::{AnyVerifier, TokenError, Verifier};
 /// RFC 9728, section 3.
 const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";
 
-/// What somebody wants to do.
+/// A request, as far as authorization depends on it.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct Operation<'a> {
     /// The method of MCP, such as `tools/call`.
     pub method: &'a str,
-    /// What it is about: the name of a tool or a prompt, the URI of a resource, the id of a task.
+    /// The name of a tool or a prompt, the URI of a resource, or the id of a task.
     pub name: Option<&'a str>,
     /// The HTTP request.
     pub parts: &'a Parts,
 }
 
 impl<'a> Operation<'a> {
-    /// A request.
+    /// Describes a request.
     #[must_use]
     pub fn new(method: &'a str, name: Option<&'a str>, parts: &'a Parts) -> Self {
         Self { method, name, parts }
@@ -42,7 +42,7 @@ impl<'a> Operation<'a> {
 
 type Policy = dyn Fn(&Operation<'_>) -> Scopes + Send + Sync;
 
-/// Decides who may use a server. Cloning is cheap.
+/// Decides about access to a server. Cloning is cheap.
 #[derive(Clone)]
 pub struct ResourceServer {
     resource: Url,
@@ -56,10 +56,11 @@ pub struct ResourceServer {
 }
 
 impl ResourceServer {
-    /// The server at `resource`, the URL under which hosts reach it, takes tokens of `issuer` that `verifier` finds good.
+    /// Protects the server at `resource`, the URL under which clients reach it. Tokens come from `issuer` and are
+    /// checked by `verifier`.
     ///
     /// # Errors
-    /// When one of the URLs is none.
+    /// If one of the texts is not a valid URL.
     pub fn new(resource: &str, issuer: &str, verifier: impl Verifier) -> Result<Self, UrlError> {
         Ok(Self {
             resource: Url::parse(resource)?,
@@ -76,46 +77,47 @@ impl ResourceServer {
     /// Names one more issuer to clients. The verifier must know its tokens.
     ///
     /// # Errors
-    /// When the URL is none.
+    /// If the text is not a valid URL.
     pub fn add_issuer(mut self, issuer: &str) -> Result<Self, UrlError> {
         self.issuers.push(Url::parse(issuer)?);
         Ok(self)
     }
 
-    /// Scopes that every request needs.
+    /// Adds scopes that every request needs.
     #[must_use]
     pub fn require(mut self, scopes: &Scopes) -> Self {
         self.required.add(scopes);
         self.supported(scopes)
     }
 
-    /// Scopes that exist, besides those that are required, so that clients can ask for them. Leave out
-    /// `offline_access`, which is between a client and the issuer.
+    /// Adds scopes that clients may ask for, besides the required ones. Omit `offline_access`, which is between a
+    /// client and the issuer.
     #[must_use]
     pub fn supported(mut self, scopes: &Scopes) -> Self {
         self.supported.add(scopes);
         self
     }
 
-    /// What people are shown when they are asked whether a client may use this server.
+    /// Sets the name that people see when they are asked to grant a client access.
     #[must_use]
     pub fn name(mut self, name: &str) -> Self {
         self.name = Some(name.into());
         self
     }
 
-    /// Which scopes a request needs besides the required ones. Whoever lacks one is told all of them, and can come back
-    /// with a better token. Name them in [`ResourceServer::supported`], too.
+    /// Sets the scopes that a request needs besides the required ones. A response to a request without one of them
+    /// names all of them, so that the client can ask for a better token. List them in [`ResourceServer::supported`],
+    /// too.
     #[must_use]
     pub fn scopes_for(mut self, policy: impl Fn(&Operation<'_>) -> Scopes + Send + Sync + 'static) -> Self {
         self.policy = Some(Arc::new(policy));
         self
     }
 
-    /// Whether a request from this machine carries a good token that allows what every request needs.
+    /// Checks that a request from this machine carries a valid token with the scopes that every request needs.
     ///
     /// # Errors
-    /// The answer to the request otherwise.
+    /// The response to the request otherwise.
     pub async fn authenticate(&self, headers: &HeaderMap, peer: PeerKey) -> Result<Identity, Rejection> {
         let token = match bearer_token(headers) {
             BearerToken::Nothing => return Err(self.deny(Fault::NoToken)),
@@ -137,7 +139,7 @@ impl ResourceServer {
         }
     }
 
-    /// Whether requests may need more than [`ResourceServer::authenticate`] asks for.
+    /// True if requests may need more scopes than [`ResourceServer::authenticate`] checks.
     #[must_use]
     pub fn has_policy(&self) -> bool {
         self.policy.is_some()
@@ -149,10 +151,10 @@ impl ResourceServer {
         self.policy.as_ref().map_or_else(Scopes::default, |policy| policy(operation))
     }
 
-    /// Whether an authenticated caller may do something that needs these scopes: an operation, or reading what came of one.
+    /// Checks that an authenticated caller has the scopes for an operation, or for reading the result of one.
     ///
     /// # Errors
-    /// The answer to the request otherwise, with all scopes that it takes.
+    /// The response to the request otherwise, with all scopes that it needs.
     pub fn authorize(&self, identity: &Identity, needed: &Scopes) -> Result<(), Rejection> {
         if identity.scopes().include(needed) {
             return Ok(());
@@ -168,14 +170,14 @@ impl ResourceServer {
         self.resource.as_str()
     }
 
-    /// Where the server describes itself, on its own origin.
+    /// The path of the server's description, on its own origin.
     #[must_use]
     pub fn metadata_path(&self) -> String {
         format!("{WELL_KNOWN}{}", self.resource.path())
     }
 
-    /// The server's description (RFC 9728, section 2), if this path asks for it: its own, or the root's, where clients
-    /// look that do not know better (MCP 2025-11-25, basic/authorization, server discovery).
+    /// The server's description (RFC 9728, section 2), if this is its path or the root's, which some clients try first
+    /// (MCP 2025-11-25, basic/authorization, server discovery).
     #[must_use]
     pub fn metadata(&self, path: &str) -> Option<Value> {
         let suffix = path.strip_prefix(WELL_KNOWN)?;

@@ -1,4 +1,4 @@
-//! What a token allows, in words that its issuer has chosen.
+//! The scopes of a token, in words that its issuer has chosen.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -8,37 +8,37 @@ use std::str::FromStr;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Scopes(BTreeSet<Box<str>>);
 
-/// A text that is no scope.
+/// A text that is not a scope.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is no scope: it is empty or holds a quote, a backslash or a character beyond ASCII")]
+#[error("{0:?} is not a scope: it is empty or holds a quote, a backslash or a character beyond ASCII")]
 pub struct BadScope(pub String);
 
 impl Scopes {
-    /// What a claim says. Words that can be no scope are left out, because nobody can have asked for them.
+    /// Reads a claim. Words that are not valid scopes are ignored, because no client can have asked for them.
     pub(crate) fn lenient<'a>(words: impl IntoIterator<Item = &'a str>) -> Self {
         let words = words.into_iter().flat_map(|words| words.split(' '));
         Self(words.filter(|word| is_scope(word)).map(Box::from).collect())
     }
 
-    /// Whether there are none.
+    /// True if there is none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Whether this one is among them.
+    /// True if this scope is in the set.
     #[must_use]
     pub fn contains(&self, scope: &str) -> bool {
         self.0.contains(scope)
     }
 
-    /// Whether all of `others` are among them.
+    /// True if all of `others` are in the set.
     #[must_use]
     pub fn include(&self, others: &Self) -> bool {
         others.0.is_subset(&self.0)
     }
 
-    /// Adds others.
+    /// Adds all of `others`.
     pub fn add(&mut self, others: &Self) {
         self.0.extend(others.0.iter().cloned());
     }
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn what_could_break_out_of_a_header_is_no_scope() {
+    fn a_scope_cannot_break_out_of_a_header() {
         for bad in ["", "a  b", "a\"b", "a\\b", "a\tb", "ü", "a\r\nb", " a"] {
             assert!(bad.parse::<Scopes>().is_err(), "{bad:?}");
         }

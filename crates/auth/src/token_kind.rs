@@ -1,17 +1,18 @@
 //! Tells access tokens from the other tokens of an issuer (RFC 9068, section 5; RFC 8725, section 3.12).
 //!
-//! An ID token is signed by the same issuer with the same keys, and says to a client who its user is. It must open
-//! nothing, but its audience, the client's id, may be one that this server takes: some issuers know a server by that alone.
-//! An issuer of today says `typ: at+jwt` in the header of access tokens. The others are told by their claims:
+//! An ID token is signed by the same issuer with the same keys, and describes a user to a client. It must be rejected,
+//! although its audience, the client's id, may be one that this server accepts: some issuers know a server by that
+//! alone. A current issuer writes `typ: at+jwt` in the header of access tokens. Other tokens are told apart by their
+//! claims:
 //!
 //! | token | has |
 //! |---|---|
-//! | access token of Auth0, Okta, Entra, Keycloak, Ping, Cognito | its client (`azp`, `cid`, `appid`, `client_id`) or `scope`, `scp` |
+//! | access token of Auth0, Okta, Entra, Keycloak, Ping, Cognito | `azp`, `cid`, `appid`, `client_id`, `scope`, `scp` |
 //! | ID token (OpenID Connect Core, section 2) | `at_hash`, `c_hash` or `nonce`, or none of all these |
 //! | token of Keycloak | its kind in `typ`: `Bearer`, `ID`, `Refresh`, `Offline`, `Logout` |
 //! | token of Cognito | its kind in `token_use`: `access`, `id` |
 //!
-//! Keycloak before version 24 puts `nonce` into access tokens, too.
+//! Keycloak before version 24 adds `nonce` to access tokens, too.
 
 use serde_json::{Map, Value};
 
@@ -21,10 +22,10 @@ const OTHERS: [&str; 6] = ["id", "serialized-id", "refresh", "offline", "logout"
 /// Claims that only an ID token has.
 const ID_TOKEN: [&str; 3] = ["at_hash", "c_hash", "s_hash"];
 
-/// Claims that an access token has: what it allows, or the client that it was issued to.
+/// Claims that an access token has: its scopes, or the client that it was issued to.
 const ACCESS_TOKEN: [&str; 8] = ["scope", "scp", "client_id", "azp", "cid", "appid", "gty", "permissions"];
 
-/// Whether the claims name another kind of token, whatever its audience.
+/// True if the claims name another kind of token, for any audience.
 pub(crate) fn is_of_another_kind(claims: &Map<String, Value>) -> bool {
     let names_other =
         |name: &&Value| OTHERS.iter().any(|other| name.as_str().is_some_and(|name| name.eq_ignore_ascii_case(other)));
@@ -32,7 +33,7 @@ pub(crate) fn is_of_another_kind(claims: &Map<String, Value>) -> bool {
         || ID_TOKEN.iter().any(|name| claims.contains_key(*name))
 }
 
-/// Whether the claims are those of an access token, as far as they tell.
+/// True if the claims are those of an access token, as far as they tell.
 pub(crate) fn is_access_token(claims: &Map<String, Value>) -> bool {
     let has = |name: &&str| claims.contains_key(*name);
     let says = |name: &str, kind: &str| claims.get(name).and_then(Value::as_str) == Some(kind);
@@ -68,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn access_tokens_of_well_known_issuers_are_taken() {
+    fn access_tokens_of_well_known_issuers_are_accepted() {
         for (issuer, claims) in [
             ("Auth0", json!({"azp": "app", "scope": "openid use", "permissions": []})),
             ("Auth0, a machine", json!({"azp": "app", "gty": "client-credentials"})),
@@ -109,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn tokens_that_name_another_kind_open_nothing_wherever_they_are_for() {
+    fn tokens_of_another_kind_are_rejected_for_any_audience() {
         for claims in [
             json!({"typ": "Refresh", "azp": "app", "scope": "use"}),
             json!({"typ": "Offline", "azp": "app", "scope": "use"}),

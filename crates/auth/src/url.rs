@@ -4,21 +4,21 @@ use std::fmt;
 
 use http::Uri;
 
-/// The URL of a resource, an issuer or an endpoint: `https`, or `http` on this machine. Kept as it was written, because
-/// OAuth compares URLs as texts (RFC 8414, section 3.3).
+/// The URL of a resource, an issuer or an endpoint: `https`, or `http` on this machine. Kept as written, because OAuth
+/// compares URLs as texts (RFC 8414, section 3.3).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Url {
     text: Box<str>,
     uri: Uri,
 }
 
-/// Why a text cannot be such a URL.
+/// The reason for which a text is not such a URL.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum UrlError {
     /// Not of the form `https://name/path`.
     #[error("{0:?} is not a URL such as https://login.example.com")]
     Malformed(String),
-    /// It would go over the network for everybody to read.
+    /// The network would carry it unencrypted.
     #[error("{0:?} is not https, which only a URL on this machine may be")]
     Plain(String),
 }
@@ -27,10 +27,10 @@ impl Url {
     /// Reads a URL.
     ///
     /// # Errors
-    /// When it is none, or one that everybody on the way could read.
+    /// If the text is not a URL, or would be sent unencrypted over a network.
     pub fn parse(text: &str) -> Result<Self, UrlError> {
         let malformed = || UrlError::Malformed(text.to_owned());
-        // A URI in the sense of HTTP has no fragment: the parser drops it in silence.
+        // A URI of HTTP has no fragment: the parser would drop it without an error.
         if text.contains(['#', '"', '\\']) {
             return Err(malformed());
         }
@@ -47,7 +47,7 @@ impl Url {
         }
     }
 
-    /// As it was written.
+    /// The URL as it was written.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.text
@@ -77,7 +77,7 @@ impl fmt::Display for Url {
     }
 }
 
-/// Whether a name is one of this machine.
+/// True for the names and addresses of this machine.
 fn is_local(host: &str) -> bool {
     let bare = host.trim_start_matches('[').trim_end_matches(']');
     host.eq_ignore_ascii_case("localhost")

@@ -1,4 +1,4 @@
-//! Who says whether a token is good.
+//! The check of a token.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -9,12 +9,12 @@ use crate::peer::PeerKey;
 
 /// Checks tokens.
 pub trait Verifier: Send + Sync + 'static {
-    /// Whether this token is good, and what it says. It must be for this resource: whoever implements this checks the
+    /// Checks this token and returns its claims. The token must be for this resource: the implementation checks the
     /// audience.
     fn verify(&self, token: &str) -> impl Future<Output = Result<Identity, TokenError>> + Send;
 
-    /// As [`verify`](Self::verify), for a request that comes from this machine. A verifier that asks others, and can be
-    /// kept busy, shares what it has between them.
+    /// Like [`verify`](Self::verify), for a request from this machine. A verifier with bounded capacity shares it
+    /// between the machines.
     fn verify_for(&self, token: &str, _peer: PeerKey) -> impl Future<Output = Result<Identity, TokenError>> + Send {
         self.verify(token)
     }
@@ -30,20 +30,21 @@ impl<V: Verifier> Verifier for Arc<V> {
     }
 }
 
-/// Why a token is not taken.
+/// The reason for which a token is rejected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TokenError {
-    /// The token is not good, and its sender is told why: plain ASCII without quotes. Another token may be.
+    /// The token is invalid; the reason is sent to the client, in plain ASCII without quotes. Another token may be
+    /// valid.
     #[error("{0}")]
     Invalid(&'static str),
-    /// It cannot be told: the authorization server does not answer, for example. The sender may try again later; the
-    /// reason is for the log.
+    /// The token cannot be checked: the authorization server does not answer, for example. The client may try again
+    /// later; the reason is only logged.
     #[error("tokens cannot be checked: {0}")]
     Unavailable(String),
 }
 
-/// [`Verifier`] as an object.
+/// [`Verifier`] for use as an object.
 pub(crate) trait AnyVerifier: Send + Sync {
     fn verify_for<'a>(&'a self, token: &'a str, peer: PeerKey) -> Verified<'a>;
 }

@@ -1,7 +1,7 @@
-//! Any claims, of a token or of the answer of an issuer: what is taken is from the issuer, for this server and of this time,
-//! and names its bearer.
+//! Any claims, of a token or of the answer of an issuer: accepted claims are from the issuer, for this server, current,
+//! and name their bearer.
 //!
-//! The first byte says where the claims are from, the rest is JSON.
+//! The first byte selects the origin of the claims; the rest is JSON.
 
 #![no_main]
 

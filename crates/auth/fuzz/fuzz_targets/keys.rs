@@ -1,4 +1,4 @@
-//! Any key set: with the key of a token in it the token is good, whatever else it holds, and without it the token is not.
+//! Any key set: a token is valid if its key is in the set, whatever else the set holds, and invalid otherwise.
 
 #![no_main]
 
@@ -23,7 +23,7 @@ fuzz_target!(|document: &[u8]| {
     let Some(Value::Object(mut members)) = value else { return };
     let Some(Value::Array(others)) = members.get_mut("keys") else { return };
     others.insert(0, serde_json::from_str(KEY).expect("a good key"));
-    // A member that stands there twice is an error in the document, and gone in the value.
+    // A member that occurs twice is an error in the document; parsing it as a value keeps one.
     let keys = KeySet::parse(Value::Object(members).to_string().as_bytes()).expect("it has a key");
     assert!(is_good(&keys), "the key of the token is there");
 });

@@ -1,4 +1,4 @@
-//! Any `Authorization` header: only the token that was signed opens the server, and a refusal is a well-formed challenge.
+//! Any `Authorization` header: only the signed token opens the server, and a rejection is a well-formed challenge.
 
 #![no_main]
 
@@ -31,7 +31,7 @@ fuzz_target!(|value: &[u8]| {
     let token = text.split_once(' ').map_or("", |(_, token)| token.trim());
     match poll(server.authenticate(&headers, PeerKey::default())) {
         Ok(identity) => {
-            // Another form of the signature may be as good (of an elliptic curve there are two); what is signed is not.
+            // The signature may have another valid form (of an elliptic curve there are two); the signed text may not.
             assert_eq!(
                 token.rsplit_once('.').map(|(signed, _)| signed),
                 TOKEN.rsplit_once('.').map(|(signed, _)| signed)
@@ -42,14 +42,14 @@ fuzz_target!(|value: &[u8]| {
             let is_good = text.get(..7).is_some_and(|scheme| scheme.eq_ignore_ascii_case("bearer ")) && token == TOKEN;
             assert!(!is_good, "a good token was refused: {}", rejection.why);
             assert!(matches!(rejection.status.as_u16(), 400 | 401));
-            let challenge = rejection.challenge.expect("what to do is said");
+            let challenge = rejection.challenge.expect("a rejection has a challenge");
             let challenge = challenge.to_str().expect("it is ASCII");
             assert!(challenge.starts_with("Bearer ") && challenge.matches('"').count() % 2 == 0, "{challenge}");
         }
     }
 });
 
-/// What a future comes to that waits for nothing.
+/// The output of a future that waits for nothing.
 fn poll<T>(future: impl Future<Output = T>) -> T {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(outcome) => outcome,

@@ -1,4 +1,4 @@
-//! The one token that was ever signed, and what is expected of tokens.
+//! The one token that was ever signed, and the policy that it must meet.
 
 mod fixture;
 

@@ -70,7 +70,7 @@ fn key_set(keys: &[Value]) -> Result<KeySet, KeySetError> {
     KeySet::parse(json!({"keys": keys}).to_string().as_bytes())
 }
 
-/// A key with more members.
+/// A key with these additional members.
 fn with(mut key: Value, more: &Value) -> Value {
     key.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
     key
@@ -86,7 +86,7 @@ fn verify(keys: &KeySet, token: &str) -> Result<(), &'static str> {
 }
 
 #[test]
-fn a_signature_counts_under_the_algorithm_of_its_key() {
+fn a_signature_is_valid_only_under_the_algorithm_of_its_key() {
     for (signer, names) in
         [(Signer::p256(), &["ES256"][..]), (Signer::p384(), &["ES384"]), (Signer::ed25519(), &["EdDSA", "Ed25519"])]
     {
@@ -125,7 +125,7 @@ fn only_allowed_algorithms_count() {
 }
 
 #[test]
-fn a_public_key_is_no_shared_secret() {
+fn a_public_key_does_not_verify_a_shared_secret() {
     let signer = Signer::ed25519();
     let secret = with(signer.jwk(), &json!({"kty": "oct", "k": "c2VjcmV0"}));
     assert_eq!(key_set(&[secret]).unwrap_err(), KeySetError::NoKeys);
@@ -146,7 +146,7 @@ fn every_part_of_a_token_is_signed() {
 }
 
 #[test]
-fn what_is_no_token_is_refused() {
+fn a_malformed_token_is_rejected() {
     let signer = Signer::p256();
     let keys = key_set(&[signer.jwk()]).unwrap();
     let good = signer.token(&json!({"alg": "ES256"}));
@@ -174,7 +174,7 @@ fn what_is_no_token_is_refused() {
 }
 
 #[test]
-fn a_token_of_another_type_is_no_access_token() {
+fn a_token_of_another_type_is_rejected() {
     let signer = Signer::p256();
     let keys = key_set(&[signer.jwk()]).unwrap();
     for (header, expected) in [
@@ -225,7 +225,7 @@ fn all_keys_that_fit_are_tried_up_to_a_bound() {
 }
 
 #[test]
-fn only_so_many_keys_of_an_issuer_are_used() {
+fn keys_of_an_issuer_beyond_the_limit_are_ignored() {
     let (first, last) = (Signer::ed25519(), Signer::p256());
     let keys = |count: usize| {
         let others = vec![first.jwk(); count];
@@ -237,7 +237,7 @@ fn only_so_many_keys_of_an_issuer_are_used() {
 }
 
 #[test]
-fn a_key_is_used_for_what_it_is_for() {
+fn a_key_is_used_only_for_its_declared_purpose() {
     let signer = Signer::p256();
     for (more, is_used) in [
         (json!({"use": "sig"}), true),
@@ -259,7 +259,7 @@ fn a_key_is_used_for_what_it_is_for() {
 }
 
 #[test]
-fn what_is_no_key_set_is_refused() {
+fn a_malformed_key_set_is_rejected() {
     for bad in ["", "[]", "{}", r#"{"keys": 7}"#, "<html>"] {
         assert!(matches!(KeySet::parse(bad.as_bytes()), Err(KeySetError::Malformed(_))), "{bad}");
     }

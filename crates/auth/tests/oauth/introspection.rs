@@ -1,4 +1,4 @@
-//! Asking the issuer what a token means.
+//! Token checks by the issuer.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -22,7 +22,7 @@ fn claims(issuer: &Issuer, seconds: u64) -> Value {
 }
 
 #[tokio::test]
-async fn the_issuer_is_asked_once_by_who_we_are() {
+async fn the_issuer_is_asked_once_with_credentials() {
     let issuer = Issuer::start().await;
     let answer = claims(&issuer, 60);
     issuer.answers(move |path, request| {
@@ -43,7 +43,7 @@ async fn the_issuer_is_asked_once_by_who_we_are() {
 }
 
 #[tokio::test]
-async fn an_answer_is_believed_no_longer_than_the_token_lives() {
+async fn an_answer_is_cached_until_the_token_ends() {
     let issuer = Issuer::start().await;
     let (long, short) = (claims(&issuer, 3600), claims(&issuer, 5));
     for (answer, seconds) in [(long, 60), (short, 5)] {
@@ -58,7 +58,7 @@ async fn an_answer_is_believed_no_longer_than_the_token_lives() {
 }
 
 #[tokio::test]
-async fn what_is_not_active_or_not_for_us_is_refused() {
+async fn inactive_and_foreign_tokens_are_rejected() {
     let issuer = Issuer::start().await;
     let verifier = verifier(&issuer, HttpClient::default());
     let good = claims(&issuer, 60);
@@ -83,7 +83,7 @@ async fn what_is_not_active_or_not_for_us_is_refused() {
 }
 
 #[tokio::test]
-async fn a_refusal_is_remembered_for_a_few_seconds() {
+async fn a_refusal_is_cached_for_a_few_seconds() {
     let issuer = Issuer::start().await;
     issuer.answers(|_, _| Reply::Json(json!({"active": false})));
     let verifier = verifier(&issuer, HttpClient::default());
@@ -96,7 +96,7 @@ async fn a_refusal_is_remembered_for_a_few_seconds() {
 }
 
 #[tokio::test]
-async fn one_question_is_for_all_requests_with_a_token_and_outlives_each() {
+async fn requests_with_one_token_share_a_question_that_outlives_them() {
     let issuer = Issuer::start().await;
     let answer = claims(&issuer, 60);
     issuer.answers(move |_, _| Reply::Json(answer.clone()));
@@ -109,7 +109,7 @@ async fn one_question_is_for_all_requests_with_a_token_and_outlives_each() {
         })
         .collect();
     issuer.asked(1).await;
-    // The one that has asked, and a later one.
+    // The request that has asked, and a later one.
     requests.remove(20).abort();
     requests.remove(0).abort();
     issuer.is_answering(true);
@@ -120,7 +120,7 @@ async fn one_question_is_for_all_requests_with_a_token_and_outlives_each() {
 }
 
 #[tokio::test]
-async fn tokens_that_one_machine_makes_up_do_not_delay_another() {
+async fn invented_tokens_of_one_machine_do_not_delay_another() {
     let issuer = Issuer::start().await;
     let good = claims(&issuer, 60);
     issuer.answers(|_, _| Reply::Json(json!({"active": false})));
@@ -134,7 +134,7 @@ async fn tokens_that_one_machine_makes_up_do_not_delay_another() {
     issuer.asked(25).await;
     let other = ask("opaque".to_owned(), 2);
     issuer.asked(26).await;
-    assert_eq!(issuer.requests(), 26, "four fifths of 32 places for one machine, and one for the other");
+    assert_eq!(issuer.requests(), 26, "four fifths of 32 slots for one machine, and one for the other");
     issuer.answers(move |_, _| Reply::Json(good.clone()));
     issuer.is_answering(true);
     assert_eq!(other.await.unwrap().unwrap().subject(), Some("ann"));
@@ -146,7 +146,7 @@ async fn tokens_that_one_machine_makes_up_do_not_delay_another() {
 }
 
 #[tokio::test]
-async fn requests_that_wait_with_one_token_ask_once() {
+async fn waiting_requests_with_one_token_ask_once() {
     let issuer = Issuer::start().await;
     let answer = claims(&issuer, 60);
     issuer.answers(move |_, _| Reply::Json(answer.clone()));
@@ -169,7 +169,7 @@ async fn requests_that_wait_with_one_token_ask_once() {
 }
 
 #[tokio::test]
-async fn a_request_waits_for_a_place_for_a_short_time() {
+async fn a_request_waits_for_a_slot_for_a_short_time() {
     let issuer = Issuer::start().await;
     issuer.is_answering(false);
     let verifier = Arc::new(verifier(&issuer, HttpClient::default()));
@@ -186,7 +186,7 @@ async fn a_request_waits_for_a_place_for_a_short_time() {
 }
 
 #[tokio::test]
-async fn an_issuer_that_does_not_answer_lets_nobody_in() {
+async fn tokens_are_unavailable_while_the_issuer_does_not_answer() {
     let issuer = Issuer::start().await;
     let verifier = verifier(&issuer, HttpClient::default().timeout(Duration::from_millis(50)));
     for number in 0..4 {

@@ -1,4 +1,4 @@
-//! An authorization server that does as it is told.
+//! An authorization server with scripted answers.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -20,19 +20,19 @@ pub(crate) const RESOURCE: &str = "https://tools.example.com/mcp";
 
 type Answer = Box<dyn Fn(&str, &Request<axum::body::Body>) -> Reply + Send + Sync>;
 
-/// What is answered to a request.
+/// The answer to a request.
 pub(crate) enum Reply {
     Json(Value),
     Status(u16),
     Text(String),
-    /// Nothing, ever.
+    /// The request stays unanswered.
     Silence,
 }
 
 struct Inner {
     answer: Mutex<Arc<Answer>>,
     requests: AtomicUsize,
-    /// Whether requests are answered, or wait until they are.
+    /// False while requests must wait for their answer.
     answering: watch::Sender<bool>,
 }
 
@@ -54,12 +54,12 @@ impl Issuer {
         Self { url, inner }
     }
 
-    /// From here on requests are answered so.
+    /// Answers later requests with this.
     pub(crate) fn answers(&self, answer: impl Fn(&str, &Request<axum::body::Body>) -> Reply + Send + Sync + 'static) {
         *self.inner.answer.lock().unwrap() = Arc::new(Box::new(answer));
     }
 
-    /// From here on it describes itself and shows these keys.
+    /// Describes itself and publishes these keys from now on.
     pub(crate) fn shows(&self, keys: &[&Key]) {
         let (issuer, keys) = (self.url.clone(), keys.iter().map(|key| key.jwk()).collect::<Vec<_>>());
         self.answers(move |path, _| match path {
@@ -71,12 +71,12 @@ impl Issuer {
         });
     }
 
-    /// Whether requests are answered from here on, or wait until they are.
+    /// Answers requests from now on, or makes them wait.
     pub(crate) fn is_answering(&self, answering: bool) {
         self.inner.answering.send_replace(answering);
     }
 
-    /// Waits until there were so many requests.
+    /// Waits until this many requests have arrived.
     pub(crate) async fn asked(&self, requests: usize) {
         let asked = async {
             while self.requests() < requests {
@@ -86,7 +86,7 @@ impl Issuer {
         tokio::time::timeout(Duration::from_secs(20), asked).await.expect("the issuer is asked");
     }
 
-    /// How many requests there were.
+    /// The number of requests.
     pub(crate) fn requests(&self) -> usize {
         self.inner.requests.load(Ordering::SeqCst)
     }
@@ -129,12 +129,12 @@ impl Key {
         self.named(json!({"kty": "EC", "crv": "P-256", "x": x, "y": y}))
     }
 
-    /// A good token of this user, for a minute.
+    /// A valid token of this user, for a minute.
     pub(crate) fn token(&self, issuer: &str, user: &str, scope: &str) -> String {
         self.token_of(issuer, &json!({"sub": user, "scope": scope}))
     }
 
-    /// A good token with these claims, besides or instead of the usual ones.
+    /// A valid token with these claims, besides or instead of the usual ones.
     pub(crate) fn token_of(&self, issuer: &str, more: &Value) -> String {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
         let header = self.named(json!({"alg": "ES256", "typ": "at+jwt"}));
@@ -152,7 +152,7 @@ impl Key {
     }
 }
 
-/// Made-up time goes by, which real sockets do not notice.
+/// Advances the test clock, which real sockets do not notice.
 pub(crate) async fn later(seconds: u64) {
     tokio::time::pause();
     tokio::time::advance(Duration::from_secs(seconds)).await;

@@ -18,7 +18,7 @@ fn verifier(issuer: &Issuer) -> JwtVerifier {
 }
 
 #[tokio::test]
-async fn keys_are_found_by_the_issuers_own_description_and_kept() {
+async fn keys_are_found_by_the_description_of_the_issuer_and_cached() {
     let (issuer, key) = (Issuer::start().await, Key::new("1"));
     issuer.shows(&[&key]);
     let verifier = verifier(&issuer);
@@ -32,7 +32,7 @@ async fn keys_are_found_by_the_issuers_own_description_and_kept() {
 }
 
 #[tokio::test]
-async fn a_new_key_is_fetched_but_made_up_ones_do_not_make_us_ask_all_the_time() {
+async fn a_new_key_is_fetched_and_invented_ones_are_limited() {
     let (issuer, old, new) = (Issuer::start().await, Key::new("old"), Key::new("new"));
     issuer.shows(&[&old]);
     let verifier = verifier(&issuer);
@@ -42,7 +42,7 @@ async fn a_new_key_is_fetched_but_made_up_ones_do_not_make_us_ask_all_the_time()
         let outcome = verifier.verify(&Key::new(name).token(&issuer.url, "eve", "")).await;
         assert!(matches!(outcome, Err(TokenError::Unavailable(_))), "{outcome:?}");
     }
-    assert_eq!(issuer.requests(), 2, "it was asked a moment ago");
+    assert_eq!(issuer.requests(), 2, "the issuer was asked a moment ago");
     later(10).await;
     verifier.verify(&new.token(&issuer.url, "ann", "")).await.unwrap();
     assert_eq!(issuer.requests(), 4);
@@ -52,7 +52,7 @@ async fn a_new_key_is_fetched_but_made_up_ones_do_not_make_us_ask_all_the_time()
 }
 
 #[tokio::test]
-async fn a_token_that_is_older_than_the_keys_is_refused_without_asking_again() {
+async fn a_token_older_than_the_keys_is_rejected_without_a_fetch() {
     let (issuer, key) = (Issuer::start().await, Key::new("1"));
     issuer.shows(&[&key]);
     let verifier = verifier(&issuer);
@@ -70,7 +70,7 @@ async fn a_token_that_is_older_than_the_keys_is_refused_without_asking_again() {
 }
 
 #[tokio::test]
-async fn a_request_that_is_broken_off_stops_no_renewal() {
+async fn a_dropped_request_does_not_stop_a_renewal() {
     let (issuer, old, new) = (Issuer::start().await, Key::new("old"), Key::new("new"));
     issuer.shows(&[&old]);
     let verifier = Arc::new(verifier(&issuer));
@@ -88,11 +88,11 @@ async fn a_request_that_is_broken_off_stops_no_renewal() {
     assert!(waiting.as_mut().now_or_never().is_none(), "it waits for the keys");
     issuer.is_answering(true);
     assert_eq!(waiting.await.unwrap().subject(), Some("ann"));
-    assert_eq!(issuer.requests(), 4, "what was begun has been used");
+    assert_eq!(issuer.requests(), 4, "the attempt of the dropped request has been used");
 }
 
 #[tokio::test]
-async fn a_request_waits_for_new_keys_for_a_short_time_and_not_at_all_if_its_key_is_known() {
+async fn only_a_request_with_an_unknown_key_waits_for_new_keys() {
     let (issuer, old, new) = (Issuer::start().await, Key::new("old"), Key::new("new"));
     issuer.shows(&[&old]);
     let verifier = verifier(&issuer);
@@ -137,7 +137,7 @@ async fn known_keys_outlast_an_issuer_that_is_away() {
     verifier.prepare().await.unwrap();
     issuer.answers(|_, _| Reply::Silence);
     later(700).await;
-    // Nobody waits for the answer that does not come.
+    // The future of the unanswered request is not awaited.
     let identity = verifier.verify(&key.token(&issuer.url, "ann", "")).await.unwrap();
     assert_eq!(identity.subject(), Some("ann"));
     later(25 * 3600).await;
@@ -158,11 +158,11 @@ async fn an_old_key_set_is_renewed_while_it_serves() {
 }
 
 #[tokio::test]
-async fn whoever_cannot_be_asked_lets_nobody_in() {
+async fn tokens_are_unavailable_without_the_keys_of_the_issuer() {
     let key = Key::new("1");
     for (number, part) in [
         "answers with 500",
-        "is no description of an authorization server",
+        "does not describe an authorization server",
         "describes the issuer \"https://evil.example.com\"",
         "names no key set (jwks_uri)",
         "is not https",
@@ -204,7 +204,7 @@ async fn whoever_cannot_be_asked_lets_nobody_in() {
 }
 
 #[tokio::test]
-async fn keys_may_lie_in_a_file_which_is_read_again() {
+async fn a_file_of_keys_is_read_again() {
     let (old, new) = (Key::new("old"), Key::new("new"));
     let path = std::env::temp_dir().join(format!("protomcp-auth-{}.json", std::process::id()));
     std::fs::write(&path, json!({"keys": [old.jwk()]}).to_string()).unwrap();

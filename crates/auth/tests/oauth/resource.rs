@@ -1,4 +1,4 @@
-//! What a resource server says of itself, and to whom it opens.
+//! The metadata of a resource server, and its decisions.
 
 use http::header::AUTHORIZATION;
 use http::{HeaderMap, Request};
@@ -31,7 +31,7 @@ fn bearer(token: &str) -> HeaderMap {
 }
 
 #[test]
-fn a_server_describes_itself_at_its_own_place_and_at_the_root() {
+fn a_server_describes_itself_at_its_own_path_and_at_the_root() {
     let base = "/.well-known/oauth-protected-resource";
     for (resource, suffix) in
         [("https://rs.example.com", ""), ("https://rs.example.com/mcp", "/mcp"), ("http://localhost:1/a/b/", "/a/b")]
@@ -60,7 +60,7 @@ fn a_server_describes_itself_at_its_own_place_and_at_the_root() {
 }
 
 #[tokio::test]
-async fn whoever_shows_no_good_token_is_told_where_to_get_one() {
+async fn a_request_without_a_valid_token_gets_a_challenge() {
     let server = closed(RESOURCE).require(&scopes("use"));
     let metadata = "resource_metadata=\"https://tools.example.com/.well-known/oauth-protected-resource/mcp\"";
     let twice = {
@@ -86,7 +86,7 @@ async fn whoever_shows_no_good_token_is_told_where_to_get_one() {
 }
 
 #[tokio::test]
-async fn a_token_that_cannot_be_checked_opens_nothing() {
+async fn a_token_that_cannot_be_checked_is_rejected_with_503() {
     let verifier = Nobody(TokenError::Unavailable("the issuer is away".to_owned()));
     let server = ResourceServer::new(RESOURCE, "https://login.example.com", verifier).unwrap();
     let rejection = server.authenticate(&bearer("a"), PeerKey::default()).await.unwrap_err();
@@ -95,7 +95,7 @@ async fn a_token_that_cannot_be_checked_opens_nothing() {
 }
 
 #[tokio::test]
-async fn scopes_decide_what_somebody_may_do() {
+async fn operations_need_their_scopes() {
     let (issuer, key) = (Issuer::start().await, Key::new("1"));
     issuer.shows(&[&key]);
     let source = KeySource::Issuer(Url::parse(&issuer.url).unwrap());
