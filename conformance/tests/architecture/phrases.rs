@@ -14,7 +14,6 @@ use super::{files, root};
 const NOT_YET: &[&str] = &[
     "crates/bridge",
     "crates/http",
-    "crates/listener",
     "crates/server",
     "crates/session",
     "crates/transport",

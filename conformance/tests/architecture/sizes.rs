@@ -17,7 +17,6 @@ const FIELDS: usize = 15;
 const NAMES_NOT_YET: &[&str] = &[
     "crates/bridge",
     "crates/http",
-    "crates/listener",
     "crates/schema",
     "crates/server",
     "crates/typed",

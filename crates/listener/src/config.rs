@@ -10,8 +10,8 @@ use crate::tls::Tls;
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ListenerConfig {
-    /// The most connections at a time, if the limit of open files allows as many: see [`ListenerConfig::open_files`]. At
-    /// the limit a connection of an address that holds few replaces one of the address that holds most, an idle one
+    /// The most connections at a time, if the limit of open files allows as many: see [`ListenerConfig::open_files`].
+    /// At the limit a connection of an address that holds few replaces one of the address that holds most, an idle one
     /// first; other connections are refused. IPv6 addresses of one /64 network count as one address.
     pub max_connections: usize,
     /// The time from the start of a connection, or from the end of its TLS handshake, until the head of its first
@@ -22,7 +22,7 @@ pub struct ListenerConfig {
     pub idle_timeout: Duration,
     /// The most open requests on one HTTP/2 connection.
     pub max_concurrent_requests: u32,
-    /// The time that open requests have to finish after the shutdown signal. Connections that are left then are closed.
+    /// The time that open requests have to finish after the shutdown signal. Then their connections are closed.
     pub drain_timeout: Duration,
     /// The time for a TLS handshake.
     #[cfg(feature = "tls")]

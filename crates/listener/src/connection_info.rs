@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-/// The connection that a request arrived on. A [`Listener`](crate::Listener) puts it into the extensions of each request.
+/// The connection that a request arrived on. A [`Listener`](crate::Listener) adds it to the extensions of each request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct ConnectionInfo {

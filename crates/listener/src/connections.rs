@@ -18,7 +18,7 @@ const CLOSING: usize = 32;
 #[derive(Debug)]
 pub(crate) struct Connections {
     pub(crate) config: ListenerConfig,
-    /// Open requests may finish, and nothing new begins.
+    /// Open requests may finish; new ones are refused.
     pub(crate) stop: CancellationToken,
     /// Connections end at once.
     pub(crate) abort: CancellationToken,
@@ -50,7 +50,7 @@ impl Connections {
         }
     }
 
-    /// Ends the connections: politely at first, and at once after the drain timeout.
+    /// Ends the connections: gracefully at first, and at once after the drain timeout.
     pub(crate) async fn drain(&self, tasks: &TaskTracker) {
         self.stop.cancel();
         self.log.write_now();

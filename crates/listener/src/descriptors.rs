@@ -20,7 +20,7 @@ pub(crate) fn limit() -> Option<u64> {
     limit
 }
 
-/// Whether `accept` failed because this process or the system has no descriptor left.
+/// True if `accept` failed because this process or the system has no descriptor left.
 pub(crate) fn are_exhausted(error: &std::io::Error) -> bool {
     #[cfg(unix)]
     let exhausted =

@@ -1,9 +1,10 @@
 //! Assigns slots to addresses fairly when all slots are taken.
 //!
-//! A slot is a connection or a TLS handshake. While one is free, every address may take it. When none is free, an address
-//! that holds fewer than another takes one from an address that holds most: the slot that has been idle for longest, or
-//! without an idle one the slot that became busy last, if the other then still holds no less. An address that holds most
-//! itself gives up its own idle slot. One address alone may take all slots, and still keeps no other address out.
+//! A slot is a connection or a TLS handshake. While one is free, every address may take it. When none is free, an
+//! address that holds fewer than another takes one from an address that holds most: the slot that has been idle for
+//! longest, or without an idle one the slot that became busy last, if the other then still holds at least as many. An
+//! address that holds most itself gives up its own idle slot. One address alone may take all slots, and other addresses
+//! still get one.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 

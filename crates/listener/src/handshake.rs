@@ -68,7 +68,7 @@ pub(crate) async fn shake(
     })
 }
 
-/// Responds to a plain request, and reads it first to its end: closing the connection over unread bytes would lose the
+/// Responds to a plain request after reading it to its end: closing the connection over unread bytes would lose the
 /// response.
 async fn reject_plain(mut stream: TcpStream) {
     let responded = async {

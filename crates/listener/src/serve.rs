@@ -25,8 +25,8 @@ const PAUSE: Duration = Duration::from_millis(100);
 
 /// Serves a service on the sockets of a [`Listener`](crate::Listener). Await it.
 ///
-/// It resolves when the shutdown signal has come and all connections have ended; without a signal, never. The result is an
-/// [`io::Result`] for the sake of `?`; errors of `accept` are logged, and accepting goes on.
+/// It resolves when the shutdown signal has come and all connections have ended; without a signal, never. The result is
+/// an [`io::Result`] for the sake of `?`; errors of `accept` are logged, and accepting continues.
 #[must_use = "a server does nothing unless it is awaited"]
 pub struct Serve<S, F = Pending<()>> {
     sockets: Vec<TcpListener>,
@@ -41,7 +41,7 @@ impl<S> Serve<S> {
     }
 
     /// Shuts down when `signal` resolves: the sockets are closed, open requests may finish within
-    /// [`ListenerConfig::drain_timeout`], and connections that are left then are closed.
+    /// [`ListenerConfig::drain_timeout`], and the remaining connections are closed then.
     pub fn with_graceful_shutdown<F>(self, signal: F) -> Serve<S, F>
     where
         F: Future<Output = ()> + Send + 'static,

@@ -60,7 +60,7 @@ impl Slots {
     pub(crate) async fn take(self: &Arc<Self>, owner: PeerNetwork, state: SlotState) -> Slot {
         loop {
             let mut freed = pin!(self.freed.notified());
-            // Enabled first, so that no release between the attempt and the wait is missed.
+            // Enabled first, so that a release between the attempt and the wait is not missed.
             freed.as_mut().enable();
             if let Some(taken) = self.try_take(owner, state) {
                 return taken;

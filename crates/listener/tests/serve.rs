@@ -87,7 +87,7 @@ async fn get(address: SocketAddr) -> String {
 }
 
 #[tokio::test]
-async fn open_requests_finish_after_the_shutdown_signal_and_new_ones_are_refused() {
+async fn after_the_shutdown_signal_only_open_requests_finish() {
     let Server { address, gate, stop, task } = start(ListenerConfig::default()).await;
     get(address).await;
     let mut stream = TcpStream::connect(address).await.unwrap();
@@ -105,7 +105,7 @@ async fn open_requests_finish_after_the_shutdown_signal_and_new_ones_are_refused
 }
 
 #[tokio::test]
-async fn requests_that_do_not_finish_are_closed_after_the_drain_timeout() {
+async fn unfinished_requests_are_closed_after_the_drain_timeout() {
     let config = ListenerConfig::default().with_drain_timeout(Duration::from_millis(20));
     let Server { address, gate, stop, task } = start(config).await;
     let mut stream = TcpStream::connect(address).await.unwrap();

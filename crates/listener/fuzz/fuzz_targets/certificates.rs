@@ -1,7 +1,7 @@
-//! Any certificate: the times in it are read as they were written, and what is not a certificate is refused in peace.
+//! Any certificate: its times are read as they were written, and malformed input is an error without a panic.
 //!
-//! The first byte says how the rest is read: as a certificate, as two PEM files cut at 0xff, or as the parts of a
-//! certificate that is well formed: two times, and the fields before them.
+//! The first byte selects the form of the rest: a certificate, two PEM files cut at 0xff, or the parts of a well-formed
+//! certificate: two times, and the fields before them.
 //!
 //! Run with `cargo fuzz run certificates` in `crates/listener` (on stable Rust with `RUSTC_BOOTSTRAP=1`).
 
@@ -18,7 +18,7 @@ fuzz_target!(|input: &[u8]| {
     let Some((kind, rest)) = input.split_first() else { return };
     match kind % 3 {
         0 => {
-            // A day that its month does not have is taken as one after it.
+            // A day beyond the end of its month counts into the next month.
             let within = |time: u64| time <= LAST + 100 * 86_400;
             assert!(validity_of(rest).is_none_or(|(from, until)| within(from) && within(until)));
         }
@@ -34,14 +34,14 @@ fuzz_target!(|input: &[u8]| {
             let (from, until) = (time(from), time(until));
             let certificate = certificate(flags[0], from, until, rest);
             assert_eq!(validity_of(&certificate), Some((from, until)));
-            // Cut short it is none.
+            // A truncated certificate is invalid.
             let end = certificate.len() * usize::from(flags[1]) / 256;
             assert_eq!(validity_of(&certificate[..end]), None);
         }
     }
 });
 
-/// A certificate with these times. The other fields have any content.
+/// A certificate with these times. The other fields are arbitrary.
 fn certificate(flags: u8, from: u64, until: u64, rest: &[u8]) -> Vec<u8> {
     let (fields, tail) = rest.split_at(rest.len() / 2);
     let mut fields = fields.chunks(fields.len().div_ceil(4).max(1)).chain(std::iter::repeat(&[][..]));
@@ -68,7 +68,7 @@ fn element(tag: u8, content: &[u8]) -> Vec<u8> {
     element
 }
 
-/// Seconds since 1970 as a certificate has them: with two digits of the year if that can be, and is wanted.
+/// Seconds since 1970 in the form of a certificate: with two digits of the year if possible and requested.
 fn time(seconds: u64, short: bool) -> Vec<u8> {
     let (days, second) = (seconds / 86_400, seconds % 86_400);
     let (year, month, day) = date(days);
@@ -80,7 +80,7 @@ fn time(seconds: u64, short: bool) -> Vec<u8> {
     }
 }
 
-/// Year, month and day, by counting them off.
+/// Year, month and day, by counting them.
 fn date(mut days: u64) -> (u64, u64, u64) {
     let (mut year, mut month) = (1970, 1);
     loop {
