@@ -11,7 +11,7 @@ use std::path::Path;
 const ROWS: &[(&str, &[(&str, &str)])] = &[
     (
         "a transport is a connection to read, write and close, and applications can add their own",
-        &[("crates/typed/tests/seed/transports.rs", "a_transport_of_ones_own_takes_less_than_sixty_lines")],
+        &[("crates/typed/tests/seed/transports.rs", "a_custom_transport_takes_less_than_sixty_lines")],
     ),
     (
         "a transport can be chosen at run time",
@@ -47,7 +47,7 @@ const ROWS: &[(&str, &[(&str, &str)])] = &[
     ),
     (
         "adding and removing reaches all sessions, many changes at once",
-        &[("crates/typed/tests/typed/lists.rs", "every_session_is_told_of_a_change_once_and_only_if_it_can_be_seen")],
+        &[("crates/typed/tests/typed/lists.rs", "every_session_is_notified_once_of_a_visible_change")],
     ),
     (
         "Close and Wait of a session",
@@ -96,29 +96,23 @@ const ROWS: &[(&str, &[(&str, &str)])] = &[
     ),
     (
         "required unless it may be left out, skipped when skipped",
-        &[("crates/typed/tests/seed/tools.rs", "a_struct_says_which_properties_there_are_and_which_are_required")],
+        &[("crates/typed/tests/seed/tools.rs", "a_struct_determines_the_properties_and_the_required_ones")],
     ),
     (
         "Input(Property(…)): Description, Enum, Required, Schema, nested",
         &[
-            (
-                "crates/typed/tests/seed/tools.rs",
-                "options_say_what_a_struct_cannot_and_are_validated_before_the_handler",
-            ),
+            ("crates/typed/tests/seed/tools.rs", "options_add_to_a_struct_and_are_validated_before_the_handler"),
             ("crates/typed/tests/seed/tools.rs", "nested_schemas_need_no_untyped_maps"),
             ("crates/typed/src/schema/tests.rs", "edits_reach_every_depth"),
         ],
     ),
     (
         "a full schema of JSON Schema 2020-12",
-        &[("crates/typed/tests/typed/validation.rs", "a_raw_schema_is_kept_to_the_byte_and_by_every_call")],
+        &[("crates/typed/tests/typed/validation.rs", "a_raw_schema_is_advertised_unchanged_and_enforced")],
     ),
     (
         "schemas are validated before the handler, and a model can act on the message",
-        &[(
-            "crates/typed/tests/typed/validation.rs",
-            "what_does_not_fit_never_reaches_the_tool_and_the_model_reads_why",
-        )],
+        &[("crates/typed/tests/typed/validation.rs", "mismatched_arguments_are_explained_and_not_passed_on")],
     ),
     (
         "NewPrompt, Argument(…), AddPrompts, RemovePrompts",
@@ -130,49 +124,43 @@ const ROWS: &[(&str, &[(&str, &str)])] = &[
     ),
     (
         "subscriptions to resources",
-        &[("crates/typed/tests/typed/resources.rs", "hosts_subscribe_to_what_there_is_and_are_told_of_its_changes")],
+        &[("crates/typed/tests/typed/resources.rs", "subscribers_are_notified_of_existing_resources_only")],
     ),
     (
         "completion from the collections; a handler overrides",
         &[
-            (
-                "crates/typed/tests/seed/prompts.rs",
-                "completion_is_answered_from_the_collection_and_a_handler_overrides",
-            ),
-            ("crates/typed/tests/typed/resources.rs", "variables_are_completed_from_their_type_the_list_or_a_function"),
+            ("crates/typed/tests/seed/prompts.rs", "completion_uses_the_collection_unless_a_handler_overrides"),
+            ("crates/typed/tests/typed/resources.rs", "variables_are_completed_from_type_list_or_function"),
         ],
     ),
     (
         "the logger: attribute logger, data with the rest, levels between the standard ones",
-        &[("crates/typed/tests/seed/logging.rs", "what_a_server_logs_reaches_the_host_with_its_fields_and_its_level")],
+        &[("crates/typed/tests/seed/logging.rs", "a_log_record_reaches_the_client_with_its_fields_and_level")],
     ),
     (
         "pagination with opaque cursors",
-        &[("crates/typed/tests/typed/lists.rs", "a_list_is_sorted_and_comes_in_pages_that_bear_changes")],
+        &[("crates/typed/tests/typed/lists.rs", "a_list_is_sorted_and_its_pages_survive_changes")],
     ),
     (
         "AddMiddleware: one seam for requests, in order",
         &[
             ("crates/typed/tests/seed/middleware.rs", "middleware_sees_every_request_and_its_response_in_order"),
-            ("crates/typed/tests/typed/layers.rs", "the_layers_of_the_server_come_first_and_of_each_the_last_added"),
+            ("crates/typed/tests/typed/layers.rs", "layers_of_the_server_come_first_and_of_each_the_last_added"),
         ],
     ),
     (
         "and one for what is sent",
-        &[("crates/typed/tests/seed/middleware.rs", "what_a_server_sends_passes_its_layers_in_order")],
+        &[("crates/typed/tests/seed/middleware.rs", "outgoing_messages_pass_their_layers_in_order")],
     ),
     (
         "layers of tower as ours, and the other way round",
         &[
             ("crates/typed/tests/seed/middleware.rs", "layers_of_tower_are_layers_of_a_server"),
-            ("crates/typed/tests/seed/middleware.rs", "services_of_ours_are_services_of_tower"),
-            ("crates/typed/tests/seed/middleware.rs", "a_layer_of_tower_can_stand_around_one_tool"),
+            ("crates/typed/tests/seed/middleware.rs", "services_of_this_library_are_services_of_tower"),
+            ("crates/typed/tests/seed/middleware.rs", "a_layer_of_tower_can_wrap_one_tool"),
         ],
     ),
-    (
-        "a panic stays in its call",
-        &[("crates/typed/tests/typed/outputs.rs", "a_failure_is_a_result_and_says_what_it_knows")],
-    ),
+    ("a panic stays in its call", &[("crates/typed/tests/typed/outputs.rs", "a_failure_is_a_result_with_its_details")]),
     (
         "permits and a deadline for each tool",
         &[("crates/typed/tests/typed/layers.rs", "a_tool_has_a_deadline_and_permits_of_its_own")],

@@ -1,4 +1,4 @@
-//! A server inside of an axum application, beside its other routes.
+//! A server inside an axum application, beside its other routes.
 
 use axum::Router;
 use axum::routing::get;

@@ -1,4 +1,4 @@
-//! A transport of one's own: JSON texts over two channels, with a host at the other end that prints what it hears.
+//! A transport of your own: JSON texts over two channels, with a client at the other end that prints the messages.
 
 use protomcp_transport::{Received, Sink, Source, Transport, TransportError};
 use protomcp_typed::{Registry, Tool};
@@ -34,7 +34,7 @@ impl Sink for ToHost {
         self.0.send(message.to_text()).map_err(|_| TransportError::Closed)
     }
 
-    /// Nothing waits: a channel takes everything at once.
+    /// Does not wait: a channel takes everything at once.
     async fn flush(&mut self) -> Result<(), TransportError> {
         Ok(())
     }

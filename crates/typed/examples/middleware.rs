@@ -1,4 +1,4 @@
-//! Middleware over stdio: a layer of our own around all requests, one around what is sent, and one around one tool.
+//! Middleware over stdio: a layer around all requests, one around outgoing messages, and one around one tool.
 
 use std::time::{Duration, Instant};
 
@@ -8,7 +8,7 @@ use protomcp_transport::stdio;
 use protomcp_typed::{Registry, Tool};
 use protomcp_types::{ErrorObject, Level, Notification, RawJson};
 
-/// Writes down every request and how long it took.
+/// Logs every request and its duration.
 struct Clock;
 
 struct Clocked<S>(S);
@@ -30,7 +30,7 @@ impl<S: Service> Service for Clocked<S> {
     }
 }
 
-/// Writes down every notification.
+/// Logs every notification.
 struct Sent;
 
 impl OutgoingLayer for Sent {
@@ -40,7 +40,7 @@ impl OutgoingLayer for Sent {
     }
 }
 
-/// Standard output belongs to the conversation.
+/// Standard output carries the protocol.
 #[expect(clippy::print_stderr, reason = "an example may talk to its user")]
 fn note(text: &str) {
     eprintln!("{text}");
@@ -49,7 +49,7 @@ fn note(text: &str) {
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let greet = async |context: Context| {
-        context.log(Level::Info, Some("greeter"), &RawJson::text("somebody is here"));
+        context.log(Level::Info, Some("greeter"), &RawJson::text("a client is greeted"));
         "hi"
     };
     let never = async || std::future::pending::<()>().await;

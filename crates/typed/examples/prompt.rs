@@ -1,4 +1,4 @@
-//! A prompt with typed arguments over stdio, and what completes them: an enum by itself, a text by a function.
+//! A prompt with typed arguments over stdio, and their completion: of an enum by itself, of a text by a function.
 
 use protomcp_transport::stdio;
 use protomcp_typed::{JsonSchema, Prompt, Registry, argument};
@@ -9,7 +9,7 @@ struct Review {
     /// The code to review.
     code: String,
     language: Option<Language>,
-    /// Who reads the review.
+    /// The reader of the review.
     reader: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! Resources over stdio: one that does not change, one that does and tells its subscribers, and a template.
+//! Resources over stdio: a constant one, one that changes and notifies its subscribers, and a template.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -34,11 +34,11 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     let registry = Registry::builder("library", "1.0")
         .resource(Resource::new("motto://today", "motto").text("Simplicity is a prerequisite for reliability."))
-        .resource(Resource::new("visits://all", "visits").handler(read).describe("How often somebody came"))
+        .resource(Resource::new("visits://all", "visits").handler(read).describe("The number of visits"))
         .template(Template::new("square://{number}", "square").handler(square))
         .declare(Capability::Tools)
         .build()?;
-    // The tool changes a resource, and whoever has subscribed to it is told.
+    // The tool changes a resource; its subscribers are notified.
     let changed = registry.clone();
     registry.tools().insert(Tool::new("visit", "Come by").handler(move || {
         visits.fetch_add(1, Ordering::Relaxed);

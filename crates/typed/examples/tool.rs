@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 #[derive(Deserialize, JsonSchema)]
 struct Greet {
-    /// Who is greeted.
+    /// The person to greet.
     name: String,
     #[serde(default)]
     times: u8,
@@ -53,7 +53,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let registry = Registry::builder("calculator", "1.0")
         .instructions("Divide numbers, and be polite about it.")
         .tool(
-            Tool::new("greet", "Greet somebody").handler(greet).input(property("times").set("maximum", 9)).read_only(),
+            Tool::new("greet", "Greet a person").handler(greet).input(property("times").set("maximum", 9)).read_only(),
         )
         .tool(Tool::new("divide", "Divide two numbers").handler(divide).read_only().idempotent())
         .tool(Tool::new("count", "Count, slowly").handler(count).timeout(Duration::from_secs(5)).limit(4))

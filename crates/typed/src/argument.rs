@@ -1,4 +1,4 @@
-//! The arguments of a prompt and the variables of a URI template: named strings that a person fills in.
+//! The arguments of a prompt and the variables of a URI template: named strings that a user fills in.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::completion::{Completer, CompletionFn, matching};
 use crate::definition::DefinitionError;
 use crate::schema::choices;
 
-/// What an author says about one argument. Begin with [`argument`].
+/// The description of one argument by the author. Begin with [`argument`].
 ///
 /// ```
 /// use protomcp_typed::argument;
@@ -30,7 +30,7 @@ pub struct Argument {
     completer: Option<Completer>,
 }
 
-/// Says more about one argument of a prompt, or one variable of a template.
+/// Describes one argument of a prompt, or one variable of a template.
 #[must_use]
 pub fn argument(name: impl Into<String>) -> Argument {
     Argument { name: name.into(), title: None, description: None, required: None, choices: None, completer: None }
@@ -44,14 +44,14 @@ impl Argument {
         self
     }
 
-    /// Says what is to be filled in.
+    /// Sets the description, for the user.
     #[must_use]
     pub fn describe(mut self, text: impl Into<String>) -> Self {
         self.description = Some(text.into());
         self
     }
 
-    /// Whether it must be filled in.
+    /// Sets whether the argument is required.
     #[must_use]
     pub fn required(mut self, required: bool) -> Self {
         self.required = Some(required);
@@ -77,7 +77,7 @@ impl Argument {
 #[derive(Debug, Default)]
 pub(crate) struct Arguments {
     known: Vec<Known>,
-    /// Any other name is taken, too.
+    /// True if any other name is accepted, too.
     open: bool,
 }
 
@@ -89,7 +89,7 @@ struct Known {
 }
 
 impl Arguments {
-    /// From the schema of a type, if it names properties; `None`: there are no arguments.
+    /// From the schema of a type, if it names properties; `None` if there are no arguments.
     pub(crate) fn of(schema: Option<&Value>) -> Self {
         let Some(schema) = schema else { return Self::default() };
         let Some(properties) = schema.get("properties").and_then(Value::as_object) else {
@@ -109,7 +109,7 @@ impl Arguments {
         Self { known: known.collect(), open: false }
     }
 
-    /// Those that a template has, with what the type says about them.
+    /// The variables of a template, with the descriptions of the type.
     pub(crate) fn of_template<'a>(names: impl Iterator<Item = &'a str>, typed: Self) -> Result<Self, &'static str> {
         let mut known: Vec<Known> = Vec::new();
         let mut typed = typed;
@@ -129,7 +129,7 @@ impl Arguments {
         }
     }
 
-    /// Adds what the author says.
+    /// Adds the descriptions of the author.
     pub(crate) fn apply(&mut self, options: Vec<Argument>, owner: &str) -> Result<(), DefinitionError> {
         for option in options {
             let place = self.known.iter().position(|known| known.argument.name == option.name);
@@ -153,7 +153,7 @@ impl Arguments {
             known.choices = option.choices.unwrap_or(std::mem::take(&mut known.choices));
             known.completer = option.completer;
         }
-        // An argument that nobody names is a slip, once some are named.
+        // Once some arguments are named, an unknown one is a slip.
         self.open &= self.known.is_empty();
         Ok(())
     }
@@ -166,7 +166,7 @@ impl Arguments {
         self.known.iter().map(|known| known.argument.clone()).collect()
     }
 
-    /// Checks what a host has filled in.
+    /// Checks the arguments that a client sends.
     pub(crate) fn check(&self, values: &BTreeMap<String, String>) -> Result<(), String> {
         for (name, value) in values {
             let Some(known) = self.known.iter().find(|known| known.argument.name == *name) else {
@@ -186,7 +186,7 @@ impl Arguments {
         }
     }
 
-    /// Suggests values. `others` are asked for when neither the author nor the type has any.
+    /// Suggests values. `others` is used if neither the author nor the type has any.
     pub(crate) async fn complete(
         &self,
         request: Complete,

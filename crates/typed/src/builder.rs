@@ -1,4 +1,4 @@
-//! Puts a registry together, and finds what is wrong with it before a host does.
+//! Builds a registry, and reports its faults before a client is served.
 
 use std::fmt;
 
@@ -15,7 +15,7 @@ use crate::template::Template;
 use crate::tool::Tool;
 use crate::tool::entry::Entry;
 
-/// Puts a [`Registry`] together.
+/// Builds a [`Registry`].
 #[derive(Debug)]
 pub struct Builder {
     info: ServerInfo,
@@ -29,7 +29,7 @@ pub struct Builder {
     roots_changed: Option<OnRoots>,
 }
 
-/// Told that the roots of a host have changed.
+/// Called when the roots of a client have changed.
 pub(crate) struct OnRoots(pub(crate) Box<dyn Fn(SessionId) + Send + Sync>);
 
 impl fmt::Debug for OnRoots {
@@ -38,7 +38,7 @@ impl fmt::Debug for OnRoots {
     }
 }
 
-/// A capability that a server declares before it has anything of that kind.
+/// A capability that a server declares before it has an entry of that kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Capability {
     /// Tools.
@@ -94,16 +94,16 @@ impl Builder {
         self
     }
 
-    /// Tells hosts from the start that there will be something, although there is nothing yet. What is there at the
-    /// start is told anyway, and what is not cannot be added later otherwise.
+    /// Declares a capability for which there is no entry yet. Capabilities of the first entries are declared without
+    /// this; an entry that needs another one cannot be added later.
     #[must_use]
     pub fn declare(mut self, capability: Capability) -> Self {
         self.later.push(capability);
         self
     }
 
-    /// Calls a function when a host says that its roots have changed; [`ServerHandle::ask`] tells what they are now. It
-    /// must not block. Only stateful revisions have such a message.
+    /// Calls a function when the roots of a client have changed; [`ServerHandle::ask`] requests the new ones. It must
+    /// not block. Only stateful revisions have such a notification.
     #[must_use]
     pub fn on_roots_changed(mut self, changed: impl Fn(SessionId) + Send + Sync + 'static) -> Self {
         self.roots_changed = Some(OnRoots(Box::new(changed)));
@@ -131,7 +131,7 @@ impl Builder {
         self
     }
 
-    /// Sets how many entries a page of a list holds, at least one. The default is 1000.
+    /// Sets the number of entries on a page of a list, at least one. Default 1000.
     #[must_use]
     pub fn page_size(mut self, entries: usize) -> Self {
         self.page = entries;
@@ -141,7 +141,7 @@ impl Builder {
     /// Checks every definition and compiles every schema.
     ///
     /// # Errors
-    /// The first definition that is wrong.
+    /// The first fault of a definition.
     pub fn build(self) -> Result<Registry, DefinitionError> {
         let tools = define_all(self.tools)?;
         let prompts = define_all(self.prompts)?;
@@ -175,12 +175,12 @@ impl Builder {
     }
 }
 
-/// Tells all hosts that a list has changed, unless they were told that there is no such list.
+/// Notifies all clients that a list has changed, unless its capability is not declared.
 fn announce<C: 'static>(sessions: ServerHandle, capability: Capability) -> Announce<C> {
     Box::new(move |_| tell(&sessions, capability))
 }
 
-/// As [`announce`], also when the new tools can do what hosts were told that none can.
+/// Like [`announce`]; also fails for a new tool that supports tasks if that capability is not declared.
 fn announce_tools(sessions: ServerHandle) -> Announce<Entry> {
     Box::new(move |tools| {
         if have_tasks(tools) && sessions.info().capabilities.tasks.is_none() {

@@ -1,7 +1,7 @@
-//! A list that hosts read while it changes: immutable snapshots, replaced as a whole.
+//! A list that clients read while it changes: immutable snapshots, replaced as a whole.
 //!
-//! Readers take no lock. Definitions are written as JSON once, pages are put together once per snapshot, and hosts are
-//! told of a change only when one of them can see it.
+//! Readers take no lock. Definitions are written as JSON once, pages are made once per snapshot, and clients are
+//! notified only of changes that one of them can see.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,16 +13,16 @@ use protomcp_types::{ErrorObject, RawJson};
 
 use crate::definition::DefinitionError;
 
-/// Something with a definition that hosts read, such as a [`crate::Tool`].
+/// A definition that clients read, such as a [`crate::Tool`].
 pub trait Define {
-    /// What answers when it is used.
+    /// The value that serves its requests.
     #[doc(hidden)]
     type Content: Send + Sync + 'static;
 
     /// Checks and compiles it.
     ///
     /// # Errors
-    /// When the definition is wrong.
+    /// If the definition is wrong.
     #[doc(hidden)]
     fn define(self) -> Result<Defined<Self::Content>, DefinitionError>;
 }
@@ -31,14 +31,14 @@ pub trait Define {
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct Defined<C> {
-    /// Under which it is found: a name or a URI.
+    /// Its key: a name or a URI.
     pub(crate) key: Arc<str>,
     pub(crate) definition: RawJson,
     pub(crate) content: C,
 }
 
-/// The tools, prompts, resources or templates of a [`crate::Registry`]. Changes are visible to the next request, and
-/// hosts are told of them once for many in quick succession.
+/// The tools, prompts, resources or templates of a [`crate::Registry`]. Changes are visible to the next request.
+/// Clients are notified once of many changes in quick succession.
 pub struct Collection<D: Define> {
     current: ArcSwap<Snapshot<D::Content>>,
     /// Held while a new snapshot is made from the old one.
@@ -50,7 +50,7 @@ pub struct Collection<D: Define> {
 /// Sorted by key.
 pub(crate) type Entries<C> = BTreeMap<Arc<str>, Arc<Defined<C>>>;
 
-/// Tells the hosts of new entries; an error when they were told that there is nothing of this kind.
+/// Notifies clients of new entries; an error if the capability was not declared.
 pub(crate) type Announce<C> = Box<dyn Fn(&Entries<C>) -> Result<(), DefinitionError> + Send + Sync>;
 
 /// The list at one moment, sorted.
@@ -65,25 +65,25 @@ impl<D: Define> Collection<D> {
         Self { current, writing: Mutex::new(()), page_size: page, announce }
     }
 
-    /// Adds one, or replaces the one with the same name. Returns whether there was one.
+    /// Adds an entry, or replaces the one with the same name. Returns true if there was one.
     ///
     /// # Errors
-    /// When the definition is wrong; nothing changes then.
+    /// If the definition is wrong; the list is unchanged then.
     pub fn insert(&self, item: D) -> Result<bool, DefinitionError> {
         let defined = Arc::new(item.define()?);
         self.change(|entries| Ok(entries.insert(Arc::clone(&defined.key), defined).is_some()))
     }
 
-    /// Removes one by its name (resources: by their URI, templates: by their URI template). Returns whether there was
-    /// one; calls of it that are running go on.
+    /// Removes an entry by its name (resources: by their URI, templates: by their URI template). Returns true if there
+    /// was one. Its running calls continue.
     pub fn remove(&self, key: &str) -> bool {
         self.change(|entries| Ok(entries.remove(key).is_some())).unwrap_or(false)
     }
 
-    /// Makes these the list. Hosts are told only if the definitions differ from what they were.
+    /// Replaces the whole list. Clients are notified only if the definitions have changed.
     ///
     /// # Errors
-    /// When a definition is wrong or comes twice; nothing changes then.
+    /// If a definition is wrong or occurs twice; the list is unchanged then.
     pub fn replace_all(&self, items: impl IntoIterator<Item = D>) -> Result<(), DefinitionError> {
         let fresh = define_all(items)?;
         self.change(|entries| {
@@ -98,19 +98,19 @@ impl<D: Define> Collection<D> {
         self.current.load().entries.keys().map(ToString::to_string).collect()
     }
 
-    /// Whether there is one with this name (or URI).
+    /// True if there is an entry with this name (or URI).
     #[must_use]
     pub fn contains(&self, key: &str) -> bool {
         self.current.load().entries.contains_key(key)
     }
 
-    /// How many there are.
+    /// The number of entries.
     #[must_use]
     pub fn len(&self) -> usize {
         self.current.load().entries.len()
     }
 
-    /// Whether there is none.
+    /// True if the list is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -135,7 +135,7 @@ impl<D: Define> Collection<D> {
         let outcome = change(&mut entries)?;
         let visible = !definitions(&old.entries).eq(definitions(&entries));
         if visible {
-            // First, because it refuses what hosts could never see.
+            // First, because it rejects entries that clients could not see.
             (self.announce)(&entries)?;
         }
         self.current.store(Arc::new(Snapshot { entries, pages: Pages::new(self.page_size) }));

@@ -1,4 +1,4 @@
-//! What could be filled in: suggestions for one argument of a prompt or one variable of a template.
+//! Suggestions for one argument of a prompt or one variable of a template.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,26 +11,26 @@ use protomcp_types::{Complete, Completion, ErrorObject};
 use crate::failure;
 use crate::function::Running;
 
-/// What is known beside the argument that is being filled in.
+/// The context of a completion.
 #[derive(Debug, Clone)]
 pub struct CompletionContext {
-    /// The other arguments that the user has filled in; since 2025-06-18.
+    /// The other arguments that the user has filled in; since MCP 2025-06-18.
     pub arguments: BTreeMap<String, String>,
-    /// Who asks.
+    /// The request for the completion.
     pub context: Context,
 }
 
-/// A function that completes: of what was typed so far, and of what else is known if it takes that. Implemented for
+/// A function that completes a text: it takes the text, and optionally the [`CompletionContext`]. Implemented for
 /// asynchronous functions and closures.
 #[diagnostic::on_unimplemented(
     message = "this function cannot complete an argument",
     note = "it is an async function of a `String`, or of a `String` and `CompletionContext`, and returns a list of strings or a `Completion`"
 )]
 pub trait CompletionFn<Signature>: Send + Sync + 'static {
-    /// The function at work.
+    /// The future of a completion.
     type Future: Future<Output: IntoCompletion> + Send + 'static;
 
-    /// Starts it.
+    /// Calls the function.
     #[doc(hidden)]
     fn call(&self, value: String, filled: CompletionContext) -> Self::Future;
 }
@@ -59,12 +59,12 @@ where
     }
 }
 
-/// What becomes suggestions: a list of strings, best first, a [`Completion`], or a `Result` of one of them.
+/// A value that becomes suggestions: a list of strings, best first, a [`Completion`], or a `Result` of one of them.
 pub trait IntoCompletion {
-    /// The suggestions; a host gets at most [`Completion::MAX_VALUES`] of them, and is told that there are more.
+    /// The suggestions. At most [`Completion::MAX_VALUES`] of them are sent, with a mark that there are more.
     ///
     /// # Errors
-    /// When they cannot be made.
+    /// If they cannot be made.
     fn into_completion(self) -> Result<Completion, ErrorObject>;
 }
 
@@ -86,7 +86,7 @@ impl<T: IntoCompletion, E: fmt::Display + 'static> IntoCompletion for Result<T, 
     }
 }
 
-/// A function that completes, whatever its signature.
+/// A completing function of any signature.
 #[derive(Clone)]
 pub(crate) struct Completer(Arc<dyn Fn(String, CompletionContext) -> Completing + Send + Sync>);
 
@@ -113,7 +113,7 @@ impl fmt::Debug for Completer {
     }
 }
 
-/// Those of `values` that go on from what was typed: the ones that begin with it, then the ones that contain it.
+/// The matches among `values`: those that begin with the text, then those that contain it.
 pub(crate) fn matching(values: impl IntoIterator<Item = String>, typed: &str) -> Completion {
     let typed = typed.to_lowercase();
     let mut found: Vec<(bool, String)> = values
@@ -132,7 +132,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_begins_as_typed_comes_first() {
+    fn values_that_begin_with_the_text_come_first() {
         let values = ["python", "cython", "rust", "Pypy"].map(str::to_owned);
         assert_eq!(matching(values.clone(), "py").values, ["python", "Pypy"]);
         assert_eq!(matching(values.clone(), "thon").values, ["python", "cython"]);

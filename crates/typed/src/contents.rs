@@ -14,19 +14,19 @@ use crate::json::Json;
 /// The resource that a client reads.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResourceRequest {
-    /// The URI, as the client wrote it.
+    /// The URI as the client wrote it.
     pub uri: String,
     /// The media type in its definition.
     pub mime_type: Option<String>,
 }
 
-/// What becomes the contents of a resource: text, bytes, [`Json`], contents made by hand, nothing (there is no such
-/// resource), or a `Result` of one of them. An error fails the request.
+/// A value that becomes the contents of a resource: text, bytes, [`Json`], a [`ReadResourceResult`], nothing (the
+/// resource does not exist), or a `Result` of one of them. An error fails the request.
 pub trait IntoContents {
-    /// The answer.
+    /// The contents.
     ///
     /// # Errors
-    /// When there is none.
+    /// If there are none.
     fn into_contents(self, request: &ResourceRequest) -> Result<ReadResourceResult, ErrorObject>;
 }
 

@@ -1,4 +1,4 @@
-//! Faults of a definition, found when it is added and not when it is used.
+//! Faults of a definition, found when it is added.
 
 /// The reason for which a definition cannot be added to a [`crate::Registry`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -18,7 +18,7 @@ pub enum DefinitionError {
     NoSuchPlace {
         /// The tool.
         owner: String,
-        /// As far as it leads.
+        /// The existing part of the path.
         place: String,
         /// The missing part.
         why: String,

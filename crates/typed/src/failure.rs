@@ -1,11 +1,11 @@
-//! What an error of a handler means where no model reads it.
+//! Converts errors of handlers where no model reads them.
 
 use std::any::Any;
 use std::fmt;
 
 use protomcp_types::{ErrorObject, code};
 
-/// An [`ErrorObject`] as it is; anything else is our own fault (−32603), with its text.
+/// An [`ErrorObject`] is returned unchanged; any other error is an internal one (−32603) with its text.
 pub(crate) fn of_request<E: fmt::Display + 'static>(error: E) -> ErrorObject {
     let mut error = Some(error);
     let any: &mut dyn Any = &mut error;

@@ -1,8 +1,7 @@
 //! Plain functions as handlers of tools, prompts and resources.
 //!
-//! A handler takes its arguments, or the context of the call, or both in the order context, arguments, or nothing. Which
-//! of these it is follows from its signature: the type parameter of [`HandlerFn`] only tells them apart, and is never
-//! written down.
+//! A handler takes its arguments, the context of the call, both (the context first), or nothing. The type parameter of
+//! [`HandlerFn`] distinguishes these signatures; it is inferred and never written.
 
 use std::borrow::Cow;
 use std::future::Future;
@@ -16,7 +15,7 @@ use serde::{Deserialize, Deserializer};
 /// A function that can be a handler. Implemented for asynchronous functions and closures; there is no need to implement
 /// it.
 ///
-/// A closure that returns `async move { … }` has to clone what it has captured, since many calls run at once:
+/// A closure that returns `async move { … }` has to clone its captures, since many calls run at once:
 ///
 /// ```
 /// # use std::sync::Arc;
@@ -24,40 +23,40 @@ use serde::{Deserialize, Deserializer};
 /// # struct Database;
 /// # impl Database { async fn size(&self) -> u64 { 3 } }
 /// let database = Arc::new(Database);
-/// let tool = Tool::new("size", "How many rows there are").handler(move || {
+/// let tool = Tool::new("size", "The number of rows").handler(move || {
 ///     let database = Arc::clone(&database);
 ///     async move { database.size().await }
 /// });
 /// ```
 #[diagnostic::on_unimplemented(
-    message = "this is no handler",
+    message = "this is not a handler",
     note = "a handler is an async function of nothing, arguments, a `Context`, or a `Context` and arguments",
     note = "arguments implement `serde::Deserialize` and `schemars::JsonSchema`; the future is `Send`"
 )]
 pub trait HandlerFn<Signature>: Send + Sync + 'static {
-    /// What it reads.
+    /// The type of the arguments.
     type Arguments: DeserializeOwned + JsonSchema + 'static;
 
-    /// What it returns.
+    /// The type of the result.
     type Output;
 
-    /// The function at work.
+    /// The future of a call.
     type Future: Future<Output = Self::Output> + Send + 'static;
 
-    /// Whether it has arguments at all.
+    /// True if the function takes arguments.
     #[doc(hidden)]
     const HAS_ARGUMENTS: bool;
 
-    /// Starts it.
+    /// Calls the function.
     #[doc(hidden)]
     fn call(&self, context: Context, arguments: Self::Arguments) -> Self::Future;
 }
 
-/// The signature of a handler, for telling functions apart.
+/// The signature of a handler.
 #[derive(Debug)]
 pub struct Signature<T>(T);
 
-/// A context and nothing else.
+/// A context without arguments.
 #[derive(Debug)]
 pub struct ContextOnly;
 
@@ -143,5 +142,5 @@ where
     }
 }
 
-/// Something at work whose type is forgotten.
+/// A future of an erased type.
 pub(crate) type Running<T> = Pin<Box<dyn Future<Output = T> + Send>>;

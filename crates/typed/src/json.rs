@@ -19,7 +19,7 @@ impl<T: Serialize> Json<T> {
     }
 }
 
-/// Arguments exactly as the host wrote them, for tools that pass them on or read them by themselves. Every object fits.
+/// Arguments exactly as the client wrote them, for tools that forward or parse them. Every object matches.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Verbatim(pub RawJson);
 

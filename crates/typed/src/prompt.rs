@@ -1,4 +1,4 @@
-//! Prompts: texts that a server prepares for a host's user.
+//! Prompts: texts that a server prepares for the user of a client.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -52,7 +52,7 @@ type AnyHandler = Box<
 
 impl Prompt {
     /// Begins a prompt.
-    #[expect(clippy::new_ret_no_self, reason = "without a handler it is no prompt yet")]
+    #[expect(clippy::new_ret_no_self, reason = "without a handler it is not a prompt yet")]
     pub fn new(name: impl Into<String>, description: impl Into<String>) -> PromptBuilder {
         let mut definition = Definition::new(name);
         definition.description = Some(description.into());
@@ -61,7 +61,7 @@ impl Prompt {
 
     setters!(title icons meta);
 
-    /// Says more about an argument. A handler that takes any arguments, such as a map of strings, has those that are
+    /// Describes an argument. A handler that takes any arguments, such as a map of strings, has the arguments that are
     /// named this way.
     #[must_use]
     pub fn argument(mut self, argument: Argument) -> Self {
@@ -71,7 +71,7 @@ impl Prompt {
 }
 
 impl PromptBuilder {
-    /// Gives it a handler; see [`HandlerFn`]. Its arguments are strings on the wire, and are read as what the type wants.
+    /// Sets the handler; see [`HandlerFn`]. Arguments are strings on the wire, and are parsed as their types require.
     pub fn handler<S: 'static, H>(self, handler: H) -> Prompt
     where
         H: HandlerFn<S, Output: IntoPromptResult>,
@@ -85,7 +85,7 @@ impl PromptBuilder {
     }
 }
 
-/// What answers when the prompt is used.
+/// Serves a prompt.
 #[doc(hidden)]
 pub struct PromptContent {
     pub(crate) arguments: Arguments,
@@ -127,13 +127,13 @@ impl Define for Prompt {
     }
 }
 
-/// What becomes a prompt: text or a content block that the user says, messages, a result made by hand, or a `Result` of
-/// one of them. An error fails the request.
+/// A value that becomes a prompt: text or a content block of the user, messages, a [`GetPromptResult`], or a `Result`
+/// of one of them. An error fails the request.
 pub trait IntoPromptResult {
     /// The result.
     ///
     /// # Errors
-    /// When there is none.
+    /// If there is none.
     fn into_prompt_result(self) -> Result<GetPromptResult, ErrorObject>;
 }
 

@@ -1,4 +1,4 @@
-//! Everything that a server offers, ready to be served to any number of hosts at once.
+//! The tools, prompts and resources of a server, ready to be served to any number of clients at once.
 
 use std::fmt;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ use crate::template::{Template, TemplateContent};
 use crate::tool::Tool;
 use crate::tool::entry::Entry;
 
-/// The tools, prompts, resources and templates of a server. Cloning is cheap, and all clones are one.
+/// The tools, prompts, resources and templates of a server. Cloning is cheap; clones share everything.
 ///
 /// ```
 /// use protomcp_typed::{Registry, Tool};
@@ -32,7 +32,7 @@ use crate::tool::entry::Entry;
 /// let registry = Registry::builder("greeter", "1.0")
 ///     .tool(Tool::new("greet", "Say hi").handler(async || "Hello!"))
 ///     .build()?;
-/// // `registry.serve(transport)` serves a host; meanwhile:
+/// // While `registry.serve(transport)` serves a client:
 /// registry.tools().insert(Tool::new("part", "Say goodbye").handler(async || "Goodbye!"))?;
 /// assert_eq!(registry.tools().names(), ["greet", "part"]);
 /// # Ok(())
@@ -85,7 +85,7 @@ impl Registry {
         &self.0.templates
     }
 
-    /// Tells the hosts that have subscribed to a resource that its contents have changed.
+    /// Notifies the clients that have subscribed to a resource that its contents have changed.
     pub fn resource_updated(&self, uri: &str) {
         self.0.sessions.resource_updated(uri);
     }
@@ -102,15 +102,15 @@ impl Registry {
         Server::with_sessions(self.0.sessions.clone(), self.clone())
     }
 
-    /// Serves one host in the background; see [`Server::connect`].
+    /// Serves one client in the background; see [`Server::connect`].
     pub fn connect(&self, transport: impl Transport) -> SessionHandle {
         self.server().connect(transport)
     }
 
-    /// Serves one host; see [`Server::serve`].
+    /// Serves one client; see [`Server::serve`].
     ///
     /// # Errors
-    /// As [`Server::serve`].
+    /// See [`Server::serve`].
     pub async fn serve(&self, transport: impl Transport) -> Result<(), ServeError> {
         self.server().serve(transport).await
     }
@@ -225,7 +225,7 @@ impl Handler for Registry {
 }
 
 impl Registry {
-    /// What a variable is in the URIs of listed resources.
+    /// The values of a variable in the URIs of listed resources.
     fn values_of(&self, template: &TemplateContent, variable: &str) -> Vec<String> {
         let resources = self.0.resources.snapshot();
         let mut values: Vec<String> = resources

@@ -1,4 +1,4 @@
-//! Resources with a URI of their own: what a server lets a host read.
+//! Resources with a URI of their own.
 
 use std::fmt;
 
@@ -28,7 +28,7 @@ pub struct Resource {
     handler: AnyHandler,
 }
 
-/// A resource that cannot be read yet.
+/// A resource without contents.
 #[derive(Debug)]
 pub struct ResourceBuilder(Definition);
 
@@ -37,7 +37,7 @@ type AnyHandler =
 
 impl Resource {
     /// Begins a resource.
-    #[expect(clippy::new_ret_no_self, reason = "without contents it is no resource yet")]
+    #[expect(clippy::new_ret_no_self, reason = "without contents it is not a resource yet")]
     pub fn new(uri: impl Into<String>, name: impl Into<String>) -> ResourceBuilder {
         ResourceBuilder(Definition::new(uri, name))
     }
@@ -53,7 +53,7 @@ impl Resource {
 }
 
 impl ResourceBuilder {
-    /// Reads it by calling a function; see [`HandlerFn`]. It has no arguments.
+    /// Reads the resource by calling a function; see [`HandlerFn`]. It has no arguments.
     pub fn handler<S: 'static, H>(self, handler: H) -> Resource
     where
         H: HandlerFn<S, Output: IntoContents>,
@@ -71,14 +71,14 @@ impl ResourceBuilder {
         Resource { definition: self.0, handler }
     }
 
-    /// It is this text, and its size is told.
+    /// Sets a constant text, whose size is listed.
     pub fn text(self, text: impl Into<String>) -> Resource {
         let text = text.into();
         let size = text.len() as u64;
         self.handler(move || std::future::ready(text.clone())).size(size)
     }
 
-    /// It is these bytes, and their number is told.
+    /// Sets constant bytes, whose number is listed.
     pub fn bytes(self, bytes: impl Into<Bytes>) -> Resource {
         let bytes = bytes.into();
         let size = bytes.len() as u64;
@@ -86,7 +86,7 @@ impl ResourceBuilder {
     }
 }
 
-/// What answers when the resource is read.
+/// Serves a resource.
 #[doc(hidden)]
 pub struct ResourceContent {
     mime_type: Option<String>,

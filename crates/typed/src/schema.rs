@@ -1,4 +1,4 @@
-//! JSON Schemas: what a Rust type says about its JSON, cleaned up for models and hosts.
+//! JSON Schemas, inferred from Rust types and simplified for models and clients.
 //!
 //! `edit` adds what the type cannot express.
 
@@ -11,21 +11,21 @@ use serde_json::{Map, Value, json};
 
 use crate::schema::walk::each_subschema;
 
-/// Which way values of a type travel: fields that are skipped or have defaults differ.
+/// The direction in which values of a type travel: fields that are skipped or have defaults differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Direction {
     In,
     Out,
 }
 
-/// Formats that JSON Schema does not know and that some hosts refuse; the limits beside them say the same.
+/// Formats that JSON Schema does not define and some clients reject; the limits beside them express the same.
 const RUST_FORMATS: &[&str] = &[
     "int8", "int16", "int32", "int64", "int128", "int", "uint8", "uint16", "uint32", "uint64", "uint128", "uint",
     "float", "double",
 ];
 
-/// The schema of a type (JSON Schema 2020-12, the default dialect of MCP), without references where that is possible:
-/// only a type that contains itself is referred to.
+/// The schema of a type (JSON Schema 2020-12, the default dialect of MCP), with references only for types that contain
+/// themselves.
 pub(crate) fn infer<T: JsonSchema>(direction: Direction) -> Value {
     let contract = match direction {
         Direction::In => Contract::Deserialize,
@@ -38,7 +38,7 @@ pub(crate) fn infer<T: JsonSchema>(direction: Direction) -> Value {
     });
     let mut schema = settings.into_generator().into_root_schema_for::<T>().to_value();
     if let Value::Object(root) = &mut schema {
-        // The name of a Rust type says nothing to a model.
+        // The name of a Rust type has no meaning for a model.
         root.remove("title");
     }
     each_subschema(&mut schema, &mut |object| {
@@ -49,14 +49,14 @@ pub(crate) fn infer<T: JsonSchema>(direction: Direction) -> Value {
     schema
 }
 
-/// Makes a schema of arguments: MCP wants an object at the root (MCP 2025-11-25, server/tools). `None`: the type can
-/// be no object.
+/// Makes a schema of arguments: the root must be an object (MCP 2025-11-25, server/tools). `None` if the type is never
+/// an object.
 pub(crate) fn into_object(schema: Value) -> Option<Value> {
     match schema {
         Value::Bool(true) => Some(json!({"type": "object"})),
         Value::Object(mut root) => match root.get("type") {
             Some(kind) if *kind == json!("object") => Some(Value::Object(root)),
-            // `Option<Args>`: absent arguments are an empty object, so `null` never comes.
+            // `Option<Args>`: absent arguments are an empty object, so `null` never occurs.
             Some(Value::Array(kinds)) if kinds.contains(&json!("object")) => {
                 root.insert("type".into(), json!("object"));
                 Some(Value::Object(root))
@@ -73,12 +73,13 @@ pub(crate) fn into_object(schema: Value) -> Option<Value> {
     }
 }
 
-/// Whether every value that fits is an object.
+/// True if every matching value is an object.
 pub(crate) fn is_object(schema: &Value) -> bool {
     schema.get("type").and_then(Value::as_str) == Some("object")
 }
 
-/// The schema of `{"result": …}` around values that are no objects: before 2026-07-28 structured content always is one.
+/// The schema of `{"result": …}` around a value that is not an object: before 2026-07-28 structured content must be
+/// one.
 pub(crate) fn wrap(mut schema: Value) -> Value {
     let definitions = schema.as_object_mut().and_then(|object| object.remove("$defs"));
     let mut root = json!({"type": "object", "properties": {WRAPPED: schema}, "required": [WRAPPED]});
@@ -91,7 +92,7 @@ pub(crate) fn wrap(mut schema: Value) -> Value {
 /// The name of the only member of a wrapped value.
 pub(crate) const WRAPPED: &str = "result";
 
-/// Forbids members that a type does not name, wherever that cannot contradict another part of the schema.
+/// Forbids members that the type does not name, unless that could contradict another part of the schema.
 pub(crate) fn close(schema: &mut Value) {
     let Value::Object(object) = schema else { return };
     let combines = ["allOf", "anyOf", "oneOf", "if", "$ref"].iter().any(|keyword| object.contains_key(*keyword));
@@ -109,14 +110,14 @@ pub(crate) fn close(schema: &mut Value) {
             ("properties" | "$defs", Value::Object(schemas)) => schemas.values_mut().for_each(close),
             ("items" | "additionalProperties", schema) => close(schema),
             ("prefixItems", Value::Array(schemas)) => schemas.iter_mut().for_each(close),
-            // Beside named members a branch knows only a part of the object.
+            // Beside named members, a branch describes only a part of the object.
             ("anyOf" | "oneOf", Value::Array(schemas)) if !named => schemas.iter_mut().for_each(close),
             _ => {}
         }
     }
 }
 
-/// The values that a schema allows one by one, as text: for completion, and for what can be said in a message.
+/// The single values that a schema allows, as text: for completion and for messages.
 pub(crate) fn choices(schema: &Value) -> Vec<String> {
     let text = |value: &Value| match value {
         Value::String(text) => Some(text.clone()),

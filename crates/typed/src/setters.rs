@@ -1,6 +1,6 @@
 //! The setters that resources, resource templates and prompts share.
 
-/// Setters for the members of a definition that are named here.
+/// Setters for the named members of a definition.
 macro_rules! setters {
     ($($member:ident)+) => {
         $(crate::setters::setters!(@$member);)+
@@ -22,7 +22,7 @@ macro_rules! setters {
         }
     };
     (@mime_type) => {
-        /// Sets the media type. Contents have it unless they bring their own.
+        /// Sets the media type. Contents without a media type of their own have it.
         #[must_use]
         pub fn mime_type(mut self, mime_type: impl Into<String>) -> Self {
             self.definition.mime_type = Some(mime_type.into());

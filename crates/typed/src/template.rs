@@ -1,4 +1,4 @@
-//! Many resources with one definition: URI templates whose variables are the arguments of a function.
+//! Many resources with one definition: the variables of a URI template are the arguments of a function.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -16,8 +16,8 @@ use crate::schema::{Direction, infer, into_object};
 use crate::setters::setters;
 use crate::text;
 
-/// A resource template that can be added to a [`crate::Registry`]. The variables of the URI template (RFC 6570) are read
-/// as what the type wants; a URI whose variables cannot be read is a URI of nothing.
+/// A resource template that can be added to a [`crate::Registry`]. The variables of the URI template (RFC 6570) are
+/// parsed as their types require; a URI whose variables do not parse does not name a resource.
 ///
 /// ```
 /// use protomcp_typed::{JsonSchema, Template, argument};
@@ -50,15 +50,15 @@ type AnyHandler =
 
 impl Template {
     /// Begins a template.
-    #[expect(clippy::new_ret_no_self, reason = "without a handler it is no template yet")]
+    #[expect(clippy::new_ret_no_self, reason = "without a handler it is not a template yet")]
     pub fn new(uri_template: impl Into<String>, name: impl Into<String>) -> TemplateBuilder {
         TemplateBuilder(Definition::new(uri_template, name))
     }
 
     setters!(title describe mime_type annotations icons meta);
 
-    /// Says more about a variable: what it may be, and what is suggested for it. Without that, the values of an enum
-    /// are suggested, or else what stands in its place in the URIs of listed resources.
+    /// Describes a variable: its allowed values and its suggestions. By default the values of an enum are suggested, or
+    /// else the values of the variable in the URIs of listed resources.
     #[must_use]
     pub fn argument(mut self, argument: Argument) -> Self {
         self.options.push(argument);
@@ -81,7 +81,7 @@ impl TemplateBuilder {
     }
 }
 
-/// What answers when a resource of the template is read.
+/// Serves the resources of a template.
 #[doc(hidden)]
 pub struct TemplateContent {
     pub(crate) template: UriTemplate,
@@ -91,19 +91,20 @@ pub struct TemplateContent {
 }
 
 impl TemplateContent {
-    /// Begins to read a resource, if this is one of the template.
+    /// Reads a resource, if its URI matches the template.
     pub(crate) fn read(&self, uri: &str, context: &Context) -> Option<Reading> {
         let values = self.variables(uri)?;
         let request = ResourceRequest { uri: uri.to_owned(), mime_type: self.mime_type.clone() };
         (self.handler)(context.clone(), request, values).ok()
     }
 
-    /// Whether there may be such a resource. What cannot be read is found out by reading.
+    /// True if such a resource may exist. Only reading it decides.
     pub(crate) fn stands_for(&self, uri: &str) -> bool {
         self.variables(uri).is_some()
     }
 
-    /// How much of the template is text. Of two templates that stand for a URI, the one with more says more about it.
+    /// The length of the literal text of the template. Of two templates that match a URI, the longer one describes it
+    /// better.
     pub(crate) fn literal(&self) -> usize {
         let mut depth = 0_usize;
         let text = self.template.as_str().bytes();

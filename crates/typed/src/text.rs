@@ -1,7 +1,7 @@
-//! Rust values out of named strings: what prompts and URI templates have instead of JSON.
+//! Parses Rust values from named strings, for prompts and URI templates.
 //!
-//! A string is read as what the type wants: itself, a number, `true` or `false`, the name of an enum's variant. A type
-//! that no single string can be, such as a list, is read from JSON text.
+//! A string is parsed as its type requires: a text, a number, `true` or `false`, the name of an enum's variant. A type
+//! that a single string cannot express, such as a list, is parsed from JSON text.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,10 +11,10 @@ use serde::de::value::{MapDeserializer, StringDeserializer};
 use serde::de::{DeserializeOwned, IntoDeserializer, Visitor};
 use serde::{Deserializer, forward_to_deserialize_any};
 
-/// Reads a struct (or a map) out of strings.
+/// Parses a struct (or a map) from strings.
 ///
 /// # Errors
-/// What does not fit, for people.
+/// The mismatch, for people.
 pub(crate) fn read<T: DeserializeOwned>(values: BTreeMap<String, String>) -> Result<T, String> {
     let values = values.into_iter().map(|(name, text)| (name.clone(), Text { name, text }));
     T::deserialize(MapDeserializer::new(values)).map_err(|error: Mismatch| error.0)
@@ -25,7 +25,7 @@ struct Text {
     text: String,
 }
 
-/// Why a string is no value of a type.
+/// The reason for which a string does not match a type.
 #[derive(Debug)]
 struct Mismatch(String);
 
@@ -48,7 +48,7 @@ macro_rules! parsed {
     };
 }
 
-/// What only JSON can say.
+/// Types that only JSON can express.
 macro_rules! json {
     ($($method:ident($($argument:ident: $kind:ty),*)),* $(,)?) => {
         $(fn $method<V: Visitor<'de>>(self, $($argument: $kind,)* visitor: V) -> Result<V::Value, Mismatch> {
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn strings_are_read_as_what_the_type_wants() {
+    fn strings_are_parsed_as_their_types_require() {
         let all = args(&[
             ("name", "5"),
             ("count", " 7 "),

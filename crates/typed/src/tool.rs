@@ -1,7 +1,7 @@
 //! Tools: a name, a description and a plain function.
 //!
-//! Schemas are inferred from what the function takes and returns, changed where the types cannot say enough, compiled
-//! when the tool is added to a registry, and kept by every call.
+//! Schemas are inferred from the parameters and the result of the function, adjusted where the types cannot express
+//! enough, compiled when the tool is added to a registry, and enforced for every call.
 
 pub(crate) mod entry;
 pub(crate) mod error;
@@ -45,7 +45,7 @@ use crate::tool::service::{AnyHandler, Core, ToolService, erase};
 ///     if args.loud { format!("HELLO, {}!", args.name.to_uppercase()) } else { format!("Hello, {}!", args.name) }
 /// }
 ///
-/// let tool = Tool::new("greet", "Say hi").handler(greet).input(property("name").describe("who is greeted")).read_only();
+/// let tool = Tool::new("greet", "Say hi").handler(greet).input(property("name").describe("to greet")).read_only();
 /// let tool = Tool::new("wait", "Wait a moment").handler(async |context: Context| context.cancelled().await);
 /// ```
 pub struct Tool {
@@ -58,7 +58,7 @@ pub struct Tool {
 
 type Wrap = Box<dyn FnOnce(ToolService) -> ToolService + Send>;
 
-/// What is known about a tool before its schemas are.
+/// The parts of a tool that do not depend on its schemas.
 struct Blank {
     name: String,
     definition: Definition,
@@ -71,10 +71,10 @@ pub struct ToolBuilder {
     output: Option<RawJson>,
 }
 
-/// What happens to arguments that a tool does not know. Schemas that are given as text say it themselves.
+/// The treatment of arguments that a tool does not know. A schema that is given as text decides this itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum UnknownKeys {
-    /// The call fails, with the name that was probably meant: a slip must not be ignored.
+    /// The call fails, with the nearest known name, so that a slip is not ignored.
     #[default]
     Deny,
     /// They are ignored.
@@ -82,16 +82,16 @@ pub enum UnknownKeys {
 }
 
 impl Tool {
-    /// Begins a tool. A name of letters, digits, `_` and `-` is accepted by every host.
-    #[expect(clippy::new_ret_no_self, reason = "without a handler it is no tool yet")]
+    /// Begins a tool. Every client accepts a name of letters, digits, `_` and `-`.
+    #[expect(clippy::new_ret_no_self, reason = "without a handler it is not a tool yet")]
     pub fn new(name: impl Into<String>, description: impl Into<String>) -> ToolBuilder {
-        // The name is checked when the tool is added, where there is somebody to tell.
+        // The name is checked when the tool is added, which can return an error.
         let mut definition = Definition::new(placeholder());
         definition.description = Some(description.into());
         ToolBuilder { blank: Blank { name: name.into(), definition }, input: None, output: None }
     }
 
-    /// Begins a tool whose definition exists already. Its schemas are kept to the byte, and kept by every call.
+    /// Begins a tool with a complete definition. Its schemas are advertised unchanged and enforced for every call.
     #[must_use]
     pub fn raw(definition: Definition) -> ToolBuilder {
         let (input, output) = (definition.input_schema.clone(), definition.output_schema.clone());
@@ -106,25 +106,25 @@ impl Tool {
         self
     }
 
-    /// Hints that it changes nothing.
+    /// Hints that the tool changes nothing.
     #[must_use]
     pub fn read_only(self) -> Self {
         self.hint(|hints| hints.read_only_hint = Some(true))
     }
 
-    /// Hints whether it may destroy something; hosts assume so unless told otherwise.
+    /// Hints whether the tool may destroy something; clients assume so by default.
     #[must_use]
     pub fn destructive(self, destructive: bool) -> Self {
         self.hint(|hints| hints.destructive_hint = Some(destructive))
     }
 
-    /// Hints that calling it twice is like calling it once.
+    /// Hints that a second equal call has no further effect.
     #[must_use]
     pub fn idempotent(self) -> Self {
         self.hint(|hints| hints.idempotent_hint = Some(true))
     }
 
-    /// Hints whether it reaches beyond a closed set of things; hosts assume so unless told otherwise.
+    /// Hints whether the tool reaches beyond a closed set of things; clients assume so by default.
     #[must_use]
     pub fn open_world(self, open: bool) -> Self {
         self.hint(|hints| hints.open_world_hint = Some(open))
@@ -165,40 +165,40 @@ impl Tool {
         self
     }
 
-    /// Uses this schema for the arguments instead of the inferred one, to the byte.
+    /// Uses this schema for the arguments instead of the inferred one, unchanged.
     #[must_use]
     pub fn input_schema(mut self, schema: RawJson) -> Self {
         self.schemas.input = Input::Given(schema);
         self
     }
 
-    /// Uses this schema for the structured content instead of the inferred one, to the byte.
+    /// Uses this schema for the structured content instead of the inferred one, unchanged.
     #[must_use]
     pub fn output_schema(mut self, schema: RawJson) -> Self {
         self.schemas.output = Output::Given(schema);
         self
     }
 
-    /// Promises nothing about the structured content.
+    /// Advertises no schema of the structured content.
     #[must_use]
     pub fn without_output_schema(mut self) -> Self {
         self.schemas.output = Output::None;
         self
     }
 
-    /// Says what happens to arguments that the tool does not know.
+    /// Sets the treatment of arguments that the tool does not know.
     #[must_use]
     pub fn unknown_keys(mut self, policy: UnknownKeys) -> Self {
         self.schemas.unknown_keys = policy;
         self
     }
 
-    /// Says whether calls can be tasks: answered at once, and asked about until they have ended. The handler stays one
-    /// straight function: what it asks, reports and returns goes to the task, and [`Context::say`] says what it is doing.
+    /// Sets whether calls can be tasks: answered at once, and polled until they have ended. The handler stays one plain
+    /// function: its questions, reports and result go to the task, and [`Context::say`] sets the task's message.
     ///
-    /// A host of 2025-11-25 decides itself which call is a task. In 2026-07-28 the server does: each call is one whose
-    /// host knows the extension for it, unless [`Tool::task_on_demand`] says otherwise. A tool that requires tasks refuses
-    /// every other call; one that does not simply lets such hosts wait.
+    /// A client of 2025-11-25 decides which call is a task. In 2026-07-28 the server does: every call of a client with
+    /// the extension is one, unless [`Tool::task_on_demand`] is set. A tool that requires tasks refuses every other
+    /// call; one that only supports them lets other clients wait for the result.
     ///
     /// ```
     /// use protomcp_server::Context;
@@ -221,8 +221,8 @@ impl Tool {
         self
     }
 
-    /// Says for how long its tasks are kept, and how often hosts should ask. A host with a session may wish for another
-    /// time; [`Limits::max_task_ttl`](protomcp_server::Limits::max_task_ttl) bounds both.
+    /// Sets the time for which tasks of the tool are kept, and the interval at which clients should poll. A client with
+    /// a session may request another time; [`Limits::max_task_ttl`](protomcp_server::Limits::max_task_ttl) bounds both.
     #[must_use]
     pub fn task_terms(mut self, terms: TaskOptions) -> Self {
         self.tasks.terms = terms;
@@ -238,19 +238,19 @@ impl Tool {
         self
     }
 
-    /// Gives each call so long. A call that takes longer is dropped, and its result says so.
+    /// Limits the time of each call. A call that takes longer is dropped, and its result says so.
     #[must_use]
     pub fn timeout(self, after: Duration) -> Self {
         self.layer(TimeoutLayer::new(after))
     }
 
-    /// Runs at most so many calls at once; the others wait in the order in which they came.
+    /// Limits the number of running calls; the others wait in order.
     #[must_use]
     pub fn limit(self, at_once: usize) -> Self {
         self.layer(LimitLayer::new(at_once))
     }
 
-    /// Wraps this tool only, in any layer that a server can have. What was layered last sees a call first.
+    /// Wraps this tool alone in a layer. The layer that was added last sees a call first.
     #[must_use]
     pub fn layer<L: Layer<ToolService> + Send + 'static>(mut self, layer: L) -> Self {
         self.layers.push(Box::new(move |inner| ToolService::new(layer.layer(inner))));
@@ -264,7 +264,7 @@ impl Tool {
 }
 
 impl ToolBuilder {
-    /// Gives it a handler; see [`HandlerFn`].
+    /// Sets the handler; see [`HandlerFn`].
     pub fn handler<S: 'static, H>(self, handler: H) -> Tool
     where
         H: HandlerFn<S, Output: IntoToolResult>,
@@ -317,7 +317,7 @@ impl Define for Tool {
     }
 }
 
-/// Stands for a name until the real one is checked.
+/// A placeholder until the real name is checked.
 fn placeholder() -> ToolName {
     ToolName::new("-").expect("it is not empty")
 }

@@ -1,4 +1,4 @@
-//! The examples do what they show.
+//! The examples produce the documented output.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -18,7 +18,7 @@ fn start(example: &str) -> Child {
     Command::new(built).stdin(pipe()).stdout(pipe()).stderr(pipe()).spawn().unwrap()
 }
 
-/// Sends requests after the handshake, one after the other, and returns the answers and what was said besides.
+/// Sends requests after the handshake, one after the other, and returns the answers and the standard error.
 fn converse(example: &str, requests: &[&str]) -> (Vec<String>, String) {
     let mut child = start(example);
     let (mut input, mut output) = (child.stdin.take().unwrap(), BufReader::new(child.stdout.take().unwrap()));

@@ -1,4 +1,4 @@
-//! What an author adds to a schema that was inferred.
+//! Changes of an inferred schema.
 
 use protomcp_schema::did_you_mean;
 use serde_json::{Map, Value, json};
@@ -54,28 +54,28 @@ pub fn root() -> SchemaPatch {
 }
 
 impl SchemaPatch {
-    /// Goes on with a property of what was changed so far.
+    /// Continues with a property of the current place.
     #[must_use]
     pub fn property(mut self, name: impl Into<String>) -> Self {
         self.path.push(Step::Property(name.into()));
         self
     }
 
-    /// Goes on with the elements of an array.
+    /// Continues with the elements of an array.
     #[must_use]
     pub fn elements(mut self) -> Self {
         self.path.push(Step::Elements);
         self
     }
 
-    /// Goes on with the values of a map.
+    /// Continues with the values of a map.
     #[must_use]
     pub fn values(mut self) -> Self {
         self.path.push(Step::Values);
         self
     }
 
-    /// Says what it is, for the model.
+    /// Sets the description, for the model.
     #[must_use]
     pub fn describe(self, text: impl Into<String>) -> Self {
         self.set("description", text.into())
@@ -87,7 +87,7 @@ impl SchemaPatch {
         self.set("enum", values.into_iter().map(Into::into).collect::<Vec<Value>>())
     }
 
-    /// Whether a property must be there.
+    /// Sets whether a property is required.
     #[must_use]
     pub fn required(self, required: bool) -> Self {
         self.then(Change::Required(required))
@@ -99,13 +99,13 @@ impl SchemaPatch {
         self.then(Change::Set(keyword.into(), value.into()))
     }
 
-    /// Takes a keyword away.
+    /// Removes a keyword.
     #[must_use]
     pub fn remove(self, keyword: impl Into<String>) -> Self {
         self.then(Change::Remove(keyword.into()))
     }
 
-    /// Puts another schema in its place.
+    /// Replaces the schema of the current place.
     #[must_use]
     pub fn replace(self, schema: impl Into<Value>) -> Self {
         self.then(Change::Replace(schema.into()))
@@ -119,7 +119,7 @@ impl SchemaPatch {
     /// Changes `schema`. `owner` is named in the error.
     pub(crate) fn apply(&self, schema: &mut Value, owner: &str) -> Result<(), DefinitionError> {
         if self.changes.is_empty() {
-            // A path that leads nowhere is a slip even when nothing is changed there.
+            // A path to a missing place is an error even if it changes nothing.
             self.find(schema, self.path.len(), owner)?;
         }
         for (depth, change) in &self.changes {
@@ -148,7 +148,7 @@ impl SchemaPatch {
         Ok(())
     }
 
-    /// Where the first `depth` steps lead, as a JSON pointer.
+    /// The JSON pointer to the place after the first `depth` steps.
     fn find(&self, schema: &Value, depth: usize, owner: &str) -> Result<String, DefinitionError> {
         let mut place = String::new();
         for (index, step) in self.path[..depth].iter().enumerate() {
@@ -164,7 +164,7 @@ impl SchemaPatch {
         Ok(place)
     }
 
-    /// The object that has the property to which the first `depth` steps lead.
+    /// The object that has the property at the first `depth` steps.
     fn parent(&self, schema: &Value, depth: usize, owner: &str) -> Result<String, DefinitionError> {
         let outer = self.find(schema, depth - 1, owner)?;
         let Step::Property(name) = &self.path[depth - 1] else { return Ok(outer) };
@@ -221,7 +221,7 @@ impl SchemaPatch {
     }
 }
 
-/// A schema, what it refers to, and the branches it consists of: where its properties can be.
+/// A schema, the schemas it refers to, and its branches: all may define properties.
 fn alternatives(schema: &Value, place: &str) -> Vec<String> {
     let mut places = vec![place.to_owned()];
     let mut next = 0;
@@ -242,7 +242,7 @@ fn alternatives(schema: &Value, place: &str) -> Vec<String> {
     places
 }
 
-/// The schema at `place`; `true` and `false` become objects that say the same.
+/// The schema at `place`; `true` and `false` become equivalent objects.
 fn object<'a>(schema: &'a mut Value, place: &str) -> &'a mut Map<String, Value> {
     let place = schema.pointer_mut(place).expect("found just now");
     match place {

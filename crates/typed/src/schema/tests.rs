@@ -1,4 +1,4 @@
-//! What is inferred from types, and what is changed about it.
+//! Inferred schemas, and their changes.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::schema::edit::{SchemaPatch, property, root};
 #[derive(Deserialize, Serialize, JsonSchema)]
 #[expect(dead_code, reason = "only its schema matters")]
 struct Args {
-    /// Who it is.
+    /// The name of the item.
     name: String,
     #[serde(default)]
     count: u32,
@@ -52,9 +52,9 @@ fn a_struct_becomes_an_object_in_its_own_order() {
     let names: Vec<_> = schema["properties"].as_object().unwrap().keys().map(String::as_str).collect();
     assert_eq!(names, ["name", "count", "nick", "items", "by_name", "mode", "next"]);
     assert_eq!(schema["required"], json!(["name", "items", "by_name", "mode"]), "defaults and options may be left out");
-    assert_eq!(schema["properties"]["name"], json!({"description": "Who it is.", "type": "string"}));
+    assert_eq!(schema["properties"]["name"], json!({"description": "The name of the item.", "type": "string"}));
     assert_eq!(schema["properties"]["count"]["minimum"], 0);
-    assert_eq!(schema["properties"]["count"].get("format"), None, "formats of Rust are no formats of JSON Schema");
+    assert_eq!(schema["properties"]["count"].get("format"), None, "formats of Rust are not formats of JSON Schema");
     assert_eq!(schema["properties"]["items"]["items"]["properties"]["status"], json!({"type": "integer"}));
     assert_eq!(choices(&schema["properties"]["mode"]), ["fast", "slow"]);
     for gone in ["title", "$schema", "$defs"] {
@@ -63,7 +63,7 @@ fn a_struct_becomes_an_object_in_its_own_order() {
 }
 
 #[test]
-fn only_what_contains_itself_is_referred_to() {
+fn only_recursive_types_are_references() {
     let schema = infer::<Tree>(Direction::In);
     assert!(schema["properties"]["children"]["items"].get("$ref").is_some(), "{schema}");
     assert!(Validator::compile(schema.clone()).unwrap().is_valid(&json!({"children": [{"children": []}]})));
@@ -74,7 +74,7 @@ fn only_what_contains_itself_is_referred_to() {
 }
 
 #[test]
-fn arguments_are_an_object_or_refused() {
+fn arguments_must_be_an_object() {
     assert_eq!(into_object(infer::<Value>(Direction::In)).unwrap(), json!({"type": "object"}));
     assert_eq!(into_object(infer::<Option<Item>>(Direction::In)).unwrap()["type"], "object");
     assert!(into_object(infer::<BTreeMap<String, i32>>(Direction::In)).is_some());
@@ -90,7 +90,7 @@ fn closing_forbids_unknown_members_at_every_depth() {
     assert_eq!(schema["additionalProperties"], json!(false));
     assert_eq!(schema["properties"]["items"]["items"]["additionalProperties"], json!(false));
     assert_eq!(schema["properties"]["by_name"]["additionalProperties"]["additionalProperties"], json!(false));
-    // A branch beside named members knows a part of the object only.
+    // Beside named members, a branch describes only a part of the object.
     let mut schema =
         json!({"type": "object", "properties": {"a": {}}, "oneOf": [{"type": "object", "properties": {"b": {}}}]});
     let before = schema.clone();
@@ -139,7 +139,7 @@ fn edits_reach_every_depth() {
 }
 
 #[test]
-fn an_edit_that_leads_nowhere_says_where_it_got_lost() {
+fn an_edit_of_a_missing_place_names_the_last_existing_one() {
     let fails = |edit: SchemaPatch| match edit.apply(&mut args(), "t").unwrap_err() {
         DefinitionError::NoSuchPlace { place, why, .. } => format!("{place} {why}"),
         other => panic!("{other}"),

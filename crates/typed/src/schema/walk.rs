@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-/// Calls `visit` for a schema and for all that it consists of, outer ones first.
+/// Calls `visit` for a schema and for all schemas inside it, outer ones first.
 pub(crate) fn each_subschema(schema: &mut Value, visit: &mut dyn FnMut(&mut Map<String, Value>)) {
     let Value::Object(object) = schema else { return };
     visit(object);

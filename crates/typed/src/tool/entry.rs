@@ -1,16 +1,16 @@
-//! A tool in a registry: its service, and whether a call of it is a task.
+//! A tool in a registry: its service, and its use of tasks.
 
 use protomcp_server::{Context, ServerRequest, ServerResult, Service, TaskOptions, Tasks};
 use protomcp_types::{CallTool, CallToolResult, CreateTaskResult, ErrorObject, TaskSupport};
 
 use crate::tool::service::ToolService;
 
-/// Whether and how calls of a tool are tasks.
+/// The use of tasks by the calls of a tool.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct AsTask {
     pub(crate) support: TaskSupport,
     pub(crate) terms: TaskOptions,
-    /// A stateless call is one only when its handler says so.
+    /// A stateless call becomes a task only when its handler requests it.
     pub(crate) on_demand: bool,
 }
 
@@ -36,7 +36,7 @@ impl Entry {
         run(&self.service, call, context).await
     }
 
-    /// Answers a call with a task, as its host wishes.
+    /// Answers a call with a task, as its client requested.
     pub(crate) fn begin(
         &self,
         tasks: &Tasks,

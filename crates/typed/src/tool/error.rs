@@ -1,4 +1,4 @@
-//! How a tool fails.
+//! Failures of a tool.
 
 use std::any::Any;
 use std::fmt;
@@ -6,8 +6,8 @@ use std::fmt;
 use protomcp_schema::ErrorMeta;
 use protomcp_types::{CallToolResult, ContentBlock, ErrorObject, RawJson};
 
-/// A failure that the model reads: a result with `isError`. Everything that can be shown as text becomes one, so most
-/// tools need no more than `Result<_, impl Display>`; this type is for tools with more to say.
+/// A failure that the model reads: a result with `isError`. Every error with a `Display` becomes one, so most tools
+/// need no more than `Result<_, impl Display>`; this type adds a code, a suggestion and content.
 ///
 /// ```
 /// use protomcp_typed::ToolError;
@@ -37,28 +37,28 @@ impl ToolError {
         self
     }
 
-    /// Says what could be done about it.
+    /// Adds a suggestion, for the model.
     #[must_use]
     pub fn with_suggestion(mut self, suggestion: impl Into<String>) -> Self {
         self.suggestion = Some(suggestion.into());
         self
     }
 
-    /// Says that the same call may work later.
+    /// Marks the failure as temporary: the same call may succeed later.
     #[must_use]
     pub fn retryable(mut self) -> Self {
         self.retryable = true;
         self
     }
 
-    /// Adds content behind the message, such as a picture of what went wrong.
+    /// Adds content after the message, such as a picture of the fault.
     #[must_use]
     pub fn with_content(mut self, block: ContentBlock) -> Self {
         self.content.push(block);
         self
     }
 
-    /// The result that the host gets.
+    /// The result for the client.
     #[must_use]
     pub fn into_result(self) -> CallToolResult {
         let meta = self.meta();
@@ -75,7 +75,7 @@ impl ToolError {
         }
     }
 
-    /// Only what was set beside the message is worth telling programs.
+    /// The metadata, if there is more than the message.
     fn meta(&self) -> Option<RawJson> {
         if self.code.is_none() && self.suggestion.is_none() && !self.retryable {
             return None;
@@ -107,8 +107,8 @@ impl From<&str> for ToolError {
     }
 }
 
-/// What `error` means: a [`ToolError`] and an [`ErrorObject`] say more than their text. The latter fails the request
-/// itself, which is right for what is not the tool's business, such as a capability that the host does not have.
+/// Converts an error. A [`ToolError`] and an [`ErrorObject`] carry more than their text. The latter fails the request
+/// itself, which is right for a fault that is not the tool's, such as a capability that the client lacks.
 pub(crate) fn read<E: fmt::Display + 'static>(error: E) -> Result<CallToolResult, ErrorObject> {
     let mut error = Some(error);
     let any: &mut dyn Any = &mut error;

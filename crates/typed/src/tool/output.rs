@@ -1,4 +1,4 @@
-//! What a tool can return.
+//! Values that a tool can return.
 
 use std::fmt;
 
@@ -11,16 +11,16 @@ use crate::json::Json;
 use crate::schema::{Direction, infer};
 use crate::tool::error;
 
-/// What becomes the result of a tool: nothing, text, a number, content blocks, [`Json`], content beside JSON, a result
-/// made by hand, or a `Result` of one of them whose error can be shown as text.
+/// A value that becomes the result of a tool: nothing, text, a number, content blocks, [`Json`], content beside JSON, a
+/// [`CallToolResult`], or a `Result` of one of them whose error can be displayed.
 pub trait IntoToolResult {
-    /// The result. Structured content may be any value here; what is no object is wrapped later.
+    /// The result. Structured content may be any value here; one that is not an object is wrapped later.
     ///
     /// # Errors
-    /// When the request itself failed, and not the tool.
+    /// If the request itself failed, and not the tool.
     fn into_tool_result(self) -> Result<CallToolResult, ErrorObject>;
 
-    /// What the structured content looks like, when the type says so.
+    /// The schema of the structured content, if the type determines one.
     #[must_use]
     fn output_schema() -> Option<Value> {
         None
@@ -51,7 +51,7 @@ impl IntoToolResult for Vec<ContentBlock> {
     }
 }
 
-/// What is shown as text.
+/// Values with a text.
 macro_rules! text {
     ($($kind:ty),* $(,)?) => {
         $(impl IntoToolResult for $kind {
@@ -64,7 +64,7 @@ macro_rules! text {
 
 text!(String, &'static str, bool, char, i8, i16, i32, i64, i128, isize, u8, u16, u32, u64, u128, usize, f32, f64);
 
-/// Structured content, and its text for hosts and revisions that know no other.
+/// Structured content, and its text for clients and revisions without it.
 impl<T: Serialize + JsonSchema> IntoToolResult for Json<T> {
     fn into_tool_result(self) -> Result<CallToolResult, ErrorObject> {
         let raw = self.to_raw()?;

@@ -1,4 +1,4 @@
-//! The two schemas of a tool, from what its types say to what hosts read and calls keep.
+//! The two schemas of a tool: from its types to the advertised and enforced form.
 
 use protomcp_schema::Validator;
 use protomcp_types::RawJson;
@@ -9,21 +9,21 @@ use crate::schema::edit::SchemaPatch;
 use crate::schema::{close, into_object, is_object, wrap};
 use crate::tool::UnknownKeys;
 
-/// Where the schema of the arguments comes from.
+/// The source of the schema of the arguments.
 pub(super) enum Input {
     /// From a type; `None`: no arguments.
     Inferred(Option<Value>),
     Given(RawJson),
 }
 
-/// Where the schema of the structured content comes from.
+/// The source of the schema of the structured content.
 pub(super) enum Output {
     Inferred(Option<Value>),
     Given(RawJson),
     None,
 }
 
-/// Both, and what is to be changed about them.
+/// Both sources, and their changes.
 pub(super) struct Schemas {
     pub(super) input: Input,
     pub(super) output: Output,
@@ -32,7 +32,7 @@ pub(super) struct Schemas {
     pub(super) unknown_keys: UnknownKeys,
 }
 
-/// A schema as hosts read it, and compiled.
+/// An advertised schema, and its compiled form.
 pub(super) struct CompiledSchema {
     pub(super) text: RawJson,
     pub(super) validator: Validator,
@@ -41,7 +41,7 @@ pub(super) struct CompiledSchema {
 pub(super) struct CompiledSchemas {
     pub(super) input: CompiledSchema,
     pub(super) output: Option<CompiledSchema>,
-    /// Whether the structured content is put into an object of its own.
+    /// True if the structured content is wrapped into an object.
     pub(super) wrap: bool,
 }
 
@@ -61,7 +61,7 @@ impl Schemas {
             Input::Inferred(schema) => {
                 let schema = schema.unwrap_or_else(|| json!({"type": "object", "properties": {}}));
                 let mut schema = into_object(schema).ok_or_else(not_an_object)?;
-                // A type that allows anything means it.
+                // A type that allows anything accepts unknown arguments.
                 if self.unknown_keys == UnknownKeys::Deny && schema != json!({"type": "object"}) {
                     close(&mut schema);
                 }
@@ -74,7 +74,7 @@ impl Schemas {
         }
         let input = ready(given, input, &self.input_edits, owner, "input")?;
         let (output, wrap) = match self.output {
-            // A type that allows anything promises nothing.
+            // A type that allows anything has no schema to advertise.
             Output::None | Output::Inferred(None) => (None, false),
             Output::Inferred(Some(schema)) if schema == json!({}) => (None, false),
             Output::Given(text) => {
@@ -92,7 +92,7 @@ impl Schemas {
     }
 }
 
-/// A text that nobody changes is kept to the byte.
+/// A schema text without changes is advertised as it is.
 fn ready(
     given: Option<RawJson>,
     mut schema: Value,

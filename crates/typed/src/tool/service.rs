@@ -15,8 +15,7 @@ use crate::schema::WRAPPED;
 use crate::tool::error::ToolError;
 use crate::tool::output::IntoToolResult;
 
-/// The service of one tool, whatever it consists of. Cloning is cheap. Requests other than the calls of its tool do not
-/// reach it.
+/// The service of one tool. Cloning is cheap. Only calls of its tool reach it.
 #[derive(Clone)]
 pub struct ToolService(Arc<dyn AnyService>);
 
@@ -50,13 +49,13 @@ impl fmt::Debug for ToolService {
     }
 }
 
-/// What is inside of all layers: checks the arguments, runs the handler, checks the result.
+/// The innermost service: checks the arguments, runs the handler, checks the result.
 pub(crate) struct Core {
     pub(crate) name: String,
     pub(crate) handler: AnyHandler,
     pub(crate) input: Validator,
     pub(crate) output: Option<Validator>,
-    /// Whether the structured content is put into an object of its own.
+    /// True if the structured content is wrapped into an object.
     pub(crate) wrap: bool,
 }
 
@@ -89,12 +88,12 @@ impl Core {
         self.input.check(&value, Quote::Values)
     }
 
-    /// Arguments that do not fit are the model's to correct (MCP 2025-11-25, server/tools, error handling).
+    /// The model can correct mismatched arguments (MCP 2025-11-25, server/tools, error handling).
     fn refuse(&self, why: &Mismatch) -> CallToolResult {
         ToolError::new(why.of_arguments(&self.name)).with_code(INVALID_ARGUMENTS).into_result()
     }
 
-    /// Hosts rely on an output schema, and error results are exempt from it.
+    /// Clients rely on an output schema; error results are exempt from it.
     fn keep_promise(&self, mut result: CallToolResult) -> CallToolResult {
         let Some(output) = self.output.as_ref().filter(|_| !result.is_error) else { return result };
         let value: Value = match &result.structured_content {
@@ -104,7 +103,7 @@ impl Core {
         if let Err(why) = output.check(&value, Quote::Values) {
             tracing::error!(tool = self.name, %why, "a result does not fit the tool's own output schema");
             let error = ToolError::new(why.of_result(&self.name)).with_code(OUTPUT_SCHEMA_MISMATCH).into_result();
-            // What the tool has said may help all the same.
+            // The content of the tool may still help.
             let content: Vec<RawJson> = [error.content, result.content]
                 .iter()
                 .flat_map(|content| content.to::<Vec<RawJson>>().unwrap_or_default())
@@ -115,7 +114,7 @@ impl Core {
     }
 }
 
-/// A handler whose signature is forgotten: reads the arguments and runs.
+/// A handler of an erased signature: parses the arguments and runs.
 pub(crate) type AnyHandler =
     Box<dyn Fn(Context, &RawJson) -> Result<Running<Result<CallToolResult, ErrorObject>>, Mismatch> + Send + Sync>;
 

@@ -11,7 +11,7 @@ use crate::host::with;
 /// "An attribute with key `logger` is used to populate the `logger` field", the rest and the message are the data; the
 /// levels between the standard ones have names.
 #[test]
-fn what_a_server_logs_reaches_the_host_with_its_fields_and_its_level() {
+fn a_log_record_reaches_the_client_with_its_fields_and_level() {
     let work = async || {
         tracing::info!(target: "app", logger = "database", rows = 7, "slow query");
         tracing::debug!(target: "app", "too quiet for this host");

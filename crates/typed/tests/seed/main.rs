@@ -1,6 +1,6 @@
-//! The design that this library follows, sample by sample: what it says about servers, as tests.
+//! The design that this library follows, sample by sample: its statements about servers, as tests.
 //!
-//! The names in the comments are those of the design; conformance/SEED.md says which test shows which row of it.
+//! The names in the comments are those of the design; conformance/SEED.md maps its rows to tests.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 

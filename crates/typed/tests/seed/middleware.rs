@@ -1,4 +1,4 @@
-//! One seam for requests, one for what a server sends, and both for whoever comes from tower.
+//! Layers around requests, layers around outgoing messages, and both for layers of tower.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -74,7 +74,7 @@ fn middleware_sees_every_request_and_its_response_in_order() {
     });
 }
 
-/// A layer for what is sent: writes down, withholds, changes and answers.
+/// A layer for outgoing messages: logs, drops, changes and answers.
 struct Sending(&'static str, Lines);
 
 impl OutgoingLayer for Sending {
@@ -100,7 +100,7 @@ impl OutgoingLayer for Sending {
 }
 
 #[test]
-fn what_a_server_sends_passes_its_layers_in_order() {
+fn outgoing_messages_pass_their_layers_in_order() {
     let lines = Lines::default();
     let layer = |name| Sending(name, Arc::clone(&lines));
     play(|| async {
@@ -127,13 +127,13 @@ fn what_a_server_sends_passes_its_layers_in_order() {
         let server = registry().server().outgoing_layer(layer("withhold")).outgoing_layer(layer("refuse"));
         let mut host = Host::connect_with(&server, json!({"sampling": {}})).await;
         server.handle().tools_changed(Audience::Everyone);
-        assert!(host.is_left_alone(Duration::from_secs(60)).await, "withheld");
+        assert!(host.hears_nothing_for(Duration::from_secs(60)).await, "withheld");
         assert_eq!(host.text("ask", json!({})).await, "the host refused: not today (-1)");
         assert_eq!(host.told.len(), 0);
     });
 }
 
-/// A `tower::Layer` as ours: its limit holds, its errors are answered.
+/// A `tower::Layer` as a layer of a server: its limit applies, its errors are answered.
 #[test]
 fn layers_of_tower_are_layers_of_a_server() {
     let limit = TowerLayer::new(ConcurrencyLimitLayer::new(1));
@@ -145,16 +145,16 @@ fn layers_of_tower_are_layers_of_a_server() {
         host.send("tools/call", json!({"name": "slow"})).await;
         tokio::time::sleep(Duration::from_secs(1)).await;
         let start = tokio::time::Instant::now();
-        // The slow call holds the only place until it runs into tower's timeout.
+        // The slow call holds the only permit until tower's timeout.
         assert_eq!(host.text("greet", json!({})).await, "hi");
         assert!(start.elapsed() >= Duration::from_millis(1900), "{:?}", start.elapsed());
         assert_eq!(host.told[0]["error"], json!({"code": -32603, "message": "request timed out"}));
     });
 }
 
-/// And the other way round: our layers and services, for tower.
+/// The other direction: layers and services of this library, for tower.
 #[test]
-fn services_of_ours_are_services_of_tower() {
+fn services_of_this_library_are_services_of_tower() {
     let ours = registry().server().layer(TimeoutLayer::new(Duration::from_secs(1)));
     let ours = TowerService::new(Arc::clone(ours.service()));
     let service = tower::ServiceBuilder::new().concurrency_limit(1).service(ours);
@@ -170,7 +170,7 @@ fn services_of_ours_are_services_of_tower() {
 
 /// The same layers around one tool.
 #[test]
-fn a_layer_of_tower_can_stand_around_one_tool() {
+fn a_layer_of_tower_can_wrap_one_tool() {
     let timeout = || TowerLayer::new(tower::timeout::TimeoutLayer::new(Duration::from_secs(1)));
     let registry = Registry::builder("t", "1")
         .tool(Tool::new("slow", "d").handler(async || std::future::pending::<()>().await).layer(timeout()))

@@ -58,7 +58,7 @@ fn a_prompt_is_inferred_described_added_and_removed() {
 
 /// "Servers automatically handle these requests based on their collections of prompts and resources."
 #[test]
-fn completion_is_answered_from_the_collection_and_a_handler_overrides() {
+fn completion_uses_the_collection_unless_a_handler_overrides() {
     let mine = Prompt::new("mine", "d")
         .handler(code_review)
         .argument(argument("language").complete(async |typed: String| vec![format!("{typed}!")]));

@@ -32,7 +32,7 @@ fn resources_and_templates_are_added_read_and_removed() {
         }
         assert!(server.resources().remove("file:///motd"));
         assert!(server.templates().remove("file:///{+path}"));
-        assert!(!server.templates().remove("file:///{+path}"), "removing what is not there is no error");
+        assert!(!server.templates().remove("file:///{+path}"), "removing an unknown template is not an error");
         assert_eq!(host.next().await.unwrap()["method"], "notifications/resources/list_changed");
         assert_eq!(host.ask("resources/read", json!({"uri": "file:///motd"})).await.unwrap_err()["code"], -32002);
     });

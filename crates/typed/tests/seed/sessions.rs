@@ -1,4 +1,4 @@
-//! Sessions: several of one server, how they end, and what goes over them besides calls.
+//! Sessions: several of one server, their end, and their messages besides calls.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -34,7 +34,7 @@ fn registry() -> Registry {
         .unwrap()
 }
 
-/// A session that is served, and its host.
+/// A served session, and its client.
 async fn pair(registry: &Registry, capabilities: Value) -> (SessionHandle, Host) {
     let (ours, theirs) = memory::pair();
     let session = registry.connect(theirs);
@@ -76,10 +76,10 @@ fn closing_waits_for_calls_as_long_as_it_may() {
                 async move { session.closed().await }
             });
             assert_eq!(session.close(Duration::from_secs(deadline)).await, reason);
-            assert_eq!(waiting.await.unwrap(), reason, "whoever waits learns the same");
+            assert_eq!(waiting.await.unwrap(), reason, "a waiting caller gets the same reason");
             assert_eq!((start.elapsed() + Duration::from_millis(10)).as_secs(), call.min(deadline));
             assert_eq!(host.next().await.is_some(), answered);
-            assert_eq!(session.close(MINUTE).await, reason, "closing twice is no error");
+            assert_eq!(session.close(MINUTE).await, reason, "closing twice is not an error");
         }
     });
 }
@@ -117,7 +117,7 @@ fn cancelling_reaches_the_handler_and_nothing_is_answered() {
         let (_session, mut host) = pair(&registry(), json!({})).await;
         let id = host.send("tools/call", json!({"name": "until cancelled"})).await;
         host.tell("notifications/cancelled", json!({"requestId": id})).await;
-        assert!(host.is_left_alone(MINUTE).await);
+        assert!(host.hears_nothing_for(MINUTE).await);
         assert_eq!(host.ask("ping", json!({})).await.unwrap(), json!({}));
     });
 }
@@ -135,7 +135,7 @@ fn progress_goes_to_the_request_that_asked_for_it() {
     });
 }
 
-/// `ClientSession.NotifyProgress`, as a server hears it, and `Server.CreateMessage` outside of a handler.
+/// `ClientSession.NotifyProgress`, as a server receives it, and `Server.CreateMessage` outside of a handler.
 #[test]
 fn a_host_reports_its_progress_on_a_question() {
     play(|| async {
@@ -161,7 +161,7 @@ fn a_host_reports_its_progress_on_a_question() {
         host.ask("ping", json!({})).await.unwrap();
         let steps = [(Amount::from(1), Some("m".to_owned())), (Amount::from(2.5), Some("m".to_owned()))];
         assert_eq!(*seen.lock().unwrap(), steps);
-        // Nobody listens: no token is sent.
+        // There is no listener: no token is sent.
         let quiet = tokio::spawn(session.ask::<CreateMessage>(&question, MINUTE));
         assert_eq!(host.next().await.unwrap()["params"].get("_meta"), None);
         quiet.abort();
@@ -198,7 +198,7 @@ fn a_session_that_cannot_be_asked_says_why() {
         let (session, _host) = pair(&registry, json!({})).await;
         let refused = session.ask::<ListRoots>(&ListRoots::default(), MINUTE).await.unwrap_err();
         assert_eq!(refused, AskError::NotSupported("roots/list"));
-        // A host of the stateless revision opens no session.
+        // A client of the stateless revision opens no session.
         let (ours, theirs) = memory::pair();
         let session = registry.connect(theirs);
         let refused = session.ask::<ListRoots>(&ListRoots::default(), MINUTE).await.unwrap_err();

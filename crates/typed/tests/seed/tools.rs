@@ -67,13 +67,13 @@ struct Inventory {
 }
 
 async fn inventory(request: Inventory) -> String {
-    assert!(request.password.is_empty(), "what is skipped never comes from outside");
+    assert!(request.password.is_empty(), "a skipped field is never read from the arguments");
     format!("{} {} {}", request.name, request.count, request.choices.len())
 }
 
-/// The struct of the design: `name` and `Choices` are required, `count` is optional, `Password` is not there.
+/// The struct of the design: `name` and `Choices` are required, `count` is optional, `Password` is absent.
 #[test]
-fn a_struct_says_which_properties_there_are_and_which_are_required() {
+fn a_struct_determines_the_properties_and_the_required_ones() {
     let server = Registry::builder("t", "1").tool(Tool::new("inventory", "d").handler(inventory)).build().unwrap();
     with(&server, async |mut host| {
         let schema = host.definition("inventory").await["inputSchema"].clone();
@@ -89,7 +89,7 @@ fn a_struct_says_which_properties_there_are_and_which_are_required() {
 /// `Input(Property("count", Description("size of the inventory")))`,
 /// `Input(Property("Choices", Schema(&jsonschema.Schema{UniqueItems: true})))`
 #[test]
-fn options_say_what_a_struct_cannot_and_are_validated_before_the_handler() {
+fn options_add_to_a_struct_and_are_validated_before_the_handler() {
     let tool = Tool::new("inventory", "d")
         .handler(inventory)
         .input(property("count").describe("size of the inventory"))
@@ -114,7 +114,7 @@ struct Item {
     status: i64,
 }
 
-/// The nested schema that needed untyped maps elsewhere.
+/// The nested schema that needs untyped maps elsewhere.
 #[test]
 fn nested_schemas_need_no_untyped_maps() {
     let items = || property("items").elements();

@@ -6,7 +6,7 @@ use protomcp_typed::{Registry, Tool};
 use protomcp_types::{Incoming, Message, RequestId};
 use tokio::sync::mpsc;
 
-// A transport of our own begins here: texts over two channels.
+// A custom transport begins here: texts over two channels.
 struct Texts(mpsc::UnboundedReceiver<String>, mpsc::UnboundedSender<String>);
 struct From(mpsc::UnboundedReceiver<String>);
 struct To(mpsc::UnboundedSender<String>);
@@ -39,7 +39,7 @@ impl Sink for To {
         0
     }
 }
-// A transport of our own ends here.
+// The custom transport ends here.
 
 fn greeter() -> Registry {
     Registry::builder("greeter", "1").tool(Tool::new("greet", "d").handler(async || "hi")).build().unwrap()
@@ -53,7 +53,7 @@ const HELLO: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"
 const CALL: &str = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"greet"}}"#;
 
 #[test]
-fn a_transport_of_ones_own_takes_less_than_sixty_lines() {
+fn a_custom_transport_takes_less_than_sixty_lines() {
     let source = include_str!("transports.rs");
     let own = source.split("begins here").nth(1).unwrap().split("ends here").next().unwrap();
     assert!(own.lines().count() < 60);
@@ -65,7 +65,7 @@ fn a_transport_of_ones_own_takes_less_than_sixty_lines() {
             to_server.send(line.to_owned()).unwrap();
         }
         assert!(from_server.recv().await.unwrap().contains("\"serverInfo\""));
-        assert!(from_server.recv().await.unwrap().contains("-32700"), "what is no message is answered as well");
+        assert!(from_server.recv().await.unwrap().contains("-32700"), "text that is not a message is answered as well");
         assert!(from_server.recv().await.unwrap().contains("\"hi\""));
         drop(to_server);
         serving.await.unwrap().unwrap();

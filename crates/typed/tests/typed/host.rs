@@ -1,4 +1,4 @@
-//! A host that says little: it sends requests and shows what comes back.
+//! A minimal client: it sends requests and returns the answers.
 
 use std::time::Duration;
 
@@ -10,34 +10,34 @@ use protomcp_types::{Incoming, Message, RawJson};
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
-/// One host of a server.
+/// One client of a server.
 pub(crate) struct Host {
     source: MemorySource,
     sink: Option<MemorySink>,
     last: u64,
     serving: Option<JoinHandle<Result<(), ServeError>>>,
-    /// What the server has said without being asked.
+    /// Messages of the server that are not answers.
     pub(crate) told: Vec<Value>,
 }
 
-/// Runs a test with made-up time.
+/// Runs a test with paused time.
 pub(crate) fn play<F: Future<Output = ()>>(test: impl FnOnce() -> F) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
     runtime.block_on(test());
 }
 
-/// Runs a test with one host of a registry.
+/// Runs a test with one client of a registry.
 pub(crate) fn with<F: Future<Output = ()>>(registry: &Registry, test: impl FnOnce(Host) -> F) {
     play(|| async { test(Host::connect(&registry.server()).await).await });
 }
 
 impl Host {
-    /// Connects and shakes hands.
+    /// Connects and completes the handshake.
     pub(crate) async fn connect<S: Service>(server: &Server<S>) -> Self {
         Self::connect_with(server, json!({})).await
     }
 
-    /// As [`Host::connect`], with capabilities.
+    /// Like [`Host::connect`], with capabilities.
     pub(crate) async fn connect_with<S: Service>(server: &Server<S>, capabilities: Value) -> Self {
         let (ours, theirs) = memory::pair();
         let server = server.clone();
@@ -47,18 +47,18 @@ impl Host {
         host
     }
 
-    /// Says nothing yet.
+    /// Connects without a handshake.
     pub(crate) fn silent((source, sink): (MemorySource, MemorySink)) -> Self {
         Self { source, sink: Some(sink), last: 0, serving: None, told: Vec::new() }
     }
 
-    /// Shakes hands over a connection.
+    /// Completes the handshake over a connection.
     pub(crate) async fn over(ours: Memory, version: &str, capabilities: Value) -> Self {
         let mut host = Self::silent(ours.split());
         let hello = json!({"protocolVersion": version, "capabilities": capabilities, "clientInfo": {"name": "host", "version": "1"}});
         host.ask("initialize", hello).await.unwrap();
         host.tell("notifications/initialized", json!({})).await;
-        // Answered when the handshake is complete.
+        // It is answered when the handshake is complete.
         host.ask("ping", json!({})).await.unwrap();
         host
     }
@@ -106,7 +106,7 @@ impl Host {
         page["tools"].as_array().unwrap().iter().find(|other| other["name"] == tool).cloned().unwrap()
     }
 
-    /// The next message within a made-up hour.
+    /// The next message, within an hour of paused time.
     pub(crate) async fn next(&mut self) -> Option<Value> {
         let received = tokio::time::timeout(Duration::from_secs(3600), self.source.next());
         match received.await.expect("the server is silent").unwrap()? {
@@ -115,12 +115,12 @@ impl Host {
         }
     }
 
-    /// Whether nothing comes for so long.
-    pub(crate) async fn is_left_alone(&mut self, time: Duration) -> bool {
+    /// True if no message arrives within this time.
+    pub(crate) async fn hears_nothing_for(&mut self, time: Duration) -> bool {
         tokio::time::timeout(time, self.source.next()).await.is_err()
     }
 
-    /// Closes the connection, and waits for what serving came to.
+    /// Closes the connection, and returns the outcome of serving it.
     pub(crate) async fn end(mut self) -> Result<(), ServeError> {
         self.leave();
         self.serving.expect("served by us").await.unwrap()

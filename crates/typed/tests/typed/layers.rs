@@ -1,4 +1,4 @@
-//! What stands around one tool.
+//! Layers around one tool.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -11,7 +11,7 @@ use serde_json::json;
 
 use crate::host::{Host, play, with};
 
-/// Writes down when a call comes by.
+/// Logs each call.
 #[derive(Clone)]
 struct Note(&'static str, Arc<Mutex<Vec<&'static str>>>);
 
@@ -33,7 +33,7 @@ impl<S: Service> Service for Noting<S> {
 }
 
 #[test]
-fn the_layers_of_the_server_come_first_and_of_each_the_last_added() {
+fn layers_of_the_server_come_first_and_of_each_the_last_added() {
     let notes = Arc::new(Mutex::new(Vec::new()));
     let note = |name| Note(name, Arc::clone(&notes));
     let registry = Registry::builder("t", "1")

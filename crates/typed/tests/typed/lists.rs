@@ -1,4 +1,4 @@
-//! Lists that change while hosts look at them.
+//! Lists that change while clients read them.
 
 use std::time::Duration;
 
@@ -40,7 +40,7 @@ fn a_definition_shows_everything_that_was_set() {
 }
 
 #[test]
-fn a_list_is_sorted_and_comes_in_pages_that_bear_changes() {
+fn a_list_is_sorted_and_its_pages_survive_changes() {
     let tools = ["d", "a", "e", "c", "b"].map(tool);
     let builder = tools.into_iter().fold(Registry::builder("t", "1").page_size(2), Builder::tool);
     let registry = builder.build().unwrap();
@@ -50,7 +50,7 @@ fn a_list_is_sorted_and_comes_in_pages_that_bear_changes() {
         let cursor = first["nextCursor"].clone();
         let second = host.ask("tools/list", json!({"cursor": cursor})).await.unwrap();
         assert_eq!(names(&second), ["c", "d"]);
-        // The list changes between two pages: nothing comes twice, nothing that stayed is missing.
+        // The list changes between two pages: an entry occurs at most once, and an unchanged one is not missing.
         registry.tools().remove("b");
         registry.tools().insert(tool("bb")).unwrap();
         let second = host.ask("tools/list", json!({"cursor": cursor})).await.unwrap();
@@ -65,7 +65,7 @@ fn a_list_is_sorted_and_comes_in_pages_that_bear_changes() {
 }
 
 #[test]
-fn every_session_is_told_of_a_change_once_and_only_if_it_can_be_seen() {
+fn every_session_is_notified_once_of_a_visible_change() {
     let registry = Registry::builder("t", "1").tool(tool("a")).build().unwrap();
     play(|| async {
         let server = registry.server();
@@ -79,15 +79,15 @@ fn every_session_is_told_of_a_change_once_and_only_if_it_can_be_seen() {
         assert!(registry.tools().remove("b"));
         for host in &mut hosts {
             assert_eq!(host.next().await.unwrap()["method"], "notifications/tools/list_changed");
-            assert!(host.is_left_alone(Duration::from_secs(60)).await, "many changes are told once");
+            assert!(host.hears_nothing_for(Duration::from_secs(60)).await, "many changes are told once");
             assert_eq!(host.text("c", json!({})).await, "c");
         }
-        // Another handler behind the same definition concerns nobody.
+        // A new handler behind the same definition is not a visible change.
         assert!(registry.tools().insert(Tool::new("c", "d").handler(async || "new")).unwrap());
         assert!(!registry.tools().remove("b"));
         registry.tools().replace_all(["a", "c", "d"].map(tool)).unwrap();
         for host in &mut hosts {
-            assert!(host.is_left_alone(Duration::from_secs(60)).await);
+            assert!(host.hears_nothing_for(Duration::from_secs(60)).await);
         }
         registry.tools().replace_all([tool("z")]).unwrap();
         for host in &mut hosts {
@@ -95,7 +95,7 @@ fn every_session_is_told_of_a_change_once_and_only_if_it_can_be_seen() {
             let page = host.ask("tools/list", json!({})).await.unwrap();
             assert_eq!(names(&page), ["z"]);
         }
-        // What is wrong changes nothing.
+        // A wrong definition changes nothing.
         assert_eq!(registry.tools().replace_all([tool("x"), tool("x")]), Err(DefinitionError::Twice("x".into())));
         assert_eq!(registry.tools().names(), ["z"]);
         assert!(registry.tools().contains("z") && registry.tools().len() == 1 && !registry.tools().is_empty());
@@ -106,7 +106,7 @@ fn every_session_is_told_of_a_change_once_and_only_if_it_can_be_seen() {
 }
 
 #[test]
-fn a_call_that_runs_outlives_its_tool() {
+fn a_running_call_outlives_its_tool() {
     let slow = Tool::new("slow", "d").handler(async || {
         tokio::time::sleep(Duration::from_secs(1)).await;
         "done"
@@ -123,7 +123,7 @@ fn a_call_that_runs_outlives_its_tool() {
 }
 
 #[test]
-fn what_hosts_were_not_told_of_cannot_be_added() {
+fn an_undeclared_capability_gets_no_entries() {
     let none = Registry::builder("t", "1").build().unwrap();
     assert_eq!(none.tools().insert(tool("a")), Err(DefinitionError::NotServed("tools")));
     assert!(none.tools().is_empty());

@@ -1,4 +1,4 @@
-//! Registries, as hosts see them. `host` is the host.
+//! Registries, as clients see them. `host` is the client.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 

@@ -1,4 +1,4 @@
-//! What a tool may return, and what becomes of it.
+//! The return values of tools, and the results they become.
 
 use protomcp_typed::{Json, JsonSchema, Registry, Tool, ToolError};
 use protomcp_types::{CallToolResult, ContentBlock, ErrorObject, RawJson};
@@ -56,7 +56,7 @@ fn every_kind_of_value_becomes_a_result() {
             assert_eq!(host.call(tool, json!({})).await, result, "{tool}");
         }
         let schema = host.definition("json").await["outputSchema"].clone();
-        assert_eq!(schema["required"], json!(["x"]), "what is skipped when written may be absent");
+        assert_eq!(schema["required"], json!(["x"]), "a field that may be skipped is not required");
         assert_eq!(host.definition("ok").await["outputSchema"], schema);
         assert_eq!(host.definition("list").await["outputSchema"]["properties"]["result"]["type"], "array");
         for tool in ["text", "dynamic", "whole"] {
@@ -66,7 +66,7 @@ fn every_kind_of_value_becomes_a_result() {
 }
 
 #[test]
-fn a_failure_is_a_result_and_says_what_it_knows() {
+fn a_failure_is_a_result_with_its_details() {
     let rich = || ToolError::new("disk full").with_code("E7").with_suggestion("free space").retryable();
     let registry = Registry::builder("t", "1")
         .tool(Tool::new("display", "").handler(async || Err::<(), _>("plain")))

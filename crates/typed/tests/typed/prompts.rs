@@ -179,7 +179,7 @@ fn arguments_are_completed_from_their_type_or_by_a_function() {
 }
 
 #[test]
-fn prompts_come_and_go_and_slips_are_found() {
+fn prompts_are_added_and_removed_and_slips_are_found() {
     let registry = Registry::builder("t", "1").prompt(Prompt::new("a", "").handler(async || "a")).build().unwrap();
     with(&registry, async |mut host| {
         registry.prompts().insert(Prompt::new("b", "").handler(async || "b")).unwrap();

@@ -77,7 +77,7 @@ fn every_kind_of_value_becomes_contents() {
 }
 
 #[test]
-fn variables_are_read_as_what_the_type_wants() {
+fn variables_are_parsed_as_their_types_require() {
     let registry = Registry::builder("t", "1")
         .resource(Resource::new("db://users/0", "root").text("the first"))
         .template(Template::new("db://{table}/{id}", "row").handler(row).mime_type("text/plain"))
@@ -90,7 +90,7 @@ fn variables_are_read_as_what_the_type_wants() {
             ("db://users/0", "the first"),
             ("db://users/7", "Users 7"),
             ("db://orders/8", "Orders 8"),
-            // What cannot be read is a URI of the next template.
+            // A URI whose variables do not parse belongs to the next template.
             ("db://users/x", "any users/x"),
             ("db://guests/7", "any guests/7"),
             ("db://a/b%20c/d", "any a/b c/d"),
@@ -108,7 +108,7 @@ fn variables_are_read_as_what_the_type_wants() {
 }
 
 #[test]
-fn hosts_subscribe_to_what_there_is_and_are_told_of_its_changes() {
+fn subscribers_are_notified_of_existing_resources_only() {
     let registry = Registry::builder("t", "1")
         .resource(Resource::new("t:a", "a").text("a"))
         .template(Template::new("f:{+path}", "f").handler(async |file: File| file.path))
@@ -127,17 +127,17 @@ fn hosts_subscribe_to_what_there_is_and_are_told_of_its_changes() {
         );
         host.ask("resources/unsubscribe", json!({"uri": "t:a"})).await.unwrap();
         registry.resource_updated("t:a");
-        assert!(host.is_left_alone(Duration::from_secs(60)).await);
+        assert!(host.hears_nothing_for(Duration::from_secs(60)).await);
         registry.templates().remove("f:{+path}");
         registry.resources().insert(Resource::new("t:b", "b").text("b")).unwrap();
         assert_eq!(host.next().await.unwrap()["method"], "notifications/resources/list_changed");
         assert_eq!(read(&mut host, "t:b").await.unwrap()[0]["text"], "b");
-        assert!(host.is_left_alone(Duration::from_secs(60)).await);
+        assert!(host.hears_nothing_for(Duration::from_secs(60)).await);
     });
 }
 
 #[test]
-fn variables_are_completed_from_their_type_the_list_or_a_function() {
+fn variables_are_completed_from_type_list_or_function() {
     let registry = Registry::builder("t", "1")
         .resource(Resource::new("file:///a.txt", "a").text(""))
         .resource(Resource::new("file:///b.txt", "b").text(""))
@@ -164,7 +164,7 @@ fn variables_are_completed_from_their_type_the_list_or_a_function() {
 }
 
 #[test]
-fn a_definition_shows_everything_that_was_set_and_slips_are_found() {
+fn a_definition_has_all_that_was_set_and_slips_are_found() {
     let set = || (RawJson::parse(r#"{"priority":1}"#).unwrap(), RawJson::EMPTY_ARRAY, RawJson::EMPTY_OBJECT);
     let (annotations, icons, meta) = set();
     let resource =

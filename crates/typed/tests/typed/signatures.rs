@@ -1,4 +1,4 @@
-//! Which functions are tools.
+//! The function signatures that can be tools.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -57,7 +57,7 @@ fn functions_and_closures_of_every_signature_are_tools() {
         .tool(Tool::new("state", "d").handler(count))
         .tool(
             Tool::new("optional", "d")
-                .handler(async |args: Option<Greet>| args.map_or_else(|| "nobody".to_owned(), |args| args.name)),
+                .handler(async |args: Option<Greet>| args.map_or_else(|| "no name".to_owned(), |args| args.name)),
         )
         .tool(Tool::new("any", "d").handler(async |args: Value| args["deep"]["er"].to_string()))
         .tool(Tool::new("verbatim", "d").handler(async |args: Verbatim| args.0.as_str().to_owned()))

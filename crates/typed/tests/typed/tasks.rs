@@ -36,7 +36,7 @@ async fn work(context: Context) -> &'static str {
     "done"
 }
 
-/// Asks after a moment, in which a host can begin to wait.
+/// Asks after a moment, in which a client can begin to wait.
 async fn ask(context: Context) -> String {
     sleep(Duration::from_millis(10)).await;
     let answer = context.ask::<Elicit>(&Elicit::form("who?", RawJson::EMPTY_OBJECT)).await;
@@ -58,7 +58,7 @@ async fn about(host: &mut Host, method: &'static str, task: &str) -> Result<Valu
 }
 
 #[test]
-fn a_tool_says_whether_its_calls_can_be_tasks_and_keeps_to_it() {
+fn a_tool_declares_its_use_of_tasks_and_enforces_it() {
     with(&builder().build().unwrap(), async |mut host| {
         for (tool, execution, plain, task) in [
             ("plain", Value::Null, true, false),
@@ -71,12 +71,12 @@ fn a_tool_says_whether_its_calls_can_be_tasks_and_keeps_to_it() {
             let called = host.ask("tools/call", json!({"name": tool, "task": {}})).await;
             assert!(called.as_ref().map_or_else(|error| !task && error["code"] == -32601, |_| task), "{called:?}");
         }
-        assert_eq!(host.ask("tools/call", json!({"name": "nobody", "task": {}})).await.unwrap_err()["code"], -32602);
+        assert_eq!(host.ask("tools/call", json!({"name": "unknown", "task": {}})).await.unwrap_err()["code"], -32602);
     });
 }
 
 #[test]
-fn a_task_is_told_of_looked_after_and_fetched() {
+fn a_task_is_announced_polled_and_fetched() {
     with(&builder().build().unwrap(), async |mut host| {
         let params = json!({"name": "either", "task": {"ttl": 60000}, "_meta": {"progressToken": 7}});
         let created = host.ask("tools/call", params).await.unwrap()["task"].clone();
@@ -100,7 +100,7 @@ fn a_task_is_told_of_looked_after_and_fetched() {
         for method in ["tasks/get", "tasks/result", "tasks/cancel"] {
             assert_eq!(about(&mut host, method, "other").await.unwrap_err()["code"], -32602, "{method}");
         }
-        // Its time is up, to the millisecond.
+        // Its time ends, to the millisecond.
         sleep(Duration::from_millis(60_000)).await;
         assert_eq!(about(&mut host, "tasks/get", &task).await.unwrap_err()["code"], -32602);
     });
@@ -138,7 +138,7 @@ fn a_task_asks_its_host_and_says_so() {
             };
             assert_eq!(result["content"][0]["text"], "Decline");
         }
-        // Who cannot be asked is not.
+        // A client without the capability is not asked.
         let mut host = Host::connect(&registry.server()).await;
         let task = begin(&mut host, "asks", json!({})).await;
         let result = about(&mut host, "tasks/result", &task).await.unwrap();
@@ -171,7 +171,7 @@ fn a_question_outlives_the_request_that_waited_for_its_task() {
 }
 
 #[test]
-fn what_went_wrong_is_what_the_call_would_have_been_answered() {
+fn a_failed_task_has_the_error_of_the_call() {
     with(&builder().build().unwrap(), async |mut host| {
         for (tool, message) in [("fails", "no luck"), ("panics", "the tool panicked: no such luck")] {
             let task = begin(&mut host, tool, json!({})).await;
@@ -210,7 +210,7 @@ fn endless() -> (Builder, Arc<AtomicUsize>) {
 }
 
 #[test]
-fn a_task_is_cancelled_by_its_host_by_its_time_and_by_the_end_of_its_session() {
+fn a_task_is_cancelled_by_client_deadline_or_end_of_session() {
     play(async || {
         let (builder, dropped) = endless();
         let registry = builder.build().unwrap();
@@ -266,7 +266,7 @@ fn tasks_and_their_time_and_their_results_are_bounded() {
         about(&mut other, "tasks/result", &theirs).await.unwrap();
         let second = begin(&mut host, "large", json!({})).await;
         about(&mut host, "tasks/result", &second).await.unwrap();
-        // The oldest result of the caller has made room for the newest, whatever its session.
+        // The oldest result of the caller was evicted for the newest, across sessions.
         assert_eq!(about(&mut host, "tasks/get", &first).await.unwrap_err()["code"], -32602);
         let state = about(&mut host, "tasks/get", &second).await.unwrap();
         assert_eq!((&state["ttl"], &state["pollInterval"]), (&json!(5000), &json!(20)));
@@ -275,7 +275,7 @@ fn tasks_and_their_time_and_their_results_are_bounded() {
 }
 
 #[test]
-fn hosts_are_told_of_tasks_only_by_servers_that_have_some() {
+fn only_servers_with_tasks_declare_the_capability() {
     play(async || {
         let tool = || Tool::new("either", "May be one").handler(work).task(TaskSupport::Optional);
         let plain = Registry::builder("tasks", "1").tool(Tool::new("plain", "").handler(async || ""));

@@ -1,4 +1,4 @@
-//! Tools whose calls are tasks of nobody's session: the extension `io.modelcontextprotocol/tasks` of MCP 2026-07-28.
+//! Tools whose calls are tasks without a session: the extension `io.modelcontextprotocol/tasks` of MCP 2026-07-28.
 
 use std::time::Duration;
 
@@ -27,7 +27,7 @@ async fn work(context: Context) -> &'static str {
     "done"
 }
 
-/// Asks, and becomes a task then.
+/// Asks, and then becomes a task.
 async fn decide(context: Context) -> String {
     let answer = context.ask_as::<Elicit>("sure", &Elicit::form("sure?", RawJson::EMPTY_OBJECT)).await;
     let is_task = context.go_on_as_task(TaskOptions::default());
@@ -40,7 +40,7 @@ async fn large() -> String {
     "x".repeat(80)
 }
 
-/// A host that never shakes hands.
+/// A client without a handshake.
 fn stranger(registry: &Registry) -> Host {
     let (ours, theirs) = memory::pair();
     let server = registry.server();
@@ -82,7 +82,7 @@ fn the_server_decides_which_call_is_a_task() {
             ("decides", "input_required", Ok("input_required")),
             ("insists", "input_required", Err(-32021)),
         ] {
-            // The wish of another revision means nothing.
+            // The task parameter of another revision has no effect.
             let params = json!({"name": tool, "task": {}});
             let answer = ask(&mut host, true, "tools/call", params.clone()).await.unwrap();
             assert_eq!(answer["resultType"], knowing, "{tool}");
@@ -107,7 +107,7 @@ fn a_task_says_what_it_is_doing() {
 }
 
 #[test]
-fn what_was_asked_before_a_call_became_a_task_is_known_in_it() {
+fn a_task_knows_the_answers_from_before_it_became_one() {
     play(async || {
         let mut host = stranger(&builder().build().unwrap());
         let asked = ask(&mut host, true, "tools/call", json!({"name": "insists"})).await.unwrap();
@@ -126,7 +126,7 @@ fn what_was_asked_before_a_call_became_a_task_is_known_in_it() {
 }
 
 #[test]
-fn whoever_listens_for_a_task_is_told_what_asking_would_have_told() {
+fn a_listener_of_a_task_gets_the_polled_states() {
     play(async || {
         let registry = builder().build().unwrap();
         let (mut host, mut listener) = (stranger(&registry), stranger(&registry));
@@ -149,12 +149,12 @@ fn whoever_listens_for_a_task_is_told_what_asking_would_have_told() {
             members.remove("resultType");
         }
         assert_eq!(told, asked);
-        assert!(listener.is_left_alone(Duration::from_secs(60)).await, "{other} is nobody's business");
+        assert!(listener.hears_nothing_for(Duration::from_secs(60)).await, "{other} is nobody's business");
     });
 }
 
 #[test]
-fn results_are_forgotten_when_their_time_is_up_or_newer_ones_need_their_room() {
+fn results_are_evicted_after_their_time_or_for_newer_ones() {
     play(async || {
         let limits = Limits { max_task_bytes: 150, max_task_ttl: Duration::from_secs(5), ..Limits::default() };
         let mut host = stranger(&builder().limits(limits).build().unwrap());

@@ -1,4 +1,4 @@
-//! Arguments are checked before a tool sees them, results before a host does.
+//! Arguments are checked before the handler runs, results before they are sent.
 
 use protomcp_typed::{DefinitionError, Json, JsonSchema, Registry, Tool, UnknownKeys, Verbatim, property};
 use protomcp_types::{CallToolResult, RawJson, Tool as Definition, ToolName};
@@ -9,7 +9,7 @@ use crate::host::with;
 
 #[derive(Deserialize, JsonSchema)]
 struct Order {
-    /// What is ordered.
+    /// The ordered article.
     article: String,
     #[serde(default)]
     amount: u8,
@@ -28,7 +28,7 @@ async fn order(order: Order) -> String {
 }
 
 #[test]
-fn what_does_not_fit_never_reaches_the_tool_and_the_model_reads_why() {
+fn mismatched_arguments_are_explained_and_not_passed_on() {
     let registry = Registry::builder("shop", "1")
         .tool(Tool::new("order", "Order").handler(order))
         .tool(Tool::new("lenient", "Order").handler(order).unknown_keys(UnknownKeys::Ignore))
@@ -43,7 +43,7 @@ fn what_does_not_fit_never_reaches_the_tool_and_the_model_reads_why() {
         assert_eq!(host.text("order", json!({"article": "hat", "colour": null})).await, "0 hat None");
         assert_eq!(host.text("lenient", json!({"article": "hat", "amuont": 5})).await, "0 hat None");
         for (arguments, why) in [
-            (json!({}), "- \"article\" is missing (string: What is ordered.)"),
+            (json!({}), "- \"article\" is missing (string: The ordered article.)"),
             (json!({"article": 5}), "- at /article: expected string, got 5"),
             (json!({"article": "hat", "amuont": 5}), "- unknown argument \"amuont\"; did you mean \"amount\"?"),
             (json!({"article": "hat", "colour": "gren"}), "\"gren\""),
@@ -61,7 +61,7 @@ fn what_does_not_fit_never_reaches_the_tool_and_the_model_reads_why() {
 }
 
 #[test]
-fn an_unknown_tool_is_an_error_of_the_request_and_names_the_nearest() {
+fn an_unknown_tool_fails_the_request_and_names_the_nearest() {
     let registry = Registry::builder("shop", "1").tool(Tool::new("order", "Order").handler(order)).build().unwrap();
     with(&registry, async |mut host| {
         let error = host.ask("tools/call", json!({"name": "ordre"})).await.unwrap_err();
@@ -71,7 +71,7 @@ fn an_unknown_tool_is_an_error_of_the_request_and_names_the_nearest() {
 }
 
 #[test]
-fn options_change_the_schema_and_are_kept() {
+fn options_change_the_schema_and_are_enforced() {
     let registry = Registry::builder("shop", "1")
         .tool(
             Tool::new("order", "Order")
@@ -97,7 +97,7 @@ fn options_change_the_schema_and_are_kept() {
 }
 
 #[test]
-fn a_raw_schema_is_kept_to_the_byte_and_by_every_call() {
+fn a_raw_schema_is_advertised_unchanged_and_enforced() {
     let text = r##"{ "type":"object","$schema":"https://json-schema.org/draft/2020-12/schema","properties":{"b":{"$ref":"#/$defs/b"},"a":{"type":"number","minimum":1.50}},"$defs":{"b":{"$anchor":"bee","type":"string"}},"if":{"required":["a"]},"then":{"required":["b"]}}"##;
     let mut definition = Definition::new(ToolName::new("raw").unwrap());
     definition.input_schema = RawJson::parse(text).unwrap();
@@ -124,7 +124,7 @@ struct Total {
 }
 
 #[test]
-fn a_result_that_breaks_its_promise_is_an_error_with_its_content() {
+fn a_result_that_breaks_its_schema_is_an_error_with_content() {
     let broken = CallToolResult::text("42").with_structured(RawJson::parse(r#"{"total":"42"}"#).unwrap());
     let schema =
         RawJson::parse(r#"{"type":"object","properties":{"total":{"type":"integer"}},"required":["total"]}"#).unwrap();
