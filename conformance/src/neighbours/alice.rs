@@ -110,6 +110,8 @@ struct Alice {
     heard: Heard,
     /// The start of her work.
     begun: Instant,
+    /// True if her connection has failed, or may still bring the answer to a request that she gave up.
+    is_lost: bool,
     /// The number of streams that ended while she listened.
     ended: Arc<AtomicUsize>,
     work: Work,
@@ -120,7 +122,8 @@ impl Alice {
         let (user, skipped, phase) = (user.clone(), skipped.to_vec(), phase.clone());
         let (heard, ended) = (Heard::default(), Arc::default());
         let begun = Instant::now();
-        Self { user, front, skipped, patience: TOO_LATE + turn, phase, heard, begun, ended, work: Work::default() }
+        let (is_lost, work) = (false, Work::default());
+        Self { user, front, skipped, patience: TOO_LATE + turn, phase, heard, begun, is_lost, ended, work }
     }
 
     async fn work(mut self) -> Work {
@@ -179,7 +182,7 @@ impl Alice {
 
     async fn round(&mut self, client: &mut Client, round: usize) {
         let ping = if self.front == Front::Stateless { "server/discover" } else { "ping" };
-        let mut is_lost = false;
+        self.recover(client).await;
         for op in [Op::Ping, Op::List, Op::Call] {
             if !self.wants(op) {
                 continue;
@@ -193,18 +196,10 @@ impl Alice {
                 }
             });
             let done = done.await;
-            is_lost |= matches!(done, Err(Failure::Connection(_) | Failure::Timeout));
             self.note(op, start, done);
             tokio::time::sleep(PAUSE).await;
         }
-        // The connection may be closed, and a late answer would be taken for the next one.
-        if is_lost
-            && let Ok(Ok(fresh)) =
-                tokio::time::timeout(self.patience, Client::open(&self.user, self.front, &self.heard)).await
-        {
-            *client = fresh;
-            self.listen(client).await;
-        }
+        self.recover(client).await;
         if round % EVERY != EVERY - 1 {
             return;
         }
@@ -229,6 +224,18 @@ impl Alice {
             });
             let told = told.await;
             self.note(Op::Notice, start, told);
+        }
+    }
+
+    /// Connects again, if the connection may be closed or a late answer would be taken for the next one.
+    async fn recover(&mut self, client: &mut Client) {
+        if self.is_lost
+            && let Ok(Ok(fresh)) =
+                tokio::time::timeout(self.patience, Client::open(&self.user, self.front, &self.heard)).await
+        {
+            *client = fresh;
+            self.is_lost = false;
+            self.listen(client).await;
         }
     }
 
@@ -272,7 +279,11 @@ impl Alice {
                 at: start - self.begun,
                 took: start.elapsed(),
             }),
-            Err(why) => self.work.failures.push((self.front, op, under_attack, why.to_string())),
+            Err(why) => {
+                // An arrival has a connection of its own.
+                self.is_lost |= op != Op::Arrive && matches!(why, Failure::Connection(_) | Failure::Timeout);
+                self.work.failures.push((self.front, op, under_attack, why.to_string()));
+            }
         }
     }
 }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use rustix::process::{Resource, Rlimit, getrlimit, setpriority_process, setrlimit};
 use serde_json::json;
 
 use crate::issuer::Issuer;
@@ -181,8 +181,13 @@ impl Neighbours {
             phase.set(ATTACK);
             // Alice is awaited, so this must also happen if the attack fails.
             let over = Over(&phase);
-            let runtime =
-                tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().expect("a runtime");
+            // Elsewhere, the attack would not take the server's processors.
+            let runtime = tokio::runtime::Builder::new_multi_thread()
+                .worker_threads(2)
+                .on_thread_start(|| setpriority_process(None, ATTACK_NICENESS).expect("niceness can be raised"))
+                .enable_all()
+                .build()
+                .expect("a runtime");
             let ended = runtime.block_on(async { tokio::time::timeout(limit, attack(self.mallory.clone())).await });
             drop(over);
             let work = alice.join().expect("alice does not panic");
@@ -215,6 +220,9 @@ pub fn token(issuer: &mut Issuer, alg: &str, name: &str) -> String {
     let scope = "use";
     issuer.token(&json!({"alg": alg, "aud": AUDIENCE, "sub": name, "scope": scope, "exp": 4_000_000_000_u32}))
 }
+
+/// The niceness of the threads that attack.
+const ATTACK_NICENESS: i32 = 10;
 
 /// A soft limit of file descriptors, inherited by processes that start during its lifetime.
 struct SoftLimit(Rlimit);

@@ -72,11 +72,6 @@ impl Tool {
         timeout(PATIENCE, read).await.expect("the bridge closes the link");
     }
 
-    /// The next envelope, if one comes while the bridge has time to send it.
-    pub(crate) async fn next_unless_quiet(&mut self) -> Option<Envelope> {
-        self.next_within(Duration::from_millis(60)).await
-    }
-
     pub(crate) async fn bytes(&mut self, bytes: &[u8]) {
         timeout(PATIENCE, self.stream.write_all(bytes)).await.expect("the bridge does not read").unwrap();
     }
@@ -164,9 +159,20 @@ impl Tool {
 
     /// Nothing was sent that has not been read: whatever is on its way comes before the answer to a question.
     pub(crate) async fn hears_nothing(&mut self) {
+        let sent = self.sent_so_far().await;
+        assert!(sent.is_empty(), "expected silence, got {sent:?}");
+    }
+
+    /// Everything that was sent and has not been read.
+    pub(crate) async fn sent_so_far(&mut self) -> Vec<Envelope> {
         self.send("quiet", GetActiveToolsRequest {}).await;
-        let envelope = self.next().await;
-        let is_answer = envelope.request_id == "quiet" && matches!(envelope.msg, Some(Msg::ActiveTools(_)));
-        assert!(is_answer, "expected silence, got {envelope:?}");
+        let mut sent = Vec::new();
+        loop {
+            let envelope = self.next().await;
+            if envelope.request_id == "quiet" && matches!(envelope.msg, Some(Msg::ActiveTools(_))) {
+                return sent;
+            }
+            sent.push(envelope);
+        }
     }
 }
