@@ -15,7 +15,7 @@ pub enum SpawnError {
         program: OsString,
     },
     /// The program exists but may not be executed. The user's to correct.
-    #[error("not allowed to execute {}", program.to_string_lossy())]
+    #[error("{} is not executable; make it so with chmod +x", program.to_string_lossy())]
     PermissionDenied {
         /// The program, as given.
         program: OsString,
