@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use protomcp_auth::Scopes;
 use protomcp_server::Owner;
-use protomcp_transport::{Losses, Received};
+use protomcp_transport::{DeliveryFailures, Received};
 use protomcp_types::{Incoming, JsonObject, Message, Params, ProtocolVersion, RequestId, Response, method};
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
@@ -56,7 +56,7 @@ pub(crate) struct HttpSession {
     /// The scopes that requests of the session have needed.
     needed: OnceLock<NeededScopes>,
     /// Takes the requests that can no longer reach the client.
-    losses: OnceLock<Losses>,
+    delivery_failures: OnceLock<DeliveryFailures>,
     /// Room in the inbox. Requests that wait for it leave nothing behind when they are dropped.
     room: Semaphore,
     state: Mutex<State>,
@@ -98,7 +98,7 @@ impl HttpSession {
             reconnect_window: config.reconnect_window,
             version: OnceLock::new(),
             needed: OnceLock::new(),
-            losses: OnceLock::new(),
+            delivery_failures: OnceLock::new(),
             room: Semaphore::new(MAX_INBOX),
             state: Mutex::new(State {
                 streams: Streams::new(max_streams, only),
@@ -243,8 +243,8 @@ impl HttpSession {
 
     /// Says what cannot reach the host any more.
     fn report(&self, lost: Vec<RequestId>) {
-        if let Some(losses) = self.losses.get() {
-            lost.into_iter().for_each(|request| losses.lost(request));
+        if let Some(failures) = self.delivery_failures.get() {
+            lost.into_iter().for_each(|request| failures.report(request));
         }
     }
 

@@ -286,7 +286,7 @@ impl Context {
     /// back for the answer, which spares a connection (MCP 2025-11-25, basic/transports, Streamable HTTP); where that
     /// cannot be, nothing happens.
     pub fn close_stream(&self) {
-        self.with_route(|outbox, terms| outbox.pause(&terms.key));
+        self.with_route(|outbox, terms| outbox.close_stream(&terms.key));
     }
 
     pub(crate) fn key(&self) -> &RequestKey {

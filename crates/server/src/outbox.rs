@@ -33,7 +33,7 @@ pub(crate) enum Event {
     /// A log message of a call, or of the server.
     Log(Option<RequestKey>, Level, Notice),
     /// A call has nothing to say for a while.
-    Pause(RequestKey),
+    CloseStream(RequestKey),
     /// The host is to know something else, once the handshake is complete.
     Notice(Notice),
     /// A list has changed.
@@ -51,7 +51,7 @@ pub(crate) enum Event {
     /// The answer to this question is no longer needed.
     Withdraw(u64),
     /// The messages of this request can no longer reach the client.
-    Lost(RequestId),
+    Undeliverable(RequestId),
     /// A resource has changed that the host had subscribed to, or a task that it listens for.
     Updated(Topic, Arc<str>),
     /// This is what a request may listen to, while it holds the watch.
@@ -186,8 +186,8 @@ impl Outbox {
         }
     }
 
-    pub(crate) fn pause(&self, key: &RequestKey) {
-        self.send(Event::Pause(key.clone()));
+    pub(crate) fn close_stream(&self, key: &RequestKey) {
+        self.send(Event::CloseStream(key.clone()));
     }
 
     pub(crate) fn notice(&self, notification: Notification) {
@@ -253,8 +253,8 @@ impl Outbox {
     }
 
     /// The messages of this request can no longer reach the client.
-    pub(crate) fn lost(&self, request: RequestId) {
-        self.send(Event::Lost(request));
+    pub(crate) fn undeliverable(&self, request: RequestId) {
+        self.send(Event::Undeliverable(request));
     }
 
     pub(crate) fn withdraw(&self, question: u64) {

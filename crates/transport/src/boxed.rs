@@ -8,10 +8,11 @@ use std::sync::Arc;
 
 use protomcp_types::{Message, RequestId};
 
-use crate::transport::{Losses, Received, Sink, Source, Transport, TransportError};
+use crate::delivery::Delivery;
+use crate::transport::{Received, Sink, Source, Transport, TransportError};
 use protomcp_session::{Extensions, Reservation};
 
-/// Any transport. Each message costs an allocation more than it would otherwise.
+/// Any transport. Each message costs one allocation more than with a transport of a fixed kind.
 ///
 /// ```
 /// use protomcp_transport::{boxed::Boxed, lines::Lines, memory};
@@ -35,10 +36,10 @@ pub struct BoxedSource(Box<dyn AnySource>);
 /// The sending half.
 pub struct BoxedSink(Box<dyn AnySink>);
 
-type Later<'a, T> = Pin<Box<dyn Future<Output = Result<T, TransportError>> + Send + 'a>>;
+type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, TransportError>> + Send + 'a>>;
 
 trait AnySource: Send {
-    fn next(&mut self) -> Later<'_, Option<Received>>;
+    fn next(&mut self) -> BoxFuture<'_, Option<Received>>;
     fn extensions(&mut self) -> Extensions;
     fn text_len(&self) -> usize;
 }
@@ -52,18 +53,13 @@ trait AnySink: Send {
         room: Reservation,
     ) -> Result<Option<Reservation>, TransportError>;
     fn send_batch(&mut self, messages: Vec<Message>) -> Result<(), TransportError>;
-    fn unanswered(&mut self, request: &RequestId);
-    fn pause(&mut self, request: &RequestId);
-    fn watch(&mut self, losses: Losses);
-    fn has_way(&self) -> bool;
-    fn reaches(&self, request: &RequestId) -> bool;
-    fn flush(&mut self) -> Later<'_, ()>;
+    fn delivery(&mut self) -> Option<&mut dyn Delivery>;
+    fn flush(&mut self) -> BoxFuture<'_, ()>;
     fn unwritten(&self) -> usize;
-    fn is_shared(&self) -> bool;
 }
 
 impl Boxed {
-    /// Forgets which transport it is.
+    /// Erases the type of a transport.
     pub fn new(transport: impl Transport) -> Self {
         let (principal, address, connection) = (transport.principal(), transport.address(), transport.connection());
         let (source, sink) = transport.split();
@@ -93,7 +89,7 @@ impl Transport for Boxed {
 }
 
 impl<S: Source> AnySource for S {
-    fn next(&mut self) -> Later<'_, Option<Received>> {
+    fn next(&mut self) -> BoxFuture<'_, Option<Received>> {
         Box::pin(Source::next(self))
     }
 
@@ -124,36 +120,16 @@ impl<S: Sink> AnySink for S {
         Sink::send_batch(self, messages)
     }
 
-    fn unanswered(&mut self, request: &RequestId) {
-        Sink::unanswered(self, request);
+    fn delivery(&mut self) -> Option<&mut dyn Delivery> {
+        Sink::delivery(self)
     }
 
-    fn pause(&mut self, request: &RequestId) {
-        Sink::pause(self, request);
-    }
-
-    fn watch(&mut self, losses: Losses) {
-        Sink::watch(self, losses);
-    }
-
-    fn has_way(&self) -> bool {
-        Sink::has_way(self)
-    }
-
-    fn reaches(&self, request: &RequestId) -> bool {
-        Sink::reaches(self, request)
-    }
-
-    fn flush(&mut self) -> Later<'_, ()> {
+    fn flush(&mut self) -> BoxFuture<'_, ()> {
         Box::pin(Sink::flush(self))
     }
 
     fn unwritten(&self) -> usize {
         Sink::unwritten(self)
-    }
-
-    fn is_shared(&self) -> bool {
-        Sink::is_shared(self)
     }
 }
 
@@ -189,24 +165,8 @@ impl Sink for BoxedSink {
         self.0.send_batch(messages)
     }
 
-    fn unanswered(&mut self, request: &RequestId) {
-        self.0.unanswered(request);
-    }
-
-    fn pause(&mut self, request: &RequestId) {
-        self.0.pause(request);
-    }
-
-    fn watch(&mut self, losses: Losses) {
-        self.0.watch(losses);
-    }
-
-    fn has_way(&self) -> bool {
-        self.0.has_way()
-    }
-
-    fn reaches(&self, request: &RequestId) -> bool {
-        self.0.reaches(request)
+    fn delivery(&mut self) -> Option<&mut dyn Delivery> {
+        self.0.delivery()
     }
 
     async fn flush(&mut self) -> Result<(), TransportError> {
@@ -215,10 +175,6 @@ impl Sink for BoxedSink {
 
     fn unwritten(&self) -> usize {
         self.0.unwritten()
-    }
-
-    fn is_shared(&self) -> bool {
-        self.0.is_shared()
     }
 }
 

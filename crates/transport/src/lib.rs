@@ -1,10 +1,12 @@
 #![doc = include_str!("../README.md")]
 
 pub mod boxed;
+mod delivery;
 pub mod lines;
 pub mod memory;
 pub mod stdio;
 mod transport;
 
+pub use delivery::{Delivery, DeliveryFailures};
 pub use stdio::stdio;
-pub use transport::{Losses, Received, Sink, Source, Transport, TransportError};
+pub use transport::{Received, Sink, Source, Transport, TransportError};

@@ -1,6 +1,5 @@
 //! The traits of a connection: a source of messages, and a sink.
 
-use std::fmt;
 use std::future::Future;
 use std::io;
 use std::net::IpAddr;
@@ -8,24 +7,25 @@ use std::sync::Arc;
 
 use protomcp_types::{Incoming, Malformed, Message, RequestId};
 
+use crate::delivery::Delivery;
 use protomcp_session::{Extensions, Reservation};
 
 /// Received text: messages, or a malformed text together with the answer to it.
 pub type Received = Result<Incoming, Malformed>;
 
-/// A connection to one host.
+/// A connection to one client.
 pub trait Transport: Send + 'static {
-    /// Where messages come from.
+    /// The receiving half.
     type Source: Source;
-    /// Where messages go.
+    /// The sending half.
     type Sink: Sink;
 
-    /// The authenticated principal at the other end. What one principal has begun, no other goes on with.
+    /// The authenticated principal at the other end. Only the principal that began a call or task can continue it.
     fn principal(&self) -> Option<Arc<str>> {
         None
     }
 
-    /// The network address of the other end, when there is a network between. Requests without a principal count for
+    /// The network address of the other end, if the connection crosses a network. Requests without a principal count for
     /// their address when callers share a limit; see [`Owner`](protomcp_session::Owner).
     fn address(&self) -> Option<IpAddr> {
         None
@@ -37,19 +37,19 @@ pub trait Transport: Send + 'static {
         None
     }
 
-    /// Cuts it in two.
+    /// Splits it into its two halves.
     fn split(self) -> (Self::Source, Self::Sink);
 }
 
-/// Where messages come from.
+/// The receiving half of a connection.
 pub trait Source: Send + 'static {
-    /// The next message; `None` once the host has closed its end. Dropping the future loses nothing.
+    /// The next message; `None` once the client has closed its end. Cancel safe: dropping the future loses no message.
     ///
     /// # Errors
     /// When nothing more can be read; malformed text is not such a case.
     fn next(&mut self) -> impl Future<Output = Result<Option<Received>, TransportError>> + Send;
 
-    /// Further knowledge about the messages that [`Source::next`] has returned last. Asked at most once after each.
+    /// The transport's facts about the messages that [`Source::next`] has returned last. Called at most once after each.
     ///
     /// A source that has reserved bytes for a request itself (`ServerHandle::inbound_budget` of the server)
     /// puts the [`Reservation`] here. It is kept until the request is answered, and the server reserves
@@ -59,27 +59,27 @@ pub trait Source: Send + 'static {
     }
 
     /// The length of the text that [`Source::next`] has returned last, if messages share the memory of their text: a small
-    /// part of it then keeps all of it. 0: a message weighs what its parameters do.
+    /// part of it then keeps all of it. 0: a message weighs as much as its parameters.
     fn text_len(&self) -> usize {
         0
     }
 }
 
-/// Where messages go.
+/// The sending half of a connection.
 pub trait Sink: Send + 'static {
-    /// Takes a message without waiting. It leaves with the next [`Sink::flush`].
+    /// Takes a message without waiting. [`Sink::flush`] writes it.
     ///
-    /// `during` is the request of the host that the message belongs to: the answer to it, or what its call reports and
-    /// asks before that. `None`: it belongs to the session. Connections with one way to the host need not look at it.
+    /// `during` is the client's request that the message belongs to: the answer to it, or a report or request of its
+    /// call before that. `None`: the message belongs to the session. A sink without [`Sink::delivery`] can ignore it.
     ///
     /// # Errors
     /// When nothing more can be written.
     fn send(&mut self, message: Message, during: Option<&RequestId>) -> Result<(), TransportError>;
 
-    /// As [`Sink::send`], of a message that has reserved its bytes of the outbound budget
-    /// (`ServerHandle::outbound_budget` of the server). A sink that looks after the bytes itself keeps `room`
-    /// until the message is written; one that gives it back, as by default, leaves that to the server, which keeps it until
-    /// [`Sink::flush`] has returned. A sink whose `flush` does not wait for the client has to look after them.
+    /// Takes a message that has reserved its bytes of the outbound budget (`ServerHandle::outbound_budget` of the
+    /// server). A sink that keeps account of the bytes itself keeps `room` until the message is written. The default
+    /// returns it, and the server keeps it until [`Sink::flush`] has returned. A sink whose `flush` does not wait for
+    /// the client has to keep account itself.
     ///
     /// # Errors
     /// As [`Sink::send`].
@@ -101,81 +101,31 @@ pub trait Sink: Send + 'static {
         messages.into_iter().try_for_each(|message| self.send(message, None))
     }
 
-    /// A request will have no answer, because the host has cancelled it.
-    fn unanswered(&mut self, request: &RequestId) {
-        let _ = request;
+    /// The streams of the requests; `None`: all messages share one stream, which is lost with the connection. Always the
+    /// same for one sink.
+    fn delivery(&mut self) -> Option<&mut dyn Delivery> {
+        None
     }
 
-    /// True if all messages take one way to the host, so that the end of one request's messages cannot be seen from the
-    /// way being closed. Then the host is told when nothing more comes for a request that listens.
-    fn is_shared(&self) -> bool {
-        true
-    }
-
-    /// The call of a request has nothing to say for a while: the stream that its answer was to take may be closed
-    /// if the host can come back for it.
-    fn pause(&mut self, request: &RequestId) {
-        let _ = request;
-    }
-
-    /// Gives the sink a way to say that what belongs to a request can no longer reach the client.
-    fn watch(&mut self, losses: Losses) {
-        let _ = losses;
-    }
-
-    /// True if what belongs to no request would reach the host now.
-    fn has_way(&self) -> bool {
-        true
-    }
-
-    /// True if what belongs to a request of the host can still reach it, now or when it comes back.
-    fn reaches(&self, request: &RequestId) -> bool {
-        let _ = request;
-        true
-    }
-
-    /// Writes everything that was sent. Dropping the future loses nothing: the next one goes on where it stopped.
+    /// Writes everything that was sent. Cancel safe: the next call continues where a dropped future stopped.
     ///
     /// # Errors
     /// When nothing more can be written.
     fn flush(&mut self) -> impl Future<Output = Result<(), TransportError>> + Send;
 
-    /// The amount that waits to be written, in a unit of the sink's own. It falls while `flush` makes headway; 0 means
+    /// The amount that waits to be written, in a unit of the sink's own. It falls while `flush` makes progress; 0 means
     /// nothing.
     fn unwritten(&self) -> usize;
 }
 
-/// Reports requests whose messages can no longer reach the client, from any task.
-#[derive(Clone)]
-pub struct Losses(Arc<dyn Fn(RequestId) + Send + Sync>);
-
-impl Losses {
-    /// Calls `lost` with each request.
-    pub fn new(lost: impl Fn(RequestId) + Send + Sync + 'static) -> Self {
-        Self(Arc::new(lost))
-    }
-
-    /// Nothing that belongs to this request can still reach the client ([`Sink::reaches`] says so, too): what its call
-    /// has asked fails. The call itself goes on, because a broken connection does not cancel.
-    pub fn lost(&self, request: RequestId) {
-        (self.0)(request);
-    }
-}
-
-impl fmt::Debug for Losses {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Losses").finish_non_exhaustive()
-    }
-}
-
-/// The reason why a connection cannot go on.
+/// The reason why a connection is over.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TransportError {
-    /// The client is gone and reads nothing.
+    /// The client has closed the connection.
     #[error("the host has closed the connection")]
     Closed,
-    /// The system failed us.
+    /// An error of the operating system.
     #[error("the connection to the host failed")]
     Io(#[source] io::Error),
 }

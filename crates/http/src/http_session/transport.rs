@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use protomcp_server::{Extensions, Reservation};
-use protomcp_transport::{Losses, Received, Sink, Source, Transport, TransportError};
+use protomcp_transport::{Delivery, DeliveryFailures, Received, Sink, Source, Transport, TransportError};
 use protomcp_types::{Message, RequestId};
 use tokio::time::{Instant, Sleep};
 
@@ -111,35 +111,8 @@ impl Sink for SessionSink {
         Ok(None)
     }
 
-    /// The end of a stream says that nothing more comes.
-    fn is_shared(&self) -> bool {
-        false
-    }
-
-    fn unanswered(&mut self, request: &RequestId) {
-        self.0.unanswered(request);
-    }
-
-    fn watch(&mut self, losses: Losses) {
-        // A session is served once.
-        drop(self.0.losses.set(losses));
-    }
-
-    fn has_way(&self) -> bool {
-        self.0.state().streams.has_listener()
-    }
-
-    fn reaches(&self, request: &RequestId) -> bool {
-        self.0.state().streams.reaches(request)
-    }
-
-    fn pause(&mut self, request: &RequestId) {
-        // A host that cannot come back would lose the answer.
-        if !self.0.can_open_empty() {
-            return;
-        }
-        let waker = self.0.state().streams.pause(request);
-        waker.into_iter().for_each(Waker::wake);
+    fn delivery(&mut self) -> Option<&mut dyn Delivery> {
+        Some(self)
     }
 
     /// Each stream has a bound of its own, so that one that is not read does not hold up the others.
@@ -149,6 +122,34 @@ impl Sink for SessionSink {
 
     fn unwritten(&self) -> usize {
         0
+    }
+}
+
+impl Delivery for SessionSink {
+    fn request_cancelled(&mut self, request: &RequestId) {
+        self.0.unanswered(request);
+    }
+
+    fn close_stream(&mut self, request: &RequestId) {
+        // A host that cannot come back would lose the answer.
+        if !self.0.can_open_empty() {
+            return;
+        }
+        let waker = self.0.state().streams.pause(request);
+        waker.into_iter().for_each(Waker::wake);
+    }
+
+    fn on_undeliverable(&mut self, failures: DeliveryFailures) {
+        // A session is served once.
+        drop(self.0.delivery_failures.set(failures));
+    }
+
+    fn can_send_unsolicited(&self) -> bool {
+        self.0.state().streams.has_listener()
+    }
+
+    fn is_deliverable(&self, request: &RequestId) -> bool {
+        self.0.state().streams.reaches(request)
     }
 }
 

@@ -43,7 +43,7 @@ use crate::server::peer::Peer;
 use crate::server::serve_error::ServeError;
 use crate::service::Service;
 use protomcp_session::{Batches, ByNumber, KeepAlive, ListChangedDebounce, Reservation, Session, SessionId};
-use protomcp_transport::{Losses, Received, Sink, Source, TransportError};
+use protomcp_transport::{DeliveryFailures, Received, Sink, Source, TransportError};
 
 /// Steps between two looks at the writing side, while there is always something to do.
 const BATCH: usize = 64;
@@ -119,8 +119,10 @@ impl<S: Service, Q: Source, K: Sink> Driver<S, Q, K> {
         let has_logging = sessions.info().capabilities.logging.is_some();
         let (budget, owner) = (sessions.outbound_budget().clone(), peer.owner.clone());
         let (outbox, events) = Outbox::new(&limits, has_logging, Session::INITIAL_LEVEL, subscriptions, budget, owner);
-        let losses = Arc::clone(&outbox);
-        sink.watch(Losses::new(move |request| losses.lost(request)));
+        if let Some(delivery) = sink.delivery() {
+            let outbox = Arc::clone(&outbox);
+            delivery.on_undeliverable(DeliveryFailures::new(move |request| outbox.undeliverable(request)));
+        }
         let id = sessions.join(peer.owner.clone(), &outbox);
         let inline = server.inline_calls.then(FuturesUnordered::new);
         Self {

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use protomcp_server::{Audience, Limits};
-use protomcp_transport::{Losses, Received, Sink, Source, Transport, TransportError};
+use protomcp_transport::{Delivery, DeliveryFailures, Received, Sink, Source, Transport, TransportError};
 use protomcp_types::{Incoming, Level, Message, RawJson, RequestId};
 use tokio::time::sleep;
 
@@ -16,7 +16,7 @@ struct Noting {
     script: VecDeque<String>,
     notes: Arc<Mutex<Vec<String>>>,
     /// Questions do not arrive, and it says so.
-    losses: Option<Losses>,
+    failures: Option<DeliveryFailures>,
     is_lost: bool,
 }
 
@@ -27,7 +27,7 @@ impl Transport for Noting {
     fn split(self) -> (Self, Self) {
         let notes = Arc::clone(&self.notes);
         let is_lost = self.is_lost;
-        (self, Self { script: VecDeque::new(), notes, losses: None, is_lost })
+        (self, Self { script: VecDeque::new(), notes, failures: None, is_lost })
     }
 }
 
@@ -40,7 +40,7 @@ impl Source for Noting {
 
 impl Noting {
     fn new(script: VecDeque<String>, notes: &Arc<Mutex<Vec<String>>>) -> Self {
-        Self { script, notes: Arc::clone(notes), losses: None, is_lost: false }
+        Self { script, notes: Arc::clone(notes), failures: None, is_lost: false }
     }
 
     fn note(&self, request: Option<&RequestId>, what: &str) {
@@ -54,8 +54,8 @@ impl Sink for Noting {
         match message {
             Message::Request(request) => {
                 self.note(during, &request.method);
-                if let (true, Some(during), Some(losses)) = (self.is_lost, during, &self.losses) {
-                    losses.lost(during.clone());
+                if let (true, Some(during), Some(failures)) = (self.is_lost, during, &self.failures) {
+                    failures.report(during.clone());
                 }
             }
             Message::Notification(notification) => self.note(during, &notification.method),
@@ -64,22 +64,8 @@ impl Sink for Noting {
         Ok(())
     }
 
-    fn watch(&mut self, losses: Losses) {
-        self.losses = Some(losses);
-    }
-
-    /// The first question is on its way when the way is lost.
-    fn reaches(&self, _: &RequestId) -> bool {
-        let has_asked = self.notes.lock().unwrap().iter().any(|note| note.ends_with(" roots/list"));
-        !self.is_lost || !has_asked
-    }
-
-    fn unanswered(&mut self, request: &RequestId) {
-        self.note(Some(request), "unanswered");
-    }
-
-    fn pause(&mut self, request: &RequestId) {
-        self.note(Some(request), "pause");
+    fn delivery(&mut self) -> Option<&mut dyn Delivery> {
+        Some(self)
     }
 
     async fn flush(&mut self) -> Result<(), TransportError> {
@@ -88,6 +74,30 @@ impl Sink for Noting {
 
     fn unwritten(&self) -> usize {
         0
+    }
+}
+
+impl Delivery for Noting {
+    fn request_cancelled(&mut self, request: &RequestId) {
+        self.note(Some(request), "cancelled");
+    }
+
+    fn close_stream(&mut self, request: &RequestId) {
+        self.note(Some(request), "close");
+    }
+
+    fn on_undeliverable(&mut self, failures: DeliveryFailures) {
+        self.failures = Some(failures);
+    }
+
+    fn can_send_unsolicited(&self) -> bool {
+        true
+    }
+
+    /// The stream is lost when the first request to the client is on its way.
+    fn is_deliverable(&self, _: &RequestId) -> bool {
+        let has_asked = self.notes.lock().unwrap().iter().any(|note| note.ends_with(" roots/list"));
+        !self.is_lost || !has_asked
     }
 }
 
@@ -112,7 +122,7 @@ fn what_a_call_reports_belongs_to_it() {
     let logs = ["8 notifications/message"; 7];
     check(&[call(8, "log")], &[&logs[..], &["8 answer"]].concat());
     check(&[full(r#"{"id":"p","method":"ping"}"#), call(9, "nobody")], &["\"p\" answer", "9 answer"]);
-    check(&[call(9, "pause")], &["9 pause", "9 answer"]);
+    check(&[call(9, "pause")], &["9 close", "9 answer"]);
 }
 
 #[test]
@@ -123,7 +133,7 @@ fn what_a_call_asks_belongs_to_it_and_so_does_taking_it_back() {
 #[test]
 fn a_cancelled_request_will_have_no_answer() {
     let cancel = full(r#"{"method":"notifications/cancelled","params":{"requestId":1}}"#);
-    check(&[call(1, "wait"), cancel.clone(), cancel], &["1 unanswered"]);
+    check(&[call(1, "wait"), cancel.clone(), cancel], &["1 cancelled"]);
 }
 
 #[test]

@@ -20,7 +20,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         // A host that has closed its end cannot answer, and at the end no answers are read. Dropping the question tells
         // the caller.
         let is_heard = self.connection.is_reading && self.shutdown.lets_calls_finish();
-        let is_reached = question.during.as_ref().is_none_or(|key| self.connection.sink.reaches(&key.id));
+        let is_reached = question.during.as_ref().is_none_or(|key| self.is_deliverable(&key.id));
         if !may_ask || !is_heard || !is_reached || question.answer.is_closed() {
             return Ok(());
         }
@@ -81,9 +81,9 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
     }
 
     /// The messages of a request can no longer reach the client: its questions have failed.
-    pub(super) fn lost(&mut self, request: &RequestId) -> Result<(), TransportError> {
+    pub(super) fn undeliverable(&mut self, request: &RequestId) -> Result<(), TransportError> {
         // It may be a later one with the same id.
-        if self.connection.sink.reaches(request) {
+        if self.is_deliverable(request) {
             return Ok(());
         }
         let is_asked = |open: &OpenQuestion| open.during.as_ref().is_some_and(|key| key.id == *request);
@@ -91,6 +91,10 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
             self.take_back(index)?;
         }
         Ok(())
+    }
+
+    fn is_deliverable(&mut self, request: &RequestId) -> bool {
+        self.connection.sink.delivery().is_none_or(|delivery| delivery.is_deliverable(request))
     }
 
     fn take_back(&mut self, index: usize) -> Result<(), TransportError> {

@@ -62,7 +62,9 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
                     context.cancel();
                 }
                 self.calls.listening.remove(&key.number);
-                self.connection.sink.unanswered(&key.id);
+                if let Some(delivery) = self.connection.sink.delivery() {
+                    delivery.request_cancelled(&key.id);
+                }
                 if let Some(answers) = self.batches.ended(key.number, None) {
                     self.send_batch(answers)?;
                 }

@@ -32,7 +32,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         match self.keepalive.time(now) {
             None => Ok(()),
             // A ping that does not arrive cannot be answered.
-            Some(_) if !self.connection.sink.has_way() => {
+            Some(_) if !self.can_send_unsolicited() => {
                 self.alive(now);
                 Ok(())
             }
@@ -46,6 +46,10 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
                 Err(ServeError::Silent)
             }
         }
+    }
+
+    fn can_send_unsolicited(&mut self) -> bool {
+        self.connection.sink.delivery().is_none_or(|delivery| delivery.can_send_unsolicited())
     }
 
     fn alive(&mut self, now: Instant) {

@@ -114,7 +114,9 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
     /// Nothing more will be told: the requests that listen are answered.
     pub(super) fn end_listening(&mut self) -> Result<(), TransportError> {
         self.calls.listening.clear();
-        for (id, message) in self.session.end_listening(self.connection.sink.is_shared()) {
+        // On a stream of its own a request sees its end by the end of the stream.
+        let is_single_stream = self.connection.sink.delivery().is_none();
+        for (id, message) in self.session.end_listening(is_single_stream) {
             self.send(message, Some(&id))?;
         }
         Ok(())

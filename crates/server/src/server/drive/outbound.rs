@@ -27,9 +27,11 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
                 self.outbox.make_room(Load::of(&unwanted.notification));
                 Ok(())
             }
-            Event::Pause(key) => {
-                if self.session.is_pending(&key) {
-                    self.connection.sink.pause(&key.id);
+            Event::CloseStream(key) => {
+                if self.session.is_pending(&key)
+                    && let Some(delivery) = self.connection.sink.delivery()
+                {
+                    delivery.close_stream(&key.id);
                 }
                 Ok(())
             }
@@ -41,7 +43,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
             Event::Asked(key) => self.park(&key),
             Event::Detach(key, terms) => self.detach(&key, terms),
             Event::Withdraw(number) => self.withdraw(number),
-            Event::Lost(request) => self.lost(&request),
+            Event::Undeliverable(request) => self.undeliverable(&request),
             Event::Updated(Topic::Resource, uri) => self.updated(uri),
             Event::Updated(Topic::Task, id) => self.task_changed(id),
             Event::Listening(key, filter, guard) => self.begin_listening(&key, &filter, Some(guard)),
