@@ -86,7 +86,7 @@ impl Calls {
         if let Ok(CallAnswer::Task(task)) = answer {
             permit.detach();
             // It has gone on already, if it may. Tasks have a time of their own, and are cancelled when it is up.
-            if context.go_on_as_task(TASK_TERMS) {
+            if context.continue_as_task(TASK_TERMS) {
                 time = Deadline::new(LONGEST_TASK);
             }
             answer = match self.poll_task(link, name, task.task_id, heard, &time).await {
@@ -133,7 +133,7 @@ impl Calls {
         // A request that the process sends right after it has made a task of the call belongs to the task.
         let becoming = context.clone();
         let on_task = move || {
-            becoming.go_on_as_task(TASK_TERMS);
+            becoming.continue_as_task(TASK_TERMS);
         };
         let mut options = Options::default().named(permit.call()).on_task(on_task);
         if let Some(heard) = heard {

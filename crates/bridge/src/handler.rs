@@ -49,7 +49,7 @@ impl Handler for Backend {
         self.started().await?;
         let tool = self.find(&call.name, context.session())?;
         if tool.task_support() == TaskSupport::Required && !context.can_be_task() {
-            return Err(context.tasks_missing(&call.name));
+            return Err(context.task_required_error(&call.name));
         }
         match call_tool(&self.calls, &tool, call, &context).await {
             // MCP 2026-07-28, extension tasks: a task that could not be carried out has failed; one that has a result,

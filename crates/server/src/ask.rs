@@ -12,56 +12,56 @@ use std::time::Duration;
 use protomcp_types::{ClientMethod, ErrorObject, JsonBuf, Params, RawJson};
 use tokio::sync::oneshot;
 
-use crate::host_request::Report;
-use crate::outbox::Outbox;
+use crate::client_request::ProgressCallback;
+use crate::session_queue::SessionQueue;
 use protomcp_session::{AskError, ClientInfo, RequestKey};
 
 /// A question that was asked. Dropping it takes the question back.
 struct Asked {
     number: u64,
     answer: oneshot::Receiver<Result<JsonBuf, ErrorObject>>,
-    outbox: Arc<Outbox>,
+    queue: Arc<SessionQueue>,
 }
 
 impl Drop for Asked {
     fn drop(&mut self) {
         // Without effect when the answer is there.
-        self.outbox.withdraw(self.number);
+        self.queue.withdraw(self.number);
     }
 }
 
-/// Asks the host behind an outbox.
+/// Sends the client of a session a request.
 ///
 /// # Panics
 /// When the parameters do not serialize as an object.
 pub(crate) fn ask<M: ClientMethod>(
-    outbox: &Arc<Outbox>,
+    queue: &Arc<SessionQueue>,
     client: &ClientInfo,
     during: Option<RequestKey>,
     params: &M::Params,
     timeout: Duration,
-    report: Option<Report>,
+    report: Option<ProgressCallback>,
 ) -> impl Future<Output = Result<M::Result, AskError>> + Send + use<M> {
     let answer = if M::is_supported_by(params, &client.capabilities) {
         let params = Params::of(params).expect("the parameters of a method are an object");
-        Ok(ask_raw(outbox, during, M::NAME, params, timeout, report))
+        Ok(ask_raw(queue, during, M::NAME, params, timeout, report))
     } else {
         Err(AskError::NotSupported(M::NAME))
     };
     async move { answer?.await?.to().map_err(|error| AskError::Unreadable(error.to_string())) }
 }
 
-/// Asks the host behind an outbox something that it is known to answer.
+/// Sends the client of a session a request that it supports.
 pub(crate) fn ask_raw(
-    outbox: &Arc<Outbox>,
+    queue: &Arc<SessionQueue>,
     during: Option<RequestKey>,
     method: &'static str,
     params: Params,
     timeout: Duration,
-    report: Option<Report>,
+    report: Option<ProgressCallback>,
 ) -> impl Future<Output = Result<RawJson, AskError>> + Send + use<> {
-    let asked = outbox.ask(during, method, params, report);
-    let asked = asked.map(|(number, answer)| Asked { number, answer, outbox: Arc::clone(outbox) });
+    let asked = queue.ask(during, method, params, report);
+    let asked = asked.map(|(number, answer)| Asked { number, answer, queue: Arc::clone(queue) });
     async move {
         let mut asked = asked.ok_or(AskError::TooMany)?;
         match tokio::time::timeout(timeout, &mut asked.answer).await {

@@ -13,12 +13,12 @@ use protomcp_types::{
 };
 use tokio::sync::Notify;
 
+use crate::call_info::CallInfo;
 use crate::cancel::Cancel;
 use crate::ended::{Ended, Outcome};
-use crate::outbox::Outbox;
-use crate::rounds::{Rounds, Route};
+use crate::mrtr::{MultiRoundTrip, ReplyTarget};
+use crate::session_queue::SessionQueue;
 use crate::tasks::Running;
-use crate::terms::Terms;
 use protomcp_session::{
     CallerKey, ClientInfo, Conversation, Extensions, InputRequired, InputResponses, Owner, RequestKey, SessionId,
     StatelessInfo,
@@ -31,11 +31,11 @@ pub struct Context(Arc<Call>);
 struct Call {
     caller: CallerKey,
     session: SessionId,
-    terms: Terms,
-    outbox: Arc<Outbox>,
+    info: CallInfo,
+    queue: Arc<SessionQueue>,
     ask_timeout: Duration,
     /// Only of stateless requests that may ask.
-    rounds: Option<Arc<Rounds>>,
+    mrtr: Option<Arc<MultiRoundTrip>>,
     /// Only of calls that were answered with a task of their session.
     task: Option<Arc<Running>>,
     cancelled: AtomicBool,
@@ -47,7 +47,7 @@ struct Call {
     /// The last progress that was sent.
     reached: Mutex<Option<Amount>>,
     /// To be done when the answer is on its way.
-    afterwards: Mutex<Option<Box<dyn FnOnce() + Send>>>,
+    after_response: Mutex<Option<Box<dyn FnOnce() + Send>>>,
 }
 
 /// The state and answers for a handler that is called again.
@@ -63,40 +63,40 @@ impl Context {
     pub(crate) fn new(
         caller: CallerKey,
         session: SessionId,
-        terms: Terms,
-        outbox: Arc<Outbox>,
+        info: CallInfo,
+        queue: Arc<SessionQueue>,
         ask_timeout: Duration,
-        rounds: Option<Arc<Rounds>>,
+        mrtr: Option<Arc<MultiRoundTrip>>,
     ) -> Self {
         Self(Arc::new(Call {
             caller,
             session,
-            terms,
-            outbox,
+            info,
+            queue,
             ask_timeout,
-            rounds,
+            mrtr,
             task: None,
             cancelled: AtomicBool::new(false),
             wake: Notify::new(),
             required: Mutex::new(None),
             given: None,
             reached: Mutex::new(None),
-            afterwards: Mutex::new(None),
+            after_response: Mutex::new(None),
         }))
     }
 
     /// One for the task with which this request is answered.
-    pub(crate) fn of_task(&self, task: Arc<Running>) -> Self {
+    pub(crate) fn for_task(&self, task: Arc<Running>) -> Self {
         self.derived(Some(task), None)
     }
 
     /// One for something else on behalf of the same host.
-    pub(crate) fn anew(&self) -> Self {
+    pub(crate) fn for_same_client(&self) -> Self {
         self.derived(None, None)
     }
 
     /// One for a handler that is called again.
-    pub(crate) fn again(&self, state: Option<String>, answers: InputResponses) -> Self {
+    pub(crate) fn for_retry(&self, state: Option<String>, answers: InputResponses) -> Self {
         self.derived(self.0.task.clone(), Some(Box::new(Given { first: self.clone(), state, answers })))
     }
 
@@ -105,17 +105,17 @@ impl Context {
         Self(Arc::new(Call {
             caller: call.caller.clone(),
             session: call.session,
-            terms: call.terms.clone(),
-            outbox: Arc::clone(&call.outbox),
+            info: call.info.clone(),
+            queue: Arc::clone(&call.queue),
             ask_timeout: call.ask_timeout,
-            rounds: None,
+            mrtr: None,
             task,
             cancelled: AtomicBool::new(false),
             wake: Notify::new(),
             required: Mutex::new(None),
             given,
             reached: Mutex::new(None),
-            afterwards: Mutex::new(None),
+            after_response: Mutex::new(None),
         }))
     }
 
@@ -138,7 +138,7 @@ impl Context {
             capabilities: ClientCapabilities::new(),
         };
         let key = RequestKey { number: 0, id: RequestId::from(0) };
-        let terms = Terms {
+        let info = CallInfo {
             key,
             client: Arc::new(client),
             token: None,
@@ -149,8 +149,8 @@ impl Context {
         Self::new(
             CallerKey { owner: Owner::Local, conversation: Conversation::Session(SessionId::DETACHED) },
             SessionId::DETACHED,
-            terms,
-            Outbox::closed(),
+            info,
+            SessionQueue::closed(),
             Duration::ZERO,
             None,
         )
@@ -172,44 +172,44 @@ impl Context {
     /// it, nor on the connection (MCP 2026-07-28, basic).
     #[must_use]
     pub fn is_stateless(&self) -> bool {
-        self.0.terms.stateless.is_some()
+        self.0.info.stateless.is_some()
     }
 
     /// The id of the request, as the host chose it. A stateless request that asks the host something comes back under
     /// another id; this is the first.
     #[must_use]
     pub fn request_id(&self) -> &RequestId {
-        &self.0.terms.key.id
+        &self.0.info.key.id
     }
 
     /// The revision that host and server have agreed on, or that the request names.
     #[must_use]
     pub fn protocol_version(&self) -> ProtocolVersion {
-        self.0.terms.client.version
+        self.0.info.client.version
     }
 
     /// The name and version of the client.
     #[must_use]
     pub fn client(&self) -> &Implementation {
-        &self.0.terms.client.implementation
+        &self.0.info.client.implementation
     }
 
     /// The capabilities of the client.
     #[must_use]
     pub fn capabilities(&self) -> &ClientCapabilities {
-        &self.0.terms.client.capabilities
+        &self.0.info.client.capabilities
     }
 
     /// Knowledge of the transport about the request beside its text. Over HTTP that is the head of the request that
     /// brought it, as `http::request::Parts`: headers, URI, and in its extensions the address of the peer and who it is.
     #[must_use]
     pub fn extension<T: Any>(&self) -> Option<&T> {
-        self.0.terms.known.find()
+        self.0.info.known.find()
     }
 
     /// Knowledge of the transport about the request.
     pub(crate) fn extensions(&self) -> &Extensions {
-        &self.0.terms.known
+        &self.0.info.known
     }
 
     /// True if the client has cancelled the request, or the server shuts down.
@@ -232,29 +232,29 @@ impl Context {
     /// The token under which the host wants progress; without one [`Context::progress`] does nothing.
     #[must_use]
     pub fn progress_token(&self) -> Option<&ProgressToken> {
-        self.0.terms.token.as_ref()
+        self.0.info.token.as_ref()
     }
 
     /// Tells the host how far the call has come. What does not grow is dropped (MCP 2025-11-25,
     /// basic/utilities/progress), and so is everything after the answer. A message says what a task is doing, too.
     pub fn progress(&self, progress: &Progress) {
         if let Some(message) = &progress.message {
-            self.say(message);
+            self.set_task_message(message);
         }
-        self.with_route(|outbox, terms| {
-            let Some(token) = &terms.token else { return };
+        self.with_reply_target(|queue, info| {
+            let Some(token) = &info.token else { return };
             let mut reached = self.first().reached.lock().unwrap_or_else(PoisonError::into_inner);
             let grows = reached.is_none_or(|reached| progress.progress > reached);
             if !grows || self.is_cancelled() {
-                tracing::debug!(request = %terms.key.id, ?progress, "progress does not grow: dropped");
+                tracing::debug!(request = %info.key.id, ?progress, "progress does not grow: dropped");
                 return;
             }
-            if let Some(notification) = progress.to_notification(token, terms.client.version) {
+            if let Some(notification) = progress.to_notification(token, info.client.version) {
                 *reached = Some(progress.progress);
                 // Sent under the lock, so that two reporters cannot overtake each other.
                 match &self.0.task {
-                    None => outbox.progress(&terms.key, notification),
-                    Some(task) if task.goes_on() => outbox.notice(task.notice(notification)),
+                    None => queue.progress(&info.key, notification),
+                    Some(task) if task.goes_on() => queue.notice(task.notice(notification)),
                     Some(_) => {}
                 }
             }
@@ -263,20 +263,20 @@ impl Context {
 
     /// Says what a task is doing, for people who look after it: the first 4096 bytes. Of a call that is not a task this
     /// means nothing.
-    pub fn say(&self, message: &str) {
-        match (&self.0.task, &self.0.rounds) {
-            (Some(task), _) => task.say(message),
-            (None, Some(rounds)) => rounds.say(message),
+    pub fn set_task_message(&self, message: &str) {
+        match (&self.0.task, &self.0.mrtr) {
+            (Some(task), _) => task.set_message(message),
+            (None, Some(mrtr)) => mrtr.set_task_message(message),
             (None, None) => {}
         }
     }
 
     /// Sends the host a log message, if it wants messages of this level: in its session, or about this request.
     pub fn log(&self, level: Level, logger: Option<&str>, data: &RawJson) {
-        self.with_route(|outbox, terms| match terms.stateless.as_deref() {
-            None => outbox.log(Some(&terms.key), level, logger, data),
+        self.with_reply_target(|queue, info| match info.stateless.as_deref() {
+            None => queue.log(Some(&info.key), level, logger, data),
             Some(StatelessInfo { log_level: Some(least), .. }) if level >= *least => {
-                outbox.log_during(&terms.key, level, logger, data);
+                queue.log_during(&info.key, level, logger, data);
             }
             Some(_) => {}
         });
@@ -286,19 +286,19 @@ impl Context {
     /// back for the answer, which spares a connection (MCP 2025-11-25, basic/transports, Streamable HTTP); where that
     /// cannot be, nothing happens.
     pub fn close_stream(&self) {
-        self.with_route(|outbox, terms| outbox.close_stream(&terms.key));
+        self.with_reply_target(|queue, info| queue.close_stream(&info.key));
     }
 
     pub(crate) fn key(&self) -> &RequestKey {
-        &self.0.terms.key
+        &self.0.info.key
     }
 
-    pub(crate) fn rounds(&self) -> Option<&Arc<Rounds>> {
-        self.0.rounds.as_ref()
+    pub(crate) fn mrtr(&self) -> Option<&Arc<MultiRoundTrip>> {
+        self.0.mrtr.as_ref()
     }
 
-    pub(crate) fn outbox(&self) -> &Arc<Outbox> {
-        &self.0.outbox
+    pub(crate) fn queue(&self) -> &Arc<SessionQueue> {
+        &self.0.queue
     }
 
     /// Cancels the call, and keeps the rest of it as well.
@@ -308,18 +308,18 @@ impl Context {
 
     /// True if the call may have to leave its connection.
     pub(crate) fn may_leave(&self) -> bool {
-        let can = &self.0.terms.client.capabilities;
+        let can = &self.0.info.client.capabilities;
         let may_ask = || ["elicitation", "sampling", "roots"].iter().any(|name| can.capability(name).is_some());
-        self.0.rounds.as_ref().is_some_and(|rounds| rounds.may_be_task() || may_ask())
+        self.0.mrtr.as_ref().is_some_and(|mrtr| mrtr.may_be_task() || may_ask())
     }
 
     /// The call has ended: its outcome goes to the request that it belongs to now, if it belongs to one.
     pub(crate) fn finish(&self, outcome: Outcome) {
-        match &self.0.rounds {
-            None => self.0.outbox.done(self.0.terms.key.clone(), self.0.outbox.settle(outcome)),
-            Some(rounds) => {
-                if let Some((Route { outbox, terms }, ended)) = rounds.finish(outcome, &self.0.outbox) {
-                    outbox.done(terms.key, ended);
+        match &self.0.mrtr {
+            None => self.0.queue.done(self.0.info.key.clone(), self.0.queue.settle(outcome)),
+            Some(mrtr) => {
+                if let Some((ReplyTarget { queue, info }, ended)) = mrtr.finish(outcome, &self.0.queue) {
+                    queue.done(info.key, ended);
                 }
             }
         }
@@ -329,29 +329,29 @@ impl Context {
     /// As [`Context::finish`], of a call that never leaves its connection.
     pub(crate) fn conclude(&self, outcome: Outcome) -> Ended {
         self.answered();
-        let outbox = &self.0.outbox;
-        match &self.0.rounds {
-            None => outbox.settle(outcome),
-            Some(rounds) => rounds.finish(outcome, outbox).map_or(Ended::NONE, |(_, ended)| ended),
+        let queue = &self.0.queue;
+        match &self.0.mrtr {
+            None => queue.settle(outcome),
+            Some(mrtr) => mrtr.finish(outcome, queue).map_or(Ended::NONE, |(_, ended)| ended),
         }
     }
 
     /// Has something done when the answer to the request is on its way: what it sends comes after the answer.
-    pub(crate) fn afterwards(&self, then: impl FnOnce() + Send + 'static) {
-        *self.first().afterwards.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(then));
+    pub(crate) fn after_response(&self, then: impl FnOnce() + Send + 'static) {
+        *self.first().after_response.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(then));
     }
 
     fn answered(&self) {
-        let then = self.first().afterwards.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let then = self.first().after_response.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(then) = then {
             then();
         }
     }
 
-    fn with_route(&self, report: impl FnOnce(&Outbox, &Terms)) {
-        match &self.0.rounds {
-            None => report(&self.0.outbox, &self.0.terms),
-            Some(rounds) => rounds.with_route(|Route { outbox, terms }| report(outbox, terms)),
+    fn with_reply_target(&self, report: impl FnOnce(&SessionQueue, &CallInfo)) {
+        match &self.0.mrtr {
+            None => report(&self.0.queue, &self.0.info),
+            Some(mrtr) => mrtr.with_reply_target(|ReplyTarget { queue, info }| report(queue, info)),
         }
     }
 }
@@ -371,7 +371,7 @@ impl Cancel for Call {
 
 impl fmt::Debug for Call {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Call").field("request", &self.terms.key.id).finish_non_exhaustive()
+        f.debug_struct("Call").field("request", &self.info.key.id).finish_non_exhaustive()
     }
 }
 
@@ -379,7 +379,7 @@ impl fmt::Debug for Context {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Context")
             .field("session", &self.0.session)
-            .field("request", &self.0.terms.key.id)
+            .field("request", &self.0.info.key.id)
             .field("cancelled", &self.is_cancelled())
             .finish_non_exhaustive()
     }

@@ -1,31 +1,31 @@
 #![doc = include_str!("../README.md")]
 
-mod again;
 mod ask;
+mod call_info;
 mod cancel;
+mod catch_unwind;
+mod client_request;
 mod context;
 mod ended;
 mod fair;
 mod handler;
-mod host_request;
+mod input_loop;
 pub mod layer;
 mod listen_guard;
 #[cfg(feature = "tracing-layer")]
 mod log_layer;
+mod mrtr;
 mod observer;
-mod outbox;
 mod outgoing_layer;
 mod overload;
-mod panics;
 mod parked;
-mod rounds;
 mod router;
 mod server;
 mod service;
+mod session_queue;
 mod task_store;
 mod task_text;
 mod tasks;
-mod terms;
 
 pub use context::Context;
 pub use handler::Handler;

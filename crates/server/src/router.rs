@@ -2,10 +2,10 @@
 
 use protomcp_types::{CallToolResult, ErrorObject, Notification};
 
+use crate::catch_unwind::catch_unwind;
 use crate::context::Context;
 use crate::handler::Handler;
 use crate::observer::SessionObserver;
-use crate::panics::panic_as_value;
 use crate::service::Service;
 use protomcp_session::{ServerRequest, ServerResult, SessionId, SessionView};
 
@@ -35,7 +35,7 @@ impl<H: Handler> Service for Router<H> {
             }
             ServerRequest::CallTool(call) => {
                 let name = call.name.clone();
-                match panic_as_value(|| self.0.call_tool(call, context)).await {
+                match catch_unwind(|| self.0.call_tool(call, context)).await {
                     Ok(outcome) => outcome.map(ServerResult::CallTool),
                     Err(why) => {
                         tracing::error!(tool = name, why, "a tool panicked");

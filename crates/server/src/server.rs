@@ -7,10 +7,10 @@
 mod call;
 mod drive;
 mod handle;
-mod interest;
 mod open_sessions;
 mod parts;
 mod peer;
+mod resource_listeners;
 mod serve_error;
 mod session_handle;
 mod sweep;

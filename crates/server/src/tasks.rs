@@ -4,7 +4,7 @@
 //! A handler holds [`Tasks`] and begins one for a call; the server answers all requests about them. The call runs like any
 //! other, with a [`Context`] that belongs to the task: questions, progress and cancellation go through it. A task belongs to
 //! the session that began it, and is forgotten with it. Those of the revision without sessions need nothing of this
-//! ([`Context::go_on_as_task`]).
+//! ([`Context::continue_as_task`]).
 
 mod running;
 
@@ -20,10 +20,10 @@ use protomcp_types::{
 };
 
 use crate::cancel::Cancel;
+use crate::catch_unwind::catch_unwind;
 use crate::context::Context;
 use crate::observer::SessionObserver;
 use crate::overload;
-use crate::panics::panic_as_value;
 use crate::server::ServerHandle;
 use crate::task_store::{Belongs, Kept, Room, TaskStore};
 use crate::task_text::{first_text, size};
@@ -45,7 +45,7 @@ pub(crate) use crate::tasks::running::Running;
 /// }
 ///
 /// async fn work(context: Context) -> Result<CallToolResult, ErrorObject> {
-///     context.say("the first half");
+///     context.set_task_message("the first half");
 ///     Ok(CallToolResult::text("done"))
 /// }
 ///
@@ -91,7 +91,7 @@ impl Tasks {
         &self,
         context: &Context,
         wish: Option<u64>,
-        terms: TaskOptions,
+        options: TaskOptions,
         run: R,
     ) -> Result<CreateTaskResult, ErrorObject>
     where
@@ -102,12 +102,12 @@ impl Tasks {
             return Err(ErrorObject::method_not_found(CallTool::NAME));
         }
         let limits = self.0.sessions.limits();
-        let ttl = wish.map_or(terms.ttl, Duration::from_millis).min(limits.max_task_ttl);
+        let ttl = wish.map_or(options.ttl, Duration::from_millis).min(limits.max_task_ttl);
         let (now, session) = (now(), context.session());
         let until = now + ttl;
         let make = |id: &str| {
-            let terms = TaskOptions { ttl, ..terms };
-            Arc::new(Running::new(id, terms, Arc::clone(context.outbox())))
+            let options = TaskOptions { ttl, ..options };
+            Arc::new(Running::new(id, options, Arc::clone(context.queue())))
         };
         let belongs = Belongs { key: session, owner: context.caller().owner.clone() };
         let Some((running, gone)) = self.0.store.keep(belongs, now, until, make) else {
@@ -120,10 +120,10 @@ impl Tasks {
             return Err(ErrorObject::internal("the session is over"));
         }
         let created = running.task().into();
-        let call = context.of_task(Arc::clone(&running));
+        let call = context.for_task(Arc::clone(&running));
         running.is_run_by(call.canceller());
         let tasks = self.clone();
-        context.afterwards(move || drop(tokio::spawn(tasks.run(running, call, until, run))));
+        context.after_response(move || drop(tokio::spawn(tasks.run(running, call, until, run))));
         Ok(created)
     }
 
@@ -185,7 +185,7 @@ impl Tasks {
     {
         let grace = self.0.sessions.limits().cancel_grace;
         let outcome = {
-            let mut work = pin!(panic_as_value(|| run(call.clone())));
+            let mut work = pin!(catch_unwind(|| run(call.clone())));
             tokio::select! {
                 biased;
                 outcome = &mut work => Some(outcome),

@@ -1,13 +1,13 @@
 //! Answers to messages that came in one array, kept until all of them are there (MCP 2025-03-26, basic).
 
-use crate::numbers::ByNumber;
+use std::collections::HashMap;
 
 /// The batches that are not answered yet.
 #[derive(Debug)]
 pub struct Batches<A> {
-    open: ByNumber<Batch<A>>,
+    open: HashMap<u64, Batch<A>>,
     /// The batch of each request, by request number.
-    member_of: ByNumber<u64>,
+    member_of: HashMap<u64, u64>,
     next: u64,
     /// The number of answers kept in all batches together.
     held: usize,
@@ -21,7 +21,7 @@ struct Batch<A> {
 
 impl<A> Default for Batches<A> {
     fn default() -> Self {
-        Self { open: ByNumber::default(), member_of: ByNumber::default(), next: 0, held: 0 }
+        Self { open: HashMap::default(), member_of: HashMap::default(), next: 0, held: 0 }
     }
 }
 

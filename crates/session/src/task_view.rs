@@ -30,7 +30,7 @@ pub struct TaskView {
     /// The id of the task.
     pub id: String,
     /// For how long it is kept, and how often clients should ask.
-    pub terms: TaskOptions,
+    pub options: TaskOptions,
     /// The time of its beginning.
     pub created: SystemTime,
     /// The time of its last change.

@@ -206,7 +206,7 @@ impl Tool {
     /// use protomcp_types::TaskSupport;
     ///
     /// let tool = Tool::new("brew", "Make coffee").handler(async |context: Context| {
-    ///     context.say("grinding");
+    ///     context.set_task_message("grinding");
     ///     "coffee"
     /// });
     /// let tool = tool.task(TaskSupport::Optional);
@@ -230,7 +230,7 @@ impl Tool {
     }
 
     /// A call of 2026-07-28 becomes a task when the handler says so, with
-    /// [`Context::go_on_as_task`](protomcp_server::Context::go_on_as_task), and not before: it may answer short calls
+    /// [`Context::continue_as_task`](protomcp_server::Context::continue_as_task), and not before: it may answer short calls
     /// at once, or ask something first.
     #[must_use]
     pub fn task_on_demand(mut self) -> Self {

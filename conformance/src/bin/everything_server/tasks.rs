@@ -82,8 +82,8 @@ async fn ask_twice(context: Context) -> Result<String, AskError> {
 
 async fn ask_first(context: Context) -> Result<String, AskError> {
     let answer = context.ask_as::<Elicit>("user_name", &form("name", "string", "What is your name?")).await?;
-    context.go_on_as_task(TaskOptions::default());
-    context.say("thinking about the name");
+    context.continue_as_task(TaskOptions::default());
+    context.set_task_message("thinking about the name");
     sleep(Duration::from_millis(200)).await;
     Ok(format!("The user answered {}", answer.content.unwrap_or(RawJson::EMPTY_OBJECT)))
 }

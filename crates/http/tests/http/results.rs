@@ -18,7 +18,7 @@ impl Handler for Slow {
     }
 
     async fn call_tool(&self, call: CallTool, context: Context) -> Result<CallToolResult, ErrorObject> {
-        context.go_on_as_task(TaskOptions::default());
+        context.continue_as_task(TaskOptions::default());
         context.progress(&Progress::new(1));
         Ok(CallToolResult::text(format!("{} is done", call.name)))
     }

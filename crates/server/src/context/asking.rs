@@ -15,7 +15,7 @@ use protomcp_types::{ClientMethod, ErrorObject, Params, RawJson, RequiredCapabil
 
 use crate::ask::ask_raw;
 use crate::context::Context;
-use crate::rounds::{Rounds, Waiting};
+use crate::mrtr::{MultiRoundTrip, Waiting};
 use protomcp_session::{AskError, InputRequest, InputRequests, InputRequired, InputResponses, TaskOptions};
 
 impl Context {
@@ -90,10 +90,10 @@ impl Context {
         timeout: Duration,
     ) -> impl Future<Output = Result<M::Result, AskError>> + Send + use<M> {
         let answer = if self.is_stateless() {
-            let answers = self.ask_in_rounds(vec![InputRequest::of::<M>(key, params)], timeout);
+            let answers = self.ask_in_mrtr(vec![InputRequest::of::<M>(key, params)], timeout);
             async move { answers.await?.pop().ok_or(AskError::Gone) }.boxed()
         } else {
-            let answer = if M::is_supported_by(params, &self.0.terms.client.capabilities) {
+            let answer = if M::is_supported_by(params, &self.0.info.client.capabilities) {
                 let params = Params::of(params).expect("the parameters of a method are an object");
                 Ok(self.ask_in_session(M::NAME, params, timeout))
             } else {
@@ -117,9 +117,9 @@ impl Context {
         let keys: Vec<_> = questions.keys().map(str::to_owned).collect();
         let timeout = self.0.ask_timeout;
         let answers = if self.is_stateless() {
-            self.ask_in_rounds(questions.into_asked(), timeout).boxed()
+            self.ask_in_mrtr(questions.into_asked(), timeout).boxed()
         } else {
-            let capabilities = &self.0.terms.client.capabilities;
+            let capabilities = &self.0.info.client.capabilities;
             let ask = |asked: InputRequest| match asked.need() {
                 Some(need) if !need.is_met_by(capabilities) => Err(AskError::NotSupported(asked.method)),
                 Some(_) | None => Ok(self.ask_in_session(asked.method, asked.params.into(), timeout)),
@@ -158,9 +158,9 @@ impl Context {
     /// }
     /// ```
     pub fn input_required(&self, required: InputRequired) -> ErrorObject {
-        match &self.0.rounds {
-            Some(rounds) => {
-                rounds.require(required);
+        match &self.0.mrtr {
+            Some(mrtr) => {
+                mrtr.require(required);
                 ErrorObject::internal("the host is asked first")
             }
             None if !self.is_stateless() => {
@@ -176,7 +176,7 @@ impl Context {
     pub fn state(&self) -> Option<&str> {
         match &self.0.given {
             Some(given) => given.state.as_deref(),
-            None => self.0.rounds.as_deref().and_then(Rounds::state),
+            None => self.0.mrtr.as_deref().and_then(MultiRoundTrip::state),
         }
     }
 
@@ -186,20 +186,20 @@ impl Context {
     pub fn answers(&self) -> InputResponses {
         match &self.0.given {
             Some(given) => given.answers.clone(),
-            None => self.0.rounds.as_deref().map(Rounds::given).unwrap_or_default(),
+            None => self.0.mrtr.as_deref().map(MultiRoundTrip::given).unwrap_or_default(),
         }
     }
 
-    /// True if the call is a task or can become one, by [`Context::go_on_as_task`].
+    /// True if the call is a task or can become one, by [`Context::continue_as_task`].
     #[must_use]
     pub fn can_be_task(&self) -> bool {
-        self.0.task.is_some() || self.0.rounds.as_ref().is_some_and(|rounds| rounds.may_be_task())
+        self.0.task.is_some() || self.0.mrtr.as_ref().is_some_and(|mrtr| mrtr.may_be_task())
     }
 
     /// True if the call goes on as a task, of its session or without one.
     #[must_use]
     pub fn is_task(&self) -> bool {
-        self.0.task.is_some() || self.0.rounds.as_ref().is_some_and(|rounds| rounds.is_task())
+        self.0.task.is_some() || self.0.mrtr.as_ref().is_some_and(|mrtr| mrtr.is_task())
     }
 
     /// True if the call was answered with a task of its session.
@@ -211,25 +211,25 @@ impl Context {
     /// Lets a stateless call of a tool go on as a task, if host and server know the extension for it
     /// ([`ServerCapabilities::with_task_extension`](protomcp_types::ServerCapabilities::with_task_extension)): the
     /// request is answered with the task at once, and what the handler returns later is the task's result. Questions are
-    /// asked and answered through the task; progress and log messages go nowhere, but for what [`Context::say`] says.
+    /// asked and answered through the task; progress and log messages go nowhere, but for what [`Context::set_task_message`] says.
     /// A call that is a task already stays one, on the terms that it has.
     ///
     /// `false`: the client waits for the result. A tool that takes too long for that refuses with
-    /// [`Context::tasks_missing`].
-    pub fn go_on_as_task(&self, terms: TaskOptions) -> bool {
+    /// [`Context::task_required_error`].
+    pub fn continue_as_task(&self, options: TaskOptions) -> bool {
         if self.0.task.is_some() {
             return true;
         }
-        let Some(rounds) = self.0.rounds.as_ref().filter(|rounds| rounds.may_be_task()) else { return false };
-        if let Some(route) = rounds.want_task() {
-            route.outbox.detach(route.terms.key, terms);
+        let Some(mrtr) = self.0.mrtr.as_ref().filter(|mrtr| mrtr.may_be_task()) else { return false };
+        if let Some(target) = mrtr.want_task() {
+            target.queue.detach(target.info.key, options);
         }
         true
     }
 
     /// The refusal of a tool that has to be a task, when the call cannot be one ([`Context::can_be_task`]).
     #[must_use]
-    pub fn tasks_missing(&self, tool: &str) -> ErrorObject {
+    pub fn task_required_error(&self, tool: &str) -> ErrorObject {
         match self.is_stateless() {
             true => ErrorObject::missing_capability(&TaskRequest::required()),
             // MCP 2025-11-25, basic/utilities/tasks: a client that calls it otherwise has not found it.
@@ -240,7 +240,7 @@ impl Context {
     /// True if the host declares what a question needs.
     #[must_use]
     pub fn can_ask(&self, need: RequiredCapability) -> bool {
-        need.is_met_by(&self.0.terms.client.capabilities)
+        need.is_met_by(&self.0.info.client.capabilities)
     }
 
     /// A request of ours: together with the one of the call, or with whatever waits for its task.
@@ -250,10 +250,10 @@ impl Context {
         params: Params,
         timeout: Duration,
     ) -> impl Future<Output = Result<RawJson, AskError>> + Send + use<> {
-        let outbox = Arc::clone(&self.0.outbox);
-        let ask = move |during, params| ask_raw(&outbox, during, method, params, timeout, None);
+        let queue = Arc::clone(&self.0.queue);
+        let ask = move |during, params| ask_raw(&queue, during, method, params, timeout, None);
         let asked = match &self.0.task {
-            None => Ok(Either::Left(ask(Some(self.0.terms.key.clone()), params))),
+            None => Ok(Either::Left(ask(Some(self.0.info.key.clone()), params))),
             Some(task) => match task.asks() {
                 Some(asking) => {
                     let params = task.mark(params);
@@ -284,14 +284,14 @@ impl Context {
         }
     }
 
-    fn ask_in_rounds(
+    fn ask_in_mrtr(
         &self,
         questions: Vec<InputRequest>,
         timeout: Duration,
     ) -> impl Future<Output = Result<Vec<RawJson>, AskError>> + Send + use<> {
         let until = tokio::time::Instant::now() + timeout;
-        let waiting = match &self.0.rounds {
-            Some(rounds) => rounds.ask(questions, until.into_std()),
+        let waiting = match &self.0.mrtr {
+            Some(mrtr) => mrtr.ask(questions, until.into_std()),
             None => Err(AskError::OutOfPlace),
         };
         let waiting = waiting.map(|waiting| {
@@ -331,8 +331,8 @@ struct Pending {
 impl Drop for Pending {
     fn drop(&mut self) {
         // Without effect when the answer is there.
-        if let Some(rounds) = &self.context.0.rounds {
-            rounds.withdraw(self.waiting.number);
+        if let Some(mrtr) = &self.context.0.mrtr {
+            mrtr.withdraw(self.waiting.number);
         }
     }
 }

@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use protomcp_types::ErrorObject;
 
-use crate::again;
+use crate::catch_unwind::catch_unwind;
 use crate::context::Context;
 use crate::ended::Outcome;
-use crate::panics::panic_as_value;
+use crate::input_loop;
 use crate::service::Service;
 use protomcp_session::ServerRequest;
 
@@ -22,9 +22,9 @@ pub(super) async fn run<S: Service>(
 ) -> (Context, Outcome) {
     let (mut current, mut round) = (context.clone(), 0);
     let outcome = loop {
-        let kept = again::keep(&request, &context);
+        let kept = input_loop::keep(&request, &context);
         let outcome = {
-            let mut call = pin!(panic_as_value(|| service.call(request, current.clone())));
+            let mut call = pin!(catch_unwind(|| service.call(request, current.clone())));
             tokio::select! {
                 biased;
                 outcome = &mut call => Some(outcome),
@@ -32,10 +32,10 @@ pub(super) async fn run<S: Service>(
             }
         };
         let (Some(kept), Some(Ok(answer))) = (kept, &outcome) else { break outcome };
-        let Some(required) = again::required(&current, answer) else { break outcome };
+        let Some(required) = input_loop::required(&current, answer) else { break outcome };
         round += 1;
         // Few get here, and the others should not carry the room for it.
-        match Box::pin(again::ask(&kept, &context, required, round)).await {
+        match Box::pin(input_loop::ask(&kept, &context, required, round)).await {
             Ok(next) => (current, request) = (next, kept),
             Err(refusal) => break Some(Ok(refusal)),
         }

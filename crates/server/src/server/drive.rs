@@ -18,6 +18,7 @@ mod tasks;
 mod timers;
 mod unsent;
 
+use std::collections::HashMap;
 use std::future::Future;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
@@ -33,7 +34,6 @@ use crate::cancel::Cancel;
 use crate::context::Context;
 use crate::ended::{Outcome, Reserved};
 use crate::listen_guard::ListenGuard;
-use crate::outbox::{Event, Outbox};
 use crate::server::drive::arrival::Arrival;
 use crate::server::drive::open_question::OpenQuestion;
 use crate::server::drive::shutdown::Shutdown;
@@ -42,7 +42,8 @@ use crate::server::parts::Parts;
 use crate::server::peer::Peer;
 use crate::server::serve_error::ServeError;
 use crate::service::Service;
-use protomcp_session::{Batches, ByNumber, KeepAlive, ListChangedDebounce, Reservation, Session, SessionId};
+use crate::session_queue::{SessionEvent, SessionQueue};
+use protomcp_session::{Batches, KeepAlive, ListChangedDebounce, Reservation, Session, SessionId};
 use protomcp_transport::{DeliveryFailures, Received, Sink, Source, TransportError};
 
 /// Steps between two looks at the writing side, while there is always something to do.
@@ -54,8 +55,8 @@ pub(super) struct Driver<S: Service, Q, K> {
     id: SessionId,
     connection: Connection<Q, K>,
     session: Session,
-    outbox: Arc<Outbox>,
-    events: mpsc::UnboundedReceiver<Box<Event>>,
+    queue: Arc<SessionQueue>,
+    events: mpsc::UnboundedReceiver<Box<SessionEvent>>,
     calls: Calls,
     batches: Batches<Reserved>,
     announcements: ListChangedDebounce,
@@ -80,11 +81,11 @@ struct Connection<Q, K> {
 /// The requests that are being answered, by request number.
 struct Calls {
     /// Calls that have not ended, cancelled ones included.
-    running: ByNumber<Context>,
+    running: HashMap<u64, Context>,
     /// Those that run in this task; `None` when each has a task of its own.
     inline: Option<InlineCalls>,
     /// Keep requests listening to resources.
-    listening: ByNumber<ListenGuard>,
+    listening: HashMap<u64, ListenGuard>,
 }
 
 /// The handshake.
@@ -99,7 +100,7 @@ type InlineCalls = FuturesUnordered<Pin<Box<dyn Future<Output = (Context, Outcom
 
 /// An event of the connection.
 enum Step {
-    Event(Option<Box<Event>>),
+    Event(Option<Box<SessionEvent>>),
     /// A call of this task has ended.
     Ended(Context, Outcome),
     Received(Result<Option<Received>, TransportError>),
@@ -118,12 +119,13 @@ impl<S: Service, Q: Source, K: Sink> Driver<S, Q, K> {
         let subscriptions = Arc::clone(session.subscriptions());
         let has_logging = sessions.info().capabilities.logging.is_some();
         let (budget, owner) = (sessions.outbound_budget().clone(), peer.owner.clone());
-        let (outbox, events) = Outbox::new(&limits, has_logging, Session::INITIAL_LEVEL, subscriptions, budget, owner);
+        let (queue, events) =
+            SessionQueue::new(&limits, has_logging, Session::INITIAL_LEVEL, subscriptions, budget, owner);
         if let Some(delivery) = sink.delivery() {
-            let outbox = Arc::clone(&outbox);
-            delivery.on_undeliverable(DeliveryFailures::new(move |request| outbox.undeliverable(request)));
+            let queue = Arc::clone(&queue);
+            delivery.on_undeliverable(DeliveryFailures::new(move |request| queue.undeliverable(request)));
         }
-        let id = sessions.join(peer.owner.clone(), &outbox);
+        let id = sessions.join(peer.owner.clone(), &queue);
         let inline = server.inline_calls.then(FuturesUnordered::new);
         Self {
             server: server.clone(),
@@ -131,9 +133,9 @@ impl<S: Service, Q: Source, K: Sink> Driver<S, Q, K> {
             id,
             connection: Connection { peer, source, sink, is_reading: true, arrival: Arrival::default() },
             session,
-            outbox,
+            queue,
             events,
-            calls: Calls { running: ByNumber::default(), inline, listening: ByNumber::default() },
+            calls: Calls { running: HashMap::new(), inline, listening: HashMap::new() },
             batches: Batches::default(),
             announcements: ListChangedDebounce::new(limits.announce_delay),
             unsent: Unsent::default(),
@@ -177,7 +179,7 @@ impl<S: Service, Q: Source, K: Sink> Driver<S, Q, K> {
                 if steps >= BATCH {
                     // The message that is read is a step.
                     steps = 1;
-                    if let Err(error) = self.look_around() {
+                    if let Err(error) = self.poll_starved() {
                         failure.get_or_insert(error);
                     }
                 }
@@ -187,7 +189,7 @@ impl<S: Service, Q: Source, K: Sink> Driver<S, Q, K> {
     }
 
     /// Does what a flood of events would hold up.
-    fn look_around(&mut self) -> Result<(), ServeError> {
+    fn poll_starved(&mut self) -> Result<(), ServeError> {
         // The flood may have used up the budget of steps that the runtime gives a task before it yields.
         if self.unsent.messages > 0
             && let Some(flushed) = unconstrained(self.connection.sink.flush()).now_or_never()

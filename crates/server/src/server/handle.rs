@@ -10,13 +10,13 @@ use protomcp_types::{ClientMethod, JsonObject, Level, Notification, Progress, Pr
 use tokio_util::sync::CancellationToken;
 
 use crate::ask::ask;
+use crate::client_request::ProgressCallback;
 use crate::context::Context;
-use crate::host_request::Report;
-use crate::outbox::Outbox;
+use crate::mrtr::{StatelessTask, TaskNotifier};
 use crate::parked::ParkedCalls;
-use crate::rounds::{StatelessTask, TaskNews};
-use crate::server::interest::Interest;
 use crate::server::open_sessions::{OpenSession, OpenSessions};
+use crate::server::resource_listeners::ResourceListeners;
+use crate::session_queue::SessionQueue;
 use crate::task_store::{Kept, Room, TaskStore};
 use protomcp_session::{
     AskError, Budget, Extensions, Limits, List, Owner, RequestStateKeys, ServerInfo, SessionId, SessionView, Topic,
@@ -40,7 +40,7 @@ pub(super) struct ServerState {
     /// True if a task ends those that wait for too long.
     pub(super) is_swept: AtomicBool,
     /// Resources that requests listen to.
-    interest: Arc<Interest>,
+    resource_listeners: Arc<ResourceListeners>,
     keys: RequestStateKeys,
     inbound: Budget,
     outbound: Budget,
@@ -50,7 +50,7 @@ pub(super) struct ServerState {
 pub(super) type StatelessTasks = TaskStore<Option<Arc<str>>, StatelessTask>;
 
 /// The way from a stateless task to those who listen for it.
-struct News(Weak<ServerState>);
+struct ListenerNotifier(Weak<ServerState>);
 
 /// The sessions to reach.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -80,7 +80,7 @@ impl ServerHandle {
             parked: ParkedCalls::new(limits.max_parked),
             tasks: TaskStore::new(Room { tasks: limits.max_tasks, of_one: usize::MAX, bytes: limits.max_task_bytes }),
             is_swept: AtomicBool::new(false),
-            interest: Arc::default(),
+            resource_listeners: Arc::default(),
             keys,
             inbound: Budget::new(limits.max_inbound_bytes),
             outbound: Budget::new(limits.max_outbound_bytes),
@@ -148,23 +148,23 @@ impl ServerHandle {
     /// Tells the hosts that have subscribed to a resource, or listen for it, that it has changed. Those of one in quick
     /// succession are told together when a host does not keep up.
     pub fn resource_updated(&self, uri: &str) {
-        self.each(Audience::Everyone, |outbox| outbox.updated(Topic::Resource, uri));
+        self.each(Audience::Everyone, |queue| queue.updated(Topic::Resource, uri));
     }
 
     /// Tells the host that began a task how far it is. Nothing relies on this: a host asks (MCP 2025-11-25,
     /// basic/utilities/tasks).
     pub fn task_status(&self, session: SessionId, task: &Task) {
-        self.each(Audience::Session(session), |outbox| outbox.task_status(task));
+        self.each(Audience::Session(session), |queue| queue.task_status(task));
     }
 
     /// Reports the progress of a task, after the answer to the call that began it; before, that is for
     /// [`Context::progress`](crate::Context::progress). `token` is the one of that call. The caller sees to it that
     /// progress grows, and that none comes after the end of the task.
     pub fn task_progress(&self, session: SessionId, token: &ProgressToken, progress: &Progress) {
-        self.each(Audience::Session(session), |outbox| {
-            let version = outbox.client().map(|client| client.version).filter(|version| version.has_tasks());
+        self.each(Audience::Session(session), |queue| {
+            let version = queue.client().map(|client| client.version).filter(|version| version.has_tasks());
             if let Some(notification) = version.and_then(|version| progress.to_notification(token, version)) {
-                outbox.notice(notification);
+                queue.notice(notification);
             }
         });
     }
@@ -173,7 +173,7 @@ impl ServerHandle {
     pub fn elicitation_complete(&self, session: SessionId, elicitation_id: &str) {
         let params = JsonObject::new().with("elicitationId", RawJson::text(elicitation_id)).into();
         let notification = Notification { method: method::ELICITATION_COMPLETE.into(), params };
-        self.each(Audience::Session(session), |outbox| outbox.notice(notification.clone()));
+        self.each(Audience::Session(session), |queue| queue.notice(notification.clone()));
     }
 
     /// The open sessions whose hosts have introduced themselves, oldest first, with what each host can do.
@@ -215,7 +215,7 @@ impl ServerHandle {
         timeout: Duration,
         report: F,
     ) -> impl Future<Output = Result<M::Result, AskError>> + Send + use<M, F> {
-        self.ask_and_hear::<M>(session, params, timeout, Some(Report::new(report)))
+        self.ask_and_hear::<M>(session, params, timeout, Some(ProgressCallback::new(report)))
     }
 
     fn ask_and_hear<M: ClientMethod>(
@@ -223,12 +223,12 @@ impl ServerHandle {
         session: SessionId,
         params: &M::Params,
         timeout: Duration,
-        report: Option<Report>,
+        report: Option<ProgressCallback>,
     ) -> impl Future<Output = Result<M::Result, AskError>> + Send + use<M> {
-        let outbox = self.open().get(session).map(|session| Arc::clone(&session.outbox)).ok_or(AskError::Gone);
-        let answer = outbox.and_then(|outbox| {
-            let client = outbox.client().cloned().ok_or(AskError::NoSession)?;
-            Ok(ask::<M>(&outbox, &client, None, params, timeout, report))
+        let queue = self.open().get(session).map(|session| Arc::clone(&session.queue)).ok_or(AskError::Gone);
+        let answer = queue.and_then(|queue| {
+            let client = queue.client().cloned().ok_or(AskError::NoSession)?;
+            Ok(ask::<M>(&queue, &client, None, params, timeout, report))
         });
         async move { answer?.await }
     }
@@ -241,13 +241,13 @@ impl ServerHandle {
 
     /// Sends hosts a log message, if they want messages of this level.
     pub fn log(&self, audience: Audience, level: Level, logger: Option<&str>, data: &RawJson) {
-        self.each(audience, |outbox| outbox.log(None, level, logger, data));
+        self.each(audience, |queue| queue.log(None, level, logger, data));
     }
 
     /// True if some host wants log messages of this level. It may change its mind at any time.
     #[must_use]
     pub fn wants(&self, level: Level) -> bool {
-        self.open().iter().any(|(_, session)| session.outbox.wants(level))
+        self.open().iter().any(|(_, session)| session.queue.wants(level))
     }
 
     /// Ends all sessions politely, and those that are yet to come. See [`Server::serve`](crate::Server::serve).
@@ -283,12 +283,12 @@ impl ServerHandle {
         &self.0.tasks
     }
 
-    pub(super) fn interest(&self) -> &Arc<Interest> {
-        &self.0.interest
+    pub(super) fn resource_listeners(&self) -> &Arc<ResourceListeners> {
+        &self.0.resource_listeners
     }
 
-    pub(super) fn task_news(&self) -> Arc<dyn TaskNews> {
-        Arc::new(News(Arc::downgrade(&self.0)))
+    pub(super) fn task_notifier(&self) -> Arc<dyn TaskNotifier> {
+        Arc::new(ListenerNotifier(Arc::downgrade(&self.0)))
     }
 
     pub(super) fn keys(&self) -> &RequestStateKeys {
@@ -297,29 +297,27 @@ impl ServerHandle {
 
     fn changed(&self, audience: Audience, list: List) {
         let everyone = audience == Audience::Everyone;
-        self.each(audience, |outbox| outbox.changed(list, everyone));
+        self.each(audience, |queue| queue.changed(list, everyone));
     }
 
-    fn each(&self, audience: Audience, tell: impl Fn(&Outbox)) {
+    fn each(&self, audience: Audience, tell: impl Fn(&SessionQueue)) {
         let open = self.open();
         match audience {
-            Audience::Everyone => open.iter().for_each(|(_, session)| tell(&session.outbox)),
+            Audience::Everyone => open.iter().for_each(|(_, session)| tell(&session.queue)),
             Audience::Owner(owner) => {
-                open.iter()
-                    .filter(|(_, session)| session.owner == owner)
-                    .for_each(|(_, session)| tell(&session.outbox));
+                open.iter().filter(|(_, session)| session.owner == owner).for_each(|(_, session)| tell(&session.queue));
             }
             Audience::Session(id) => {
                 if let Some(session) = open.get(id) {
-                    tell(&session.outbox);
+                    tell(&session.queue);
                 }
             }
         }
     }
 
-    pub(super) fn join(&self, owner: Owner, outbox: &Arc<Outbox>) -> SessionId {
+    pub(super) fn join(&self, owner: Owner, queue: &Arc<SessionQueue>) -> SessionId {
         let id = SessionId::new(self.0.last.fetch_add(1, Ordering::Relaxed) + 1);
-        self.open().insert(id, OpenSession { owner, outbox: Arc::clone(outbox) });
+        self.open().insert(id, OpenSession { owner, queue: Arc::clone(queue) });
         id
     }
 
@@ -334,14 +332,14 @@ impl ServerHandle {
 
 /// A session whose host has introduced itself.
 fn view(id: SessionId, session: &OpenSession) -> Option<SessionView> {
-    let client = Arc::clone(session.outbox.client()?);
+    let client = Arc::clone(session.queue.client()?);
     Some(SessionView { id, owner: session.owner.clone(), client })
 }
 
-impl TaskNews for News {
+impl TaskNotifier for ListenerNotifier {
     fn changed(&self, id: &str) {
         if let Some(state) = self.0.upgrade() {
-            ServerHandle(state).each(Audience::Everyone, |outbox| outbox.updated(Topic::Task, id));
+            ServerHandle(state).each(Audience::Everyone, |queue| queue.updated(Topic::Task, id));
         }
     }
 
@@ -355,9 +353,9 @@ impl TaskNews for News {
     }
 }
 
-impl fmt::Debug for News {
+impl fmt::Debug for ListenerNotifier {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TaskNews").finish_non_exhaustive()
+        f.debug_struct("ListenerNotifier").finish_non_exhaustive()
     }
 }
 

@@ -6,14 +6,14 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
-use crate::outbox::Outbox;
+use crate::session_queue::SessionQueue;
 use protomcp_session::{Owner, SessionId};
 
 /// One open session.
 #[derive(Debug)]
 pub(super) struct OpenSession {
     pub(super) owner: Owner,
-    pub(super) outbox: Arc<Outbox>,
+    pub(super) queue: Arc<SessionQueue>,
 }
 
 /// All open sessions.
@@ -67,7 +67,7 @@ mod tests {
     fn the_sole_owner_is_that_of_all_sessions() {
         let mut open = OpenSessions::default();
         let owner = |name: &str| Owner::Principal(name.into());
-        let session = |name| OpenSession { owner: owner(name), outbox: Outbox::closed() };
+        let session = |name| OpenSession { owner: owner(name), queue: SessionQueue::closed() };
         assert_eq!(open.sole_owner(), None);
         open.insert(SessionId::new(1), session("ann"));
         open.insert(SessionId::new(2), session("ann"));

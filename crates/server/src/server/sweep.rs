@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 
 use crate::context::Context;
-use crate::rounds::StatelessTask;
+use crate::mrtr::StatelessTask;
 use crate::server::handle::{ServerHandle, ServerState};
 use crate::task_store::Belongs;
 

@@ -8,7 +8,7 @@ use tokio::sync::SetOnce;
 use tokio_util::sync::CancellationToken;
 
 use crate::cancel::Cancel;
-use crate::outbox::Outbox;
+use crate::session_queue::SessionQueue;
 use crate::task_text::{cut, first_text};
 use protomcp_session::{RequestKey, TaskOptions};
 
@@ -16,7 +16,7 @@ use protomcp_session::{RequestKey, TaskOptions};
 pub(crate) struct Running {
     id: String,
     /// Of the session that began it.
-    outbox: Arc<Outbox>,
+    queue: Arc<SessionQueue>,
     state: Mutex<State>,
     outcome: SetOnce<Result<CallToolResult, ErrorObject>>,
     /// Cancelled when the task is no longer kept.
@@ -35,13 +35,13 @@ struct State {
 }
 
 impl Running {
-    pub(super) fn new(id: &str, terms: TaskOptions, outbox: Arc<Outbox>) -> Self {
+    pub(super) fn new(id: &str, options: TaskOptions, queue: Arc<SessionQueue>) -> Self {
         let millis = |time: std::time::Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
-        let mut task = Task::begin(id, Some(millis(terms.ttl)), SystemTime::now());
-        task.poll_interval = Some(millis(terms.poll_interval));
+        let mut task = Task::begin(id, Some(millis(options.ttl)), SystemTime::now());
+        task.poll_interval = Some(millis(options.poll_interval));
         Self {
             id: id.to_owned(),
-            outbox,
+            queue,
             state: Mutex::new(State { task, call: None, questions: 0, waiting: Vec::new() }),
             outcome: SetOnce::new(),
             gone: CancellationToken::new(),
@@ -67,7 +67,7 @@ impl Running {
     }
 
     /// Sets the status message, for people.
-    pub(crate) fn say(&self, message: &str) {
+    pub(crate) fn set_message(&self, message: &str) {
         let mut state = self.state();
         if state.task.status.is_terminal() || state.task.status_message.as_deref() == Some(message) {
             return;
@@ -149,7 +149,7 @@ impl Running {
     /// Under the lock, so that the host hears of changes in their order.
     fn tell(&self, state: &mut State, status: TaskStatus, message: Option<String>) {
         state.task.update(status, message, SystemTime::now());
-        self.outbox.task_status(&state.task);
+        self.queue.task_status(&state.task);
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

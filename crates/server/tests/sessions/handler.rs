@@ -169,10 +169,10 @@ impl Handler for Tools {
             }
             // Goes on as a task if it can: works for so many milliseconds, asks so many names, fails.
             "task" | "task-names" | "task-required" | "task-fails" | "task-error" => {
-                let is_task = context.go_on_as_task(TaskOptions::default());
+                let is_task = context.continue_as_task(TaskOptions::default());
                 context.progress(&Progress::new(1));
                 match tool {
-                    "task-required" if !is_task => return Err(context.tasks_missing("task-required")),
+                    "task-required" if !is_task => return Err(context.task_required_error("task-required")),
                     "task-names" => {
                         let ask = |key| context.ask_as::<Elicit>(key, &Elicit::form("who?", RawJson::EMPTY_OBJECT));
                         let (one, two) = futures_util::future::join(ask("one"), ask("two")).await;

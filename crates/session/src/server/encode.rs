@@ -174,8 +174,8 @@ fn seed(object: ObjectWriter, task: &TaskView) -> ObjectWriter {
         .text_if("statusMessage", task.message.as_deref())
         .text("createdAt", &timestamp(task.created))
         .text("lastUpdatedAt", &timestamp(task.updated))
-        .value("ttlMs", &millis(task.terms.ttl))
-        .value("pollIntervalMs", &millis(task.terms.poll_interval))
+        .value("ttlMs", &millis(task.options.ttl))
+        .value("pollIntervalMs", &millis(task.options.poll_interval))
 }
 
 /// The members that belong to its status.

@@ -28,10 +28,10 @@ impl Entry {
         let is_task = match support {
             TaskSupport::Forbidden => false,
             TaskSupport::Optional | TaskSupport::Required if on_demand => context.can_be_task(),
-            TaskSupport::Optional | TaskSupport::Required => context.go_on_as_task(terms),
+            TaskSupport::Optional | TaskSupport::Required => context.continue_as_task(terms),
         };
         if support == TaskSupport::Required && !is_task {
-            return Err(context.tasks_missing(&call.name));
+            return Err(context.task_required_error(&call.name));
         }
         run(&self.service, call, context).await
     }

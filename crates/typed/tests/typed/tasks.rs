@@ -31,7 +31,7 @@ fn builder() -> Builder {
 async fn work(context: Context) -> &'static str {
     context.progress(&Progress::new(1).with_message("the first half"));
     sleep(Duration::from_millis(500)).await;
-    context.say("the second half");
+    context.set_task_message("the second half");
     sleep(Duration::from_millis(500)).await;
     "done"
 }

@@ -22,7 +22,7 @@ fn builder() -> Builder {
 }
 
 async fn work(context: Context) -> &'static str {
-    context.say("at it");
+    context.set_task_message("at it");
     sleep(Duration::from_secs(1)).await;
     "done"
 }
@@ -30,7 +30,7 @@ async fn work(context: Context) -> &'static str {
 /// Asks, and then becomes a task.
 async fn decide(context: Context) -> String {
     let answer = context.ask_as::<Elicit>("sure", &Elicit::form("sure?", RawJson::EMPTY_OBJECT)).await;
-    let is_task = context.go_on_as_task(TaskOptions::default());
+    let is_task = context.continue_as_task(TaskOptions::default());
     sleep(Duration::from_secs(1)).await;
     format!("{:?} {is_task}", answer.unwrap().action)
 }

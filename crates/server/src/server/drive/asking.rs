@@ -2,8 +2,8 @@
 
 use protomcp_types::{ErrorObject, JsonBuf, Method, Notification, Ping, Progress, ProgressToken, RequestId, meta};
 
+use crate::client_request::ClientRequest;
 use crate::ended::Reserved;
-use crate::host_request::Question;
 use crate::server::drive::Driver;
 use crate::server::drive::open_question::OpenQuestion;
 use crate::service::Service;
@@ -11,7 +11,7 @@ use protomcp_session::CallId;
 use protomcp_transport::{Sink, TransportError};
 
 impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
-    pub(super) fn ask(&mut self, question: Question) -> Result<(), TransportError> {
+    pub(super) fn ask(&mut self, question: ClientRequest) -> Result<(), TransportError> {
         let may_ask = match &question.during {
             Some(key) => self.session.is_pending(key),
             // MCP 2025-11-25, basic/lifecycle: before the handshake is complete only pings are for sure.
@@ -24,7 +24,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         if !may_ask || !is_heard || !is_reached || question.answer.is_closed() {
             return Ok(());
         }
-        let Question { number, during, method, mut params, answer, place, room, report } = question;
+        let ClientRequest { number, during, method, mut params, answer, place, room, report } = question;
         for layer in &self.server.sending {
             params = match layer.question(self.id, method, params) {
                 Ok(params) => params,

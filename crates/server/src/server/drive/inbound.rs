@@ -5,14 +5,14 @@ use std::sync::Arc;
 use futures_util::FutureExt;
 use protomcp_types::{Incoming, Initialize, Malformed, Message, Method, method};
 
+use crate::call_info::CallInfo;
 use crate::cancel::Cancel;
 use crate::context::Context;
 use crate::overload;
 use crate::server::call;
 use crate::server::drive::Driver;
-use crate::server::drive::parking::Round;
+use crate::server::drive::parking::RoundTrip;
 use crate::service::Service;
-use crate::terms::Terms;
 use protomcp_session::{Inbound, IncomingCall, Session, SessionView};
 use protomcp_transport::{Received, Sink, TransportError};
 
@@ -44,12 +44,12 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         match self.session.receive(message) {
             Inbound::Call(call) => return Ok(self.start(call)),
             Inbound::Reply(reply) => {
-                self.outbox.set_level(self.session.level());
+                self.queue.set_level(self.session.level());
                 return Ok((Some(reply), None));
             }
             Inbound::Opened(client, reply) => {
                 self.opening.is_done = true;
-                self.outbox.introduce(Arc::clone(&client));
+                self.queue.introduce(Arc::clone(&client));
                 self.server.observers.opened(&SessionView {
                     id: self.id,
                     owner: self.connection.peer.owner.clone(),
@@ -98,24 +98,24 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         let number = key.number;
         let limits = *self.server.sessions.limits();
         let inputs = stateless.as_mut().and_then(|stateless| stateless.inputs.take());
-        let terms = Terms { key, client, token, stateless, known: self.connection.arrival.known.clone(), room };
-        let round = inputs.map(|inputs| self.round(request.method(), inputs, &terms)).transpose();
-        let rounds = match round {
+        let info = CallInfo { key, client, token, stateless, known: self.connection.arrival.known.clone(), room };
+        let round_trip = inputs.map(|inputs| self.round_trip(request.method(), inputs, &info)).transpose();
+        let mrtr = match round_trip {
             Ok(None) => None,
-            Ok(Some(Round::First(rounds))) => Some(rounds),
-            Ok(Some(Round::Again(call, resumed))) => {
-                self.resume(terms.key, call, resumed);
+            Ok(Some(RoundTrip::First(mrtr))) => Some(mrtr),
+            Ok(Some(RoundTrip::Retry(call, resumed))) => {
+                self.resume(info.key, call, resumed);
                 return (None, Some(number));
             }
-            Err(error) => return (self.session.reply(&terms.key, Err(error)), None),
+            Err(error) => return (self.session.reply(&info.key, Err(error)), None),
         };
-        let is_stateless = terms.stateless.is_some();
+        let is_stateless = info.stateless.is_some();
         let caller = if is_stateless {
             self.connection.peer.without_session(self.id)
         } else {
             self.connection.peer.in_session(self.id)
         };
-        let context = Context::new(caller, self.id, terms, Arc::clone(&self.outbox), limits.ask_timeout, rounds);
+        let context = Context::new(caller, self.id, info, Arc::clone(&self.queue), limits.ask_timeout, mrtr);
         self.calls.running.insert(number, context.clone());
         let may_leave = context.may_leave();
         let call = call::run(Arc::clone(&self.server.service), request, context, limits.cancel_grace);

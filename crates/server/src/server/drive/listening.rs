@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use protomcp_types::{JsonObject, Message, Params, RawJson, SubscriptionFilter, method};
 
+use crate::call_info::CallInfo;
 use crate::context::Context;
 use crate::listen_guard::ListenGuard;
 use crate::overload;
 use crate::server::drive::{Driver, now};
-use crate::server::interest::Watch;
+use crate::server::resource_listeners::ListenedResources;
 use crate::service::Service;
-use crate::terms::Terms;
 use protomcp_session::{ClientInfo, List, RequestKey, StatelessInfo, Topic};
 use protomcp_transport::{Sink, TransportError};
 
@@ -33,18 +33,19 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         // The service knows the resources.
         let stateless = Some(Box::new(StatelessInfo { log_level: None, inputs: None }));
         let known = self.connection.arrival.known.clone();
-        let terms = Terms { key: key.clone(), client, token: None, stateless, known, room: None };
-        let outbox = Arc::clone(&self.outbox);
+        let info = CallInfo { key: key.clone(), client, token: None, stateless, known, room: None };
+        let queue = Arc::clone(&self.queue);
         let caller = self.connection.peer.without_session(self.id);
         let patience = self.server.sessions.limits().ask_timeout;
-        let context = Context::new(caller, self.id, terms, Arc::clone(&outbox), patience, None);
+        let context = Context::new(caller, self.id, info, Arc::clone(&queue), patience, None);
         self.calls.running.insert(key.number, context.clone());
-        let (interest, service) = (Arc::clone(self.server.sessions.interest()), Arc::clone(&self.server.service));
+        let (listeners, service) =
+            (Arc::clone(self.server.sessions.resource_listeners()), Arc::clone(&self.server.service));
         tokio::spawn(async move {
             let uris = std::mem::take(&mut filter.resource_subscriptions);
-            let watch = Watch::open(interest, service, uris, context).await;
-            filter.resource_subscriptions = watch.uris();
-            outbox.listening(key, filter, ListenGuard::new(watch));
+            let resources = ListenedResources::open(listeners, service, uris, context).await;
+            filter.resource_subscriptions = resources.uris();
+            queue.listening(key, filter, ListenGuard::new(resources));
         });
         Ok(None)
     }
@@ -75,7 +76,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
 
     /// A list has changed; its listeners are told in a moment.
     pub(super) fn changed(&mut self, list: List, everyone: bool) {
-        self.outbox.change_seen(list, everyone);
+        self.queue.change_seen(list, everyone);
         let is_wanted = self.session.is_ready() || everyone && self.session.has_listeners(list);
         if is_wanted && list.is_announced_by(&self.server.sessions.info().capabilities) {
             self.announcements.changed(list, everyone, now(), self.session.next_number());

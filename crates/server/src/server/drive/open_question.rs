@@ -4,7 +4,7 @@ use protomcp_session::{CallId, RequestKey};
 use protomcp_types::{ErrorObject, JsonBuf};
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
-use crate::host_request::Report;
+use crate::client_request::ProgressCallback;
 
 /// A question that waits for the client. There are few at a time, so they are searched one by one.
 #[derive(Debug)]
@@ -16,5 +16,5 @@ pub(super) struct OpenQuestion {
     pub(super) during: Option<RequestKey>,
     pub(super) answer: oneshot::Sender<Result<JsonBuf, ErrorObject>>,
     pub(super) place: OwnedSemaphorePermit,
-    pub(super) report: Option<Report>,
+    pub(super) report: Option<ProgressCallback>,
 }

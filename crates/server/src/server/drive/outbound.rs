@@ -4,30 +4,30 @@ use protomcp_types::{Level, Message, Notification, RawJson, RequestId, Response}
 
 use crate::context::Context;
 use crate::ended::{Ended, Outcome, Reserved};
-use crate::outbox::{Event, Load, Notice, log_message};
 use crate::overload;
 use crate::server::drive::unsent::Unsent;
 use crate::server::drive::{Driver, now};
 use crate::service::Service;
+use crate::session_queue::{Notice, SessionEvent, Usage, log_message};
 use protomcp_session::{RequestKey, Reservation, ServerResult, Topic};
 use protomcp_transport::{Sink, TransportError};
 
 impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
-    pub(super) fn event(&mut self, event: Event) -> Result<(), TransportError> {
+    pub(super) fn event(&mut self, event: SessionEvent) -> Result<(), TransportError> {
         match event {
-            Event::Done(key, ended) => self.done(&key, ended),
-            Event::During(key, notice) if self.session.is_pending(&key) => self.notice(notice, Some(&key.id)),
+            SessionEvent::Done(key, ended) => self.done(&key, ended),
+            SessionEvent::During(key, notice) if self.session.is_pending(&key) => self.notice(notice, Some(&key.id)),
             // The level is asked again, as it may have changed since.
-            Event::Log(during, level, notice) if self.may_log(level) => {
+            SessionEvent::Log(during, level, notice) if self.may_log(level) => {
                 let during = during.filter(|key| self.session.is_pending(key));
                 self.notice(notice, during.as_ref().map(|key| &key.id))
             }
-            Event::Notice(notice) if self.session.is_ready() => self.notice(notice, None),
-            Event::During(_, unwanted) | Event::Log(_, _, unwanted) | Event::Notice(unwanted) => {
-                self.outbox.make_room(Load::of(&unwanted.notification));
+            SessionEvent::Notice(notice) if self.session.is_ready() => self.notice(notice, None),
+            SessionEvent::During(_, unwanted) | SessionEvent::Log(_, _, unwanted) | SessionEvent::Notice(unwanted) => {
+                self.queue.release(Usage::of(&unwanted.notification));
                 Ok(())
             }
-            Event::CloseStream(key) => {
+            SessionEvent::CloseStream(key) => {
                 if self.session.is_pending(&key)
                     && let Some(delivery) = self.connection.sink.delivery()
                 {
@@ -35,18 +35,18 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
                 }
                 Ok(())
             }
-            Event::Changed { list, everyone } => {
+            SessionEvent::Changed { list, everyone } => {
                 self.changed(list, everyone);
                 Ok(())
             }
-            Event::Ask(question) => self.ask(*question),
-            Event::Asked(key) => self.park(&key),
-            Event::Detach(key, terms) => self.detach(&key, terms),
-            Event::Withdraw(number) => self.withdraw(number),
-            Event::Undeliverable(request) => self.undeliverable(&request),
-            Event::Updated(Topic::Resource, uri) => self.updated(uri),
-            Event::Updated(Topic::Task, id) => self.task_changed(id),
-            Event::Listening(key, filter, guard) => self.begin_listening(&key, &filter, Some(guard)),
+            SessionEvent::Ask(question) => self.ask(*question),
+            SessionEvent::Asked(key) => self.park(&key),
+            SessionEvent::Detach(key, options) => self.detach(&key, options),
+            SessionEvent::Withdraw(number) => self.withdraw(number),
+            SessionEvent::Undeliverable(request) => self.undeliverable(&request),
+            SessionEvent::Updated(Topic::Resource, uri) => self.updated(uri),
+            SessionEvent::Updated(Topic::Task, id) => self.task_changed(id),
+            SessionEvent::Listening(key, filter, guard) => self.begin_listening(&key, &filter, Some(guard)),
         }
     }
 
@@ -110,7 +110,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
     fn notice(&mut self, notice: Notice, during: Option<&RequestId>) -> Result<(), TransportError> {
         let Notice { notification, room } = notice;
         // A notification that a layer withholds makes room when the rest is written.
-        self.unsent.notices.add(Load::of(&notification));
+        self.unsent.notices.add(Usage::of(&notification));
         self.notify(notification, during, Some(room))
     }
 
@@ -189,7 +189,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
 
     pub(super) fn flushed(&mut self) -> Result<(), TransportError> {
         let Unsent { notices, updates, .. } = std::mem::take(&mut self.unsent);
-        self.outbox.make_room(notices);
+        self.queue.release(notices);
         for (topic, name) in updates {
             let again = self.session.subscriptions().flushed(topic, &name);
             // A name that changes for ever must not put off the end for ever.
@@ -199,7 +199,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
                 Topic::Task => self.task_changed(name)?,
             }
         }
-        let dropped = self.outbox.take_dropped();
+        let dropped = self.queue.take_dropped();
         if dropped == 0 {
             return Ok(());
         }

@@ -6,30 +6,35 @@ use std::time::SystemTime;
 
 use protomcp_types::{CallTool, ErrorObject, Method, RequiredCapability, TASKS_EXTENSION};
 
+use crate::call_info::CallInfo;
 use crate::context::Context;
-use crate::rounds::{Resumed, Rounds, Route};
+use crate::mrtr::{MultiRoundTrip, ReplyTarget, Resumed};
 use crate::server::drive::{Driver, now};
 use crate::service::Service;
-use crate::terms::Terms;
 use protomcp_session::{
     InputRequest, InputRequired, RequestBinding, RequestKey, RequestState, RetryInput, ServerResult,
 };
 use protomcp_transport::{Sink, TransportError};
 
 /// The kinds of requests that may ask.
-pub(super) enum Round {
+pub(super) enum RoundTrip {
     /// The first, or one that begins anew.
-    First(Arc<Rounds>),
+    First(Arc<MultiRoundTrip>),
     /// One that a call waits for.
-    Again(Context, Resumed),
+    Retry(Context, Resumed),
 }
 
 impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
     /// Finds out what a request that may ask is. What is wrong with it leaves a waiting call waiting.
-    pub(super) fn round(&self, method: &str, inputs: RetryInput, terms: &Terms) -> Result<Round, ErrorObject> {
+    pub(super) fn round_trip(
+        &self,
+        method: &str,
+        inputs: RetryInput,
+        info: &CallInfo,
+    ) -> Result<RoundTrip, ErrorObject> {
         let RetryInput { responses, state, params } = inputs;
         let binding = RequestBinding::new(method, params, self.connection.peer.principal.clone());
-        let route = Route { outbox: Arc::clone(&self.outbox), terms: terms.clone() };
+        let target = ReplyTarget { queue: Arc::clone(&self.queue), info: info.clone() };
         let invalid = |why| ErrorObject::invalid_params(format!("invalid params: requestState {why}"));
         let state = match state {
             None => None,
@@ -39,20 +44,20 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
                 Some(RequestState::Parked(number)) => {
                     let gone = || invalid("is used up or too old, or its call gave way to others; call again");
                     let call = self.server.sessions.parked().look(number, now()).ok_or_else(gone)?;
-                    call.rounds().map_or(Ok(()), |rounds| rounds.check(&responses))?;
+                    call.mrtr().map_or(Ok(()), |mrtr| mrtr.check(&responses))?;
                     // Another request may have taken it in between.
                     let call = self.server.sessions.parked().take(number, now()).ok_or_else(gone)?;
-                    let resumed = call.rounds().map(|rounds| rounds.resume(route, responses)).ok_or_else(gone)?;
-                    return Ok(Round::Again(call, resumed));
+                    let resumed = call.mrtr().map(|mrtr| mrtr.resume(target, responses)).ok_or_else(gone)?;
+                    return Ok(RoundTrip::Retry(call, resumed));
                 }
             },
         };
         let is_known = self.server.sessions.info().capabilities.has_extension(TASKS_EXTENSION)
-            && terms.client.capabilities.has_extension(TASKS_EXTENSION);
+            && info.client.capabilities.has_extension(TASKS_EXTENSION);
         let may_be_task = is_known && method == CallTool::NAME;
         let max_questions = self.server.sessions.limits().max_questions;
-        let rounds = Rounds::new(binding, route, state, responses, max_questions, may_be_task);
-        Ok(Round::First(Arc::new(rounds)))
+        let mrtr = MultiRoundTrip::new(binding, target, state, responses, max_questions, may_be_task);
+        Ok(RoundTrip::First(Arc::new(mrtr)))
     }
 
     /// A call has come to this connection.
@@ -60,8 +65,8 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         self.calls.running.insert(key.number, call);
         match resumed {
             Resumed::Running => {}
-            Resumed::Asking => self.outbox.asked(key),
-            Resumed::Ended(ended) => self.outbox.done(key, *ended),
+            Resumed::Asking => self.queue.asked(key),
+            Resumed::Ended(ended) => self.queue.done(key, *ended),
         }
     }
 
@@ -71,16 +76,16 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
             return Ok(());
         }
         let Some(call) = self.calls.running.get(&key.number) else { return Ok(()) };
-        let Some(rounds) = call.rounds() else { return Ok(()) };
+        let Some(mrtr) = call.mrtr() else { return Ok(()) };
         if self.server.sessions.is_shut_down() {
             // No client could come back.
-            rounds.give_up();
+            mrtr.give_up();
             return Ok(());
         }
         let now = now();
-        let parked = rounds.park(|until| self.server.sessions.park(call.clone(), now, until));
+        let parked = mrtr.park(|until| self.server.sessions.park(call.clone(), now, until));
         let Some((questions, until, number)) = parked else { return Ok(()) };
-        let Some(binding) = rounds.binding() else { return Ok(()) };
+        let Some(binding) = mrtr.binding() else { return Ok(()) };
         let lifetime = until.saturating_duration_since(now);
         let state = self.server.sessions.keys().seal(
             &RequestState::Parked(number),
@@ -100,7 +105,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         call: Option<&Context>,
         mut required: InputRequired,
     ) -> Result<ServerResult, ErrorObject> {
-        let Some((call, binding)) = call.and_then(|call| Some((call, call.rounds()?.binding()?))) else {
+        let Some((call, binding)) = call.and_then(|call| Some((call, call.mrtr()?.binding()?))) else {
             return Err(ErrorObject::internal("this request cannot be answered with questions"));
         };
         if required.questions.is_empty() && required.state.is_none() {

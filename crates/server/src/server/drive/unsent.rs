@@ -5,13 +5,13 @@ use std::sync::Arc;
 use protomcp_session::{Reservation, Topic};
 use tokio::sync::OwnedSemaphorePermit;
 
-use crate::outbox::Load;
+use crate::session_queue::Usage;
 
 #[derive(Debug, Default)]
 pub(super) struct Unsent {
     pub(super) messages: usize,
     pub(super) answers: usize,
-    pub(super) notices: Load,
+    pub(super) notices: Usage,
     /// True if one of the messages says that a list has changed.
     pub(super) has_changes: bool,
     /// The resources and tasks that updates among the messages are about.

@@ -9,7 +9,7 @@ use protomcp_types::{ErrorObject, RawJson};
 
 use crate::cancel::Cancel;
 use crate::ended::{self, Ended, Outcome};
-use crate::rounds::{Inner, Rounds, Route};
+use crate::mrtr::{Inner, MultiRoundTrip, ReplyTarget};
 use crate::task_text::cut;
 use protomcp_session::{Extensions, InputRequests, ServerResult, TaskDetail, TaskOptions, TaskView};
 
@@ -17,20 +17,20 @@ use protomcp_session::{Extensions, InputRequests, ServerResult, TaskDetail, Task
 #[derive(Debug)]
 pub(super) struct Detached {
     pub(super) id: String,
-    terms: TaskOptions,
+    options: TaskOptions,
     created: SystemTime,
     pub(super) updated: SystemTime,
     /// A status message for people.
     message: Option<String>,
     is_cancelled: bool,
     /// Told of each change.
-    pub(super) news: Arc<dyn TaskNews>,
+    pub(super) notifier: Arc<dyn TaskNotifier>,
     /// Those of all its questions; none is used twice.
     pub(super) keys: HashSet<String>,
 }
 
 /// The server around tasks.
-pub(crate) trait TaskNews: fmt::Debug + Send + Sync {
+pub(crate) trait TaskNotifier: fmt::Debug + Send + Sync {
     /// A task has changed.
     fn changed(&self, id: &str);
 
@@ -41,18 +41,18 @@ pub(crate) trait TaskNews: fmt::Debug + Send + Sync {
 /// A task as it is looked after: it does not keep what its call needs.
 #[derive(Debug, Clone)]
 pub(crate) struct StatelessTask {
-    rounds: Arc<Rounds>,
+    mrtr: Arc<MultiRoundTrip>,
     call: Weak<dyn Cancel>,
     known: Extensions,
 }
 
 impl StatelessTask {
-    pub(crate) fn new(rounds: &Arc<Rounds>, call: Weak<dyn Cancel>, known: Extensions) -> Self {
-        Self { rounds: Arc::clone(rounds), call, known }
+    pub(crate) fn new(mrtr: &Arc<MultiRoundTrip>, call: Weak<dyn Cancel>, known: Extensions) -> Self {
+        Self { mrtr: Arc::clone(mrtr), call, known }
     }
 
-    pub(crate) fn rounds(&self) -> &Rounds {
-        &self.rounds
+    pub(crate) fn mrtr(&self) -> &MultiRoundTrip {
+        &self.mrtr
     }
 
     pub(crate) fn extensions(&self) -> &Extensions {
@@ -67,7 +67,7 @@ impl StatelessTask {
     }
 }
 
-impl Rounds {
+impl MultiRoundTrip {
     /// True if the call may go on as a task.
     pub(crate) fn may_be_task(&self) -> bool {
         self.may_be_task
@@ -81,14 +81,14 @@ impl Rounds {
 
     /// The call wants to go on as a task. Returns the request that is to be answered with it; `None`: it wants that
     /// already, or belongs to no request.
-    pub(crate) fn want_task(&self) -> Option<Route> {
+    pub(crate) fn want_task(&self) -> Option<ReplyTarget> {
         let mut inner = self.inner();
         if inner.has_ended || inner.is_parked || inner.task.is_some() || inner.wants_task {
             return None;
         }
-        let route = inner.route.clone()?;
+        let target = inner.target.clone()?;
         inner.wants_task = true;
-        Some(route)
+        Some(target)
     }
 
     /// The call cannot go on as a task. Returns its outcome, when it has ended.
@@ -99,7 +99,7 @@ impl Rounds {
     }
 
     /// The call goes on as a task, or has ended as one. `None`: it does not want to.
-    pub(crate) fn detach(&self, id: String, terms: TaskOptions, news: Arc<dyn TaskNews>) -> Option<TaskView> {
+    pub(crate) fn detach(&self, id: String, options: TaskOptions, notifier: Arc<dyn TaskNotifier>) -> Option<TaskView> {
         let mut inner = self.inner();
         if !std::mem::take(&mut inner.wants_task) {
             return None;
@@ -109,9 +109,10 @@ impl Rounds {
         let message = inner.said.take();
         if let Some(Ended { outcome, .. }) = inner.outcome.take() {
             // It has ended in between.
-            inner.keep_result(&id, &*news, outcome);
+            inner.keep_result(&id, &*notifier, outcome);
         }
-        inner.task = Some(Detached { id, terms, created: now, updated: now, message, is_cancelled: false, news, keys });
+        inner.task =
+            Some(Detached { id, options, created: now, updated: now, message, is_cancelled: false, notifier, keys });
         let view = inner.view();
         if inner.has_ended {
             told(inner);
@@ -120,7 +121,7 @@ impl Rounds {
     }
 
     /// Sets the status message, for people.
-    pub(crate) fn say(&self, message: &str) {
+    pub(crate) fn set_task_message(&self, message: &str) {
         let mut inner = self.inner();
         let Inner { has_ended, wants_task, said, task, .. } = &mut *inner;
         match task {
@@ -171,9 +172,9 @@ impl Rounds {
 
 impl Inner {
     /// Keeps what the task has come to, if there is room.
-    pub(super) fn keep_result(&mut self, id: &str, news: &dyn TaskNews, outcome: Outcome) {
+    pub(super) fn keep_result(&mut self, id: &str, notifier: &dyn TaskNotifier, outcome: Outcome) {
         let bytes = outcome.as_ref().map_or(0, ended::weight);
-        let is_kept = news.ended(id, bytes);
+        let is_kept = notifier.ended(id, bytes);
         let outcome = outcome.map(|answer| if is_kept { answer } else { ended::in_place_of(&answer, bytes) });
         // Results of tasks have a bound of their own.
         self.outcome = Some(Ended { outcome, room: None });
@@ -193,7 +194,7 @@ impl Inner {
             None if self.open.is_empty() => TaskDetail::Working,
             None => TaskDetail::Asking(InputRequests::of(asked())),
         };
-        let Detached { id, terms, created, updated, message, .. } = task;
+        let Detached { id, options, created, updated, message, .. } = task;
         // MCP 2026-07-28, extension tasks: one that has failed says why.
         let message = match &detail {
             TaskDetail::Failed(error) => Some(error.message.to_string()),
@@ -201,13 +202,13 @@ impl Inner {
                 message.clone()
             }
         };
-        Some(TaskView { id: id.clone(), terms: *terms, created: *created, updated: *updated, message, detail })
+        Some(TaskView { id: id.clone(), options: *options, created: *created, updated: *updated, message, detail })
     }
 }
 
 /// Lets go of the lock, and says that the task has changed, if it is one.
 pub(super) fn told(inner: MutexGuard<'_, Inner>) {
-    let Some((id, news)) = inner.task.as_ref().map(|task| (task.id.clone(), task.news.clone())) else { return };
+    let Some((id, notifier)) = inner.task.as_ref().map(|task| (task.id.clone(), task.notifier.clone())) else { return };
     drop(inner);
-    news.changed(&id);
+    notifier.changed(&id);
 }

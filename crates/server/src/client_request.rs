@@ -10,7 +10,7 @@ use protomcp_session::{RequestKey, Reservation};
 
 /// A question on its way to the session's task.
 #[derive(Debug)]
-pub(crate) struct Question {
+pub(crate) struct ClientRequest {
     /// Tells the questions of a session apart.
     pub(crate) number: u64,
     /// The request that asks, if one does.
@@ -23,14 +23,14 @@ pub(crate) struct Question {
     /// Its bytes among those that wait to be read.
     pub(crate) room: Reservation,
     /// Told of the progress of the client.
-    pub(crate) report: Option<Report>,
+    pub(crate) report: Option<ProgressCallback>,
 }
 
 /// Told how far a host is with a question.
 #[derive(Clone)]
-pub(crate) struct Report(Arc<dyn Fn(Progress) + Send + Sync>);
+pub(crate) struct ProgressCallback(Arc<dyn Fn(Progress) + Send + Sync>);
 
-impl Report {
+impl ProgressCallback {
     pub(crate) fn new(report: impl Fn(Progress) + Send + Sync + 'static) -> Self {
         Self(Arc::new(report))
     }
@@ -40,8 +40,8 @@ impl Report {
     }
 }
 
-impl fmt::Debug for Report {
+impl fmt::Debug for ProgressCallback {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Report").finish_non_exhaustive()
+        f.debug_struct("ProgressCallback").finish_non_exhaustive()
     }
 }

@@ -8,7 +8,7 @@ use protomcp_session::{ClientInfo, Extensions, RequestKey, Reservation, Stateles
 
 /// The facts about a request and its sender.
 #[derive(Debug, Clone)]
-pub(crate) struct Terms {
+pub(crate) struct CallInfo {
     pub(crate) key: RequestKey,
     pub(crate) client: Arc<ClientInfo>,
     pub(crate) token: Option<ProgressToken>,

@@ -2,15 +2,15 @@
 
 use std::any::Any;
 use std::future::Future;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{self, AssertUnwindSafe};
 use std::pin::pin;
 use std::task::Poll;
 
-/// Runs a future; a panic comes back as its message. Nothing of the future is used after a panic.
-pub(crate) async fn panic_as_value<F: Future>(start: impl FnOnce() -> F) -> Result<F::Output, String> {
-    let future = catch_unwind(AssertUnwindSafe(start)).map_err(|panic| message(&*panic))?;
+/// Runs a future and returns a panic as its message. The future is not polled again after a panic.
+pub(crate) async fn catch_unwind<F: Future>(start: impl FnOnce() -> F) -> Result<F::Output, String> {
+    let future = panic::catch_unwind(AssertUnwindSafe(start)).map_err(|panic| message(&*panic))?;
     let mut future = pin!(future);
-    std::future::poll_fn(|cx| match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(cx))) {
+    std::future::poll_fn(|cx| match panic::catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(cx))) {
         Ok(poll) => poll.map(Ok),
         Err(panic) => Poll::Ready(Err(message(&*panic))),
     })

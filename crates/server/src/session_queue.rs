@@ -16,8 +16,8 @@ use protomcp_types::{
 };
 use tokio::sync::{Semaphore, mpsc, oneshot};
 
+use crate::client_request::{ClientRequest, ProgressCallback};
 use crate::ended::{Ended, Outcome};
-use crate::host_request::{Question, Report};
 use crate::listen_guard::ListenGuard;
 use protomcp_session::{
     Budget, ClientInfo, Limits, List, Owner, RequestKey, Reservation, Subscriptions, TaskOptions, Topic,
@@ -25,7 +25,7 @@ use protomcp_session::{
 
 /// The events of a session's task.
 #[derive(Debug)]
-pub(crate) enum Event {
+pub(crate) enum SessionEvent {
     /// A call has ended.
     Done(RequestKey, Ended),
     /// A call has something to report before its answer: progress, or a log message of its own.
@@ -43,7 +43,7 @@ pub(crate) enum Event {
         everyone: bool,
     },
     /// The host is to be asked.
-    Ask(Box<Question>),
+    Ask(Box<ClientRequest>),
     /// A stateless call waits for answers: its request is to be answered with the questions.
     Asked(RequestKey),
     /// A stateless call wants to go on as a task.
@@ -54,7 +54,7 @@ pub(crate) enum Event {
     Undeliverable(RequestId),
     /// A resource has changed that the host had subscribed to, or a task that it listens for.
     Updated(Topic, Arc<str>),
-    /// This is what a request may listen to, while it holds the watch.
+    /// The topics that a request listens to while it holds the guard.
     Listening(RequestKey, Box<SubscriptionFilter>, ListenGuard),
 }
 
@@ -67,12 +67,12 @@ pub(crate) struct Notice {
 
 /// The room that notices take.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Load {
+pub(crate) struct Usage {
     count: usize,
     bytes: usize,
 }
 
-impl Load {
+impl Usage {
     pub(crate) fn of(notification: &Notification) -> Self {
         Self { count: 1, bytes: notification.params.weight() }
     }
@@ -84,8 +84,8 @@ impl Load {
 }
 
 #[derive(Debug)]
-pub(crate) struct Outbox {
-    events: mpsc::UnboundedSender<Box<Event>>,
+pub(crate) struct SessionQueue {
+    events: mpsc::UnboundedSender<Box<SessionEvent>>,
     outbound: Budget,
     owner: Owner,
     /// The least serious level that the host wants.
@@ -110,7 +110,7 @@ pub(crate) struct Outbox {
     logging: bool,
 }
 
-impl Outbox {
+impl SessionQueue {
     pub(crate) fn new(
         limits: &Limits,
         logging: bool,
@@ -118,9 +118,9 @@ impl Outbox {
         subscriptions: Arc<Subscriptions>,
         outbound: Budget,
         owner: Owner,
-    ) -> (Arc<Self>, mpsc::UnboundedReceiver<Box<Event>>) {
+    ) -> (Arc<Self>, mpsc::UnboundedReceiver<Box<SessionEvent>>) {
         let (events, receiver) = mpsc::unbounded_channel();
-        let outbox = Self {
+        let queue = Self {
             events,
             outbound,
             owner,
@@ -137,7 +137,7 @@ impl Outbox {
             client: OnceLock::new(),
             logging,
         };
-        (Arc::new(outbox), receiver)
+        (Arc::new(queue), receiver)
     }
 
     /// One without a reader.
@@ -153,12 +153,12 @@ impl Outbox {
     }
 
     pub(crate) fn done(&self, key: RequestKey, ended: Ended) {
-        self.send(Event::Done(key, ended));
+        self.send(SessionEvent::Done(key, ended));
     }
 
     pub(crate) fn progress(&self, key: &RequestKey, notification: Notification) {
-        if let Some(notice) = self.room(notification) {
-            self.send(Event::During(key.clone(), notice));
+        if let Some(notice) = self.reserve(notification) {
+            self.send(SessionEvent::During(key.clone(), notice));
         }
     }
 
@@ -167,8 +167,8 @@ impl Outbox {
         if !self.logging {
             return;
         }
-        if let Some(notice) = self.room(log_message(level, logger, data)) {
-            self.send(Event::During(key.clone(), notice));
+        if let Some(notice) = self.reserve(log_message(level, logger, data)) {
+            self.send(SessionEvent::During(key.clone(), notice));
         }
     }
 
@@ -181,18 +181,18 @@ impl Outbox {
         if !self.wants(level) {
             return;
         }
-        if let Some(notice) = self.room(log_message(level, logger, data)) {
-            self.send(Event::Log(during.cloned(), level, notice));
+        if let Some(notice) = self.reserve(log_message(level, logger, data)) {
+            self.send(SessionEvent::Log(during.cloned(), level, notice));
         }
     }
 
     pub(crate) fn close_stream(&self, key: &RequestKey) {
-        self.send(Event::CloseStream(key.clone()));
+        self.send(SessionEvent::CloseStream(key.clone()));
     }
 
     pub(crate) fn notice(&self, notification: Notification) {
-        if let Some(notice) = self.room(notification) {
-            self.send(Event::Notice(notice));
+        if let Some(notice) = self.reserve(notification) {
+            self.send(SessionEvent::Notice(notice));
         }
     }
 
@@ -206,7 +206,7 @@ impl Outbox {
 
     pub(crate) fn changed(&self, list: List, everyone: bool) {
         if !self.changed[list as usize][usize::from(everyone)].swap(true, Ordering::AcqRel) {
-            self.send(Event::Changed { list, everyone });
+            self.send(SessionEvent::Changed { list, everyone });
         }
     }
 
@@ -217,7 +217,7 @@ impl Outbox {
 
     pub(crate) fn updated(&self, topic: Topic, name: &str) {
         if let Some(name) = self.subscriptions.changed(topic, name) {
-            self.send(Event::Updated(topic, name));
+            self.send(SessionEvent::Updated(topic, name));
         }
     }
 
@@ -227,38 +227,47 @@ impl Outbox {
         during: Option<RequestKey>,
         method: &'static str,
         params: Params,
-        report: Option<Report>,
+        report: Option<ProgressCallback>,
     ) -> Option<(u64, oneshot::Receiver<Result<JsonBuf, ErrorObject>>)> {
         let place = Arc::clone(&self.questions).try_acquire_owned().ok()?;
         let room = self.outbound.reserve(&self.owner, params.weight() + Limits::MESSAGE_OVERHEAD).ok()?;
         let number = self.last_question.fetch_add(1, Ordering::Relaxed) + 1;
         let (answer, receiver) = oneshot::channel();
-        self.send(Event::Ask(Box::new(Question { number, during, method, params, answer, place, room, report })));
+        self.send(SessionEvent::Ask(Box::new(ClientRequest {
+            number,
+            during,
+            method,
+            params,
+            answer,
+            place,
+            room,
+            report,
+        })));
         Some((number, receiver))
     }
 
     /// A stateless call waits for answers.
     pub(crate) fn asked(&self, key: RequestKey) {
-        self.send(Event::Asked(key));
+        self.send(SessionEvent::Asked(key));
     }
 
     /// A stateless call wants to go on as a task.
-    pub(crate) fn detach(&self, key: RequestKey, terms: TaskOptions) {
-        self.send(Event::Detach(key, terms));
+    pub(crate) fn detach(&self, key: RequestKey, options: TaskOptions) {
+        self.send(SessionEvent::Detach(key, options));
     }
 
     /// A request may listen to this.
     pub(crate) fn listening(&self, key: RequestKey, filter: Box<SubscriptionFilter>, guard: ListenGuard) {
-        self.send(Event::Listening(key, filter, guard));
+        self.send(SessionEvent::Listening(key, filter, guard));
     }
 
     /// The messages of this request can no longer reach the client.
     pub(crate) fn undeliverable(&self, request: RequestId) {
-        self.send(Event::Undeliverable(request));
+        self.send(SessionEvent::Undeliverable(request));
     }
 
     pub(crate) fn withdraw(&self, question: u64) {
-        self.send(Event::Withdraw(question));
+        self.send(SessionEvent::Withdraw(question));
     }
 
     /// The host has introduced itself.
@@ -276,7 +285,7 @@ impl Outbox {
     }
 
     /// Notices have left.
-    pub(crate) fn make_room(&self, left: Load) {
+    pub(crate) fn release(&self, left: Usage) {
         if left.count > 0 {
             self.notices.fetch_sub(left.count, Ordering::Relaxed);
             self.notice_bytes.fetch_sub(left.bytes, Ordering::Relaxed);
@@ -289,21 +298,21 @@ impl Outbox {
     }
 
     /// `None`: there is no room, and the notification is dropped.
-    fn room(&self, notification: Notification) -> Option<Notice> {
-        let load = Load::of(&notification);
-        let others = self.notices.fetch_add(load.count, Ordering::Relaxed);
-        let bytes = self.notice_bytes.fetch_add(load.bytes, Ordering::Relaxed);
-        let reserve = || self.outbound.reserve(&self.owner, load.bytes + Limits::MESSAGE_OVERHEAD).ok();
+    fn reserve(&self, notification: Notification) -> Option<Notice> {
+        let usage = Usage::of(&notification);
+        let others = self.notices.fetch_add(usage.count, Ordering::Relaxed);
+        let bytes = self.notice_bytes.fetch_add(usage.bytes, Ordering::Relaxed);
+        let reserve = || self.outbound.reserve(&self.owner, usage.bytes + Limits::MESSAGE_OVERHEAD).ok();
         let has_room = others < self.max_notices && bytes < self.max_notice_bytes;
         let notice = has_room.then(reserve).flatten().map(|room| Notice { notification, room });
         if notice.is_none() {
-            self.make_room(load);
+            self.release(usage);
             self.dropped.fetch_add(1, Ordering::Relaxed);
         }
         notice
     }
 
-    fn send(&self, event: Event) {
+    fn send(&self, event: SessionEvent) {
         // Without a receiver the session is over, and its events with it.
         drop(self.events.send(Box::new(event)));
     }

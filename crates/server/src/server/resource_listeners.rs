@@ -13,8 +13,8 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use protomcp_types::{ErrorObject, Subscribe, Unsubscribe};
 
+use crate::catch_unwind::catch_unwind;
 use crate::context::Context;
-use crate::panics::panic_as_value;
 use crate::service::Service;
 use protomcp_session::{ServerRequest, ServerResult};
 
@@ -23,29 +23,29 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The number of requests that listen to each resource.
 #[derive(Debug, Default)]
-pub(super) struct Interest(Mutex<HashMap<Arc<str>, usize>>);
+pub(super) struct ResourceListeners(Mutex<HashMap<Arc<str>, usize>>);
 
 /// The resources that one request listens to. Dropping it ends that.
-pub(super) struct Watch {
+pub(super) struct ListenedResources {
     uris: Vec<String>,
     close: Option<Box<dyn FnOnce(Vec<String>) + Send>>,
 }
 
-impl Watch {
+impl ListenedResources {
     /// Listens to as many of these as the service knows.
     pub(super) async fn open<S: Service>(
-        interest: Arc<Interest>,
+        listeners: Arc<ResourceListeners>,
         service: Arc<S>,
         uris: Vec<String>,
         context: Context,
     ) -> Self {
-        let known = join_all(uris.iter().map(|uri| interest.enter(uri, &*service, &context))).await;
+        let known = join_all(uris.iter().map(|uri| listeners.enter(uri, &*service, &context))).await;
         let uris = uris.into_iter().zip(known).filter_map(|(uri, is_known)| is_known.then_some(uri)).collect();
         let close = move |uris: Vec<String>| {
             // Without a runtime everything has ended.
             let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
             runtime.spawn(async move {
-                join_all(uris.iter().map(|uri| interest.leave(uri, &*service, &context))).await;
+                join_all(uris.iter().map(|uri| listeners.leave(uri, &*service, &context))).await;
             });
         };
         Self { uris, close: Some(Box::new(close)) }
@@ -56,7 +56,7 @@ impl Watch {
     }
 }
 
-impl Drop for Watch {
+impl Drop for ListenedResources {
     fn drop(&mut self) {
         if let Some(close) = self.close.take().filter(|_| !self.uris.is_empty()) {
             close(std::mem::take(&mut self.uris));
@@ -64,13 +64,13 @@ impl Drop for Watch {
     }
 }
 
-impl fmt::Debug for Watch {
+impl fmt::Debug for ListenedResources {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Watch").field("uris", &self.uris).finish_non_exhaustive()
+        f.debug_struct("ListenedResources").field("uris", &self.uris).finish_non_exhaustive()
     }
 }
 
-impl Interest {
+impl ResourceListeners {
     /// A request begins to listen. `false`: the service does not know the resource.
     async fn enter(&self, uri: &str, service: &impl Service, context: &Context) -> bool {
         if let Some(count) = self.counts().get_mut(uri) {
@@ -139,7 +139,7 @@ fn subscribe(uri: &str) -> ServerRequest {
 }
 
 async fn tell(service: &impl Service, request: ServerRequest, context: &Context) -> Result<ServerResult, String> {
-    let call = panic_as_value(|| service.call(request, context.anew()));
+    let call = catch_unwind(|| service.call(request, context.for_same_client()));
     match tokio::time::timeout(PATIENCE, call).await {
         Ok(Ok(outcome)) => outcome.map_err(|ErrorObject { message, .. }| message.into_owned()),
         Ok(Err(why)) => Err(format!("the service panicked: {why}")),

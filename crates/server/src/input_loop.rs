@@ -40,7 +40,7 @@ pub(crate) async fn ask(
         return Err(Err(ErrorObject::internal(why)));
     }
     match context.ask_all(required.questions).await {
-        Ok(answers) => Ok(context.again(required.state, answers)),
+        Ok(answers) => Ok(context.for_retry(required.state, answers)),
         Err(error) => Err(refuse(request, error)),
     }
 }

@@ -1,5 +1,5 @@
 //! One stateless call that may ask its host something: over how many connections it goes, and what it waits for
-//! (MCP 2026-07-28, basic/patterns/mrtr). It may also go on as a task (`rounds/task`).
+//! (MCP 2026-07-28, basic/patterns/mrtr). It may also go on as a task (`mrtr/task`).
 //!
 //! ```text
 //!            asks; its request is answered with the questions
@@ -19,19 +19,19 @@ use std::time::{Instant, SystemTime};
 use protomcp_types::{CallToolResult, ClientCapabilities, ErrorObject, RawJson};
 use tokio::sync::oneshot;
 
+use crate::call_info::CallInfo;
 use crate::ended::{Ended, Outcome};
-use crate::outbox::Outbox;
-use crate::rounds::task::{Detached, told};
-use crate::terms::Terms;
+use crate::mrtr::task::{Detached, told};
+use crate::session_queue::SessionQueue;
 use protomcp_session::{
     AskError, InputRequest, InputRequests, InputRequired, InputResponses, RequestBinding, ServerResult,
 };
 
-pub(crate) use crate::rounds::task::{StatelessTask, TaskNews};
+pub(crate) use crate::mrtr::task::{StatelessTask, TaskNotifier};
 
 /// The part of a call that asks, beside its context.
 #[derive(Debug)]
-pub(crate) struct Rounds {
+pub(crate) struct MultiRoundTrip {
     state: Option<String>,
     max_questions: usize,
     /// True if host and server know tasks, and the request may become one.
@@ -42,7 +42,7 @@ pub(crate) struct Rounds {
 #[derive(Debug)]
 struct Inner {
     /// The request that the call belongs to now, or belonged to last; `None`: it has ended as a task.
-    route: Option<Route>,
+    target: Option<ReplyTarget>,
     /// The request that states of the call are bound to.
     binding: Option<Arc<RequestBinding>>,
     is_parked: bool,
@@ -69,9 +69,9 @@ struct Inner {
 
 /// Where a call reports to.
 #[derive(Debug, Clone)]
-pub(crate) struct Route {
-    pub(crate) outbox: Arc<Outbox>,
-    pub(crate) terms: Terms,
+pub(crate) struct ReplyTarget {
+    pub(crate) queue: Arc<SessionQueue>,
+    pub(crate) info: CallInfo,
 }
 
 #[derive(Debug)]
@@ -100,17 +100,17 @@ pub(crate) enum Resumed {
     Ended(Box<Ended>),
 }
 
-impl Rounds {
+impl MultiRoundTrip {
     pub(crate) fn new(
         binding: RequestBinding,
-        route: Route,
+        target: ReplyTarget,
         state: Option<String>,
         given: BTreeMap<String, RawJson>,
         max_questions: usize,
         may_be_task: bool,
     ) -> Self {
         let inner = Inner {
-            route: Some(route),
+            target: Some(target),
             binding: Some(Arc::new(binding)),
             is_parked: false,
             open: Vec::new(),
@@ -129,11 +129,11 @@ impl Rounds {
     }
 
     /// Reports something, if the call belongs to a request.
-    pub(crate) fn with_route(&self, report: impl FnOnce(&Route)) {
+    pub(crate) fn with_reply_target(&self, report: impl FnOnce(&ReplyTarget)) {
         let inner = self.inner();
         let is_there = !inner.is_parked && !inner.wants_task && inner.task.is_none();
-        if let Some(route) = inner.route.as_ref().filter(|_| is_there) {
-            report(route);
+        if let Some(target) = inner.target.as_ref().filter(|_| is_there) {
+            report(target);
         }
     }
 
@@ -153,9 +153,9 @@ impl Rounds {
         if inner.has_ended {
             return Err(AskError::Gone);
         }
-        let Inner { route, is_parked, open, given, counts, last, missing, wants_task, task, .. } = &mut *inner;
-        let route = route.as_ref().ok_or(AskError::Gone)?;
-        let capabilities = &route.terms.client.capabilities;
+        let Inner { target, is_parked, open, given, counts, last, missing, wants_task, task, .. } = &mut *inner;
+        let target = target.as_ref().ok_or(AskError::Gone)?;
+        let capabilities = &target.info.client.capabilities;
         let mut all_met = Ok(());
         for asked in &questions {
             let need = asked.need().ok_or(AskError::NotSupported(asked.method))?;
@@ -203,7 +203,7 @@ impl Rounds {
             }
         }
         if is_open && !*is_parked && !*wants_task && task.is_none() {
-            route.outbox.asked(route.terms.key.clone());
+            target.queue.asked(target.info.key.clone());
         }
         told(inner);
         Ok(waiting)
@@ -253,9 +253,9 @@ impl Rounds {
     }
 
     /// The host has come back with these answers, in another request.
-    pub(crate) fn resume(&self, route: Route, mut answers: BTreeMap<String, RawJson>) -> Resumed {
+    pub(crate) fn resume(&self, target: ReplyTarget, mut answers: BTreeMap<String, RawJson>) -> Resumed {
         let mut inner = self.inner();
-        inner.route = Some(route);
+        inner.target = Some(target);
         inner.is_parked = false;
         if let Some(ended) = inner.outcome.take() {
             return Resumed::Ended(Box::new(ended));
@@ -275,26 +275,26 @@ impl Rounds {
     }
 
     /// The call has ended. Returns where its outcome is to go; `None`: it is kept for the client to come back.
-    pub(crate) fn finish(&self, outcome: Outcome, outbox: &Outbox) -> Option<(Route, Ended)> {
+    pub(crate) fn finish(&self, outcome: Outcome, queue: &SessionQueue) -> Option<(ReplyTarget, Ended)> {
         let mut inner = self.inner();
         let outcome = inner.conclude(outcome);
         inner.has_ended = true;
         inner.open.clear();
         if let Some(task) = &mut inner.task {
             task.updated = SystemTime::now();
-            let (id, news) = (task.id.clone(), task.news.clone());
+            let (id, notifier) = (task.id.clone(), task.notifier.clone());
             // Its request has been answered, and needs no memory.
-            (inner.route, inner.binding) = (None, None);
-            inner.keep_result(&id, &*news, outcome);
+            (inner.target, inner.binding) = (None, None);
+            inner.keep_result(&id, &*notifier, outcome);
             told(inner);
             return None;
         }
-        let ended = outbox.settle(outcome);
+        let ended = queue.settle(outcome);
         if inner.is_parked || inner.wants_task {
             inner.outcome = Some(ended);
             return None;
         }
-        inner.route.clone().map(|route| (route, ended))
+        inner.target.clone().map(|target| (target, ended))
     }
 
     /// The request that states of the call are bound to; `None`: it has ended as a task, and has none.
