@@ -20,12 +20,12 @@ use crate::tool_file::ToolFile;
 /// Dropping it kills the tool process on the spot; [`shutdown`](Self::shutdown) is the polite way.
 #[derive(Debug)]
 pub struct Bridge {
-    server: Server<Router<Backend>>,
-    metrics: BridgeMetrics,
-    inputs: mpsc::Sender<Message>,
-    stop: CancellationToken,
-    run: JoinHandle<()>,
-    watcher: Option<JoinHandle<()>>,
+    pub(crate) server: Server<Router<Backend>>,
+    pub(crate) metrics: BridgeMetrics,
+    pub(crate) inputs: mpsc::Sender<Message>,
+    pub(crate) stop: CancellationToken,
+    pub(crate) run: JoinHandle<()>,
+    pub(crate) watcher: Option<JoinHandle<()>>,
 }
 
 impl Bridge {
@@ -37,17 +37,6 @@ impl Bridge {
     /// A bridge to the tools of a command.
     pub fn command(command: Command) -> Builder {
         Builder::command(command)
-    }
-
-    pub(crate) fn new(
-        server: Server<Router<Backend>>,
-        metrics: BridgeMetrics,
-        inputs: mpsc::Sender<Message>,
-        stop: CancellationToken,
-        run: JoinHandle<()>,
-        watcher: Option<JoinHandle<()>>,
-    ) -> Self {
-        Self { server, metrics, inputs, stop, run, watcher }
     }
 
     /// Serves one host until it leaves or [`drain`](Self::drain) is called. Any number of hosts at once.

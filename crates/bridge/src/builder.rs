@@ -1,20 +1,16 @@
 //! The configuration of a bridge, with safe defaults.
 
-use std::collections::HashMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::{Duration, SystemTime};
 
-use arc_swap::ArcSwap;
 use protomcp_link::Config;
 use protomcp_server::{Limits, Server, ServerHandle, ServerInfo, Tasks};
 use protomcp_supervisor::{Command, Guardian, StopPolicy};
 use protomcp_types::ServerCapabilities;
 use protomcp_watch::Watch;
 use tokio::sync::{SetOnce, mpsc, oneshot};
-use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use crate::bridge::Bridge;
@@ -29,12 +25,11 @@ use crate::diagnostics::setting::{Setting, SettingNames};
 use crate::diagnostics::start_error::StartError;
 use crate::dispatcher::{Dispatcher, QueueLimits};
 use crate::driver::inbox::Inbox;
-use crate::driver::launcher::Launcher;
+use crate::driver::launcher::{Launcher, ProcessSettings};
 use crate::driver::watching::watch_files;
-use crate::driver::{Driver, First, INPUTS};
+use crate::driver::{Driver, First, INPUTS, Shared};
 use crate::exposition::BridgeMetrics;
 use crate::from_tool::inline_events::EventTap;
-use crate::from_tool::questions::Questions;
 use crate::handler::Backend;
 use crate::metrics::Metrics;
 use crate::tool_file::{Launch, ToolFile};
@@ -51,8 +46,7 @@ const CONCURRENCY: usize = 256;
 /// Describes a bridge; [`start`](Self::start) makes it one.
 #[derive(Debug)]
 pub struct Builder {
-    launch: Launch,
-    name: String,
+    process: ProcessSettings,
     watch: Option<Watch>,
     mode: ReloadMode,
     schemas: SchemaPolicy,
@@ -61,16 +55,8 @@ pub struct Builder {
     settings: SettingNames,
     call_timeout: Duration,
     queue_timeout: Duration,
-    drain_timeout: Duration,
-    ping_interval: Option<Duration>,
-    max_pending: usize,
     max_retiring: usize,
-    concurrency: Option<usize>,
-    connect_timeout: Option<Duration>,
-    socket: Option<PathBuf>,
-    guardian: Option<Guardian>,
-    link: Config,
-    stop: StopPolicy,
+    limits: Limits,
     info: ServerInfo,
 }
 
@@ -90,8 +76,14 @@ impl Builder {
 
     fn new(launch: Launch, name: String) -> Self {
         Self {
-            launch,
-            name,
+            process: ProcessSettings {
+                launch,
+                name,
+                concurrency: None,
+                socket: None,
+                link: Config::default(),
+                stop: StopPolicy::default(),
+            },
             watch: None,
             mode: ReloadMode::default(),
             schemas: SchemaPolicy::default(),
@@ -100,16 +92,8 @@ impl Builder {
             settings: Setting::name,
             call_timeout: Duration::from_secs(300),
             queue_timeout: QUEUE_TIMEOUT,
-            drain_timeout: Duration::from_secs(5),
-            ping_interval: None,
-            max_pending: Limits::default().max_pending,
             max_retiring: MAX_RETIRING,
-            concurrency: None,
-            connect_timeout: None,
-            socket: None,
-            guardian: None,
-            link: Config::default(),
-            stop: StopPolicy::default(),
+            limits: Limits { drain_timeout: Duration::from_secs(5), max_task_ttl: LONGEST_TASK, ..Limits::default() },
             info: ServerInfo::new("protomcp", env!("CARGO_PKG_VERSION")),
         }
     }
@@ -172,7 +156,7 @@ impl Builder {
     /// Limits the time of calls after a client has left or the bridge is shut down. Default 5 s.
     #[must_use]
     pub fn drain_timeout(mut self, timeout: Duration) -> Self {
-        self.drain_timeout = timeout;
+        self.limits.drain_timeout = timeout;
         self
     }
 
@@ -180,7 +164,7 @@ impl Builder {
     /// answer for 30 s. Default: never.
     #[must_use]
     pub fn ping_interval(mut self, interval: Duration) -> Self {
-        self.ping_interval = Some(interval);
+        self.limits.ping_interval = Some(interval);
         self
     }
 
@@ -188,7 +172,7 @@ impl Builder {
     /// published SDKs run one handler at a time and can lose a second call, and 256 for everything else.
     #[must_use]
     pub fn max_concurrent_calls(mut self, calls: usize) -> Self {
-        self.concurrency = Some(calls.max(1));
+        self.process.concurrency = Some(calls.max(1));
         self
     }
 
@@ -196,43 +180,42 @@ impl Builder {
     /// download first.
     #[must_use]
     pub fn connect_timeout(mut self, timeout: Duration) -> Self {
-        self.connect_timeout = Some(timeout);
+        self.process.launch.connect_timeout = timeout;
         self
     }
 
     /// Listens on this path instead of an unguessable one.
     #[must_use]
     pub fn socket(mut self, path: impl Into<PathBuf>) -> Self {
-        self.socket = Some(path.into());
+        self.process.socket = Some(path.into());
         self
     }
 
     /// Sets the guardian, which ends everything that would outlive the bridge. See [`Guardian`] for the default.
     #[must_use]
-    pub fn guardian(mut self, guardian: Guardian) -> Self {
-        self.guardian = Some(guardian);
-        self
+    pub fn guardian(self, guardian: Guardian) -> Self {
+        self.each_command(move |command| command.guardian(guardian.clone()))
     }
 
     /// Largest envelope from and to the tool process, in bytes. Default 64 MiB. A call whose arguments do not fit fails
     /// with `ARGUMENTS_TOO_LARGE`, and the process hears nothing of it.
     #[must_use]
     pub fn max_frame(mut self, bytes: usize) -> Self {
-        self.link.limits.max_frame = bytes;
+        self.process.link.limits.max_frame = bytes;
         self
     }
 
     /// Largest result after reassembly and inflation, in bytes. Default 256 MiB.
     #[must_use]
     pub fn max_result(mut self, bytes: u64) -> Self {
-        self.link.limits.max_payload = bytes;
+        self.process.link.limits.max_payload = bytes;
         self
     }
 
     /// Requests of one session that may wait for their answer. One more is answered with −32603 at once. Default 1024.
     #[must_use]
     pub fn max_pending(mut self, requests: usize) -> Self {
-        self.max_pending = requests.max(1);
+        self.limits.max_pending = requests.max(1);
         self
     }
 
@@ -247,17 +230,15 @@ impl Builder {
     /// Sets the times between the steps in which processes are stopped.
     #[must_use]
     pub fn stop_policy(mut self, policy: StopPolicy) -> Self {
-        self.stop = policy;
+        self.process.stop = policy;
         self
     }
 
     /// Sets a variable in the environment of the tool process, which is otherwise that of this one.
     #[must_use]
-    pub fn env(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
+    pub fn env(self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
         let (name, value) = (name.into(), value.into());
-        self.launch.command = self.launch.command.env(name.clone(), value.clone());
-        self.launch.bootstrap = self.launch.bootstrap.map(|bootstrap| bootstrap.env(name, value));
-        self
+        self.each_command(|command| command.env(name.clone(), value.clone()))
     }
 
     /// What the bridge tells hosts about itself. Default: `protomcp` and the version of this crate. Its capabilities are
@@ -272,6 +253,13 @@ impl Builder {
     #[must_use]
     pub fn setting_names(mut self, names: fn(Setting) -> &'static str) -> Self {
         self.settings = names;
+        self
+    }
+
+    fn each_command(mut self, change: impl Fn(Command) -> Command) -> Self {
+        let launch = &mut self.process.launch;
+        launch.command = change(launch.command.clone());
+        launch.bootstrap = launch.bootstrap.take().map(change);
         self
     }
 
@@ -295,87 +283,51 @@ impl Builder {
     pub fn launch(self) -> (Bridge, Starting) {
         // A save from here on may come too late for the process, and before the watcher's first look.
         let since = SystemTime::now();
-        let guarded = |command: Command| match &self.guardian {
-            Some(guardian) => command.guardian(guardian.clone()),
-            None => command,
-        };
-        let (core, effects) = Core::new(
-            now(),
-            self.mode,
-            List::new(self.schemas, self.lists),
-            core::Limits { call_timeout: self.call_timeout, max_retiring: self.max_retiring },
-        );
+        let core_limits = core::Limits { call_timeout: self.call_timeout, max_retiring: self.max_retiring };
+        let (core, effects) = Core::new(now(), self.mode, List::new(self.schemas, self.lists), core_limits);
+        let info = self.info.with_capabilities(capabilities());
+        let sessions = ServerHandle::new(info.clone(), self.limits);
         let metrics = Arc::new(Metrics::default());
         let waits = QueueLimits { capacity: MAX_WAITING, turn: self.queue_timeout, handler: self.call_timeout };
-        let limits = Limits {
-            drain_timeout: self.drain_timeout,
-            max_task_ttl: LONGEST_TASK,
-            ping_interval: self.ping_interval,
-            max_pending: self.max_pending,
-            ..Limits::default()
-        };
-        let info = self.info.with_capabilities(capabilities());
-        let sessions = ServerHandle::new(info.clone(), limits);
         let (dispatcher, idle) = Dispatcher::new(waits, Arc::clone(&metrics), sessions.clone());
-        let traffic = Arc::clone(&self.link.byte_counters);
-        let source = BridgeMetrics { metrics: Arc::clone(&metrics), dispatcher: Arc::clone(&dispatcher), traffic };
-        let launcher = Arc::new(Launcher {
-            name: self.name,
-            command: guarded(self.launch.command.clone()),
-            bootstrap: self.launch.bootstrap.clone().map(guarded),
-            bootstrapped: AtomicBool::new(false),
-            socket: self.socket,
-            link: self.link,
-            stop: self.stop,
-            connect_timeout: self.connect_timeout.unwrap_or(self.launch.connect_timeout),
-            concurrency: self.concurrency,
-            usual_concurrency: self.launch.concurrency,
-            python: self.launch.python,
-            tap: EventTap::new(Arc::clone(&dispatcher), sessions.clone()),
-        });
-        let snapshot = Arc::new(ArcSwap::default());
-        let started = Arc::new(SetOnce::new());
         let (sender, inputs) = mpsc::channel(INPUTS);
         // A session ends once, and nobody can wait where it does.
         let (ended, closed) = mpsc::unbounded_channel();
+        let (owner, outcome) = oneshot::channel();
+        let (stop, requests) = (CancellationToken::new(), Arc::new(SetOnce::new()));
+        let shared = Shared { dispatcher, metrics, snapshot: Arc::default(), sessions, sender };
+
+        let calls = Calls {
+            dispatcher: Arc::clone(&shared.dispatcher),
+            inputs: shared.sender.clone(),
+            timeout: self.call_timeout,
+            arguments: self.arguments,
+            settings: self.settings,
+            metrics: Arc::clone(&shared.metrics),
+        };
         let backend = Backend {
             info,
-            snapshot: Arc::clone(&snapshot),
-            calls: Arc::new(Calls {
-                dispatcher: Arc::clone(&dispatcher),
-                inputs: sender.clone(),
-                timeout: self.call_timeout,
-                arguments: self.arguments,
-                settings: self.settings,
-                metrics: Arc::clone(&metrics),
-            }),
-            tasks: Tasks::new(sessions.clone()),
-            started: Arc::clone(&started),
+            snapshot: Arc::clone(&shared.snapshot),
+            calls: Arc::new(calls),
+            tasks: Tasks::new(shared.sessions.clone()),
+            started: Arc::clone(&requests),
             ended,
         };
         // A call of ours only waits for the tool process, so it needs no task of its own.
-        let server = Server::with_sessions(sessions.clone(), backend).inline_calls();
-        let stop = CancellationToken::new();
-        let (owner, outcome) = oneshot::channel();
-        let run = Driver {
-            core,
-            questions: Questions::new(Arc::clone(&dispatcher), sessions.clone()),
-            dispatcher,
-            metrics,
-            snapshot,
-            sessions,
-            launcher,
-            sender: sender.clone(),
-            inbox: Inbox { stop: stop.clone(), idle, closed, inputs },
-            processes: HashMap::new(),
-            tasks: JoinSet::new(),
-            superseded: CancellationToken::new(),
-            first: Some(First { requests: started, owner }),
-            start_error: None,
+        let server = Server::with_sessions(shared.sessions.clone(), backend).inline_calls();
+        let exposition = BridgeMetrics {
+            metrics: Arc::clone(&shared.metrics),
+            dispatcher: Arc::clone(&shared.dispatcher),
+            traffic: Arc::clone(&self.process.link.byte_counters),
         };
-        let task = tokio::spawn(run.run(effects));
-        let watcher = self.watch.map(|watch| tokio::spawn(watch_files(watch.since(since), sender.clone())));
-        (Bridge::new(server, source, sender, stop, task, watcher), Starting(outcome))
+        let tap = EventTap::new(Arc::clone(&shared.dispatcher), shared.sessions.clone());
+        let launcher = Launcher::new(self.process, tap);
+        let inbox = Inbox { stop: stop.clone(), idle, closed, inputs };
+        let inputs = shared.sender.clone();
+        let driver = Driver::new(core, shared, launcher, inbox, First { requests, owner });
+        let run = tokio::spawn(driver.run(effects));
+        let watcher = self.watch.map(|watch| tokio::spawn(watch_files(watch.since(since), inputs.clone())));
+        (Bridge { server, metrics: exposition, inputs, stop, run, watcher }, Starting(outcome))
     }
 }
 

@@ -43,26 +43,36 @@ use crate::process::tool_process::ToolProcess;
 /// than its events are handled.
 pub(crate) const INPUTS: usize = 256;
 
-/// The loop and what it works on.
-pub(crate) struct Driver {
-    pub(crate) core: Core,
+/// The parts of a bridge that its driver shares with the requests of clients.
+#[derive(Debug, Clone)]
+pub(crate) struct Shared {
     pub(crate) dispatcher: Arc<Dispatcher>,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) snapshot: Arc<ArcSwap<Snapshot>>,
     pub(crate) sessions: ServerHandle,
-    pub(crate) questions: Questions,
-    pub(crate) launcher: Arc<Launcher>,
     pub(crate) sender: mpsc::Sender<Message>,
-    pub(crate) inbox: Inbox,
-    pub(crate) processes: HashMap<Generation, Arc<ToolProcess>>,
+}
+
+/// The loop and what it works on.
+pub(crate) struct Driver {
+    core: Core,
+    dispatcher: Arc<Dispatcher>,
+    metrics: Arc<Metrics>,
+    snapshot: Arc<ArcSwap<Snapshot>>,
+    sessions: ServerHandle,
+    questions: Questions,
+    launcher: Arc<Launcher>,
+    sender: mpsc::Sender<Message>,
+    inbox: Inbox,
+    processes: HashMap<Generation, Arc<ToolProcess>>,
     /// Starts, link readers and waits for ends; aborted when the loop ends, which kills what was starting.
-    pub(crate) tasks: JoinSet<()>,
+    tasks: JoinSet<()>,
     /// Ends the start under way, or the last one.
-    pub(crate) superseded: CancellationToken,
+    superseded: CancellationToken,
     /// Takes the outcome of the first start.
-    pub(crate) first: Option<First>,
+    first: Option<First>,
     /// The error of the last failed start.
-    pub(crate) start_error: Option<StartError>,
+    start_error: Option<StartError>,
 }
 
 /// Looks up the facts in the dispatcher and the processes in service.
@@ -114,6 +124,26 @@ impl First {
 }
 
 impl Driver {
+    pub(crate) fn new(core: Core, shared: Shared, launcher: Launcher, inbox: Inbox, first: First) -> Self {
+        let Shared { dispatcher, metrics, snapshot, sessions, sender } = shared;
+        Self {
+            core,
+            questions: Questions::new(Arc::clone(&dispatcher), sessions.clone()),
+            dispatcher,
+            metrics,
+            snapshot,
+            sessions,
+            launcher: Arc::new(launcher),
+            sender,
+            inbox,
+            processes: HashMap::new(),
+            tasks: JoinSet::new(),
+            superseded: CancellationToken::new(),
+            first: Some(first),
+            start_error: None,
+        }
+    }
+
     /// Runs until it is stopped, or the first start fails. Stops every process (close, SIGTERM, SIGKILL) before it returns.
     pub(crate) async fn run(mut self, effects: Vec<Effect>) {
         // The first effects start the first process.

@@ -24,32 +24,33 @@ use crate::from_tool::list_control::{self, PendingRegistration};
 use crate::generation::Generation;
 use crate::process::middleware::MiddlewareChain;
 use crate::process::sdk::SdkFeatures;
-use crate::process::tool_process::ToolProcess;
+use crate::process::tool_process::{Child, Connection, ToolProcess};
+use crate::tool_file::Launch;
 
 /// The time that an attempt whose link closed waits for the exit of the process, to name it.
 const EXIT_WAIT: Duration = Duration::from_millis(250);
 /// The name of the variable that tells an SDK where to connect (wire contract §1.5).
 const SOCKET_VARIABLE: &str = "PROTOMCP_SOCKET";
 
-/// Everything needed to start a process, again and again.
+/// The settings of the tool process.
 #[derive(Debug)]
-pub(crate) struct Launcher {
+pub(crate) struct ProcessSettings {
+    pub(crate) launch: Launch,
     /// The prefix of each line that the process prints.
     pub(crate) name: String,
-    pub(crate) command: Command,
-    /// Tried when the process ends well without having connected: a file that only defines tools.
-    pub(crate) bootstrap: Option<Command>,
-    /// The bootstrap was needed, so it is used from the start.
-    pub(crate) bootstrapped: AtomicBool,
+    /// The most calls at once; `None` for the number that the process announces, or the usual one.
+    pub(crate) concurrency: Option<usize>,
     pub(crate) socket: Option<PathBuf>,
     pub(crate) link: Config,
     pub(crate) stop: StopPolicy,
-    pub(crate) connect_timeout: Duration,
-    /// Calls at once, as somebody has asked for.
-    pub(crate) concurrency: Option<usize>,
-    /// And otherwise, unless the process announces something else.
-    pub(crate) usual_concurrency: usize,
-    pub(crate) python: bool,
+}
+
+/// Starts a process, again and again.
+#[derive(Debug)]
+pub(crate) struct Launcher {
+    settings: ProcessSettings,
+    /// The bootstrap was needed, so it is used from the start.
+    bootstrapped: AtomicBool,
     pub(crate) tap: EventTap,
 }
 
@@ -65,21 +66,17 @@ pub(crate) type PendingLists = JoinSet<Result<Listed, Closed>>;
 
 /// A process that has connected and registered.
 struct Connected {
-    link: Link,
+    connection: Connection,
     events: mpsc::Receiver<Event>,
     pending: PendingLists,
     registered: Registration,
-    sdk: SdkFeatures,
-    readers: SocketReaders,
-}
-
-/// A process that has been started, and how it ends.
-struct Spawned {
-    process: Process,
-    exit: watch::Receiver<Option<Exit>>,
 }
 
 impl Launcher {
+    pub(crate) fn new(settings: ProcessSettings, tap: EventTap) -> Self {
+        Self { settings, bootstrapped: AtomicBool::new(false), tap }
+    }
+
     /// Starts the process and waits until it takes calls, or until it is `superseded`. Nothing of it is left after an
     /// error.
     pub(crate) async fn start(
@@ -87,11 +84,12 @@ impl Launcher {
         generation: Generation,
         superseded: &CancellationToken,
     ) -> Result<Started, StartError> {
-        if let Some(bootstrap) = &self.bootstrap {
+        let Launch { command, bootstrap, .. } = &self.settings.launch;
+        if let Some(bootstrap) = bootstrap {
             if self.bootstrapped.load(Ordering::Relaxed) {
                 return self.attempt(generation, bootstrap, superseded).await;
             }
-            return match self.attempt(generation, &self.command, superseded).await {
+            return match self.attempt(generation, command, superseded).await {
                 Err(StartError::Exited(exit)) if exit.status.success() => {
                     tracing::info!("the tool file does not run its tools itself; running them for it");
                     let started = self.attempt(generation, bootstrap, superseded).await;
@@ -101,7 +99,7 @@ impl Launcher {
                 outcome => outcome,
             };
         }
-        self.attempt(generation, &self.command, superseded).await
+        self.attempt(generation, command, superseded).await
     }
 
     async fn attempt(
@@ -110,29 +108,31 @@ impl Launcher {
         command: &Command,
         superseded: &CancellationToken,
     ) -> Result<Started, StartError> {
-        let path = self.socket.clone().unwrap_or_else(default_socket_path);
+        let socket = &self.settings.socket;
+        let path = socket.clone().unwrap_or_else(default_socket_path);
         let command = command.clone().env_socket(SOCKET_VARIABLE, &path);
         // The guardian, which removes the socket file in the worst case, is there before the file is.
         let prepared = Process::prepare(&command).await?;
-        let endpoint = if self.socket.is_some() { Endpoint::bind(&path)? } else { Endpoint::bind_private(&path)? };
-        let Spawned { process: child, exit } = self.start_process(prepared, generation).await?;
+        let endpoint = if socket.is_some() { Endpoint::bind(&path)? } else { Endpoint::bind_private(&path)? };
+        let child = self.start_process(prepared, generation).await?;
         let joined = tokio::select! {
             biased;
-            joined = self.join(generation, endpoint, &exit) => joined,
+            joined = self.join(generation, endpoint, &child.exit) => joined,
             () = superseded.cancelled() => Err(StartError::Superseded),
         };
-        let Connected { link, events, pending, registered, sdk, readers } = match joined {
+        let Connected { connection, events, pending, registered } = match joined {
             Ok(joined) => joined,
             Err(error) => {
                 // The next one must not start beside it.
-                child.kill();
-                ended(&exit).await;
+                child.process.kill();
+                ended(&child.exit).await;
                 return Err(error);
             }
         };
         let chain = MiddlewareChain::new(registered.middleware.clone());
-        let concurrency = self.concurrency.or(sdk.calls).unwrap_or(self.usual_concurrency);
-        let process = ToolProcess::new(generation, link, child, exit, concurrency, readers, sdk, chain);
+        let concurrency = self.settings.concurrency.or(connection.sdk.calls);
+        let concurrency = concurrency.unwrap_or(self.settings.launch.concurrency);
+        let process = ToolProcess::new(generation, child, connection, concurrency, chain);
         Ok(Started { process: NewProcess { process, events, pending }, registered })
     }
 
@@ -143,16 +143,16 @@ impl Launcher {
         endpoint: Endpoint,
         exit: &watch::Receiver<Option<Exit>>,
     ) -> Result<Connected, StartError> {
+        let Launch { connect_timeout, python, .. } = self.settings.launch;
         let stream = tokio::select! {
             accepted = endpoint.accept() => accepted.map_err(StartError::Accept)?,
             exit = ended(exit) => return Err(StartError::Exited(exit)),
-            () = tokio::time::sleep(self.connect_timeout) => {
-                return Err(StartError::NotConnected(self.connect_timeout));
-            }
+            () = tokio::time::sleep(connect_timeout) => return Err(StartError::NotConnected(connect_timeout)),
         };
-        let readers = if self.python { SocketReaders::PerhapsTwo(stream.peer_process()) } else { SocketReaders::One };
+        let readers = if python { SocketReaders::PerhapsTwo(stream.peer_process()) } else { SocketReaders::One };
         let tap = self.tap.clone();
-        let (link, mut events) = drive_filtered(stream, self.link.clone(), move |event| tap.filter(generation, event));
+        let (link, mut events) =
+            drive_filtered(stream, self.settings.link.clone(), move |event| tap.filter(generation, event));
         let mut pending = PendingLists::new();
         let (registered, sdk) = match register(&link, &mut events, &mut pending).await {
             Ok(registered) => registered,
@@ -165,14 +165,15 @@ impl Launcher {
         };
         // A process that announces itself reads its socket from one place.
         let readers = if sdk.announced { SocketReaders::One } else { readers };
-        Ok(Connected { link, events, pending, registered, sdk, readers })
+        let connection = Connection { link, readers, sdk };
+        Ok(Connected { connection, events, pending, registered })
     }
 
-    async fn start_process(&self, prepared: Prepared<'_>, generation: Generation) -> Result<Spawned, StartError> {
-        let (process, events) = prepared.start(self.stop).await?;
+    async fn start_process(&self, prepared: Prepared<'_>, generation: Generation) -> Result<Child, StartError> {
+        let (process, events) = prepared.start(self.settings.stop).await?;
         let (sender, exit) = watch::channel(None);
-        tokio::spawn(follow(events, sender, generation, self.name.clone()));
-        Ok(Spawned { process, exit })
+        tokio::spawn(follow(events, sender, generation, self.settings.name.clone()));
+        Ok(Child { process, exit })
     }
 }
 

@@ -29,16 +29,28 @@ pub(crate) enum StopReason {
     Shutdown,
 }
 
+/// The process itself, and its exit once it has ended.
+#[derive(Debug)]
+pub(crate) struct Child {
+    pub(crate) process: Process,
+    pub(crate) exit: watch::Receiver<Option<Exit>>,
+}
+
+/// The link to a process, and the properties of the other end.
+#[derive(Debug)]
+pub(crate) struct Connection {
+    pub(crate) link: Link,
+    pub(crate) readers: SocketReaders,
+    pub(crate) sdk: SdkFeatures,
+}
+
 /// One living process. Dropping it kills whatever is left of it.
 #[derive(Debug)]
 pub(crate) struct ToolProcess {
     generation: Generation,
-    link: Link,
-    child: Process,
-    exit: watch::Receiver<Option<Exit>>,
+    child: Child,
+    connection: Connection,
     concurrency: usize,
-    readers: SocketReaders,
-    sdk: SdkFeatures,
     /// It was ended while it may have been at work.
     stop_reason: OnceLock<StopReason>,
     /// Replaced as a whole when the process registers anew.
@@ -48,20 +60,16 @@ pub(crate) struct ToolProcess {
 }
 
 impl ToolProcess {
-    #[expect(clippy::too_many_arguments, reason = "one caller, which has put all of it together")]
     pub(crate) fn new(
         generation: Generation,
-        link: Link,
-        child: Process,
-        exit: watch::Receiver<Option<Exit>>,
+        child: Child,
+        connection: Connection,
         concurrency: usize,
-        readers: SocketReaders,
-        sdk: SdkFeatures,
         chain: MiddlewareChain,
     ) -> Self {
         let (stop_reason, chain) = (OnceLock::new(), ArcSwap::from_pointee(chain));
         let (running, served) = (RunningCalls::default(), ServedOwners::default());
-        Self { generation, link, child, exit, concurrency, readers, sdk, stop_reason, chain, running, served }
+        Self { generation, child, connection, concurrency, stop_reason, chain, running, served }
     }
 
     pub(crate) fn generation(&self) -> Generation {
@@ -69,7 +77,7 @@ impl ToolProcess {
     }
 
     pub(crate) fn link(&self) -> &Link {
-        &self.link
+        &self.connection.link
     }
 
     /// Calls it takes at once.
@@ -79,12 +87,12 @@ impl ToolProcess {
 
     /// The threads that read its socket.
     pub(crate) fn readers(&self) -> SocketReaders {
-        self.readers
+        self.connection.readers
     }
 
     /// Its announced features.
     pub(crate) fn sdk(&self) -> SdkFeatures {
-        self.sdk
+        self.connection.sdk
     }
 
     /// The middleware around each of its calls.
@@ -114,15 +122,15 @@ impl ToolProcess {
 
     /// Begins its end: the link closes, then signals follow by the ladder.
     pub(crate) fn stop(&self) {
-        self.link.close();
-        self.child.stop();
+        self.connection.link.close();
+        self.child.process.stop();
     }
 
     /// The same while it is at work: what it has not done fails.
     pub(crate) fn abort(&self) {
         // The first reason stays.
         let _known = self.stop_reason.set(StopReason::Reload);
-        self.link.interrupt();
+        self.connection.link.interrupt();
         self.stop();
     }
 
@@ -139,7 +147,7 @@ impl ToolProcess {
 
     /// Its exit, if that is known, or becomes known very soon.
     pub(crate) async fn exit(&self) -> Option<Exit> {
-        let mut exit = self.exit.clone();
+        let mut exit = self.child.exit.clone();
         let ended = tokio::time::timeout(EXIT_WAIT, exit.wait_for(Option::is_some)).await;
         ended.ok()?.ok()?.clone()
     }
@@ -153,7 +161,7 @@ impl ToolProcess {
 
     /// Waits for its end, however long it takes.
     pub(crate) async fn ended(&self) -> Option<Exit> {
-        let mut exit = self.exit.clone();
+        let mut exit = self.child.exit.clone();
         exit.wait_for(Option::is_some).await.ok()?.clone()
     }
 }
