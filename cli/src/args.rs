@@ -14,6 +14,7 @@ use protomcp_transport::lines::MAX_LINE;
 use crate::exit::Failure;
 
 mod choices;
+mod duration;
 mod http;
 mod oauth;
 mod tls;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use protomcp_bridge::duration;
+use crate::args::duration;
 
 pub(super) fn time(text: &str) -> Result<Duration, String> {
     duration::parse(text).ok_or_else(|| "expected a duration such as 300ms, 90s or 1m30s".into())

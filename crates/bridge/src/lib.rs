@@ -10,7 +10,7 @@ mod core;
 mod diagnostics;
 mod dispatcher;
 mod driver;
-pub mod duration;
+mod duration;
 mod exposition;
 mod from_tool;
 #[cfg(fuzzing)]

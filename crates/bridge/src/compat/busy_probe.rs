@@ -12,7 +12,7 @@ use protomcp_link::{CallError, Link, Options};
 use protomcp_proto::CallToolRequest;
 use tokio::sync::oneshot;
 
-use crate::duration;
+use crate::duration::GoDuration;
 
 /// The tool that no process has. A process answers with an error, as for any name it does not know.
 pub(crate) const PROBE_TOOL: &str = "protomcp/none";
@@ -30,7 +30,7 @@ pub(crate) async fn until_free(link: &Link, late: oneshot::Receiver<()>, patienc
             if let Err(CallError::TimedOut(after)) = refusal {
                 tracing::warn!(
                     "the tool process is still busy {} after a call was given up; the next call is sent all the same",
-                    duration::Go(after)
+                    GoDuration(after)
                 );
                 return;
             }

@@ -11,7 +11,7 @@ use protomcp_schema::{ErrorMeta, INVALID_ARGUMENTS, Mismatch, OUTPUT_SCHEMA_MISM
 use protomcp_types::{CallToolResult, ErrorObject, RawJson};
 
 use crate::diagnostics::setting::{Setting, SettingNames};
-use crate::duration;
+use crate::duration::GoDuration;
 
 /// The reason for which a call has no result of its tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -195,7 +195,7 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::TimedOut { tool, after } => {
-                write!(f, "call tool \"{tool}\" timed out after {}", duration::Go(*after))
+                write!(f, "call tool \"{tool}\" timed out after {}", GoDuration(*after))
             }
             Self::Crashed { tool, how } => write!(f, "call tool \"{tool}\": {how}"),
             Self::Interrupted { tool } => write!(f, "call tool \"{tool}\" was interrupted by a reload"),
@@ -208,7 +208,7 @@ impl fmt::Display for Failure {
                 "call tool \"{tool}\" made room in the full queue for another user; {waiting} of your calls were waiting"
             ),
             Self::Waited { tool, after } => {
-                write!(f, "call tool \"{tool}\" timed out after {} in the queue", duration::Go(*after))
+                write!(f, "call tool \"{tool}\" timed out after {} in the queue", GoDuration(*after))
             }
             Self::TooLarge { tool, why } | Self::Unusable { tool, why } | Self::ArgumentsTooLarge { tool, why } => {
                 write!(f, "call tool \"{tool}\": {why}")

@@ -13,7 +13,7 @@ use protomcp_wire::{completion, prompt, resource};
 
 use crate::catalog::resources_and_prompts::Kind;
 use crate::diagnostics::failure::Failure;
-use crate::duration;
+use crate::duration::GoDuration;
 use crate::handler::Backend;
 use crate::process::tool_process::ToolProcess;
 use protomcp_schema::Page;
@@ -128,7 +128,7 @@ fn internal(failure: &Failure) -> ErrorObject {
 
 async fn unanswered(what: &str, error: &CallError, process: &ToolProcess, owner: &Owner) -> String {
     match error {
-        CallError::TimedOut(after) => format!("{what} timed out after {}", duration::Go(*after)),
+        CallError::TimedOut(after) => format!("{what} timed out after {}", GoDuration(*after)),
         CallError::Closed(closed) => match process.end_for(owner).await {
             Some(how) => format!("{what}: {how}"),
             None => format!("{what}: the tool process broke its link: {closed}"),

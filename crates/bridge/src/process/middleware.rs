@@ -13,7 +13,7 @@ use protomcp_proto::{CallToolResponse, MiddlewareInterceptRequest, MiddlewareInt
 use protomcp_types::{Kind, RawJson};
 
 use crate::diagnostics::failure::Failure;
-use crate::duration;
+use crate::duration::GoDuration;
 use crate::process::deadline::Deadline;
 
 /// Middleware in the order in which it runs before a call.
@@ -117,7 +117,7 @@ impl MiddlewareChain {
 /// Middleware has the time of the whole call, or what is left of it; that is what has passed.
 fn why(error: &CallError, time: &Deadline) -> String {
     match error {
-        CallError::TimedOut(_) => format!("the time of the call, {}, is over", duration::Go(time.total())),
+        CallError::TimedOut(_) => format!("the time of the call, {}, is over", GoDuration(time.total())),
         other => other.to_string(),
     }
 }
