@@ -15,6 +15,6 @@ mod validator;
 pub use mismatch::Mismatch;
 pub use nearest::{did_you_mean, nearest};
 pub use pages::{PAGE_SIZE, Page, Pages};
-pub use tool_error::{ERROR_META, ErrorMeta, INVALID_ARGUMENTS, OUTPUT_SCHEMA_MISMATCH};
+pub use tool_error::{ERROR_META, ErrorMeta, INVALID_ARGUMENTS, OUTPUT_SCHEMA_MISMATCH, mismatched_result};
 #[cfg(feature = "validation")]
 pub use validator::{Quote, Validator};

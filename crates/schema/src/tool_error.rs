@@ -1,6 +1,8 @@
-//! The machine-readable form of a tool error, in the `_meta` of a result with `isError`.
+//! Error results of tools, and the machine-readable form of an error in their `_meta`.
 
-use protomcp_types::{JsonBuf, RawJson};
+use std::iter;
+
+use protomcp_types::{CallToolResult, ContentBlock, JsonBuf, RawJson, array};
 
 /// The key of `{error_code, message, suggestion, retryable}` in the `_meta` of a failed result.
 pub const ERROR_META: &str = "protomcp/error";
@@ -46,4 +48,27 @@ impl ErrorMeta<'_> {
             .finish();
         JsonBuf::object().body(ERROR_META, &error).finish().into_raw()
     }
+}
+
+/// The error result in place of `sent`, which does not match the output schema of its tool: `message`, then the content as
+/// it was sent.
+///
+/// The structured content is left out: clients may check it against the schema although the result is an error.
+///
+/// ```
+/// use protomcp_schema::{ErrorMeta, OUTPUT_SCHEMA_MISMATCH, mismatched_result};
+/// use protomcp_types::{CallToolResult, RawJson};
+///
+/// let sent = CallToolResult::text("4 degrees").with_structured(RawJson::EMPTY_OBJECT);
+/// let message = "the result does not fit the output schema";
+/// let error = ErrorMeta { code: Some(OUTPUT_SCHEMA_MISMATCH), message, suggestion: None, retryable: false };
+/// let result = mismatched_result(&sent, message, error.to_meta());
+/// assert!(result.is_error && result.structured_content.is_none());
+/// assert!(result.content.as_str().ends_with(r#"{"type":"text","text":"4 degrees"}]"#));
+/// ```
+#[must_use]
+pub fn mismatched_result(sent: &CallToolResult, message: &str, meta: RawJson) -> CallToolResult {
+    let content: Vec<RawJson> = sent.content.to().unwrap_or_default();
+    let content = array(iter::once(ContentBlock::text(message).to_raw()).chain(content));
+    CallToolResult { is_error: true, ..CallToolResult::new(content).with_meta(meta) }
 }

@@ -1,6 +1,7 @@
 //! The result of a call for the client: converted, and checked against the output schema of its tool.
 
 use protomcp_proto::CallToolResponse;
+use protomcp_schema::mismatched_result;
 use protomcp_types::{CallToolResult, Kind, RawJson};
 use protomcp_wire::{content, tool_result};
 
@@ -49,9 +50,7 @@ fn enforce(tool: &Tool, schema: &Schema, mut result: CallToolResult, settings: S
     }
     if tool.promises() {
         let failure = Failure::BrokenPromise { tool: tool.name().to_string() };
-        result.content = content::with_text(&result.content, &failure.to_string());
-        result.meta = Some(failure.meta(settings));
-        result.is_error = true;
+        result = mismatched_result(&result, &failure.to_string(), failure.meta(settings));
     }
     unproven(result)
 }

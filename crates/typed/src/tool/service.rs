@@ -5,7 +5,9 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use protomcp_schema::{INVALID_ARGUMENTS, Mismatch, OUTPUT_SCHEMA_MISMATCH, Quote, Validator};
+use protomcp_schema::{
+    ErrorMeta, INVALID_ARGUMENTS, Mismatch, OUTPUT_SCHEMA_MISMATCH, Quote, Validator, mismatched_result,
+};
 use protomcp_server::{Context, ServerRequest, ServerResult, Service};
 use protomcp_types::{CallTool, CallToolResult, ErrorObject, RawJson};
 use serde_json::Value;
@@ -80,7 +82,7 @@ impl Core {
             Some(value) if self.wrap || value.kind() != protomcp_types::Kind::Object => Some(wrapped(&value)),
             value => value,
         };
-        Ok(self.keep_promise(result))
+        Ok(self.enforce_output(result))
     }
 
     fn read(&self, arguments: &RawJson) -> Result<(), Mismatch> {
@@ -94,23 +96,17 @@ impl Core {
     }
 
     /// Clients rely on an output schema; error results are exempt from it.
-    fn keep_promise(&self, mut result: CallToolResult) -> CallToolResult {
+    fn enforce_output(&self, result: CallToolResult) -> CallToolResult {
         let Some(output) = self.output.as_ref().filter(|_| !result.is_error) else { return result };
         let value: Value = match &result.structured_content {
             Some(structured) => structured.to().unwrap_or_default(),
             None => Value::Null,
         };
-        if let Err(why) = output.check(&value, Quote::Values) {
-            tracing::error!(tool = self.name, %why, "a result does not fit the tool's own output schema");
-            let error = ToolError::new(why.of_result(&self.name)).with_code(OUTPUT_SCHEMA_MISMATCH).into_result();
-            // The content of the tool may still help.
-            let content: Vec<RawJson> = [error.content, result.content]
-                .iter()
-                .flat_map(|content| content.to::<Vec<RawJson>>().unwrap_or_default())
-                .collect();
-            result = CallToolResult { content: protomcp_types::array(content), ..error };
-        }
-        result
+        let Err(why) = output.check(&value, Quote::Values) else { return result };
+        tracing::error!(tool = self.name, %why, "a result does not fit the tool's own output schema");
+        let message = &why.of_result(&self.name);
+        let error = ErrorMeta { code: Some(OUTPUT_SCHEMA_MISMATCH), message, suggestion: None, retryable: false };
+        mismatched_result(&result, message, error.to_meta())
     }
 }
 

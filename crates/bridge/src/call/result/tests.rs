@@ -119,6 +119,7 @@ fn a_promise_that_hosts_rely_on_is_never_broken_and_no_result_is_lost() {
         assert!(converted.result.is_error);
         assert!(json(&converted).contains("the answer"), "{}", json(&converted));
         assert!(json(&converted).contains("output schema"), "{}", json(&converted));
+        assert_eq!(converted.result.structured_content, None, "clients check it although the result is an error");
     }
     let wire = CallToolResponse { is_error: true, ..response("it failed", "") };
     assert_eq!(json(&convert(&proven, wire)), r#"{"content":[{"type":"text","text":"it failed"}],"isError":true}"#);
