@@ -18,22 +18,25 @@ pub struct Launch {
     sandbox: Sandbox,
 }
 
-impl Launch {
-    pub(crate) fn new(sandbox: &Sandbox, args: &[&str]) -> Self {
-        let launch = Self {
+impl Sandbox {
+    /// Prepares `pmcp` with these arguments, in the working directory.
+    pub fn pmcp(&self, args: &[&str]) -> Launch {
+        let launch = Launch {
             args: args.iter().map(OsString::from).collect(),
             env: Vec::new(),
             unset: Vec::new(),
             open_files: None,
-            sandbox: sandbox.clone(),
+            sandbox: self.clone(),
         };
         launch
-            .env(MARKER, sandbox.marker())
-            .env("XDG_RUNTIME_DIR", sandbox.runtime())
+            .env(MARKER, self.marker())
+            .env("XDG_RUNTIME_DIR", self.runtime())
             .env("PROTOMCP_PYTHON", peers().join("py/bin/python"))
-            .env("WORK_LOG", sandbox.path("work.log"))
+            .env("WORK_LOG", self.path("work.log"))
     }
+}
 
+impl Launch {
     /// Adds an argument.
     pub fn arg(mut self, arg: impl Into<OsString>) -> Self {
         self.args.push(arg.into());

@@ -8,7 +8,6 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use tempfile::TempDir;
 
-use crate::launch::Launch;
 use crate::programs::{peers, root};
 
 /// A fresh folder with two parts: `work`, the working directory of `pmcp`, and `run`, its `XDG_RUNTIME_DIR`.
@@ -85,11 +84,6 @@ impl Sandbox {
         let packages = peers().join("node/node_modules");
         symlink(packages, self.path("node_modules")).expect("a link can be made in the sandbox");
         self
-    }
-
-    /// Prepares `pmcp` with these arguments, in the working directory.
-    pub fn pmcp(&self, args: &[&str]) -> Launch {
-        Launch::new(self, args)
     }
 
     /// The environment variable value of every process that this sandbox's `pmcp` starts.

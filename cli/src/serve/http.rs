@@ -13,7 +13,8 @@ use crate::args::{HttpOptions, TlsFiles, ToolFlags};
 use crate::exit::Failure;
 use crate::log;
 use crate::serve::listeners::{self, Listeners};
-use crate::serve::{Signals, failure, metrics, prepare};
+use crate::serve::metrics;
+use crate::serve::run::{Signals, failure, prepare};
 
 /// The time in which connections must close after the last call.
 const LEAVE: Duration = Duration::from_secs(5);

@@ -7,7 +7,7 @@ use protomcp_transport::{TransportError, stdio};
 use crate::args::{StdioOptions, ToolFlags};
 use crate::exit::Failure;
 use crate::log;
-use crate::serve::{Signals, failure, prepare};
+use crate::serve::run::{Signals, failure, prepare};
 
 /// Serves until the client leaves or a signal stops the bridge.
 pub(super) async fn serve(tool: &ToolFlags, watch: bool, options: StdioOptions) -> Result<(), Failure> {

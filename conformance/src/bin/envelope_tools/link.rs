@@ -11,7 +11,7 @@ use std::time::Duration;
 use protomcp_conformance::frame;
 use protomcp_proto::{ElicitationResponse, Envelope, Msg, SamplingResponse};
 
-use crate::tasks::Tasks;
+use crate::task_table::Tasks;
 
 /// The timeout of a request.
 const PATIENCE: Duration = Duration::from_secs(60);

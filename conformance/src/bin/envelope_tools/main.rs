@@ -10,6 +10,7 @@ mod content;
 mod link;
 mod prompts;
 mod resources;
+mod task_table;
 mod tasks;
 mod tools;
 
@@ -20,7 +21,7 @@ use prost::Message as _;
 use protomcp_proto::{CallToolResponse, Envelope, Msg, ReloadResponse, SdkInfo, ToolListResponse};
 
 use crate::link::Link;
-use crate::tasks::{Outcome, Tasks};
+use crate::task_table::Outcome;
 
 fn main() -> std::io::Result<()> {
     let socket = std::env::var_os("PROTOMCP_SOCKET").expect("pmcp says where to connect");
@@ -61,7 +62,7 @@ fn take(link: &Link, envelope: Envelope) {
         Some(Msg::CallTool(call)) => {
             let link = link.clone();
             std::thread::spawn(move || {
-                let outcome = match Tasks::is_one(&call.name) {
+                let outcome = match tasks::is_one(&call.name) {
                     true => tasks::call(&link, &id, &call),
                     false => Some(tools::call(&link, &id, &call)),
                 };

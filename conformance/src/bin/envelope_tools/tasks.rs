@@ -2,38 +2,26 @@
 //!
 //! All of that is in the published link. Tools that require tasks, and questions for the user, are extensions.
 
-use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::sleep;
 use std::time::Duration;
 
 use protomcp_conformance::tool;
-use protomcp_proto::{CallToolRequest, CreateTaskResponse, TaskStatusResponse, ToolDefinition};
+use protomcp_proto::{CallToolRequest, CreateTaskResponse, ToolDefinition};
 use serde_json::Value;
 
 use crate::asking::{field, user};
 use crate::content::said;
 use crate::link::Link;
+use crate::task_table::{Outcome, State};
 
 const PUBLISHED: [&str; 3] = ["failing_job", "protocol_error_job", "slow_compute"];
 
 /// Tools that ask the user.
 const EXTENDED: [&str; 3] = ["confirm_delete", "multi_input", "test_tool_with_task"];
 
-/// The outcome of a tool: content, or an error text.
-pub(crate) type Outcome = Result<Value, String>;
-
-/// All tasks of the process; they are never removed.
-#[derive(Default)]
-pub(crate) struct Tasks(Mutex<HashMap<String, State>>);
-
-/// The state of a task.
-enum State {
-    Running,
-    Ended(Outcome),
-    /// The task has no outcome, not even an error of the tool.
-    Failed(&'static str),
-    Cancelled,
+/// True for the name of such a tool.
+pub(crate) fn is_one(name: &str) -> bool {
+    PUBLISHED.contains(&name) || EXTENDED.contains(&name)
 }
 
 pub(crate) fn all(link: &Link) -> Vec<ToolDefinition> {
@@ -94,49 +82,6 @@ pub(crate) fn call(link: &Link, id: &str, call: &CallToolRequest) -> Option<Outc
 
 /// Answers a call with a task of the same name.
 fn begin(link: &Link, id: &str) {
-    link.tasks().states().insert(id.to_owned(), State::Running);
+    link.tasks().begin(id);
     link.send(id, "", CreateTaskResponse { task_id: id.to_owned() });
-}
-
-impl Tasks {
-    pub(crate) fn is_one(name: &str) -> bool {
-        PUBLISHED.contains(&name) || EXTENDED.contains(&name)
-    }
-
-    fn end(&self, id: &str, state: State) {
-        // A cancelled task stays cancelled.
-        self.states().entry(id.to_owned()).and_modify(|now| {
-            if let State::Running = now {
-                *now = state;
-            }
-        });
-    }
-
-    pub(crate) fn cancel(&self, id: &str) -> TaskStatusResponse {
-        self.end(id, State::Cancelled);
-        self.status(id)
-    }
-
-    pub(crate) fn status(&self, id: &str) -> TaskStatusResponse {
-        let (state, message) = match self.states().get(id) {
-            Some(State::Running) => ("running", "working on it"),
-            Some(State::Ended(_)) => ("completed", ""),
-            Some(State::Failed(why)) => ("failed", *why),
-            Some(State::Cancelled) => ("cancelled", ""),
-            None => ("failed", "there is no such task"),
-        };
-        let (task_id, state, message) = (id.to_owned(), state.to_owned(), message.to_owned());
-        TaskStatusResponse { task_id, state, message, ..TaskStatusResponse::default() }
-    }
-
-    pub(crate) fn outcome(&self, id: &str) -> Outcome {
-        match self.states().get(id) {
-            Some(State::Ended(outcome)) => outcome.clone(),
-            _ => Err("the task has no result".into()),
-        }
-    }
-
-    fn states(&self) -> MutexGuard<'_, HashMap<String, State>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }

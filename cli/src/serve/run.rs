@@ -1,0 +1,60 @@
+//! The run of a bridge under the control of signals, and its errors.
+
+use std::fmt::Display;
+
+use protomcp_bridge::{Bridge, EndpointError, Run, RunError, RunHandle, StartError, Starting};
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+use crate::exit::Failure;
+
+/// The bridge, ready to be served, under the control of signals.
+pub(super) fn prepare((bridge, starting): (Bridge, Starting), signals: Signals, served: String) -> Run {
+    let run = Run::new(bridge, starting)
+        .on_ready(move || tracing::info!("serving {served}"))
+        .on_drain(|| tracing::info!("draining; press Ctrl-C again to exit now"));
+    signals.forward(run.handle());
+    run
+}
+
+/// The error of a run, with the flag that mends it.
+pub(super) fn failure<E: Display>(error: &RunError<E>) -> Failure {
+    let hint = match error {
+        RunError::Start(StartError::Socket(
+            EndpointError::PathTooLong { .. } | EndpointError::ForeignDirectory(_) | EndpointError::InUse(_),
+        )) => "; choose another path with --socket",
+        _ => "",
+    };
+    Failure::failed(format!("{error}{hint}"))
+}
+
+/// The signals of the system and the user.
+pub(super) struct Signals {
+    interrupt: Signal,
+    terminate: Signal,
+    hangup: Signal,
+}
+
+impl Signals {
+    pub(super) fn new() -> Result<Self, Failure> {
+        let listen =
+            |kind| signal(kind).map_err(|error| Failure::failed(format!("cannot listen for signals: {error}")));
+        Ok(Self {
+            interrupt: listen(SignalKind::interrupt())?,
+            terminate: listen(SignalKind::terminate())?,
+            hangup: listen(SignalKind::hangup())?,
+        })
+    }
+
+    /// Passes them on to the bridge, as long as it runs.
+    fn forward(mut self, to: RunHandle) {
+        tokio::spawn(async move {
+            loop {
+                tokio::select! {
+                    _ = self.interrupt.recv() => to.stop(),
+                    _ = self.terminate.recv() => to.stop(),
+                    _ = self.hangup.recv() => to.reload(),
+                }
+            }
+        });
+    }
+}
