@@ -130,16 +130,12 @@ impl Web {
     ///
     /// If the connection fails.
     pub fn send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Reply {
-        self.send_to(self.port, method, path, headers, body)
+        Reply::read(self.begin(method, path, headers, body))
     }
 
-    /// Sends a request to another port of the same program.
-    ///
-    /// # Panics
-    ///
-    /// If the connection fails.
-    pub fn send_to(&self, port: u16, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Reply {
-        Reply::read(self.begin(port, method, path, headers, body))
+    /// The same program at another port.
+    pub fn at_port(self, port: u16) -> Self {
+        Self { port, ..self }
     }
 
     /// Opens the stream of its session.
@@ -148,14 +144,14 @@ impl Web {
     ///
     /// If the connection fails.
     pub fn listen(&self, headers: &[(&str, &str)]) -> Listening {
-        Listening(self.begin(self.port, "GET", "/mcp", headers, ""))
+        Listening(self.begin("GET", "/mcp", headers, ""))
     }
 
-    fn begin(&self, port: u16, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> BufReader<TcpStream> {
+    fn begin(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> BufReader<TcpStream> {
         let mut text = format!("{method} {path} HTTP/1.1\r\nconnection: close\r\n");
         let own = self.headers.iter().map(|(name, value)| (name.as_str(), value.as_str()));
         let mut all: Vec<(&str, &str)> = own.chain(headers.iter().copied()).collect();
-        let address = format!("localhost:{port}");
+        let address = format!("localhost:{}", self.port);
         let length = body.len().to_string();
         let usual = [
             ("host", address.as_str()),
@@ -171,7 +167,7 @@ impl Web {
         for (name, value) in all {
             text += &format!("{name}: {value}\r\n");
         }
-        let mut stream = TcpStream::connect(("127.0.0.1", port)).expect("pmcp listens");
+        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).expect("pmcp listens");
         stream.set_read_timeout(Some(patience())).expect("a socket has timeouts");
         stream.write_all(format!("{text}\r\n{body}").as_bytes()).expect("pmcp reads");
         BufReader::new(stream)

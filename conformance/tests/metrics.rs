@@ -140,11 +140,12 @@ fn metrics_may_have_a_separate_address() {
     let line = text.lines().find(|line| line.contains("metrics on")).expect("the line");
     let port = line.rsplit(':').next().and_then(|rest| rest.split('/').next()).and_then(|port| port.parse().ok());
     let port = port.unwrap_or_else(|| panic!("no port in {line}"));
-    assert!((Figures::read(&web.send_to(port, "GET", "/metrics", &[], "")).get("pmcp_http_sessions{}")).abs() < 1.0);
-    assert_eq!(web.send_to(port, "GET", "/healthz", &[], "").body, "ok\n");
-    assert_eq!(web.send_to(port, "GET", "/readyz", &[], "").body, "ready\n");
-    assert_eq!(web.send_to(port, "POST", "/mcp", &[], "{}").status, 404, "nothing else is there");
-    assert_eq!(web.send("GET", "/metrics", &[], "").status, 404, "and it is nowhere else");
+    assert_eq!(web.send("GET", "/metrics", &[], "").status, 404, "they are nowhere else");
+    let web = web.at_port(port);
+    assert!((Figures::read(&web.send("GET", "/metrics", &[], "")).get("pmcp_http_sessions{}")).abs() < 1.0);
+    assert_eq!(web.send("GET", "/healthz", &[], "").body, "ok\n");
+    assert_eq!(web.send("GET", "/readyz", &[], "").body, "ready\n");
+    assert_eq!(web.send("POST", "/mcp", &[], "{}").status, 404, "nothing else is there");
 
     let sandbox = Sandbox::new();
     sandbox.copy("py/basics.py");

@@ -159,8 +159,8 @@ fn resources() -> ResourceListResponse {
 /// Runs one tool; `None` if it never answers.
 fn run(link: &Link, id: &str, call: &CallToolRequest) -> Option<Value> {
     let arguments: Value = serde_json::from_slice(&call.arguments_json).unwrap_or_default();
-    let number = |name: &str| usize::try_from(arguments[name].as_u64().unwrap_or_default()).unwrap_or_default();
-    let text = |name: &str| arguments[name].as_str().unwrap_or_default().to_owned();
+    let number = |name: &str| number(&arguments, name);
+    let text = |name: &str| text(&arguments, name);
     let pause = Duration::from_millis(arguments["ms"].as_u64().unwrap_or_default());
     match call.name.as_str() {
         "sleep" => sleep(pause),
@@ -191,35 +191,14 @@ fn run(link: &Link, id: &str, call: &CallToolRequest) -> Option<Value> {
             link.0.changes.fetch_add(1, Ordering::Relaxed);
             link.send("", "", link.tools());
         }
-        "log" => {
-            let call = if arguments["named"] == json!(true) { id } else { "" };
-            let message = LogMessage {
-                level: "error".into(),
-                data_json: json!(text("text") + &"x".repeat(number("bytes"))).to_string().into_bytes().into(),
-                ..LogMessage::default()
-            };
-            let one = Envelope { for_call: call.to_owned(), ..Envelope::new("", message) };
-            link.flood(Duration::ZERO, std::iter::repeat_n(one, number("count").max(1)));
-        }
+        "log" => log(link, id, &arguments),
         "print" => {
             let line = text("text") + &"x".repeat(number("bytes")) + "\n";
             let mut stderr = std::io::stderr();
             (0..number("count").max(1)).for_each(|_| drop(stderr.write_all(line.as_bytes())));
         }
         "ask" => {
-            let call = if arguments["named"] == json!(false) { "" } else { id };
-            let ask = |_| {
-                let question = format!("{id}/{}", link.0.questions.fetch_add(1, Ordering::Relaxed));
-                let msg: Msg = if arguments["roots"] == json!(true) {
-                    ListRootsRequest {}.into()
-                } else {
-                    let requested_schema_json = r#"{"type":"object","properties":{"a":{"type":"string"}}}"#.into();
-                    let message = text("text");
-                    ElicitationRequest { message, requested_schema_json, ..ElicitationRequest::default() }.into()
-                };
-                Envelope { for_call: call.to_owned(), ..Envelope::new(question, msg) }
-            };
-            link.flood(Duration::ZERO, (0..number("count").max(1)).map(ask));
+            ask(link, id, &arguments);
             // The answer comes with the question.
             return None;
         }
@@ -232,6 +211,44 @@ fn run(link: &Link, id: &str, call: &CallToolRequest) -> Option<Value> {
         _ => {}
     }
     Some(arguments["text"].clone())
+}
+
+fn number(arguments: &Value, name: &str) -> usize {
+    usize::try_from(arguments[name].as_u64().unwrap_or_default()).unwrap_or_default()
+}
+
+fn text(arguments: &Value, name: &str) -> String {
+    arguments[name].as_str().unwrap_or_default().to_owned()
+}
+
+/// Sends log messages, for the call only if it is `named`.
+fn log(link: &Link, id: &str, arguments: &Value) {
+    let call = if arguments["named"] == json!(true) { id } else { "" };
+    let line = text(arguments, "text") + &"x".repeat(number(arguments, "bytes"));
+    let message = LogMessage {
+        level: "error".into(),
+        data_json: json!(line).to_string().into_bytes().into(),
+        ..LogMessage::default()
+    };
+    let one = Envelope { for_call: call.to_owned(), ..Envelope::new("", message) };
+    link.flood(Duration::ZERO, std::iter::repeat_n(one, number(arguments, "count").max(1)));
+}
+
+/// Asks for the roots, or asks the user.
+fn ask(link: &Link, id: &str, arguments: &Value) {
+    let call = if arguments["named"] == json!(false) { "" } else { id };
+    let ask = |_| {
+        let question = format!("{id}/{}", link.0.questions.fetch_add(1, Ordering::Relaxed));
+        let msg: Msg = if arguments["roots"] == json!(true) {
+            ListRootsRequest {}.into()
+        } else {
+            let requested_schema_json = r#"{"type":"object","properties":{"a":{"type":"string"}}}"#.into();
+            let message = text(arguments, "text");
+            ElicitationRequest { message, requested_schema_json, ..ElicitationRequest::default() }.into()
+        };
+        Envelope { for_call: call.to_owned(), ..Envelope::new(question, msg) }
+    };
+    link.flood(Duration::ZERO, (0..number(arguments, "count").max(1)).map(ask));
 }
 
 fn eprint_line(text: &str) {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use protomcp_link::{CallError, Link, Options};
+use protomcp_link::{CallError, Options};
 use protomcp_proto::{CallAnswer, CallToolRequest, CallToolResponse};
 use protomcp_server::{Context, SessionId, TaskOptions};
 use protomcp_types::{CallTool, CallToolResult, JsonObject, RawJson};
@@ -28,7 +28,7 @@ use crate::driver::message::{Attachment, Message};
 use crate::from_tool::list_control;
 use crate::metrics::Metrics;
 use crate::process::deadline::Deadline;
-use crate::process::middleware::MiddlewareChain;
+use crate::process::middleware::{MiddlewareChain, Target};
 use crate::process::tool_process::{StopReason, ToolProcess};
 
 /// Where in a call's `_meta` a process that knows our extensions finds how many milliseconds it has.
@@ -75,8 +75,8 @@ impl Calls {
         let (link, chain) = (process.link(), process.chain());
         let mut time = Deadline::new(self.timeout);
         permit.asks(tool.name());
-        let turn = Turn { permit: &permit, chain: &chain, time: &time };
-        let mut answer = self.ask(turn, call, &mut arguments_json, heard.clone(), context).await;
+        let turn = Turn { permit: &permit, chain: &chain, time: &time, context };
+        let mut answer = self.ask(turn, call, &mut arguments_json, heard.clone()).await;
         if matches!(answer, Err(Failure::Crashed { .. })) {
             self.dispatcher.lose(process.generation());
         }
@@ -89,7 +89,9 @@ impl Calls {
             if context.continue_as_task(TASK_TERMS) {
                 time = Deadline::new(LONGEST_TASK);
             }
-            answer = match self.poll_task(link, name, task.task_id, heard, &time).await {
+            let polled = poll_task(link, name, task.task_id, heard, self.timeout);
+            let polled = tokio::time::timeout(time.remaining(), polled).await;
+            answer = match polled.unwrap_or(Err(Ended::Link(CallError::TimedOut(time.total())))) {
                 Ok(response) => Ok(CallAnswer::Result(response)),
                 Err(Ended::Link(error)) => Err(failure(name, error, &process, context).await),
                 Err(Ended::Task(failure)) => Err(failure),
@@ -99,7 +101,7 @@ impl Calls {
             CallAnswer::Result(response) => response,
             CallAnswer::Task(_) => unreachable!("it has been followed to its result"),
         };
-        chain.after(link, name, &arguments_json, &mut response, &time).await;
+        chain.after(Target { link, tool: name, time: &time }, &arguments_json, &mut response).await;
         Ok(self.finish(tool, response, &permit, session).await)
     }
 
@@ -110,12 +112,12 @@ impl Calls {
         call: CallTool,
         arguments_json: &mut Bytes,
         heard: Option<OnProgress>,
-        context: &Context,
     ) -> Result<CallAnswer, Failure> {
-        let Turn { permit, chain, time } = turn;
+        let Turn { permit, chain, time, context } = turn;
         let (process, link, mut left) = (permit.process(), permit.process().link(), time.total());
         if !chain.is_empty() {
-            let rewritten = chain.before(link, &call.name, arguments_json.clone(), time).await;
+            let target = Target { link, tool: &call.name, time };
+            let rewritten = chain.before(target, arguments_json.clone()).await;
             *arguments_json = rewritten.map_err(|failure| match (&failure, process.stop_reason()) {
                 (Failure::Middleware { .. }, Some(StopReason::Shutdown)) => Failure::ShuttingDown,
                 _ => failure,
@@ -143,21 +145,6 @@ impl Calls {
             Ok(answer) => Ok(answer),
             Err(CallError::TimedOut(_)) => Err(Failure::TimedOut { tool: call.name, after: time.total() }),
             Err(error) => Err(failure(&call.name, error, process, context).await),
-        }
-    }
-
-    /// A call that went on as a task of the process.
-    async fn poll_task(
-        &self,
-        link: &Link,
-        tool: &str,
-        task_id: String,
-        heard: Option<OnProgress>,
-        time: &Deadline,
-    ) -> Result<CallToolResponse, Ended> {
-        match tokio::time::timeout(time.remaining(), poll_task(link, tool, task_id, heard, self.timeout)).await {
-            Ok(outcome) => outcome,
-            Err(_) => Err(Ended::Link(CallError::TimedOut(time.total()))),
         }
     }
 
@@ -213,6 +200,7 @@ struct Turn<'a> {
     permit: &'a Permit,
     chain: &'a MiddlewareChain,
     time: &'a Deadline,
+    context: &'a Context,
 }
 
 async fn failure(tool: &str, error: CallError, process: &ToolProcess, context: &Context) -> Failure {

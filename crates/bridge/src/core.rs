@@ -35,7 +35,6 @@ mod service;
 
 use std::time::{Duration, Instant};
 
-use protomcp_server::SessionId;
 use protomcp_supervisor::Restart;
 
 use crate::core::catalog::Catalogs;
@@ -192,8 +191,12 @@ impl Core {
                 if self.counts(generation) {
                     self.list.control(session, command, fx);
                 }
-                if let Some(id) = reply {
-                    self.reply(generation, id, session, facts, fx);
+                match reply {
+                    None => {}
+                    Some(_) if facts.is_busy(generation) && facts.has_two_readers(generation) => {
+                        self.reply_to_two_readers(generation, fx);
+                    }
+                    Some(id) => fx.push(Effect::Reply { generation, id, active: self.list.active_names(session) }),
                 }
             }
             Input::Proven(generation, name) if self.current == Some(generation) => self.list.proven(&name, fx),
@@ -213,22 +216,11 @@ impl Core {
         }
     }
 
-    /// Answers tool list control with the active tools, unless the process cannot read the answer now.
-    fn reply(
-        &mut self,
-        generation: Generation,
-        id: String,
-        session: Option<SessionId>,
-        facts: &impl Facts,
-        fx: &mut Vec<Effect>,
-    ) {
-        if facts.is_busy(generation) && facts.has_two_readers(generation) {
-            fx.push(Effect::ReplyToTwoReaders(generation));
-            if !std::mem::replace(&mut self.warned_of_two_readers, true) {
-                fx.push(Effect::Report(Report::ListNotReceived));
-            }
-        } else {
-            fx.push(Effect::Reply { generation, id, active: self.list.active_names(session) });
+    /// Tool list control from a process that cannot read the active tools now.
+    fn reply_to_two_readers(&mut self, generation: Generation, fx: &mut Vec<Effect>) {
+        fx.push(Effect::ReplyToTwoReaders(generation));
+        if !std::mem::replace(&mut self.warned_of_two_readers, true) {
+            fx.push(Effect::Report(Report::ListNotReceived));
         }
     }
 

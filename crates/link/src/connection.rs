@@ -33,7 +33,7 @@ use crate::event::{Event, Notice, Phase};
 use crate::handshake::Handshaker;
 use crate::id::{CallId, CallIds};
 use crate::outbox::{Outbox, Turn};
-use crate::pending::{Pending, PendingCalls};
+use crate::pending::{Pending, PendingCalls, Request};
 use crate::two_reader_workaround::TwoReaderWorkaround;
 
 /// One end of a link. See the [crate documentation](crate) for how to drive it.
@@ -107,12 +107,13 @@ impl Connection {
             reports = true;
         }
         let envelope = Envelope::new(request_id, request);
+        let request = Request { name, reports, timeout };
         let written = if self.is_holding() {
             self.outbox
                 .request_for_later(&envelope)
-                .map(|frame| self.deferred_calls.push(DeferredCall { call, name, reports, timeout, frame }))
+                .map(|frame| self.deferred_calls.push(DeferredCall { call, request, frame }))
         } else {
-            self.outbox.request(&envelope).map(|()| self.pending.insert(call, name, reports, now, timeout))
+            self.outbox.request(&envelope).map(|()| self.pending.insert(call, request, now))
         };
         if let Err(error) = written {
             self.fail(call, CallError::RequestTooLarge(error.size()));
@@ -243,7 +244,7 @@ impl Connection {
         while let Some((call, pending)) = self.pending.pop_expired(now) {
             self.assembler.abandon(call);
             self.write_cancel(call, &pending);
-            self.fail(call, CallError::TimedOut(pending.timeout));
+            self.fail(call, CallError::TimedOut(pending.request.timeout));
         }
         if self.two_readers.poll(now) {
             self.outbox.empty_frame();
@@ -311,7 +312,7 @@ impl Connection {
 
     /// Only tool calls can be cancelled; an SDK that answers in order cannot act on other cancellations.
     fn write_cancel(&mut self, call: CallId, pending: &Pending) {
-        if self.side == Side::Bridge && pending.name == CallToolRequest::NAME {
+        if self.side == Side::Bridge && pending.request.name == CallToolRequest::NAME {
             // The envelope's own id stays empty; the message names the target (wire contract §1.6).
             self.notify(CancelRequest { request_id: call.to_string() }.into());
         }

@@ -3,20 +3,16 @@
 //! They are encoded at once, so that their size counts and a request that is too large fails immediately.
 
 use std::collections::VecDeque;
-use std::time::Duration;
 
 use crate::id::CallId;
+use crate::pending::Request;
 
 /// One request that has not been written.
 #[derive(Debug)]
 pub(crate) struct DeferredCall {
     pub(crate) call: CallId,
-    /// The kind of request.
-    pub(crate) name: &'static str,
-    /// True if the caller asked for progress.
-    pub(crate) reports: bool,
-    /// The timeout that begins when the request is written.
-    pub(crate) timeout: Duration,
+    /// Its timeout begins when the request is written.
+    pub(crate) request: Request,
     pub(crate) frame: Vec<u8>,
 }
 

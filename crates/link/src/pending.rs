@@ -5,17 +5,22 @@ use std::time::{Duration, Instant};
 
 use crate::id::CallId;
 
-/// One request in flight.
+/// The properties of a request that its answer needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Pending {
+pub(crate) struct Request {
     /// The kind of request, for answers without an id.
     pub(crate) name: &'static str,
     /// True if the caller asked for progress.
     pub(crate) reports: bool,
+    pub(crate) timeout: Duration,
+}
+
+/// One request in flight.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Pending {
+    pub(crate) request: Request,
     /// `None` if it is beyond the range of the clock.
     deadline: Option<Instant>,
-    /// The timeout of the request.
-    pub(crate) timeout: Duration,
 }
 
 /// The requests in flight, with their deadlines in order.
@@ -37,13 +42,13 @@ impl PendingCalls {
 
     /// True if the request is in flight and its caller asked for progress.
     pub(crate) fn reports(&self, call: CallId) -> bool {
-        self.calls.get(&call).is_some_and(|pending| pending.reports)
+        self.calls.get(&call).is_some_and(|pending| pending.request.reports)
     }
 
     /// Starts the clock of a request.
-    pub(crate) fn insert(&mut self, call: CallId, name: &'static str, reports: bool, now: Instant, timeout: Duration) {
-        let deadline = now.checked_add(timeout);
-        self.calls.insert(call, Pending { name, reports, deadline, timeout });
+    pub(crate) fn insert(&mut self, call: CallId, request: Request, now: Instant) {
+        let deadline = now.checked_add(request.timeout);
+        self.calls.insert(call, Pending { request, deadline });
         self.deadlines.extend(deadline.map(|deadline| (deadline, call)));
     }
 
@@ -58,12 +63,12 @@ impl PendingCalls {
 
     /// The oldest request of a kind, for the two answers that carry no id.
     pub(crate) fn oldest(&self, is_kind: impl Fn(&'static str) -> bool) -> Option<CallId> {
-        self.calls.iter().filter(|(_, pending)| is_kind(pending.name)).map(|(call, _)| *call).min()
+        self.calls.iter().filter(|(_, pending)| is_kind(pending.request.name)).map(|(call, _)| *call).min()
     }
 
     /// The requests of a kind, oldest first.
     pub(crate) fn named(&self, name: &str) -> Vec<CallId> {
-        let named = self.calls.iter().filter(|(_, pending)| pending.name == name);
+        let named = self.calls.iter().filter(|(_, pending)| pending.request.name == name);
         let mut calls: Vec<_> = named.map(|(call, _)| *call).collect();
         calls.sort_unstable();
         calls

@@ -67,6 +67,14 @@ impl notify::EventHandler for Inbox {
     }
 }
 
+/// The other ends of the watcher and its reader.
+#[derive(Debug)]
+pub(crate) struct Ends {
+    pub(crate) signals: Receiver<Signal>,
+    pub(crate) batches: mpsc::Sender<Batch>,
+    pub(crate) stop: Arc<AtomicBool>,
+}
+
 /// The state of the thread.
 pub(crate) struct Driver {
     tree: Tree,
@@ -89,14 +97,8 @@ pub(crate) struct Driver {
 
 impl Driver {
     /// Opens notifications and scans everything once.
-    pub(crate) fn start(
-        watch: Watch,
-        open: Opener,
-        inbox: Inbox,
-        signals: Receiver<Signal>,
-        batches: mpsc::Sender<Batch>,
-        stop: Arc<AtomicBool>,
-    ) -> (Self, Backend) {
+    pub(crate) fn start(watch: Watch, open: Opener, inbox: Inbox, ends: Ends) -> (Self, Backend) {
+        let Ends { signals, batches, stop } = ends;
         let asked = watch.poll.map(|every| every.max(SHORTEST_POLL));
         let mut driver = Self {
             poll: asked.or_else(|| remote::is_shared(&watch.root).then_some(DEFAULT_POLL)),

@@ -11,7 +11,7 @@ use tokio::sync::mpsc;
 
 use crate::debounce::Batch;
 use crate::disk::resolved;
-use crate::driver::{Driver, Inbox, Opener, Signal};
+use crate::driver::{Driver, Ends, Inbox, Opener, Signal};
 use crate::error::WatchError;
 use crate::native;
 use crate::watch::Watch;
@@ -82,7 +82,8 @@ impl Watcher {
         let (batches, receiver) = mpsc::channel(1);
         let stop = Arc::new(AtomicBool::new(false));
         let inbox = Inbox::new(signals.clone());
-        let (driver, backend) = Driver::start(watch, open, inbox, received, batches, Arc::clone(&stop));
+        let ends = Ends { signals: received, batches, stop: Arc::clone(&stop) };
+        let (driver, backend) = Driver::start(watch, open, inbox, ends);
         let thread = std::thread::Builder::new()
             .name("protomcp-watch".to_owned())
             .spawn(move || driver.run())

@@ -39,6 +39,13 @@ pub(crate) enum Asked {
     Elicitation(ElicitationRequest),
 }
 
+/// The sender of a request, and the session that the request is for.
+struct Asker<'a> {
+    process: &'a ToolProcess,
+    recipient: Recipient,
+    for_call: &'a str,
+}
+
 /// The hosts, as far as they can be asked.
 #[derive(Debug, Clone)]
 pub(crate) struct Questions {
@@ -135,23 +142,23 @@ impl Questions {
         let answer = tokio::select! {
             biased;
             () = process.link().closed() => return,
-            answer = self.answer(&process, recipient, &for_call, asked) => answer,
+            answer = self.answer(Asker { process: &process, recipient, for_call: &for_call }, asked) => answer,
             () = taken_back => refusal,
         };
         process.link().reply(id, answer);
     }
 
-    async fn answer(&self, process: &ToolProcess, recipient: Recipient, for_call: &str, asked: Asked) -> Msg {
+    async fn answer(&self, asker: Asker<'_>, asked: Asked) -> Msg {
         match asked {
             Asked::Sampling(request) => {
                 let answer = match question::sampling(request) {
-                    Ok(params) => self.put::<CreateMessage>(process, recipient, for_call, params, one_block_each).await,
+                    Ok(params) => self.put::<CreateMessage>(asker, params, one_block_each).await,
                     Err(why) => return question::not_sampled(why).into(),
                 };
                 answer.map_or_else(|why| question::not_sampled(why.to_string()), question::sampled).into()
             }
             Asked::Roots(ListRootsRequest {}) => {
-                let answer = self.put::<ListRoots>(process, recipient, for_call, ListRoots::default(), as_it_is).await;
+                let answer = self.put::<ListRoots>(asker, ListRoots::default(), as_it_is).await;
                 answer.map_or_else(|why| question::no_roots(why.to_string()), question::roots).into()
             }
             Asked::Elicitation(request) => {
@@ -166,7 +173,7 @@ impl Questions {
                                 self.pages.opened(id, session);
                             }
                         };
-                        self.put::<Elicit>(process, recipient, for_call, params, note).await
+                        self.put::<Elicit>(asker, params, note).await
                     }
                     Err(why) => return question::not_elicited(why).into(),
                 };
@@ -186,12 +193,11 @@ impl Questions {
     /// Puts a question to whom it concerns. `fit` writes it for a revision, and learns who is asked.
     async fn put<M: ClientMethod>(
         &self,
-        process: &ToolProcess,
-        recipient: Recipient,
-        for_call: &str,
+        asker: Asker<'_>,
         mut params: M::Params,
         fit: impl Fn(&mut M::Params, ProtocolVersion, SessionId),
     ) -> Result<M::Result, Unanswered> {
+        let Asker { process, recipient, for_call } = asker;
         let generation = process.generation();
         let recipient = match recipient {
             Recipient::Call(_, context) => {

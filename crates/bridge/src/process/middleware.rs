@@ -29,6 +29,14 @@ enum Before {
     Rejected(String),
 }
 
+/// The tool that is called, and the time of the call.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Target<'a> {
+    pub(crate) link: &'a Link,
+    pub(crate) tool: &'a str,
+    pub(crate) time: &'a Deadline,
+}
+
 impl MiddlewareChain {
     /// Sorts by priority; of the same priority, what registered first runs first.
     pub(crate) fn new(mut middleware: Vec<Middleware>) -> Self {
@@ -47,13 +55,8 @@ impl MiddlewareChain {
     }
 
     /// The arguments with which the tool is called.
-    pub(crate) async fn before(
-        &self,
-        link: &Link,
-        tool: &str,
-        mut arguments: Bytes,
-        time: &Deadline,
-    ) -> Result<Bytes, Failure> {
+    pub(crate) async fn before(&self, target: Target<'_>, mut arguments: Bytes) -> Result<Bytes, Failure> {
+        let Target { link, tool, time } = target;
         for Middleware { name, .. } in &*self.0 {
             let request = MiddlewareInterceptRequest {
                 middleware_name: name.clone(),
@@ -80,14 +83,8 @@ impl MiddlewareChain {
     }
 
     /// Lets the middleware see, and rewrite, what the tool has answered.
-    pub(crate) async fn after(
-        &self,
-        link: &Link,
-        tool: &str,
-        arguments: &Bytes,
-        response: &mut CallToolResponse,
-        time: &Deadline,
-    ) {
+    pub(crate) async fn after(&self, target: Target<'_>, arguments: &Bytes, response: &mut CallToolResponse) {
+        let Target { link, tool, time } = target;
         for Middleware { name, .. } in self.0.iter().rev() {
             if time.remaining().is_zero() {
                 tracing::warn!("middleware \"{name}\" does not run after \"{tool}\": the time of the call is over");

@@ -175,7 +175,7 @@ impl Connection {
                 Some(reason) => self.fail(deferred.call, CallError::NotInService(reason.clone())),
                 None => {
                     self.outbox.request_bytes(&deferred.frame);
-                    self.pending.insert(deferred.call, deferred.name, deferred.reports, now, deferred.timeout);
+                    self.pending.insert(deferred.call, deferred.request, now);
                 }
             }
         }

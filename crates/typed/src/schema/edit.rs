@@ -154,11 +154,13 @@ impl SchemaPatch {
         for (index, step) in self.path[..depth].iter().enumerate() {
             place = match step {
                 Step::Property(name) => {
-                    let place = self.with_property(schema, &place, name, owner, index)?;
+                    let place = with_property(schema, &place, name).map_err(|why| self.nowhere(owner, index, why))?;
                     format!("{place}/properties/{}", escape(name))
                 }
-                Step::Elements => self.keyword(schema, &place, "items", owner, index)?,
-                Step::Values => self.keyword(schema, &place, "additionalProperties", owner, index)?,
+                Step::Elements => keyword(schema, &place, "items").map_err(|why| self.nowhere(owner, index, why))?,
+                Step::Values => {
+                    keyword(schema, &place, "additionalProperties").map_err(|why| self.nowhere(owner, index, why))?
+                }
             };
         }
         Ok(place)
@@ -168,45 +170,7 @@ impl SchemaPatch {
     fn parent(&self, schema: &Value, depth: usize, owner: &str) -> Result<String, DefinitionError> {
         let outer = self.find(schema, depth - 1, owner)?;
         let Step::Property(name) = &self.path[depth - 1] else { return Ok(outer) };
-        self.with_property(schema, &outer, name, owner, depth - 1)
-    }
-
-    fn with_property(
-        &self,
-        schema: &Value,
-        place: &str,
-        name: &str,
-        owner: &str,
-        index: usize,
-    ) -> Result<String, DefinitionError> {
-        let candidates = alternatives(schema, place);
-        let has = |place: &&String| {
-            schema.pointer(&format!("{place}/properties")).is_some_and(|properties| properties.get(name).is_some())
-        };
-        if let Some(found) = candidates.iter().find(has) {
-            return Ok(found.clone());
-        }
-        let names: Vec<&str> = candidates
-            .iter()
-            .filter_map(|place| schema.pointer(&format!("{place}/properties"))?.as_object())
-            .flat_map(|properties| properties.keys().map(String::as_str))
-            .collect();
-        Err(self.nowhere(owner, index, format!("no property {name:?}{}", did_you_mean(name, names))))
-    }
-
-    fn keyword(
-        &self,
-        schema: &Value,
-        place: &str,
-        keyword: &str,
-        owner: &str,
-        index: usize,
-    ) -> Result<String, DefinitionError> {
-        alternatives(schema, place)
-            .into_iter()
-            .map(|place| format!("{place}/{keyword}"))
-            .find(|place| schema.pointer(place).is_some_and(Value::is_object))
-            .ok_or_else(|| self.nowhere(owner, index, format!("nothing with {keyword:?}")))
+        with_property(schema, &outer, name).map_err(|why| self.nowhere(owner, depth - 1, why))
     }
 
     fn nowhere(&self, owner: &str, index: usize, why: String) -> DefinitionError {
@@ -219,6 +183,31 @@ impl SchemaPatch {
         let place = if place.is_empty() { "/".to_owned() } else { place };
         DefinitionError::NoSuchPlace { owner: owner.to_owned(), place, why }
     }
+}
+
+/// The object below `place` that has this property, or the reason why there is none.
+fn with_property(schema: &Value, place: &str, name: &str) -> Result<String, String> {
+    let candidates = alternatives(schema, place);
+    let has = |place: &&String| {
+        schema.pointer(&format!("{place}/properties")).is_some_and(|properties| properties.get(name).is_some())
+    };
+    if let Some(found) = candidates.iter().find(has) {
+        return Ok(found.clone());
+    }
+    let names = candidates
+        .iter()
+        .filter_map(|place| schema.pointer(&format!("{place}/properties"))?.as_object())
+        .flat_map(|properties| properties.keys().map(String::as_str));
+    Err(format!("no property {name:?}{}", did_you_mean(name, names)))
+}
+
+/// The schema below `place` under this keyword, or the reason why there is none.
+fn keyword(schema: &Value, place: &str, keyword: &str) -> Result<String, String> {
+    alternatives(schema, place)
+        .into_iter()
+        .map(|place| format!("{place}/{keyword}"))
+        .find(|place| schema.pointer(place).is_some_and(Value::is_object))
+        .ok_or_else(|| format!("nothing with {keyword:?}"))
 }
 
 /// A schema, the schemas it refers to, and its branches: all may define properties.

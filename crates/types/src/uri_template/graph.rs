@@ -26,23 +26,35 @@ enum Node {
         text: Box<str>,
         next: Id,
     },
-    Gap {
-        /// Counted from the start of the template.
-        variable: usize,
-        /// Bytes it does not hold.
-        without: &'static [u8],
-        /// Characters it holds.
-        least: usize,
-        most: usize,
-        next: Id,
-    },
+    Gap(Gap),
     /// The first if it can be, the second otherwise.
     Either(Id, Id),
+}
+
+/// The place of one value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Gap {
+    /// Counted from the start of the template.
+    variable: usize,
+    /// Bytes it does not hold.
+    without: &'static [u8],
+    /// Characters it holds.
+    least: usize,
+    most: usize,
+    next: Id,
 }
 
 const END: Id = 0;
 /// The end of a segment (RFC 3986, 3.3).
 const SEGMENT: &[u8] = b"/?#";
+
+impl Gap {
+    /// The value of `of`, which has this number.
+    fn of(of: &Variable, variable: usize, without: &'static [u8], least: usize, next: Id) -> Node {
+        let most = if let Modifier::Prefix(length) = of.modifier { length } else { usize::MAX };
+        Node::Gap(Self { variable, without, least, most, next })
+    }
+}
 
 impl Graph {
     pub(super) fn of(parts: &[Part]) -> Self {
@@ -93,11 +105,6 @@ impl Graph {
         self.add(Node::Either(plain, encoded))
     }
 
-    fn gap(&mut self, of: &Variable, variable: usize, without: &'static [u8], least: usize, next: Id) -> Id {
-        let most = if let Modifier::Prefix(length) = of.modifier { length } else { usize::MAX };
-        self.add(Node::Gap { variable, without, least, most, next })
-    }
-
     /// The first value has to be there; the others follow commas.
     fn list(&mut self, operator: Operator, variables: &[Variable], first: usize, after: Id) -> Id {
         let without = |of: &Variable| match (operator.keeps_reserved(), variables.len() > 1) {
@@ -111,7 +118,7 @@ impl Graph {
         let mut next = after;
         for (index, variable) in variables.iter().enumerate().rev() {
             let least = usize::from(operator != Operator::Fragment && index == 0);
-            next = self.gap(variable, first + index, without(variable), least, next);
+            next = self.add(Gap::of(variable, first + index, without(variable), least, next));
             if index > 0 {
                 next = self.text(operator.between(), next);
                 next = self.add(Node::Either(next, after));
@@ -129,7 +136,7 @@ impl Graph {
         };
         let mut next = after;
         for (index, variable) in variables.iter().enumerate().rev() {
-            next = self.gap(variable, first + index, without(variable), 0, next);
+            next = self.add(Gap::of(variable, first + index, without(variable), 0, next));
             next = self.text(operator.between(), next);
             next = self.add(Node::Either(next, after));
         }
@@ -159,14 +166,14 @@ impl Graph {
         let parameter = operator == Operator::Parameter;
         if of.modifier == Modifier::Explode {
             // Names of its own come with the values.
-            return self.gap(of, variable, if parameter { SEGMENT } else { b"#" }, 1, next);
+            return self.add(Gap::of(of, variable, if parameter { SEGMENT } else { b"#" }, 1, next));
         }
-        let gap = self.gap(of, variable, if parameter { b"/?#;" } else { b"&#" }, 0, next);
+        let gap = self.add(Gap::of(of, variable, if parameter { b"/?#;" } else { b"&#" }, 0, next));
         let given = self.text("=", gap);
         if !parameter {
             return given;
         }
-        let empty = self.add(Node::Gap { variable, without: b"", least: 0, most: 0, next });
+        let empty = self.add(Node::Gap(Gap { variable, without: b"", least: 0, most: 0, next }));
         self.add(Node::Either(given, empty))
     }
 
@@ -188,13 +195,13 @@ impl Graph {
                 Node::End => return Some(found),
                 Node::Literal { text, next } => (id, at) = (*next, at + text.len()),
                 Node::Either(first, second) => id = if table.can(*first, at) { *first } else { *second },
-                Node::Gap { variable, without, least, most, next } => {
+                Node::Gap(gap) => {
                     // An expression that can be there is there, even if the gap before it could hold it.
-                    let present = if let Node::Either(present, _) = &self.nodes[*next] { *present } else { *next };
-                    let longest = |next| table.longest(at, without, *least, *most, next);
-                    let end = longest(present).or_else(|| longest(*next))?;
-                    found.push((*variable, at..end));
-                    (id, at) = (*next, end);
+                    let present =
+                        if let Node::Either(present, _) = &self.nodes[gap.next] { *present } else { gap.next };
+                    let end = table.longest(at, gap, present).or_else(|| table.longest(at, gap, gap.next))?;
+                    found.push((gap.variable, at..end));
+                    (id, at) = (gap.next, end);
                 }
             }
         }
@@ -227,7 +234,7 @@ impl<'u> Table<'u> {
                         table.rows[row + at] = table.can(*first, at) || table.can(*second, at);
                     }
                 }
-                Node::Gap { without, least, most, next, .. } => {
+                Node::Gap(Gap { without, least, most, next, .. }) => {
                     // The nearest place after `at` where the gap can end, if its bytes allow to get there.
                     let mut ahead = None;
                     for at in (0..width).rev() {
@@ -259,11 +266,11 @@ impl<'u> Table<'u> {
         self.stops[end].1 - self.stops[start].1
     }
 
-    /// The last place where a gap that begins at `at` can end.
-    fn longest(&self, at: usize, without: &[u8], least: usize, most: usize, next: Id) -> Option<usize> {
-        let held = self.uri[at..].iter().take_while(|byte| !without.contains(byte)).count();
-        let fits = |end: &usize| self.characters(at, *end) <= most && self.ends(next, *end);
-        (at + least..=at + held).rev().find(fits)
+    /// The last place where a gap that begins at `at` can end before the node `next`.
+    fn longest(&self, at: usize, gap: &Gap, next: Id) -> Option<usize> {
+        let held = self.uri[at..].iter().take_while(|byte| !gap.without.contains(byte)).count();
+        let fits = |end: &usize| self.characters(at, *end) <= gap.most && self.ends(next, *end);
+        (at + gap.least..=at + held).rev().find(fits)
     }
 }
 

@@ -162,7 +162,8 @@ fn a_batch_waits_for_a_busy_reader_and_grows() {
     let (batches, mut reader) = mpsc::channel(1);
     let watch = Watch { debounce: Duration::ZERO, ..Watch::directory(directory.path(), crate::filter::Filter::new()) };
     let open: Opener = Box::new(|_| Ok(Box::new(Granting(9, limit))));
-    let (mut driver, _) = Driver::start(watch, open, Inbox::new(signals), received, batches, Arc::default());
+    let ends = Ends { signals: received, batches, stop: Arc::default() };
+    let (mut driver, _) = Driver::start(watch, open, Inbox::new(signals), ends);
     assert!(driver.notifier.is_some());
     for name in ["a", "b", "c"] {
         driver.report(vec![name.into()]);
