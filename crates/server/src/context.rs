@@ -1,6 +1,7 @@
 //! The surroundings of a call: its caller, its cancellation, and its reports while it runs.
 
 mod asking;
+mod call_kind;
 
 use std::any::Any;
 use std::fmt;
@@ -18,11 +19,13 @@ use crate::cancel::Cancel;
 use crate::ended::{Ended, Outcome};
 use crate::mrtr::{MultiRoundTrip, ReplyTarget};
 use crate::session_queue::SessionQueue;
-use crate::tasks::Running;
+use crate::tasks::SessionTask;
 use protomcp_session::{
     CallerKey, ClientInfo, Conversation, Extensions, InputRequired, InputResponses, Owner, RequestKey, SessionId,
     StatelessInfo,
 };
+
+pub(crate) use crate::context::call_kind::CallKind;
 
 /// The surroundings of one call. Cloning is cheap.
 #[derive(Clone)]
@@ -34,10 +37,7 @@ struct Call {
     info: CallInfo,
     queue: Arc<SessionQueue>,
     ask_timeout: Duration,
-    /// Only of stateless requests that may ask.
-    mrtr: Option<Arc<MultiRoundTrip>>,
-    /// Only of calls that were answered with a task of their session.
-    task: Option<Arc<Running>>,
+    kind: CallKind,
     cancelled: AtomicBool,
     wake: Notify,
     /// The input that the handler requires before it answers, in a session.
@@ -66,7 +66,7 @@ impl Context {
         info: CallInfo,
         queue: Arc<SessionQueue>,
         ask_timeout: Duration,
-        mrtr: Option<Arc<MultiRoundTrip>>,
+        kind: CallKind,
     ) -> Self {
         Self(Arc::new(Call {
             caller,
@@ -74,8 +74,7 @@ impl Context {
             info,
             queue,
             ask_timeout,
-            mrtr,
-            task: None,
+            kind,
             cancelled: AtomicBool::new(false),
             wake: Notify::new(),
             required: Mutex::new(None),
@@ -86,21 +85,21 @@ impl Context {
     }
 
     /// One for the task with which this request is answered.
-    pub(crate) fn for_task(&self, task: Arc<Running>) -> Self {
-        self.derived(Some(task), None)
+    pub(crate) fn for_task(&self, task: Arc<SessionTask>) -> Self {
+        self.derived(CallKind::SessionTask(task), None)
     }
 
     /// One for something else on behalf of the same host.
     pub(crate) fn for_same_client(&self) -> Self {
-        self.derived(None, None)
+        self.derived(CallKind::Plain, None)
     }
 
     /// One for a handler that is called again.
     pub(crate) fn for_retry(&self, state: Option<String>, answers: InputResponses) -> Self {
-        self.derived(self.0.task.clone(), Some(Box::new(Given { first: self.clone(), state, answers })))
+        self.derived(self.0.kind.clone(), Some(Box::new(Given { first: self.clone(), state, answers })))
     }
 
-    fn derived(&self, task: Option<Arc<Running>>, given: Option<Box<Given>>) -> Self {
+    fn derived(&self, kind: CallKind, given: Option<Box<Given>>) -> Self {
         let call = &self.0;
         Self(Arc::new(Call {
             caller: call.caller.clone(),
@@ -108,8 +107,7 @@ impl Context {
             info: call.info.clone(),
             queue: Arc::clone(&call.queue),
             ask_timeout: call.ask_timeout,
-            mrtr: None,
-            task,
+            kind,
             cancelled: AtomicBool::new(false),
             wake: Notify::new(),
             required: Mutex::new(None),
@@ -152,7 +150,7 @@ impl Context {
             info,
             SessionQueue::closed(),
             Duration::ZERO,
-            None,
+            CallKind::Plain,
         )
     }
 
@@ -252,11 +250,7 @@ impl Context {
             if let Some(notification) = progress.to_notification(token, info.client.version) {
                 *reached = Some(progress.progress);
                 // Sent under the lock, so that two reporters cannot overtake each other.
-                match &self.0.task {
-                    None => queue.progress(&info.key, notification),
-                    Some(task) if task.goes_on() => queue.notice(task.notice(notification)),
-                    Some(_) => {}
-                }
+                self.0.kind.send_progress(queue, info, notification);
             }
         });
     }
@@ -264,11 +258,7 @@ impl Context {
     /// Says what a task is doing, for people who look after it: the first 4096 bytes. Of a call that is not a task this
     /// means nothing.
     pub fn set_task_message(&self, message: &str) {
-        match (&self.0.task, &self.0.mrtr) {
-            (Some(task), _) => task.set_message(message),
-            (None, Some(mrtr)) => mrtr.set_task_message(message),
-            (None, None) => {}
-        }
+        self.0.kind.set_task_message(message);
     }
 
     /// Sends the host a log message, if it wants messages of this level: in its session, or about this request.
@@ -294,7 +284,7 @@ impl Context {
     }
 
     pub(crate) fn mrtr(&self) -> Option<&Arc<MultiRoundTrip>> {
-        self.0.mrtr.as_ref()
+        self.0.kind.mrtr()
     }
 
     pub(crate) fn queue(&self) -> &Arc<SessionQueue> {
@@ -310,12 +300,12 @@ impl Context {
     pub(crate) fn may_leave(&self) -> bool {
         let can = &self.0.info.client.capabilities;
         let may_ask = || ["elicitation", "sampling", "roots"].iter().any(|name| can.capability(name).is_some());
-        self.0.mrtr.as_ref().is_some_and(|mrtr| mrtr.may_be_task() || may_ask())
+        self.mrtr().is_some_and(|mrtr| mrtr.may_be_task() || may_ask())
     }
 
     /// The call has ended: its outcome goes to the request that it belongs to now, if it belongs to one.
     pub(crate) fn finish(&self, outcome: Outcome) {
-        match &self.0.mrtr {
+        match self.mrtr() {
             None => self.0.queue.done(self.0.info.key.clone(), self.0.queue.settle(outcome)),
             Some(mrtr) => {
                 if let Some((ReplyTarget { queue, info }, ended)) = mrtr.finish(outcome, &self.0.queue) {
@@ -330,7 +320,7 @@ impl Context {
     pub(crate) fn conclude(&self, outcome: Outcome) -> Ended {
         self.answered();
         let queue = &self.0.queue;
-        match &self.0.mrtr {
+        match self.mrtr() {
             None => queue.settle(outcome),
             Some(mrtr) => mrtr.finish(outcome, queue).map_or(Ended::NONE, |(_, ended)| ended),
         }
@@ -349,10 +339,7 @@ impl Context {
     }
 
     fn with_reply_target(&self, report: impl FnOnce(&SessionQueue, &CallInfo)) {
-        match &self.0.mrtr {
-            None => report(&self.0.queue, &self.0.info),
-            Some(mrtr) => mrtr.with_reply_target(|ReplyTarget { queue, info }| report(queue, info)),
-        }
+        self.0.kind.with_target(&self.0.queue, &self.0.info, report);
     }
 }
 

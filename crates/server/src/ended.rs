@@ -8,8 +8,7 @@ use protomcp_types::{ErrorObject, JsonBuf, Message, Notification, RawJson, Reque
 use crate::overload;
 use protomcp_session::{Budget, Limits, Owner, Reservation, ServerResult};
 
-/// The outcome of a call; `None`: it was dropped after it had been cancelled.
-pub(crate) type Outcome = Option<Result<ServerResult, ErrorObject>>;
+pub(crate) use protomcp_session::CallOutcome as Outcome;
 
 /// An outcome that waits to be sent.
 #[derive(Debug)]

@@ -24,7 +24,6 @@ mod server;
 mod service;
 mod session_queue;
 mod task_store;
-mod task_text;
 mod tasks;
 
 pub use context::Context;

@@ -1,85 +1,51 @@
-//! One stateless call that may ask its host something: over how many connections it goes, and what it waits for
-//! (MCP 2026-07-28, basic/patterns/mrtr). It may also go on as a task (`mrtr/task`).
+//! One stateless call that may ask its client, shared between its handler and the requests that it belongs to
+//! (MCP 2026-07-28, basic/patterns/mrtr). It may also continue as a task (`mrtr/task`).
 //!
-//! ```text
-//!            asks; its request is answered with the questions
-//!   Held ──────────────────────────────────────────────────────▶ Parked
-//!    ▲   ◀──────────────────────────────────────────────────────   │
-//!    │       another request brings the answers                    │ it ends without them
-//!    ▼                                                             ▼
-//!  answered                                                      kept for the next request, until its time is up
-//! ```
+//! [`RoundTrips`] decides. This file adds the lock, the channels of the answers, and the events for sessions.
 
 mod task;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Instant, SystemTime};
 
-use protomcp_types::{CallToolResult, ClientCapabilities, ErrorObject, RawJson};
+use protomcp_types::{ErrorObject, RawJson};
 use tokio::sync::oneshot;
 
 use crate::call_info::CallInfo;
 use crate::ended::{Ended, Outcome};
-use crate::mrtr::task::{Detached, told};
+use crate::mrtr::task::notify;
 use crate::session_queue::SessionQueue;
 use protomcp_session::{
-    AskError, InputRequest, InputRequests, InputRequired, InputResponses, RequestBinding, ServerResult,
+    AskError, Asked, AskedInput, Finished, InputRequest, InputRequests, InputRequired, InputResponses, RequestBinding,
+    Resumed, RoundTrips,
 };
 
 pub(crate) use crate::mrtr::task::{StatelessTask, TaskNotifier};
 
-/// The part of a call that asks, beside its context.
+/// One stateless call that may ask its client.
 #[derive(Debug)]
 pub(crate) struct MultiRoundTrip {
     state: Option<String>,
-    max_questions: usize,
-    /// True if host and server know tasks, and the request may become one.
+    /// True if client and server know tasks, and the request may become one.
     may_be_task: bool,
     inner: Mutex<Inner>,
 }
 
 #[derive(Debug)]
 struct Inner {
-    /// The request that the call belongs to now, or belonged to last; `None`: it has ended as a task.
-    target: Option<ReplyTarget>,
-    /// The request that states of the call are bound to.
-    binding: Option<Arc<RequestBinding>>,
-    is_parked: bool,
-    /// Asked, and not answered.
-    open: Vec<Open>,
-    /// Came with the first request, and not used yet.
-    given: BTreeMap<String, RawJson>,
-    /// The number of questions asked, by kind.
-    counts: BTreeMap<&'static str, u32>,
-    last: u64,
-    /// The capabilities that the client would have had to declare, and the questions that were refused for the lack of it.
-    missing: Option<(ClientCapabilities, BTreeSet<&'static str>)>,
-    own: Option<InputRequired>,
-    /// Its outcome, if it has ended without a request.
-    outcome: Option<Ended>,
-    has_ended: bool,
-    /// True if it is about to go on as a task.
-    wants_task: bool,
-    /// Its last status message until then.
-    said: Option<String>,
-    /// The task that it has become, if it goes on as one.
-    task: Option<Detached>,
+    trips: RoundTrips<ReplyTarget, Ended>,
+    /// The receivers of answers, by question.
+    answers: HashMap<u64, oneshot::Sender<Result<RawJson, AskError>>>,
+    /// Notified of each change of the task that the call has become.
+    notifier: Option<Arc<dyn TaskNotifier>>,
 }
 
-/// Where a call reports to.
+/// The request that a call belongs to, and the session that it came from.
 #[derive(Debug, Clone)]
 pub(crate) struct ReplyTarget {
     pub(crate) queue: Arc<SessionQueue>,
     pub(crate) info: CallInfo,
-}
-
-#[derive(Debug)]
-struct Open {
-    number: u64,
-    asked: InputRequest,
-    until: Instant,
-    answer: oneshot::Sender<Result<RawJson, AskError>>,
 }
 
 /// A question that was asked.
@@ -89,12 +55,12 @@ pub(crate) struct Waiting {
     pub(crate) answer: oneshot::Receiver<Result<RawJson, AskError>>,
 }
 
-/// The state of a call whose client has come back.
+/// The reaction of a call to the return of its client.
 #[derive(Debug)]
-pub(crate) enum Resumed {
-    /// It goes on.
+pub(crate) enum Returned {
+    /// It continues.
     Running,
-    /// It goes on, and still waits for other answers, which are to be asked for again.
+    /// It continues, and its other questions are to be asked again.
     Asking,
     /// It has ended.
     Ended(Box<Ended>),
@@ -109,30 +75,14 @@ impl MultiRoundTrip {
         max_questions: usize,
         may_be_task: bool,
     ) -> Self {
-        let inner = Inner {
-            target: Some(target),
-            binding: Some(Arc::new(binding)),
-            is_parked: false,
-            open: Vec::new(),
-            given,
-            counts: BTreeMap::new(),
-            last: 0,
-            missing: None,
-            own: None,
-            outcome: None,
-            has_ended: false,
-            wants_task: false,
-            said: None,
-            task: None,
-        };
-        Self { state, max_questions, may_be_task, inner: Mutex::new(inner) }
+        let client = Arc::clone(&target.info.client);
+        let trips = RoundTrips::new(target, client, binding, given, max_questions);
+        Self { state, may_be_task, inner: Mutex::new(Inner { trips, answers: HashMap::new(), notifier: None }) }
     }
 
-    /// Reports something, if the call belongs to a request.
+    /// Reports something, if a request waits for the call.
     pub(crate) fn with_reply_target(&self, report: impl FnOnce(&ReplyTarget)) {
-        let inner = self.inner();
-        let is_there = !inner.is_parked && !inner.wants_task && inner.task.is_none();
-        if let Some(target) = inner.target.as_ref().filter(|_| is_there) {
+        if let Some(target) = self.inner().trips.target() {
             report(target);
         }
     }
@@ -144,162 +94,104 @@ impl MultiRoundTrip {
 
     /// The answers that came with the request, without the used ones.
     pub(crate) fn given(&self) -> InputResponses {
-        InputResponses::of(self.inner().given.clone())
+        InputResponses::of(self.inner().trips.given().clone())
     }
 
-    /// Asks; all questions leave together. A key that is empty is chosen here, in the same way each time.
-    pub(crate) fn ask(&self, questions: Vec<InputRequest>, until: Instant) -> Result<Vec<Waiting>, AskError> {
+    /// Asks the client; all questions are sent together.
+    pub(crate) fn ask(&self, inputs: Vec<InputRequest>, until: Instant) -> Result<Vec<Waiting>, AskError> {
         let mut inner = self.inner();
-        if inner.has_ended {
-            return Err(AskError::Gone);
-        }
-        let Inner { target, is_parked, open, given, counts, last, missing, wants_task, task, .. } = &mut *inner;
-        let target = target.as_ref().ok_or(AskError::Gone)?;
-        let capabilities = &target.info.client.capabilities;
-        let mut all_met = Ok(());
-        for asked in &questions {
-            let need = asked.need().ok_or(AskError::NotSupported(asked.method))?;
-            if !need.is_met_by(capabilities) {
-                let (required, mut refused) = missing.take().unwrap_or_default();
-                refused.insert(asked.method);
-                *missing = Some((required.and(&need.to_capabilities()), refused));
-                all_met = Err(AskError::NotSupported(asked.method));
+        let Asked { inputs, target } = inner.trips.ask(inputs, until, SystemTime::now())?;
+        let wait = |AskedInput { number, answer: given }| {
+            let (sender, answer) = oneshot::channel();
+            match given {
+                Some(given) => drop(sender.send(Ok(given))),
+                None => drop(inner.answers.insert(number, sender)),
             }
+            Waiting { number, answer }
+        };
+        let waiting = inputs.into_iter().map(wait).collect();
+        if let Some(ReplyTarget { queue, info }) = target {
+            queue.asked(info.key);
         }
-        all_met?;
-        if open.len() + questions.len() > self.max_questions {
-            return Err(AskError::TooMany);
-        }
-        let mut waiting = Vec::with_capacity(questions.len());
-        let mut is_open = false;
-        for asked in questions {
-            let mut asked = asked.stateless();
-            if asked.key.is_empty() {
-                let kind = asked.need().map_or("question", |need| need.kind());
-                let count = counts.entry(kind).or_default();
-                *count += 1;
-                asked.key = format!("{kind}-{count}");
-            }
-            let is_used = |key: &str| {
-                let is_open = open.iter().any(|other| other.asked.key == key);
-                is_open || task.as_ref().is_some_and(|task| task.keys.contains(key))
-            };
-            while is_used(&asked.key) {
-                asked.key.push('\'');
-            }
-            if let Some(task) = task {
-                task.keys.insert(asked.key.clone());
-                task.updated = SystemTime::now();
-            }
-            *last += 1;
-            let (answer, receiver) = oneshot::channel();
-            waiting.push(Waiting { number: *last, answer: receiver });
-            match given.remove(&asked.key).filter(|given| (asked.check)(given).is_ok()) {
-                Some(given) => drop(answer.send(Ok(given))),
-                None => {
-                    is_open = true;
-                    open.push(Open { number: *last, asked, until, answer });
-                }
-            }
-        }
-        if is_open && !*is_parked && !*wants_task && task.is_none() {
-            target.queue.asked(target.info.key.clone());
-        }
-        told(inner);
+        notify(inner);
         Ok(waiting)
     }
 
-    /// The answer is no longer needed.
+    /// Takes a question back.
     pub(crate) fn withdraw(&self, number: u64) {
         let mut inner = self.inner();
-        let before = inner.open.len();
-        inner.open.retain(|open| open.number != number);
-        if inner.open.len() < before {
-            told(inner);
+        inner.answers.remove(&number);
+        if inner.trips.withdraw(number, SystemTime::now()) {
+            notify(inner);
         }
     }
 
-    /// The call leaves its request, which is answered with these questions. `enter` takes it in until then, or says
-    /// that there is no room; then the questions fail. `None`: nothing is to be asked.
+    /// Parks the call: its request is answered with these questions. `enter` finds a place until the given time; without
+    /// one the questions fail. `None`: the call stays.
     pub(crate) fn park<T>(&self, enter: impl FnOnce(Instant) -> Option<T>) -> Option<(InputRequests, Instant, T)> {
         let mut inner = self.inner();
-        inner.open.retain(|open| !open.answer.is_closed());
-        let until = inner.open.iter().map(|open| open.until).max()?;
+        let until = inner.trips.parks_until()?;
         let Some(place) = enter(until) else {
-            for open in inner.open.drain(..) {
-                drop(open.answer.send(Err(AskError::TooMany)));
+            for number in inner.trips.withdraw_all() {
+                inner.answer(number, Err(AskError::TooMany));
             }
             return None;
         };
-        inner.is_parked = true;
-        let questions = InputRequests::of(inner.open.iter().map(|open| open.asked.clone()).collect());
-        Some((questions, until, place))
+        Some((inner.trips.park(), until, place))
     }
 
-    /// Fails the open questions: no client can come back for them.
+    /// Fails the open questions: no client can return for them.
     pub(crate) fn give_up(&self) {
-        self.inner().open.clear();
-    }
-
-    /// True if these answers can be read.
-    pub(crate) fn check(&self, answers: &BTreeMap<String, RawJson>) -> Result<(), ErrorObject> {
-        for open in &self.inner().open {
-            let Some(answer) = answers.get(&open.asked.key) else { continue };
-            (open.asked.check)(answer).map_err(|why| {
-                ErrorObject::invalid_params(format!("invalid params: inputResponses[{:?}]: {why}", open.asked.key))
-            })?;
-        }
-        Ok(())
-    }
-
-    /// The host has come back with these answers, in another request.
-    pub(crate) fn resume(&self, target: ReplyTarget, mut answers: BTreeMap<String, RawJson>) -> Resumed {
         let mut inner = self.inner();
-        inner.target = Some(target);
-        inner.is_parked = false;
-        if let Some(ended) = inner.outcome.take() {
-            return Resumed::Ended(Box::new(ended));
-        }
-        for open in std::mem::take(&mut inner.open) {
-            match answers.remove(&open.asked.key) {
-                Some(answer) => drop(open.answer.send(Ok(answer))),
-                None => inner.open.push(open),
+        inner.trips.withdraw_all();
+        inner.answers.clear();
+    }
+
+    /// Checks that these answers can be read.
+    pub(crate) fn check(&self, answers: &BTreeMap<String, RawJson>) -> Result<(), ErrorObject> {
+        self.inner().trips.check(answers)
+    }
+
+    /// The client has returned with these answers, in another request.
+    pub(crate) fn resume(&self, target: ReplyTarget, answers: BTreeMap<String, RawJson>) -> Returned {
+        let mut inner = self.inner();
+        let client = Arc::clone(&target.info.client);
+        match inner.trips.resume(target, client, answers) {
+            Resumed::Running(answers) => {
+                inner.answer_all(answers);
+                Returned::Running
             }
+            Resumed::Asking(answers) => {
+                inner.answer_all(answers);
+                Returned::Asking
+            }
+            Resumed::Ended(ended) => Returned::Ended(Box::new(ended)),
         }
-        if inner.open.is_empty() { Resumed::Running } else { Resumed::Asking }
     }
 
-    /// The input that the handler requires before it can answer.
+    /// The handler requires this input before it can answer.
     pub(crate) fn require(&self, required: InputRequired) {
-        self.inner().own = Some(required);
+        self.inner().trips.require(required);
     }
 
-    /// The call has ended. Returns where its outcome is to go; `None`: it is kept for the client to come back.
+    /// The call has ended. Returns the request that its outcome answers; `None`: it is kept for the client.
     pub(crate) fn finish(&self, outcome: Outcome, queue: &SessionQueue) -> Option<(ReplyTarget, Ended)> {
         let mut inner = self.inner();
-        let outcome = inner.conclude(outcome);
-        inner.has_ended = true;
-        inner.open.clear();
-        if let Some(task) = &mut inner.task {
-            task.updated = SystemTime::now();
-            let (id, notifier) = (task.id.clone(), task.notifier.clone());
-            // Its request has been answered, and needs no memory.
-            (inner.target, inner.binding) = (None, None);
-            inner.keep_result(&id, &*notifier, outcome);
-            told(inner);
-            return None;
+        inner.answers.clear();
+        match inner.trips.finish(outcome, |outcome| queue.settle(outcome)) {
+            Finished::Reply(target, ended) => Some((target, ended)),
+            Finished::Kept => None,
+            Finished::Task(outcome) => {
+                inner.end_task(outcome);
+                notify(inner);
+                None
+            }
         }
-        let ended = queue.settle(outcome);
-        if inner.is_parked || inner.wants_task {
-            inner.outcome = Some(ended);
-            return None;
-        }
-        inner.target.clone().map(|target| (target, ended))
     }
 
-    /// The request that states of the call are bound to; `None`: it has ended as a task, and has none.
+    /// The request that states of the call are bound to; `None`: the call has ended as a task.
     pub(crate) fn binding(&self) -> Option<Arc<RequestBinding>> {
-        self.inner().binding.clone()
+        self.inner().trips.binding().cloned()
     }
 
     fn inner(&self) -> MutexGuard<'_, Inner> {
@@ -308,30 +200,14 @@ impl MultiRoundTrip {
 }
 
 impl Inner {
-    fn conclude(&mut self, outcome: Outcome) -> Outcome {
-        let outcome = outcome?;
-        let failed = match &outcome {
-            Ok(ServerResult::CallTool(result)) => result.is_error,
-            Ok(_) => false,
-            Err(_) => true,
-        };
-        if failed && let Some(own) = self.own.take() {
-            return Some(Ok(ServerResult::InputRequired(own)));
+    fn answer(&mut self, number: u64, answer: Result<RawJson, AskError>) {
+        if let Some(sender) = self.answers.remove(&number) {
+            // The handler may drop the question at this moment.
+            drop(sender.send(answer));
         }
-        // MCP 2026-07-28, basic: who cannot go on without asking says what the client would have to be able to do. A tool
-        // that could, and failed for another reason, does not say that it was refused.
-        if failed && let Some((missing, refused)) = self.missing.take() {
-            let says = |result: &CallToolResult, method| {
-                result.content.as_str().contains(&AskError::NotSupported(method).to_string())
-            };
-            let is_why = match &outcome {
-                Ok(ServerResult::CallTool(result)) => refused.iter().any(|method| says(result, method)),
-                Ok(_) | Err(_) => true,
-            };
-            if is_why {
-                return Some(Err(ErrorObject::missing_capability(&missing)));
-            }
-        }
-        Some(outcome)
+    }
+
+    fn answer_all(&mut self, answers: Vec<(u64, RawJson)>) {
+        answers.into_iter().for_each(|(number, answer)| self.answer(number, Ok(answer)));
     }
 }

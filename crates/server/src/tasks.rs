@@ -6,7 +6,7 @@
 //! the session that began it, and is forgotten with it. Those of the revision without sessions need nothing of this
 //! ([`Context::continue_as_task`]).
 
-mod running;
+mod session_task;
 
 use std::fmt;
 use std::future::Future;
@@ -15,21 +15,21 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use protomcp_types::{
-    CallTool, CallToolResult, CancelTask, CreateTaskResult, ErrorObject, GetTask, GetTaskPayload, ListTasks,
-    ListTasksResult, Method, Task, TaskStatus, meta,
+    CallTool, CallToolResult, CancelTask, CreateTaskResult, ErrorObject, GetTaskPayload, ListTasks, ListTasksResult,
+    Method, Task, meta,
 };
 
 use crate::cancel::Cancel;
 use crate::catch_unwind::catch_unwind;
 use crate::context::Context;
+use crate::ended;
 use crate::observer::SessionObserver;
 use crate::overload;
 use crate::server::ServerHandle;
-use crate::task_store::{Belongs, Kept, Room, TaskStore};
-use crate::task_text::{first_text, size};
-use protomcp_session::{ServerRequest, ServerResult, SessionId, TaskOptions};
+use crate::task_store::{Belongs, Room, TaskStore};
+use protomcp_session::{ServerRequest, ServerResult, SessionId, TaskOptions, TaskOutcome, TaskState};
 
-pub(crate) use crate::tasks::running::Running;
+pub(crate) use crate::tasks::session_task::SessionTask;
 
 /// The tasks of all sessions of a server. Cloning is cheap.
 ///
@@ -69,7 +69,7 @@ pub struct Tasks(Arc<Inner>);
 
 struct Inner {
     sessions: ServerHandle,
-    store: TaskStore<SessionId, Arc<Running>>,
+    store: TaskStore<SessionId, Arc<SessionTask>>,
 }
 
 impl Tasks {
@@ -107,23 +107,23 @@ impl Tasks {
         let until = now + ttl;
         let make = |id: &str| {
             let options = TaskOptions { ttl, ..options };
-            Arc::new(Running::new(id, options, Arc::clone(context.queue())))
+            Arc::new(SessionTask::new(id, options, Arc::clone(context.queue())))
         };
         let belongs = Belongs { key: session, owner: context.caller().owner.clone() };
-        let Some((running, gone)) = self.0.store.keep(belongs, now, until, make) else {
+        let Some((task, gone)) = self.0.store.keep(belongs, now, until, make) else {
             return Err(ErrorObject::internal("too many tasks are kept; call again when one has expired"));
         };
         gone.iter().for_each(|oldest| self.gone(oldest));
         if self.0.sessions.view(session).is_none() {
             // It has ended in between, and the task would never be forgotten.
-            self.0.store.forget(running.id());
+            self.0.store.forget(task.id());
             return Err(ErrorObject::internal("the session is over"));
         }
-        let created = running.task().into();
-        let call = context.for_task(Arc::clone(&running));
-        running.is_run_by(call.canceller());
+        let created = task.task().into();
+        let call = context.for_task(Arc::clone(&task));
+        task.is_run_by(call.canceller());
         let tasks = self.clone();
-        context.after_response(move || drop(tokio::spawn(tasks.run(running, call, until, run))));
+        context.after_response(move || drop(tokio::spawn(tasks.run(task, call, until, run))));
         Ok(created)
     }
 
@@ -136,23 +136,21 @@ impl Tasks {
     /// task that has ended; the error of the call whose result is asked for; −32601 for any other request.
     pub async fn answer(&self, request: ServerRequest, context: &Context) -> Result<ServerResult, ErrorObject> {
         match request {
-            ServerRequest::GetTask(request) => self.find(&request, context).map(Into::into),
-            ServerRequest::GetTaskPayload(request) => self.result(&request, context).await.map(Into::into),
+            ServerRequest::GetTask(request) => self.find(&request.task_id, context).map(|task| task.task().into()),
+            ServerRequest::GetTaskPayload(request) => self.result(&request, context).await,
             ServerRequest::ListTasks(request) => self.list(&request, context).map(Into::into),
             ServerRequest::CancelTask(request) => self.cancel(&request, context).map(Into::into),
             other => Err(ErrorObject::method_not_found(other.method())),
         }
     }
 
-    fn find(&self, request: &GetTask, context: &Context) -> Result<Task, ErrorObject> {
-        self.running(&request.task_id, context).map(|running| running.task())
-    }
-
     /// Waits for the end of the task. What the task asks until then goes to the client together with this request.
-    async fn result(&self, request: &GetTaskPayload, context: &Context) -> Result<CallToolResult, ErrorObject> {
-        let mut result = self.running(&request.task_id, context)?.outcome(context.key()).await?;
-        result.meta = Some(meta::with_related_task(result.meta.as_ref(), &request.task_id));
-        Ok(result)
+    async fn result(&self, request: &GetTaskPayload, context: &Context) -> TaskOutcome {
+        let mut answer = self.find(&request.task_id, context)?.outcome(context.key()).await?;
+        if let ServerResult::CallTool(result) = &mut answer {
+            result.meta = Some(meta::with_related_task(result.meta.as_ref(), &request.task_id));
+        }
+        Ok(answer)
     }
 
     /// The tasks of the session, oldest first, on one page.
@@ -167,18 +165,17 @@ impl Tasks {
     }
 
     fn cancel(&self, request: &CancelTask, context: &Context) -> Result<Task, ErrorObject> {
-        let running = self.running(&request.task_id, context)?;
-        let text = "the task was cancelled by the host";
-        match self.end(&running, TaskStatus::Cancelled, Some(text.into()), Ok(CallToolResult::error(text))) {
+        let task = self.find(&request.task_id, context)?;
+        match self.end_cancelled(&task, TaskState::CANCELLED) {
             Some(call) => {
                 call.cancel();
-                Ok(running.task())
+                Ok(task.task())
             }
             None => Err(ErrorObject::invalid_params(format!("the task has ended already: {:?}", request.task_id))),
         }
     }
 
-    async fn run<R, F>(self, running: Arc<Running>, call: Context, until: Instant, run: R)
+    async fn run<R, F>(self, task: Arc<SessionTask>, call: Context, until: Instant, run: R)
     where
         R: FnOnce(Context) -> F,
         F: Future<Output = Result<CallToolResult, ErrorObject>> + Send,
@@ -198,65 +195,58 @@ impl Tasks {
         };
         drop(call);
         match outcome {
-            Some(Ok(Ok(result))) if !result.is_error => {
-                self.end(&running, TaskStatus::Completed, None, Ok(result));
-            }
-            // MCP 2025-11-25, basic/utilities/tasks: a task has failed when the result of its tool says so, too.
-            Some(Ok(Ok(result))) => {
-                self.end(&running, TaskStatus::Failed, first_text(&result), Ok(result));
-            }
-            Some(Ok(Err(error))) => {
-                self.end(&running, TaskStatus::Failed, Some(error.message.to_string()), Err(error));
-            }
+            Some(Ok(outcome)) => drop(self.end(&task, outcome.map(Into::into))),
             Some(Err(why)) => {
-                tracing::error!(task = running.id(), why, "a task panicked");
-                let text = format!("the tool panicked: {why}");
-                self.end(&running, TaskStatus::Failed, Some(text.clone()), Ok(CallToolResult::error(text)));
+                tracing::error!(task = task.id(), why, "a task panicked");
+                drop(self.end(&task, Ok(CallToolResult::error(format!("the tool panicked: {why}")).into())));
             }
-            None => {
-                let text = "the task was cancelled";
-                self.end(&running, TaskStatus::Cancelled, Some(text.into()), Ok(CallToolResult::error(text)));
-            }
+            None => drop(self.end_cancelled(&task, "the task was cancelled")),
         }
         tokio::select! {
-            () = running.forgotten() => {}
+            () = task.forgotten() => {}
             () = tokio::time::sleep_until(until.into()) => {
-                self.0.store.forget(running.id());
+                self.0.store.forget(task.id());
             }
         }
     }
 
-    /// A task has ended; what ended it first counts. Returns what cancels the call, unless it had ended before.
-    fn end(
-        &self,
-        running: &Running,
-        status: TaskStatus,
-        message: Option<String>,
-        outcome: Result<CallToolResult, ErrorObject>,
-    ) -> Option<Arc<dyn Cancel>> {
-        let bytes = size(outcome.as_ref());
-        let keep = || {
-            let Kept { is_kept, gone } = self.0.store.ended(running.id(), bytes);
-            ((!is_kept).then(|| overload::result(bytes)), gone)
-        };
-        let (call, gone) = running.end(status, message, outcome, keep)?;
+    /// Ends a task with the outcome of its call, unless it has ended before.
+    fn end(&self, task: &SessionTask, outcome: TaskOutcome) -> Option<Arc<dyn Cancel>> {
+        let mut gone = Vec::new();
+        let call = task.end(|state, now| {
+            if !state.is_running() {
+                return false;
+            }
+            let bytes = ended::weight(&outcome);
+            let kept = self.0.store.ended(state.id(), bytes);
+            gone = kept.gone;
+            let outcome = if kept.is_kept { outcome } else { Ok(overload::result(bytes).into()) };
+            state.end(outcome, now)
+        });
         for oldest in gone {
             tracing::debug!(task = oldest.id(), "the result of a task is forgotten to make room");
             self.gone(&oldest);
         }
+        call
+    }
+
+    /// Cancels a task, unless it has ended before. Returns the handle that cancels its call.
+    fn end_cancelled(&self, task: &SessionTask, text: &str) -> Option<Arc<dyn Cancel>> {
+        let call = task.end(|state, now| state.cancel(Some(text), text, now))?;
+        // The text needs no room of its own.
+        self.0.store.ended(task.id(), 0);
         Some(call)
     }
 
-    /// Forgets a task. Requests that wait for its result are told that there is none.
-    fn gone(&self, running: &Running) {
-        running.forget();
-        let outcome = Ok(CallToolResult::error("the task is gone"));
-        if let Some((call, ())) = running.end(TaskStatus::Cancelled, None, outcome, || (None, ())) {
+    /// Forgets a task. Requests that wait for its result get an error result.
+    fn gone(&self, task: &SessionTask) {
+        task.forget();
+        if let Some(call) = task.end(|state, now| state.cancel(None, "the task is gone", now)) {
             call.cancel();
         }
     }
 
-    fn running(&self, id: &str, context: &Context) -> Result<Arc<Running>, ErrorObject> {
+    fn find(&self, id: &str, context: &Context) -> Result<Arc<SessionTask>, ErrorObject> {
         let found = self.0.store.find(id, &context.session(), now());
         found.ok_or_else(|| ErrorObject::invalid_params(format!("unknown task {id:?}")))
     }
@@ -265,8 +255,8 @@ impl Tasks {
 impl SessionObserver for Tasks {
     /// Cancels and forgets the tasks of the session.
     fn closed(&self, session: SessionId) {
-        for running in self.0.store.close(&session) {
-            self.gone(&running);
+        for task in self.0.store.close(&session) {
+            self.gone(&task);
         }
     }
 }

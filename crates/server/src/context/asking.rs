@@ -10,12 +10,12 @@ use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use futures_util::FutureExt;
-use futures_util::future::{BoxFuture, Either, join_all};
+use futures_util::future::{BoxFuture, join_all, ready};
 use protomcp_types::{ClientMethod, ErrorObject, Params, RawJson, RequiredCapability, TaskRequest};
 
 use crate::ask::ask_raw;
-use crate::context::Context;
-use crate::mrtr::{MultiRoundTrip, Waiting};
+use crate::context::{CallKind, Context};
+use crate::mrtr::Waiting;
 use protomcp_session::{AskError, InputRequest, InputRequests, InputRequired, InputResponses, TaskOptions};
 
 impl Context {
@@ -158,7 +158,7 @@ impl Context {
     /// }
     /// ```
     pub fn input_required(&self, required: InputRequired) -> ErrorObject {
-        match &self.0.mrtr {
+        match self.mrtr() {
             Some(mrtr) => {
                 mrtr.require(required);
                 ErrorObject::internal("the host is asked first")
@@ -176,7 +176,7 @@ impl Context {
     pub fn state(&self) -> Option<&str> {
         match &self.0.given {
             Some(given) => given.state.as_deref(),
-            None => self.0.mrtr.as_deref().and_then(MultiRoundTrip::state),
+            None => self.mrtr().and_then(|mrtr| mrtr.state()),
         }
     }
 
@@ -186,26 +186,26 @@ impl Context {
     pub fn answers(&self) -> InputResponses {
         match &self.0.given {
             Some(given) => given.answers.clone(),
-            None => self.0.mrtr.as_deref().map(MultiRoundTrip::given).unwrap_or_default(),
+            None => self.mrtr().map(|mrtr| mrtr.given()).unwrap_or_default(),
         }
     }
 
     /// True if the call is a task or can become one, by [`Context::continue_as_task`].
     #[must_use]
     pub fn can_be_task(&self) -> bool {
-        self.0.task.is_some() || self.0.mrtr.as_ref().is_some_and(|mrtr| mrtr.may_be_task())
+        self.0.kind.can_be_task()
     }
 
     /// True if the call goes on as a task, of its session or without one.
     #[must_use]
     pub fn is_task(&self) -> bool {
-        self.0.task.is_some() || self.0.mrtr.as_ref().is_some_and(|mrtr| mrtr.is_task())
+        self.0.kind.is_task()
     }
 
     /// True if the call was answered with a task of its session.
     #[must_use]
     pub fn is_session_task(&self) -> bool {
-        self.0.task.is_some()
+        matches!(self.0.kind, CallKind::SessionTask(_))
     }
 
     /// Lets a stateless call of a tool go on as a task, if host and server know the extension for it
@@ -217,14 +217,10 @@ impl Context {
     /// `false`: the client waits for the result. A tool that takes too long for that refuses with
     /// [`Context::task_required_error`].
     pub fn continue_as_task(&self, options: TaskOptions) -> bool {
-        if self.0.task.is_some() {
-            return true;
-        }
-        let Some(mrtr) = self.0.mrtr.as_ref().filter(|mrtr| mrtr.may_be_task()) else { return false };
-        if let Some(target) = mrtr.want_task() {
+        if let Some(target) = self.mrtr().filter(|mrtr| mrtr.may_be_task()).and_then(|mrtr| mrtr.want_task()) {
             target.queue.detach(target.info.key, options);
         }
-        true
+        self.can_be_task()
     }
 
     /// The refusal of a tool that has to be a task, when the call cannot be one ([`Context::can_be_task`]).
@@ -243,45 +239,37 @@ impl Context {
         need.is_met_by(&self.0.info.client.capabilities)
     }
 
-    /// A request of ours: together with the one of the call, or with whatever waits for its task.
+    /// Sends a request beside the request of the call, or beside one that waits for its task.
     fn ask_in_session(
         &self,
         method: &'static str,
         params: Params,
         timeout: Duration,
-    ) -> impl Future<Output = Result<RawJson, AskError>> + Send + use<> {
+    ) -> BoxFuture<'static, Result<RawJson, AskError>> {
         let queue = Arc::clone(&self.0.queue);
         let ask = move |during, params| ask_raw(&queue, during, method, params, timeout, None);
-        let asked = match &self.0.task {
-            None => Ok(Either::Left(ask(Some(self.0.info.key.clone()), params))),
-            Some(task) => match task.asks() {
-                Some(asking) => {
-                    let params = task.mark(params);
-                    let answer = ask(asking.during.clone(), params.clone());
-                    Ok(Either::Right((asking, answer, params, ask)))
-                }
-                None => Err(AskError::Gone),
-            },
+        let CallKind::SessionTask(task) = &self.0.kind else {
+            return ask(Some(self.0.info.key.clone()), params).boxed();
         };
-        async move {
-            let (asking, answer, params, ask) = match asked? {
-                Either::Left(answer) => return answer.await,
-                Either::Right(of_task) => of_task,
-            };
+        let Some(guard) = task.ask() else { return ready(Err(AskError::Gone)).boxed() };
+        let params = task.mark(params);
+        let answer = ask(guard.during.clone(), params.clone());
+        let answer = async move {
             let answer = async {
                 match answer.await {
                     // The request that waited for the task is gone, and the task is not.
-                    Err(AskError::Gone) if asking.during.is_some() => ask(None, params).await,
+                    Err(AskError::Gone) if guard.during.is_some() => ask(None, params).await,
                     answer => answer,
                 }
             };
             tokio::select! {
                 biased;
                 // The answer is no longer needed.
-                () = asking.task.ended() => Err(AskError::Gone),
+                () = guard.task.ended() => Err(AskError::Gone),
                 answer = answer => answer,
             }
-        }
+        };
+        answer.boxed()
     }
 
     fn ask_in_mrtr(
@@ -290,7 +278,7 @@ impl Context {
         timeout: Duration,
     ) -> impl Future<Output = Result<Vec<RawJson>, AskError>> + Send + use<> {
         let until = tokio::time::Instant::now() + timeout;
-        let waiting = match &self.0.mrtr {
+        let waiting = match self.mrtr() {
             Some(mrtr) => mrtr.ask(questions, until.into_std()),
             None => Err(AskError::OutOfPlace),
         };
@@ -331,7 +319,7 @@ struct Pending {
 impl Drop for Pending {
     fn drop(&mut self) {
         // Without effect when the answer is there.
-        if let Some(mrtr) = &self.context.0.mrtr {
+        if let Some(mrtr) = self.context.mrtr() {
             mrtr.withdraw(self.waiting.number);
         }
     }

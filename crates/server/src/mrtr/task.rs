@@ -1,44 +1,28 @@
-//! A call that goes on as a task: no request waits for it, and clients ask for its status.
+//! A call that continues as a task: no request waits for it, and clients ask for its status.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, MutexGuard, Weak};
 use std::time::SystemTime;
 
-use protomcp_types::{ErrorObject, RawJson};
+use protomcp_types::RawJson;
 
 use crate::cancel::Cancel;
 use crate::ended::{self, Ended, Outcome};
 use crate::mrtr::{Inner, MultiRoundTrip, ReplyTarget};
-use crate::task_text::cut;
-use protomcp_session::{Extensions, InputRequests, ServerResult, TaskDetail, TaskOptions, TaskView};
-
-/// The task that a call becomes.
-#[derive(Debug)]
-pub(super) struct Detached {
-    pub(super) id: String,
-    options: TaskOptions,
-    created: SystemTime,
-    pub(super) updated: SystemTime,
-    /// A status message for people.
-    message: Option<String>,
-    is_cancelled: bool,
-    /// Told of each change.
-    pub(super) notifier: Arc<dyn TaskNotifier>,
-    /// Those of all its questions; none is used twice.
-    pub(super) keys: HashSet<String>,
-}
+use crate::session_queue::SessionQueue;
+use protomcp_session::{Detached, Extensions, TaskOptions, TaskView};
 
 /// The server around tasks.
 pub(crate) trait TaskNotifier: fmt::Debug + Send + Sync {
     /// A task has changed.
     fn changed(&self, id: &str);
 
-    /// A task has ended, with a result of so many bytes. `false`: there is no room for it.
+    /// A task has ended, with a result of so many bytes. Returns false if there is no room for it.
     fn ended(&self, id: &str, size: usize) -> bool;
 }
 
-/// A task as it is looked after: it does not keep what its call needs.
+/// A task in the store of its server. It does not keep the memory of its call.
 #[derive(Debug, Clone)]
 pub(crate) struct StatelessTask {
     mrtr: Arc<MultiRoundTrip>,
@@ -68,54 +52,37 @@ impl StatelessTask {
 }
 
 impl MultiRoundTrip {
-    /// True if the call may go on as a task.
+    /// True if the call may continue as a task.
     pub(crate) fn may_be_task(&self) -> bool {
         self.may_be_task
     }
 
-    /// True if the call is a task, or about to be one.
+    /// True if the call is a task, or asks to become one.
     pub(crate) fn is_task(&self) -> bool {
-        let inner = self.inner();
-        inner.wants_task || inner.task.is_some()
+        self.inner().trips.is_task()
     }
 
-    /// The call wants to go on as a task. Returns the request that is to be answered with it; `None`: it wants that
-    /// already, or belongs to no request.
+    /// The call asks to continue as a task. Returns the request that is to be answered with it; `None`: it has asked
+    /// before, or belongs to no request.
     pub(crate) fn want_task(&self) -> Option<ReplyTarget> {
-        let mut inner = self.inner();
-        if inner.has_ended || inner.is_parked || inner.task.is_some() || inner.wants_task {
-            return None;
-        }
-        let target = inner.target.clone()?;
-        inner.wants_task = true;
-        Some(target)
+        self.inner().trips.want_task()
     }
 
-    /// The call cannot go on as a task. Returns its outcome, when it has ended.
-    pub(crate) fn stay(&self) -> Option<Ended> {
-        let mut inner = self.inner();
-        inner.wants_task = false;
-        inner.outcome.take()
+    /// The call cannot become a task. Returns its outcome if it has ended.
+    pub(crate) fn stay(&self, queue: &SessionQueue) -> Option<Ended> {
+        self.inner().trips.stay(|outcome| queue.settle(outcome))
     }
 
-    /// The call goes on as a task, or has ended as one. `None`: it does not want to.
-    pub(crate) fn detach(&self, id: String, options: TaskOptions, notifier: Arc<dyn TaskNotifier>) -> Option<TaskView> {
+    /// The call becomes a task, or has ended as one. `None`: it has not asked for that.
+    pub(crate) fn detach(&self, id: &str, options: TaskOptions, notifier: Arc<dyn TaskNotifier>) -> Option<TaskView> {
         let mut inner = self.inner();
-        if !std::mem::take(&mut inner.wants_task) {
-            return None;
-        }
-        let keys = inner.open.iter().map(|open| open.asked.key.clone()).collect();
-        let now = SystemTime::now();
-        let message = inner.said.take();
-        if let Some(Ended { outcome, .. }) = inner.outcome.take() {
-            // It has ended in between.
-            inner.keep_result(&id, &*notifier, outcome);
-        }
-        inner.task =
-            Some(Detached { id, options, created: now, updated: now, message, is_cancelled: false, notifier, keys });
-        let view = inner.view();
-        if inner.has_ended {
-            told(inner);
+        let Detached { outcome } = inner.trips.detach(id, options, SystemTime::now())?;
+        inner.notifier = Some(notifier);
+        let has_ended = outcome.is_some();
+        outcome.into_iter().for_each(|outcome| inner.end_task(outcome));
+        let view = inner.trips.view();
+        if has_ended {
+            notify(inner);
         }
         view
     }
@@ -123,92 +90,51 @@ impl MultiRoundTrip {
     /// Sets the status message, for people.
     pub(crate) fn set_task_message(&self, message: &str) {
         let mut inner = self.inner();
-        let Inner { has_ended, wants_task, said, task, .. } = &mut *inner;
-        match task {
-            Some(task) if !*has_ended && !task.is_cancelled && task.message.as_deref() != Some(message) => {
-                task.message = Some(cut(message));
-                task.updated = SystemTime::now();
-                told(inner);
-            }
-            None if *wants_task => *said = Some(cut(message)),
-            Some(_) | None => {}
+        if inner.trips.set_message(message, SystemTime::now()) {
+            notify(inner);
         }
     }
 
-    /// The status of the task; `None`: it is not a task.
+    /// The task as its client sees it; `None`: the call is not a task.
     pub(crate) fn view(&self) -> Option<TaskView> {
-        self.inner().view()
+        self.inner().trips.view()
     }
 
-    /// Answers to what the task has asked. The others stay open; what was not asked means nothing.
-    pub(crate) fn answer(&self, mut answers: BTreeMap<String, RawJson>) {
+    /// The client answers questions of the task. The others stay open.
+    pub(crate) fn answer(&self, answers: BTreeMap<String, RawJson>) {
         let mut inner = self.inner();
-        for open in std::mem::take(&mut inner.open) {
-            match answers.remove(&open.asked.key) {
-                Some(answer) => drop(open.answer.send(Ok(answer))),
-                None => inner.open.push(open),
-            }
-        }
-        if let Some(task) = &mut inner.task {
-            task.updated = SystemTime::now();
-        }
-        told(inner);
+        let answers = inner.trips.answer(answers, SystemTime::now());
+        inner.answer_all(answers);
+        notify(inner);
     }
 
-    /// Ends the task unless it has ended. Whether the call is to be told.
+    /// Ends the task, unless it has ended. Returns true if its call is to be cancelled.
     pub(crate) fn cancel(&self) -> bool {
         let mut inner = self.inner();
-        let is_running = !inner.has_ended;
-        if let Some(task) = inner.task.as_mut().filter(|task| is_running && !task.is_cancelled) {
-            task.is_cancelled = true;
-            task.message = Some("the task was cancelled by the host".to_owned());
-            task.updated = SystemTime::now();
-            told(inner);
-            return true;
+        let is_cancelled = inner.trips.cancel(SystemTime::now());
+        if is_cancelled {
+            inner.answers.clear();
+            notify(inner);
         }
-        false
+        is_cancelled
     }
 }
 
 impl Inner {
-    /// Keeps what the task has come to, if there is room.
-    pub(super) fn keep_result(&mut self, id: &str, notifier: &dyn TaskNotifier, outcome: Outcome) {
+    /// Ends the task with the outcome of its call, or with a short error if there is no room for it.
+    pub(super) fn end_task(&mut self, outcome: Outcome) {
+        let (Some(task), Some(notifier)) = (self.trips.task(), &self.notifier) else { return };
         let bytes = outcome.as_ref().map_or(0, ended::weight);
-        let is_kept = notifier.ended(id, bytes);
+        let is_kept = notifier.ended(task.id(), bytes);
         let outcome = outcome.map(|answer| if is_kept { answer } else { ended::in_place_of(&answer, bytes) });
-        // Results of tasks have a bound of their own.
-        self.outcome = Some(Ended { outcome, room: None });
-    }
-
-    fn view(&self) -> Option<TaskView> {
-        let task = self.task.as_ref()?;
-        let asked = || self.open.iter().map(|open| open.asked.clone()).collect();
-        let detail = match self.outcome.as_ref().map(|ended| &ended.outcome) {
-            _ if task.is_cancelled => TaskDetail::Cancelled,
-            Some(None) => TaskDetail::Cancelled,
-            Some(Some(Ok(ServerResult::InputRequired(_)))) => {
-                TaskDetail::Failed(ErrorObject::internal("a task cannot be answered with questions"))
-            }
-            Some(Some(Ok(result))) => TaskDetail::Completed(result.clone()),
-            Some(Some(Err(error))) => TaskDetail::Failed(error.clone()),
-            None if self.open.is_empty() => TaskDetail::Working,
-            None => TaskDetail::Asking(InputRequests::of(asked())),
-        };
-        let Detached { id, options, created, updated, message, .. } = task;
-        // MCP 2026-07-28, extension tasks: one that has failed says why.
-        let message = match &detail {
-            TaskDetail::Failed(error) => Some(error.message.to_string()),
-            TaskDetail::Working | TaskDetail::Asking(_) | TaskDetail::Completed(_) | TaskDetail::Cancelled => {
-                message.clone()
-            }
-        };
-        Some(TaskView { id: id.clone(), options: *options, created: *created, updated: *updated, message, detail })
+        self.trips.end_task(outcome, SystemTime::now());
     }
 }
 
-/// Lets go of the lock, and says that the task has changed, if it is one.
-pub(super) fn told(inner: MutexGuard<'_, Inner>) {
-    let Some((id, notifier)) = inner.task.as_ref().map(|task| (task.id.clone(), task.notifier.clone())) else { return };
+/// Releases the lock, and notifies the clients that listen for the task, if the call is one.
+pub(super) fn notify(inner: MutexGuard<'_, Inner>) {
+    let (Some(task), Some(notifier)) = (inner.trips.task(), &inner.notifier) else { return };
+    let (id, notifier) = (task.id().to_owned(), Arc::clone(notifier));
     drop(inner);
     notifier.changed(&id);
 }

@@ -7,7 +7,7 @@ use protomcp_types::{Incoming, Initialize, Malformed, Message, Method, method};
 
 use crate::call_info::CallInfo;
 use crate::cancel::Cancel;
-use crate::context::Context;
+use crate::context::{CallKind, Context};
 use crate::overload;
 use crate::server::call;
 use crate::server::drive::Driver;
@@ -100,9 +100,9 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         let inputs = stateless.as_mut().and_then(|stateless| stateless.inputs.take());
         let info = CallInfo { key, client, token, stateless, known: self.connection.arrival.known.clone(), room };
         let round_trip = inputs.map(|inputs| self.round_trip(request.method(), inputs, &info)).transpose();
-        let mrtr = match round_trip {
-            Ok(None) => None,
-            Ok(Some(RoundTrip::First(mrtr))) => Some(mrtr),
+        let kind = match round_trip {
+            Ok(None) => CallKind::Plain,
+            Ok(Some(RoundTrip::First(mrtr))) => CallKind::Stateless(mrtr),
             Ok(Some(RoundTrip::Retry(call, resumed))) => {
                 self.resume(info.key, call, resumed);
                 return (None, Some(number));
@@ -115,7 +115,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         } else {
             self.connection.peer.in_session(self.id)
         };
-        let context = Context::new(caller, self.id, info, Arc::clone(&self.queue), limits.ask_timeout, mrtr);
+        let context = Context::new(caller, self.id, info, Arc::clone(&self.queue), limits.ask_timeout, kind);
         self.calls.running.insert(number, context.clone());
         let may_leave = context.may_leave();
         let call = call::run(Arc::clone(&self.server.service), request, context, limits.cancel_grace);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use protomcp_types::{JsonObject, Message, Params, RawJson, SubscriptionFilter, method};
 
 use crate::call_info::CallInfo;
-use crate::context::Context;
+use crate::context::{CallKind, Context};
 use crate::listen_guard::ListenGuard;
 use crate::overload;
 use crate::server::drive::{Driver, now};
@@ -37,7 +37,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         let queue = Arc::clone(&self.queue);
         let caller = self.connection.peer.without_session(self.id);
         let patience = self.server.sessions.limits().ask_timeout;
-        let context = Context::new(caller, self.id, info, Arc::clone(&queue), patience, None);
+        let context = Context::new(caller, self.id, info, Arc::clone(&queue), patience, CallKind::Plain);
         self.calls.running.insert(key.number, context.clone());
         let (listeners, service) =
             (Arc::clone(self.server.sessions.resource_listeners()), Arc::clone(&self.server.service));

@@ -8,7 +8,7 @@ use protomcp_types::{CallTool, ErrorObject, Method, RequiredCapability, TASKS_EX
 
 use crate::call_info::CallInfo;
 use crate::context::Context;
-use crate::mrtr::{MultiRoundTrip, ReplyTarget, Resumed};
+use crate::mrtr::{MultiRoundTrip, ReplyTarget, Returned};
 use crate::server::drive::{Driver, now};
 use crate::service::Service;
 use protomcp_session::{
@@ -21,7 +21,7 @@ pub(super) enum RoundTrip {
     /// The first, or one that begins anew.
     First(Arc<MultiRoundTrip>),
     /// One that a call waits for.
-    Retry(Context, Resumed),
+    Retry(Context, Returned),
 }
 
 impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
@@ -61,12 +61,12 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
     }
 
     /// A call has come to this connection.
-    pub(super) fn resume(&mut self, key: RequestKey, call: Context, resumed: Resumed) {
+    pub(super) fn resume(&mut self, key: RequestKey, call: Context, resumed: Returned) {
         self.calls.running.insert(key.number, call);
         match resumed {
-            Resumed::Running => {}
-            Resumed::Asking => self.queue.asked(key),
-            Resumed::Ended(ended) => self.queue.done(key, *ended),
+            Returned::Running => {}
+            Returned::Asking => self.queue.asked(key),
+            Returned::Ended(ended) => self.queue.done(key, *ended),
         }
     }
 

@@ -23,7 +23,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
                 let reply = self.session.reply_task(key, &task, true);
                 self.answer(key, reply, None)
             }
-            None => match mrtr.stay() {
+            None => match mrtr.stay(&self.queue) {
                 Some(ended) => self.done(key, ended),
                 // It may have asked something in between.
                 None => self.park(key),
@@ -53,7 +53,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
             tracing::warn!(session = %self.id, "too many tasks: a call goes on without being one");
             return None;
         };
-        let task = mrtr.detach(id.clone(), options, self.server.sessions.task_notifier());
+        let task = mrtr.detach(&id, options, self.server.sessions.task_notifier());
         if task.is_none() {
             self.server.sessions.task_store().forget(&id);
         }

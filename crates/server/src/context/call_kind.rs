@@ -1,0 +1,77 @@
+//! The ways in which a call is answered: by its request, by a task of its session, or after round trips.
+
+use std::sync::Arc;
+
+use protomcp_types::Notification;
+
+use crate::call_info::CallInfo;
+use crate::mrtr::{MultiRoundTrip, ReplyTarget};
+use crate::session_queue::SessionQueue;
+use crate::tasks::SessionTask;
+
+/// The way in which a call is answered.
+#[derive(Debug, Clone)]
+pub(crate) enum CallKind {
+    /// Its request waits for the answer all the while.
+    Plain,
+    /// Its request was answered with a task of its session.
+    SessionTask(Arc<SessionTask>),
+    /// It is stateless and may ask its client, or continue as a task.
+    Stateless(Arc<MultiRoundTrip>),
+}
+
+impl CallKind {
+    pub(super) fn mrtr(&self) -> Option<&Arc<MultiRoundTrip>> {
+        match self {
+            Self::Stateless(mrtr) => Some(mrtr),
+            Self::Plain | Self::SessionTask(_) => None,
+        }
+    }
+
+    pub(super) fn can_be_task(&self) -> bool {
+        match self {
+            Self::Plain => false,
+            Self::SessionTask(_) => true,
+            Self::Stateless(mrtr) => mrtr.may_be_task(),
+        }
+    }
+
+    pub(super) fn is_task(&self) -> bool {
+        match self {
+            Self::Plain => false,
+            Self::SessionTask(_) => true,
+            Self::Stateless(mrtr) => mrtr.is_task(),
+        }
+    }
+
+    /// Sets the status message of the task, if the call is one.
+    pub(super) fn set_task_message(&self, message: &str) {
+        match self {
+            Self::Plain => {}
+            Self::SessionTask(task) => task.set_message(message),
+            Self::Stateless(mrtr) => mrtr.set_task_message(message),
+        }
+    }
+
+    /// Sends a progress notification beside the request, or beside the task.
+    pub(super) fn send_progress(&self, queue: &SessionQueue, info: &CallInfo, notification: Notification) {
+        match self {
+            Self::Plain | Self::Stateless(_) => queue.progress(&info.key, notification),
+            Self::SessionTask(task) if task.is_running() => queue.notice(task.notice(notification)),
+            Self::SessionTask(_) => {}
+        }
+    }
+
+    /// Reports something beside the request of the call, if one waits for it.
+    pub(super) fn with_target(
+        &self,
+        queue: &SessionQueue,
+        info: &CallInfo,
+        report: impl FnOnce(&SessionQueue, &CallInfo),
+    ) {
+        match self {
+            Self::Plain | Self::SessionTask(_) => report(queue, info),
+            Self::Stateless(mrtr) => mrtr.with_reply_target(|ReplyTarget { queue, info }| report(queue, info)),
+        }
+    }
+}
