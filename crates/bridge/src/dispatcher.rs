@@ -127,6 +127,12 @@ impl Dispatcher {
         let (waiter, mut turn) = oneshot::channel();
         let entry = {
             let mut state = self.lock();
+            // The process has ended, and its owner has not noticed yet: the call waits for the next one.
+            if let Serving::This(process) = &*self.serving.borrow()
+                && process.link().is_closed()
+            {
+                state.lane.lose(process.generation());
+            }
             let owners = state.lane.owners();
             let entry = state.lane.enter(&caller.key.clone(), (caller, waiter));
             if state.lane.owners() > owners {
@@ -170,7 +176,13 @@ impl Dispatcher {
     /// The process that serves, as soon as there is one, for something that this owner asks.
     pub(crate) async fn serving(&self, owner: &Owner) -> Result<Arc<ToolProcess>, Failure> {
         let mut serving = self.serving.subscribe();
-        let known = serving.wait_for(|serving| !matches!(serving, Serving::Soon)).await;
+        // A process whose link is closed has ended, which its owner will notice in a moment.
+        let is_known = |serving: &Serving| match serving {
+            Serving::This(process) => !process.link().is_closed(),
+            Serving::Down(_) => true,
+            Serving::Soon => false,
+        };
+        let known = serving.wait_for(is_known).await;
         match known.as_deref() {
             Ok(Serving::This(process)) => {
                 process.served().add(owner);

@@ -179,9 +179,14 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Driver<IO> {
             if !busy && self.event_sender.poll_owner_left(cx).is_ready() {
                 self.connection.close(Closed::Here);
             }
-            self.deliver();
-            if let Some(reason) = self.connection.closed() {
+            let closed = self.connection.closed().cloned();
+            if let Some(reason) = &closed {
                 let _first = self.ended.set(reason.clone());
+                // Callers whose calls fail see that the link is closed.
+                self.commands.close();
+            }
+            self.deliver();
+            if closed.is_some() {
                 return Poll::Ready(());
             }
             if !busy || self.turn.is_over() {
