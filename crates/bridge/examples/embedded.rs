@@ -1,5 +1,5 @@
-//! A program of our own in the place of `pmcp run`: it starts a tool file, puts a layer around all requests, and serves a
-//! host on stdio.
+//! A program of your own instead of `pmcp run`: it starts a tool file, wraps all requests in a layer, and serves a
+//! client on stdio.
 //!
 //! `cargo run -p protomcp-bridge --example embedded -- tools.py`
 
@@ -12,7 +12,7 @@ use protomcp_server::{Context, Layer, ServerRequest, ServerResult, Service};
 use protomcp_transport::stdio;
 use protomcp_types::ErrorObject;
 
-/// Writes down every call of a tool and how long it took.
+/// Logs every tool call and its duration.
 struct Clock;
 
 struct Clocked<S>(S);
@@ -35,14 +35,14 @@ impl<S: Service> Service for Clocked<S> {
     }
 }
 
-/// Standard output belongs to the conversation.
+/// Standard output carries the protocol.
 #[expect(clippy::print_stderr, reason = "an example may talk to its user")]
 fn note(text: &str) {
     eprintln!("{text}");
 }
 
 fn main() -> ExitCode {
-    // First of all: this program is started once more as the guardian of the tool process, so that nothing outlives it.
+    // First in `main`: this program is also executed as the guardian of the tool process, which ends with it.
     guardian::run_if_requested();
     match run() {
         Ok(()) => ExitCode::SUCCESS,

@@ -1,4 +1,4 @@
-//! The tools of a file inside of an axum application, beside its other routes; saving the file reloads them.
+//! The tools of a file inside an axum application, beside its other routes; saving the file reloads them.
 //!
 //! `cargo run -p protomcp-bridge --example embedded_in_axum -- tools.py`
 
@@ -13,7 +13,7 @@ use protomcp_http::{Config, StreamableHttp};
 use tokio::net::TcpListener;
 
 fn main() -> ExitCode {
-    // First of all: this program is started once more as the guardian of the tool process, so that nothing outlives it.
+    // First in `main`: this program is also executed as the guardian of the tool process, which ends with it.
     guardian::run_if_requested();
     match run() {
         Ok(()) => ExitCode::SUCCESS,
@@ -34,7 +34,7 @@ async fn run() -> Result<(), Box<dyn Error>> {
     say(&format!("http://{}", socket.local_addr()?));
     axum::serve(socket, app)
         .with_graceful_shutdown(async move {
-            // Without signals it serves for ever.
+            // Without signals it serves until it is killed.
             if tokio::signal::ctrl_c().await.is_ok() {
                 bridge.drain();
                 bridge.shutdown().await;

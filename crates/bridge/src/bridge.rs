@@ -14,10 +14,10 @@ use crate::exposition::BridgeMetrics;
 use crate::handler::Backend;
 use crate::tool_file::ToolFile;
 
-/// One tool process as one MCP server. Sessions outlive the process: reloads and crashes are invisible to hosts but for
-/// what changed.
+/// One tool process as one MCP server. Sessions outlive the process: clients see the changes of a reload or a restart,
+/// and otherwise nothing of it.
 ///
-/// Dropping it kills the tool process on the spot; [`shutdown`](Self::shutdown) is the polite way.
+/// Dropping it kills the tool process at once; [`shutdown`](Self::shutdown) stops it gracefully.
 #[derive(Debug)]
 pub struct Bridge {
     pub(crate) server: Server<Router<Backend>>,
@@ -39,15 +39,16 @@ impl Bridge {
         Builder::command(command)
     }
 
-    /// Serves one host until it leaves or [`drain`](Self::drain) is called. Any number of hosts at once.
+    /// Serves one client until it disconnects or [`drain`](Self::drain) is called. Any number of clients may be served
+    /// at once.
     ///
     /// # Errors
-    /// When the connection breaks.
+    /// If the connection fails.
     pub async fn serve(&self, transport: impl Transport) -> Result<(), ServeError> {
         self.server.serve(transport).await
     }
 
-    /// The server, for transports that begin sessions themselves.
+    /// The server, for transports that open sessions themselves.
     #[must_use]
     pub fn server(&self) -> Server<impl Service + use<>> {
         self.server.clone()
@@ -59,18 +60,18 @@ impl Bridge {
         self.metrics.clone()
     }
 
-    /// Takes up changed files now, as if one had been saved.
+    /// Reloads now, as if a file had been saved.
     pub async fn reload(&self) {
-        // Nothing to reload in a bridge that has ended.
+        // A bridge that has ended has nothing to reload.
         let _ended = self.inputs.send(Input::Changed.into()).await;
     }
 
-    /// Takes no new work: sessions end when their calls have, at the latest after the drain timeout.
+    /// Accepts no new work: sessions end with their calls, at the latest after the drain timeout.
     pub fn drain(&self) {
         self.server.handle().shutdown();
     }
 
-    /// Ends the tool process, politely at first, and waits for its end. Calls still in flight fail.
+    /// Stops the tool process, gracefully at first, and waits for its end. Calls in flight fail.
     pub async fn shutdown(mut self) {
         if let Some(watcher) = self.watcher.take() {
             watcher.abort();
@@ -84,7 +85,7 @@ impl Bridge {
 
 impl Drop for Bridge {
     fn drop(&mut self) {
-        // Without the loop nobody holds the process, and a process that nobody holds is killed.
+        // The loop owns the process: dropping the loop kills it.
         self.run.abort();
         if let Some(watcher) = &self.watcher {
             watcher.abort();

@@ -34,13 +34,13 @@ use crate::handler::Backend;
 use crate::metrics::Metrics;
 use crate::tool_file::{Launch, ToolFile};
 
-/// Calls that may wait for the tool process, of all sessions together.
+/// The most calls that wait for the tool process, of all sessions together.
 const MAX_WAITING: usize = 4096;
-/// The time that each may wait for its turn: three calls of the usual length.
+/// The time that each may wait for its turn: three calls of the default length.
 const QUEUE_TIMEOUT: Duration = Duration::from_secs(15 * 60);
-/// Processes of earlier versions that finish their calls at the same time.
+/// The most processes of earlier versions that finish their calls at the same time.
 const MAX_RETIRING: usize = 4;
-/// Calls at once for a command about which nothing is known.
+/// Concurrent calls of a command of unknown kind.
 const CONCURRENCY: usize = 256;
 
 /// Describes a bridge; [`start`](Self::start) makes it one.
@@ -112,41 +112,42 @@ impl Builder {
         self
     }
 
-    /// Whose list a tool changes that shows or hides tools. Default [`ToolLists::PerSession`]. Requests without a session
-    /// change nobody's (MCP 2026-07-28, server/tools).
+    /// Sets the scope of a tool that shows or hides tools. Default [`ToolLists::PerSession`]. Requests without a
+    /// session change no list (MCP 2026-07-28, server/tools).
     #[must_use]
     pub fn tool_lists(mut self, lists: ToolLists) -> Self {
         self.lists = lists;
         self
     }
 
-    /// When output schemas are shown to hosts. Default [`SchemaPolicy::Proven`].
+    /// Sets when output schemas are advertised. Default [`SchemaPolicy::Proven`].
     #[must_use]
     pub fn output_schemas(mut self, policy: SchemaPolicy) -> Self {
         self.schemas = policy;
         self
     }
 
-    /// Sets the treatment of arguments that do not match the input schema of their tool. Default [`ArgumentPolicy::Warn`].
+    /// Sets the treatment of arguments that do not match the input schema of their tool. Default
+    /// [`ArgumentPolicy::Warn`].
     #[must_use]
     pub fn validate_arguments(mut self, policy: ArgumentPolicy) -> Self {
         self.arguments = policy;
         self
     }
 
-    /// How long one call may take from its turn on, with the middleware around it and the task it may become; waiting for
-    /// its turn does not count. Default 5 minutes.
+    /// Limits the time of one call, from its turn on, with the middleware around it and the task it may become. Default
+    /// 5 minutes.
     ///
-    /// A process that runs one handler at a time may go on with one that nobody waits for any more; it is given as much
-    /// time again before the next call is sent.
+    /// The handler of a cancelled call may continue in a process that runs one handler at a time; it gets the same time
+    /// again before the next call is sent.
     #[must_use]
     pub fn call_timeout(mut self, timeout: Duration) -> Self {
         self.call_timeout = timeout;
         self
     }
 
-    /// How long a call may wait for its turn, and for a process that is reloading or restarting. Then it fails, as
-    /// retryable. Default 15 minutes.
+    /// Limits the time that a call waits for its turn, and for a process that is reloading or restarting. Then it
+    /// fails, as retryable. Default 15 minutes.
     #[must_use]
     pub fn queue_timeout(mut self, timeout: Duration) -> Self {
         self.queue_timeout = timeout;
@@ -160,23 +161,24 @@ impl Builder {
         self
     }
 
-    /// Asks hosts that were silent for so long whether they are still there, and ends the sessions of those that do not
-    /// answer for 30 s. Default: never.
+    /// Pings clients that were silent for this long, and closes the sessions of those that do not answer for 30 s.
+    /// Default: never.
     #[must_use]
     pub fn ping_interval(mut self, interval: Duration) -> Self {
         self.limits.ping_interval = Some(interval);
         self
     }
 
-    /// Calls in flight at once. Default: what the process announces; otherwise 1 for files of scripting languages, whose
-    /// published SDKs run one handler at a time and can lose a second call, and 256 for everything else.
+    /// Sets the number of concurrent calls. By default the process announces it; otherwise it is 1 for files of
+    /// scripting languages, whose published SDKs run one handler at a time and can lose a second call, and 256 for all
+    /// others.
     #[must_use]
     pub fn max_concurrent_calls(mut self, calls: usize) -> Self {
         self.process.concurrency = Some(calls.max(1));
         self
     }
 
-    /// How long a started process may take to connect. Default 30 s; 10 minutes for programs that may compile or
+    /// Limits the time that a started process has to connect. Default 30 s; 10 minutes for programs that may compile or
     /// download first.
     #[must_use]
     pub fn connect_timeout(mut self, timeout: Duration) -> Self {
@@ -191,36 +193,36 @@ impl Builder {
         self
     }
 
-    /// Sets the guardian, which ends everything that would outlive the bridge. See [`Guardian`] for the default.
+    /// Sets the guardian, which kills every process that would outlive the bridge. See [`Guardian`] for the default.
     #[must_use]
     pub fn guardian(self, guardian: Guardian) -> Self {
         self.each_command(move |command| command.guardian(guardian.clone()))
     }
 
-    /// Largest envelope from and to the tool process, in bytes. Default 64 MiB. A call whose arguments do not fit fails
-    /// with `ARGUMENTS_TOO_LARGE`, and the process hears nothing of it.
+    /// Sets the largest envelope from and to the tool process, in bytes. Default 64 MiB. A call whose arguments exceed
+    /// it fails with `ARGUMENTS_TOO_LARGE` without being sent.
     #[must_use]
     pub fn max_frame(mut self, bytes: usize) -> Self {
         self.process.link.limits.max_frame = bytes;
         self
     }
 
-    /// Largest result after reassembly and inflation, in bytes. Default 256 MiB.
+    /// Sets the largest result after reassembly and inflation, in bytes. Default 256 MiB.
     #[must_use]
     pub fn max_result(mut self, bytes: u64) -> Self {
         self.process.link.limits.max_payload = bytes;
         self
     }
 
-    /// Requests of one session that may wait for their answer. One more is answered with −32603 at once. Default 1024.
+    /// Sets the most unanswered requests of one session. A further one is answered with −32603 at once. Default 1024.
     #[must_use]
     pub fn max_pending(mut self, requests: usize) -> Self {
         self.limits.max_pending = requests.max(1);
         self
     }
 
-    /// Processes of earlier versions that finish their calls at the same time, at least one. When there are so many, the
-    /// next reload waits for one of them, and the log names its calls. Default 4.
+    /// Sets the most processes of earlier versions that finish their calls at the same time, at least one. At the limit
+    /// the next reload waits for one of them, and the log names its calls. Default 4.
     #[must_use]
     pub fn max_retiring(mut self, processes: usize) -> Self {
         self.max_retiring = processes.max(1);
@@ -234,15 +236,15 @@ impl Builder {
         self
     }
 
-    /// Sets a variable in the environment of the tool process, which is otherwise that of this one.
+    /// Sets a variable in the environment of the tool process, which otherwise inherits that of this one.
     #[must_use]
     pub fn env(self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
         let (name, value) = (name.into(), value.into());
         self.each_command(|command| command.env(name.clone(), value.clone()))
     }
 
-    /// What the bridge tells hosts about itself. Default: `protomcp` and the version of this crate. Its capabilities are
-    /// always those of a bridge.
+    /// Sets the description that the bridge gives of itself. Default: `protomcp` and the version of this crate. Its
+    /// capabilities are always those of a bridge.
     #[must_use]
     pub fn info(mut self, info: ServerInfo) -> Self {
         self.info = info;
@@ -278,10 +280,10 @@ impl Builder {
         }
     }
 
-    /// Begins to start the tool process. Hosts can be served at once: the handshake is answered, and whatever needs the
-    /// tools waits for them. Must be called inside a tokio runtime with I/O and timers.
+    /// Starts the tool process without waiting for it. Clients can be served at once: the handshake is answered, and
+    /// requests that need the tools wait for them. Must be called inside a tokio runtime with I/O and timers.
     pub fn launch(self) -> (Bridge, Starting) {
-        // A save from here on may come too late for the process, and before the watcher's first look.
+        // A later save may come too late for the process, and before the first scan of the watcher.
         let since = SystemTime::now();
         let core_limits = core::Limits { call_timeout: self.call_timeout, max_retiring: self.max_retiring };
         let (core, effects) = Core::new(now(), self.mode, List::new(self.schemas, self.lists), core_limits);
@@ -291,7 +293,7 @@ impl Builder {
         let waits = QueueLimits { capacity: MAX_WAITING, turn: self.queue_timeout, handler: self.call_timeout };
         let (dispatcher, idle) = Dispatcher::new(waits, Arc::clone(&metrics), sessions.clone());
         let (sender, inputs) = mpsc::channel(INPUTS);
-        // A session ends once, and nobody can wait where it does.
+        // A session ends once, and its end cannot wait.
         let (ended, closed) = mpsc::unbounded_channel();
         let (owner, outcome) = oneshot::channel();
         let (stop, requests) = (CancellationToken::new(), Arc::new(SetOnce::new()));
@@ -313,7 +315,7 @@ impl Builder {
             started: Arc::clone(&requests),
             ended,
         };
-        // A call of ours only waits for the tool process, so it needs no task of its own.
+        // A call of the bridge only waits for the tool process, so it needs no task of its own.
         let server = Server::with_sessions(shared.sessions.clone(), backend).inline_calls();
         let exposition = BridgeMetrics {
             metrics: Arc::clone(&shared.metrics),
@@ -331,26 +333,25 @@ impl Builder {
     }
 }
 
-/// Everything a tool file may turn out to have: capabilities are told once, and the next reload may bring what they are
-/// for.
+/// All capabilities that a tool file may need: they are declared once, and the next reload may add the entries.
 fn capabilities() -> ServerCapabilities {
     let capabilities = ServerCapabilities::default().with_tools().with_resources(true, true);
     capabilities.with_tasks().with_task_extension().with_prompts().with_completions().with_logging()
 }
 
-/// The first start of a tool process, under way.
+/// The running first start of a tool process.
 #[derive(Debug)]
 pub struct Starting(oneshot::Receiver<Result<(), StartError>>);
 
 impl Starting {
-    /// Waits until the process takes calls, or will not.
+    /// Waits until the process takes calls or has failed.
     ///
     /// # Errors
-    /// See [`StartError`]; the process is gone, and requests of hosts are answered with an error.
+    /// See [`StartError`]; the process is gone, and requests of clients are answered with an error.
     pub async fn wait(mut self) -> Result<(), StartError> {
         match (&mut self.0).await {
             Ok(outcome) => outcome,
-            // The bridge was shut down meanwhile: nothing starts any more, and nobody has to hear of it.
+            // The bridge was shut down: nothing starts, and there is no failure to report.
             Err(_) => std::future::pending().await,
         }
     }

@@ -1,4 +1,4 @@
-//! One call of a tool, from its turn to the result for the host.
+//! One call of a tool, from its turn to the result for the client.
 
 mod progress;
 pub(crate) mod result;
@@ -31,13 +31,13 @@ use crate::process::deadline::Deadline;
 use crate::process::middleware::{MiddlewareChain, Target};
 use crate::process::tool_process::{StopReason, ToolProcess};
 
-/// Where in a call's `_meta` a process that knows our extensions finds how many milliseconds it has.
+/// The key in a call's `_meta` of its remaining milliseconds, for processes that know the extension.
 const TIMEOUT_META: &str = "protomcp/timeoutMs";
 
-/// On which terms tasks are kept, unless hosts wish otherwise.
+/// The default terms of tasks, unless clients request others.
 pub(crate) const TASK_TERMS: TaskOptions =
     TaskOptions { ttl: Duration::from_secs(60 * 60), poll_interval: Duration::from_millis(500) };
-/// No task takes longer.
+/// The longest time of a task.
 pub(crate) const LONGEST_TASK: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// The parts that every call uses.
@@ -52,11 +52,11 @@ pub(crate) struct Calls {
 }
 
 impl Calls {
-    /// Makes a call. Dropping the future takes it out of the queue, or has the process told to give it up.
+    /// Makes a call. Dropping the future removes it from the queue, or cancels it at the process.
     ///
-    /// What runs before the call, the call and what runs after it share one time, which begins when its turn has come.
-    /// Once the process has made a task of it, it is one for hosts that know tasks, too. For others it is followed within
-    /// that time, as if it were the call.
+    /// The middleware before the call, the call and the middleware after it share one time, which begins with its turn.
+    /// If the process makes a task of the call, it is also a task for clients that know tasks. For others the bridge
+    /// polls it within that time, as if it were the call.
     pub(crate) async fn call(&self, tool: &Tool, call: CallTool, context: &Context) -> Result<CallToolResult, Failure> {
         let measured = self.metrics.call(tool.name().as_str());
         let result = self.make(tool, call, context).await;
@@ -85,7 +85,8 @@ impl Calls {
         }
         if let Ok(CallAnswer::Task(task)) = answer {
             permit.detach();
-            // It has gone on already, if it may. Tasks have a time of their own, and are cancelled when it is up.
+            // It has become a task for the client already, if it may. Tasks have a time of their own, and are cancelled
+            // when it ends.
             if context.continue_as_task(TASK_TERMS) {
                 time = Deadline::new(LONGEST_TASK);
             }
@@ -99,13 +100,13 @@ impl Calls {
         }
         let mut response = match answer? {
             CallAnswer::Result(response) => response,
-            CallAnswer::Task(_) => unreachable!("it has been followed to its result"),
+            CallAnswer::Task(_) => unreachable!("it has been polled to its result"),
         };
         chain.after(Target { link, tool: name, time: &time }, &arguments_json, &mut response).await;
         Ok(self.finish(tool, response, &permit, session).await)
     }
 
-    /// The middleware before the call, and the call.
+    /// Runs the middleware before the call, and the call.
     async fn ask(
         &self,
         turn: Turn<'_>,
@@ -148,7 +149,7 @@ impl Calls {
         }
     }
 
-    /// The `_meta` of the call for the process: the host's, without the progress token, which has a place of its own.
+    /// The `_meta` of the call for the process: the client's, without the progress token, which has a field of its own.
     fn metadata(&self, meta: Option<&RawJson>, process: &ToolProcess, left: Duration) -> Option<RawJson> {
         if meta.is_none() && !process.sdk().announced {
             return None;
@@ -162,7 +163,7 @@ impl Calls {
         (!members.is_empty()).then(|| members.to_body().into_raw())
     }
 
-    /// The result for the host, after the list has changed as the tool wished: the next `tools/list` sees it.
+    /// The result for the client, after the tool's list changes are applied: the next `tools/list` sees them.
     async fn finish(
         &self,
         tool: &Tool,
@@ -184,17 +185,17 @@ impl Calls {
         converted.result
     }
 
-    /// Has the core take an input, and waits until its effects are in force.
+    /// Sends an input to the core, and waits until its effects are applied.
     async fn apply(&self, input: Input) {
         let (done, applied) = oneshot::channel();
-        // A bridge that is shutting down applies nothing any more, and nobody will see the list again.
+        // A bridge that is shutting down applies no effects, and its list is not read again.
         if self.inputs.send(Message { input, attached: Attachment::Acknowledge(done) }).await.is_ok() {
             let _ended = applied.await;
         }
     }
 }
 
-/// A call whose turn has come.
+/// A call that has a permit.
 #[derive(Clone, Copy)]
 struct Turn<'a> {
     permit: &'a Permit,

@@ -1,4 +1,4 @@
-//! Decides what happens to generations of the tool process; does nothing itself.
+//! Decides about the generations of the tool process, without I/O.
 //!
 //! A closed set of inputs goes in, effects come out. The driver applies them in order, and decides nothing.
 //!
@@ -15,13 +15,13 @@
 //!   Starting ─────────────────────────────────────────▶ GivingUp ── it is gone ──▶ Starting (the next)
 //! ```
 //!
-//! Processes that were replaced finish their calls side by side (`retiring`). When there are as many as there may be, the
-//! next reload waits, and so does a third one within a second (`pace`).
+//! Processes that were replaced finish their calls side by side (`retiring`). At their limit the next reload waits, and
+//! so does a third one within a second (`pace`).
 //!
-//! Invariants: one process serves, at most one starts, and at most [`Limits::max_retiring`] finish their calls; never two
-//! reloads at once (a change that arrives during one is remembered, once; a start that takes long is given up for it); no
-//! change of the files fails a call, except in immediate mode; no input makes the list empty except a process that
-//! registers nothing.
+//! Invariants: one process serves, at most one starts, and at most [`Limits::max_retiring`] finish their calls; there
+//! are never two reloads at once (a change that arrives during one is remembered, once; a start that takes long is
+//! given up for it); a change of the files fails no call, except in immediate mode; the list becomes empty only if a
+//! process registers nothing.
 
 mod catalog;
 pub(crate) mod facts;
@@ -55,17 +55,18 @@ enum Step {
     Asking,
     /// The next process is starting.
     Starting(Generation),
-    /// That one has been starting for long when the files changed again: it is ended, and the next one starts then.
+    /// It had been starting for long when the files changed again: it is stopped, and the next one starts then.
     GivingUp(Generation),
 }
 
 /// Limits of a reload.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Limits {
-    /// The time of a call: a graceful reload waits so long for those in flight and then goes on like a swap. Calls that
-    /// became tasks may last longer; when their process has been retired for so long and its place is needed, they fail.
+    /// The time of a call: a graceful reload waits this long for the calls in flight and then continues like a swap.
+    /// Calls that became tasks may last longer; when their process has been retired for this long and its slot is
+    /// needed, they fail.
     pub(crate) call_timeout: Duration,
-    /// Processes of earlier versions that finish their calls at the same time.
+    /// The most processes of earlier versions that finish their calls at the same time.
     pub(crate) max_retiring: usize,
 }
 
@@ -76,7 +77,7 @@ struct Newest {
     started_at: Instant,
 }
 
-/// A change of the files that no reload has taken up.
+/// A change of the files without a reload.
 #[derive(Debug, Default)]
 struct Change {
     waits: bool,
@@ -93,7 +94,7 @@ pub(crate) struct Core {
     retiring: Retiring,
     pace: Pace,
     newest: Newest,
-    /// Some process has been in service.
+    /// True once a process has been in service.
     served: bool,
     change: Change,
     /// The author has been warned that handlers of this SDK do not receive the list.
@@ -130,7 +131,7 @@ impl Core {
         (core, vec![Effect::Start(first)])
     }
 
-    /// When `Elapsed` is due.
+    /// The time at which `Elapsed` is due.
     pub(crate) fn deadline(&self) -> Option<Instant> {
         let restart = if self.current.is_none() && self.step == Step::Settled { self.restart.deadline() } else { None };
         [restart, self.hold_until, self.drain_until, self.give_up_at(), self.turn_of_waiting_change()]
@@ -185,7 +186,7 @@ impl Core {
                 changed.announce(fx);
             }
             Input::Exited(generation, exit) => self.exited(now, generation, exit, fx),
-            // Calls may have gone to it once more before they went elsewhere; another input follows when they have ended.
+            // Until the release, calls may have been sent to it; another input follows when they have ended.
             Input::Idle(generation) if facts.is_idle(generation) => self.idle(generation, fx),
             Input::Control { generation, session, command, reply } => {
                 if self.counts(generation) {
@@ -204,7 +205,7 @@ impl Core {
             Input::Intercepts(generation, middleware) if self.current == Some(generation) => {
                 self.list.intercepts(middleware);
             }
-            // A process that is no longer current has no say in the list.
+            // A process that is no longer current does not change the list.
             Input::Idle(_)
             | Input::Link(..)
             | Input::Intercepts(..)
@@ -224,8 +225,8 @@ impl Core {
         }
     }
 
-    /// Whether this process has a say in the list. One that is about to be replaced because it did not reload has not:
-    /// its answer to the reload request ends with hiding its hidden tools once more.
+    /// True if this process may change the list. A process that is about to be replaced because it did not reload may
+    /// not: its answer to the reload request ends with hiding its hidden tools once more.
     fn counts(&self, generation: Generation) -> bool {
         let replaced = matches!(self.step, Step::Starting(_) | Step::GivingUp(_)) && self.hold_until.is_some();
         self.current == Some(generation) && !replaced
@@ -239,7 +240,7 @@ impl Core {
             }
         }
         if self.drain_until.is_some_and(|at| at <= now) {
-            // As a swap: a task goes on, and other calls need not wait for it.
+            // Like a swap: a task continues, and other calls need not wait for it.
             self.drain_until = None;
             fx.push(Effect::Report(Report::NotDrained { after: self.call_timeout }));
             if let Some(current) = self.current {

@@ -1,6 +1,7 @@
-//! Lets calls through to the living process, one permit each.
+//! Lets calls through to the process in service, one permit each.
 //!
-//! A thin driver of `scheduler`: a mutex held for a few instructions, never across an await, and a channel per waiting call.
+//! A thin driver of `scheduler`: a mutex held for a few instructions, never across an await, and a channel per waiting
+//! call.
 
 pub(crate) mod attribution;
 mod fair_queue;
@@ -32,83 +33,83 @@ use crate::generation::Generation;
 use crate::metrics::Metrics;
 use crate::process::tool_process::ToolProcess;
 
-/// A call that waits, and the way to tell it that it may go.
+/// A waiting call, and the channel that wakes it.
 type Waiter = (Caller, oneshot::Sender<Result<Permit, Refusal>>);
 
 /// The reason for which a waiting call fails.
 #[derive(Debug)]
 enum Refusal {
     Down(Cause),
-    /// It made room for a call of an owner with fewer; its own had this many waiting.
+    /// It was displaced by a call of an owner with fewer; its own had this many waiting.
     Displaced(usize),
 }
 
-/// Stands for a time that is too long to be a moment.
+/// A time that is too long to be an instant.
 const FOR_EVER: Duration = Duration::from_secs(100 * 365 * 86_400);
 
-/// The way to the tool process.
+/// The access to the tool process.
 #[derive(Debug)]
 pub(crate) struct Dispatcher {
     state: Mutex<State>,
     sessions: ServerHandle,
     waits: QueueLimits,
     metrics: Arc<Metrics>,
-    /// Rings whenever a call has ended.
+    /// Notified whenever a call has ended.
     left: Notify,
     idle: mpsc::UnboundedSender<Generation>,
     /// Changed only with the state locked.
     serving: watch::Sender<Serving>,
-    /// The bridge ends, so nothing comes back.
+    /// The bridge ends: no process will follow.
     closed: AtomicBool,
 }
 
 /// Limits of the queue.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct QueueLimits {
-    /// Calls that wait at once, of all sessions together.
+    /// The most calls that wait, of all sessions together.
     pub(crate) capacity: usize,
-    /// A call, for its turn.
+    /// The time of a call until its turn.
     pub(crate) turn: Duration,
-    /// For a handler whose call was given up, when it keeps others from running.
+    /// The time of a handler whose call was given up, while it keeps others from running.
     pub(crate) handler: Duration,
 }
 
 /// The process that answers requests other than tool calls, also while calls are held.
 #[derive(Debug, Clone)]
 enum Serving {
-    /// Nobody yet, or nobody for the moment.
+    /// None yet, or none at the moment.
     Soon,
     This(Arc<ToolProcess>),
-    /// Nobody.
+    /// None, finally.
     Down(Cause),
 }
 
 #[derive(Debug)]
 struct State {
-    lane: Scheduler<Waiter>,
+    scheduler: Scheduler<Waiter>,
     processes: HashMap<Generation, Arc<ToolProcess>>,
     attribution: Attribution,
     open_questions: OpenQuestions,
-    /// The signal of each open question, given when it has become the one that is taken back next.
+    /// The signal of each open question, sent when the question is the next to be withdrawn.
     next_signals: HashMap<u64, Arc<Notify>>,
-    /// Generations whose owner wants to know when they are idle; at most the one that serves and those that retire.
+    /// Generations whose idleness is awaited; at most the one in service and those that retire.
     awaited: Vec<Generation>,
-    /// Calls that were given up and still have a place, and who is told when one is answered after all; at most one for
-    /// each process that lives.
+    /// Calls that were given up and still have a slot, with the channel for a late answer; at most one for each
+    /// process.
     given_up: HashMap<(Generation, CallId), oneshot::Sender<()>>,
 }
 
 impl Dispatcher {
-    /// One that holds calls, and the generations that became idle after [`await_idle`](Self::await_idle).
+    /// A dispatcher that holds calls, and the generations that became idle after [`await_idle`](Self::await_idle).
     pub(crate) fn new(
         waits: QueueLimits,
         metrics: Arc<Metrics>,
         sessions: ServerHandle,
     ) -> (Arc<Self>, mpsc::UnboundedReceiver<Generation>) {
         let (idle, receiver) = mpsc::unbounded_channel();
-        let lane = Scheduler::new(waits.capacity);
+        let scheduler = Scheduler::new(waits.capacity);
         let state = State {
-            lane,
+            scheduler,
             processes: HashMap::new(),
             attribution: Attribution::default(),
             open_questions: OpenQuestions::default(),
@@ -121,21 +122,21 @@ impl Dispatcher {
         (Arc::new(Self { state: Mutex::new(state), sessions, waits, metrics, left, idle, serving, closed }), receiver)
     }
 
-    /// Waits for the turn of a call, no longer than [`QueueLimits::turn`]. Dropping the future gives the turn up.
+    /// Waits for the turn of a call, no longer than [`QueueLimits::turn`]. Dropping the future gives up the turn.
     pub(crate) async fn acquire(self: &Arc<Self>, caller: Caller, tool: &str) -> Result<Permit, Failure> {
         let owner = caller.key.owner.clone();
         let (waiter, mut turn) = oneshot::channel();
         let entry = {
             let mut state = self.lock();
-            // The process has ended, and its owner has not noticed yet: the call waits for the next one.
+            // The process has ended, and the core has not noticed yet: the call waits for the next one.
             if let Serving::This(process) = &*self.serving.borrow()
                 && process.link().is_closed()
             {
-                state.lane.lose(process.generation());
+                state.scheduler.lose(process.generation());
             }
-            let owners = state.lane.owners();
-            let entry = state.lane.enter(&caller.key.clone(), (caller, waiter));
-            if state.lane.owners() > owners {
+            let owners = state.scheduler.owners();
+            let entry = state.scheduler.enter(&caller.key.clone(), (caller, waiter));
+            if state.scheduler.owners() > owners {
                 state.notify_next_questions();
             }
             match entry {
@@ -149,7 +150,7 @@ impl Dispatcher {
         let ticket = match entry {
             Entry::Wait(ticket) => ticket,
             Entry::WaitInPlaceOf(ticket, (_, displaced), held) => {
-                // Given up in the meantime, it needs no answer.
+                // A caller that has given up needs no answer.
                 let _gone = displaced.send(Err(Refusal::Displaced(held)));
                 ticket
             }
@@ -173,10 +174,10 @@ impl Dispatcher {
         }
     }
 
-    /// The process that serves, as soon as there is one, for something that this owner asks.
+    /// The process in service, as soon as there is one, for a request of this owner.
     pub(crate) async fn serving(&self, owner: &Owner) -> Result<Arc<ToolProcess>, Failure> {
         let mut serving = self.serving.subscribe();
-        // A process whose link is closed has ended, which its owner will notice in a moment.
+        // A process whose link is closed has ended, which the core will notice in a moment.
         let is_known = |serving: &Serving| match serving {
             Serving::This(process) => !process.link().is_closed(),
             Serving::Down(_) => true,
@@ -193,7 +194,7 @@ impl Dispatcher {
         }
     }
 
-    /// The process that serves, if it is another than this one.
+    /// The process in service, if it is another than this one.
     pub(crate) fn successor(&self, of: &ToolProcess, owner: &Owner) -> Option<Arc<ToolProcess>> {
         match &*self.serving.borrow() {
             Serving::This(process) if process.generation() != of.generation() => {
@@ -204,35 +205,38 @@ impl Dispatcher {
         }
     }
 
-    /// Calls that wait for their turn, and calls that the living processes are making.
+    /// The numbers of waiting and of running calls.
     pub(crate) fn load(&self) -> (usize, usize) {
         let state = self.lock();
-        (state.lane.waiting(), state.processes.keys().map(|generation| state.lane.in_flight(*generation)).sum())
+        (
+            state.scheduler.waiting(),
+            state.processes.keys().map(|generation| state.scheduler.in_flight(*generation)).sum(),
+        )
     }
 
-    /// Lets calls wait.
+    /// Holds calls.
     pub(crate) fn hold(&self) {
         let mut state = self.lock();
-        state.lane.hold();
+        state.scheduler.hold();
         state.notify_next_questions();
     }
 
-    /// A call has seen the end of this process, perhaps before its owner: no other call goes there.
+    /// A call has seen the end of this process, perhaps before the core: no other call goes there.
     pub(crate) fn lose(&self, generation: Generation) {
-        self.lock().lane.lose(generation);
+        self.lock().scheduler.lose(generation);
     }
 
-    /// Makes a process known; calls do not go there yet.
+    /// Adds a process; calls do not go there yet.
     pub(crate) fn add(&self, process: Arc<ToolProcess>) {
         self.lock().processes.insert(process.generation(), process);
     }
 
-    /// Calls go to this process, or will.
+    /// True if calls go to this process, or will.
     pub(crate) fn knows(&self, generation: Generation) -> bool {
         self.lock().processes.contains_key(&generation)
     }
 
-    /// Forgets a process that has ended.
+    /// Removes a process that has ended.
     pub(crate) fn remove(&self, generation: Generation) {
         let mut state = self.lock();
         state.processes.remove(&generation);
@@ -247,25 +251,25 @@ impl Dispatcher {
         });
     }
 
-    /// Lets calls go to this process, waiting ones first.
+    /// Sends calls to this process, waiting ones first.
     pub(crate) fn release_to(self: &Arc<Self>, generation: Generation) {
         let mut state = self.lock();
         let Some(process) = state.processes.get(&generation).cloned() else { return };
-        state.lane.open(generation, process.concurrency());
+        state.scheduler.open(generation, process.concurrency());
         self.serving.send_replace(Serving::This(process));
         state.notify_next_questions();
         self.grant(state);
     }
 
-    /// Fails calls, waiting ones too, until the next release.
+    /// Fails calls, including waiting ones, until the next release.
     pub(crate) fn refuse(&self, why: &Cause) {
         let refused = {
             let mut state = self.lock();
             self.serving.send_replace(Serving::Down(why.clone()));
-            state.lane.refuse(why.clone())
+            state.scheduler.refuse(why.clone())
         };
         for (_, waiter) in refused {
-            // A host that gave up meanwhile needs no answer.
+            // A caller that has given up needs no answer.
             let _gone = waiter.send(Err(Refusal::Down(why.clone())));
         }
     }
@@ -283,22 +287,22 @@ impl Dispatcher {
         Failure::Down { why: why.text(self.sessions.sole_owner().is_some()) }
     }
 
-    /// Says when this process has no call in flight; at once when it has none.
+    /// Reports when this process has no call in flight; at once if it has none.
     pub(crate) fn await_idle(&self, generation: Generation) {
         let mut state = self.lock();
-        if state.lane.in_flight(generation) == 0 {
+        if state.scheduler.in_flight(generation) == 0 {
             self.say_idle(generation);
         } else {
             state.awaited.push(generation);
         }
     }
 
-    /// No call is in flight on this process. Final once calls go elsewhere.
+    /// True if no call is in flight on this process. Final once calls go to another one.
     pub(crate) fn is_idle(&self, generation: Generation) -> bool {
-        self.lock().lane.in_flight(generation) == 0
+        self.lock().scheduler.in_flight(generation) == 0
     }
 
-    /// The session whose tool list a process changes that names this call, or none; see [`Attribution::list_scope`].
+    /// The session whose tool list a message changes that names this call, or none; see [`Attribution::list_scope`].
     pub(crate) fn list_scope(&self, generation: Generation, for_call: &str) -> Option<SessionId> {
         self.lock().attribution.list_scope(generation, for_call)
     }
@@ -308,7 +312,7 @@ impl Dispatcher {
         self.lock().attribution.session_of_ended(generation, call)
     }
 
-    /// Calls whose turn comes from now on pass this middleware, too.
+    /// Adds middleware for calls whose turn comes later.
     pub(crate) fn intercept(&self, generation: Generation, middleware: &Middleware) {
         if let Some(process) = self.lock().processes.get(&generation) {
             process.intercept(middleware);
@@ -320,7 +324,7 @@ impl Dispatcher {
         self.lock().attribution.recipient(generation, for_call, now())
     }
 
-    /// Whom everything concerns that this process says: the owner of all sessions, if the process has worked for no other.
+    /// The recipient of messages without a call: the owner of all sessions, if the process has worked for no other.
     pub(crate) fn sole_owner(&self, generation: Generation) -> Option<Owner> {
         let owner = self.sessions.sole_owner()?;
         self.lock().processes.get(&generation).filter(|process| process.served().only(&owner)).map(|_| owner)
@@ -340,10 +344,10 @@ impl Dispatcher {
 
     /// A handler of this process may be running.
     pub(crate) fn is_busy(&self, generation: Generation) -> bool {
-        self.lock().lane.is_busy(generation)
+        self.lock().scheduler.is_busy(generation)
     }
 
-    /// A call on this process that was given up has been answered after all.
+    /// The late answer of a call that was given up.
     pub(crate) fn answered_late(&self, generation: Generation, call: &str) {
         let Some(call) = CallId::from_wire(call) else { return };
         let mut state = self.lock();
@@ -354,15 +358,15 @@ impl Dispatcher {
         }
     }
 
-    /// A call on this process goes on as a task. Says what it is from now on.
+    /// A call on this process continues as a task. Returns its slot from now on.
     pub(crate) fn detach(self: &Arc<Self>, process: &ToolProcess) -> Slot {
         let mut state = self.lock();
-        let place = state.lane.detach(process.generation());
+        let slot = state.scheduler.detach(process.generation());
         self.grant(state);
-        place
+        slot
     }
 
-    /// A call has ended, or nobody waits for it any more.
+    /// A call has ended or was given up.
     pub(crate) fn release(self: &Arc<Self>, permit: &Permit) {
         let (generation, call) = (permit.process().generation(), permit.call());
         let handler = permit.leaves_busy().then(|| Handle::try_current().ok()).flatten();
@@ -370,15 +374,15 @@ impl Dispatcher {
         state.open_questions.call_ended(generation, call);
         if permit.handler_goes_on() {
             let now = now();
-            // A time that no clock reaches is the end of the process.
+            // A time beyond the range of the clock is the end of the process.
             let until = now.checked_add(self.waits.handler).unwrap_or(now + FOR_EVER);
             state.attribution.give_up(generation, call, now, until);
         } else {
             state.attribution.end(generation, call);
         }
         let idle = match handler {
-            Some(_) => state.lane.give_up(generation),
-            None => state.lane.leave(generation, permit.place()),
+            Some(_) => state.scheduler.give_up(generation),
+            None => state.scheduler.leave(generation, permit.slot()),
         };
         if idle && state.awaited.contains(&generation) {
             state.awaited.retain(|awaited| *awaited != generation);
@@ -387,27 +391,27 @@ impl Dispatcher {
         if let Some(runtime) = handler {
             let (answered, late) = oneshot::channel();
             state.given_up.insert((generation, call), answered);
-            runtime.spawn(Arc::clone(self).linger(Arc::clone(permit.process()), call, late));
+            runtime.spawn(Arc::clone(self).probe_busy(Arc::clone(permit.process()), call, late));
         }
         self.grant(state);
         self.left.notify_waiters();
     }
 
-    /// Keeps the place of a call that was given up until its handler has ended.
-    async fn linger(self: Arc<Self>, process: Arc<ToolProcess>, call: CallId, late: oneshot::Receiver<()>) {
+    /// Keeps the slot of a call that was given up until its handler has ended.
+    async fn probe_busy(self: Arc<Self>, process: Arc<ToolProcess>, call: CallId, late: oneshot::Receiver<()>) {
         until_free(process.link(), late, self.waits.handler).await;
         let mut state = self.lock();
         state.given_up.remove(&(process.generation(), call));
         state.attribution.handler_ended(process.generation(), call);
-        state.lane.free(process.generation());
+        state.scheduler.free(process.generation());
         self.grant(state);
     }
 
-    /// Wakes the calls whose turn it is. A permit that nobody takes any more comes back through its drop, which must
-    /// not find the lock taken, so the waiters are woken after it is released.
+    /// Wakes the calls whose turn it is. A permit without a receiver comes back through its drop, which needs the lock,
+    /// so the waiters are woken after it is released.
     fn grant(self: &Arc<Self>, mut state: MutexGuard<'_, State>) {
         let mut woken = Vec::new();
-        while let Some((generation, (caller, waiter))) = state.lane.grant() {
+        while let Some((generation, (caller, waiter))) = state.scheduler.grant() {
             let permit = self.permit(&mut state, generation, caller);
             woken.push((waiter, permit));
         }
@@ -418,7 +422,7 @@ impl Dispatcher {
     }
 
     fn permit(self: &Arc<Self>, state: &mut State, generation: Generation, caller: Caller) -> Permit {
-        let process = Arc::clone(state.processes.get(&generation).expect("an open lane leads to a known process"));
+        let process = Arc::clone(state.processes.get(&generation).expect("calls are granted to a known process"));
         let call = process.link().new_call();
         process.served().add(&caller.key.owner);
         state.attribution.begin(generation, call, caller);
@@ -426,17 +430,17 @@ impl Dispatcher {
     }
 
     fn say_idle(&self, generation: Generation) {
-        // The owner has gone when the bridge has ended.
+        // The receiver is gone when the bridge has ended.
         let _ended = self.idle.send(generation);
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        // Nothing in here can panic half-way through a change.
+        // No panic can happen half-way through a change.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// A turn that is waited for, given up when its call is.
+/// A waiting turn, given up with its call.
 struct Queued<'a> {
     dispatcher: &'a Arc<Dispatcher>,
     owner: Owner,
@@ -445,6 +449,6 @@ struct Queued<'a> {
 
 impl Drop for Queued<'_> {
     fn drop(&mut self) {
-        self.dispatcher.lock().lane.abandon(&self.owner, self.ticket);
+        self.dispatcher.lock().scheduler.abandon(&self.owner, self.ticket);
     }
 }

@@ -1,4 +1,4 @@
-//! Applies the effects of the core: one task, no decisions of its own.
+//! Applies the effects of the core: one task, which decides nothing itself.
 
 pub(crate) mod inbox;
 pub(crate) mod launcher;
@@ -39,8 +39,8 @@ use crate::process::running_calls::Calls;
 use crate::process::sdk::{self, SdkFeatures};
 use crate::process::tool_process::ToolProcess;
 
-/// Messages that may wait. A sender waits while the queue is full, so the link of a process that floods it is read no faster
-/// than its events are handled.
+/// The most messages that wait. A sender waits while the queue is full, so the link of a process that floods it is read
+/// no faster than its events are handled.
 pub(crate) const INPUTS: usize = 256;
 
 /// The parts of a bridge that its driver shares with the requests of clients.
@@ -53,7 +53,7 @@ pub(crate) struct Shared {
     pub(crate) sender: mpsc::Sender<Message>,
 }
 
-/// The loop and what it works on.
+/// The loop and its state.
 pub(crate) struct Driver {
     core: Core,
     dispatcher: Arc<Dispatcher>,
@@ -65,11 +65,11 @@ pub(crate) struct Driver {
     sender: mpsc::Sender<Message>,
     inbox: Inbox,
     processes: HashMap<Generation, Arc<ToolProcess>>,
-    /// Starts, link readers and waits for ends; aborted when the loop ends, which kills what was starting.
+    /// Starts, link readers and awaited ends; aborted when the loop ends, which kills a starting process.
     tasks: JoinSet<()>,
-    /// Ends the start under way, or the last one.
+    /// Stops the start under way, or the last one.
     superseded: CancellationToken,
-    /// Takes the outcome of the first start.
+    /// Receives the outcome of the first start.
     first: Option<First>,
     /// The error of the last failed start.
     start_error: Option<StartError>,
@@ -105,7 +105,7 @@ impl Facts for ProcessFacts<'_> {
 
 /// The receivers of the outcome of the first start.
 pub(crate) struct First {
-    /// Requests of clients: the text is for them.
+    /// Requests of clients, with the text for them.
     pub(crate) requests: Arc<SetOnce<Result<(), String>>>,
     /// The owner of the bridge.
     pub(crate) owner: oneshot::Sender<Result<(), StartError>>,
@@ -118,7 +118,7 @@ impl First {
             Err(error) => Err(format!("failed to start tool process: {}", error.cause().text(one_owner))),
         };
         self.requests.set(text).expect("there is one first start");
-        // An owner who does not want to know has dropped the receiver.
+        // The receiver is dropped if the owner does not need the outcome.
         let _gone = self.owner.send(outcome);
     }
 }
@@ -144,7 +144,8 @@ impl Driver {
         }
     }
 
-    /// Runs until it is stopped, or the first start fails. Stops every process (close, SIGTERM, SIGKILL) before it returns.
+    /// Runs until it is stopped, or the first start fails. Stops every process (close, SIGTERM, SIGKILL) before it
+    /// returns.
     pub(crate) async fn run(mut self, effects: Vec<Effect>) {
         // The first effects start the first process.
         let _continue = self.apply_all(effects);
@@ -156,7 +157,7 @@ impl Driver {
                 break;
             }
             if is_from_process {
-                // A process may send lists without end. Each takes its time, and all others have a turn in between.
+                // A process may send lists without end. Each one takes time, and the other tasks run in between.
                 tokio::task::yield_now().await;
             }
         }
@@ -191,7 +192,7 @@ impl Driver {
             Effect::Start(generation) => self.start(generation),
             // There is one start at a time.
             Effect::GiveUp(generation) => {
-                tracing::debug!(%generation, "ending what is still starting");
+                tracing::debug!(%generation, "stopping the start under way");
                 self.superseded.cancel();
             }
             Effect::AskReload(generation) => self.with(generation, |process| process.link().reload()),
@@ -281,7 +282,7 @@ impl Driver {
         });
     }
 
-    /// Makes a started process one of those in service.
+    /// Adds a started process to those in service.
     fn register(&mut self, new: NewProcess) {
         let NewProcess { process, mut events, mut pending } = new;
         let process = Arc::new(process);
@@ -291,7 +292,7 @@ impl Driver {
         let sender = self.sender.clone();
         self.tasks.spawn(async move {
             while let Some(answer) = pending.join_next().await {
-                // A closed link answers nothing, and its end is an input of its own.
+                // A closed link answers nothing; its end is a separate input.
                 let Ok(Ok(listed)) = answer else { return };
                 let _ended = sender.send(Input::Catalogued(generation, listed.kind(), Some(listed)).into()).await;
             }
@@ -303,7 +304,7 @@ impl Driver {
                     return;
                 }
             }
-            // The link is over: the exit of the process is the last input.
+            // The link has ended: the exit of the process is the last input.
             if let Some(exit) = process.ended().await {
                 let _ended = sender.send(Input::Exited(generation, exit).into()).await;
             }
@@ -352,8 +353,8 @@ impl Driver {
         self.processes.remove(&generation);
     }
 
-    /// Links close, then the ladder; all at once, and each waited for. So is the end of a start, which takes its socket
-    /// and its process with it.
+    /// Stops all processes at once (close, SIGTERM, SIGKILL) and waits for each. The end of a start is awaited, too; it
+    /// removes its socket and its process.
     async fn shut_down(mut self) {
         self.dispatcher.close();
         self.tasks.abort_all();

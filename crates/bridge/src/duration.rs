@@ -32,7 +32,7 @@ impl fmt::Display for GoDuration {
     }
 }
 
-/// `.5` for half of a unit that has `digits` decimal places; nothing for zero.
+/// The decimals of a unit that has `digits` of them, such as `.5`; empty for zero.
 fn fraction(rest: u128, digits: usize) -> String {
     if rest == 0 {
         return String::new();

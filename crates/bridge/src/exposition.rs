@@ -13,8 +13,9 @@ use protomcp_link::ByteCounters;
 use crate::dispatcher::Dispatcher;
 use crate::metrics::Metrics;
 
-/// The metrics of a bridge as a [`Collector`]: calls by tool and outcome, their durations and times in the queue, waiting and
-/// running calls, reloads, crashes, restarts, and bytes of frames. The names begin with `pmcp_`. Cloning is cheap.
+/// The metrics of a bridge as a [`Collector`]: calls by tool and outcome, their durations and times in the queue,
+/// waiting and running calls, reloads, crashes, restarts, and bytes of frames. The names begin with `pmcp_`. Cloning is
+/// cheap.
 ///
 /// ```
 /// use prometheus_client::registry::Registry;

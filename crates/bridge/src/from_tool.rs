@@ -1,4 +1,4 @@
-//! Messages that the tool process sends by itself: tool list control, log messages, and requests to clients.
+//! Messages that the tool process sends on its own: tool list control, log messages, and requests to clients.
 
 pub(crate) mod inline_events;
 pub(crate) mod list_control;

@@ -1,4 +1,4 @@
-//! Doors for the fuzzer into what is private; only there when it compiles.
+//! Access for the fuzzer to private parts; compiled for the fuzzer only.
 
 use protomcp_proto::{CallToolResponse, ToolDefinition};
 use protomcp_types::CallToolResult;
@@ -7,7 +7,7 @@ use crate::call::result;
 use crate::catalog::tool::{SchemaPolicy, Tool};
 use crate::diagnostics::setting::Setting;
 
-/// The result that a host gets for the answer of a tool so defined; `None` when no tool can be defined so.
+/// The result for a client of this answer of a tool with this definition; `None` if the definition is invalid.
 pub fn result_of(
     definition: ToolDefinition,
     policy: SchemaPolicy,

@@ -1,16 +1,16 @@
-//! Names the lives of the tool process.
+//! The number of each start of the tool process.
 
 use std::fmt;
 
-/// One life of the tool process: 1, 2, 3 … one more for each process that is started.
+/// One start of the tool process: 1, 2, 3 …
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Generation(u64);
 
 impl Generation {
-    /// The process the bridge starts with.
+    /// The first process of the bridge.
     pub(crate) const FIRST: Self = Self(1);
 
-    /// The one after this.
+    /// The next process.
     pub(crate) fn next(self) -> Self {
         Self(self.0 + 1)
     }

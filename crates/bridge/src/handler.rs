@@ -1,4 +1,4 @@
-//! Answers hosts from the tool process: the MCP server's handler.
+//! Answers clients from the tool process: the MCP server's handler.
 
 mod catalog;
 
@@ -27,9 +27,9 @@ pub(crate) struct Backend {
     pub(crate) snapshot: Arc<ArcSwap<Snapshot>>,
     pub(crate) calls: Arc<Calls>,
     pub(crate) tasks: Tasks,
-    /// Set when the first start has ended: hosts are served from the beginning, and wait here for the tools.
+    /// Set when the first start has ended: clients are served from the beginning, and wait here for the tools.
     pub(crate) started: Arc<SetOnce<Result<(), String>>>,
-    /// Is told of each session that has ended.
+    /// Notified of each session that has ended.
     pub(crate) ended: mpsc::UnboundedSender<SessionId>,
 }
 
@@ -99,7 +99,7 @@ impl Handler for Backend {
         self.read(read, &context).await
     }
 
-    /// The session keeps the subscription.
+    /// The session stores the subscription.
     async fn subscribe(&self, subscribe: Subscribe, _: Context) -> Result<(), ErrorObject> {
         self.media_type(&subscribe.uri).await.map(|_| ())
     }
@@ -122,13 +122,13 @@ impl Handler for Backend {
     }
 
     fn session_closed(&self, session: SessionId) {
-        // A bridge that has ended remembers nothing of it.
+        // A bridge that has ended keeps no state of the session.
         let _ended = self.ended.send(session);
     }
 }
 
 impl Backend {
-    /// Waits until there is a list.
+    /// Waits for the first list.
     async fn started(&self) -> Result<(), ErrorObject> {
         let outcome = match self.started.get() {
             Some(outcome) => outcome,
@@ -137,18 +137,18 @@ impl Backend {
         outcome.as_ref().map_err(|why| ErrorObject::internal(why.clone())).copied()
     }
 
-    /// The tool as this session sees it: what it does not see does not exist.
+    /// The tool as this session sees it: a hidden tool does not exist.
     fn find(&self, name: &str, session: SessionId) -> Result<Arc<Tool>, ErrorObject> {
         let snapshot = self.snapshot.load();
         snapshot.view(session).find(name).cloned().ok_or_else(|| ErrorObject::unknown_tool(name))
     }
 }
 
-/// Makes a call, unless nobody wants its result any more.
+/// Makes a call, unless its client has cancelled it.
 async fn call_tool(calls: &Calls, tool: &Tool, call: CallTool, context: &Context) -> Result<CallToolResult, Failure> {
     tokio::select! {
         biased;
-        // Dropping the call takes it out of the queue, or sends a cancel to the process.
+        // Dropping the call removes it from the queue, or sends a cancel to the process.
         () = context.cancelled() => Err(Failure::ShuttingDown),
         outcome = calls.call(tool, call, context) => outcome,
     }

@@ -1,7 +1,7 @@
-//! What a bridge counts: calls, waiting, reloads, crashes.
+//! The counters of a bridge: calls, waiting, reloads, crashes.
 //!
-//! Counting a call is a few atomic additions. The counters of a tool are found without a lock; only the first call of a
-//! tool makes them. Tools beyond [`MAX_TOOLS`] share theirs, so that no process can make the page endless.
+//! Counting a call takes a few atomic additions. The counters of a tool are found without a lock; only its first call
+//! creates them. Tools beyond [`MAX_TOOLS`] share theirs, so that a process cannot grow the page without bound.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -21,28 +21,28 @@ mod histogram;
 
 pub(crate) use self::histogram::Histogram;
 
-/// Tools with counters of their own.
+/// The most tools with counters of their own.
 const MAX_TOOLS: usize = 200;
 
 /// The name under which all others are counted.
 const OTHERS: &str = "(other)";
 
-/// How a call ended.
+/// The outcome of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Outcome {
     Ok,
-    /// The tool says that it failed.
+    /// The tool reported an error.
     ToolError,
-    /// The host did not want the answer any more, or is gone.
+    /// The client has cancelled the call or disconnected.
     Cancelled,
     TimedOut,
     /// The process ended, or is not running.
     Crashed,
-    /// A reload did not wait for it.
+    /// A reload in immediate mode ended it.
     Interrupted,
     /// Too many calls were waiting, or it waited for too long.
     Overloaded,
-    /// The arguments did not fit, or middleware did not want it.
+    /// The arguments did not match, or middleware rejected the call.
     Rejected,
     /// Anything else.
     Failed,
@@ -97,7 +97,7 @@ struct ToolMetrics {
 #[derive(Default)]
 pub(crate) struct Metrics {
     tools: ArcSwap<BTreeMap<Box<str>, Arc<ToolMetrics>>>,
-    /// How long calls have waited for their turn; none is one that did not wait.
+    /// The times that calls have waited for their turn, without calls that did not wait.
     pub(crate) waits: Histogram,
     reloads: Counter,
     failed_reloads: Counter,
@@ -106,7 +106,7 @@ pub(crate) struct Metrics {
     failed_restarts: Counter,
 }
 
-/// A call that is being made. Dropped without an end, it was cancelled.
+/// A running call. Dropped without an outcome, it counts as cancelled.
 #[derive(Debug)]
 pub(crate) struct CallTimer {
     tool: Arc<ToolMetrics>,
@@ -115,7 +115,7 @@ pub(crate) struct CallTimer {
 }
 
 impl Metrics {
-    /// A call begins.
+    /// Counts the begin of a call.
     pub(crate) fn call(&self, tool: &str) -> CallTimer {
         let tools = self.tools.load();
         let others = || if tools.len() < MAX_TOOLS { None } else { tools.get(OTHERS) };
@@ -126,7 +126,7 @@ impl Metrics {
     #[cold]
     fn make(&self, tool: &str) -> Arc<ToolMetrics> {
         let name = if self.tools.load().len() < MAX_TOOLS { tool } else { OTHERS };
-        // Two calls may come at once: both then count where the first has made a place.
+        // Two first calls at once both use the entry that one of them makes.
         self.tools.rcu(|tools| {
             let mut tools = BTreeMap::clone(tools);
             tools.entry(name.into()).or_default();
@@ -135,7 +135,7 @@ impl Metrics {
         self.tools.load().get(name).cloned().unwrap_or_default()
     }
 
-    /// Something happened that is told.
+    /// Counts a report.
     pub(crate) fn report(&self, report: &Report) {
         let counter = match report {
             Report::Reloaded { .. } => &self.reloads,
@@ -165,7 +165,7 @@ impl Metrics {
         let mut calls = encoder.encode_descriptor("pmcp_calls", help, None, MetricType::Counter)?;
         for (name, tool) in tools.iter() {
             for ((_, outcome), counter) in OUTCOMES.iter().zip(&tool.outcomes) {
-                // Most outcomes never happen; `ok` is listed from the start.
+                // Most outcomes never occur; `ok` is listed from the start.
                 if counter.get() > 0 || *outcome == "ok" {
                     counter.encode(calls.encode_family(&[("tool", &**name), ("outcome", *outcome)])?)?;
                 }
@@ -198,7 +198,7 @@ impl fmt::Debug for Metrics {
 }
 
 impl CallTimer {
-    /// The call has ended so.
+    /// Counts the call with this outcome.
     pub(crate) fn end(mut self, result: &Result<CallToolResult, Failure>) {
         self.outcome = Outcome::of(result);
     }

@@ -1,4 +1,4 @@
-//! One tool process that has registered, as the rest of the bridge sees it.
+//! One registered tool process, as the rest of the bridge sees it.
 
 pub(crate) mod deadline;
 pub(crate) mod middleware;

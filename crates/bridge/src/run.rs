@@ -11,14 +11,15 @@ use crate::bridge::Bridge;
 use crate::builder::Starting;
 use crate::diagnostics::start_error::StartError;
 
-/// The time for the process to fail after the last client has left, and for connections to end after the process has.
+/// The time for the process to fail after the last client has disconnected, and for connections to end after the
+/// process has.
 const LAST_WORD: Duration = Duration::from_secs(1);
 
 /// Controls a [`Run`], before and while it serves. Cloning is cheap.
 #[derive(Debug, Clone)]
 pub struct RunHandle(Arc<Controls>);
 
-/// Commands for the loop. Several reloads that wait are one; a stop is never lost among them.
+/// Commands for the loop. Several waiting reloads are one; a stop is never lost among them.
 #[derive(Debug, Default)]
 struct Controls {
     reload: Notify,
@@ -45,7 +46,7 @@ impl RunHandle {
     }
 }
 
-/// The reason for which a bridge did not serve to its end.
+/// The reason for which a bridge stopped serving.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum RunError<E> {
@@ -66,10 +67,11 @@ impl<E: fmt::Display> fmt::Display for RunError<E> {
 
 impl<E: std::error::Error> std::error::Error for RunError<E> {}
 
-/// A bridge and its first start, ready to be served. Made by [`Builder::launch`](crate::Builder::launch) and [`Run::new`].
+/// A bridge and its first start, ready to be served. Made by [`Builder::launch`](crate::Builder::launch) and
+/// [`Run::new`].
 ///
-/// Clients are served from the beginning: one may time out sooner than a tool file compiles. Hooks run in the order in
-/// which they were added.
+/// Clients are served from the beginning, because a client may time out sooner than a tool file compiles. Hooks run in
+/// the order in which they were added.
 pub struct Run {
     bridge: Bridge,
     starting: Option<Starting>,
@@ -102,31 +104,31 @@ impl Run {
         self.handle.clone()
     }
 
-    /// Calls this when the tool process takes calls.
+    /// Adds a hook that runs when the tool process takes calls.
     #[must_use]
     pub fn on_ready(mut self, hook: impl FnOnce() + Send + 'static) -> Self {
         self.on_ready = chain(self.on_ready, hook);
         self
     }
 
-    /// Calls this at the first [`RunHandle::stop`].
+    /// Adds a hook that runs at the first [`RunHandle::stop`].
     #[must_use]
     pub fn on_drain(mut self, hook: impl FnOnce() + Send + 'static) -> Self {
         self.on_drain = chain(self.on_drain, hook);
         self
     }
 
-    /// Calls this when the tool process has ended and with it every call; answers may still be on their way.
+    /// Adds a hook that runs when the tool process and every call have ended; answers may still be in transit.
     #[must_use]
     pub fn on_stopped(mut self, hook: impl FnOnce() + Send + 'static) -> Self {
         self.on_stopped = chain(self.on_stopped, hook);
         self
     }
 
-    /// Serves `connections` until they are over, then ends the tool process.
+    /// Serves `connections` until they end, then stops the tool process.
     ///
     /// # Errors
-    /// When the tool process did not start, or the connections failed.
+    /// If the tool process did not start, or the connections failed.
     pub async fn serve<E>(self, connections: impl Future<Output = Result<(), E>>) -> Result<(), RunError<E>> {
         let Self { bridge, starting, on_ready, on_drain, on_stopped, handle } = self;
         let mut connections = pin!(connections);
@@ -137,7 +139,7 @@ impl Run {
             loop {
                 tokio::select! {
                     outcome = &mut connections => {
-                        // The clients have left, but the caller wants to know that the file is broken.
+                        // The clients have disconnected, but the caller wants the error of a broken file.
                         if is_starting && !is_draining {
                             failed = tokio::time::timeout(LAST_WORD, &mut starting).await.ok().and_then(Result::err);
                         }
@@ -184,8 +186,8 @@ impl Run {
     }
 }
 
-/// Ends the bridge while clients are connected: their calls fail with the process, and they are told as long as they read
-/// fast enough.
+/// Ends the bridge while clients are connected: their calls fail with the process, and clients that read fast enough
+/// get the errors.
 async fn abort(bridge: Bridge, mut connections: Pin<&mut impl Future>, on_stopped: Hook) {
     let mut are_over = false;
     {
@@ -204,8 +206,8 @@ async fn abort(bridge: Bridge, mut connections: Pin<&mut impl Future>, on_stoppe
 }
 
 impl Bridge {
-    /// Serves `connections` until they are over. When `stop` completes, the bridge takes no new work, lets running calls
-    /// finish within the drain timeout, and ends the tool process.
+    /// Serves `connections` until they end. When `stop` completes, the bridge accepts no new work, lets running calls
+    /// finish within the drain timeout, and stops the tool process.
     ///
     /// ```no_run
     /// use protomcp_bridge::{Bridge, ToolFile};
@@ -220,7 +222,7 @@ impl Bridge {
     /// ```
     ///
     /// # Errors
-    /// When the connections failed.
+    /// If the connections failed.
     pub async fn run_until<E>(
         self,
         connections: impl Future<Output = Result<(), E>>,

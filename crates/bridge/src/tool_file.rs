@@ -9,32 +9,32 @@ use protomcp_supervisor::Command;
 
 use crate::compat::python_bootstrap;
 
-/// Interpreters connect within a second or two; this is for a machine under load.
+/// Interpreters connect within a second or two; this allows for a machine under load.
 const SOON: Duration = Duration::from_secs(30);
 /// Programs that may have to download or compile first.
 const PATIENT: Duration = Duration::from_secs(600);
-/// Calls at once for a process that takes them as it can read them.
+/// Concurrent calls of a process that reads its socket without a pause.
 const CONCURRENT: usize = 256;
 
-/// A file with tools, and how it is run.
+/// A file with tools, and the program that runs it.
 #[derive(Debug, Clone)]
 pub struct ToolFile {
     path: PathBuf,
     runtime: Option<OsString>,
 }
 
-/// The command, and the expectations of it.
+/// The command, and the expected behaviour of its process.
 #[derive(Debug, Clone)]
 pub(crate) struct Launch {
     pub(crate) command: Command,
     pub(crate) bootstrap: Option<Command>,
     pub(crate) connect_timeout: Duration,
     pub(crate) concurrency: usize,
-    /// It is Python, of which one published SDK reads its socket from two threads.
+    /// The program is Python, of which one published SDK reads its socket from two threads.
     pub(crate) python: bool,
 }
 
-/// The environment that the choice of a program depends on, so that tests need no real one.
+/// The part of the environment that selects a program, so that tests need no real one.
 struct Surroundings<'a> {
     variable: &'a dyn Fn(&str) -> Option<OsString>,
     on_path: &'a dyn Fn(&str) -> bool,
@@ -57,7 +57,7 @@ impl ToolFile {
         &self.path
     }
 
-    /// The extension by which its neighbours are watched; `None` when it has none.
+    /// The extension of the files to watch; `None` if the file has none.
     pub(crate) fn extension(&self) -> Option<&str> {
         self.path.extension()?.to_str()
     }
@@ -104,7 +104,7 @@ impl ToolFile {
 
     /// `python <file>`, and the bootstrap for a file that never runs its tools.
     fn python(&self, python: Command, connect_timeout: Duration, concurrency: usize) -> Launch {
-        // Lines of the tool reach the log when they are printed, and none is lost in a crash.
+        // Lines of the tool reach the log when they are printed, also before a crash.
         let python = python.env("PYTHONUNBUFFERED", "1");
         let bootstrap = python_bootstrap::command(&python, &self.path);
         Launch {
@@ -127,7 +127,7 @@ impl ToolFile {
         }
     }
 
-    /// A bare name would be looked up on the search path; the file is meant.
+    /// A bare name would be looked up on the search path.
     fn program(&self) -> PathBuf {
         if self.path.components().count() == 1 { Path::new(".").join(&self.path) } else { self.path.clone() }
     }

@@ -1,7 +1,7 @@
-//! Any answer of a tool: the host gets a well-formed result with everything in it that the tool said.
+//! Any answer of a tool: the client gets a well-formed result with all of its content.
 //!
-//! The first byte chooses flags and schema, the rest is cut at 0xff bytes into `result_json`, structured content, metadata
-//! and the parts of an error.
+//! The first byte selects flags and schema; the rest is cut at 0xff bytes into `result_json`, structured content,
+//! metadata and the parts of an error.
 //!
 //! Run with `cargo fuzz run results` in `crates/bridge` (on stable Rust with `RUSTC_BOOTSTRAP=1`).
 
@@ -25,7 +25,7 @@ fuzz_target!(|input: &[u8]| {
     let part = |number: usize| parts.get(number).copied().unwrap_or_default();
     let text = |number: usize| String::from_utf8_lossy(part(number)).into_owned();
     let has = |bit: u8| flags & (1 << bit) != 0;
-    // The codec lets only UTF-8 through.
+    // The codec accepts only UTF-8.
     let result_json = text(0);
     let definition = ToolDefinition {
         name: "tool".into(),
@@ -57,15 +57,15 @@ fuzz_target!(|input: &[u8]| {
         }
     }
     if let Some(structured) = &result.structured_content {
-        // Numbers may be larger than any that a program counts with (RFC 8259, section 6), so they are not read.
+        // Numbers may exceed every numeric type (RFC 8259, section 6), so they are not parsed.
         serde_json::from_slice::<BTreeMap<String, Box<RawValue>>>(structured.bytes()).expect("it is a JSON object");
         if !response.structured_content_json.is_empty() {
             assert_eq!(structured.bytes(), response.structured_content_json.trim_ascii(), "passed on as it is");
         }
     }
-    // A promise to hosts is kept or the result is an error.
+    // The result matches the advertised schema or is an error.
     assert!(!(has(0) && has(1)) || result.is_error || result.structured_content.is_some());
-    // What is no JSON is said as it is.
+    // Text that is not JSON is passed on as text.
     if !result_json.trim_ascii().is_empty()
         && serde_json::from_str::<&RawValue>(&result_json).is_err()
         && response.structured_content_json.is_empty()

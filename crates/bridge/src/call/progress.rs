@@ -6,10 +6,10 @@ use protomcp_link::Progress as LinkProgress;
 use protomcp_server::Context;
 use protomcp_types::{Amount, Progress};
 
-/// Is told of each report of progress.
+/// Receives each progress report.
 pub(crate) type OnProgress = Arc<dyn Fn(LinkProgress) + Send + Sync>;
 
-/// Someone listens to progress only if the host gave a token, or looks after a task.
+/// Progress is reported only if the client gave a token, or polls a task.
 pub(crate) fn on_progress(context: &Context) -> Option<OnProgress> {
     if context.progress_token().is_none() && !context.can_be_task() {
         return None;

@@ -14,7 +14,7 @@ use crate::diagnostics::setting::SettingNames;
 #[derive(Debug)]
 pub(crate) struct Converted {
     pub(crate) result: CallToolResult,
-    /// The tool has sent structured content that matches its output schema, for the first time as far as clients know.
+    /// The tool has sent structured content that matches its output schema for the first time.
     pub(crate) proven: bool,
 }
 
@@ -31,8 +31,8 @@ fn unproven(result: CallToolResult) -> Converted {
     Converted { result, proven: false }
 }
 
-/// A tool with an output schema: its text becomes the structured content where that is missing and the text fits. A
-/// promise that hosts rely on is never broken: a result that does not keep it is an error result with the same content.
+/// For a tool with an output schema: its text becomes the structured content if that is missing and the text matches. A
+/// client that relies on the schema never gets a mismatch: such a result becomes an error result with the same content.
 fn enforce(tool: &Tool, schema: &Schema, mut result: CallToolResult, settings: SettingNames) -> Converted {
     let sent = result.structured_content.is_some();
     if !sent {

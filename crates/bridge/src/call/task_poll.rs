@@ -1,4 +1,4 @@
-//! Follows a task of the tool process to its end: asks how it is, passes progress on, fetches the result.
+//! Polls a task of the tool process until it ends: requests its state, forwards progress, fetches the result.
 
 use std::time::Duration;
 
@@ -8,19 +8,19 @@ use protomcp_proto::{CallToolResponse, TaskCancelRequest, TaskResultRequest, Tas
 use crate::call::progress::OnProgress;
 use crate::diagnostics::failure::Failure;
 
-/// The first pause before the process is asked how its task is; each one after it is twice as long.
+/// The pause before the first poll; each further one is twice as long.
 const SOON: Duration = Duration::from_millis(50);
-/// No pause is longer.
+/// The longest pause.
 const OFTEN: Duration = Duration::from_secs(1);
-/// The time for the process to answer for the state of a task, or for its cancellation.
+/// The time for the process to answer a poll or a cancellation.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The end of a task without a result of its tool.
 #[derive(Debug)]
 pub(crate) enum Ended {
-    /// The link says why.
+    /// The error of the link.
     Link(CallError),
-    /// The process made a task of the call, and says why.
+    /// The process made a task of the call, and reports this.
     Task(Failure),
 }
 
@@ -30,7 +30,7 @@ impl From<CallError> for Ended {
     }
 }
 
-/// Waits for the task's result. Dropping the future has the process cancel the task.
+/// Waits for the task's result. Dropping the future cancels the task at the process.
 pub(crate) async fn poll_task(
     link: &Link,
     tool: &str,
@@ -67,7 +67,7 @@ pub(crate) async fn poll_task(
     Err(Ended::Task(failure))
 }
 
-/// Has a task cancelled that nobody follows any more.
+/// Cancels a task whose caller is gone.
 struct CancelOnDrop<'a> {
     link: &'a Link,
     task_id: String,
@@ -82,7 +82,7 @@ impl Drop for CancelOnDrop<'_> {
         let (link, task_id) = (self.link.clone(), std::mem::take(&mut self.task_id));
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             runtime.spawn(async move {
-                // Any answer acknowledges it, and without one there is nothing more to be done.
+                // Any answer acknowledges it; without an answer there is nothing more to do.
                 let answer = link.call(TaskCancelRequest { task_id }, PATIENCE).await;
                 tracing::debug!(acknowledged = answer.is_ok(), "a task of the process was cancelled");
             });

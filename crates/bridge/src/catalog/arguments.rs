@@ -8,27 +8,26 @@ use crate::catalog::schema::Schema;
 use crate::diagnostics::failure::Failure;
 
 /// The treatment of arguments that do not match the input schema of their tool. Schemas of published SDKs are sometimes
-/// wrong (a handler with `**kwargs` demands an argument of that name), so by default nothing is refused.
+/// wrong (a handler with `**kwargs` requires an argument of that name), so by default they are accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ArgumentPolicy {
-    /// Nothing; the tool gets what the host sent.
+    /// Arguments are not checked.
     Off,
-    /// The log says once for each tool what did not fit; the tool gets what the host sent. Arguments above 64 KiB are not
-    /// looked at.
+    /// The first mismatch of each tool is logged; the call is made. Arguments above 64 KiB are not checked.
     #[default]
     Warn,
-    /// The call fails with a text that says what did not fit and what was probably meant. The tool is not called.
+    /// The call fails with an explanation of the mismatch and the nearest known names. The tool is not called.
     Reject,
 }
 
-/// Above this, looking at arguments costs more than a warning is worth.
+/// Above this size, checking arguments costs more than a warning is worth.
 const WARN_MAX: usize = 64 << 10;
 
 /// The input schema of a tool.
 #[derive(Debug)]
 pub(crate) struct Input {
     schema: Schema,
-    /// The author knows that arguments do not fit.
+    /// The author has been warned of a mismatch.
     warned: AtomicBool,
 }
 
@@ -41,10 +40,10 @@ impl Input {
         self.schema.text()
     }
 
-    /// Looks at the arguments of a call.
+    /// Checks the arguments of a call.
     ///
     /// # Errors
-    /// When they do not fit and the policy is to refuse that.
+    /// If they do not match and the policy is to reject them.
     pub(crate) fn check(&self, policy: ArgumentPolicy, tool: &str, arguments: &RawJson) -> Result<(), Failure> {
         match policy {
             ArgumentPolicy::Off => {}
@@ -100,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn an_author_is_warned_once_and_not_about_large_arguments() {
+    fn the_author_is_warned_once_and_not_about_large_arguments() {
         let input = Input::new(RawJson::parse(r#"{"type":"object","required":["city"]}"#).unwrap());
         let large = RawJson::text(&"x".repeat(WARN_MAX));
         input.check(ArgumentPolicy::Warn, "weather", &large).unwrap();
@@ -110,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn a_schema_that_says_nothing_refuses_nothing() {
+    fn an_empty_schema_accepts_everything() {
         for schema in [r#"{"type":"object"}"#, r#"{"type":"nonsense"}"#] {
             let input = Input::new(RawJson::parse(schema).unwrap());
             assert!(input.check(ArgumentPolicy::Reject, "t", &RawJson::EMPTY_OBJECT).is_ok(), "{schema}");

@@ -1,4 +1,4 @@
-//! One definition of a resource, a template or a prompt, and what requests need of it.
+//! One definition of a resource, a template or a prompt, and the parts that requests need.
 
 use protomcp_proto::{PromptDefinition, ResourceDefinition, ResourceTemplateDefinition};
 use protomcp_types::{RawJson, UriTemplate};
@@ -7,7 +7,7 @@ use protomcp_wire::definition;
 use crate::catalog::faults::Faults;
 use crate::catalog::resources_and_prompts::{Item, fault};
 
-/// Something that can be read under one URI.
+/// A resource with one URI.
 #[derive(Debug)]
 pub(super) struct Resource {
     json: RawJson,
@@ -36,7 +36,7 @@ impl Item for Resource {
 pub(super) struct Template {
     json: RawJson,
     pub(super) mime_type: String,
-    /// `None`: it cannot be understood, and stands for nothing.
+    /// `None` if the template is invalid; it then matches no URI.
     pattern: Option<UriTemplate>,
 }
 
@@ -70,7 +70,7 @@ impl Item for Template {
     }
 }
 
-/// A text with gaps.
+/// A prompt with its arguments.
 #[derive(Debug)]
 pub(crate) struct Prompt {
     json: RawJson,
@@ -78,7 +78,7 @@ pub(crate) struct Prompt {
 }
 
 impl Prompt {
-    /// The first argument without which the prompt makes no sense and that `is_given` does not know.
+    /// The first required argument that `is_given` does not know.
     pub(crate) fn missing(&self, is_given: impl Fn(&str) -> bool) -> Option<&str> {
         self.required.iter().map(String::as_str).find(|name| !is_given(name))
     }

@@ -1,8 +1,9 @@
 //! Faults of definitions, in few enough lines to be read.
 //!
-//! A list may have thousands of entries with the same fault. Of each kind the first few are told, and the others counted.
+//! A list may have thousands of entries with the same fault. The first few of each kind are reported, the others
+//! counted.
 
-/// Faults of one kind that are told one by one.
+/// Faults of one kind that are reported one by one.
 const TOLD: usize = 8;
 
 /// The most characters of a name in a line.
@@ -12,12 +13,12 @@ const NAME_MAX: usize = 128;
 #[derive(Debug, Default)]
 pub(crate) struct Faults {
     lines: Vec<String>,
-    /// The kinds, as "such and such entries", and how many there are of each.
+    /// The kinds, as "such and such entries", and their numbers.
     kinds: Vec<(&'static str, usize)>,
 }
 
 impl Faults {
-    /// Notes a fault. `others` says of several entries what `line` says of this one: "tools without a name".
+    /// Records a fault. `others` describes several entries as `line` describes this one: "tools without a name".
     pub(crate) fn add(&mut self, others: &'static str, line: impl FnOnce() -> String) {
         let known = self.kinds.iter().position(|(kind, _)| *kind == others);
         let at = known.unwrap_or_else(|| {
@@ -39,7 +40,7 @@ impl Faults {
     }
 }
 
-/// So much of a name as fits a line.
+/// The part of a name that fits into a line.
 pub(crate) fn clipped(name: &str) -> &str {
     name.char_indices().nth(NAME_MAX).map_or(name, |(end, _)| &name[..end])
 }
@@ -49,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_each_kind_eight_are_told_and_the_others_counted() {
+    fn eight_of_each_kind_are_reported_and_the_others_counted() {
         let mut faults = Faults::default();
         for number in 0..10_000 {
             faults.add("tools without a name", || format!("tool {number} has no name"));

@@ -7,27 +7,27 @@ use protomcp_types::ToolName;
 
 use crate::catalog::resources_and_prompts::{Kind, Listed};
 
-/// Tools, middleware, and what the process did to the list before it took calls.
+/// Tools, middleware, and the list changes before the first call.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Registration {
     /// `None`: a reload was acknowledged without a new list.
     pub(crate) tools: Option<Vec<ToolDefinition>>,
     pub(crate) middleware: Vec<Middleware>,
-    /// Tool list control that came right after the handshake: this is how SDKs hide hidden tools.
+    /// Tool list control right after the handshake: SDKs hide their hidden tools this way.
     pub(crate) early: Vec<Command<ToolName>>,
-    /// Its resources, templates and prompts, as far as it has sent them.
+    /// Its resources, templates and prompts, if it has sent them.
     pub(crate) catalog: Vec<Listed>,
-    /// Lists that have changed since the process was asked for them.
+    /// Lists that have changed since they were requested.
     pub(crate) renewed: Vec<Kind>,
-    /// The process says that it re-reads its files on a reload request.
+    /// The process announces that it re-reads its files on a reload request.
     pub(crate) in_place: bool,
-    /// The process says that its tools always keep their output schemas.
+    /// The process announces that its tools always match their output schemas.
     pub(crate) structured: bool,
 }
 
 impl Registration {
-    /// A reload registered something else than before. Published SDKs answer a reload request with what
-    /// they registered at their start, whatever is in the file by now.
+    /// True if a reload registered something else. Published SDKs answer a reload request with their first
+    /// registration, without reading the file again.
     pub(crate) fn differs_from(&self, before: &Self) -> bool {
         self.tools.as_ref().is_some_and(|tools| Some(tools) != before.tools.as_ref())
             || self.middleware != before.middleware

@@ -1,7 +1,7 @@
-//! The resources, resource templates and prompts of a tool process. Every client sees the same.
+//! The resources, resource templates and prompts of a tool process, the same for every client.
 //!
-//! A `Catalog` never changes; one of its three shelves is replaced by making another catalog that shares the other two.
-//! Definitions come from other people's code, so each is taken as far as it can be, and the author is told of the rest.
+//! A `Catalog` never changes; replacing one of its three sections makes another catalog that shares the other two.
+//! Definitions come from code of others, so each is used as far as possible, and the author is warned of the rest.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::catalog::definition::{Resource, Template};
 use crate::catalog::faults::{Faults, clipped};
 use protomcp_schema::{Page, Pages};
 
-/// A list that a process can be asked for.
+/// A list that can be requested from a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Resources,
@@ -35,7 +35,7 @@ pub(crate) enum Listed {
 }
 
 impl Listed {
-    /// The answer of a process that has none.
+    /// The answer of a process without entries.
     pub(crate) fn none(kind: Kind) -> Self {
         match kind {
             Kind::Resources => Self::Resources(Vec::new()),
@@ -53,7 +53,7 @@ impl Listed {
     }
 }
 
-/// Resources, templates and prompts, ready to be looked up and to be listed.
+/// Resources, templates and prompts, ready for lookups and lists.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Catalog {
     resources: Arc<Section<Resource>>,
@@ -62,7 +62,7 @@ pub(crate) struct Catalog {
 }
 
 impl Catalog {
-    /// The same with one shelf replaced, if that makes a difference to hosts.
+    /// The same with one section replaced, if clients see a difference.
     pub(crate) fn with(&self, listed: Listed, faults: &mut Faults) -> Option<Self> {
         let mut other = self.clone();
         let differs = match listed {
@@ -82,8 +82,7 @@ impl Catalog {
         }
     }
 
-    /// The media type of what lies under this URI, perhaps empty; `None` when neither a resource nor a template stands
-    /// for it.
+    /// The media type of this URI, perhaps empty; `None` if neither a resource nor a template matches it.
     pub(crate) fn media_type(&self, uri: &str) -> Option<&str> {
         let resource = self.resources.items.get(uri).map(|resource| resource.mime_type.as_str());
         resource.or_else(|| {
@@ -92,7 +91,7 @@ impl Catalog {
         })
     }
 
-    /// Arguments can be completed for this: a template, or a URI.
+    /// True if arguments can be completed for this template or URI.
     pub(crate) fn has_template_or_uri(&self, text: &str) -> bool {
         self.templates.items.contains_key(text) || self.media_type(text).is_some()
     }
@@ -105,7 +104,7 @@ impl Catalog {
 /// One list.
 #[derive(Debug)]
 struct Section<T> {
-    /// By what hosts name them: the order of the list.
+    /// By their names for clients, which is the order of the list.
     items: BTreeMap<String, T>,
     pages: Pages,
 }
@@ -122,25 +121,25 @@ impl<T: Item> Section<T> {
     }
 }
 
-/// Something on a shelf.
+/// An entry of a section.
 pub(super) trait Item: Sized {
     type Wire;
     /// Its name in the log.
     const NOUN: &'static str;
-    /// The words for several that cannot be asked for.
+    /// The words for several entries without a name.
     const NAMELESS: &'static str;
-    /// The words for several that replace others.
+    /// The words for several entries that replace others.
     const REPEATED: &'static str;
 
-    /// Its key, and what hosts read.
+    /// Its key, and its JSON for clients.
     fn read(wire: Self::Wire, faults: &mut Faults) -> (String, Self);
 
     /// The definition as an element of its list.
     fn json(&self) -> &RawJson;
 }
 
-/// Says whether hosts see a difference.
-fn replace<T: Item>(shelf: &mut Arc<Section<T>>, wire: Vec<T::Wire>, faults: &mut Faults) -> bool {
+/// Returns true if clients see a difference.
+fn replace<T: Item>(section: &mut Arc<Section<T>>, wire: Vec<T::Wire>, faults: &mut Faults) -> bool {
     let mut items = BTreeMap::new();
     for definition in wire {
         let (key, item) = T::read(definition, faults);
@@ -155,10 +154,10 @@ fn replace<T: Item>(shelf: &mut Arc<Section<T>>, wire: Vec<T::Wire>, faults: &mu
             items.insert(key, item);
         }
     }
-    let same = shelf.items.iter().map(|(key, item)| (key, item.json()));
+    let same = section.items.iter().map(|(key, item)| (key, item.json()));
     let differs = !same.eq(items.iter().map(|(key, item)| (key, item.json())));
     if differs {
-        *shelf = Arc::new(Section { items, pages: Pages::default() });
+        *section = Arc::new(Section { items, pages: Pages::default() });
     }
     differs
 }

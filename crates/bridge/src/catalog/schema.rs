@@ -1,7 +1,7 @@
 //! The schema of a tool, compiled when it is first needed.
 //!
-//! A schema that does not compile matches nothing as an output schema: the tool then never promises structured results, and
-//! the author is warned when the tool is registered. As an input schema it accepts everything.
+//! A schema that does not compile matches nothing as an output schema: the tool then never advertises structured
+//! results, and the author is warned when the tool is registered. As an input schema it accepts everything.
 
 use std::fmt;
 use std::sync::OnceLock;
@@ -31,14 +31,14 @@ impl Schema {
         self.validator().is_some_and(|validator| validator.is_valid(&value))
     }
 
-    /// The mismatch between `value`, the arguments of a call, and the schema; `None` when they fit, or when the schema does
-    /// not compile. Arguments that would take too much memory to check do not fit.
+    /// The mismatch between `value`, the arguments of a call, and the schema; `None` if they match, or if the schema
+    /// does not compile. Arguments that would take too much memory to check do not match.
     pub(crate) fn mismatch(&self, value: &RawJson) -> Option<Mismatch> {
         let validator = self.validator()?;
         if value.max_values() > MAX_VALUES {
             return Some(Mismatch::new(format!("more than {MAX_VALUES} values, too many to check")));
         }
-        // The text may end up in a log.
+        // The text may be logged.
         validator.check(&value.to::<Value>().ok()?, Quote::Nothing).err()
     }
 
@@ -48,7 +48,7 @@ impl Schema {
     }
 }
 
-/// The values that arguments may have to be checked, some 100 MB as a tree. Megabytes of text or base64 are a few values.
+/// The most values in checked arguments, some 100 MB as a tree. Megabytes of text or base64 are a few values.
 const MAX_VALUES: usize = 1 << 20;
 
 impl fmt::Debug for Schema {
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn a_schema_that_does_not_compile_fits_nothing() {
+    fn a_schema_that_does_not_compile_matches_nothing() {
         for text in [r#"{"type":"nonsense"}"#, r#"{"$ref":"http://127.0.0.1:1/x.json"}"#] {
             assert!(!Schema::new(RawJson::parse(text.to_owned()).unwrap()).fits(&RawJson::EMPTY_OBJECT), "{text}");
         }

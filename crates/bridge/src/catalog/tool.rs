@@ -1,7 +1,7 @@
-//! A tool as the host sees it, made from what the tool process registered.
+//! A tool as clients see it, made from the registration of the tool process.
 //!
-//! Definitions come from other people's code, so every one is taken as far as it can be: a broken schema is replaced by
-//! one that allows anything, and the author is told; nothing that a process registers can end the bridge.
+//! Definitions come from code of others, so each is used as far as possible: a broken schema is replaced by one that
+//! allows anything, and the author is warned; a registration can never end the bridge.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -16,16 +16,16 @@ use crate::catalog::arguments::Input;
 use crate::catalog::faults::{Faults, clipped};
 use crate::catalog::schema::Schema;
 
-/// When a tool's output schema is shown to hosts. Strict hosts refuse results without the structured content that a
-/// schema promises, and published SDKs promise it without sending it.
+/// Decides when a tool's output schema is advertised. Strict clients reject results without the structured content that
+/// a schema requires, and published SDKs advertise schemas without sending it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum SchemaPolicy {
     /// As registered.
     Always,
-    /// Once the tool has sent a structured result.
+    /// After the first matching structured result of the tool.
     #[default]
     Proven,
-    /// Not at all.
+    /// Never.
     Never,
 }
 
@@ -53,7 +53,7 @@ struct Parts {
 }
 
 impl Tool {
-    /// Takes a whole list. `before` finds the tool of that name from before, so that what it has proven stays proven.
+    /// Builds the whole list. `before` finds the earlier tool of a name, so that its proof is kept.
     pub(crate) fn all<'a>(
         definitions: &[ToolDefinition],
         policy: SchemaPolicy,
@@ -129,7 +129,7 @@ impl Tool {
         &self.json
     }
 
-    /// The schema its structured results follow, whether hosts see it or not.
+    /// The output schema, advertised or not.
     pub(crate) fn output(&self) -> Option<&Schema> {
         self.output.as_deref()
     }
@@ -149,12 +149,12 @@ impl Tool {
         self.policy
     }
 
-    /// Clients rely on structured results.
+    /// True if clients rely on structured results.
     pub(crate) fn promises(&self) -> bool {
         self.promises
     }
 
-    /// The same tool with its output schema shown, unless it is shown already or must not be.
+    /// The same tool with its output schema advertised, unless it already is or must not be.
     pub(crate) fn proven(&self) -> Option<Self> {
         let output = self.output.as_ref().filter(|_| !self.promises && self.policy == SchemaPolicy::Proven)?;
         let json = self.parts.to_json(&self.name, Some(output));
@@ -162,7 +162,7 @@ impl Tool {
     }
 }
 
-/// Equal for the host.
+/// Equal for clients.
 impl PartialEq for Tool {
     fn eq(&self, other: &Self) -> bool {
         self.json == other.json
@@ -231,7 +231,7 @@ struct Typed<'a> {
     kind: Option<&'a RawValue>,
 }
 
-/// An input schema as MCP wants it: an object schema; an empty text stands for one without parameters.
+/// An input schema in the form of MCP: an object schema; an empty text means a tool without parameters.
 fn input_schema(text: &Bytes) -> Result<RawJson, String> {
     if text.is_empty() { Ok(any_object()) } else { object_schema(text) }
 }
@@ -241,7 +241,7 @@ fn object_schema(text: &Bytes) -> Result<RawJson, String> {
         RawJson::parse_as::<Typed<'_>>(text).map_err(|error| format!("it is not a JSON object: {error}"))?;
     match typed.kind.map(RawValue::get) {
         Some(r#""object""#) if raw.as_bytes().starts_with(b"{") => Ok(raw),
-        // A union at the top level has no type of its own; MCP wants one, and arguments are always an object.
+        // A union at the top level has no type of its own; MCP requires one, and arguments are always an object.
         None if raw.as_bytes().starts_with(b"{") => Ok(with_type(&raw)),
         _ => Err("its type is not \"object\"".into()),
     }
@@ -254,7 +254,7 @@ fn with_type(schema: &RawJson) -> RawJson {
         .expect("an object with one more member is an object")
 }
 
-/// The original protocol knows tools that can be tasks, our extension also those that cannot be anything else.
+/// The original protocol has optional tasks, our extension also required ones.
 fn task_support(wire: &ToolDefinition) -> TaskSupport {
     match (wire.task_required, wire.task_support) {
         (true, _) => TaskSupport::Required,
@@ -263,7 +263,7 @@ fn task_support(wire: &ToolDefinition) -> TaskSupport {
     }
 }
 
-/// MCP 2025-11-25, server/tools: a tool that says nothing forbids tasks.
+/// MCP 2025-11-25, server/tools: tasks are forbidden by default.
 fn execution(tasks: TaskSupport) -> Option<RawJson> {
     match tasks {
         TaskSupport::Forbidden => None,
@@ -275,8 +275,8 @@ fn any_object() -> RawJson {
     RawJson::parse(Bytes::from_static(br#"{"type":"object"}"#)).expect("it is JSON")
 }
 
-/// Only what a process states: `false` is also what SDKs send for "not stated", and MCP's default for a missing
-/// `destructiveHint` is true, so a false hint is left out. Full annotations come through the envelope extension.
+/// Only stated hints: SDKs also send `false` for "not stated", and MCP's default for a missing `destructiveHint` is
+/// true, so a false hint is omitted. Full annotations come through the envelope extension.
 fn hints(wire: &ToolDefinition) -> Option<RawJson> {
     if let Ok((raw, _)) = RawJson::parse_as::<serde::de::IgnoredAny>(&wire.annotations_json)
         && raw.as_bytes().starts_with(b"{")

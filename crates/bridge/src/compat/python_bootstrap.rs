@@ -1,7 +1,7 @@
 //! Runs Python files that only define tools.
 //!
-//! The published Python SDK wants a file to call its runner. For a file that ends without doing so, the bridge executes the
-//! file as `__main__`, so that it behaves as when it is run directly, and calls the runner afterwards.
+//! The published Python SDK requires a file to call its runner. For a file that ends without doing so, the bridge
+//! executes the file as `__main__`, as when it is run directly, and calls the runner afterwards.
 
 use std::path::Path;
 

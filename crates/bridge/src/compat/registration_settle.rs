@@ -1,7 +1,7 @@
 //! The pause after a handshake in which published SDKs hide their hidden tools.
 //!
-//! Those SDKs hide them right after the handshake, before they read a request. The bridge asks for resources, templates and
-//! prompts next, so an answer means that the hidden tools are hidden. SDKs that do not know these requests stay silent, and
+//! These SDKs hide them right after the handshake, before they read a request. The bridge asks for resources, templates
+//! and prompts next, so an answer means that the hidden tools are hidden. SDKs without these requests stay silent, and
 //! their start takes this much longer. A later answer still counts.
 
 use std::time::Duration;

@@ -1,17 +1,17 @@
 //! Detects processes that read their socket from more than one thread while a handler runs.
 //!
-//! The published Python SDK 0.3.1 does, and needs another kind of answer to tool list control (see `two_reader_workaround` of the link); its
-//! older versions and every other SDK do not. What tells them apart is where handlers run: 0.3.1 has a thread for them, so
-//! during a call it has more than one, and the older versions have only the main one. Where the system does not show
-//! threads, any Python file counts as 0.3.1: the empty frames are harmless to a single reader, too, which then sees an empty
-//! list instead of the real one. An SDK that announces itself is taken at its word.
+//! The published Python SDK 0.3.1 does, and needs another kind of answer to tool list control (see
+//! `two_reader_workaround` of the link); its older versions and every other SDK do not. Version 0.3.1 runs handlers on
+//! a thread, so during a call it has more than one; the older versions have only the main one. If the system does not
+//! show threads, any Python file counts as 0.3.1: the empty frames are harmless to a single reader, too, which then
+//! sees an empty list instead of the real one. An SDK that announces itself has one reader.
 
 /// The threads that may read the socket of the tool process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SocketReaders {
-    /// One thread, as every SDK but one.
+    /// One thread, as in every SDK but one.
     One,
-    /// Perhaps two, in the process with this id; `None` when the system does not say who connected.
+    /// Perhaps two, in the process with this id; `None` if the system does not name the peer.
     PerhapsTwo(Option<i32>),
 }
 
@@ -28,14 +28,14 @@ impl SocketReaders {
     }
 }
 
-/// The process runs a Python interpreter; a `.py` file may well become another program.
+/// True if the process runs a Python interpreter; a `.py` file may execute another program.
 fn is_python(process: i32) -> Option<bool> {
     let program = std::fs::read_link(format!("/proc/{process}/exe")).ok()?;
     let name = program.file_name()?.to_str()?.to_ascii_lowercase();
     Some(name.contains("python") || name.contains("pypy"))
 }
 
-/// Threads of a process; `None` where the system does not show them, or the process has gone.
+/// The number of threads of a process; `None` if the system does not show them, or the process is gone.
 fn threads(process: i32) -> Option<usize> {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
     let count = status.lines().find_map(|line| line.strip_prefix("Threads:"))?;
@@ -52,14 +52,14 @@ mod tests {
         let second = std::thread::spawn(move || wait.recv());
         let own = i32::try_from(std::process::id()).unwrap();
         assert!(threads(own).unwrap() >= 2);
-        assert!(!SocketReaders::PerhapsTwo(Some(own)).are_two(), "it is no Python");
+        assert!(!SocketReaders::PerhapsTwo(Some(own)).are_two(), "it is not Python");
         drop(go);
         assert!(second.join().unwrap().is_err());
         assert!(!SocketReaders::One.are_two());
-        assert!(SocketReaders::PerhapsTwo(None).are_two(), "what is not known counts as two");
+        assert!(SocketReaders::PerhapsTwo(None).are_two(), "an unknown process counts as two");
     }
 
-    /// Runs Python until it says something, and asks how many readers it may have.
+    /// Runs Python until it writes a byte, and counts its possible readers.
     fn python(program: &str) -> bool {
         use std::io::Read;
         use std::process::{Command, Stdio};
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn python_with_a_second_thread_may_read_twice_and_without_one_it_does_not() {
+    fn only_python_with_a_second_thread_may_have_two_readers() {
         let start = "import threading, time; threading.Thread(target=time.sleep, args=(60,), daemon=True).start(); ";
         let speak = "print(end='x', flush=True); time.sleep(60)";
         assert!(python(&format!("{start}{speak}")));

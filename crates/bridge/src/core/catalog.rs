@@ -10,7 +10,7 @@ use crate::core::io::Effect;
 use crate::diagnostics::report::Report;
 use crate::generation::Generation;
 
-/// The catalog, and for each of its lists how far a question about it is.
+/// The catalog, and the state of the request for each of its lists.
 #[derive(Debug, Default)]
 pub(crate) struct Catalogs {
     catalog: Arc<Catalog>,
@@ -24,7 +24,7 @@ enum Question {
     #[default]
     None,
     Asked,
-    /// The list changed after the question was put.
+    /// The list has changed after it was requested.
     AskAgain,
 }
 
@@ -55,8 +55,8 @@ impl Catalogs {
         &self.catalog
     }
 
-    /// Another process is the current one. It was asked everything; what it has not answered yet stays as it was until
-    /// it does. What it has `renewed` since it was asked is asked for again.
+    /// Another process is the current one. All its lists were requested; a list without an answer stays as it was.
+    /// Lists that have changed since (`renewed`) are requested again.
     pub(crate) fn take_over(
         &mut self,
         generation: Generation,
@@ -75,7 +75,7 @@ impl Catalogs {
         changed
     }
 
-    /// These of its lists have changed. However often it says so, at most one question about each is open.
+    /// These lists of the process have changed. At most one request for each is open, however often this happens.
     pub(crate) fn ask(&mut self, generation: Generation, kinds: &[Kind], fx: &mut Vec<Effect>) {
         for kind in kinds {
             let question = &mut self.questions[*kind as usize];
@@ -88,7 +88,7 @@ impl Catalogs {
         }
     }
 
-    /// A question has been answered; `None` is no answer, and changes nothing.
+    /// A request was answered; `None` means without a list, and changes nothing.
     pub(crate) fn answered(
         &mut self,
         generation: Generation,

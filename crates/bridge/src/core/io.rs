@@ -20,10 +20,10 @@ use crate::generation::Generation;
 /// The way in which a changed file takes effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ReloadMode {
-    /// Calls in flight finish; calls that arrive meanwhile wait for the new code.
+    /// Calls in flight finish; later calls wait for the new code.
     #[default]
     Graceful,
-    /// The new process starts at once beside the old one, which finishes its calls and leaves.
+    /// The new process starts at once beside the old one, which finishes its calls and ends.
     Swap,
     /// Calls in flight fail at once, as retryable, and the new process starts.
     Immediate,
@@ -32,36 +32,36 @@ pub enum ReloadMode {
 /// An input of the core.
 #[derive(Debug)]
 pub(crate) enum Input {
-    /// Files changed, or someone asked for a reload.
+    /// Files changed, or a reload was requested.
     Changed,
     /// A process that was to be started takes calls.
     Started(Generation, Registration),
-    /// A process that was to be started will not take calls. It is gone, or on its way.
+    /// A process that was to be started failed. It is gone, or about to be.
     StartFailed(Generation, Cause),
     /// A process answered the reload request and registered (perhaps the same again).
     Reloaded(Generation, Registration),
-    /// A process failed to reload: it said so (`Some`), or did not answer.
+    /// A process failed to reload: it reported this (`Some`), or did not answer.
     NotReloaded(Generation, Option<String>),
     /// A process sent a new list unasked.
     Listed(Generation, Vec<ToolDefinition>),
-    /// A process registered one more middleware.
+    /// A process registered another middleware.
     Intercepts(Generation, Middleware),
-    /// A process says that these of its other lists have changed.
+    /// A process reported a change of these lists beside tools.
     Renewed(Generation, &'static [Kind]),
-    /// A process has answered what it has beside tools, or will not (`None`).
+    /// A process has sent one of its lists beside tools, or will not (`None`).
     Catalogued(Generation, Kind, Option<Listed>),
     /// A process that took calls has ended.
     Exited(Generation, Exit),
     /// The last call in flight on this process has ended.
     Idle(Generation),
-    /// The tool list is changed, for one session or for all.
+    /// A change of the tool list, for one session or for all.
     Control {
         generation: Generation,
         session: Option<SessionId>,
         command: Result<Command<ToolName>, Rejected>,
         reply: Option<String>,
     },
-    /// A tool sent a result that its output schema promises.
+    /// A tool sent a result that matches its output schema.
     Proven(Generation, ToolName),
     /// A session has ended.
     SessionClosed(SessionId),
@@ -76,24 +76,24 @@ pub(crate) enum Input {
 pub(crate) enum Effect {
     /// Start this process; `Started` or `StartFailed` follows.
     Start(Generation),
-    /// End this process, which is still starting, and all that came from it. `StartFailed` follows when nothing of it is
-    /// left, or `Started` if it took calls a moment before.
+    /// Stop this process, which is still starting, with all its descendants. `StartFailed` follows when all are gone,
+    /// or `Started` if it took calls a moment before.
     GiveUp(Generation),
     /// Send the reload request; `Reloaded` or `NotReloaded` follows.
     AskReload(Generation),
-    /// Say `Idle` as soon as this process has no call in flight.
+    /// Send `Idle` as soon as this process has no call in flight.
     AwaitIdle(Generation),
-    /// Let calls wait.
+    /// Hold calls.
     Hold,
-    /// Let calls, waiting ones first, go to this process.
+    /// Send calls, waiting ones first, to this process.
     ReleaseTo(Generation),
-    /// Fail calls, waiting ones too, for this reason until the next release.
+    /// Fail calls, including waiting ones, for this reason until the next release.
     Refuse(Cause),
     /// Fail the calls in flight on this process, as retryable.
     Interrupt(Generation),
-    /// Have this process leave politely, then less politely; `Exited` follows.
+    /// Stop this process gracefully, then by signals; `Exited` follows.
     Stop(Generation),
-    /// Forget this process, which has ended.
+    /// Remove this process, which has ended.
     Remove(Generation),
     /// The first process takes calls.
     FirstStarted,
@@ -101,29 +101,29 @@ pub(crate) enum Effect {
     FirstStartFailed,
     /// The same, and the calls and tasks that it still runs fail, as retryable.
     Abort(Generation),
-    /// Show this list from now on.
+    /// Publish this list.
     Publish(Arc<Snapshot>),
-    /// Tell sessions that their list has changed.
+    /// Notify sessions that their tool list has changed.
     ToolsChanged(Audience),
-    /// Tell sessions that resources or their templates have changed.
+    /// Notify sessions that resources or their templates have changed.
     ResourcesChanged(Audience),
-    /// Tell sessions that prompts have changed.
+    /// Notify sessions that prompts have changed.
     PromptsChanged(Audience),
-    /// Ask this process for one of its lists; `Catalogued` follows.
+    /// Request one of its lists from this process; `Catalogued` follows.
     AskCatalog(Generation, Kind),
     /// Answer a tool list control request with the active tools.
     Reply { generation: Generation, id: String, active: Vec<String> },
     /// Answer it with empty frames, for a process with two readers.
     ReplyToTwoReaders(Generation),
-    /// Run this middleware, too, around calls whose turn comes from now on.
+    /// Run this middleware, too, around calls whose turn comes later.
     AddMiddleware(Generation, Middleware),
     /// Run this middleware alone.
     SetMiddleware(Generation, Vec<Middleware>),
     /// Send a request of this process to a client.
     Ask(Generation, Question),
-    /// Write down a log message of this process, and send it to the clients that it concerns.
+    /// Log a message of this process, and send it to the clients that it concerns.
     Log { generation: Generation, message: LogMessage, for_call: String },
-    /// Tell this process about the bridge.
+    /// Announce the bridge to this process.
     SendBridgeInfo(Generation),
     /// A call of this process that was given up has been answered.
     AnsweredLate(Generation, String),
@@ -131,8 +131,8 @@ pub(crate) enum Effect {
     ResourceUpdated(String),
     /// Notify the client whose user has finished this URL elicitation.
     ElicitationComplete(String),
-    /// Write it to the log and tell the sessions.
+    /// Log it, and send it to the sessions.
     Report(Report),
-    /// Write to the log which calls of these processes a reload waits for.
+    /// Log the calls of these processes that a reload waits for.
     NameCalls(Vec<Generation>),
 }

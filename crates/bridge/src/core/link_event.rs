@@ -1,4 +1,4 @@
-//! The meaning of an event of a link: an input of the core, or effects that no state of the core bears on.
+//! The meaning of an event of a link: an input of the core, or effects that do not depend on its state.
 
 use protomcp_link::{Event, Notice, Phase, ReloadError};
 use protomcp_proto::Msg;
@@ -10,7 +10,7 @@ use crate::from_tool::list_control;
 use crate::from_tool::questions::{Asked, Question};
 use crate::generation::Generation;
 
-/// Translates an event of a process. One that is not in service any longer is ignored.
+/// Translates an event of a process. Events of a process that is no longer in service are ignored.
 pub(super) fn translate(
     generation: Generation,
     event: Event,

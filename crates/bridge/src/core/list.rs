@@ -1,6 +1,6 @@
-//! The tool list of the current process, and what each session sees of it.
+//! The tool list of the current process, as each session sees it.
 //!
-//! There is one base list; a session has a selection of its own once a call of it has changed what it sees. A change
+//! There is one base list; a session gets a selection of its own once one of its calls has changed its view. A change
 //! for all is applied to the base and to every such selection.
 
 use std::collections::HashMap;
@@ -22,7 +22,7 @@ use crate::diagnostics::report::Report;
 /// The part of the selection that survives a registration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Keep {
-    /// Everything: the process goes on and remembers what it has hidden.
+    /// Everything: the process continues and remembers its hidden tools.
     Selection,
     /// Nothing: a new process starts with an open list and hides its hidden tools itself.
     Nothing,
@@ -31,10 +31,11 @@ pub(crate) enum Keep {
 /// The scope of the changes that a tool makes to the tool list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ToolLists {
-    /// In its result, or while calls of one session alone are running: the list of that session. Otherwise everyone's.
+    /// The list of one session: for changes in a result, or while only calls of that session are running. Otherwise
+    /// every list.
     #[default]
     PerSession,
-    /// Everyone's, whoever has called it, as before there were lists of sessions.
+    /// Every list, for each caller, as before there were lists of sessions.
     Shared,
 }
 
@@ -46,7 +47,7 @@ pub(crate) struct List {
     tools: Arc<ToolList<ToolName, Arc<Tool>>>,
     /// The last faults of the tools.
     faults: Vec<String>,
-    /// As they came, to tell a real reload from a mere answer.
+    /// In their order of arrival, to tell a real reload from a repeated registration.
     definitions: Registration,
     base: Selection<ToolName>,
     overlays: HashMap<SessionId, Selection<ToolName>>,
@@ -70,12 +71,12 @@ impl List {
         }
     }
 
-    /// The answer to a reload request registers something else than before.
+    /// True if the answer to a reload request registers something else than before.
     pub(crate) fn differs_from(&self, registered: &Registration) -> bool {
         registered.differs_from(&self.definitions)
     }
 
-    /// Replaces the tools. Says whether any session sees a difference.
+    /// Replaces the tools. Returns true if any session sees a difference.
     pub(crate) fn register(&mut self, registered: Registration, keep: Keep, fx: &mut Vec<Effect>) -> bool {
         if let Some(definitions) = &registered.tools {
             let proven = |name: &ToolName| self.tools.find(&Selection::open(), name).map(AsRef::as_ref);
@@ -115,14 +116,14 @@ impl List {
         }
     }
 
-    /// The process registered one more middleware: a reload that brings the same is no change.
+    /// The process registered one more middleware: a reload with the same one does not count as a change.
     pub(crate) fn intercepts(&mut self, middleware: Middleware) {
         let known = &mut self.definitions.middleware;
         known.retain(|known| known.name != middleware.name);
         known.push(middleware);
     }
 
-    /// A tool sent what its output schema promises: from now on hosts see the schema.
+    /// A tool sent a result that matches its output schema: clients see the schema from now on.
     pub(crate) fn proven(&mut self, name: &ToolName, fx: &mut Vec<Effect>) {
         let Some(proven) = self.tools.find(&Selection::open(), name).and_then(|tool| tool.proven()) else { return };
         let proven = Arc::new(proven);
@@ -142,7 +143,8 @@ impl List {
         fx: &mut Vec<Effect>,
     ) {
         let applied = command.and_then(|command| match self.whose(session) {
-            // MCP 2026-07-28, server/tools: no request changes what another one sees, so there is nothing to select.
+            // MCP 2026-07-28, server/tools: a request never changes the view of another one, so there is nothing to
+            // select.
             Some(SessionId::STATELESS) => {
                 tracing::debug!(?command, "a stateless or ended call wants to enable or disable tools: not applied");
                 Ok(())
@@ -186,18 +188,18 @@ impl List {
         Ok(())
     }
 
-    /// Shows another catalog from the next change of the list on.
+    /// Publishes another catalog with the next change of the list.
     pub(crate) fn set_catalog(&mut self, catalog: &Arc<Catalog>) {
         self.catalog = Arc::clone(catalog);
     }
 
-    /// Shows another catalog.
+    /// Publishes another catalog.
     pub(crate) fn show(&mut self, catalog: &Arc<Catalog>, fx: &mut Vec<Effect>) {
         self.set_catalog(catalog);
         self.publish(fx);
     }
 
-    /// Forgets what a session has selected.
+    /// Drops the selection of a session.
     pub(crate) fn forget(&mut self, session: SessionId, fx: &mut Vec<Effect>) {
         if self.overlays.remove(&session).is_some() {
             self.publish(fx);
@@ -220,7 +222,7 @@ impl List {
         session.and_then(|session| self.overlays.get(&session)).unwrap_or(&self.base)
     }
 
-    /// Shows the list as it is now. Says whether any session sees a difference.
+    /// Publishes the present list. Returns true if any session sees a difference.
     fn publish(&mut self, fx: &mut Vec<Effect>) -> bool {
         let view = |selection: &Selection<ToolName>| Arc::new(View::new(Arc::clone(&self.tools), selection.clone()));
         let overlays = self.overlays.iter().map(|(session, selection)| (*session, view(selection))).collect();

@@ -1,24 +1,24 @@
-//! When a reload may begin: a token bucket of two, with one more each second.
+//! Decides when a reload may begin: a token bucket of two, with one more each second.
 //!
-//! Formatters, fixers and agents write a file twice, so the second of two saves is served as fast as the first. A program
-//! that writes all the time costs one process a second.
+//! Formatters, fixers and agents write a file twice, so the second of two saves is served as fast as the first. A
+//! program that writes all the time costs one process a second.
 
 use std::time::{Duration, Instant};
 
 /// Reloads that may follow each other without a pause.
 const BURST: u32 = 2;
-/// How long it takes until one more may begin.
+/// The time until one more may begin.
 const REFILL: Duration = Duration::from_secs(1);
 
 /// The bucket. Time is an argument.
 #[derive(Debug, Default)]
 pub(super) struct Pace {
-    /// When the bucket is full again; `None` while no reload has begun.
+    /// The time at which the bucket is full again; `None` before the first reload.
     full_at: Option<Instant>,
 }
 
 impl Pace {
-    /// When the next reload may begin; `None`: at once, as before the first one.
+    /// The time at which the next reload may begin; `None`: at once, as before the first one.
     pub(super) fn ready_at(&self) -> Option<Instant> {
         // The instant is at least one `REFILL` after another one, so the subtraction has a result.
         self.full_at?.checked_sub(REFILL * (BURST - 1))
@@ -43,7 +43,7 @@ impl Pace {
 mod tests {
     use super::*;
 
-    /// When reloads begin if one is wanted at each of these milliseconds and waits for its turn.
+    /// The begins of reloads if one is requested at each of these milliseconds and waits for its turn.
     fn begun(wanted: &[u64]) -> Vec<u64> {
         let (start, mut pace, mut begun) = (Instant::now(), Pace::default(), Vec::new());
         let mut last = start;

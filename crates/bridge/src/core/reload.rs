@@ -1,4 +1,4 @@
-//! A change of the files, until the new code is in service or the old one goes on.
+//! A reload: from a change of the files until the new code is in service, or the old one continues.
 
 use std::time::{Duration, Instant};
 
@@ -13,11 +13,11 @@ use crate::diagnostics::cause::Cause;
 use crate::diagnostics::report::Report;
 use crate::generation::Generation;
 
-/// How long a graceful reload may keep calls waiting for the new process before the old one takes them after all.
+/// The time for which a graceful reload may hold calls for the new process before the old one takes them.
 const HOLD_LIMIT: Duration = Duration::from_secs(5);
-/// How long a process may be starting before a change of the files ends it. A healthy start takes less, so that saves in
-/// quick succession do not keep every version from getting into service; and a version that hangs keeps the one that
-/// mends it waiting no longer than this.
+/// The time after which a change of the files ends a process that is still starting. A healthy start takes less, so
+/// that every version of quick saves gets into service; and a version that hangs does not delay its correction for
+/// longer.
 const START_LIMIT: Duration = Duration::from_secs(2);
 
 impl Core {
@@ -25,7 +25,7 @@ impl Core {
         let known = std::mem::replace(&mut self.change.waits, true);
         match (self.step, self.current) {
             (Step::Settled, _) => {}
-            // The files are read when the calls have ended, so this change is in time.
+            // The files are read after the calls have ended, so this change is in time.
             (Step::Draining, Some(current)) => {
                 self.change.waits = false;
                 self.name_calls(vec![current], fx);
@@ -41,7 +41,7 @@ impl Core {
 
     fn begin_reload(&mut self, now: Instant, fx: &mut Vec<Effect>) {
         let Some(current) = self.current else {
-            // Crashed: a save is the user's "try again".
+            // After a crash, a save means "try again".
             self.restart.retry();
             self.start_next(now, fx);
             return;
@@ -50,7 +50,7 @@ impl Core {
             ReloadMode::Graceful => {
                 self.step = Step::Draining;
                 self.has_taken_up_change();
-                // A limit that no clock reaches is none.
+                // A limit beyond the range of the clock is none.
                 self.drain_until = now.checked_add(self.call_timeout);
                 fx.push(Effect::Hold);
                 fx.push(Effect::AwaitIdle(current));
@@ -65,13 +65,13 @@ impl Core {
         }
     }
 
-    /// When the process that is starting has to make room for the change that waits for it.
+    /// The time at which the starting process gives way to the change that waits for it.
     pub(super) fn give_up_at(&self) -> Option<Instant> {
         (self.change.waits && matches!(self.step, Step::Starting(_))).then(|| self.newest.started_at + START_LIMIT)
     }
 
-    /// Ends a process that has been starting for long while newer files are there. The next one starts when nothing of it
-    /// is left. Returns whether it did.
+    /// Stops a process that has been starting for long while newer files exist. The next one starts when all of it is
+    /// gone. Returns true if it did.
     pub(super) fn give_up_slow_start(&mut self, now: Instant, fx: &mut Vec<Effect>) -> bool {
         let Step::Starting(generation) = self.step else { return false };
         if self.give_up_at().is_none_or(|at| now < at) {
@@ -83,7 +83,7 @@ impl Core {
         true
     }
 
-    /// Whether this one does not count, however its start ends: a newer one follows.
+    /// True if the outcome of this start does not count, because a newer one follows.
     pub(crate) fn has_given_up(&self, generation: Generation) -> bool {
         self.step == Step::GivingUp(generation)
     }
@@ -111,7 +111,7 @@ impl Core {
         if registered.in_place || self.list.differs_from(&registered) {
             self.step = Step::Settled;
             self.list.register(registered, Keep::Selection, fx);
-            // Asked before calls reach it: published SDKs answer nothing while a tool runs.
+            // Requested before calls reach it: published SDKs answer nothing while a tool runs.
             self.catalogs.ask(generation, &Kind::ALL, fx);
             fx.push(Effect::ReleaseTo(generation));
             fx.push(Effect::ToolsChanged(Audience::Everyone));
@@ -142,13 +142,13 @@ impl Core {
         }
     }
 
-    /// The process reads the file only when it starts: a new one takes its place, and calls wait a little for it.
+    /// The process reads the file only when it starts: a new one replaces it, and calls wait a little for it.
     pub(super) fn replace_held(&mut self, now: Instant, fx: &mut Vec<Effect>) {
         self.hold_until = Some(now + HOLD_LIMIT);
         self.start_next(now, fx);
     }
 
-    /// Takes a change up when no reload is under way, one may begin, and the process that serves could retire.
+    /// Begins the waiting reload if no other is under way, the pace allows it, and the process in service can retire.
     pub(super) fn take_up_waiting_change(&mut self, now: Instant, fx: &mut Vec<Effect>) {
         if !self.change.waits || self.step != Step::Settled {
             return;
@@ -161,7 +161,7 @@ impl Core {
         }
     }
 
-    /// When a change that waits for nothing but time can be taken up, or can be made a place.
+    /// The time at which a change that waits only for time can begin, or can be given a slot.
     pub(super) fn turn_of_waiting_change(&self) -> Option<Instant> {
         if !self.change.waits || self.step != Step::Settled {
             return None;
@@ -169,14 +169,14 @@ impl Core {
         if self.needs_place() { self.retiring.next_end() } else { self.pace.ready_at() }
     }
 
-    /// No change waits from now on.
+    /// Drops the waiting change.
     pub(super) fn has_taken_up_change(&mut self) {
         self.change.waits = false;
         self.change.calls_named = false;
     }
 
-    /// Ends a process of an earlier version that has had the time of a call. Calls have ended by then; tasks may last
-    /// longer.
+    /// Stops a process of an earlier version that has had the time of a call. Its calls have ended by then; tasks may
+    /// last longer.
     fn make_place(&mut self, now: Instant, fx: &mut Vec<Effect>) {
         if let Some(overdue) = self.retiring.overdue(now) {
             self.retiring.leave(overdue);
@@ -189,7 +189,7 @@ impl Core {
         self.current.is_some() && !self.retiring.has_place()
     }
 
-    /// Says once which calls a reload waits for.
+    /// Reports once the calls that a reload waits for.
     fn name_calls(&mut self, of: Vec<Generation>, fx: &mut Vec<Effect>) {
         if !std::mem::replace(&mut self.change.calls_named, true) {
             fx.push(Effect::NameCalls(of));

@@ -4,17 +4,17 @@ use std::time::Instant;
 
 use crate::generation::Generation;
 
-/// One that was replaced and has not ended.
+/// A process that was replaced and has not ended.
 #[derive(Debug)]
 struct Retired {
     generation: Generation,
-    /// It has been told to leave.
+    /// It has been told to stop.
     leaves: bool,
-    /// How long its calls may keep another reload waiting; `None`: no clock reaches it.
+    /// The time at which its calls no longer delay another reload; `None`: beyond the range of the clock.
     until: Option<Instant>,
 }
 
-/// All of them, at most so many.
+/// All of them, up to a limit.
 #[derive(Debug)]
 pub(super) struct Retiring {
     max: usize,
@@ -26,7 +26,7 @@ impl Retiring {
         Self { max: max.max(1), retired: Vec::new() }
     }
 
-    /// Whether one more process may retire. One that leaves keeps its place until it has ended.
+    /// True if one more process may retire. A stopping one keeps its slot until it has ended.
     pub(super) fn has_place(&self) -> bool {
         self.retired.len() < self.max
     }
@@ -36,13 +36,13 @@ impl Retiring {
         self.retired.push(Retired { generation, leaves: false, until });
     }
 
-    /// A process is told to leave. Says whether it is one of these and was not told before.
+    /// A process is told to stop. Returns true if it is one of these and was not told before.
     pub(super) fn leave(&mut self, generation: Generation) -> bool {
         let retired = self.retired.iter_mut().find(|retired| retired.generation == generation);
         retired.is_some_and(|retired| !std::mem::replace(&mut retired.leaves, true))
     }
 
-    /// A process has ended. Says whether it was one of these.
+    /// A process has ended. Returns true if it was one of these.
     pub(super) fn remove(&mut self, generation: Generation) -> bool {
         let before = self.retired.len();
         self.retired.retain(|retired| retired.generation != generation);
@@ -54,7 +54,7 @@ impl Retiring {
         self.retired.iter().filter(|retired| !retired.leaves).map(|retired| retired.generation).collect()
     }
 
-    /// When the first of them has had all of its time; `None` while one leaves, and so makes a place.
+    /// The time at which the first of them has had its time; `None` while one is stopping, and so makes a slot free.
     pub(super) fn next_end(&self) -> Option<Instant> {
         if self.retired.iter().any(|retired| retired.leaves) {
             return None;
@@ -62,7 +62,7 @@ impl Retiring {
         self.retired.iter().filter_map(|retired| retired.until).min()
     }
 
-    /// The one that has had all of its time, if its place is needed.
+    /// The process that has had all of its time, if its slot is needed.
     pub(super) fn overdue(&self, now: Instant) -> Option<Generation> {
         let end = self.next_end().filter(|end| *end <= now)?;
         self.retired.iter().find(|retired| retired.until == Some(end)).map(|retired| retired.generation)

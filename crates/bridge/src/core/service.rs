@@ -1,4 +1,4 @@
-//! Processes that come into service and leave it.
+//! Starts and ends of processes in service.
 
 use std::mem;
 use std::time::{Duration, Instant};
@@ -31,9 +31,9 @@ impl Core {
         registered: Registration,
         fx: &mut Vec<Effect>,
     ) {
-        // One that was being given up may have come in time after all; the change is then taken up after it.
+        // A start that was being given up may succeed first; the change is then handled after it.
         if self.step != Step::Starting(generation) && !self.has_given_up(generation) {
-            // Another one has taken its place.
+            // Another one has replaced it.
             fx.push(Effect::Stop(generation));
             return;
         }
@@ -55,7 +55,7 @@ impl Core {
         self.list.set_catalog(self.catalogs.current());
         let differs = self.list.register(registered, Keep::Nothing, fx);
         fx.push(Effect::ReleaseTo(generation));
-        // A first start is no news: no host has seen a list before.
+        // After the first start there is nothing to report: no client has seen a list before.
         let first = !mem::replace(&mut self.served, true);
         if old.is_some() || (differs && !first) {
             fx.push(Effect::ToolsChanged(Audience::Everyone));
@@ -69,7 +69,7 @@ impl Core {
             fx.push(Effect::Report(Report::Restarted { generation }));
         }
         if let Some(old) = old {
-            // An instant that no clock reaches is none.
+            // An instant beyond the range of the clock counts as none.
             self.retiring.add(old, now.checked_add(self.call_timeout));
             if self.mode == ReloadMode::Immediate {
                 self.retiring.leave(old);
@@ -121,7 +121,7 @@ impl Core {
         match self.step {
             // The next process is on its way already.
             Step::Starting(_) | Step::GivingUp(_) => {}
-            // The change that waited is in the file that the next process reads.
+            // The next process reads the file with the waiting change.
             Step::Draining | Step::Asking => self.start_next(now, fx),
             Step::Settled => self.schedule_restart(now, uptime, why, fx),
         }

@@ -1,7 +1,7 @@
-//! The core as a table: what is told to it, what it wants done.
+//! The core as a table of inputs and effects.
 //!
-//! A script is a list of inputs; each is followed by what it must cause, in a short form. Published lists are written as
-//! the names that a session without changes of its own sees.
+//! A script is a list of inputs; each is followed by its effects, in a short form. Published lists are written as the
+//! names that a session without a selection of its own sees.
 
 mod catalog;
 mod draining;
@@ -95,7 +95,7 @@ impl Rig {
         rig
     }
 
-    /// Gives an input and compares what it causes. Nothing is due that should have been done with it.
+    /// Gives an input and compares its effects. No earlier deadline may be pending.
     #[track_caller]
     fn check(&mut self, input: Input, expected: &str) {
         let effects = self.core.handle(self.now, input, &Calm);
@@ -103,14 +103,14 @@ impl Rig {
         assert!(self.core.deadline().is_none_or(|at| at > self.now), "{:?} is overdue", self.core);
     }
 
-    /// Lets so many milliseconds pass in which nothing is due.
+    /// Lets this many milliseconds pass without a deadline.
     #[track_caller]
     fn pass(&mut self, millis: u64) {
         self.now += Duration::from_millis(millis);
         assert!(self.core.deadline().is_none_or(|at| at > self.now));
     }
 
-    /// Replaces the process before this one in swap mode: it is told to say when it is idle.
+    /// Replaces the previous process in swap mode: it is asked to report when it is idle.
     #[track_caller]
     fn swap_to(&mut self, number: u32) {
         self.check(Input::Changed, &format!("start {number}"));
@@ -138,7 +138,7 @@ impl Rig {
         self.check(Input::Exited(generation(number), exit), &format!("{expected}{separator}remove {number}"));
     }
 
-    /// Lets time pass until the deadline, which must be after so many milliseconds.
+    /// Lets time pass until the deadline, which must be after this many milliseconds.
     #[track_caller]
     fn elapse(&mut self, millis: u64, expected: &str) {
         let deadline = self.core.deadline().expect("something is due");
@@ -232,7 +232,7 @@ fn kind(report: &Report) -> String {
 }
 
 #[test]
-fn graceful_waits_for_calls_asks_and_replaces_a_process_that_changed_nothing() {
+fn graceful_replaces_a_process_that_changed_nothing() {
     let mut rig = Rig::new(ReloadMode::Graceful);
     rig.check(Input::Changed, "hold; await 1");
     rig.check(Input::Idle(generation(1)), "ask 1");
@@ -244,7 +244,7 @@ fn graceful_waits_for_calls_asks_and_replaces_a_process_that_changed_nothing() {
 }
 
 #[test]
-fn a_process_that_is_being_replaced_has_no_say_in_the_list() {
+fn a_process_that_is_being_replaced_does_not_change_the_list() {
     let mut rig = Rig::new(ReloadMode::Graceful);
     rig.check(Input::Changed, "hold; await 1");
     rig.check(Input::Idle(generation(1)), "ask 1");
@@ -257,7 +257,7 @@ fn a_process_that_is_being_replaced_has_no_say_in_the_list() {
         reply: Some("1".into()),
     };
     rig.check(ask(), "reply a,b,c");
-    // Once calls go to it again, it has.
+    // Once calls go to it again, it may change the list.
     rig.elapse(5000, "release 1");
     rig.check(ask(), "list b,c; changed everyone; reply b,c");
 }
@@ -277,7 +277,7 @@ fn graceful_keeps_a_process_that_reloaded_in_place() {
 }
 
 #[test]
-fn a_process_that_refuses_to_reload_keeps_serving_and_one_that_is_silent_is_replaced() {
+fn a_refused_reload_keeps_the_process_and_silence_replaces_it() {
     let mut rig = Rig::new(ReloadMode::Graceful);
     rig.check(Input::Changed, "hold; await 1");
     rig.check(Input::Idle(generation(1)), "ask 1");
@@ -300,7 +300,7 @@ fn a_failed_start_changes_nothing() {
 }
 
 #[test]
-fn a_slow_start_does_not_keep_calls_waiting_for_ever() {
+fn a_slow_start_holds_calls_for_a_bounded_time() {
     let mut rig = Rig::new(ReloadMode::Graceful);
     rig.check(Input::Changed, "hold; await 1");
     rig.check(Input::Idle(generation(1)), "ask 1");
@@ -319,14 +319,14 @@ fn swap_starts_beside_and_lets_the_old_one_finish() {
 }
 
 #[test]
-fn immediate_fails_calls_and_stops_the_old_one_as_soon_as_the_new_one_is_ready() {
+fn immediate_fails_calls_and_stops_the_old_process() {
     let mut rig = Rig::new(ReloadMode::Immediate);
     rig.check(Input::Changed, "hold; interrupt 1; start 2");
     rig.started(2, "list a,b,c; release 2; changed everyone; report reloaded; cut short 1");
 }
 
 #[test]
-fn changes_during_a_reload_become_one_more_that_does_not_wait_for_the_old_process() {
+fn changes_during_a_reload_become_one_further_reload() {
     let mut rig = Rig::new(ReloadMode::Swap);
     rig.check(Input::Changed, "start 2");
     rig.check(Input::Changed, "report waits");
@@ -342,7 +342,7 @@ fn changes_during_a_reload_become_one_more_that_does_not_wait_for_the_old_proces
 }
 
 #[test]
-fn a_change_before_the_files_are_read_is_part_of_the_reload_under_way() {
+fn a_change_before_the_files_are_read_needs_no_further_reload() {
     let mut rig = Rig::new(ReloadMode::Graceful);
     rig.check(Input::Changed, "hold; await 1");
     rig.check(Input::Changed, "name calls of 1");
@@ -353,7 +353,7 @@ fn a_change_before_the_files_are_read_is_part_of_the_reload_under_way() {
     rig.check(Input::NotReloaded(generation(1), None), "start 2");
     rig.started(2, "list a,b,c; release 2; changed everyone; report reloaded; await 1");
     assert_eq!(rig.core.deadline(), None, "no change waits");
-    // One that reloaded in place may have read them too early.
+    // A process that reloaded in place may have read them too early.
     rig.check(Input::Changed, "hold; await 2");
     rig.check(Input::Idle(generation(2)), "ask 2");
     rig.check(Input::Changed, "report waits");
@@ -363,7 +363,7 @@ fn a_change_before_the_files_are_read_is_part_of_the_reload_under_way() {
 }
 
 #[test]
-fn a_crash_restarts_with_growing_pauses_then_gives_up_until_a_save() {
+fn crashes_restart_with_growing_pauses_until_it_gives_up() {
     let mut rig = Rig::new(ReloadMode::Graceful);
     rig.exited(1, 1, "hold; report crash; report restart in 250ms");
     for (number, pause) in [(2, 250), (3, 500), (4, 1000), (5, 2000)] {
@@ -381,7 +381,7 @@ fn a_crash_restarts_with_growing_pauses_then_gives_up_until_a_save() {
 }
 
 #[test]
-fn a_minute_of_health_forgets_earlier_crashes() {
+fn a_minute_of_health_resets_earlier_crashes() {
     let mut rig = Rig::new(ReloadMode::Graceful);
     rig.exited(1, 1, "hold; report crash; report restart in 250ms");
     rig.elapse(250, "start 2");
@@ -428,7 +428,7 @@ fn a_save_during_a_restart_is_taken_up_after_it() {
 }
 
 #[test]
-fn what_retired_processes_say_has_no_effect() {
+fn messages_of_retired_processes_have_no_effect() {
     let mut rig = Rig::new(ReloadMode::Swap);
     rig.check(Input::Changed, "start 2");
     rig.started(2, "list a,b,c; release 2; changed everyone; report reloaded; await 1");

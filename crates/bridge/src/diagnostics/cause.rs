@@ -1,7 +1,7 @@
 //! The reason of a failure: in our words, and in those of the tool process.
 //!
-//! Our words are for every client. Those of the process are for its author, in our log, and for clients only where all of
-//! them are one owner.
+//! Our words are for every client. Those of the process are for its author, in the log, and for clients only while all
+//! of them are one owner.
 
 use std::fmt;
 
@@ -36,7 +36,7 @@ impl Cause {
         &self.summary
     }
 
-    /// In full where that may be, and otherwise in our words alone.
+    /// In full if `in_full`, and otherwise in our words alone.
     pub(crate) fn text(&self, in_full: bool) -> String {
         if in_full { self.to_string() } else { self.summary.clone() }
     }

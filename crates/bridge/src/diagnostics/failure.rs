@@ -1,7 +1,7 @@
-//! The result of a call of a known tool that went wrong outside the tool.
+//! The result of a call of a known tool that failed outside the tool.
 //!
-//! It is a result with `isError`, so that the model sees it, with a machine-readable twin in `_meta`; JSON-RPC errors are for
-//! what never reached a tool, and for tasks of 2026-07-28, where an error is what has become of a task that failed.
+//! It is a result with `isError`, so that the model sees it, with a machine-readable form in `_meta`. JSON-RPC errors
+//! are for calls that never reach a tool, and for failed tasks of 2026-07-28.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -37,7 +37,7 @@ pub(crate) enum Failure {
         tool: String,
         waiting: usize,
     },
-    /// It waited, and made room for a call of another owner, who had fewer.
+    /// It was displaced by a call of another owner with fewer waiting calls.
     Displaced {
         tool: String,
         waiting: usize,
@@ -55,12 +55,12 @@ pub(crate) enum Failure {
         tool: String,
         why: String,
     },
-    /// The arguments do not fit a frame, and the process has seen nothing of the call.
+    /// The arguments exceed a frame, and the call was not sent.
     ArgumentsTooLarge {
         tool: String,
         why: String,
     },
-    /// The arguments do not fit the tool's input schema, and the bridge is told to refuse that.
+    /// The arguments do not match the tool's input schema, and the bridge is set to reject such calls.
     InvalidArguments {
         tool: String,
         why: Mismatch,
@@ -71,12 +71,12 @@ pub(crate) enum Failure {
     BrokenPromise {
         tool: String,
     },
-    /// Middleware of the tool process did not want the call.
+    /// Middleware of the tool process rejected the call.
     Rejected {
         middleware: String,
         reason: String,
     },
-    /// Middleware of the tool process could not be asked.
+    /// Middleware of the tool process could not run.
     Middleware {
         middleware: String,
         why: String,
@@ -86,7 +86,7 @@ pub(crate) enum Failure {
         tool: String,
         message: String,
     },
-    /// The process made a task of the call, and cancelled it by itself.
+    /// The process made a task of the call, and cancelled it.
     TaskCancelled {
         tool: String,
     },
@@ -94,7 +94,7 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
-    /// The same failure for every program that reads it.
+    /// The machine-readable code.
     pub(crate) fn code(&self) -> &'static str {
         match self {
             Self::TimedOut { .. } => "TIMEOUT",
@@ -169,12 +169,12 @@ impl Failure {
         }
     }
 
-    /// The process may still be at work on the call.
+    /// True if the process may still be working on the call.
     pub(crate) fn leaves_busy(&self) -> bool {
         matches!(self, Self::TimedOut { .. } | Self::Interrupted { .. })
     }
 
-    /// The result for the host.
+    /// The result for the client.
     pub(crate) fn into_result(self, names: SettingNames) -> CallToolResult {
         CallToolResult::error(self.to_string()).with_meta(self.meta(names))
     }

@@ -10,7 +10,7 @@ use crate::diagnostics::cause::Cause;
 use crate::generation::Generation;
 use crate::process::running_calls::Calls;
 
-/// One thing worth telling.
+/// A report.
 #[derive(Debug, Clone)]
 pub(crate) enum Report {
     /// New code is in service.
@@ -20,36 +20,36 @@ pub(crate) enum Report {
         /// The process itself re-read its files.
         in_place: bool,
     },
-    /// New code is not in service; what was there before still is.
+    /// The new code is not in service; the previous version still is.
     ReloadFailed {
         /// The reason.
         why: Cause,
     },
-    /// A change has to wait for the end of the reload before it.
+    /// A change waits for the end of the reload under way.
     ReloadWaits,
-    /// A version does not get into service, and the files have changed again.
+    /// A version is still starting, and the files have changed again.
     StartGivenUp {
         /// The process that was starting.
         generation: Generation,
     },
-    /// Calls did not end in time for a graceful reload, which goes on beside them.
+    /// Calls did not end in time for a graceful reload, which continues beside them.
     NotDrained {
         /// The time that it has waited.
         after: Duration,
     },
     /// A reload waits for calls.
     WaitsForCalls {
-        /// Those calls, of all hosts; none while processes of earlier versions end.
+        /// Those calls, of all clients; none while processes of earlier versions end.
         calls: Calls,
     },
-    /// Tasks of an earlier version lasted longer than a call may, and a reload needed the place of their process.
+    /// Tasks of an earlier version lasted longer than a call may, and a reload needed the slot of their process.
     TasksAborted {
         /// The time since that version was replaced.
         after: Duration,
     },
     /// The process ended by itself.
     Crashed {
-        /// How, and its last words.
+        /// The exit, and the last lines.
         exit: Exit,
     },
     /// It will be started again.
@@ -57,17 +57,17 @@ pub(crate) enum Report {
         /// After this pause.
         pause: Duration,
     },
-    /// It was started again and takes calls.
+    /// It was restarted and takes calls.
     Restarted {
         /// The new process.
         generation: Generation,
     },
-    /// It was started again in vain.
+    /// The restart failed.
     RestartFailed {
         /// The reason.
         why: Cause,
     },
-    /// It failed too often in a row and is left alone until something changes.
+    /// It failed too often in a row and is not restarted until the files change.
     GaveUp {
         /// The number of failures.
         failures: u32,
@@ -79,9 +79,9 @@ pub(crate) enum Report {
     },
     /// A handler changed the tool list, and its SDK cannot receive the new one inside a handler.
     ListNotReceived,
-    /// A definition of the process is not as it should be.
+    /// A definition of the process is invalid.
     Definition(String),
-    /// Nor is this one, which is no tool.
+    /// The same, for a definition beside tools.
     Catalog(String),
 }
 
@@ -109,7 +109,8 @@ impl Report {
 }
 
 impl Report {
-    /// The text for clients, if it is for them. `one_owner`: all clients are one owner, so that it may quote the process.
+    /// The text for clients, if it is for them. `one_owner`: all clients are one owner, so that it may quote the
+    /// process.
     ///
     /// The last lines of a process that has crashed are never sent to all: they may be about any of its calls.
     pub(crate) fn for_clients(&self, one_owner: bool) -> Option<String> {
@@ -129,7 +130,7 @@ impl Report {
     }
 }
 
-/// The text for our log, which is the author's: in full.
+/// The text for the author's log, in full.
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

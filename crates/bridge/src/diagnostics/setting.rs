@@ -1,6 +1,6 @@
 //! Settings that a suggestion names.
 
-/// A setting whose value made a call fail. A program that has names of its own for settings, such as flags, shows those:
+/// A setting whose value made a call fail. A program with names of its own for settings, such as flags, shows those:
 /// see [`Builder::setting_names`](crate::Builder::setting_names).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -17,7 +17,7 @@ pub enum Setting {
 pub(crate) type SettingNames = fn(Setting) -> &'static str;
 
 impl Setting {
-    /// A name for every reader.
+    /// The default name.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

@@ -11,7 +11,7 @@ use crate::diagnostics::cause::Cause;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StartError {
-    /// The socket could not be made.
+    /// The socket could not be created.
     #[error(transparent)]
     Socket(#[from] EndpointError),
     /// The program could not be started.
@@ -23,16 +23,16 @@ pub enum StartError {
     /// It is running and does not connect.
     #[error("the tool process did not connect within {0:?}; does it use a protomcp SDK and call its run function?")]
     NotConnected(Duration),
-    /// It connected and did not register.
+    /// The process connected and did not register.
     #[error("the tool process did not register its tools: {0}")]
     Handshake(HandshakeError),
-    /// It connected and went away while registering.
+    /// The process connected and ended while registering.
     #[error("{}", Cause::exited(.0, WHILE_REGISTERING))]
     ExitedRegistering(Exit),
-    /// It closed the link while registering and lives on.
+    /// The process closed the link while registering and continues to run.
     #[error("the tool process closed its link while it registered its tools")]
     Disconnected,
-    /// Its files changed while it was starting, and the version that they are now starts in its place.
+    /// The files changed while the process was starting; their new version starts instead.
     #[error("the files changed while the tool process was starting")]
     Superseded,
     /// Accepting the connection failed.

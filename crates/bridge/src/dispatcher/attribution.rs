@@ -1,9 +1,9 @@
-//! For whom each running call is made: a value, kept by `dispatcher`.
+//! The caller of each running call: a value, kept by `dispatcher`.
 //!
-//! What a process says or asks in the middle of a call concerns the caller of that call, and no other. A process that knows
-//! our extension of the envelope names the call. Published SDKs do not, so the bridge goes by what is running: a single
-//! call, or several of a single session, leave no doubt. The handler of a call that was given up may go on, so it counts
-//! until it has answered or has had the time of a call: what it still says must not reach another owner.
+//! A message or question of a process during a call concerns the caller of that call, and no other. A process with our
+//! extension of the envelope names the call. Published SDKs do not, so the bridge goes by the running calls: a single
+//! call, or several of a single session, are unambiguous. The handler of a call that was given up may continue, so it
+//! counts until it has answered or has had the time of a call: its later messages must not reach another owner.
 
 use std::collections::{HashMap, VecDeque};
 use std::time::Instant;
@@ -16,7 +16,7 @@ use crate::generation::Generation;
 /// The caller of a call that is running.
 #[derive(Debug, Clone)]
 pub(crate) struct Caller {
-    /// With which other calls the call takes turns.
+    /// The other calls with which the call takes turns.
     pub(crate) key: CallerKey,
     session: SessionId,
     context: Context,
@@ -28,35 +28,35 @@ impl Caller {
     }
 }
 
-/// Whom something concerns that a process asks or says.
+/// The recipient of a question or message of a process.
 #[derive(Debug, Clone)]
 pub(crate) enum Recipient {
     /// The caller of this call.
     Call(CallId, Context),
-    /// A session of which several calls are running, and its owner.
+    /// A session with several running calls, and its owner.
     Session(SessionId, Owner),
-    /// A call that is over.
+    /// A call that has ended.
     Over,
     /// No call is named, and none is running, or calls of several sessions are.
     Anyone,
 }
 
-/// Ended calls whose session is still known. What a process says right before a result is often read right after it.
+/// The most ended calls whose session is still known. A message right before a result is often read right after it.
 const REMEMBERED: usize = 64;
 
-/// Calls that were given up and are kept in mind, of all processes together. With one more nothing is attributed by what is
-/// running until the time of that one is over.
+/// The most given-up calls that are remembered, of all processes together. With one more, messages without a call are
+/// attributed to none until the time of that one is over.
 const MAX_GIVEN_UP: usize = 1024;
 
 /// The callers of all calls that are running.
 #[derive(Debug, Default)]
 pub(crate) struct Attribution {
     running: HashMap<(Generation, CallId), Caller>,
-    /// The last that have ended, oldest first.
+    /// The last ended calls, oldest first.
     ended: VecDeque<(Generation, CallId, SessionId)>,
-    /// Calls whose handlers may go on, with the time until which that counts.
+    /// Calls whose handlers may continue, with the time until which that counts.
     given_up: HashMap<(Generation, CallId), (Owner, Instant)>,
-    /// Until when there are more of these than are kept in mind.
+    /// The time until which there are more of these than are remembered.
     crowded: Option<Instant>,
 }
 
@@ -70,8 +70,8 @@ impl Attribution {
         self.remember(generation, call, caller.session);
     }
 
-    /// A call was given up. Its handler may go on until [`handler_ended`](Self::handler_ended), but counts no longer than
-    /// `until`.
+    /// A call was given up. Its handler may continue until [`handler_ended`](Self::handler_ended), but counts no longer
+    /// than `until`.
     pub(crate) fn give_up(&mut self, generation: Generation, call: CallId, now: Instant, until: Instant) {
         let Some(caller) = self.running.remove(&(generation, call)) else { return };
         self.remember(generation, call, caller.session);
@@ -95,7 +95,7 @@ impl Attribution {
         self.given_up.retain(|(of, _), _| *of != generation);
     }
 
-    /// Whom a process means that names this call, or none.
+    /// The recipient of a message that names this call, or none.
     pub(crate) fn recipient(&self, generation: Generation, for_call: &str, now: Instant) -> Recipient {
         if !for_call.is_empty() {
             let call = CallId::from_wire(for_call);
@@ -109,7 +109,7 @@ impl Attribution {
         }
         match running.next() {
             None => Recipient::Call(call, one.context.clone()),
-            // Requests that belong to no session may be those of different hosts.
+            // Requests without a session may be those of different clients.
             Some(_) if one.session == SessionId::STATELESS => Recipient::Anyone,
             Some((_, other))
                 if other.session == one.session && running.all(|(_, caller)| caller.session == one.session) =>
@@ -120,9 +120,9 @@ impl Attribution {
         }
     }
 
-    /// The session whose tool list a process changes that names this call, or none; `None`: the list of all.
-    /// [`SessionId::STATELESS`], which has no list of its own, when the call is over or when whatever is running belongs
-    /// to no session: then nobody's list changes (MCP 2026-07-28, server/tools).
+    /// The session whose tool list a message changes that names this call, or none; `None`: the list of all.
+    /// [`SessionId::STATELESS`], which has no list of its own, if the call has ended or if the running calls belong to
+    /// no session: then no list changes (MCP 2026-07-28, server/tools).
     pub(crate) fn list_scope(&self, generation: Generation, for_call: &str) -> Option<SessionId> {
         if !for_call.is_empty() {
             let call = CallId::from_wire(for_call);
@@ -141,7 +141,7 @@ impl Attribution {
         ended.find(|(of, ended, _)| (*of, *ended) == (generation, call)).map(|(_, _, session)| *session)
     }
 
-    /// A call of this session is running: this one, or any.
+    /// True if a call of this session is running: this one, or any.
     pub(crate) fn is_running(&self, generation: Generation, session: SessionId, for_call: &str) -> bool {
         if !for_call.is_empty() {
             return CallId::from_wire(for_call).is_some_and(|call| self.running.contains_key(&(generation, call)));
@@ -154,7 +154,7 @@ impl Attribution {
         running.map(|((_, call), caller)| (*call, caller))
     }
 
-    /// The handler of a call that another owner has given up may still be running.
+    /// True if the handler of a call that another owner has given up may still be running.
     fn may_be_of_another(&self, generation: Generation, owner: &Owner, now: Instant) -> bool {
         self.crowded.is_some_and(|until| until > now)
             || self.given_up.iter().any(|((of, _), (other, until))| *of == generation && other != owner && *until > now)

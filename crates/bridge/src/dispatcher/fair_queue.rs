@@ -1,32 +1,32 @@
-//! Waiting calls, in turns: a value.
+//! The queue of waiting calls: a value.
 //!
-//! Owners take turns, and within one owner its conversations do, so that a principal with a thousand sessions has one turn
-//! while another has one. The places to wait are shared as well: alone one owner may have all of them; when they are taken,
+//! Owners take turns, and within one owner its conversations do, so that a principal with a thousand sessions gets one
+//! turn for each turn of another. The capacity is shared as well: one owner alone may use all of it; when it is full,
 //! the newest call of the owner with the most makes room for an owner with fewer.
 //!
-//! Calls are kept in the order of their tickets, and turns in the order of their numbers, so that any call can be taken out
-//! at the cost of a search.
+//! Calls are kept in the order of their tickets, and turns in the order of their numbers, so that any call can be
+//! removed at the cost of a search.
 
 use std::collections::{BTreeMap, HashMap};
 
 use protomcp_server::{CallerKey, Conversation, Owner};
 
-/// Names a waiting call. Later calls have later tickets.
+/// The name of a waiting call. Later calls have later tickets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Ticket(u64);
 
-/// The outcome for a call that is to wait.
+/// The outcome for a call that needs to wait.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Pushed<W> {
     /// It waits.
     QueueLimits(Ticket),
-    /// It waits in the place of a call whose owner had this many waiting.
+    /// It waits instead of a call whose owner had this many waiting.
     InPlaceOf(Ticket, W, usize),
-    /// No owner has more calls waiting than this one would have.
+    /// It is rejected: no owner has more calls waiting than this one would have.
     Full(W),
 }
 
-/// Calls that wait for their turn. `W` is what it takes to wake one.
+/// Calls that wait for their turn. `W` wakes one.
 #[derive(Debug)]
 pub(crate) struct FairQueue<W> {
     owners: HashMap<Owner, OfOwner<W>>,
@@ -65,7 +65,7 @@ impl<K> Turns<K> {
         Self { order: BTreeMap::new(), last: 0 }
     }
 
-    /// The last turn of all, for this one.
+    /// Appends a turn for this key and returns its number.
     fn add(&mut self, key: K) -> u64 {
         self.last += 1;
         self.order.insert(self.last, key);
@@ -76,7 +76,7 @@ impl<K> Turns<K> {
         self.order.first_key_value().map(|(_, key)| key)
     }
 
-    /// After this turn it is this one's again, last of all.
+    /// Moves this turn to the end.
     fn again(&mut self, turn: &mut u64) {
         if let Some(key) = self.order.remove(turn) {
             *turn = self.add(key);
@@ -90,22 +90,22 @@ impl<W> FairQueue<W> {
         Self { owners: HashMap::new(), turns: Turns::new(), count: 0, capacity, last: 0 }
     }
 
-    /// Calls that wait.
+    /// The number of waiting calls.
     pub(crate) fn len(&self) -> usize {
         self.count
     }
 
-    /// Owners with calls that wait.
+    /// The number of owners with waiting calls.
     pub(crate) fn owners(&self) -> usize {
         self.owners.len()
     }
 
-    /// A call of another owner waits.
+    /// True if a call of another owner waits.
     pub(crate) fn others_wait(&self, owner: &Owner) -> bool {
         self.owners.len() > usize::from(self.owners.contains_key(owner))
     }
 
-    /// Lets a call wait.
+    /// Adds a call.
     pub(crate) fn push(&mut self, caller: &CallerKey, waiter: W) -> Pushed<W> {
         if self.count < self.capacity {
             return Pushed::QueueLimits(self.insert(caller, waiter));
@@ -113,7 +113,7 @@ impl<W> FairQueue<W> {
         let held = self.owners.get(&caller.owner).map_or(0, OfOwner::len);
         let largest = self.owners.iter().max_by_key(|(_, calls)| calls.len());
         match largest.map(|(owner, calls)| (owner.clone(), calls.len(), calls.newest())) {
-            // It has more than this one is about to have.
+            // This owner has more than the new one is about to have.
             Some((owner, most, Some(newest))) if most > held + 1 => {
                 let displaced = self.remove(&owner, newest).expect("a ticket of a waiting call");
                 Pushed::InPlaceOf(self.insert(caller, waiter), displaced, most)
@@ -122,7 +122,7 @@ impl<W> FairQueue<W> {
         }
     }
 
-    /// Takes a call out, if it still waits.
+    /// Removes a call, if it still waits.
     pub(crate) fn remove(&mut self, owner: &Owner, ticket: Ticket) -> Option<W> {
         let calls = self.owners.get_mut(owner)?;
         let conversation = calls.tickets.remove(&ticket)?;
@@ -140,7 +140,7 @@ impl<W> FairQueue<W> {
         Some(waiter)
     }
 
-    /// Takes out the call whose turn it is.
+    /// Removes the call whose turn it is.
     pub(crate) fn pop(&mut self) -> Option<W> {
         let owner = self.turns.first()?.clone();
         let calls = self.owners.get_mut(&owner).expect("an owner with a turn has calls");
@@ -152,7 +152,7 @@ impl<W> FairQueue<W> {
         self.remove(&owner, ticket)
     }
 
-    /// Takes all calls out.
+    /// Removes all calls.
     pub(crate) fn drain(&mut self) -> Vec<W> {
         let waiting = std::mem::replace(self, Self::new(self.capacity));
         self.last = waiting.last;

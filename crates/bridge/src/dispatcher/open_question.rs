@@ -1,4 +1,5 @@
-//! A question to a client, taken back when calls of other owners wait for the place of its call: a driver of `open_questions`.
+//! A question to a client, withdrawn when calls of other owners wait for the slot of its call: a driver of
+//! `open_questions`.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -11,17 +12,17 @@ use crate::clock::now;
 use crate::dispatcher::{Dispatcher, State};
 use crate::generation::Generation;
 
-/// A question of a call that its client has not answered.
+/// A question of a call without an answer of its client.
 pub(crate) struct OpenQuestion {
     dispatcher: Arc<Dispatcher>,
     generation: Generation,
     number: u64,
-    /// Notified when this question has become the one that is taken back next.
+    /// Notified when this question is the next to be withdrawn.
     is_next: Arc<Notify>,
 }
 
 impl Dispatcher {
-    /// A call of this process asks its client something. `None` for the call: one of several of a session.
+    /// Adds a question of a call of this process. `None` for the call: one of several of a session.
     pub(crate) fn asks(self: &Arc<Self>, generation: Generation, owner: &Owner, call: Option<CallId>) -> OpenQuestion {
         let mut state = self.lock();
         let number = state.open_questions.begin(generation, owner.clone(), call, now());
@@ -33,10 +34,11 @@ impl Dispatcher {
 }
 
 impl State {
-    /// Notifies the question of each process that is taken back next. Called after every change that may make it another one.
-    /// The other questions sleep: a process may ask hundreds of times at once, and every end of a question is a change.
+    /// Notifies the question of each process that is the next to be withdrawn. Called after every change that may
+    /// select another one. The other questions sleep: a process may ask hundreds of times at once, and every end of a
+    /// question is a change.
     pub(super) fn notify_next_questions(&self) {
-        if self.lane.owners() == 0 || self.open_questions.is_empty() {
+        if self.scheduler.owners() == 0 || self.open_questions.is_empty() {
             return;
         }
         for generation in self.processes.keys() {
@@ -47,12 +49,12 @@ impl State {
     }
 
     fn next_question(&self, generation: Generation) -> Option<(u64, Instant)> {
-        self.open_questions.next(generation, |owner| self.lane.others_want(generation, owner))
+        self.open_questions.next(generation, |owner| self.scheduler.others_want(generation, owner))
     }
 }
 
 impl OpenQuestion {
-    /// Waits until the question is taken back, because calls of other owners wait.
+    /// Waits until the question is withdrawn, because calls of other owners wait.
     pub(crate) async fn taken_back(&self) {
         loop {
             let at = {

@@ -1,14 +1,14 @@
-//! Calls that wait for an answer of their client while other callers wait for their places: a value.
+//! Calls that wait for an answer of their client while other callers wait for their slots: a value.
 //!
-//! A handler that has asked its client something keeps its place in the process, since only the process knows what else it
-//! can do meanwhile. A client that does not answer must not keep the places from others. So while calls of other owners
-//! wait and no place is free, questions are taken back, one after the other, and their handlers end:
+//! A handler that has asked its client something keeps its slot in the process, since only the process knows how much
+//! it can do beside. A client that does not answer must not keep slots from others. So while calls of other owners wait
+//! and no slot is free, questions are withdrawn, one after the other, and their handlers end:
 //!
-//! * at once, as long as questions of one owner hold more than half of the places;
+//! * at once, as long as questions of one owner hold more than half of the slots;
 //! * otherwise after [`GRACE`], the oldest first;
-//! * at once, what a call asks whose question was taken back before.
+//! * at once, for a call of which a question was withdrawn before.
 //!
-//! An owner that is alone may leave its questions open for as long as one may be.
+//! An owner that is alone may leave its questions open until they time out.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::{Duration, Instant};
@@ -18,10 +18,10 @@ use protomcp_server::Owner;
 
 use crate::generation::Generation;
 
-/// The time that a question may be open while calls of other owners wait for a place.
+/// The time that a question may be open while calls of other owners wait for a slot.
 pub(crate) const GRACE: Duration = Duration::from_secs(5);
 
-/// After a question was taken back, its handler has this long to end before the next question is taken back.
+/// The time for a handler to end after its question was withdrawn, before the next question is.
 const PACE: Duration = Duration::from_millis(250);
 
 /// The open questions of calls.
@@ -29,9 +29,9 @@ const PACE: Duration = Duration::from_millis(250);
 pub(crate) struct OpenQuestions {
     open: BTreeMap<u64, Open>,
     last: u64,
-    /// Calls that run and whose question was taken back.
+    /// Running calls of which a question was withdrawn.
     taken_back: HashSet<(Generation, CallId)>,
-    /// No question is taken back before.
+    /// The earliest time of the next withdrawal.
     next: Option<Instant>,
 }
 
@@ -45,14 +45,14 @@ struct Open {
 }
 
 impl OpenQuestions {
-    /// A call asks something. Returns the number of the question.
+    /// Adds a question of a call. Returns its number.
     pub(crate) fn begin(&mut self, generation: Generation, owner: Owner, call: Option<CallId>, now: Instant) -> u64 {
         self.last += 1;
         self.open.insert(self.last, Open { generation, owner, call, since: now });
         self.last
     }
 
-    /// The question is answered, or taken back.
+    /// The question was answered or withdrawn.
     pub(crate) fn end(&mut self, question: u64) {
         self.open.remove(&question);
     }
@@ -66,8 +66,8 @@ impl OpenQuestions {
         self.open.is_empty()
     }
 
-    /// The question that is taken back next, and when, if nothing changes. `others_want` says how many places the process
-    /// has, if calls of others than this owner wait for them.
+    /// The next question to be withdrawn, and its time, if nothing changes. `others_want` returns the number of slots
+    /// of the process if calls of others than this owner wait for them.
     pub(crate) fn next(
         &self,
         generation: Generation,
@@ -76,22 +76,22 @@ impl OpenQuestions {
         let mut holders: HashMap<&Owner, usize> = HashMap::new();
         let mut counted = HashSet::new();
         for (_, open) in self.of(generation) {
-            // Several questions of one call hold one place.
+            // Several questions of one call hold one slot.
             if open.call.is_none_or(|call| counted.insert(call)) {
                 *holders.entry(&open.owner).or_default() += 1;
             }
         }
         let due = |(number, open): (&u64, &Open)| {
-            let places = others_want(&open.owner)?;
+            let slots = others_want(&open.owner)?;
             let again = open.call.is_some_and(|call| self.taken_back.contains(&(generation, call)));
-            let most = places > 1 && holders[&open.owner] > places / 2;
+            let most = slots > 1 && holders[&open.owner] > slots / 2;
             Some((*number, if again || most { open.since } else { open.since + GRACE }))
         };
         let (number, due) = self.of(generation).filter_map(due).min_by_key(|(_, due)| *due)?;
         Some((number, self.next.map_or(due, |next| due.max(next))))
     }
 
-    /// Takes a question back.
+    /// Withdraws a question.
     pub(crate) fn take_back(&mut self, question: u64, now: Instant) {
         if let Some(Open { generation, call: Some(call), .. }) = self.open.remove(&question) {
             self.taken_back.insert((generation, call));
@@ -116,9 +116,9 @@ mod tests {
         Owner::Principal(name.into())
     }
 
-    /// A call of bob's waits for one of so many places.
-    fn bob_waits(places: usize) -> impl Fn(&Owner) -> Option<usize> {
-        move |holder| (*holder != owner("bob")).then_some(places)
+    /// A call of bob's waits for one of this many slots.
+    fn bob_waits(slots: usize) -> impl Fn(&Owner) -> Option<usize> {
+        move |holder| (*holder != owner("bob")).then_some(slots)
     }
 
     #[test]
@@ -126,12 +126,12 @@ mod tests {
         let (mut open_questions, now) = (OpenQuestions::default(), Instant::now());
         let call = CallIds::default().next();
         let question = open_questions.begin(FIRST, owner("ann"), Some(call), now);
-        assert_eq!(open_questions.next(FIRST, |_| None), None, "alone it may stay");
+        assert_eq!(open_questions.next(FIRST, |_| None), None, "a lone owner may leave it open");
         assert_eq!(open_questions.next(FIRST, bob_waits(1)), Some((question, now + GRACE)));
         assert_eq!(open_questions.next(FIRST.next(), bob_waits(1)), None, "another process");
         let of_bob = open_questions.begin(FIRST, owner("bob"), None, now);
         open_questions.end(question);
-        assert_eq!(open_questions.next(FIRST, bob_waits(1)), None, "no other owner waits for bob's place");
+        assert_eq!(open_questions.next(FIRST, bob_waits(1)), None, "no other owner waits for bob's slot");
         open_questions.end(of_bob);
         assert!(open_questions.is_empty());
     }

@@ -10,38 +10,38 @@ use crate::dispatcher::Dispatcher;
 use crate::dispatcher::scheduler::Slot;
 use crate::process::tool_process::ToolProcess;
 
-/// One call's place in a process; dropping it lets the next call go.
+/// The slot of one call in a process; dropping it lets the next call through.
 #[derive(Debug)]
 pub(crate) struct Permit {
     dispatcher: Arc<Dispatcher>,
     process: Arc<ToolProcess>,
     call: CallId,
-    place: Slot,
-    /// The process was asked something and has not answered.
+    slot: Slot,
+    /// The request was sent and has no answer.
     busy: bool,
 }
 
 impl Permit {
     pub(crate) fn new(dispatcher: Arc<Dispatcher>, process: Arc<ToolProcess>, call: CallId) -> Self {
-        Self { dispatcher, process, call, place: Slot::Held, busy: false }
+        Self { dispatcher, process, call, slot: Slot::Held, busy: false }
     }
 
-    /// The name under which the call is to be made.
+    /// The name of the call on the link.
     pub(crate) fn call(&self) -> CallId {
         self.call
     }
 
-    /// The process the call goes to.
+    /// The process that the call goes to.
     pub(crate) fn process(&self) -> &Arc<ToolProcess> {
         &self.process
     }
 
-    pub(crate) fn place(&self) -> Slot {
-        self.place
+    pub(crate) fn slot(&self) -> Slot {
+        self.slot
     }
 
-    /// The process is about to be asked to call this tool. Until [`is_answered`](Self::is_answered), dropping the permit
-    /// leaves a handler that goes on.
+    /// Records that the process is about to be asked to call this tool. Until [`is_answered`](Self::is_answered),
+    /// dropping the permit leaves a handler that may continue.
     pub(crate) fn asks(&mut self, tool: &ToolName) {
         self.busy = true;
         self.process.running().begin(self.call, tool.clone(), now());
@@ -52,18 +52,18 @@ impl Permit {
         self.busy = false;
     }
 
-    /// The process goes on with the call as a task: others need not wait for it.
+    /// The process continues with the call as a task: others need not wait for it.
     pub(crate) fn detach(&mut self) {
-        self.place = self.dispatcher.detach(&self.process);
+        self.slot = self.dispatcher.detach(&self.process);
     }
 
-    /// The handler of the call keeps the process from doing anything else. One that takes several calls
-    /// takes the next one all the same.
+    /// True if the handler of the call occupies the whole process. A process that takes several calls takes the next
+    /// one at any time.
     pub(crate) fn leaves_busy(&self) -> bool {
-        self.handler_goes_on() && self.place == Slot::Held && self.process.concurrency() == 1
+        self.handler_goes_on() && self.slot == Slot::Held && self.process.concurrency() == 1
     }
 
-    /// The process may still be at work on the call.
+    /// True if the process may still be working on the call.
     pub(crate) fn handler_goes_on(&self) -> bool {
         self.busy && !self.process.link().is_closed()
     }

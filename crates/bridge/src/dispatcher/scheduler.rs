@@ -1,12 +1,12 @@
-//! The choice of the next call for the tool process: a value, driven by `dispatcher`.
+//! Selects the next call for the tool process: a value, driven by `dispatcher`.
 //!
-//! Published Python and TypeScript SDKs run one handler at a time, and a second call written meanwhile can be lost
-//! inside them (wire contract, rule R4), so calls wait here, where they are safe, and take turns (`fair_queue`). While a
-//! reload holds the lane everything waits, and goes to the new process afterwards.
+//! Published Python and TypeScript SDKs run one handler at a time and can lose a second call (wire contract, rule R4),
+//! so calls wait here and take turns (`fair_queue`). During a reload all of them are held, and go to the new process
+//! afterwards.
 //!
-//! A call has one of the process's places from its turn to its end. Two things come apart from that: a call that the
-//! process has made a task of is in flight and has no place, since its handler has answered; one that was given up while
-//! its handler goes on is in flight no more and still has its place.
+//! A call has one of the process's slots from its turn to its end, with two exceptions: a call that became a task is in
+//! flight without a slot, since its handler has answered; one that was given up while its handler continues is not in
+//! flight and keeps its slot.
 
 use std::collections::HashMap;
 
@@ -16,23 +16,23 @@ use crate::diagnostics::cause::Cause;
 use crate::dispatcher::fair_queue::{FairQueue, Pushed, Ticket};
 use crate::generation::Generation;
 
-/// Where calls go.
+/// The destination of calls.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Target {
-    /// Nowhere for now.
+    /// Calls are held.
     Held,
-    /// To this process, so many at once.
+    /// This process, with this many at once.
     Open(Generation, usize),
-    /// Nowhere.
+    /// Calls are refused.
     Down(Cause),
 }
 
 /// The slot of a call in flight, or of one that was given up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Slot {
-    /// It has a place.
+    /// It has a slot.
     Held,
-    /// It goes on as a task and needs none.
+    /// It continues as a task and needs no slot.
     Detached,
 }
 
@@ -41,7 +41,7 @@ pub(crate) enum Slot {
 struct Load {
     taken: usize,
     beside: usize,
-    /// Calls that nobody waits for any more, and whose handlers may still run.
+    /// Calls that were given up, and whose handlers may still run.
     given_up: usize,
 }
 
@@ -51,19 +51,19 @@ impl Load {
     }
 }
 
-/// Tasks of one process that have no place. One more keeps its place, so that a process cannot collect any number.
+/// The most tasks of one process without a slot. A further one keeps its slot, so that their number is bounded.
 const MAX_DETACHED: usize = 1024;
 
-/// The outcome for a call that is to go.
+/// The outcome for a new call.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Entry<W> {
-    /// It may go to this process now.
+    /// It goes to this process now.
     Go(Generation, W),
     /// It waits.
     Wait(Ticket),
-    /// It waits in the place of another one, whose owner had this many calls waiting.
+    /// It waits instead of another one, whose owner had this many calls waiting.
     WaitInPlaceOf(Ticket, W, usize),
-    /// It must not go.
+    /// It is refused.
     Down(W, Cause),
     /// Too many are waiting.
     Full(W, usize),
@@ -72,7 +72,7 @@ pub(crate) enum Entry<W> {
 /// A waiting call that may go now.
 pub(crate) type Grant<W> = (Generation, W);
 
-/// The lane. `W` is what the driver needs to wake a waiting call.
+/// The scheduler. `W` wakes a waiting call.
 #[derive(Debug)]
 pub(crate) struct Scheduler<W> {
     target: Target,
@@ -81,12 +81,12 @@ pub(crate) struct Scheduler<W> {
 }
 
 impl<W> Scheduler<W> {
-    /// A held lane in which at most `capacity` calls wait.
+    /// A scheduler that holds calls, at most `capacity` of them.
     pub(crate) fn new(capacity: usize) -> Self {
         Self { target: Target::Held, queue: FairQueue::new(capacity), loads: HashMap::new() }
     }
 
-    /// A call of this caller wants to go.
+    /// Adds a call of this caller.
     pub(crate) fn enter(&mut self, caller: &CallerKey, waiter: W) -> Entry<W> {
         match &self.target {
             Target::Down(why) => Entry::Down(waiter, why.clone()),
@@ -109,18 +109,18 @@ impl<W> Scheduler<W> {
         let _gone = self.queue.remove(owner, ticket);
     }
 
-    /// A call on this process has ended. Says whether it was the last one there.
-    pub(crate) fn leave(&mut self, generation: Generation, place: Slot) -> bool {
-        self.end(generation, place, false)
+    /// A call on this process has ended. Returns true if it was the last one in flight there.
+    pub(crate) fn leave(&mut self, generation: Generation, slot: Slot) -> bool {
+        self.end(generation, slot, false)
     }
 
-    /// Nobody waits for a call any more, but its handler may go on: it is not in flight and keeps its place until
-    /// [`free`](Self::free). Says whether it was the last one in flight.
+    /// A call was given up, but its handler may continue: it is not in flight and keeps its slot until
+    /// [`free`](Self::free). Returns true if it was the last one in flight.
     pub(crate) fn give_up(&mut self, generation: Generation) -> bool {
         self.end(generation, Slot::Held, true)
     }
 
-    /// The handler of a call that was given up has ended, or has had time enough.
+    /// The handler of a call that was given up has ended, or has had its time.
     pub(crate) fn free(&mut self, generation: Generation) {
         if let Some(load) = self.loads.get_mut(&generation) {
             load.given_up = load.given_up.saturating_sub(1);
@@ -128,7 +128,7 @@ impl<W> Scheduler<W> {
         self.tidy(generation);
     }
 
-    /// A call on this process goes on as a task. Says what it is from now on.
+    /// A call on this process continues as a task. Returns its slot from now on.
     pub(crate) fn detach(&mut self, generation: Generation) -> Slot {
         match self.loads.get_mut(&generation) {
             Some(load) if load.taken > 0 && load.beside < MAX_DETACHED => {
@@ -140,7 +140,7 @@ impl<W> Scheduler<W> {
         }
     }
 
-    /// Waiting calls that may go now, in turn. Call it after each change.
+    /// The next waiting call that may go now. Call it repeatedly after each change.
     pub(crate) fn grant(&mut self) -> Option<Grant<W>> {
         let Target::Open(generation, limit) = self.target else { return None };
         if self.occupied(generation) >= limit {
@@ -151,24 +151,24 @@ impl<W> Scheduler<W> {
         Some((generation, waiter))
     }
 
-    /// Lets every call wait.
+    /// Holds all calls.
     pub(crate) fn hold(&mut self) {
         self.target = Target::Held;
     }
 
-    /// Lets every call wait if they go to this process, which has ended.
+    /// Holds all calls if they go to this process, which has ended.
     pub(crate) fn lose(&mut self, generation: Generation) {
         if matches!(self.target, Target::Open(open, _) if open == generation) {
             self.hold();
         }
     }
 
-    /// Lets calls go to this process, at most `limit` at once.
+    /// Sends calls to this process, at most `limit` at once.
     pub(crate) fn open(&mut self, generation: Generation, limit: usize) {
         self.target = Target::Open(generation, limit.max(1));
     }
 
-    /// Lets no call go, and gives back those that wait, so that they can fail.
+    /// Refuses calls, and returns those that wait, so that they can fail.
     pub(crate) fn refuse(&mut self, why: Cause) -> Vec<W> {
         self.target = Target::Down(why);
         self.queue.drain()
@@ -185,24 +185,24 @@ impl<W> Scheduler<W> {
         load.in_flight() + load.given_up > 0
     }
 
-    /// Owners with calls that wait.
+    /// The number of owners with waiting calls.
     pub(crate) fn owners(&self) -> usize {
         self.queue.owners()
     }
 
-    /// Whether a call of another owner waits for what calls of this process hold: for one of its places, or, while the lane
-    /// is held, for their end. Returns how many places there are.
+    /// The number of slots of this process, if a call of another owner waits for one of them, or, while calls are held,
+    /// for their end.
     pub(crate) fn others_want(&self, generation: Generation, owner: &Owner) -> Option<usize> {
-        let places = match self.target {
+        let slots = match self.target {
             Target::Open(open, limit) if open == generation && self.occupied(generation) >= limit => limit,
-            // A place for each: no owner holds most of them.
+            // One slot for each: no owner holds most of them.
             Target::Held => usize::MAX,
             Target::Open(..) | Target::Down(_) => return None,
         };
-        self.queue.others_wait(owner).then_some(places)
+        self.queue.others_wait(owner).then_some(slots)
     }
 
-    /// Calls that wait.
+    /// The number of waiting calls.
     pub(crate) fn waiting(&self) -> usize {
         self.queue.len()
     }
@@ -211,9 +211,9 @@ impl<W> Scheduler<W> {
         self.loads.entry(generation).or_default().taken += 1;
     }
 
-    fn end(&mut self, generation: Generation, place: Slot, given_up: bool) -> bool {
+    fn end(&mut self, generation: Generation, slot: Slot, given_up: bool) -> bool {
         let Some(load) = self.loads.get_mut(&generation) else { return false };
-        let count = match place {
+        let count = match slot {
             Slot::Held => &mut load.taken,
             Slot::Detached => &mut load.beside,
         };
@@ -235,7 +235,7 @@ impl<W> Scheduler<W> {
         self.loads.get(&generation).copied().unwrap_or_default()
     }
 
-    /// Places that are not free.
+    /// The number of slots in use.
     fn occupied(&self, generation: Generation) -> usize {
         let load = self.load(generation);
         load.taken + load.given_up

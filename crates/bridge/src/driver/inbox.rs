@@ -20,8 +20,8 @@ pub(crate) struct Inbox {
 }
 
 impl Inbox {
-    /// The next message; `None` when the bridge stops. A process can send messages without a pause, so they come last, and a
-    /// deadline does not wait for a gap between them.
+    /// The next message; `None` when the bridge stops. A process can send messages without a pause, so they come last,
+    /// and a deadline does not wait for a gap between them.
     pub(crate) async fn next(&mut self, deadline: Option<Instant>) -> Option<Message> {
         if self.stop.is_cancelled() {
             return None;
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn inputs_that_come_without_a_pause_keep_nothing_else_waiting() {
+    async fn a_stream_of_inputs_delays_neither_deadlines_nor_stops() {
         let (mut inbox, senders) = inbox();
         let flood = || senders.inputs.try_send(Input::Changed.into()).unwrap();
         let deadline = Some(now() + SECOND);
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn without_inputs_the_deadline_is_waited_for() {
+    async fn without_inputs_the_deadline_is_awaited() {
         let (mut inbox, _senders) = inbox();
         let begun = now();
         assert_eq!(name(inbox.next(Some(begun + SECOND)).await.as_ref()), "elapsed");

@@ -1,6 +1,6 @@
-//! Starts one generation: socket, process, connection, handshake, first tool list control, first questions.
+//! Starts one generation: socket, process, connection, handshake, first tool list control, first requests.
 //!
-//! A straight line with one exit per thing that can go wrong. Whatever was started is gone when it fails.
+//! The steps run in order, each with one kind of failure. After a failure all started parts are gone.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -27,9 +27,9 @@ use crate::process::sdk::SdkFeatures;
 use crate::process::tool_process::{Child, Connection, ToolProcess};
 use crate::tool_file::Launch;
 
-/// The time that an attempt whose link closed waits for the exit of the process, to name it.
+/// The time for the exit of a process whose link closed, so that the error can name it.
 const EXIT_WAIT: Duration = Duration::from_millis(250);
-/// The name of the variable that tells an SDK where to connect (wire contract §1.5).
+/// The name of the variable with the socket's path for the SDK (wire contract §1.5).
 const SOCKET_VARIABLE: &str = "PROTOMCP_SOCKET";
 
 /// The settings of the tool process.
@@ -45,11 +45,11 @@ pub(crate) struct ProcessSettings {
     pub(crate) stop: StopPolicy,
 }
 
-/// Starts a process, again and again.
+/// Starts processes with these settings.
 #[derive(Debug)]
 pub(crate) struct Launcher {
     settings: ProcessSettings,
-    /// The bootstrap was needed, so it is used from the start.
+    /// True once the bootstrap was needed; it is then used from the start.
     bootstrapped: AtomicBool,
     pub(crate) tap: EventTap,
 }
@@ -61,7 +61,7 @@ pub(crate) struct Started {
     pub(crate) registered: Registration,
 }
 
-/// Open questions about what a process has beside tools; dropping them takes them back.
+/// Open requests for the lists beside tools; dropping them withdraws them.
 pub(crate) type PendingLists = JoinSet<Result<Listed, Closed>>;
 
 /// A process that has connected and registered.
@@ -77,8 +77,8 @@ impl Launcher {
         Self { settings, bootstrapped: AtomicBool::new(false), tap }
     }
 
-    /// Starts the process and waits until it takes calls, or until it is `superseded`. Nothing of it is left after an
-    /// error.
+    /// Starts the process and waits until it takes calls, or until it is `superseded`. All parts of it are gone after
+    /// an error.
     pub(crate) async fn start(
         &self,
         generation: Generation,
@@ -111,7 +111,7 @@ impl Launcher {
         let socket = &self.settings.socket;
         let path = socket.clone().unwrap_or_else(default_socket_path);
         let command = command.clone().env_socket(SOCKET_VARIABLE, &path);
-        // The guardian, which removes the socket file in the worst case, is there before the file is.
+        // The guardian, which removes the socket file in the worst case, starts before the file exists.
         let prepared = Process::prepare(&command).await?;
         let endpoint = if socket.is_some() { Endpoint::bind(&path)? } else { Endpoint::bind_private(&path)? };
         let child = self.start_process(prepared, generation).await?;
@@ -123,7 +123,7 @@ impl Launcher {
         let Connected { connection, events, pending, registered } = match joined {
             Ok(joined) => joined,
             Err(error) => {
-                // The next one must not start beside it.
+                // The next process must not start beside this one.
                 child.process.kill();
                 ended(&child.exit).await;
                 return Err(error);
@@ -156,14 +156,14 @@ impl Launcher {
         let mut pending = PendingLists::new();
         let (registered, sdk) = match register(&link, &mut events, &mut pending).await {
             Ok(registered) => registered,
-            // The link closes a moment before the end is known; the end says more.
+            // The link closes a moment before the exit is known; the exit is the better reason.
             Err(StartError::Disconnected) => {
                 let exit = tokio::time::timeout(EXIT_WAIT, ended(exit)).await;
                 return Err(exit.map_or(StartError::Disconnected, StartError::ExitedRegistering));
             }
             Err(error) => return Err(error),
         };
-        // A process that announces itself reads its socket from one place.
+        // A process that announces itself reads its socket on one thread.
         let readers = if sdk.announced { SocketReaders::One } else { readers };
         let connection = Connection { link, readers, sdk };
         Ok(Connected { connection, events, pending, registered })
@@ -177,7 +177,7 @@ impl Launcher {
     }
 }
 
-/// Takes what a process says until its end: lines go to the log, the end is kept.
+/// Reads the events of a process until its end: lines are logged, the exit is kept.
 async fn follow(
     mut events: mpsc::Receiver<protomcp_supervisor::Event>,
     exit: watch::Sender<Option<Exit>>,
@@ -188,7 +188,7 @@ async fn follow(
     while let Some(event) = events.recv().await {
         match event {
             Event::Started { pid } => tracing::debug!(%generation, pid, "the tool process runs"),
-            // The output of a tool is for its author: it is never hidden by the log level, and never on our stdout.
+            // The output of a tool is for its author: the log level never hides it, and it never goes to our stdout.
             Event::Line { stream: Stream::Stdout, text } => tracing::info!(target: "tool::stdout", "[{name}] {text}"),
             Event::Line { stream: Stream::Stderr, text } => tracing::info!(target: "tool::stderr", "[{name}] {text}"),
             Event::CloseLink => {}
@@ -204,12 +204,12 @@ async fn ended(exit: &watch::Receiver<Option<Exit>>) -> Exit {
     let ended = exit.clone().wait_for(Option::is_some).await.ok().and_then(|exit| exit.clone());
     match ended {
         Some(exit) => exit,
-        // The follower ends only after it has said how the process ended.
+        // The follower ends only after it has reported the exit.
         None => std::future::pending().await,
     }
 }
 
-/// The handshake, the tool list control that comes right after it, and what the process has beside tools.
+/// The handshake, the tool list control right after it, and the lists beside tools.
 async fn register(
     link: &Link,
     events: &mut mpsc::Receiver<Event>,
@@ -223,7 +223,7 @@ async fn register(
             Some(Event::Closed(_)) | None => return Err(StartError::Disconnected),
             Some(event) => list_control::answer_early(link, event, &mut early),
         }
-        // A process that says more and more while it starts holds up nobody else.
+        // A process that sends messages without a pause while it starts delays no other task.
         tokio::task::yield_now().await;
     };
     let Handshake { tools, mut middleware, .. } = handshake;
@@ -234,7 +234,7 @@ async fn register(
         open.spawn(async move {
             match ask(&link, kind, START_TIMEOUT).await {
                 Err(CallError::Closed(reason)) => Err(reason),
-                // An answer, or the silence of an SDK that does not know the question.
+                // An answer, or the silence of an SDK that does not know the request.
                 outcome => Ok(outcome.unwrap_or_else(|_| Listed::none(kind))),
             }
         });
@@ -256,7 +256,7 @@ async fn register(
             () = &mut settled => break,
         }
     }
-    // Events from before the answers have been queued before them.
+    // Events from before the answers are ahead of them in the queue.
     while let Ok(event) = events.try_recv() {
         list_control::answer_early(link, event, &mut draft);
     }

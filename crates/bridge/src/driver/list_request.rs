@@ -1,4 +1,4 @@
-//! Asks a tool process what it has beside tools.
+//! Requests the lists beside tools from a tool process.
 
 use std::time::Duration;
 
@@ -7,14 +7,14 @@ use protomcp_proto::{ListPromptsRequest, ListResourceTemplatesRequest, ListResou
 
 use crate::catalog::resources_and_prompts::{Kind, Listed};
 
-/// The time for a process that has just started to answer. One that stays silent has none: old SDKs do not know the
-/// questions.
+/// The time for a process that has just started to answer. A silent process has no such lists: old SDKs do not know the
+/// requests.
 pub(crate) const START_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The time for a process in service to answer. Published SDKs answer nothing while a tool runs.
 pub(crate) const RENEWAL_TIMEOUT: Duration = Duration::from_secs(300);
 
-/// Asks for one list.
+/// Requests one list.
 ///
 /// # Errors
 /// See [`CallError`].

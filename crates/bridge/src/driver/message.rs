@@ -1,4 +1,4 @@
-//! An input on its way to the core, with the things that only the driver handles.
+//! An input for the core, with an attachment that only the driver handles.
 
 use protomcp_link::Event;
 use tokio::sync::{mpsc, oneshot};
@@ -15,7 +15,7 @@ pub(crate) struct Message {
     pub(crate) attached: Attachment,
 }
 
-/// The thing that comes with an input.
+/// The attachment of an input.
 #[derive(Debug)]
 pub(crate) enum Attachment {
     None,

@@ -6,8 +6,8 @@ use tokio::sync::mpsc;
 use crate::core::io::Input;
 use crate::driver::message::Message;
 
-/// Watches until the bridge has ended. The first look at the files may take a while in a large folder, so it happens on a
-/// blocking thread, beside the start of the tool process.
+/// Watches until the bridge has ended. The first scan may take a while in a large folder, so it happens on a blocking
+/// thread, beside the start of the tool process.
 pub(crate) async fn watch_files(watch: Watch, inputs: mpsc::Sender<Message>) {
     let (watcher, mut batches) = match tokio::task::spawn_blocking(|| Watcher::spawn(watch)).await {
         Ok(Ok(watching)) => watching,

@@ -1,8 +1,8 @@
-//! Handles events of a tool process in the moment they are read.
+//! Handles events of a tool process when they are read.
 //!
-//! Everything else about a process is handled one after the other by `run`, which may be behind: the answer of a call goes
-//! a shorter way. What belongs to a call must not come after its answer, and what changes calls must count for the next
-//! one, so it is dealt with here, on the link's own task.
+//! All other events of a process are handled one after the other by `driver`, which may be behind, while the answer of
+//! a call takes a shorter path. A message of a call must not come after its answer, and a change for later calls must
+//! apply to the next one, so these are handled here, on the link's own task.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::from_tool::log_rate::LogLimit;
 use crate::from_tool::tool_log;
 use crate::generation::Generation;
 
-/// Sees each event of a link first.
+/// The first handler of each event of a link.
 #[derive(Debug, Clone)]
 pub(crate) struct EventTap {
     dispatcher: Arc<Dispatcher>,
@@ -30,11 +30,11 @@ impl EventTap {
         Self { dispatcher, sessions, logs: LogLimit::new() }
     }
 
-    /// Handles an event, or gives it back to be handled in order.
+    /// Handles an event, or returns it to be handled in order.
     pub(crate) fn filter(&self, generation: Generation, event: Event) -> Option<Event> {
         match event {
             Event::Notification { message: Msg::Log(message), .. } if !self.logs.takes(&message) => None,
-            // A process that is not in service yet speaks to its author alone.
+            // Messages of a process that is not in service yet are for its author alone.
             Event::Notification { message: Msg::Log(message), for_call } if self.dispatcher.knows(generation) => {
                 self.log(generation, &message, &for_call);
                 None
@@ -47,7 +47,7 @@ impl EventTap {
         }
     }
 
-    /// A log message of the tool process: to our log, and to the client that it concerns.
+    /// A log message of the tool process: to the log, and to the client that it concerns.
     pub(crate) fn log(&self, generation: Generation, message: &LogMessage, for_call: &str) {
         let line = LogLine::to_mcp(message);
         tool_log::write(&line);
@@ -55,7 +55,7 @@ impl EventTap {
         let audience = match self.dispatcher.recipient(generation, for_call) {
             Recipient::Call(_, context) => return context.log(level, logger, &data),
             Recipient::Session(session, _) => Some(Audience::Session(session)),
-            // It may have been said right before the result.
+            // It may have been sent right before the result.
             Recipient::Over => self.dispatcher.session_of_ended(generation, for_call).map(Audience::Session),
             Recipient::Anyone => self.dispatcher.sole_owner(generation).map(Audience::Owner),
         };

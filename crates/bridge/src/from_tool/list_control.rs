@@ -1,4 +1,4 @@
-//! Tool list control as the tool process sends it, before and while it is in service.
+//! Tool list control in the envelopes of the tool process, before and while it is in service.
 
 use protomcp_link::{Event, Link, Middleware, Notice};
 use protomcp_proto::{
@@ -31,7 +31,7 @@ pub(crate) fn command(message: Msg) -> Option<Result<Command<ToolName>, Rejected
     }))
 }
 
-/// The mutation inside a call's result; `None` when there is none.
+/// The list change inside a call's result; `None` if there is none.
 pub(crate) fn inline(enable: Vec<String>, disable: Vec<String>) -> Option<Command<ToolName>> {
     if enable.is_empty() && disable.is_empty() {
         return None;
@@ -39,11 +39,11 @@ pub(crate) fn inline(enable: Vec<String>, disable: Vec<String>) -> Option<Comman
     Some(Command::enable_then_disable(names(enable), names(disable)))
 }
 
-/// The longest name of a tool that can be shown or hidden, in bytes: eight times what MCP 2025-11-25 recommends. Names need
-/// not belong to a tool yet, so they are kept, as many as [`protomcp_toollist::MAX_LISTED_NAMES`] says.
+/// The longest name of a tool that can be shown or hidden, in bytes: eight times the recommendation of MCP 2025-11-25.
+/// Names need not belong to a tool yet, so they are stored, at most [`protomcp_toollist::MAX_LISTED_NAMES`].
 const NAME_MAX: usize = 1024;
 
-/// Names that no tool can have are left out, since they could never take effect, and so are those that are too long.
+/// Names that a tool cannot have are ignored, since they could never take effect, and so are names that are too long.
 fn names(names: Vec<String>) -> Vec<ToolName> {
     let count = names.len();
     let fit: Vec<_> = names.into_iter().filter(|name| name.len() <= NAME_MAX).collect();
@@ -63,7 +63,7 @@ pub(crate) fn renewed(message: &Msg) -> &'static [Kind] {
     }
 }
 
-/// Tells the author of a frame that could not be taken.
+/// Warns the author of a rejected frame.
 pub(crate) fn refused(reason: &str, count: u64) {
     match count {
         1 => tracing::warn!("a message of the tool process was refused: {reason}"),
@@ -76,9 +76,9 @@ pub(crate) fn refused(reason: &str, count: u64) {
 pub(crate) struct PendingRegistration {
     /// The announced features of the process.
     pub(crate) sdk: SdkFeatures,
-    /// Its other lists that have changed since.
+    /// Its lists beside tools that have changed since.
     pub(crate) renewed: Vec<Kind>,
-    /// The tools it has sent last since the handshake, if it has.
+    /// Its last tools since the handshake, if it has sent any.
     pub(crate) relisted: Option<Vec<ToolDefinition>>,
     /// Middleware that it has registered since the handshake.
     pub(crate) late: Vec<Middleware>,

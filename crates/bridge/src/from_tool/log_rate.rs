@@ -1,24 +1,24 @@
-//! The rate at which log messages of a tool process are taken.
+//! Limits the rate of log messages of a tool process.
 //!
-//! Writing a message down costs more than reading it, so a process that logs without pause would keep everyone else waiting.
-//! Two buckets, one of messages and one of their bytes, fill with time; a message is taken while both hold something, and
-//! may take more than there is. What is not taken is neither formatted nor sent to anybody, but counted, and the count is
-//! told a second later.
+//! Logging a message costs more than reading it, so a process that logs without a pause would delay all others. Two
+//! buckets, one of messages and one of their bytes, fill with time; a message is accepted while both are not empty, and
+//! may overdraw them. A rejected message is neither formatted nor sent, but counted, and the count is logged a second
+//! later.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use protomcp_proto::LogMessage;
 
-/// Messages that are taken at once.
+/// Messages that are accepted at once.
 const MESSAGES: f64 = 4096.0;
-/// Messages that are taken each second in the long run.
+/// Messages that are accepted each second in the long run.
 const MESSAGES_PER_SECOND: f64 = 1000.0;
-/// Bytes that are taken at once.
+/// Bytes that are accepted at once.
 const BYTES: f64 = 16.0 * 1024.0 * 1024.0;
-/// Bytes that are taken each second in the long run.
+/// Bytes that are accepted each second in the long run.
 const BYTES_PER_SECOND: f64 = 4.0 * 1024.0 * 1024.0;
-/// The time that dropped messages are counted before the count is logged.
+/// The time for which rejected messages are counted before the count is logged.
 const TELL_AFTER: Duration = Duration::from_secs(1);
 
 /// The decision about a message.
@@ -26,7 +26,7 @@ const TELL_AFTER: Duration = Duration::from_secs(1);
 enum Verdict {
     Take,
     LeaveOut,
-    /// And the count is to be told after [`TELL_AFTER`].
+    /// Dropped; the count is to be logged after [`TELL_AFTER`].
     LeaveOutFirst,
 }
 
@@ -64,7 +64,7 @@ impl LogRate {
     }
 }
 
-/// Decides for the link's task, and tells the counts.
+/// Decides on the link's task, and logs the counts.
 #[derive(Debug, Clone)]
 pub(crate) struct LogLimit(Arc<Mutex<LogRate>>);
 
@@ -73,7 +73,7 @@ impl LogLimit {
         Self(Arc::new(Mutex::new(LogRate::new())))
     }
 
-    /// Decides about a message: true if it is taken.
+    /// Decides about a message: true if it is accepted.
     ///
     /// # Panics
     /// Outside a tokio runtime with time enabled.
@@ -103,7 +103,8 @@ impl LogLimit {
 mod tests {
     use super::*;
 
-    /// Takes messages of `bytes` bytes, so many at each time in milliseconds; how many are taken at each.
+    /// Sends messages of `bytes` bytes, a number of them at each time in milliseconds; returns the accepted ones at
+    /// each.
     fn taken(bytes: usize, messages: &[(u64, usize)]) -> Vec<usize> {
         let (mut rate, start) = (LogRate::new(), Instant::now());
         let at = |millis| start + Duration::from_millis(millis);
@@ -119,11 +120,11 @@ mod tests {
             (0, &[(0, 5000)][..], &[4096][..]),
             (0, &[(0, 5000), (1, 10), (2, 10), (1002, 5000)], &[4096, 1, 1, 1000]),
             (0, &[(0, 5000), (60_000, 5000)], &[4096, 4096]),
-            // Slow enough.
+            // A rate below the limit.
             (1000, &[(0, 1000), (1000, 1000), (2000, 1000), (3000, 1000)], &[1000; 4]),
             // Sixteen of a mebibyte, and from then on four each second.
             (1 << 20, &[(0, 100), (1000, 100), (2000, 100)], &[16, 4, 4]),
-            // One may be larger than all that is there; it is paid back before the next.
+            // One may be larger than the bucket; it is paid back before the next.
             (64 << 20, &[(0, 2), (11_000, 1), (13_000, 2)], &[1, 0, 1]),
         ] {
             assert_eq!(taken(bytes, messages), expected, "{bytes} bytes, {messages:?}");

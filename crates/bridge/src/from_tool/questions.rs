@@ -1,8 +1,8 @@
 //! Requests of the tool process to clients: sampling, roots and elicitation.
 //!
-//! A question goes to the host whose call it belongs to, and is taken back when that call ends. Without a call it goes to
-//! the only host that can answer it. In every other case the process hears at once why nobody was asked; it never waits
-//! for an answer that cannot come.
+//! A question goes to the client whose call it belongs to, and is withdrawn when that call ends. Without a call it goes
+//! to the only client that can answer it. In every other case the process gets an error with the reason at once; it
+//! never waits for an answer that cannot come.
 
 use std::sync::Arc;
 
@@ -16,17 +16,17 @@ use crate::dispatcher::attribution::Recipient;
 use crate::from_tool::url_elicitations::UrlElicitations;
 use crate::process::tool_process::ToolProcess;
 
-/// Questions of all processes that hosts have not answered, shared by owners as a [`Budget`] is: a lone owner has 256, and
-/// there is always room for an owner with few. Each session has a limit of its own below this
-/// ([`protomcp_server::Limits::max_questions`]). One more is refused.
+/// The most questions of all processes without an answer, shared by owners as in a [`Budget`]: a lone owner has 256,
+/// and there is always room for an owner with few. Each session has a lower limit of its own
+/// ([`protomcp_server::Limits::max_questions`]). A further question is refused.
 const OPEN_QUESTIONS: usize = 320;
 
-/// A question, as the process asked it.
+/// A question of the process.
 #[derive(Debug)]
 pub(crate) struct Question {
     /// The id that the answer repeats.
     pub(crate) id: String,
-    /// The call for which it is asked, if the process says so.
+    /// The call for which it is asked, if the process names it.
     pub(crate) for_call: String,
     pub(crate) asked: Asked,
 }
@@ -46,7 +46,7 @@ struct Asker<'a> {
     for_call: &'a str,
 }
 
-/// The hosts, as far as they can be asked.
+/// The clients that can be asked.
 #[derive(Debug, Clone)]
 pub(crate) struct Questions {
     dispatcher: Arc<Dispatcher>,
@@ -77,7 +77,7 @@ enum Unanswered {
 }
 
 impl Asked {
-    /// `Err`: the message is no question.
+    /// `Err` if the message is not a question.
     #[expect(clippy::result_large_err, reason = "it is read on at once; a box would cost each message an allocation")]
     pub(crate) fn read(message: Msg) -> Result<Self, Msg> {
         match message {
@@ -88,7 +88,7 @@ impl Asked {
         }
     }
 
-    /// The answer when nobody can be asked.
+    /// The error if there is no client to ask.
     fn refuse(&self, why: String) -> Msg {
         match self {
             Self::Sampling(_) => question::not_sampled(why).into(),
@@ -97,7 +97,7 @@ impl Asked {
         }
     }
 
-    /// The answer while the bridge serves nobody yet.
+    /// The error while the bridge serves no client yet.
     pub(crate) fn refuse_early(&self) -> Msg {
         self.refuse(Unanswered::NoSession.to_string())
     }
@@ -108,7 +108,7 @@ impl Questions {
         Self { dispatcher, sessions, pages: UrlElicitations::default(), places: Budget::new(OPEN_QUESTIONS) }
     }
 
-    /// A place for one more question; `None` when too many are open, and then the process has been told.
+    /// A slot for one more question; `None` if too many are open, which the process is told.
     pub(crate) fn admit(&self, process: &ToolProcess, question: &Question) -> Option<Reservation> {
         let owner = match self.dispatcher.recipient(process.generation(), &question.for_call) {
             Recipient::Call(_, context) => context.caller().owner.clone(),
@@ -122,7 +122,7 @@ impl Questions {
         place
     }
 
-    /// Asks, and tells the process what came of it. Ends early when the process has gone.
+    /// Asks, and sends the outcome to the process. Ends early when the process has gone.
     pub(crate) async fn ask(self, process: Arc<ToolProcess>, question: Question, _place: Reservation) {
         let Question { id, for_call, asked } = question;
         let recipient = self.dispatcher.recipient(process.generation(), &for_call);
@@ -186,11 +186,11 @@ impl Questions {
     pub(crate) fn page_is_done(&self, id: &str) {
         match self.pages.done(id) {
             Some(session) => self.sessions.elicitation_complete(session, id),
-            None => tracing::debug!("nobody is told of the end of a page: nobody was sent there, or has left"),
+            None => tracing::debug!("a completed URL elicitation has no session"),
         }
     }
 
-    /// Puts a question to whom it concerns. `fit` writes it for a revision, and learns who is asked.
+    /// Sends a question to its recipient. `fit` writes it for a revision and its recipient.
     async fn put<M: ClientMethod>(
         &self,
         asker: Asker<'_>,
@@ -225,7 +225,7 @@ impl Questions {
         }
     }
 
-    /// The session to ask: the one that is meant, or the only one that can answer.
+    /// The session to ask: the recipient, or the only one that can answer.
     fn choose<M: ClientMethod>(
         &self,
         process: &ToolProcess,

@@ -1,7 +1,7 @@
 //! URL elicitations and their sessions, so that the client is notified when one is complete.
 //!
-//! A process names an elicitation by an id of its own, often long after the call that began it. Only the session that was
-//! asked is notified; unknown ids are ignored.
+//! A process names an elicitation by an id of its own, often long after the call that began it. Only the session that
+//! was asked is notified; unknown ids are ignored.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -40,7 +40,7 @@ impl UrlElicitations {
     }
 
     fn lock(&self) -> MutexGuard<'_, VecDeque<(String, SessionId)>> {
-        // Nothing in here can panic half-way through a change.
+        // No panic can happen half-way through a change.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

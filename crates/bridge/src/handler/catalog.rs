@@ -1,7 +1,7 @@
-//! Resources, prompts and completion: what hosts ask of a tool process beside calls.
+//! Resources, prompts and completion: requests of clients to a tool process beside calls.
 //!
-//! These requests change nothing, so they neither wait for a turn nor for the end of a reload: they go to the process that
-//! serves, and once more to its successor if it was replaced before it answered.
+//! These requests change nothing, so they wait neither for a turn nor for the end of a reload: they go to the process
+//! in service, and again to its successor if it is replaced before it answers.
 
 use protomcp_link::CallError;
 use protomcp_proto::{GetPromptRequest, ReadResourceRequest, Rpc};
@@ -18,7 +18,7 @@ use crate::handler::Backend;
 use crate::process::tool_process::ToolProcess;
 use protomcp_schema::Page;
 
-/// Converting contents of more bytes than this is done on a blocking thread, so that it holds up nobody else.
+/// Contents of more bytes are converted on a blocking thread, so that other tasks are not delayed.
 const CONVERT_INLINE: usize = 1 << 20;
 
 impl Backend {
@@ -27,7 +27,7 @@ impl Backend {
         self.snapshot.load().catalog().page(kind, cursor)
     }
 
-    /// The media type of what lies under this URI; −32002 when that is nothing, as far as the lists say.
+    /// The media type of this URI; −32002 if the lists have no match.
     pub(super) async fn media_type(&self, uri: &str) -> Result<String, ErrorObject> {
         self.started().await?;
         let snapshot = self.snapshot.load();
@@ -87,11 +87,11 @@ impl Backend {
         completion::to_mcp(self.ask(&what, completion::to_envelope(complete), context).await?)
     }
 
-    /// Asks the process that serves. `what` begins the sentence if that fails.
+    /// Sends a request to the process in service. `what` begins the text of a failure.
     async fn ask<R: Rpc + Clone>(&self, what: &str, request: R, context: &Context) -> Result<R::Response, ErrorObject> {
         tokio::select! {
             biased;
-            // Dropping the question takes it back.
+            // Dropping the request withdraws it.
             () = context.cancelled() => Err(internal(&Failure::ShuttingDown)),
             answer = self.ask_serving(what, request, &context.caller().owner) => answer,
         }

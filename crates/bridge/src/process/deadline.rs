@@ -1,14 +1,14 @@
-//! The time of one call: what runs before it, the call, the task it becomes and what runs after it share it.
+//! The time of one call, shared by the middleware around it, the call, and the task it becomes.
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// Time that begins when the turn of a call has come.
+/// The time of a call, which begins with its turn.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Deadline {
     total: Duration,
-    /// `None`: no clock reaches it.
+    /// `None`: beyond the range of the clock.
     until: Option<Instant>,
 }
 
@@ -17,12 +17,12 @@ impl Deadline {
         Self { total, until: Instant::now().checked_add(total) }
     }
 
-    /// All of it, for the text that says that it is over.
+    /// The total, for the text of a timeout.
     pub(crate) fn total(&self) -> Duration {
         self.total
     }
 
-    /// The remaining time; zero when it is over.
+    /// The remaining time; zero after the end.
     pub(crate) fn remaining(&self) -> Duration {
         self.until.map_or(Duration::MAX, |until| until.saturating_duration_since(Instant::now()))
     }
@@ -33,7 +33,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn it_runs_out_once_and_has_no_end_that_a_clock_cannot_say() {
+    async fn it_ends_once_and_never_beyond_the_range_of_the_clock() {
         let (deadline, endless) = (Deadline::new(Duration::from_secs(10)), Deadline::new(Duration::MAX));
         for (seconds, left) in [(4, 6), (6, 0), (1, 0)] {
             tokio::time::advance(Duration::from_secs(seconds)).await;

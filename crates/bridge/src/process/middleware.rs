@@ -1,9 +1,9 @@
 //! The middleware that a tool process has registered, run around its calls (wire contract §4.7).
 //!
-//! Before a call it runs from the lowest priority to the highest, and may rewrite the arguments or reject the call; after
-//! it the other way round, and may rewrite the result. Each step is a question to the process. What goes wrong before a
-//! call fails the call, because an audit or a limit that does not run must not be passed by; what goes wrong after it is
-//! logged, because the tool has run.
+//! Before a call it runs from the lowest priority to the highest, and may rewrite the arguments or reject the call;
+//! after it in reverse, and may rewrite the result. Each step is a request to the process. A failure before a call
+//! fails the call, because a call must not bypass an audit or a limit; a failure after it is logged, because the tool
+//! has run.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ pub(crate) struct MiddlewareChain(Arc<[Middleware]>);
 #[derive(Debug, PartialEq)]
 enum Before {
     Arguments(Bytes),
-    /// It sent something that is no object; the arguments stay.
+    /// Something else than an object; the arguments stay.
     Invalid,
     Rejected(String),
 }
@@ -38,13 +38,13 @@ pub(crate) struct Target<'a> {
 }
 
 impl MiddlewareChain {
-    /// Sorts by priority; of the same priority, what registered first runs first.
+    /// Sorts by priority; ties keep the order of registration.
     pub(crate) fn new(mut middleware: Vec<Middleware>) -> Self {
         middleware.sort_by_key(|middleware| middleware.priority);
         Self(middleware.into())
     }
 
-    /// The same with one more, in the place of the one of this name if there is one.
+    /// The same with one more, which replaces the one of the same name if there is one.
     pub(crate) fn with(&self, middleware: &Middleware) -> Self {
         let others = self.0.iter().filter(|known| known.name != middleware.name);
         Self::new(others.chain([middleware]).cloned().collect())
@@ -54,7 +54,7 @@ impl MiddlewareChain {
         self.0.is_empty()
     }
 
-    /// The arguments with which the tool is called.
+    /// The arguments for the call of the tool.
     pub(crate) async fn before(&self, target: Target<'_>, mut arguments: Bytes) -> Result<Bytes, Failure> {
         let Target { link, tool, time } = target;
         for Middleware { name, .. } in &*self.0 {
@@ -73,7 +73,7 @@ impl MiddlewareChain {
                 Before::Arguments(rewritten) => arguments = rewritten,
                 Before::Invalid => {
                     tracing::warn!(
-                        "middleware \"{name}\" rewrote the arguments of \"{tool}\" into something that is no JSON object; they stay as they were"
+                        "middleware \"{name}\" rewrote the arguments of \"{tool}\" into something that is not a JSON object; ignored"
                     );
                 }
                 Before::Rejected(reason) => return Err(Failure::Rejected { middleware: name.clone(), reason }),
@@ -82,7 +82,7 @@ impl MiddlewareChain {
         Ok(arguments)
     }
 
-    /// Lets the middleware see, and rewrite, what the tool has answered.
+    /// Runs the middleware after the call, which may rewrite the answer of the tool.
     pub(crate) async fn after(&self, target: Target<'_>, arguments: &Bytes, response: &mut CallToolResponse) {
         let Target { link, tool, time } = target;
         for Middleware { name, .. } in self.0.iter().rev() {
@@ -99,7 +99,7 @@ impl MiddlewareChain {
                 is_error: response.is_error,
             };
             match link.call(request, time.remaining()).await {
-                // Published SDKs say "reject" when the middleware itself has failed.
+                // Published SDKs send "reject" when the middleware itself has failed.
                 Ok(answer) if answer.reject => {
                     tracing::warn!("middleware \"{name}\" failed after \"{tool}\": {}", answer.reject_reason);
                 }
@@ -111,7 +111,7 @@ impl MiddlewareChain {
     }
 }
 
-/// Middleware has the time of the whole call, or what is left of it; that is what has passed.
+/// Middleware has the time of the whole call, or the rest of it.
 fn why(error: &CallError, time: &Deadline) -> String {
     match error {
         CallError::TimedOut(_) => format!("the time of the call, {}, is over", GoDuration(time.total())),
@@ -119,7 +119,7 @@ fn why(error: &CallError, time: &Deadline) -> String {
     }
 }
 
-/// Nothing, or what was sent, means that the arguments stay.
+/// An empty answer, or the sent arguments, mean that the arguments stay.
 fn read_before(answer: MiddlewareInterceptResponse, sent: &Bytes) -> Before {
     if answer.reject {
         return Before::Rejected(answer.reject_reason);

@@ -1,4 +1,4 @@
-//! The calls that a process is making, by name: a reload that waits for them says which they are.
+//! The running calls of a process, by name, for the report of a reload that waits for them.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -24,13 +24,13 @@ impl RunningCalls {
         self.lock().remove(&call);
     }
 
-    /// Each call's tool, and for how long it has been running.
+    /// Each call's tool, and the time for which it has been running.
     pub(crate) fn list(&self, now: Instant) -> Vec<(ToolName, Duration)> {
         self.lock().values().map(|(tool, since)| (tool.clone(), now.saturating_duration_since(*since))).collect()
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<CallId, (ToolName, Instant)>> {
-        // Nothing in here can panic half-way through a change.
+        // No panic can happen half-way through a change.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_is_listed_from_its_begin_to_its_end() {
+    fn a_call_is_listed_while_it_runs() {
         let (ids, running, now) = (CallIds::default(), RunningCalls::default(), Instant::now());
         let (one, other) = (ids.next(), ids.next());
         running.begin(one, ToolName::new("a").unwrap(), now);

@@ -1,6 +1,6 @@
 //! The announcement of a tool process, and the reply of the bridge: an extension of the envelope.
 //!
-//! A process that says nothing is treated as the published SDKs need to be treated.
+//! A process that does not announce itself is treated like the published SDKs.
 
 use protomcp_proto::{BridgeInfo, SdkInfo};
 
@@ -13,9 +13,9 @@ const FEATURES: [&str; 7] =
 /// The announced features of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct SdkFeatures {
-    /// It knows of our extensions.
+    /// It knows the extensions of the protocol.
     pub(crate) announced: bool,
-    /// Calls that it can work on at once, if it says so.
+    /// The number of calls that it handles at once, if announced.
     pub(crate) calls: Option<usize>,
     /// A reload request makes it read its files again.
     pub(crate) reloads_in_place: bool,

@@ -1,7 +1,7 @@
 //! The owners that a process has worked for.
 //!
-//! What a process prints, or says without naming a call, may be about any caller that it has worked for since its start. So
-//! it is for clients only while that is one owner, and otherwise for our log alone.
+//! The output of a process, and its messages without a call, may be about any caller that it has worked for since its
+//! start. So they are for clients only while that is one owner, and otherwise for the log alone.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,14 +16,14 @@ pub(crate) struct ServedOwners {
 }
 
 impl ServedOwners {
-    /// The process is about to be sent something of this owner.
+    /// Records that the process is about to be sent data of this owner.
     pub(crate) fn add(&self, owner: &Owner) {
         if self.first.get_or_init(|| owner.clone()) != owner {
             self.others.store(true, Ordering::Release);
         }
     }
 
-    /// The process has worked for no other owner than this one.
+    /// True if the process has worked for no other owner than this one.
     pub(crate) fn only(&self, owner: &Owner) -> bool {
         !self.others.load(Ordering::Acquire) && self.first.get().is_none_or(|first| first == owner)
     }

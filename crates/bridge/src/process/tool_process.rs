@@ -1,4 +1,4 @@
-//! A tool process that has registered: what calls need of it.
+//! A registered tool process: the parts that calls need.
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -17,15 +17,15 @@ use crate::process::running_calls::RunningCalls;
 use crate::process::sdk::SdkFeatures;
 use crate::process::served_owners::ServedOwners;
 
-/// The time that a call whose link broke waits for the exit of the process, which is reported within milliseconds.
+/// The time for the exit of a process whose link broke, which is reported within milliseconds.
 const EXIT_WAIT: Duration = Duration::from_millis(800);
 
 /// The reason for which a healthy process was stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum StopReason {
-    /// Other code takes its place.
+    /// Other code replaces it.
     Reload,
-    /// Nothing does: the bridge ends.
+    /// The bridge ends.
     Shutdown,
 }
 
@@ -44,16 +44,16 @@ pub(crate) struct Connection {
     pub(crate) sdk: SdkFeatures,
 }
 
-/// One living process. Dropping it kills whatever is left of it.
+/// One running process. Dropping it kills the process with all its descendants.
 #[derive(Debug)]
 pub(crate) struct ToolProcess {
     generation: Generation,
     child: Child,
     connection: Connection,
     concurrency: usize,
-    /// It was ended while it may have been at work.
+    /// Set if it was stopped while it may have been at work.
     stop_reason: OnceLock<StopReason>,
-    /// Replaced as a whole when the process registers anew.
+    /// Replaced as a whole when the process registers again.
     chain: ArcSwap<MiddlewareChain>,
     running: RunningCalls,
     served: ServedOwners,
@@ -80,7 +80,7 @@ impl ToolProcess {
         &self.connection.link
     }
 
-    /// Calls it takes at once.
+    /// The number of calls that it takes at once.
     pub(crate) fn concurrency(&self) -> usize {
         self.concurrency
     }
@@ -100,17 +100,17 @@ impl ToolProcess {
         self.chain.load().as_ref().clone()
     }
 
-    /// It has registered one more. Twice is the same as once.
+    /// Adds one middleware. Adding it twice has no further effect.
     pub(crate) fn intercept(&self, middleware: &Middleware) {
         self.chain.rcu(|chain| chain.with(middleware));
     }
 
-    /// It has registered other middleware.
+    /// Replaces the middleware.
     pub(crate) fn set_chain(&self, chain: MiddlewareChain) {
         self.chain.store(Arc::new(chain));
     }
 
-    /// The calls that it is making.
+    /// Its running calls.
     pub(crate) fn running(&self) -> &RunningCalls {
         &self.running
     }
@@ -120,15 +120,15 @@ impl ToolProcess {
         &self.served
     }
 
-    /// Begins its end: the link closes, then signals follow by the ladder.
+    /// Begins to stop it: the link closes, then signals follow.
     pub(crate) fn stop(&self) {
         self.connection.link.close();
         self.child.process.stop();
     }
 
-    /// The same while it is at work: what it has not done fails.
+    /// The same while it is at work: its unfinished calls fail.
     pub(crate) fn abort(&self) {
-        // The first reason stays.
+        // The first reason is kept.
         let _known = self.stop_reason.set(StopReason::Reload);
         self.connection.link.interrupt();
         self.stop();
@@ -140,26 +140,26 @@ impl ToolProcess {
         self.stop();
     }
 
-    /// For whose sake it was ended while it may have been at work, if it was.
+    /// The reason for which it was stopped while it may have been at work, if it was.
     pub(crate) fn stop_reason(&self) -> Option<StopReason> {
         self.stop_reason.get().copied()
     }
 
-    /// Its exit, if that is known, or becomes known very soon.
+    /// Its exit, if it is known, or becomes known very soon.
     pub(crate) async fn exit(&self) -> Option<Exit> {
         let mut exit = self.child.exit.clone();
         let ended = tokio::time::timeout(EXIT_WAIT, exit.wait_for(Option::is_some)).await;
         ended.ok()?.ok()?.clone()
     }
 
-    /// The reason of its end, if it is known now or very soon, for a call of this owner: with what the process wrote last
-    /// as long as that cannot be about anyone else.
+    /// The reason of its end, if it is known now or very soon, for a call of this owner: with the last lines of the
+    /// process while they cannot be about another owner.
     pub(crate) async fn end_for(&self, owner: &Owner) -> Option<String> {
         let exit = self.exit().await?;
         Some(Cause::exited(&exit, "").text(self.served.only(owner)))
     }
 
-    /// Waits for its end, however long it takes.
+    /// Waits for its end, without a limit.
     pub(crate) async fn ended(&self) -> Option<Exit> {
         let mut exit = self.child.exit.clone();
         exit.wait_for(Option::is_some).await.ok()?.clone()

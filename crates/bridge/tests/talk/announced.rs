@@ -1,4 +1,4 @@
-//! A process that says what it is: `SdkInfo`, what the bridge answers and does differently.
+//! A process that announces itself with `SdkInfo`, and the bridge's answer and behaviour.
 
 use protomcp_bridge::ToolLists;
 use protomcp_proto::{ActiveToolsResponse, BridgeInfo, DisableToolsRequest, ReloadResponse, SdkInfo, ToolListResponse};
@@ -18,7 +18,7 @@ fn info(features: &[&str], calls: u32) -> SdkInfo {
 }
 
 #[tokio::test]
-async fn a_process_that_announces_itself_is_answered_and_no_other() {
+async fn only_a_process_that_announces_itself_is_answered() {
     let (_stage, mut tool) = Stage::silent(|builder| builder).await;
     let request = tool.next().await;
     tool.send("", info(&[], 0)).await;
@@ -31,7 +31,7 @@ async fn a_process_that_announces_itself_is_answered_and_no_other() {
 }
 
 #[tokio::test]
-async fn as_many_calls_are_made_at_once_as_the_process_announces_unless_somebody_says_otherwise() {
+async fn the_process_announces_its_concurrency_unless_configured() {
     for (announced, asked, at_once) in [(0, None, 3), (2, None, 2), (2, Some(1), 1)] {
         let (stage, mut tool) = Stage::silent(|builder| match asked {
             Some(calls) => builder.max_concurrent_calls(calls),
@@ -57,7 +57,7 @@ async fn as_many_calls_are_made_at_once_as_the_process_announces_unless_somebody
 }
 
 #[tokio::test]
-async fn a_process_that_reloads_in_place_is_kept_even_if_its_list_is_the_same() {
+async fn a_reload_in_place_keeps_a_process_with_the_same_list() {
     for (features, kept) in [(&["reload-in-place"][..], true), (&[], false)] {
         let (stage, mut tool) = Stage::silent(|builder| builder).await;
         tool.send("", info(features, 0)).await;
@@ -86,7 +86,7 @@ async fn a_process_that_reloads_in_place_is_kept_even_if_its_list_is_the_same() 
 }
 
 #[tokio::test]
-async fn a_schema_is_shown_at_once_if_the_process_always_keeps_it() {
+async fn a_schema_is_advertised_at_once_if_always_matched() {
     for (features, shown) in [(&["structured-content"][..], true), (&[], false)] {
         let (stage, mut tool) = Stage::silent(|builder| builder).await;
         tool.send("", info(features, 0)).await;
@@ -101,7 +101,7 @@ async fn a_schema_is_shown_at_once_if_the_process_always_keeps_it() {
 }
 
 #[tokio::test]
-async fn the_meta_of_a_call_reaches_the_process_without_the_token_and_with_its_time_if_it_can_read_it() {
+async fn the_meta_of_a_call_has_its_time_and_not_its_token() {
     let trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
     let rows = [
         (json!({"progressToken": 1, "traceparent": trace}), json!({"traceparent": trace})),
@@ -140,7 +140,7 @@ async fn the_meta_of_a_call_reaches_the_process_without_the_token_and_with_its_t
 }
 
 #[tokio::test]
-async fn a_change_of_the_list_belongs_to_the_session_of_the_call_that_is_named() {
+async fn a_list_change_belongs_to_the_session_of_the_named_call() {
     let (stage, mut tool) = Stage::new(&["a", "b"]).await;
     let (mut one, mut two) = (stage.host("{}").await, stage.host("{}").await);
     one.call("a").await;
@@ -177,14 +177,14 @@ async fn a_shared_list_changes_for_everyone() {
 }
 
 #[tokio::test]
-async fn a_change_that_names_a_call_that_is_over_changes_nobodys_list_and_is_answered() {
+async fn a_list_change_for_an_ended_call_changes_no_list() {
     let (stage, mut tool) = Stage::new(&["a", "b"]).await;
     let (mut one, mut two) = (stage.host("{}").await, stage.host("{}").await);
     let first = one.call("a").await;
     let (over, _) = tool.call().await;
     tool.result(&over, "done").await;
     one.until(first).await;
-    // With nothing running, and while somebody else's call is.
+    // With no running call, and during a call of another session.
     let mut other = None;
     for _ in 0..2 {
         tool.send_for(&over, "", DisableToolsRequest { tool_names: vec!["b".into()] }).await;

@@ -1,4 +1,4 @@
-//! Arguments that do not fit: a tool's input schema, or a frame.
+//! Arguments that do not match a tool's input schema, or exceed a frame.
 
 use protomcp_bridge::ArgumentPolicy;
 use serde_json::json;
@@ -7,7 +7,7 @@ use crate::stage::Stage;
 use crate::tool::Tool;
 
 #[tokio::test]
-async fn arguments_that_do_not_fit_are_refused_only_if_somebody_asks_for_that() {
+async fn mismatched_arguments_are_rejected_only_if_configured() {
     for (policy, refused) in [(None, false), (Some(ArgumentPolicy::Off), false), (Some(ArgumentPolicy::Reject), true)] {
         let mut weather = Tool::definition("weather");
         weather.input_schema_json =
@@ -39,7 +39,7 @@ async fn arguments_that_do_not_fit_are_refused_only_if_somebody_asks_for_that() 
 }
 
 #[tokio::test]
-async fn arguments_that_do_not_fit_a_frame_fail_their_call_and_never_reach_the_process() {
+async fn arguments_larger_than_a_frame_fail_without_being_sent() {
     let (stage, mut tool) = Stage::with(vec![Tool::definition("echo")], |builder| builder.max_frame(64 << 10)).await;
     let mut host = stage.host("{}").await;
     let id = host.request("tools/call", json!({"name": "echo", "arguments": {"text": "x".repeat(64 << 10)}})).await;

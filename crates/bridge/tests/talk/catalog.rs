@@ -1,4 +1,4 @@
-//! What hosts ask beside calls, while processes come and go.
+//! Requests of clients beside calls, across reloads.
 
 use protomcp_bridge::ReloadMode;
 use protomcp_proto::{
@@ -13,7 +13,7 @@ use crate::tool::Tool;
 
 const MEMO: &str = "memo://a";
 
-/// Answers the three questions after a handshake: there is one resource.
+/// Answers the three requests after a handshake: there is one resource.
 async fn lists(tool: &mut Tool) {
     for _ in 0..3 {
         let envelope = tool.next().await;
@@ -44,7 +44,7 @@ async fn read(host: &mut Host) -> u64 {
     host.request("resources/read", json!({"uri": MEMO})).await
 }
 
-/// The next envelope, which must ask for the resource; returns its id.
+/// The next envelope, which must request the resource; returns its id.
 async fn asked(tool: &mut Tool) -> String {
     let envelope = tool.next().await;
     assert!(matches!(envelope.msg, Some(Msg::ReadResourceRequest(_))), "{envelope:?}");
@@ -73,7 +73,7 @@ async fn a_read_waits_neither_for_a_turn_nor_for_a_reload() {
 }
 
 #[tokio::test]
-async fn what_a_replaced_process_has_not_answered_its_successor_does() {
+async fn the_successor_answers_requests_of_a_replaced_process() {
     let (stage, mut tool, mut host) = begin(ReloadMode::Swap).await;
     let id = read(&mut host).await;
     asked(&mut tool).await;
@@ -106,7 +106,7 @@ async fn a_read_after_the_end_of_the_process_waits_for_the_next_one() {
 }
 
 #[tokio::test]
-async fn a_read_that_the_host_gave_up_is_not_answered() {
+async fn a_cancelled_read_is_not_answered() {
     let (_stage, mut tool, mut host) = begin(ReloadMode::Graceful).await;
     let id = read(&mut host).await;
     let question = asked(&mut tool).await;
@@ -121,7 +121,7 @@ async fn a_read_that_the_host_gave_up_is_not_answered() {
 }
 
 #[tokio::test]
-async fn a_flood_of_changes_is_one_question_at_a_time() {
+async fn a_flood_of_changes_is_one_request_at_a_time() {
     let (_stage, mut tool, mut host) = begin(ReloadMode::Graceful).await;
     for _ in 0..1000 {
         tool.send("", ResourceListChanged {}).await;
@@ -144,7 +144,7 @@ async fn a_flood_of_changes_is_one_question_at_a_time() {
         after += i32::from(all_read);
         tool.send(&envelope.request_id, answer).await;
     }
-    // Once about each list, once more because of the rest; with luck the rest comes in a few parts.
+    // One request for each list, and one more after the rest of the flood, which may arrive in a few parts.
     assert!((2..100).contains(&asked), "{asked} questions");
     host.expect("notifications/resources/list_changed").await;
 }

@@ -1,4 +1,4 @@
-//! What a process says between its handshake and its first call.
+//! Messages of a process between its handshake and its first call.
 
 use std::io::Write;
 use std::sync::{Arc, Mutex};
@@ -24,7 +24,7 @@ impl Write for Written {
 }
 
 #[tokio::test]
-async fn the_last_list_before_the_first_call_counts_and_nothing_that_is_logged_is_lost() {
+async fn early_lists_count_and_early_log_messages_are_kept() {
     let written = Written::default();
     let writer = written.clone();
     let subscriber = tracing_subscriber::fmt().with_ansi(false).with_writer(move || writer.clone()).finish();

@@ -1,4 +1,4 @@
-//! A user with many calls keeps no other user from calling.
+//! A user with many calls does not keep another user from calling.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::host::Host;
 use crate::stage::Stage;
 use crate::tool::Tool;
 
-/// More than may wait, all of one user.
+/// More calls than may wait, all of one user.
 const SESSIONS: usize = 5;
 const CALLS: usize = 1000;
 
@@ -30,7 +30,7 @@ async fn fill(stage: &Stage, tool: &mut Tool) -> (Vec<Host>, String) {
         if running.is_none() {
             running = Some(tool.call().await.0);
         }
-        // All of them have been taken in or refused by then.
+        // All of them have been accepted or rejected by then.
         let ping = host.request("ping", json!({})).await;
         host.until(ping).await;
         hosts.push(host);
@@ -39,7 +39,7 @@ async fn fill(stage: &Stage, tool: &mut Tool) -> (Vec<Host>, String) {
 }
 
 #[tokio::test]
-async fn a_call_of_another_user_finds_room_in_a_full_queue_and_is_next() {
+async fn a_call_of_another_user_enters_a_full_queue_and_is_next() {
     let (stage, mut tool) = one_at_a_time().await;
     let (mut hosts, running) = fill(&stage, &mut tool).await;
     let mut bob = stage.host_as("bob", "{}").await;
@@ -58,7 +58,7 @@ async fn a_call_of_another_user_finds_room_in_a_full_queue_and_is_next() {
     assert_eq!(bob.text(id).await, "bob's");
 }
 
-/// The answer to the call that made room for another.
+/// The answer to the displaced call.
 async fn displaced(hosts: &mut [Host]) -> Value {
     let text = "call tool \"a\" made room in the full queue for another user; 4096 of your calls were waiting";
     for host in hosts.iter_mut().rev() {
@@ -73,16 +73,16 @@ async fn displaced(hosts: &mut [Host]) -> Value {
 }
 
 #[tokio::test]
-async fn calls_that_give_up_all_at_once_leave_the_queue_at_once() {
+async fn cancelled_calls_leave_the_queue_at_once() {
     let (stage, mut tool) = one_at_a_time().await;
     let (hosts, running) = fill(&stage, &mut tool).await;
     drop(hosts);
     stage.hosts(0).await;
-    // The same user, who would find no room if they still counted.
+    // The same user, who would find no room if the removed calls still counted.
     let mut again = stage.host_as("ann", "{}").await;
     let id = again.call("a").await;
     again.hears_nothing().await;
-    // The call that was running may be given up as well: then the process is asked whether it is free.
+    // The running call may be given up as well: then the process is asked whether it is free.
     tool.result(&running, "given up").await;
     let call = loop {
         let (call, request) = next_call(&mut tool).await;
@@ -119,7 +119,7 @@ async fn ask(tool: &mut Tool, call: &str) {
     tool.send_for(call, call, SamplingRequest { messages_json, ..SamplingRequest::default() }).await;
 }
 
-/// Calls that ask and are left alone; their names.
+/// Calls that ask and get no answer; their names.
 async fn park(host: &mut Host, tool: &mut Tool, count: usize) -> Vec<String> {
     let mut calls = Vec::new();
     for _ in 0..count {
@@ -132,7 +132,7 @@ async fn park(host: &mut Host, tool: &mut Tool, count: usize) -> Vec<String> {
     calls
 }
 
-/// A question is taken back, and its handler ends.
+/// A question is withdrawn, and its handler ends.
 async fn handler_ends(tool: &mut Tool) -> String {
     let envelope = tool.request().await;
     let Some(Msg::SamplingResponse(SamplingResponse { error, .. })) = envelope.msg else { panic!("{envelope:?}") };
@@ -142,7 +142,7 @@ async fn handler_ends(tool: &mut Tool) -> String {
 }
 
 #[tokio::test]
-async fn sixty_four_calls_that_are_parked_give_way_to_a_call_of_another_user_within_a_second() {
+async fn parked_calls_give_way_to_another_user_within_a_second() {
     let (stage, mut tool) = Stage::with(vec![Tool::definition("a")], |builder| builder.max_concurrent_calls(64)).await;
     let (mut ann, mut bob) = (stage.stranger_as("ann"), stage.host_as("bob", "{}").await);
     let parked = park(&mut ann, &mut tool, 64).await;
@@ -157,7 +157,7 @@ async fn sixty_four_calls_that_are_parked_give_way_to_a_call_of_another_user_wit
 }
 
 #[tokio::test]
-async fn one_parked_call_holds_a_process_that_runs_one_handler_for_seconds_only() {
+async fn a_parked_call_holds_a_single_handler_for_seconds_only() {
     for session in [false, true] {
         let (stage, mut tool) = one_at_a_time().await;
         let (mut ann, mut bob) = (stage.stranger_as("ann"), stage.host_as("bob", "{}").await);
@@ -172,7 +172,7 @@ async fn one_parked_call_holds_a_process_that_runs_one_handler_for_seconds_only(
         }
         let begun = Instant::now();
         let id = bob.call("a").await;
-        // It asks once more, and then at once.
+        // The call asks once more, and is withdrawn at once.
         let envelope = tool.request().await;
         assert!(matches!(envelope.msg, Some(Msg::SamplingResponse(_))), "{envelope:?}");
         ask(&mut tool, &envelope.request_id).await;
@@ -196,7 +196,7 @@ async fn a_lone_user_may_leave_questions_open() {
 }
 
 #[tokio::test]
-async fn a_user_with_many_open_questions_leaves_room_for_those_of_another() {
+async fn a_user_with_many_questions_leaves_room_for_another() {
     let (stage, mut tool) = Stage::with(vec![Tool::definition("a")], |builder| builder.max_concurrent_calls(512)).await;
     let (mut ann, mut bob) = (stage.stranger_as("ann"), stage.stranger_as("bob"));
     park(&mut ann, &mut tool, 256).await;

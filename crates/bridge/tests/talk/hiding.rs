@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 use crate::stage::Stage;
 use crate::tool::Tool;
 
-/// Lists that the process sends right before its result. They keep the bridge busy, and the result overtakes them.
+/// The number of lists that the process sends right before its result. They keep the bridge busy, and the result
+/// overtakes them.
 const LISTS: usize = 60;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]

@@ -1,4 +1,4 @@
-//! A host, one JSON line at a time.
+//! A client, one JSON line at a time.
 
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf};
@@ -31,7 +31,7 @@ impl Host {
         self.send(json!({"method": "notifications/initialized"})).await;
     }
 
-    /// Sends a message; the version is put in.
+    /// Sends a message; the version is added.
     pub(crate) async fn send(&mut self, mut message: Value) {
         message["jsonrpc"] = "2.0".into();
         self.write(format!("{message}\n").as_bytes()).await;
@@ -53,7 +53,7 @@ impl Host {
         self.request("tools/call", json!({"name": tool, "arguments": {}})).await
     }
 
-    /// Calls `a` with arguments in three parts, as they are: a large one is not to be escaped.
+    /// Calls `a` with arguments in three parts, without escaping, because they may be large.
     pub(crate) async fn call_with(&mut self, before: &str, large: &str, after: &str) -> u64 {
         self.last += 1;
         let id = self.last;
@@ -89,7 +89,7 @@ impl Host {
         message
     }
 
-    /// The answer to this request, and what comes before it.
+    /// The answer to this request, and the messages before it.
     pub(crate) async fn until(&mut self, id: u64) -> (Value, Vec<Value>) {
         let mut before = Vec::new();
         loop {
@@ -108,7 +108,7 @@ impl Host {
         answer["result"]["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{answer}")).to_owned()
     }
 
-    /// Nothing has been sent that was not read: whatever is on its way comes before the answer to a ping.
+    /// All sent messages have been read: a message in transit would come before the answer to a ping.
     pub(crate) async fn hears_nothing(&mut self) {
         let id = self.request("ping", json!({})).await;
         self.answer(id).await;

@@ -1,4 +1,5 @@
-//! A tool process that does everything wrong. The call it wrongs fails with a reason, other calls go on, and nothing grows.
+//! A tool process that violates the protocol in every way. The call concerned fails with a reason, other calls
+//! continue, and memory stays bounded.
 
 use std::time::Duration;
 
@@ -19,7 +20,7 @@ fn code(answer: &Value) -> &str {
     answer["result"]["_meta"]["protomcp/error"]["error_code"].as_str().unwrap()
 }
 
-/// Two calls, of which the first will be wronged.
+/// Two calls; the first is the one concerned.
 async fn two_calls(host: &mut Host, tool: &mut Tool) -> [(u64, String); 2] {
     let mut calls = Vec::new();
     for _ in 0..2 {
@@ -83,13 +84,13 @@ async fn a_flood_of_chunks_fails_its_own_call() {
 }
 
 #[tokio::test]
-async fn answers_nobody_asked_for_and_answers_twice_change_nothing() {
+async fn unsolicited_and_repeated_answers_change_nothing() {
     let (stage, mut tool) = Stage::new(&["a"]).await;
     let mut host = stage.host("{}").await;
     let [first, other] = two_calls(&mut host, &mut tool).await;
     let raw = Raw::new("req-77777", Field::ResultJson, Bytes::from(vec![b'x'; 100_000]));
     for number in 0..2000 {
-        tool.result(&format!("req-{}", 1000 + number), "nobody asked").await;
+        tool.result(&format!("req-{}", 1000 + number), "unsolicited").await;
         tool.send("", TaskStatusResponse::default()).await;
         tool.send("x", SamplingResponse::default()).await;
     }
@@ -104,7 +105,7 @@ async fn answers_nobody_asked_for_and_answers_twice_change_nothing() {
 }
 
 #[tokio::test]
-async fn floods_of_reports_and_log_messages_hold_up_no_answer() {
+async fn floods_of_progress_and_log_messages_delay_no_answer() {
     let (stage, mut tool) = Stage::new(&["a"]).await;
     let mut host = stage.host("{}").await;
     let params = json!({"name": "a", "_meta": {"progressToken": 1}});
@@ -128,7 +129,7 @@ async fn floods_of_reports_and_log_messages_hold_up_no_answer() {
 }
 
 #[tokio::test]
-async fn ten_thousand_changes_of_the_list_are_answered_and_told_a_few_times() {
+async fn ten_thousand_list_changes_are_a_few_notifications() {
     const CHANGES: usize = 10_000;
     let (stage, mut tool) = Stage::new(&["a", "b"]).await;
     let (mut host, mut other) = (stage.host("{}").await, stage.host("{}").await);
@@ -136,7 +137,7 @@ async fn ten_thousand_changes_of_the_list_are_answered_and_told_a_few_times() {
     let (call, _) = tool.call().await;
     let (mut answered, mut sent) = (0, 0);
     while answered < CHANGES {
-        // As a process does that reads now and then.
+        // The process reads now and then.
         for _ in 0..(CHANGES - sent).min(500) {
             let tool_names = vec!["b".to_owned()];
             if sent % 2 == 0 {
@@ -166,11 +167,11 @@ async fn ten_thousand_changes_of_the_list_are_answered_and_told_a_few_times() {
 }
 
 #[tokio::test]
-async fn a_process_that_stops_reading_fails_calls_with_a_reason_and_is_served_when_it_reads_again() {
+async fn calls_fail_while_the_process_does_not_read_and_only_then() {
     let (stage, mut tool) =
         Stage::with(vec![Tool::definition("a")], |builder| builder.call_timeout(Duration::from_secs(120))).await;
     let mut host = stage.host("{}").await;
-    // What fits nowhere any more: the link keeps 128 MiB for a process that does not read.
+    // More than the limits hold: the link queues 128 MiB for a process that does not read.
     let large = "x".repeat(8 << 20);
     let mut overloaded = 0;
     let mut ids = Vec::new();
@@ -185,7 +186,7 @@ async fn a_process_that_stops_reading_fails_calls_with_a_reason_and_is_served_wh
         }
     };
     overloaded += 1;
-    // It reads again: everything that was taken is served.
+    // It reads again: all accepted calls are served.
     let mut answered = vec![refused];
     while answered.len() < ids.len() {
         tokio::select! {

@@ -1,4 +1,4 @@
-//! Log messages of the tool process: what each host hears.
+//! Log messages of the tool process, as each client receives them.
 
 use protomcp_codec::{Encoder, Limits};
 use protomcp_proto::{CallToolResponse, Envelope, LogMessage};
@@ -42,14 +42,14 @@ async fn every_level_and_every_kind_of_data_reaches_the_host() {
         ("", r#""quoted""#, json!({"level": "info", "data": "quoted"})),
         ("x", "", json!({"level": "info", "logger": "x", "data": ""})),
     ] {
-        // An id is not asked for, and does no harm.
+        // The id has no meaning here, and does no harm.
         tool.send("7", log("info", logger, data)).await;
         assert_eq!(host.expect("notifications/message").await["params"], params);
     }
 }
 
 #[tokio::test]
-async fn each_host_hears_what_it_wants_and_what_belongs_to_its_calls() {
+async fn each_client_gets_its_levels_of_messages_of_its_calls() {
     let (stage, mut tool) = Stage::new(&["a"]).await;
     let (mut loud, mut quiet) = (stage.host("{}").await, stage.host("{}").await);
     for (host, level) in [(&mut loud, "debug"), (&mut quiet, "error")] {
@@ -78,7 +78,7 @@ async fn each_host_hears_what_it_wants_and_what_belongs_to_its_calls() {
 }
 
 #[tokio::test]
-async fn a_request_without_a_session_hears_what_is_logged_while_it_runs_alone_or_is_named() {
+async fn a_stateless_request_gets_messages_that_concern_it() {
     let (stage, mut tool) = Stage::new(&["a"]).await;
     let mut host = stage.stranger();
     let meta = json!({
@@ -95,7 +95,7 @@ async fn a_request_without_a_session_hears_what_is_logged_while_it_runs_alone_or
     assert_eq!(host.expect("notifications/message").await["params"]["data"], 1);
     let second = host.request("tools/call", params).await;
     let (other, _) = tool.call().await;
-    // Whose is it?
+    // Several calls are running, so the message has no single owner.
     tool.send("", log("error", "", "3")).await;
     tool.send_for(&other, "", log("error", "", "4")).await;
     assert_eq!(host.expect("notifications/message").await["params"]["data"], 4);
@@ -106,7 +106,7 @@ async fn a_request_without_a_session_hears_what_is_logged_while_it_runs_alone_or
 }
 
 #[tokio::test]
-async fn a_message_that_names_a_call_that_is_over_is_heard_by_no_other_session() {
+async fn a_message_of_an_ended_call_reaches_no_other_session() {
     let (stage, mut tool) = Stage::new(&["a"]).await;
     let (mut one, mut two) = (stage.host("{}").await, stage.host("{}").await);
     for host in [&mut one, &mut two] {
@@ -127,7 +127,7 @@ async fn a_message_that_names_a_call_that_is_over_is_heard_by_no_other_session()
 }
 
 #[tokio::test]
-async fn what_is_logged_right_before_the_answer_of_a_request_without_a_session_comes_before_it() {
+async fn log_messages_precede_the_answer_of_a_stateless_request() {
     let (stage, mut tool) = Stage::new(&["a"]).await;
     let mut host = stage.stranger();
     let meta = json!({
@@ -140,7 +140,7 @@ async fn what_is_logged_right_before_the_answer_of_a_request_without_a_session_c
     for round in 0..100 {
         let id = host.request("tools/call", params.clone()).await;
         let (call, _) = tool.call().await;
-        // In one piece, as a process writes that does not wait in between: both are read at once.
+        // In one piece, as from a process that does not wait in between: both are read at once.
         let mut bytes = Vec::new();
         let named = if round % 2 == 0 { String::new() } else { call.clone() };
         let said = Envelope { for_call: named, ..Envelope::new("", log("error", "", &round.to_string())) };

@@ -1,4 +1,4 @@
-//! A bridge between hosts that are played and a tool process that is played: what each of them reads and writes.
+//! A bridge between simulated clients and a simulated tool process, and the messages of each.
 //!
 //! The tool process that the bridge starts does nothing; the test connects to the socket in its place.
 

@@ -1,4 +1,4 @@
-//! What a tool process says for one user reaches no other.
+//! Messages of a tool process for one user never reach another.
 
 use std::time::Duration;
 
@@ -28,7 +28,7 @@ async fn ends(host: &mut Host, tool: &mut Tool, id: u64, call: &str) {
 }
 
 #[tokio::test]
-async fn a_log_message_reaches_only_the_user_whose_call_it_concerns() {
+async fn a_log_message_reaches_only_the_user_of_its_call() {
     let (stage, mut tool) = Stage::new(&["a"]).await;
     let (mut ann, mut bob) = (stage.host_as("ann", "{}").await, stage.host_as("bob", "{}").await);
     let first = ann.call("a").await;
@@ -47,7 +47,7 @@ async fn a_log_message_reaches_only_the_user_whose_call_it_concerns() {
     tool.send_for(&of_bob, "", log(6)).await;
     assert_eq!(logged(&mut bob).await, 6, "5 may be of either");
     ann.hears_nothing().await;
-    // The process has worked for ann, and what it says without a call may still be about her.
+    // The process has worked for ann, and its messages without a call may still be about her.
     drop(ann);
     stage.hosts(1).await;
     tool.send("", log(7)).await;
@@ -57,7 +57,7 @@ async fn a_log_message_reaches_only_the_user_whose_call_it_concerns() {
 }
 
 #[tokio::test]
-async fn a_log_message_without_a_call_reaches_the_sessions_of_a_lone_user() {
+async fn a_log_message_without_a_call_reaches_a_lone_user() {
     let (stage, mut tool) = Stage::new(&["a"]).await;
     let (mut one, mut two) = (stage.host_as("ann", "{}").await, stage.host_as("ann", "{}").await);
     let id = one.call("a").await;
@@ -65,7 +65,7 @@ async fn a_log_message_without_a_call_reaches_the_sessions_of_a_lone_user() {
     ends(&mut one, &mut tool, id, &call).await;
     tool.send("", log(1)).await;
     assert_eq!((logged(&mut one).await, logged(&mut two).await), (json!(1), json!(1)));
-    // A request without a session is that of another user as well.
+    // A request without a session belongs to another user as well.
     let mut bob = stage.stranger_as("bob");
     stage.hosts(3).await;
     tool.send("", log(2)).await;
@@ -80,7 +80,7 @@ async fn a_log_message_without_a_call_reaches_the_sessions_of_a_lone_user() {
 }
 
 #[tokio::test]
-async fn a_handler_that_was_given_up_speaks_to_no_other_user() {
+async fn messages_of_a_given_up_handler_reach_no_other_user() {
     let (stage, mut tool) = Stage::new(&["a"]).await;
     let (mut ann, mut bob) = (stage.host_as("ann", "{}").await, stage.host_as("bob", ABLE).await);
     let id = ann.call("a").await;
@@ -94,7 +94,7 @@ async fn a_handler_that_was_given_up_speaks_to_no_other_user() {
     let answer: SamplingResponse = tool.answer("q").await;
     assert_eq!(answer.error, "the tool process works for several users, and the question names no call");
     tool.result(&of_ann, "too late").await;
-    // The late answer is known once a question behind it is answered.
+    // The late answer has been read once a later question is answered.
     tool.send_for(&of_bob, "q", sampling()).await;
     let question = bob.expect("sampling/createMessage").await;
     bob.reply(&question, json!({"role": "assistant", "content": {"type": "text", "text": "t"}, "model": "m"})).await;
@@ -118,7 +118,7 @@ async fn a_question_that_names_no_call_is_asked_of_a_lone_user_only() {
     tool.call().await;
     bob.call("a").await;
     tool.call().await;
-    // Bob's host is the only one that could answer.
+    // Bob's client is the only one that could answer.
     tool.send("q", sampling()).await;
     let answer: SamplingResponse = tool.answer("q").await;
     assert_eq!(answer.error, "the tool process works for several users, and the question names no call");
@@ -126,7 +126,7 @@ async fn a_question_that_names_no_call_is_asked_of_a_lone_user_only() {
     ann.hears_nothing().await;
 }
 
-/// A process that prints a line and ends when the stage says so.
+/// A process that prints a line and exits when the stage asks for it.
 async fn printing() -> (Stage, Tool, tempfile::NamedTempFile) {
     let lives = tempfile::NamedTempFile::new().unwrap();
     let script = r#"trap "exit 3" TERM; echo "account 4711" >&2; exec 2>/dev/null; echo up >"$0"; while [ -e "$0" ]; do sleep 0.02; done; exit 3"#;
@@ -145,7 +145,7 @@ async fn printing() -> (Stage, Tool, tempfile::NamedTempFile) {
 const CRASHED: &str = "call tool \"a\": the tool process exited with status 3";
 const LAST_LINES: &str = "; its last lines:\n  account 4711";
 
-/// The process ends; the texts of these calls.
+/// Ends the process; returns the texts of these calls.
 async fn crash<const N: usize>(
     mut tool: Tool,
     lives: tempfile::NamedTempFile,
@@ -166,7 +166,7 @@ async fn crash<const N: usize>(
 }
 
 #[tokio::test]
-async fn the_last_lines_of_a_crash_are_for_the_failed_call_of_a_lone_user() {
+async fn a_crash_is_quoted_to_the_failed_call_of_a_lone_user() {
     let (stage, tool, lives) = printing().await;
     let (mut ann, mut bob) = (stage.host_as("ann", "{}").await, stage.host_as("bob", "{}").await);
     let id = ann.call("a").await;
@@ -177,13 +177,13 @@ async fn the_last_lines_of_a_crash_are_for_the_failed_call_of_a_lone_user() {
 }
 
 #[tokio::test]
-async fn the_last_lines_of_a_crash_are_for_no_client_once_two_users_have_called() {
+async fn a_crash_is_quoted_to_no_client_once_two_users_called() {
     let (stage, tool, lives) = printing().await;
     let (mut ann, mut bob) = (stage.host_as("ann", "{}").await, stage.host_as("bob", "{}").await);
     let calls = (ann.call("a").await, bob.call("a").await);
     let texts = crash(tool, lives, [(&mut ann, calls.0), (&mut bob, calls.1)]).await;
     assert_eq!(texts, [CRASHED, CRASHED]);
-    // Also when the other call has ended before.
+    // The same if the other call has ended before.
     let (stage, mut tool, lives) = printing().await;
     let (mut ann, mut bob) = (stage.host_as("ann", "{}").await, stage.host_as("bob", "{}").await);
     let id = bob.call("a").await;
@@ -194,7 +194,7 @@ async fn the_last_lines_of_a_crash_are_for_no_client_once_two_users_have_called(
 }
 
 #[tokio::test]
-async fn a_read_that_fails_with_the_process_quotes_it_for_a_lone_user_only() {
+async fn a_read_failed_by_a_crash_quotes_it_to_a_lone_user_only() {
     for (others, quoted) in [(false, LAST_LINES), (true, "")] {
         let (stage, mut tool, lives) = printing().await;
         let mut ann = stage.host_as("ann", "{}").await;

@@ -1,4 +1,4 @@
-//! Sampling, roots and elicitation: who is asked, and what the process hears.
+//! Sampling, roots and elicitation: their recipients, and the answers to the process.
 
 use protomcp_proto::{
     ElicitationComplete, ElicitationRequest, ElicitationResponse, ListRootsRequest, ListRootsResponse, SamplingRequest,
@@ -26,7 +26,7 @@ fn json_of(text: &[u8]) -> serde_json::Value {
 }
 
 #[tokio::test]
-async fn two_hosts_whose_tools_ask_at_once_hear_only_their_own() {
+async fn concurrent_questions_reach_only_their_own_clients() {
     let (stage, mut tool) = Stage::new(&["a", "b"]).await;
     let (mut one, mut two) = (stage.host(ABLE).await, stage.host(ABLE).await);
     let first = one.call("a").await;
@@ -58,10 +58,10 @@ async fn two_hosts_whose_tools_ask_at_once_hear_only_their_own() {
 }
 
 #[tokio::test]
-async fn a_process_that_names_no_call_is_answered_by_the_host_whose_calls_are_running() {
+async fn a_question_without_a_call_goes_to_the_client_with_calls() {
     let (stage, mut tool) = Stage::new(&["a"]).await;
     let (mut one, mut two) = (stage.host(ABLE).await, stage.host(ABLE).await);
-    // One call, then two of the same host.
+    // One call, then two of the same client.
     for calls in 1..=2 {
         two.call("a").await;
         tool.call().await;
@@ -72,7 +72,7 @@ async fn a_process_that_names_no_call_is_answered_by_the_host_whose_calls_are_ru
         assert_eq!((answer.roots[0].uri.as_str(), answer.roots[0].name.as_str()), ("file:///two", "Two"), "{calls}");
     }
     one.hears_nothing().await;
-    // With calls of both running nobody can tell.
+    // Calls of both clients are running, so the question is ambiguous.
     one.call("a").await;
     tool.call().await;
     tool.send("q", sampling("?")).await;
@@ -87,7 +87,7 @@ async fn without_a_call_the_only_able_client_is_asked_or_none() {
         tool.send("q", sampling("?")).await;
         tool.answer::<SamplingResponse>("q").await.error
     };
-    // Only when it takes calls does it ask hosts; the answer to what it asks before that is the same.
+    // A process may ask clients only when it takes calls; an earlier question gets the same answer.
     let mut unable = stage.host("{}").await;
     let id = unable.request("tools/list", json!({})).await;
     tool.send("q0", sampling("early")).await;
@@ -104,7 +104,7 @@ async fn without_a_call_the_only_able_client_is_asked_or_none() {
     able.send(json!({"id": question["id"], "error": {"code": -1, "message": "the user said no"}})).await;
     let answer: SamplingResponse = tool.answer("q").await;
     assert!(answer.error.contains("the user said no"), "{}", answer.error);
-    // The host of the running call is the one to ask, even if it cannot answer and another could.
+    // The client of the running call is the one to ask, even if it cannot answer and another could.
     unable.call("a").await;
     let (call, _) = tool.call().await;
     assert_eq!(sample(&mut tool).await, "the host does not support sampling/createMessage");
@@ -116,7 +116,7 @@ async fn without_a_call_the_only_able_client_is_asked_or_none() {
 }
 
 #[tokio::test]
-async fn a_question_is_taken_back_when_its_call_ends() {
+async fn a_question_is_withdrawn_when_its_call_ends() {
     let (stage, mut tool) = Stage::new(&["a"]).await;
     let mut host = stage.host(ABLE).await;
     let id = host.call("a").await;
@@ -143,7 +143,7 @@ async fn a_question_is_taken_back_when_its_call_ends() {
 }
 
 #[tokio::test]
-async fn a_question_of_one_of_several_calls_ends_with_the_last_of_them() {
+async fn an_ambiguous_question_ends_with_the_last_call() {
     let (stage, mut tool) = Stage::new(&["a"]).await;
     let mut host = stage.host(ABLE).await;
     let ids = [host.call("a").await, host.call("a").await];
@@ -162,7 +162,7 @@ async fn a_question_of_one_of_several_calls_ends_with_the_last_of_them() {
 }
 
 #[tokio::test]
-async fn a_process_that_asks_too_much_is_refused_and_goes_on() {
+async fn too_many_questions_are_refused_and_the_process_continues() {
     let (stage, mut tool) = Stage::new(&["a"]).await;
     let mut host = stage.host(ABLE).await;
     let id = host.call("a").await;
@@ -170,7 +170,7 @@ async fn a_process_that_asks_too_much_is_refused_and_goes_on() {
     for number in 0..300 {
         tool.send(&format!("q{number}"), sampling("?")).await;
     }
-    // As many as a host may owe answers for; the others were refused.
+    // The most unanswered questions of a client; the others were refused.
     for _ in 0..300 - 64 {
         let envelope = tool.request().await;
         let answer = SamplingResponse::try_from(envelope.msg.unwrap()).unwrap();
@@ -212,7 +212,7 @@ async fn the_user_is_asked_in_a_form_or_on_a_page() {
     assert_eq!((&question["params"]["mode"], &question["params"]["elicitationId"]), (&json!("url"), &json!("7")));
     host.reply(&question, json!({"action": "decline"})).await;
     assert_eq!(tool.answer::<ElicitationResponse>("u").await.action, "decline");
-    // The page outlasts the question; who was sent there is told, once.
+    // The page outlasts the question; its client is notified, once.
     let mut other = stage.host(ABLE).await;
     for elicitation_id in ["8", "7", "7"] {
         tool.send("", ElicitationComplete { elicitation_id: elicitation_id.into() }).await;
@@ -227,7 +227,7 @@ async fn the_user_is_asked_in_a_form_or_on_a_page() {
 }
 
 #[tokio::test]
-async fn hosts_of_older_revisions_get_one_block_in_each_message() {
+async fn clients_of_older_revisions_get_one_block_per_message() {
     let (stage, mut tool) = Stage::new(&["a"]).await;
     let mut host = stage.host_of("2025-06-18", ABLE).await;
     host.call("a").await;

@@ -1,4 +1,4 @@
-//! Reloads while calls are running: each call is answered by the process that it began in.
+//! Reloads during calls: each call is answered by the process in which it began.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ async fn swapping(change: impl FnOnce(Builder) -> Builder) -> (Stage, Tool) {
     Stage::with(tools, |builder| change(builder.reload_mode(ReloadMode::Swap))).await
 }
 
-/// The next process takes the place of the one that serves.
+/// The next process replaces the one in service.
 async fn takes_over(stage: &Stage, host: &mut Host) -> Tool {
     let mut next = stage.process().await;
     next.handshake(vec![Tool::definition("a")]).await;
@@ -46,7 +46,7 @@ async fn text_of(host: &mut Host, id: u64) -> String {
 }
 
 #[tokio::test]
-async fn calls_of_four_earlier_versions_finish_and_a_fifth_reload_waits_for_one_of_them() {
+async fn four_earlier_versions_finish_and_a_fifth_reload_waits() {
     let (stage, mut serving) = swapping(|builder| builder.drain_timeout(Duration::from_millis(100))).await;
     let mut host = stage.host("{}").await;
     let mut old = Vec::new();
@@ -62,7 +62,7 @@ async fn calls_of_four_earlier_versions_finish_and_a_fifth_reload_waits_for_one_
     let waits = until_method(&mut host, "notifications/message").await;
     assert_eq!(waits["params"]["data"], "the files changed; the reload waits for running calls", "{waits}");
     assert!(stage.starts_nothing().await);
-    // In any order; each is told to leave when its call has ended.
+    // In any order; each is told to stop when its call has ended.
     let (mut second, its_call, its_id) = old.remove(1);
     second.result(&its_call, "second").await;
     assert_eq!(text_of(&mut host, its_id).await, "second");
@@ -79,7 +79,7 @@ async fn calls_of_four_earlier_versions_finish_and_a_fifth_reload_waits_for_one_
 }
 
 #[tokio::test]
-async fn what_earlier_versions_say_and_ask_belongs_to_their_own_calls() {
+async fn messages_of_earlier_versions_belong_to_their_own_calls() {
     let (stage, mut first) = swapping(|builder| builder).await;
     let able = r#"{"sampling":{}}"#;
     let (mut one, mut two) = (stage.host(able).await, stage.host(able).await);
@@ -131,7 +131,7 @@ async fn what_earlier_versions_say_and_ask_belongs_to_their_own_calls() {
     assert_eq!(text_of(&mut two, last).await, "three");
 }
 
-/// A task of a host that knows tasks, which has a time of its own.
+/// A task of a client that knows tasks, with a time of its own.
 async fn begins_task(host: &mut Host, tool: &mut Tool) -> Value {
     let id = host.request("tools/call", json!({"name": "a", "arguments": {}, "task": {}})).await;
     let task = host.until(id).await.0["result"]["task"]["taskId"].take();
@@ -142,7 +142,7 @@ async fn begins_task(host: &mut Host, tool: &mut Tool) -> Value {
 }
 
 #[tokio::test]
-async fn a_task_that_lasts_longer_than_a_call_may_is_ended_only_for_its_place() {
+async fn an_overdue_task_ends_only_when_its_slot_is_needed() {
     const TIMEOUT: Duration = Duration::from_millis(500);
     let (stage, mut tool) = swapping(|builder| builder.call_timeout(TIMEOUT).max_retiring(1)).await;
     let mut host = stage.host("{}").await;
@@ -157,7 +157,7 @@ async fn a_task_that_lasts_longer_than_a_call_may_is_ended_only_for_its_place() 
     let error = &answer["result"]["_meta"]["protomcp/error"];
     assert_eq!((&error["error_code"], &error["retryable"]), (&json!("RELOADED"), &json!(true)), "{answer}");
     tool.is_left().await;
-    // It is the place of the process that serves now.
+    // The process in service needs the slot.
     let call = host.call("a").await;
     let (name, _) = next.call().await;
     let third = takes_over(&stage, &mut host).await;
@@ -167,7 +167,7 @@ async fn a_task_that_lasts_longer_than_a_call_may_is_ended_only_for_its_place() 
 }
 
 impl Tool {
-    /// The bridge asks how the task is.
+    /// The bridge polls the task.
     async fn until_asked_after(&mut self) {
         let status = self.request().await;
         assert!(matches!(status.msg, Some(Msg::TaskStatus(_))), "{status:?}");

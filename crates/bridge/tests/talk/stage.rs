@@ -1,4 +1,4 @@
-//! A running bridge, the tool process in the test's hands, and as many hosts as a test wants.
+//! A running bridge, the tool process controlled by the test, and any number of clients.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use tokio::net::UnixStream;
 use crate::host::Host;
 use crate::tool::Tool;
 
-/// How long anything may take that has to happen.
+/// The time within which an expected event must happen.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A running bridge.
@@ -28,19 +28,19 @@ impl Stage {
         Self::with(tools.iter().map(|name| Tool::definition(name)).collect(), |builder| builder).await
     }
 
-    /// The same, with more to be said about it.
+    /// The same, with further settings.
     pub(crate) async fn with(tools: Vec<ToolDefinition>, change: impl FnOnce(Builder) -> Builder) -> (Self, Tool) {
         let (stage, mut tool) = Self::silent(change).await;
         tool.handshake(tools).await;
         (stage, tool)
     }
 
-    /// A bridge whose tool process has connected and said nothing.
+    /// A bridge whose tool process has connected and sent nothing.
     pub(crate) async fn silent(change: impl FnOnce(Builder) -> Builder) -> (Self, Tool) {
         Self::of_command(&Command::new("sleep").arg("3600"), change).await
     }
 
-    /// A bridge that runs this command, in whose place the test connects.
+    /// A bridge that runs this command, and the test connects instead of it.
     pub(crate) async fn of_command(command: &Command, change: impl FnOnce(Builder) -> Builder) -> (Self, Tool) {
         let folder = tempfile::tempdir().unwrap();
         let builder = Bridge::command(command.clone())
@@ -65,18 +65,18 @@ impl Stage {
         tokio::time::timeout(PATIENCE, connect).await.expect("the bridge listens")
     }
 
-    /// Whether the bridge starts no process while it has time to.
+    /// True if the bridge starts no process within its time.
     pub(crate) async fn starts_nothing(&self) -> bool {
         tokio::time::sleep(Duration::from_millis(200)).await;
         UnixStream::connect(self.folder.path().join("socket")).await.is_err()
     }
 
-    /// Takes changed files up.
+    /// Reloads changed files.
     pub(crate) async fn reload(&self) {
         self.bridge.reload().await;
     }
 
-    /// Waits until so many hosts are connected.
+    /// Waits until this many clients are connected.
     pub(crate) async fn hosts(&self, count: usize) {
         let connected = async {
             while self.bridge.server().handle().count() != count {
@@ -86,31 +86,31 @@ impl Stage {
         tokio::time::timeout(PATIENCE, connected).await.expect("hosts come and go");
     }
 
-    /// A host that has introduced itself.
+    /// A client that has completed the handshake.
     pub(crate) async fn host(&self, capabilities: &str) -> Host {
         self.host_of("2025-11-25", capabilities).await
     }
 
-    /// A host of another revision.
+    /// A client of another revision.
     pub(crate) async fn host_of(&self, version: &str, capabilities: &str) -> Host {
         let mut host = self.stranger();
         host.hello(version, capabilities).await;
         host
     }
 
-    /// A host of this user that has introduced itself.
+    /// A client of this user that has completed the handshake.
     pub(crate) async fn host_as(&self, who: &str, capabilities: &str) -> Host {
         let mut host = self.stranger_as(who);
         host.hello("2025-11-25", capabilities).await;
         host
     }
 
-    /// A host that has said nothing.
+    /// A client before its handshake.
     pub(crate) fn stranger(&self) -> Host {
         self.connect(None)
     }
 
-    /// A host of this user that has said nothing.
+    /// A client of this user before its handshake.
     pub(crate) fn stranger_as(&self, who: &str) -> Host {
         self.connect(Some(who.into()))
     }

@@ -1,4 +1,4 @@
-//! Tasks: of a host that asks for one, and of a process that makes one of a call.
+//! Tasks that a client requests, and tasks that a process makes of a call.
 
 use std::time::Duration;
 
@@ -27,13 +27,13 @@ async fn begin(host: &mut Host, more: Value) -> String {
     task["taskId"].as_str().unwrap().to_owned()
 }
 
-/// Asks about a task; notices that come before the answer are left out.
+/// Polls a task; skips notifications before the answer.
 async fn about(host: &mut Host, method: &str, task: &str) -> Value {
     let id = host.request(method, json!({"taskId": task})).await;
     host.until(id).await.0
 }
 
-/// The process says how its task is, the next time it is asked. Returns the message that asked otherwise.
+/// The process answers the next poll with this state. Returns any other message that was sent.
 pub(crate) async fn says(tool: &mut Tool, state: &str, progress: i64, message: &str) {
     let envelope = tool.request().await;
     let Some(Msg::TaskStatus(status)) = &envelope.msg else { panic!("{envelope:?}") };
@@ -58,7 +58,7 @@ pub(crate) fn created() -> CreateTaskResponse {
 }
 
 #[tokio::test]
-async fn tools_say_that_they_can_be_tasks_and_others_refuse() {
+async fn tools_declare_their_support_of_tasks_and_enforce_it() {
     let (stage, _tool) = stage(|builder| builder).await;
     let mut host = stage.host("{}").await;
     let id = host.request("tools/list", json!({})).await;
@@ -73,7 +73,7 @@ async fn tools_say_that_they_can_be_tasks_and_others_refuse() {
 }
 
 #[tokio::test]
-async fn a_host_that_asks_for_a_task_gets_one_and_later_its_result() {
+async fn a_client_that_requests_a_task_gets_it_and_its_result() {
     let (stage, mut tool) = stage(|builder| builder).await;
     let (mut host, mut other) = (stage.host("{}").await, stage.host("{}").await);
     let task = begin(&mut host, json!({"_meta": {"progressToken": "p"}})).await;
@@ -108,7 +108,7 @@ async fn a_host_that_asks_for_a_task_gets_one_and_later_its_result() {
 }
 
 #[tokio::test]
-async fn a_process_that_answers_with_a_result_can_serve_tasks_as_well() {
+async fn a_plain_result_of_the_process_can_answer_a_task() {
     let (stage, mut tool) = stage(|builder| builder).await;
     let mut host = stage.host("{}").await;
     let good = begin(&mut host, json!({})).await;
@@ -125,7 +125,7 @@ async fn a_process_that_answers_with_a_result_can_serve_tasks_as_well() {
 }
 
 #[tokio::test]
-async fn a_host_that_knows_no_tasks_gets_the_result_of_one() {
+async fn a_client_without_tasks_gets_the_result_of_one() {
     let (stage, mut tool) = stage(|builder| builder).await;
     let mut host = stage.host_of("2024-11-05", "{}").await;
     let params = json!({"name": "slow", "_meta": {"progressToken": 1}});
@@ -151,7 +151,7 @@ async fn a_host_that_knows_no_tasks_gets_the_result_of_one() {
         says(&mut tool, state, 0, "out of paper").await;
         assert_eq!(host.text(id).await, text);
         if state == "dancing" {
-            assert!(matches!(tool.request().await.msg, Some(Msg::TaskCancel(_))), "nobody follows it any more");
+            assert!(matches!(tool.request().await.msg, Some(Msg::TaskCancel(_))), "its caller is gone");
         }
     }
 }
@@ -175,7 +175,7 @@ async fn cancelling_reaches_the_task_of_the_process() {
     };
     assert!(matches!(&cancel.msg, Some(Msg::TaskCancel(cancel)) if cancel.task_id == "t-1"), "{cancel:?}");
     assert_eq!(about(&mut host, "tasks/result", &task).await["result"]["isError"], true);
-    // A task whose call has not been answered is cancelled like a call, and so is the task of a plain call.
+    // A task without an answer to its call is cancelled like a call, and so is the task of a plain call.
     let task = begin(&mut host, json!({})).await;
     let (call, _) = tool.call().await;
     about(&mut host, "tasks/cancel", &task).await;
@@ -209,14 +209,14 @@ async fn a_task_is_kept_as_long_as_was_agreed() {
     let mut host = stage.host("{}").await;
     let task = begin(&mut host, json!({"task": {"ttl": 300}})).await;
     let (call, _) = tool.call().await;
-    // It is cut off in the middle, and the process is told.
+    // The call is cut off in the middle, and the process is told.
     let envelope = tool.request().await;
     assert!(matches!(&envelope.msg, Some(Msg::Cancel(cancel)) if cancel.request_id == call), "{envelope:?}");
     assert_eq!(about(&mut host, "tasks/get", &task).await["error"]["code"], -32602);
 }
 
 #[tokio::test]
-async fn a_plain_call_that_becomes_a_task_still_has_the_time_of_a_call() {
+async fn a_plain_call_that_becomes_a_task_has_the_time_of_a_call() {
     let (stage, mut tool) = stage(|builder| builder.call_timeout(Duration::from_millis(400))).await;
     let mut host = stage.host("{}").await;
     let id = host.call("slow").await;
@@ -226,7 +226,7 @@ async fn a_plain_call_that_becomes_a_task_still_has_the_time_of_a_call() {
     assert_eq!(host.text(id).await, "call tool \"slow\" timed out after 400ms");
 }
 
-/// Answers one question about the task; `false` once it is to be cancelled.
+/// Answers one poll of the task; `false` once it is to be cancelled.
 async fn host_silent_says(tool: &mut Tool) -> bool {
     let envelope = tool.request().await;
     match &envelope.msg {
@@ -241,13 +241,13 @@ async fn host_silent_says(tool: &mut Tool) -> bool {
 }
 
 #[tokio::test]
-async fn a_task_may_ask_its_host_after_the_call_was_answered() {
+async fn a_task_may_ask_its_client_after_the_call_was_answered() {
     let (stage, mut tool) = stage(|builder| builder).await;
     let able = r#"{"sampling":{}}"#;
     let (mut host, mut other) = (stage.host(able).await, stage.host(able).await);
     begin(&mut host, json!({})).await;
     let (call, _) = tool.call().await;
-    // Progress that a process reports for a call nobody watches goes nowhere.
+    // Progress for a call without a listener goes nowhere.
     let report = ProgressNotification { progress_token: "x".into(), progress: 1, ..ProgressNotification::default() };
     tool.send("", report).await;
     let messages_json = r#"[{"role":"user","content":"?"}]"#.into();

@@ -1,4 +1,4 @@
-//! Tasks of the process for hosts without a session: the extension of 2026-07-28.
+//! Tasks of the process for clients without a session: the extension of 2026-07-28.
 
 use protomcp_proto::{CallToolResponse, Msg, SamplingRequest, SamplingResponse, ToolDefinition};
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ use crate::stage::Stage;
 use crate::tasks::{created, fetches, says, stage};
 use crate::tool::Tool;
 
-/// Asks with the `_meta` that each request of this revision has.
+/// Sends a request with the `_meta` that each request of this revision has.
 async fn ask(host: &mut Host, knows_tasks: bool, method: &str, mut params: Value) -> u64 {
     let extensions = if knows_tasks { json!({"io.modelcontextprotocol/tasks": {}}) } else { json!({}) };
     params["_meta"] = json!({
@@ -25,7 +25,7 @@ async fn about(host: &mut Host, method: &str, params: Value) -> Value {
 }
 
 #[tokio::test]
-async fn a_task_of_the_process_is_one_for_hosts_that_know_the_extension() {
+async fn a_task_of_the_process_is_one_for_clients_with_tasks() {
     let (stage, mut tool) = stage(|builder| builder).await;
     let mut host = stage.stranger();
     let discovered = about(&mut host, "server/discover", json!({})).await;
@@ -39,7 +39,7 @@ async fn a_task_of_the_process_is_one_for_hosts_that_know_the_extension() {
     assert_eq!((&begun["result"]["resultType"], &begun["result"]["ttlMs"]), (&json!("task"), &json!(3_600_000)));
     let task = json!({"taskId": begun["result"]["taskId"]});
     says(&mut tool, "running", 3, "a third").await;
-    // What the process has said is heard when it is asked again.
+    // The state of the process arrives with the next poll.
     says(&mut tool, "running", 4, "a third").await;
     let working = about(&mut host, "tasks/get", task.clone()).await;
     assert_eq!(
@@ -60,7 +60,7 @@ async fn a_task_of_the_process_is_one_for_hosts_that_know_the_extension() {
 }
 
 #[tokio::test]
-async fn a_host_that_does_not_know_the_extension_waits_for_the_result() {
+async fn a_client_without_the_extension_waits_for_the_result() {
     let (stage, mut tool) = stage(|builder| builder).await;
     let mut host = stage.stranger();
     let id = ask(&mut host, false, "tools/call", json!({"name": "slow"})).await;
@@ -114,7 +114,7 @@ async fn a_task_is_cancelled_in_the_process_and_asks_through_itself() {
 }
 
 #[tokio::test]
-async fn a_task_that_the_process_could_not_carry_out_has_failed_and_one_with_an_error_is_completed() {
+async fn a_task_fails_or_is_completed_with_an_error_result() {
     let (stage, mut tool) = stage(|builder| builder).await;
     let mut host = stage.stranger();
     let id = ask(&mut host, true, "tools/call", json!({"name": "slow"})).await;
@@ -151,13 +151,13 @@ async fn until_ended(host: &mut Host, task: &Value) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn what_the_process_asks_right_after_it_has_made_a_task_is_asked_by_the_task() {
+async fn a_question_right_after_a_new_task_belongs_to_the_task() {
     let (stage, mut tool) = stage(|builder| builder).await;
     let mut host = stage.stranger();
-    // Whoever comes first is a matter of luck, so it is tried often.
+    // The order of the two messages depends on timing, so many rounds are needed.
     for round in 0..50 {
         let id = ask(&mut host, true, "tools/call", json!({"name": "slow"})).await;
-        // The task before was given up, and the bridge may still be saying so.
+        // The previous task was cancelled, and the bridge may still be sending this.
         let call = loop {
             let envelope = tool.request().await;
             match &envelope.msg {
@@ -176,7 +176,7 @@ async fn what_the_process_asks_right_after_it_has_made_a_task_is_asked_by_the_ta
 }
 
 #[tokio::test]
-async fn a_tool_that_is_nothing_but_a_task_refuses_other_calls() {
+async fn a_tool_that_requires_tasks_refuses_other_calls() {
     let must = ToolDefinition { task_required: true, ..Tool::definition("slow") };
     let (stage, mut tool) = Stage::with(vec![must], |builder| builder).await;
     let mut host = stage.host("{}").await;
@@ -189,7 +189,7 @@ async fn a_tool_that_is_nothing_but_a_task_refuses_other_calls() {
     let refused = stranger.answer(id).await["error"].take();
     let required = json!({"requiredCapabilities": {"extensions": {"io.modelcontextprotocol/tasks": {}}}});
     assert_eq!((&refused["code"], &refused["data"]), (&json!(-32021), &required));
-    // The process has heard of none of these.
+    // The process has received none of these.
     let id = ask(&mut stranger, true, "tools/call", json!({"name": "slow"})).await;
     let (call, _) = tool.call().await;
     tool.send(&call, created()).await;

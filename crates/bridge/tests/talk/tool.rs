@@ -49,7 +49,7 @@ impl Tool {
         self.send("", ReloadResponse { success: true, error: String::new() }).await;
     }
 
-    /// Answers the questions after the handshake: it has nothing beside tools.
+    /// Answers the requests after the handshake: it has nothing beside tools.
     pub(crate) async fn has_nothing_else(&mut self) {
         for _ in 0..3 {
             let envelope = self.next().await;
@@ -63,7 +63,7 @@ impl Tool {
         }
     }
 
-    /// The bridge closes the link, whatever it sends before that.
+    /// The bridge closes the link, after any other messages.
     pub(crate) async fn is_left(&mut self) {
         let read = async {
             let mut rest = [0; 4096];
@@ -86,12 +86,12 @@ impl Tool {
         self.envelope(&Envelope::new(id, msg)).await;
     }
 
-    /// Says which call it is for.
+    /// Names the call that the envelope is for.
     pub(crate) async fn send_for(&mut self, call: &str, id: &str, msg: impl Into<Msg>) {
         self.envelope(&Envelope { for_call: call.into(), ..Envelope::new(id, msg) }).await;
     }
 
-    /// Waits until the bridge, which has to be serving, has read everything that was sent.
+    /// Waits until the bridge, which has to be serving, has read all sent envelopes.
     pub(crate) async fn is_heard(&mut self) {
         self.send("fence", GetActiveToolsRequest {}).await;
         self.answer::<ActiveToolsResponse>("fence").await;
@@ -103,7 +103,7 @@ impl Tool {
         self.send(id, CallToolResponse { result_json, ..CallToolResponse::default() }).await;
     }
 
-    /// The next envelope, whatever it is.
+    /// The next envelope of any kind.
     pub(crate) async fn next(&mut self) -> Envelope {
         self.next_within(PATIENCE).await.expect("the bridge sends something")
     }
@@ -126,7 +126,7 @@ impl Tool {
         timeout(time, read).await.ok()
     }
 
-    /// The next envelope that asks for no resources or prompts; those are answered with empty lists.
+    /// The next envelope other than requests for resources or prompts, which are answered with empty lists.
     pub(crate) async fn request(&mut self) -> Envelope {
         loop {
             let envelope = self.next().await;
@@ -140,7 +140,7 @@ impl Tool {
         }
     }
 
-    /// The next call: its id and what it asks.
+    /// The next call: its id and its request.
     pub(crate) async fn call(&mut self) -> (String, CallToolRequest) {
         let envelope = self.request().await;
         match envelope.msg {
@@ -157,7 +157,7 @@ impl Tool {
         M::try_from(envelope.msg.unwrap()).unwrap_or_else(|_| panic!("{name} answers {id}"))
     }
 
-    /// Nothing was sent that has not been read: whatever is on its way comes before the answer to a question.
+    /// All sent envelopes have been read: one in transit would come before the answer to a question.
     pub(crate) async fn hears_nothing(&mut self) {
         let sent = self.sent_so_far().await;
         assert!(sent.is_empty(), "expected silence, got {sent:?}");

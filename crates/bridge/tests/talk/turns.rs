@@ -1,4 +1,4 @@
-//! Whose turn it is: how long a call waits for it, has it, and keeps it from others.
+//! Turns: the time that a call waits for its turn, has it, and keeps it from others.
 
 use std::time::Duration;
 
@@ -33,7 +33,7 @@ async fn is_asked_after(tool: &mut Tool, given_up: &str) -> String {
 }
 
 #[tokio::test]
-async fn a_call_whose_turn_does_not_come_fails_as_retryable_and_never_reaches_the_process() {
+async fn a_call_without_a_turn_fails_as_retryable_and_is_not_sent() {
     let (stage, mut tool) = one_at_a_time(|builder| builder.queue_timeout(Duration::from_millis(100))).await;
     let mut host = stage.host("{}").await;
     let first = host.call("a").await;
@@ -52,7 +52,7 @@ async fn a_call_whose_turn_does_not_come_fails_as_retryable_and_never_reaches_th
 }
 
 #[tokio::test]
-async fn the_next_call_waits_for_a_handler_that_goes_on_and_has_all_of_its_time_then() {
+async fn a_call_behind_a_given_up_handler_waits_and_has_its_time() {
     const TIMEOUT: Duration = Duration::from_millis(400);
     for how in ["late answer", "refusal", "late piece"] {
         let (stage, mut tool) = one_at_a_time(|builder| builder.call_timeout(TIMEOUT)).await;
@@ -84,7 +84,7 @@ async fn the_next_call_waits_for_a_handler_that_goes_on_and_has_all_of_its_time_
 }
 
 #[tokio::test]
-async fn a_cancelled_call_keeps_its_place_too_and_a_silent_process_is_sent_the_next_one_after_a_while() {
+async fn a_cancelled_call_keeps_its_slot_for_a_bounded_time() {
     let (stage, mut tool) = one_at_a_time(|builder| builder.call_timeout(Duration::from_millis(300))).await;
     let mut host = stage.host("{}").await;
     let first = host.call("a").await;
@@ -101,7 +101,7 @@ async fn a_cancelled_call_keeps_its_place_too_and_a_silent_process_is_sent_the_n
 }
 
 #[tokio::test]
-async fn a_process_that_takes_several_calls_is_asked_nothing() {
+async fn a_process_that_takes_several_calls_is_not_probed() {
     let (stage, mut tool) = Stage::new(&["a"]).await;
     let mut host = stage.host("{}").await;
     let first = host.call("a").await;
@@ -129,7 +129,7 @@ async fn a_reload_does_not_wait_for_a_call_that_was_given_up() {
 }
 
 #[tokio::test]
-async fn a_task_keeps_nobody_waiting() {
+async fn a_task_does_not_delay_other_calls() {
     let (stage, mut tool) = one_at_a_time(|builder| builder).await;
     let mut host = stage.host("{}").await;
     let first = host.call("a").await;
@@ -137,7 +137,7 @@ async fn a_task_keeps_nobody_waiting() {
     let second = host.call("a").await;
     tool.send(&call, CreateTaskResponse { task_id: "t".into() }).await;
     let (mut asked, mut served) = (0, false);
-    // Meanwhile the next call comes, and the task is asked after all along.
+    // Another call arrives now, and the task is polled all along.
     while asked < 3 || !served {
         let envelope = tool.request().await;
         match envelope.msg {
@@ -199,7 +199,7 @@ async fn begin(host: &mut Host, tool: &mut Tool, before: Duration) -> (u64, Stri
 }
 
 #[tokio::test]
-async fn what_runs_around_a_call_and_the_call_share_one_time() {
+async fn a_call_and_its_middleware_share_one_time() {
     const TIMEOUT: Duration = Duration::from_secs(4);
     let (stage, mut tool) = with_middleware(|builder| builder.call_timeout(TIMEOUT)).await;
     let mut host = stage.host("{}").await;
@@ -213,7 +213,7 @@ async fn what_runs_around_a_call_and_the_call_share_one_time() {
     assert!(begun.elapsed() < TIMEOUT, "the call had no time of its own");
     let envelope = tool.request().await;
     assert!(matches!(&envelope.msg, Some(Msg::Cancel(cancel)) if cancel.request_id == call), "{envelope:?}");
-    // The step after it has what is left, and the result is the host's all the same.
+    // The step after it has the rest of the time, and the client gets the result even if the step fails.
     let (id, call, _) = begin(&mut host, &mut tool, Duration::from_secs(2)).await;
     tool.result(&call, "done").await;
     intercepted(&mut tool, "after").await;
@@ -229,7 +229,7 @@ async fn what_runs_around_a_call_and_the_call_share_one_time() {
 }
 
 #[tokio::test]
-async fn middleware_that_registers_before_the_process_is_in_service_runs_as_well() {
+async fn middleware_registered_before_the_process_serves_runs_too() {
     let (stage, mut tool) = Stage::silent(|builder| builder).await;
     tool.handshake(vec![Tool::definition("a")]).await;
     // The lists beside tools are asked for, and not answered yet.

@@ -1,4 +1,4 @@
-//! Answers of tool processes and the results made of them.
+//! Answers of tool processes, and the results made of them.
 
 use std::sync::Arc;
 
@@ -46,7 +46,7 @@ fn structured_content_is_verbatim() {
 }
 
 #[test]
-fn structured_content_that_is_no_object_fails_the_call() {
+fn structured_content_must_be_an_object() {
     for structured in ["null", "[]", "\"s\"", "3", "{broken"] {
         let converted = convert(&bare(), response("x", structured));
         assert!(converted.result.is_error);
@@ -55,7 +55,7 @@ fn structured_content_that_is_no_object_fails_the_call() {
 }
 
 #[test]
-fn a_failure_keeps_what_the_tool_says_of_it_whatever_else_it_sends() {
+fn a_failure_keeps_the_details_of_the_tool() {
     let error = ToolError { message: "disk full".into(), ..Default::default() };
     let wire = CallToolResponse { is_error: true, error: Some(error), ..response("it failed", "[]") };
     let converted = convert(&bare(), wire);
@@ -91,7 +91,7 @@ fn metadata_of_the_tool_is_passed_on() {
 }
 
 #[test]
-fn text_that_fits_becomes_structured_content_and_proves_nothing() {
+fn matching_text_becomes_structured_content_without_proof() {
     let tool = tool(SchemaPolicy::Proven);
     let converted = convert(&tool, response(r#"{"n": 3}"#, ""));
     assert_eq!((converted.result.structured_content.unwrap().as_str(), converted.proven), (r#"{"n": 3}"#, false));
@@ -102,7 +102,7 @@ fn text_that_fits_becomes_structured_content_and_proves_nothing() {
 }
 
 #[test]
-fn a_structured_result_proves_the_tool_if_it_fits() {
+fn a_matching_structured_result_proves_the_tool() {
     let tool = tool(SchemaPolicy::Proven);
     assert!(convert(&tool, response("x", r#"{"n":1}"#)).proven);
     let unfit = convert(&tool, response("x", r#"{"n":"1"}"#));
@@ -112,7 +112,7 @@ fn a_structured_result_proves_the_tool_if_it_fits() {
 }
 
 #[test]
-fn a_promise_that_hosts_rely_on_is_never_broken_and_no_result_is_lost() {
+fn a_mismatch_with_an_advertised_schema_is_an_error() {
     let proven = tool(SchemaPolicy::Proven).proven().unwrap();
     for structured in ["", r#"{"n":"1"}"#] {
         let converted = convert(&proven, response("the answer", structured));

@@ -1,4 +1,4 @@
-//! Definitions, good and bad.
+//! Valid and invalid definitions.
 
 use super::*;
 
@@ -10,7 +10,7 @@ fn template(uri_template: &str, mime_type: &str) -> ResourceTemplateDefinition {
     ResourceTemplateDefinition { uri_template: uri_template.into(), mime_type: mime_type.into(), ..Default::default() }
 }
 
-/// A catalog of these answers, and what is wrong with them.
+/// A catalog of these answers, and its faults.
 fn catalog(listed: impl IntoIterator<Item = Listed>) -> (Catalog, Vec<String>) {
     let (mut catalog, mut faults) = (Catalog::default(), Faults::default());
     for listed in listed {
@@ -28,7 +28,7 @@ fn check(listed: Listed, expected: &str, faults: &[&str]) {
 }
 
 #[test]
-fn resources_are_sorted_and_say_what_is_known() {
+fn resources_are_sorted_and_listed_with_their_details() {
     let full = ResourceDefinition {
         uri: "a://1".into(),
         name: "one".into(),
@@ -49,7 +49,7 @@ fn resources_are_sorted_and_say_what_is_known() {
 }
 
 #[test]
-fn what_cannot_be_asked_for_is_left_out_and_of_two_the_last_counts() {
+fn nameless_entries_are_dropped_and_the_last_duplicate_counts() {
     check(
         Listed::Resources(vec![resource("a", "1"), resource("", "2"), resource("a", "3")]),
         r#"[{"uri":"a","name":"3"}]"#,
@@ -61,7 +61,7 @@ fn what_cannot_be_asked_for_is_left_out_and_of_two_the_last_counts() {
 }
 
 #[test]
-fn a_template_that_cannot_be_read_is_listed_and_stands_for_nothing() {
+fn an_invalid_template_is_listed_and_matches_nothing() {
     check(
         Listed::Templates(vec![template("b://{x", ""), template("a://{x}", "text/plain")]),
         r#"[{"uriTemplate":"a://{x}","name":"a://{x}","mimeType":"text/plain"},{"uriTemplate":"b://{x","name":"b://{x"}]"#,
@@ -70,7 +70,7 @@ fn a_template_that_cannot_be_read_is_listed_and_stands_for_nothing() {
 }
 
 #[test]
-fn a_uri_is_known_when_it_is_listed_or_a_template_stands_for_it() {
+fn a_uri_is_known_if_listed_or_matched_by_a_template() {
     let resource = ResourceDefinition { mime_type: "text/css".into(), ..resource("a://css", "") };
     let templates = vec![template("a://{x}", "text/plain"), template("b://{x", "")];
     let (catalog, _) = catalog([Listed::Resources(vec![resource]), Listed::Templates(templates)]);
@@ -109,7 +109,7 @@ fn a_prompt_knows_what_it_needs() {
 }
 
 #[test]
-fn only_a_difference_that_hosts_see_makes_another_catalog() {
+fn only_a_visible_difference_makes_another_catalog() {
     let (before, _) = catalog([Listed::Resources(vec![resource("a", ""), resource("b", "")])]);
     let same = Listed::Resources(vec![resource("b", ""), resource("a", "a")]);
     assert!(before.with(same, &mut Faults::default()).is_none());
@@ -119,7 +119,7 @@ fn only_a_difference_that_hosts_see_makes_another_catalog() {
 }
 
 #[test]
-fn a_fault_of_many_definitions_is_told_in_a_few_lines() {
+fn a_fault_of_many_definitions_takes_a_few_lines() {
     for listed in [
         Listed::Resources(vec![ResourceDefinition::default(); 10_000]),
         Listed::Templates(vec![ResourceTemplateDefinition::default(); 10_000]),

@@ -16,7 +16,7 @@ fn check(definition: &ToolDefinition, json: &str, faults: &[&str]) {
 }
 
 #[test]
-fn an_input_schema_passes_unchanged_and_a_missing_one_allows_anything() {
+fn an_input_schema_is_unchanged_and_a_missing_one_allows_all() {
     let schema = r#"{"type":"object", "properties":{"b":{},"a":{"maximum":9007199254740993}},"x-y":1.50}"#;
     let with = ToolDefinition { input_schema_json: schema.into(), ..definition("t") };
     check(&with, &format!(r#"{{"name":"t","description":"d","inputSchema":{schema}}}"#), &[]);
@@ -24,7 +24,7 @@ fn an_input_schema_passes_unchanged_and_a_missing_one_allows_anything() {
 }
 
 #[test]
-fn a_broken_input_schema_is_replaced_and_told() {
+fn a_broken_input_schema_is_replaced_with_a_warning() {
     for (broken, why) in [
         ("{", "not a JSON object"),
         ("[]", "not a JSON object"),
@@ -37,7 +37,7 @@ fn a_broken_input_schema_is_replaced_and_told() {
 }
 
 #[test]
-fn a_schema_without_a_type_gets_the_one_it_must_have() {
+fn a_schema_without_a_type_gets_the_type_object() {
     for (schema, json) in [("{}", r#"{"type":"object"}"#), (r#"{ "oneOf":[] }"#, r#"{"type":"object","oneOf":[] }"#)] {
         let wire = ToolDefinition { input_schema_json: schema.into(), ..definition("t") };
         check(&wire, &format!(r#"{{"name":"t","description":"d","inputSchema":{json}}}"#), &[]);
@@ -54,7 +54,7 @@ fn only_true_hints_are_shown() {
 }
 
 #[test]
-fn names_are_checked_and_the_last_of_a_name_counts() {
+fn names_are_checked_and_the_last_duplicate_counts() {
     let second = ToolDefinition { description: "second".into(), ..definition("a") };
     let (tools, faults) =
         Tool::all(&[definition(""), definition("a"), definition("b c"), second], SchemaPolicy::Always, |_| None);
@@ -65,7 +65,7 @@ fn names_are_checked_and_the_last_of_a_name_counts() {
 }
 
 #[test]
-fn a_fault_of_many_tools_is_told_in_a_few_lines() {
+fn a_fault_of_many_tools_takes_a_few_lines() {
     let mut definitions = vec![definition(""); 10_000];
     definitions.extend((0..10_000).map(|_| definition(&"x y".repeat(1000))));
     definitions.extend((0..10_000).map(|number| ToolDefinition {
@@ -82,7 +82,7 @@ fn a_fault_of_many_tools_is_told_in_a_few_lines() {
 }
 
 #[test]
-fn an_output_schema_is_shown_by_policy_and_proof() {
+fn an_output_schema_is_advertised_by_policy_and_proof() {
     let wire = ToolDefinition { output_schema_json: r#"{"type":"object"}"#.into(), ..definition("t") };
     let tool = |policy, before: Option<&Tool>| Tool::all(std::slice::from_ref(&wire), policy, |_| before).0.remove(0).1;
     assert!(tool(SchemaPolicy::Always, None).promises());

@@ -1,4 +1,4 @@
-//! Resources, templates and prompts: who is told of which change, and when a process is asked again.
+//! Resources, templates and prompts: notifications of their changes, and further requests for them.
 
 use protomcp_proto::{PromptDefinition, ResourceDefinition, ResourceTemplateDefinition};
 
@@ -18,7 +18,7 @@ fn prompts(names: &[&str]) -> Listed {
     Listed::Prompts(names.iter().map(|name| PromptDefinition { name: (*name).into(), ..Default::default() }).collect())
 }
 
-/// A process with the usual tools that has said this of the rest.
+/// A process with the usual tools that has sent these lists beside them.
 fn with(catalog: Vec<Listed>) -> Registration {
     Registration { catalog, ..registered(&definitions(&NAMES)) }
 }
@@ -41,7 +41,7 @@ fn shown(rig: &Rig) -> String {
     format!("{} {} {}", list(Kind::Resources, "uri"), list(Kind::Templates, "uriTemplate"), list(Kind::Prompts, "name"))
 }
 
-/// A rig whose first process has said everything.
+/// A rig whose first process has sent all lists.
 fn rig(mode: ReloadMode) -> Rig {
     let mut rig = Rig::new(mode);
     rig.check(answer(1, resources(&["r"])), "list a,b,c; resources changed");
@@ -51,7 +51,7 @@ fn rig(mode: ReloadMode) -> Rig {
 }
 
 #[test]
-fn what_a_process_says_while_it_starts_is_shown_with_its_tools_and_is_no_news() {
+fn lists_sent_during_the_start_are_published_with_the_tools() {
     let (mut core, _) = Core::new(Instant::now(), ReloadMode::Graceful, no_tools(), LIMITS);
     let listed = vec![resources(&["r"]), templates(&["t"]), prompts(&["p"])];
     let effects = core.handle(Instant::now(), Input::Started(generation(1), with(listed)), &Calm);
@@ -61,7 +61,7 @@ fn what_a_process_says_while_it_starts_is_shown_with_its_tools_and_is_no_news() 
 }
 
 #[test]
-fn a_late_answer_counts_and_is_told_once_and_only_when_it_makes_a_difference() {
+fn a_late_answer_is_announced_once_if_it_makes_a_difference() {
     let mut rig = rig(ReloadMode::Graceful);
     assert_eq!(shown(&rig), "r t p");
     rig.check(answer(1, resources(&["r"])), "");
@@ -73,7 +73,7 @@ fn a_late_answer_counts_and_is_told_once_and_only_when_it_makes_a_difference() {
 }
 
 #[test]
-fn a_new_process_replaces_what_it_has_said_and_the_rest_stays_until_it_says_more() {
+fn a_new_process_replaces_only_the_lists_that_it_has_sent() {
     for (mode, end) in [(ReloadMode::Swap, "await 1"), (ReloadMode::Immediate, "cut short 1")] {
         let mut rig = rig(mode);
         rig.core.handle(rig.now, Input::Changed, &Calm);
@@ -88,7 +88,7 @@ fn a_new_process_replaces_what_it_has_said_and_the_rest_stays_until_it_says_more
 }
 
 #[test]
-fn a_restarted_process_is_news_only_where_it_differs() {
+fn a_restarted_process_is_announced_only_where_it_differs() {
     let mut rig = rig(ReloadMode::Graceful);
     rig.exited(1, 1, "hold; report crash; report restart in 250ms");
     assert_eq!(shown(&rig), "r t p", "a crash takes nothing away");
@@ -98,7 +98,7 @@ fn a_restarted_process_is_news_only_where_it_differs() {
 }
 
 #[test]
-fn a_process_that_reloaded_in_place_is_asked_before_calls_reach_it() {
+fn a_reload_in_place_requests_the_lists_before_calls() {
     let mut rig = rig(ReloadMode::Graceful);
     rig.check(Input::Changed, "hold; await 1");
     rig.check(Input::Idle(generation(1)), "ask 1");
@@ -113,7 +113,7 @@ fn a_process_that_reloaded_in_place_is_asked_before_calls_reach_it() {
 }
 
 #[test]
-fn however_often_a_process_says_that_a_list_has_changed_one_question_is_open() {
+fn repeated_changes_of_a_list_are_one_open_request() {
     let mut rig = rig(ReloadMode::Graceful);
     let both: &[Kind] = &[Kind::Resources, Kind::Templates];
     rig.check(Input::Renewed(generation(1), both), "Resources? 1; Templates? 1");
@@ -128,7 +128,7 @@ fn however_often_a_process_says_that_a_list_has_changed_one_question_is_open() {
 }
 
 #[test]
-fn a_list_that_changed_during_the_start_is_asked_for_again() {
+fn a_list_that_changed_during_the_start_is_requested_again() {
     let (mut core, _) = Core::new(Instant::now(), ReloadMode::Graceful, no_tools(), LIMITS);
     let renewed = vec![Kind::Resources, Kind::Prompts];
     let started = Registration { renewed, ..with(vec![resources(&["r"])]) };
@@ -139,7 +139,7 @@ fn a_list_that_changed_during_the_start_is_asked_for_again() {
 }
 
 #[test]
-fn what_is_wrong_with_a_definition_is_reported() {
+fn faults_of_definitions_are_reported() {
     let mut rig = Rig::new(ReloadMode::Graceful);
     rig.check(
         answer(1, templates(&["x://{"])),

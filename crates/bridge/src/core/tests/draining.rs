@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn a_reload_waits_for_calls_no_longer_than_a_call_may_take_and_then_starts_beside_them() {
+fn a_reload_waits_for_calls_for_the_time_of_a_call() {
     let mut rig = Rig::new(ReloadMode::Graceful);
     rig.check(Input::Changed, "hold; await 1");
     rig.elapse(300_000, "report not drained in 300s; release 1; start 2");
@@ -16,7 +16,7 @@ fn a_reload_waits_for_calls_no_longer_than_a_call_may_take_and_then_starts_besid
 }
 
 #[test]
-fn a_reload_beside_calls_that_fails_leaves_the_old_process_in_service() {
+fn a_failed_reload_beside_calls_keeps_the_old_process() {
     let mut rig = Rig::new(ReloadMode::Graceful);
     rig.check(Input::Changed, "hold; await 1");
     rig.elapse(300_000, "report not drained in 300s; release 1; start 2");
@@ -24,7 +24,7 @@ fn a_reload_beside_calls_that_fails_leaves_the_old_process_in_service() {
 }
 
 #[test]
-fn nothing_is_due_once_the_calls_have_ended_or_the_process_has() {
+fn nothing_is_due_after_the_calls_or_the_process_ended() {
     let mut rig = Rig::new(ReloadMode::Graceful);
     rig.check(Input::Changed, "hold; await 1");
     rig.check(Input::Idle(generation(1)), "ask 1");

@@ -1,10 +1,10 @@
-//! Faults of definitions are told when they are new.
+//! Faults of definitions are reported when they are new.
 
 use super::*;
 use crate::catalog::resources_and_prompts::Listed;
 
 #[test]
-fn a_list_that_is_sent_again_tells_its_faults_once() {
+fn a_repeated_list_reports_its_faults_once() {
     let mut rig = Rig::new(ReloadMode::Swap);
     let odd = || definitions(&["a", "x y"]);
     rig.check(Input::Listed(generation(1), odd()), "report definition; list a,x y; changed everyone");
@@ -20,7 +20,7 @@ fn a_list_that_is_sent_again_tells_its_faults_once() {
 }
 
 #[test]
-fn a_catalog_that_is_sent_again_tells_its_faults_once() {
+fn a_repeated_catalog_reports_its_faults_once() {
     let mut rig = Rig::new(ReloadMode::Swap);
     let answer =
         || Input::Catalogued(generation(1), crate::catalog::resources_and_prompts::Kind::Prompts, Some(nameless()));

@@ -9,7 +9,7 @@ use protomcp_proto::{
 use super::*;
 use crate::catalog::resources_and_prompts::Kind;
 
-/// Facts of one kind or another.
+/// Configurable facts.
 #[derive(Default)]
 struct Observed {
     is_gone: bool,
@@ -96,7 +96,7 @@ fn a_process_that_is_gone_says_nothing() {
 }
 
 #[test]
-fn a_reload_sets_the_middleware_and_takes_the_announced_features() {
+fn a_reload_sets_the_middleware_and_the_features() {
     let reloaded = || {
         let handshake = Handshake { tools: Some(definitions(&NAMES)), middleware: Vec::new(), phase: Phase::Reload };
         Input::Link(generation(1), Event::Ready(handshake))

@@ -1,4 +1,4 @@
-//! Commands that change the tool list, and lists that arrive without being asked for.
+//! Commands that change the tool list, and lists that a process sends unasked.
 
 use super::*;
 
@@ -20,7 +20,7 @@ fn a_mutation_of_a_stateless_call_changes_nothing() {
 }
 
 #[test]
-fn a_mutation_in_a_session_is_seen_by_that_session_alone() {
+fn a_mutation_in_a_session_changes_only_its_view() {
     let mut rig = Rig::new(ReloadMode::Graceful);
     rig.check(control(Some(session(1)), Command::disable(names(&["a"]))), "list a,b,c; changed one");
     let view = |rig: &Rig, number| {
@@ -43,7 +43,7 @@ fn a_mutation_in_a_session_is_seen_by_that_session_alone() {
 }
 
 #[test]
-fn control_is_answered_with_the_active_tools_of_whoever_was_meant() {
+fn control_is_answered_with_the_active_tools_of_its_target() {
     let mut rig = Rig::new(ReloadMode::Graceful);
     let ask =
         |session, command| Input::Control { generation: generation(1), session, command, reply: Some("7".into()) };
@@ -54,7 +54,7 @@ fn control_is_answered_with_the_active_tools_of_whoever_was_meant() {
 }
 
 #[test]
-fn hidden_tools_are_hidden_before_the_first_list_and_a_new_process_starts_open() {
+fn hidden_tools_never_appear_and_a_new_process_starts_open() {
     let hidden = Registration { early: vec![Command::disable(names(&["b"]))], ..registered(&definitions(&NAMES)) };
     let now = Instant::now();
     let (mut core, _) = Core::new(now, ReloadMode::Swap, no_tools(), LIMITS);
@@ -68,7 +68,7 @@ fn hidden_tools_are_hidden_before_the_first_list_and_a_new_process_starts_open()
 }
 
 #[test]
-fn a_reload_in_place_keeps_what_was_selected() {
+fn a_reload_in_place_keeps_the_selection() {
     let mut rig = Rig::new(ReloadMode::Graceful);
     rig.check(control(None, Command::disable(names(&["b"]))), "list a,c; changed everyone");
     rig.check(Input::Changed, "hold; await 1");
@@ -78,14 +78,14 @@ fn a_reload_in_place_keeps_what_was_selected() {
 }
 
 #[test]
-fn an_unasked_list_is_taken_and_told_when_it_differs() {
+fn an_unasked_list_is_published_and_announced_if_it_differs() {
     let mut rig = Rig::new(ReloadMode::Graceful);
     rig.check(Input::Listed(generation(1), definitions(&NAMES)), "list a,b,c");
     rig.check(Input::Listed(generation(1), definitions(&["a"])), "list a; changed everyone");
 }
 
 #[test]
-fn the_same_list_again_is_no_news_for_a_session_with_a_selection_of_its_own_either() {
+fn a_repeated_list_is_not_announced_to_any_session() {
     let mut rig = Rig::new(ReloadMode::Graceful);
     rig.check(control(Some(session(1)), Command::disable(names(&["a"]))), "list a,b,c; changed one");
     rig.check(Input::Listed(generation(1), definitions(&NAMES)), "list a,b,c");

@@ -1,4 +1,4 @@
-//! Middleware, as far as it tells a reload in place from a mere answer.
+//! Middleware, which can tell a reload in place from a repeated registration.
 
 use protomcp_link::Middleware;
 
@@ -18,7 +18,7 @@ fn a_change_of_middleware_alone_is_a_reload_in_place() {
 }
 
 #[test]
-fn middleware_that_was_registered_late_and_comes_again_with_a_reload_is_no_change() {
+fn late_middleware_that_a_reload_repeats_is_not_a_change() {
     let mut rig = Rig::new(ReloadMode::Graceful);
     for middleware in named(&["m", "m"]) {
         rig.check(Input::Intercepts(generation(1), middleware), "");

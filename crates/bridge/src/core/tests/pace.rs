@@ -1,8 +1,8 @@
-//! How soon a reload follows the one before.
+//! The pauses between reloads.
 
 use super::*;
 
-/// Saves at these milliseconds, each reload over after `reload` of them; returns when processes were started.
+/// Saves at these milliseconds; each reload takes `reload` of them. Returns the starts of processes.
 fn starts(saves: &[u64], reload: u64) -> Vec<u64> {
     let mut rig = Rig::new(ReloadMode::Swap);
     let (start, mut started, mut ready) = (rig.now, Vec::new(), None);
@@ -19,7 +19,7 @@ fn starts(saves: &[u64], reload: u64) -> Vec<u64> {
         if let Some((_, number)) = ready.take_if(|(at, _)| *at <= now) {
             let registered = registered(&rig.tools);
             effects.extend(rig.core.handle(now, Input::Started(generation(number), registered), &Calm));
-            // The process before has no calls.
+            // The previous process has no calls.
             effects.extend(rig.core.handle(now, Input::Idle(generation(number - 1)), &Calm));
             let exit = Exit { status: Status::Signal(9), stderr_tail: Vec::new(), uptime: Duration::ZERO };
             effects.extend(rig.core.handle(now, Input::Exited(generation(number - 1), exit), &Calm));
@@ -37,7 +37,7 @@ fn starts(saves: &[u64], reload: u64) -> Vec<u64> {
 }
 
 #[test]
-fn the_second_of_two_saves_costs_what_the_first_did_and_the_last_is_always_served() {
+fn two_quick_saves_are_served_at_once_and_the_last_one_always() {
     let every = |gap: u64, count: u64| (1..=count).map(|n| n * gap).collect::<Vec<_>>();
     for (saves, reload, expected) in [
         (vec![0], 10, vec![0]),
@@ -49,12 +49,12 @@ fn the_second_of_two_saves_costs_what_the_first_did_and_the_last_is_always_serve
         (vec![0, 20, 40], 10, vec![0, 20, 1000]),
         (vec![0, 20, 40, 1500], 10, vec![0, 20, 1000, 2000]),
         (vec![0, 20, 2000, 2020], 10, vec![0, 20, 2000, 2020]),
-        // Ten saves within a second are at most three reloads, whatever a start takes.
+        // Ten saves within a second are at most three reloads, independent of the length of a start.
         (every(90, 10), 10, vec![90, 180, 1090]),
         (every(90, 10), 300, vec![90, 390, 1090]),
         (every(90, 10), 800, vec![90, 890, 1690]),
         (every(1, 10), 200, vec![1, 201]),
-        // Something that writes all the time is one reload a second.
+        // A file that is written all the time causes one reload a second.
         (every(50, 80), 10, vec![50, 100, 1050, 2050, 3050, 4050]),
     ] {
         assert_eq!(starts(&saves, reload), expected, "{saves:?}, each {reload}");
@@ -62,7 +62,7 @@ fn the_second_of_two_saves_costs_what_the_first_did_and_the_last_is_always_serve
 }
 
 #[test]
-fn a_third_save_within_a_second_waits_and_later_ones_join_it() {
+fn a_third_save_within_a_second_waits_and_absorbs_later_ones() {
     let mut rig = Rig::new(ReloadMode::Swap);
     rig.swap_to(2);
     rig.pass(100);
@@ -88,7 +88,7 @@ fn saves_after_a_crash_keep_the_pace_too() {
         );
     }
     rig.check(Input::Changed, "");
-    // The restart comes first, and reads what was saved.
+    // The restart comes first, and reads the saved files.
     rig.elapse(250, "start 4");
     rig.started(4, "list a,b,c; release 4; report back");
     assert_eq!(rig.core.deadline(), None);
@@ -106,7 +106,7 @@ fn a_restart_counts_as_no_reload() {
 }
 
 #[test]
-fn the_start_after_one_that_was_given_up_waits_for_nothing_and_counts() {
+fn the_start_after_a_given_up_one_is_immediate_and_counts() {
     let mut rig = Rig::new(ReloadMode::Swap);
     rig.check(Input::Changed, "start 2");
     rig.now += Duration::from_secs(3);

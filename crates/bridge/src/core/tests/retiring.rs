@@ -13,7 +13,7 @@ fn crowded() -> Rig {
 }
 
 #[test]
-fn earlier_versions_finish_their_calls_side_by_side_and_leave_in_any_order() {
+fn earlier_versions_finish_their_calls_in_any_order() {
     let mut rig = crowded();
     assert_eq!(rig.core.deadline(), None, "no change waits, so they have all the time that their calls have");
     for number in [3, 1, 4, 2] {
@@ -27,13 +27,13 @@ fn earlier_versions_finish_their_calls_side_by_side_and_leave_in_any_order() {
 }
 
 #[test]
-fn a_change_waits_while_all_places_are_taken_and_names_the_calls_once() {
+fn a_change_waits_for_a_slot_and_reports_the_calls_once() {
     let mut rig = crowded();
     rig.check(Input::Changed, "name calls of 1,2,3,4");
     rig.check(Input::Changed, "");
     rig.check(Input::Idle(generation(2)), "stop 2");
     rig.check(Input::Changed, "");
-    // Its place is free when it has ended, and the change is then taken up, once.
+    // Its slot is free when it has ended, and the change is then handled, once.
     rig.exited(2, 9, "start 6");
     rig.swapped_to(6);
     assert_eq!(rig.core.deadline(), None);
@@ -51,7 +51,7 @@ fn a_process_that_leaves_names_no_calls() {
 }
 
 #[test]
-fn a_change_during_a_reload_that_takes_the_last_place_waits_for_one() {
+fn a_change_during_the_reload_with_the_last_slot_waits() {
     let mut rig = Rig::new(ReloadMode::Swap);
     for number in 2..=4 {
         rig.swap_to(number);
@@ -65,7 +65,7 @@ fn a_change_during_a_reload_that_takes_the_last_place_waits_for_one() {
 }
 
 #[test]
-fn tasks_that_last_longer_than_a_call_may_are_ended_when_their_place_is_needed_the_oldest_first() {
+fn overdue_tasks_end_oldest_first_when_a_slot_is_needed() {
     let mut rig = crowded();
     // Generation 1 was replaced eight seconds ago.
     rig.pass(1000);
@@ -81,7 +81,7 @@ fn tasks_that_last_longer_than_a_call_may_are_ended_when_their_place_is_needed_t
 }
 
 #[test]
-fn a_place_that_is_overdue_when_the_change_comes_is_made_free_at_once() {
+fn a_slot_that_is_already_overdue_is_freed_at_once() {
     let mut rig = crowded();
     rig.now += Duration::from_secs(301);
     rig.check(Input::Changed, "name calls of 1,2,3,4; report cut short after 300s; cut short 1");
@@ -100,7 +100,7 @@ fn a_crash_needs_no_place() {
 }
 
 #[test]
-fn graceful_waits_for_a_place_before_it_holds_calls() {
+fn graceful_waits_for_a_slot_before_it_holds_calls() {
     let now = Instant::now();
     let limits = Limits { max_retiring: 1, ..LIMITS };
     let (mut core, _) = Core::new(now, ReloadMode::Graceful, no_tools(), limits);
@@ -118,7 +118,7 @@ fn graceful_waits_for_a_place_before_it_holds_calls() {
 }
 
 #[test]
-fn immediate_leaves_no_calls_to_finish_and_still_bounds_the_processes() {
+fn immediate_also_bounds_the_retiring_processes() {
     let mut rig = Rig::new(ReloadMode::Immediate);
     for number in 2..=5 {
         let old = number - 1;

@@ -1,4 +1,4 @@
-//! Saves while a version is still starting: how long it is waited for, and what takes its place.
+//! Saves while a version is still starting: the time it has, and its successor.
 
 use super::*;
 
@@ -17,7 +17,7 @@ fn starting(mode: ReloadMode) -> Rig {
     rig
 }
 
-/// It was given up: its start ends.
+/// The start was given up: it ends.
 #[track_caller]
 fn gone(rig: &mut Rig, number: u32, expected: &str) {
     rig.check(Input::StartFailed(generation(number), "given up".into()), expected);
@@ -26,7 +26,7 @@ fn gone(rig: &mut Rig, number: u32, expected: &str) {
 const MODES: [ReloadMode; 3] = [ReloadMode::Graceful, ReloadMode::Swap, ReloadMode::Immediate];
 
 #[test]
-fn a_save_while_a_version_hangs_gives_it_up_and_starts_the_newest_when_it_is_gone() {
+fn a_save_replaces_a_version_that_hangs_while_starting() {
     for mode in MODES {
         let mut rig = starting(mode);
         rig.now += Duration::from_secs(3);
@@ -40,7 +40,7 @@ fn a_save_while_a_version_hangs_gives_it_up_and_starts_the_newest_when_it_is_gon
 }
 
 #[test]
-fn a_save_soon_after_the_start_lets_it_have_its_two_seconds() {
+fn a_save_soon_after_the_start_lets_it_use_its_two_seconds() {
     let mut rig = starting(ReloadMode::Swap);
     assert_eq!(rig.core.deadline(), None, "no change waits for it");
     rig.now += Duration::from_millis(500);
@@ -49,7 +49,7 @@ fn a_save_soon_after_the_start_lets_it_have_its_two_seconds() {
     rig.elapse(1500, "report given up; give up 2");
     assert_eq!(rig.core.deadline(), None);
     gone(&mut rig, 2, "start 3");
-    // Each start has its own.
+    // Each start has its own two seconds.
     rig.check(Input::Changed, "report waits");
     rig.elapse(2000, "report given up; give up 3");
 }
@@ -65,7 +65,7 @@ fn a_start_that_ends_within_its_two_seconds_is_not_given_up() {
 }
 
 #[test]
-fn one_that_came_into_service_while_it_was_being_given_up_serves_until_the_newest_does() {
+fn a_given_up_version_that_started_serves_until_the_newest() {
     let mut rig = starting(ReloadMode::Swap);
     rig.now += Duration::from_secs(2);
     rig.check(Input::Changed, "report given up; give up 2");
@@ -73,7 +73,7 @@ fn one_that_came_into_service_while_it_was_being_given_up_serves_until_the_newes
 }
 
 #[test]
-fn calls_wait_no_longer_for_all_the_starts_of_one_reload_than_for_one() {
+fn all_starts_of_one_reload_hold_calls_no_longer_than_one() {
     let mut rig = starting(ReloadMode::Graceful);
     rig.now += Duration::from_secs(3);
     rig.check(Input::Changed, "report given up; give up 2");
@@ -83,7 +83,7 @@ fn calls_wait_no_longer_for_all_the_starts_of_one_reload_than_for_one() {
 }
 
 #[test]
-fn a_restart_that_hangs_is_given_up_too_and_counts_as_no_failure() {
+fn a_restart_that_hangs_is_given_up_without_a_failure() {
     let mut rig = Rig::new(ReloadMode::Graceful);
     rig.exited(1, 1, "hold; report crash; report restart in 250ms");
     rig.elapse(250, "start 2");
@@ -94,7 +94,7 @@ fn a_restart_that_hangs_is_given_up_too_and_counts_as_no_failure() {
 }
 
 #[test]
-fn a_crash_of_the_old_process_meanwhile_only_waits_for_the_newest() {
+fn a_crash_of_the_old_process_waits_for_the_newest() {
     let mut rig = starting(ReloadMode::Swap);
     rig.now += Duration::from_secs(2);
     rig.check(Input::Changed, "report given up; give up 2");
@@ -104,7 +104,7 @@ fn a_crash_of_the_old_process_meanwhile_only_waits_for_the_newest() {
 }
 
 #[test]
-fn a_first_start_that_hangs_is_no_failure_when_it_is_given_up_and_its_successor_is_no_news() {
+fn a_given_up_first_start_is_neither_reported_nor_a_failure() {
     let start = Instant::now();
     let (mut core, _) = Core::new(start, ReloadMode::Graceful, no_tools(), LIMITS);
     assert!(core.handle(start, Input::Changed, &Calm).is_empty());

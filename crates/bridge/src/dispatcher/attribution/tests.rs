@@ -1,4 +1,4 @@
-//! Whom a process means.
+//! The recipients of messages of a process.
 
 use std::time::Duration;
 
@@ -67,7 +67,7 @@ fn requests_without_a_session_have_nothing_in_common() {
 }
 
 #[test]
-fn a_handler_that_was_given_up_counts_until_it_ends_or_its_time_is_over() {
+fn a_given_up_handler_counts_until_it_ends_or_times_out() {
     let (ids, first, now) = (CallIds::default(), Generation::FIRST, Instant::now());
     let until = now + Duration::from_secs(300);
     let (of_ann, other) = (ids.next(), ids.next());
@@ -84,12 +84,12 @@ fn a_handler_that_was_given_up_counts_until_it_ends_or_its_time_is_over() {
     assert_eq!(recipient(&calls, until), "the call");
     calls.handler_ended(first, of_ann);
     assert_eq!(recipient(&calls, now), "the call");
-    // One of the same owner leaves no doubt about the owner.
+    // A handler of the same owner is unambiguous.
     let again = ids.next();
     calls.begin(first, again, caller("bob", SessionId::new(2)));
     calls.give_up(first, again, now, until);
     assert_eq!(recipient(&calls, now), "the call");
-    // Nor does one of a process that has ended, or of another process.
+    // So is one of a process that has ended, or of another process.
     let last = ids.next();
     calls.begin(first, last, caller("ann", SessionId::new(1)));
     calls.give_up(first, last, now, until);
@@ -100,7 +100,7 @@ fn a_handler_that_was_given_up_counts_until_it_ends_or_its_time_is_over() {
 }
 
 #[test]
-fn handlers_that_were_given_up_are_bounded_and_the_doubt_stays() {
+fn given_up_handlers_are_bounded_and_excess_stays_ambiguous() {
     let (ids, first, now) = (CallIds::default(), Generation::FIRST, Instant::now());
     let (soon, later) = (now + Duration::from_secs(1), now + Duration::from_secs(2));
     let mut calls = Attribution::default();
@@ -136,7 +136,7 @@ fn a_session_is_served_until_its_last_call_has_ended() {
 }
 
 #[test]
-fn no_list_is_meant_by_a_call_that_is_over_and_by_calls_without_a_session() {
+fn ended_and_stateless_calls_change_no_list() {
     let none = SessionId::STATELESS.to_string();
     for (sessions, for_call, whose) in [
         (&[][..], "", "everyone"),

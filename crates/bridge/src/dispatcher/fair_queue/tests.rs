@@ -1,4 +1,4 @@
-//! The order of calls, and of those that make room.
+//! The order of calls, and the calls that make room.
 
 use protomcp_server::SessionId;
 
@@ -17,7 +17,7 @@ fn owner(name: &str) -> Owner {
     Owner::Principal(name.into())
 }
 
-/// Lets calls wait: the callers, with the number of each call in order.
+/// Adds calls: the callers, with the number of each call in order.
 fn push(queue: &mut FairQueue<usize>, callers: &[&str]) -> Vec<Ticket> {
     let push = |(call, name): (usize, &&str)| match queue.push(&caller(name), call) {
         Pushed::QueueLimits(ticket) => ticket,
@@ -39,7 +39,7 @@ fn owners_take_turns_and_so_do_the_conversations_of_one() {
     for (callers, expected) in [
         (&["a1", "a1", "a1"][..], &[0, 1, 2][..]),
         (&["a1", "a1", "b1", "b1"], &[0, 2, 1, 3]),
-        // One turn of all sessions of a for each of b.
+        // Each turn of b follows one turn of all sessions of a.
         (&["a1", "a2", "a3", "b1", "b1"], &[0, 3, 1, 4, 2]),
         (&["a1", "a1", "a2", "b1", "a2"], &[0, 3, 2, 1, 4]),
         (&["a1", "b1", "c1", "a1", "b1", "a1"], &[0, 1, 2, 3, 4, 5]),
@@ -61,7 +61,7 @@ fn who_comes_back_comes_last() {
 }
 
 #[test]
-fn a_call_that_is_taken_out_leaves_nothing_behind() {
+fn a_removed_call_leaves_nothing_behind() {
     let mut queue = FairQueue::new(100);
     let tickets = push(&mut queue, &["a1", "a1", "a2", "b1"]);
     assert_eq!(queue.remove(&owner("b"), tickets[0]), None, "it is a's");
@@ -161,7 +161,7 @@ fn any_order_of_operations_keeps_count() {
 
 /// Each of these would take minutes if it searched the queue from end to end.
 #[test]
-fn a_hundred_thousand_calls_that_give_up_cost_little() {
+fn removing_a_hundred_thousand_calls_costs_little() {
     let mut queue = FairQueue::new(100_000);
     let tickets = push(&mut queue, &["a1"; 100_000]);
     let begun = std::time::Instant::now();
