@@ -120,7 +120,7 @@ fn a_silent_process_fails_the_request_at_its_deadline() {
 
 /// Item 88.
 #[test]
-fn a_dead_process_fails_the_request_and_the_next_one_takes_later_ones() {
+fn a_dead_process_fails_its_request_and_the_next_one_serves() {
     let memo = |peer: &mut Peer| peer.resources = vec![resource("memo://a")];
     let (host, mut peer, stage, _sandbox) = library(memo);
     let id = host.request("resources/read", &json!({"uri": "memo://a"}));

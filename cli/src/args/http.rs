@@ -60,11 +60,12 @@ pub(super) struct Http {
     #[arg(long, value_name = "SIZE", default_value = "64M", value_parser = size)]
     max_body: u64,
 
-    /// Proxy in front of the server, as an address or a network such as 10.0.0.0/8; limits per client use the address in its X-Forwarded-For or Forwarded header; may be repeated
+    /// Proxy in front of the server, as an address or a network such as 10.0.0.0/8; limits per client use the address
+    /// in its X-Forwarded-For or Forwarded header; may be repeated
     #[arg(long, value_name = "ADDR")]
     trusted_proxy: Vec<IpNetwork>,
 
-    /// Concurrent sessions
+    /// Most concurrent sessions
     #[arg(long, value_name = "N", default_value = "10000", value_parser = clap::value_parser!(u32).range(1..))]
     max_sessions: u32,
 
@@ -249,8 +250,8 @@ impl Http {
 }
 
 impl HttpOptions {
-    /// Checks the addresses to listen on. Addresses that other machines can reach need authentication and encryption, or
-    /// the flags that waive them.
+    /// Checks the addresses to listen on. Addresses that other machines can reach need authentication and encryption,
+    /// or the flags that waive them.
     pub(crate) fn permit(&self, addresses: &[SocketAddr]) -> Result<(), Failure> {
         let Some(refuse) = beyond_this_machine(addresses) else { return Ok(()) };
         if self.config.credentials.is_empty() && self.oauth.is_none() && !self.no_auth {

@@ -25,26 +25,26 @@ pub(crate) struct ToolFlags {
     pub(crate) limits: LimitFlags,
 
     /// Treatment of arguments that do not match a tool's input schema
-    #[arg(long, value_name = "WHAT", default_value = "warn")]
+    #[arg(long, value_name = "POLICY", default_value = "warn")]
     pub(super) validate_args: ValidateArgs,
 
     /// When to advertise output schemas, which strict clients enforce
     #[arg(long, value_name = "WHEN", default_value = "proven")]
     pub(super) output_schema: OutputSchema,
 
-    /// Scope of tools that enable or disable tools: the calling session, or all sessions
-    #[arg(long, value_name = "WHOSE", default_value = "session")]
+    /// Sessions that see the change when a tool enables or disables tools
+    #[arg(long, value_name = "SCOPE", default_value = "session")]
     pub(super) tool_list: ToolList,
 
-    /// Run the file with this program
+    /// Run the file with this program instead of the one for its extension
     #[arg(long, value_name = "PROGRAM")]
     pub(super) runtime: Option<OsString>,
 
-    /// Listen for the tool process on this path
+    /// Path of the socket for the tool process [default: a private path]
     #[arg(long, value_name = "PATH")]
     pub(super) socket: Option<PathBuf>,
 
-    /// Poll for changes at this interval instead of using system notifications
+    /// Poll for changes at this interval instead of using system notifications (dev only)
     #[arg(long, value_name = "DURATION", value_parser = time)]
     pub(super) poll: Option<Duration>,
 
@@ -60,11 +60,11 @@ pub(crate) struct LimitFlags {
     #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = call_time)]
     pub(super) call_timeout: Duration,
 
-    /// Longest time of a call in the queue, for its turn or for a process that reloads or restarts
+    /// Longest wait of a call for its turn, or for a process that reloads or restarts
     #[arg(long, value_name = "DURATION", default_value = "15m", value_parser = time)]
     pub(super) queue_timeout: Duration,
 
-    /// Time that running calls get to finish at shutdown
+    /// Time for running calls to finish at shutdown
     #[arg(long, value_name = "DURATION", default_value = "5s", value_parser = time)]
     pub(crate) drain_timeout: Duration,
 
@@ -77,7 +77,8 @@ pub(crate) struct LimitFlags {
     #[arg(long, value_name = "DURATION", value_parser = patience)]
     pub(super) connect_timeout: Option<Duration>,
 
-    /// Concurrent calls of the tool process [default: as it announces; otherwise 1 for .py, .ts and .js, 256 for others]
+    /// Concurrent calls of the tool process [default: as it announces; otherwise 1 for .py, .ts and .js, 256 for
+    /// others]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) max_concurrent_calls: Option<u32>,
 
@@ -89,11 +90,11 @@ pub(crate) struct LimitFlags {
     #[arg(long, value_name = "SIZE", default_value = "256M", value_parser = size)]
     pub(super) max_result: u64,
 
-    /// Pending requests per session
+    /// Most unanswered requests per session
     #[arg(long, value_name = "N", default_value = "1024", value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) max_pending: u32,
 
-    /// Old processes that may finish their calls at the same time; further reloads wait
+    /// Most old processes that finish their calls at the same time; further reloads wait
     #[arg(long, value_name = "N", default_value = "4", value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) max_retiring: u32,
 }

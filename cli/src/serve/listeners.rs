@@ -13,7 +13,7 @@ pub(super) struct Listeners {
     pub(super) address: SocketAddr,
 }
 
-/// Listens on all addresses of a host's name, if `permit` has nothing against them. `flag` is the one that names the port.
+/// Listens on all addresses of a host's name if `permit` accepts them. `flag` is the flag of the port.
 pub(super) async fn open(
     flag: &str,
     host: &str,

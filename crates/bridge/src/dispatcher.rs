@@ -302,7 +302,8 @@ impl Dispatcher {
         self.lock().scheduler.in_flight(generation) == 0
     }
 
-    /// The session whose tool list a message changes that names this call, or none; see [`Attribution::list_scope`].
+    /// The session whose tool list is changed by a message for this call, or for no call; see
+    /// [`Attribution::list_scope`].
     pub(crate) fn list_scope(&self, generation: Generation, for_call: &str) -> Option<SessionId> {
         self.lock().attribution.list_scope(generation, for_call)
     }

@@ -19,7 +19,6 @@ pub(crate) trait Facts {
     /// True if two threads of this process read its socket now; see `compat::socket_readers`.
     fn has_two_readers(&self, generation: Generation) -> bool;
 
-    /// The session whose list a process changes with a message that names this call, or no call; `None` for the list of
-    /// all.
+    /// The session whose list is changed by a message for this call, or for no call; `None` for the list of all.
     fn list_scope(&self, generation: Generation, for_call: &str) -> Option<SessionId>;
 }

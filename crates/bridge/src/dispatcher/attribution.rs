@@ -120,7 +120,7 @@ impl Attribution {
         }
     }
 
-    /// The session whose tool list a message changes that names this call, or none; `None`: the list of all.
+    /// The session whose tool list is changed by a message for this call, or for no call; `None`: the list of all.
     /// [`SessionId::STATELESS`], which has no list of its own, if the call has ended or if the running calls belong to
     /// no session: then no list changes (MCP 2026-07-28, server/tools).
     pub(crate) fn list_scope(&self, generation: Generation, for_call: &str) -> Option<SessionId> {
