@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn foreign_cursors_are_refused_and_an_empty_one_is_the_beginning() {
+    fn foreign_cursors_are_refused_and_an_empty_one_is_the_start() {
         let list = List::new(["a".into()]);
         assert_eq!(names(&list.page(Some("")).unwrap()), ["a"]);
         for bad in ["x", "after-61", "61", "0000000061", &cursor::write("a")[1..]] {

@@ -53,7 +53,7 @@ mod tests {
     }
 
     #[test]
-    fn each_content_is_text_or_base64_with_what_is_missing_filled_in() {
+    fn content_is_text_or_base64_and_missing_members_are_filled_in() {
         check("", vec![content("", "", "x\n", b"")], r#"{"uri":"a://1","text":"x\n"}"#);
         check("text/plain", vec![content("", "", "", b"")], r#"{"uri":"a://1","mimeType":"text/plain","text":""}"#);
         check(
