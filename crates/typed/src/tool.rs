@@ -194,7 +194,8 @@ impl Tool {
     }
 
     /// Sets whether calls can be tasks: answered at once, and polled until they have ended. The handler stays one plain
-    /// function: its questions, reports and result go to the task, and [`Context::say`] sets the task's message.
+    /// function: its questions, reports and result go to the task, and [`Context::set_task_message`] sets the message
+    /// of its state.
     ///
     /// A client of 2025-11-25 decides which call is a task. In 2026-07-28 the server does: every call of a client with
     /// the extension is one, unless [`Tool::task_on_demand`] is set. A tool that requires tasks refuses every other
@@ -212,7 +213,7 @@ impl Tool {
     /// let tool = tool.task(TaskSupport::Optional);
     /// ```
     ///
-    /// [`Context::say`]: protomcp_server::Context::say
+    /// [`Context::set_task_message`]: protomcp_server::Context::set_task_message
     #[must_use]
     pub fn task(mut self, support: TaskSupport) -> Self {
         let definition = &mut self.definition.definition;
@@ -229,9 +230,9 @@ impl Tool {
         self
     }
 
-    /// A call of 2026-07-28 becomes a task when the handler says so, with
-    /// [`Context::continue_as_task`](protomcp_server::Context::continue_as_task), and not before: it may answer short calls
-    /// at once, or ask something first.
+    /// A call of 2026-07-28 becomes a task only when the handler calls
+    /// [`Context::continue_as_task`](protomcp_server::Context::continue_as_task): it may answer short calls at once, or
+    /// ask something first.
     #[must_use]
     pub fn task_on_demand(mut self) -> Self {
         self.tasks.on_demand = true;
