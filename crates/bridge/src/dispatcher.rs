@@ -1,7 +1,6 @@
 //! Lets calls through to the process in service, one permit each.
 //!
-//! A thin driver of `scheduler`: a mutex held for a few instructions, never across an await, and a channel per waiting
-//! call.
+//! A driver of `scheduler`: a mutex, held for a few instructions and never across an await, and a channel per call.
 
 pub(crate) mod attribution;
 mod fair_queue;
@@ -94,8 +93,7 @@ struct State {
     next_signals: HashMap<u64, Arc<Notify>>,
     /// Generations whose idleness is awaited; at most the one in service and those that retire.
     awaited: Vec<Generation>,
-    /// Calls that were given up and still have a slot, with the channel for a late answer; at most one for each
-    /// process.
+    /// Given-up calls that still have a slot, with the channel for a late answer; at most one for each process.
     given_up: HashMap<(Generation, CallId), oneshot::Sender<()>>,
 }
 
@@ -208,10 +206,8 @@ impl Dispatcher {
     /// The numbers of waiting and of running calls.
     pub(crate) fn load(&self) -> (usize, usize) {
         let state = self.lock();
-        (
-            state.scheduler.waiting(),
-            state.processes.keys().map(|generation| state.scheduler.in_flight(*generation)).sum(),
-        )
+        let scheduler = &state.scheduler;
+        (scheduler.waiting(), state.processes.keys().map(|generation| scheduler.in_flight(*generation)).sum())
     }
 
     /// Holds calls.
@@ -302,8 +298,7 @@ impl Dispatcher {
         self.lock().scheduler.in_flight(generation) == 0
     }
 
-    /// The session whose tool list is changed by a message for this call, or for no call; see
-    /// [`Attribution::list_scope`].
+    /// See [`Attribution::list_scope`].
     pub(crate) fn list_scope(&self, generation: Generation, for_call: &str) -> Option<SessionId> {
         self.lock().attribution.list_scope(generation, for_call)
     }
