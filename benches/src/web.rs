@@ -56,12 +56,21 @@ impl Drop for WebServer {
     }
 }
 
-/// One connection, and the session of its requests.
+/// The members that each request without a session has.
+const STATELESS_META: &str = concat!(
+    r#","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","#,
+    r#""io.modelcontextprotocol/clientInfo":{"name":"bench","version":"1"},"#,
+    r#""io.modelcontextprotocol/clientCapabilities":{}}"#
+);
+
+/// One connection, and the session of its requests, if it has one.
 #[derive(Debug)]
 pub struct WebClient {
     stream: TcpStream,
     port: u16,
     session: String,
+    /// True if calls are requests of MCP 2026-07-28, which need no session.
+    is_stateless: bool,
     request: String,
     buffer: Vec<u8>,
 }
@@ -87,7 +96,23 @@ impl WebClient {
         let stream = TcpStream::connect(("127.0.0.1", port))?;
         stream.set_nodelay(true)?;
         stream.set_read_timeout(Some(Duration::from_secs(60)))?;
-        Ok(Self { stream, port, session: String::new(), request: String::new(), buffer: vec![0; 64 << 10] })
+        Ok(Self {
+            stream,
+            port,
+            session: String::new(),
+            is_stateless: false,
+            request: String::new(),
+            buffer: vec![0; 64 << 10],
+        })
+    }
+
+    /// Connects, for calls without a session (MCP 2026-07-28).
+    ///
+    /// # Errors
+    ///
+    /// If the port is not listening.
+    pub fn stateless(port: u16) -> io::Result<Self> {
+        Ok(Self { is_stateless: true, ..Self::connect(port)? })
     }
 
     /// Connects and opens a session.
@@ -134,8 +159,9 @@ impl WebClient {
     /// If the answer is not the expected one.
     pub fn call(&mut self, text: &str) -> io::Result<Duration> {
         let start = Instant::now();
+        let meta = if self.is_stateless { STATELESS_META } else { "" };
         let reply = self.post(&format!(
-            r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"echo","arguments":{{"text":"{text}"}}}}}}"#
+            r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"echo","arguments":{{"text":"{text}"}}{meta}}}}}"#
         ))?;
         let took = start.elapsed();
         if reply.status == 200 && reply.size > text.len() { Ok(took) } else { Err(unexpected(&reply)) }
@@ -177,6 +203,9 @@ impl WebClient {
         );
         if !self.session.is_empty() {
             let _ = write!(self.request, "mcp-session-id: {}\r\nmcp-protocol-version: 2025-06-18\r\n", self.session);
+        }
+        if self.is_stateless {
+            self.request.push_str("mcp-protocol-version: 2026-07-28\r\nmcp-method: tools/call\r\nmcp-name: echo\r\n");
         }
         self.request.push_str("\r\n");
         self.request.push_str(&message[..size]);

@@ -3,13 +3,13 @@
 //!
 //! `cargo run --release -p protomcp-benches --bin http -- [--rounds N] [--calls N] [--cycles N]`
 //!
-//! Both servers take turns within each round, and set `TCP_NODELAY`. Each session is a client thread with its own
-//! connection and makes one call after the other. A cycle opens 10,000 sessions, leaves them idle, and measures memory
+//! Both servers take turns within each round, and set `TCP_NODELAY`. A client is a thread with its own connection and
+//! makes one call after the other: in a session, or, to `pmcp`, as requests without one (MCP 2026-07-28). A cycle opens 10,000 sessions, leaves them idle, and measures memory
 //! again after they have expired.
 
 use std::collections::BTreeMap;
 use std::error::Error;
-use std::io::Write;
+use std::io::{self, Write};
 use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -18,7 +18,10 @@ use protomcp_benches::{Figures, Programs, WebClient, WebServer, cpu, memory, mic
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
-/// Sessions at once.
+/// Connects one client.
+type Connect = fn(u16) -> io::Result<WebClient>;
+
+/// Clients at once.
 const WIDTHS: [usize; 3] = [1, 16, 64];
 /// Sessions of one cycle: the maximum that `pmcp` allows.
 const SESSIONS: usize = 10_000;
@@ -62,14 +65,20 @@ fn rmcp(programs: &Programs) -> Outcome<WebServer> {
 fn compare(programs: &Programs, rounds: usize, calls: usize) -> Outcome<()> {
     let mut all: BTreeMap<(usize, &str), Figures> = BTreeMap::new();
     for _ in 0..rounds {
-        for (name, server) in [("pmcp", pmcp(programs, &[])?), ("rmcp in-process", rmcp(programs)?)] {
+        let (pmcp, rmcp) = (pmcp(programs, &[])?, rmcp(programs)?);
+        let subjects: [(&str, &WebServer, Connect); 3] = [
+            ("pmcp", &pmcp, WebClient::open),
+            ("pmcp, stateless", &pmcp, WebClient::stateless),
+            ("rmcp in-process", &rmcp, WebClient::open),
+        ];
+        for (name, server, connect) in subjects {
             for width in WIDTHS {
-                round(&server, width, calls, all.entry((width, name)).or_default())?;
+                round(server, connect, width, calls, all.entry((width, name)).or_default())?;
             }
         }
     }
-    let mut out = std::io::stdout();
-    writeln!(out, "| HTTP, {rounds} rounds | sessions | calls/s | p50 / p99, µs | CPU per call, µs |")?;
+    let mut out = io::stdout();
+    writeln!(out, "| HTTP, {rounds} rounds | clients | calls/s | p50 / p99, µs | CPU per call, µs |")?;
     writeln!(out, "| --- | ---: | ---: | ---: | ---: |")?;
     for ((width, name), figures) in &all {
         writeln!(
@@ -85,9 +94,9 @@ fn compare(programs: &Programs, rounds: usize, calls: usize) -> Outcome<()> {
     Ok(())
 }
 
-/// Makes `calls` calls in total, spread over `width` sessions.
-fn round(server: &WebServer, width: usize, calls: usize, figures: &mut Figures) -> Outcome<()> {
-    let clients: Result<Vec<_>, _> = (0..width).map(|_| WebClient::open(server.port())).collect();
+/// Makes `calls` calls in total, spread over `width` clients.
+fn round(server: &WebServer, connect: Connect, width: usize, calls: usize, figures: &mut Figures) -> Outcome<()> {
+    let clients: Result<Vec<_>, _> = (0..width).map(|_| connect(server.port())).collect();
     let mut clients = clients?;
     for client in &mut clients {
         for _ in 0..calls / width / 10 + 1 {
@@ -121,7 +130,7 @@ fn sessions(programs: &Programs, cycles: usize) -> Outcome<()> {
     let server = pmcp(programs, &["--session-idle", &idle])?;
     let mut client = WebClient::open(server.port())?;
     client.call(TEXT)?;
-    let mut out = std::io::stdout();
+    let mut out = io::stdout();
     writeln!(out, "| {SESSIONS} sessions opened and left alone | open, MB | gone, MB | each, kB |")?;
     writeln!(out, "| --- | ---: | ---: | ---: |")?;
     for cycle in 1..=cycles {
