@@ -36,7 +36,9 @@ pub use outgoing::CallId;
 pub use pending::RequestKey;
 pub use request::{ServerRequest, ServerResult};
 pub use request_state::{RequestBinding, RequestDigest, RequestState, RequestStateKeys};
-pub use server::{Inbound, IncomingCall, RetryInput, Session, StatelessInfo};
+pub use server::{
+    Inbound, IncomingCall, RetryInput, Session, Stateless, StatelessCall, StatelessInfo, StatelessRequest,
+};
 pub use subscriptions::{Subscriptions, Topic, Wanted};
 pub use task_state::{TaskEra, TaskOutcome, TaskState};
 pub use task_view::{TaskDetail, TaskOptions, TaskView};

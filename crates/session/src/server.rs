@@ -15,11 +15,12 @@ mod listener;
 mod listeners;
 mod stateless;
 mod stateless_info;
+mod stateless_revision;
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use protomcp_types::{
-    ErrorObject, JsonBuf, Level, MAX_SUBSCRIBED_URI, Message, Notification, Params, ProgressToken, RawJson, Request,
+    ErrorObject, JsonBuf, Level, MAX_SUBSCRIBED_URI, Message, Notification, Params, ProgressToken, Request,
     RequestMeta, Response, ServerCapabilities, SubscriptionFilter, TaskRequest,
 };
 
@@ -36,13 +37,13 @@ use crate::subscriptions::Subscriptions;
 use crate::task_view::TaskView;
 
 pub use crate::server::stateless_info::{RetryInput, StatelessInfo};
+pub use crate::server::stateless_revision::{Stateless, StatelessCall, StatelessRequest};
 
 /// One conversation with a host.
 #[derive(Debug)]
 pub struct Session {
     info: Arc<ServerInfo>,
-    /// The identity of the server, as results of the stateless revision say it; written when the first one does.
-    server: OnceLock<RawJson>,
+    stateless: Stateless,
     /// The capabilities of the server in the negotiated revision.
     offered: ServerCapabilities,
     lifecycle: Lifecycle,
@@ -105,8 +106,8 @@ impl Session {
     pub fn server(info: Arc<ServerInfo>, max_pending: usize) -> Self {
         Self {
             offered: info.capabilities.clone(),
+            stateless: Stateless::new(Arc::clone(&info)),
             info,
-            server: OnceLock::new(),
             lifecycle: Lifecycle::Fresh,
             pending: Pending::new(max_pending),
             outgoing: Outgoing::default(),
@@ -147,7 +148,7 @@ impl Session {
             return Inbound::Reply(Message::error(Some(request.id), ErrorObject::invalid_request(why)));
         }
         let meta = RequestMeta::of(&request.params);
-        if Self::is_of_stateless(&request.method, &meta) {
+        if Stateless::has(&request.method, &meta) {
             self.stateless(request, &meta)
         } else {
             self.stateful(request, meta.progress_token())
@@ -161,15 +162,9 @@ impl Session {
             self.stop_listening(key.number);
         }
         let outcome = outcome.and_then(|result| self.succeed(then, result));
-        let shape = match era {
-            Era::Stateful => Shape::Stateful,
-            Era::Stateless { is_retried } => {
-                Shape::Stateless { server: self.identity(), cache: Some(&self.info.cache).filter(|_| !is_retried) }
-            }
-        };
-        let outcome = match outcome {
-            Ok(result) => Ok(encode::result(result, shape)),
-            Err(error) => Err(encode::error(error, shape)),
+        let outcome = match era {
+            Era::Stateful => outcome.map(|result| encode::result(result, Shape::Stateful)),
+            Era::Stateless { is_retried } => self.stateless.outcome(outcome, is_retried),
         };
         Some(Response { id: Some(key.id.clone()), outcome }.into())
     }
@@ -177,13 +172,7 @@ impl Session {
     /// Answers a request with a task: a new one, or one that was asked for.
     pub fn reply_task(&mut self, key: &RequestKey, task: &TaskView, is_new: bool) -> Option<Message> {
         self.pending.close(key)?;
-        let shape = Shape::Stateless { server: self.identity(), cache: None };
-        Some(Message::result(key.id.clone(), encode::task(task, is_new, shape)))
-    }
-
-    fn identity(&self) -> &RawJson {
-        let implementation = &self.info.implementation;
-        self.server.get_or_init(|| RawJson::of(implementation).expect("an implementation has string keys only"))
+        Some(Message::result(key.id.clone(), self.stateless.task(task, is_new)))
     }
 
     /// Does what belongs to the success of a request.

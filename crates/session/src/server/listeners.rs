@@ -5,10 +5,7 @@
 //! server will tell no more. Whatever it is told carries its id. One that the host cancels is not answered, like every
 //! other request.
 
-use protomcp_types::{
-    ClientCapabilities, ErrorObject, JsonBuf, JsonObject, Listen, MAX_SUBSCRIBED_URI, Message, Params, RawJson,
-    RequestId, ServerCapabilities, SubscriptionFilter, TASKS_EXTENSION, TaskRequest, meta, method,
-};
+use protomcp_types::{ErrorObject, JsonBuf, JsonObject, Message, RawJson, RequestId, SubscriptionFilter, meta, method};
 
 use crate::list_changed::List;
 use crate::pending::{Era, OnSuccess, RequestKey};
@@ -21,8 +18,11 @@ impl Session {
     /// The number of requests of one connection that may listen at once.
     pub const MAX_LISTENERS: usize = 64;
 
-    /// A request wants to listen, and is told nothing yet.
-    pub(super) fn hear(
+    /// A request wants to listen. It is notified of nothing until [`Session::begin_listening`].
+    ///
+    /// # Errors
+    /// The id and the error that answers the request, if there is no room.
+    pub fn listen(
         &mut self,
         id: RequestId,
         filter: &SubscriptionFilter,
@@ -98,7 +98,7 @@ impl Session {
         let told = self.listeners.0.iter().filter(|listener| listeners.contains(&listener.key.number));
         told.map(|Listener { key, .. }| {
             let meta = subscription(&key.id);
-            let params = encode::task_notice(task, self.identity()).with("_meta", meta);
+            let params = encode::task_notice(task, self.stateless.identity()).with("_meta", meta);
             (key.id.clone(), Message::notification(method::TASK_CHANGED, params.into()))
         })
         .collect()
@@ -121,7 +121,7 @@ impl Session {
                 let params = JsonObject::new().with("requestId", key.id.to_raw());
                 messages.push((key.id.clone(), Message::notification(method::CANCELLED, params.into())));
             }
-            let meta = meta::with_member(Some(&subscription(&key.id)), meta::SERVER_INFO, self.identity());
+            let meta = meta::with_member(Some(&subscription(&key.id)), meta::SERVER_INFO, self.stateless.identity());
             let result = JsonBuf::object().text("resultType", "complete").raw("_meta", &meta).finish();
             messages.push((key.id.clone(), Message::result(key.id, result)));
         }
@@ -135,36 +135,6 @@ impl Session {
             self.subscriptions.forget(number);
         }
     }
-}
-
-/// The changes that a request wants to be told of, without those that the server announces to no client.
-pub(super) fn filter(
-    params: Params,
-    client: &ClientCapabilities,
-    server: &ServerCapabilities,
-) -> Result<SubscriptionFilter, ErrorObject> {
-    let Listen { notifications: mut filter } = params.try_into()?;
-    filter.resource_subscriptions.sort_unstable();
-    filter.resource_subscriptions.dedup();
-    if filter.resource_subscriptions.iter().any(|uri| uri.len() > MAX_SUBSCRIBED_URI) {
-        let why = format!("invalid params: resourceSubscriptions has a URI longer than {MAX_SUBSCRIBED_URI} bytes");
-        return Err(ErrorObject::invalid_params(why));
-    }
-    filter.tools_list_changed &= List::Tools.is_announced_by(server);
-    filter.resources_list_changed &= List::Resources.is_announced_by(server);
-    filter.prompts_list_changed &= List::Prompts.is_announced_by(server);
-    if !server.resources.is_some_and(|resources| resources.subscribe) {
-        filter.resource_subscriptions.clear();
-    }
-    filter.task_ids.sort_unstable();
-    filter.task_ids.dedup();
-    if !server.has_extension(TASKS_EXTENSION) {
-        filter.task_ids.clear();
-    }
-    if !filter.task_ids.is_empty() && !client.has_extension(TASKS_EXTENSION) {
-        return Err(ErrorObject::missing_capability(&TaskRequest::required()));
-    }
-    Ok(filter)
 }
 
 /// The `_meta` that says to which listening request something belongs.

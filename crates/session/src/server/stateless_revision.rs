@@ -1,0 +1,236 @@
+//! The stateless revision as a value: reads requests and shapes their answers (MCP 2026-07-28, basic).
+//!
+//! Faults of a request are found in this order: missing members of `_meta`, an unsupported revision, a method that does
+//! not exist, parameters that do not fit it.
+
+use std::sync::{Arc, OnceLock};
+
+use protomcp_types::{
+    CallTool, ClientCapabilities, Complete, Discover, ErrorObject, GetPrompt, Implementation, JsonBuf, JsonObject,
+    Kind, ListPrompts, ListResourceTemplates, ListResources, ListTools, Listen, MAX_SUBSCRIBED_URI, Method, Params,
+    ProgressToken, RawJson, ReadResource, RequestMeta, ServerCapabilities, SubscriptionFilter, TASKS_EXTENSION,
+    TaskRequest,
+};
+
+use crate::client_info::ClientInfo;
+use crate::info::ServerInfo;
+use crate::list_changed::List;
+use crate::request::{ServerRequest, ServerResult};
+use crate::server::encode::{self, Shape};
+use crate::server::stateless_info::{RetryInput, StatelessInfo};
+use crate::task_view::TaskView;
+
+/// The stateless revision of one server: reads requests and writes answers. It knows nothing of earlier requests.
+#[derive(Debug)]
+pub struct Stateless {
+    info: Arc<ServerInfo>,
+    /// The identity of the server, as results name it; written with the first one.
+    identity: OnceLock<RawJson>,
+}
+
+/// The effect of a stateless request without a fault.
+#[derive(Debug, Clone, PartialEq)]
+pub enum StatelessRequest {
+    /// It is answered with this result.
+    Discovered(JsonBuf),
+    /// The client wants to be notified of changes until the client or the server ends the request.
+    Listen(Arc<ClientInfo>, Box<SubscriptionFilter>),
+    /// It is about a task that belongs to no session.
+    Task(TaskRequest),
+    /// The service answers it.
+    Call(Box<StatelessCall>),
+}
+
+/// A stateless request for the service.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StatelessCall {
+    /// The request itself.
+    pub request: ServerRequest,
+    /// The client, as the request describes it.
+    pub client: ClientInfo,
+    /// The token for reports of progress.
+    pub progress_token: Option<ProgressToken>,
+    /// The members that only this revision has.
+    pub info: StatelessInfo,
+}
+
+impl StatelessCall {
+    /// True if the request brings answers of its client; its own answer then depends on them.
+    #[must_use]
+    pub fn is_retried(&self) -> bool {
+        let brings = |inputs: &RetryInput| inputs.state.is_some() || !inputs.responses.is_empty();
+        self.info.inputs.as_ref().is_some_and(brings)
+    }
+}
+
+impl Stateless {
+    /// The stateless revision of the server that this describes.
+    #[must_use]
+    pub fn new(info: Arc<ServerInfo>) -> Self {
+        Self { info, identity: OnceLock::new() }
+    }
+
+    /// True if a request with this `_meta` is one of the stateless revision.
+    #[must_use]
+    pub fn has(method: &str, meta: &RequestMeta) -> bool {
+        // These methods exist in no other revision.
+        meta.is_stateless() || [Discover::NAME, Listen::NAME].contains(&method)
+    }
+
+    /// Reads a request.
+    ///
+    /// # Errors
+    /// The error that answers the request.
+    pub fn read(&self, method: &str, mut params: Params, meta: &RequestMeta) -> Result<StatelessRequest, ErrorObject> {
+        // MCP 2026-07-28, basic: both are required, whatever else may be wrong.
+        meta.requested_version()?;
+        let capabilities = meta.capabilities()?;
+        let version = meta.version()?;
+        if method == Discover::NAME {
+            let offered = offered(&self.info.capabilities);
+            return Ok(StatelessRequest::Discovered(encode::discover(&self.info, &offered, self.identity())));
+        }
+        let client = |capabilities| {
+            let implementation = meta.client().unwrap_or_else(|| Implementation::new("", ""));
+            ClientInfo { version, implementation, capabilities }
+        };
+        if method == Listen::NAME {
+            let filter = filter(params, &capabilities, &self.info.capabilities)?;
+            return Ok(StatelessRequest::Listen(Arc::new(client(capabilities)), Box::new(filter)));
+        }
+        if TaskRequest::is_method(method) && self.info.capabilities.has_extension(TASKS_EXTENSION) {
+            let request = TaskRequest::read(method, &params)?;
+            if !capabilities.has_extension(TASKS_EXTENSION) {
+                return Err(ErrorObject::missing_capability(&TaskRequest::required()));
+            }
+            return Ok(StatelessRequest::Task(request));
+        }
+        if !is_offered(method, &self.info.capabilities) {
+            return Err(ErrorObject::method_not_found(method));
+        }
+        let log_level = meta.log_level()?;
+        let inputs = match method {
+            CallTool::NAME | GetPrompt::NAME | ReadResource::NAME => Some(inputs(&mut params)?),
+            _ => None,
+        };
+        let mut request = ServerRequest::read(method.to_owned().into(), params)?;
+        if let ServerRequest::CallTool(call) = &mut request {
+            // That was the wish of another revision.
+            call.task = None;
+        }
+        let (client, progress_token) = (client(capabilities), meta.progress_token());
+        let info = StatelessInfo { log_level, inputs };
+        Ok(StatelessRequest::Call(Box::new(StatelessCall { request, client, progress_token, info })))
+    }
+
+    /// The outcome of a request in the shape of this revision. The answer to a request that brought answers of its
+    /// client ([`StatelessCall::is_retried`]) must not be cached.
+    ///
+    /// # Errors
+    /// The error of the outcome, with the code that this revision has for it.
+    pub fn outcome(
+        &self,
+        outcome: Result<ServerResult, ErrorObject>,
+        is_retried: bool,
+    ) -> Result<JsonBuf, ErrorObject> {
+        let cache = Some(&self.info.cache).filter(|_| !is_retried);
+        let shape = Shape::Stateless { server: self.identity(), cache };
+        match outcome {
+            Ok(result) => Ok(encode::result(result, shape)),
+            Err(error) => Err(encode::error(error, shape)),
+        }
+    }
+
+    /// A task as a result: of the call that began it, or of a request for it.
+    pub fn task(&self, task: &TaskView, is_new: bool) -> JsonBuf {
+        encode::task(task, is_new, Shape::Stateless { server: self.identity(), cache: None })
+    }
+
+    pub(super) fn identity(&self) -> &RawJson {
+        let implementation = &self.info.implementation;
+        self.identity.get_or_init(|| RawJson::of(implementation).expect("an implementation has string keys only"))
+    }
+}
+
+/// Takes out what belongs to questions.
+fn inputs(params: &mut Params) -> Result<RetryInput, ErrorObject> {
+    let Params::Named(members) = params else { return Ok(RetryInput::default()) };
+    let mut inputs = RetryInput { params: members.clone(), ..RetryInput::default() };
+    let invalid = |what: &str| ErrorObject::invalid_params(format!("invalid params: {what}"));
+    if let Some(state) = members.take("requestState") {
+        inputs.state = Some(state.to().map_err(|_| invalid("requestState must be a string"))?);
+    }
+    if let Some(responses) = members.take("inputResponses") {
+        let responses = JsonObject::from_raw(&responses).map_err(|_| invalid("inputResponses must be an object"))?;
+        if let Some((key, _)) = responses.iter().find(|(_, response)| response.kind() != Kind::Object) {
+            return Err(invalid(&format!("inputResponses[{key:?}] must be an object")));
+        }
+        inputs.responses = responses.iter().map(|(key, response)| (key.to_owned(), response.clone())).collect();
+    }
+    Ok(inputs)
+}
+
+/// The changes that a request listens for, without those that the server announces to no client.
+fn filter(
+    params: Params,
+    client: &ClientCapabilities,
+    server: &ServerCapabilities,
+) -> Result<SubscriptionFilter, ErrorObject> {
+    let Listen { notifications: mut filter } = params.try_into()?;
+    filter.resource_subscriptions.sort_unstable();
+    filter.resource_subscriptions.dedup();
+    if filter.resource_subscriptions.iter().any(|uri| uri.len() > MAX_SUBSCRIBED_URI) {
+        let why = format!("invalid params: resourceSubscriptions has a URI longer than {MAX_SUBSCRIBED_URI} bytes");
+        return Err(ErrorObject::invalid_params(why));
+    }
+    filter.tools_list_changed &= List::Tools.is_announced_by(server);
+    filter.resources_list_changed &= List::Resources.is_announced_by(server);
+    filter.prompts_list_changed &= List::Prompts.is_announced_by(server);
+    if !server.resources.is_some_and(|resources| resources.subscribe) {
+        filter.resource_subscriptions.clear();
+    }
+    filter.task_ids.sort_unstable();
+    filter.task_ids.dedup();
+    if !server.has_extension(TASKS_EXTENSION) {
+        filter.task_ids.clear();
+    }
+    if !filter.task_ids.is_empty() && !client.has_extension(TASKS_EXTENSION) {
+        return Err(ErrorObject::missing_capability(&TaskRequest::required()));
+    }
+    Ok(filter)
+}
+
+/// The capabilities of a server in the stateless revision.
+fn offered(capabilities: &ServerCapabilities) -> ServerCapabilities {
+    // Tasks have become an extension of another shape.
+    ServerCapabilities { tasks: None, ..capabilities.clone() }
+}
+
+/// True if a server with these capabilities answers a method. What the revision has removed is not there, and what it
+/// has never heard of is the service's business.
+fn is_offered(method: &str, capabilities: &ServerCapabilities) -> bool {
+    match method {
+        CallTool::NAME
+        | ListTools::NAME
+        | ListResources::NAME
+        | ListResourceTemplates::NAME
+        | ReadResource::NAME
+        | ListPrompts::NAME
+        | GetPrompt::NAME
+        | Complete::NAME => ServerRequest::is_offered(method, capabilities),
+        _ => !REMOVED.contains(&method),
+    }
+}
+
+/// Methods of the stateful revisions that the stateless one does not have.
+const REMOVED: [&str; 9] = [
+    "initialize",
+    "ping",
+    "logging/setLevel",
+    "resources/subscribe",
+    "resources/unsubscribe",
+    "tasks/get",
+    "tasks/result",
+    "tasks/list",
+    "tasks/cancel",
+];
