@@ -10,7 +10,7 @@ use std::sync::Arc;
 use bytes::{Buf, Bytes};
 use http::request::Parts;
 use http_body::Body;
-use protomcp_server::{Budget, OverBudget, Owner, Reservation};
+use protomcp_server::{Budget, Extensions, OverBudget, Owner, Reservation};
 
 /// A body up to this long is copied: a piece of a connection's buffer would keep all of that buffer.
 const COPIED: usize = 16 * 1024;
@@ -20,6 +20,13 @@ const COPIED: usize = 16 * 1024;
 pub(crate) struct SourceRequest {
     pub(crate) head: Arc<Parts>,
     pub(crate) room: Arc<Reservation>,
+}
+
+impl SourceRequest {
+    /// The knowledge of handlers about the request.
+    pub(crate) fn extensions(self) -> Extensions {
+        Extensions::default().with(self.head).with(self.room)
+    }
 }
 
 /// Why a body was not read.

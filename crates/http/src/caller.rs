@@ -6,7 +6,7 @@ use std::sync::Arc;
 use http::request::Parts;
 #[cfg(feature = "listener")]
 use protomcp_listener::ConnectionInfo;
-use protomcp_server::Owner;
+use protomcp_server::{Owner, Peer};
 
 use crate::forwarded;
 use crate::network::IpNetwork;
@@ -27,11 +27,16 @@ impl Caller {
 
     /// Whom the request counts for when limits are shared.
     pub(crate) fn owner(&self) -> Owner {
-        match (&self.principal, self.address) {
-            (Some(Principal(who)), _) => Owner::Principal(Arc::clone(who)),
-            (None, Some(address)) => Owner::of_address(address),
-            (None, None) => Owner::Local,
-        }
+        Owner::of(self.who(), self.address)
+    }
+
+    /// The caller as the server knows it.
+    pub(crate) fn peer(&self) -> Peer {
+        Peer::new(self.who(), self.address, self.connection.map(|Connection(number)| number))
+    }
+
+    fn who(&self) -> Option<Arc<str>> {
+        self.principal.as_ref().map(|Principal(who)| Arc::clone(who))
     }
 }
 

@@ -7,16 +7,16 @@ use futures_util::FutureExt;
 use http::header::RETRY_AFTER;
 use http::request::Parts;
 use http::{HeaderValue, Response, StatusCode};
-use protomcp_server::{Limits, Reservation, Server, ServerHandle, Service};
-use protomcp_types::{RawJson, Request};
+use protomcp_server::{Limits, Replies, Reservation, Server, ServerHandle, Service};
+use protomcp_types::{RawJson, Request, RequestMeta};
 use tokio::time::Instant;
 use tokio_util::task::TaskTracker;
 
 use crate::auth;
-use crate::body::{self, Unread};
+use crate::body::{self, SourceRequest, Unread};
 use crate::caller::Caller;
 use crate::config::Config;
-use crate::events::{Events, StreamHandle};
+use crate::events::{EventSource, Events};
 use crate::guard::Guard;
 use crate::http_session::{HttpSession, SessionKind, SessionTransport};
 use crate::log_rate::LogRate;
@@ -37,14 +37,17 @@ pub(crate) struct Endpoint {
     crowded: LogRate,
     server: Box<dyn Serve>,
     pub(crate) sessions: ServerHandle,
-    /// One for each session.
+    /// One for each session and for each request without one.
     tasks: TaskTracker,
 }
 
 /// A server of whatever service.
 pub(crate) trait Serve: Send + Sync {
     /// Starts the task of a session.
-    fn spawn(&self, session: Arc<HttpSession>, place: Option<TablePlace>, head: &Parts, tasks: &TaskTracker);
+    fn spawn(&self, session: Arc<HttpSession>, place: TablePlace, head: &Parts, tasks: &TaskTracker);
+
+    /// Serves a request without a session.
+    fn answer(&self, request: Request, meta: &RequestMeta, source: &SourceRequest) -> Replies;
 
     /// The definition of a tool as every client reads it, if it is the same in all sessions.
     fn tool_definition(&self, tool: &str) -> Option<RawJson> {
@@ -54,7 +57,7 @@ pub(crate) trait Serve: Send + Sync {
 }
 
 impl<S: Service> Serve for Server<S> {
-    fn spawn(&self, session: Arc<HttpSession>, place: Option<TablePlace>, _: &Parts, tasks: &TaskTracker) {
+    fn spawn(&self, session: Arc<HttpSession>, place: TablePlace, _: &Parts, tasks: &TaskTracker) {
         // An async block would hold the session twice.
         tasks.spawn(self.serve_inline(SessionTransport(session)).map(move |outcome| {
             if let Err(error) = outcome {
@@ -62,6 +65,10 @@ impl<S: Service> Serve for Server<S> {
             }
             drop(place);
         }));
+    }
+
+    fn answer(&self, request: Request, meta: &RequestMeta, source: &SourceRequest) -> Replies {
+        Self::answer(self, request, meta, Caller::of(&source.head).peer(), source.clone().extensions())
     }
 
     fn tool_definition(&self, tool: &str) -> Option<RawJson> {
@@ -76,8 +83,12 @@ pub(crate) struct Factory<F> {
 }
 
 impl<S: Service, F: Fn(&Parts, &ServerHandle) -> Server<S> + Send + Sync> Serve for Factory<F> {
-    fn spawn(&self, session: Arc<HttpSession>, place: Option<TablePlace>, head: &Parts, tasks: &TaskTracker) {
+    fn spawn(&self, session: Arc<HttpSession>, place: TablePlace, head: &Parts, tasks: &TaskTracker) {
         (self.make)(head, &self.sessions).spawn(session, place, head, tasks);
+    }
+
+    fn answer(&self, request: Request, meta: &RequestMeta, source: &SourceRequest) -> Replies {
+        Serve::answer(&(self.make)(&source.head, &self.sessions), request, meta, source)
     }
 }
 
@@ -185,18 +196,18 @@ impl Endpoint {
             return Err(Box::new(unavailable("there are too many sessions")));
         }
         let place = TablePlace { endpoint: Arc::clone(self), session: Arc::clone(&session) };
-        self.server.spawn(Arc::clone(&session), Some(place), parts, &self.tasks);
+        self.server.spawn(Arc::clone(&session), place, parts, &self.tasks);
         Ok(session)
     }
 
     /// A response that is a stream of events.
-    pub(crate) fn events(&self, handle: StreamHandle) -> Events {
-        Events::new(handle, self.config.keep_alive).counted(self.metrics.open_stream())
+    pub(crate) fn events(&self, source: EventSource) -> Events {
+        Events::new(source, self.config.keep_alive).counted(self.metrics.open_stream())
     }
 
-    /// Serves a request without a session.
-    pub(crate) fn spawn(&self, session: &Arc<HttpSession>, head: &Parts) {
-        self.server.spawn(Arc::clone(session), None, head, &self.tasks);
+    /// Serves a request without a session. [`Endpoint::drained`] waits for its end.
+    pub(crate) fn answer(&self, request: Request, meta: &RequestMeta, source: &SourceRequest) -> Replies {
+        self.server.answer(request, meta, source).keeping(self.tasks.token())
     }
 }
 

@@ -8,26 +8,38 @@ use std::task::{Context, Poll};
 use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
+use protomcp_server::Reserved;
+use protomcp_types::Message;
 use tokio::time::{Instant, Sleep};
 
 use crate::http_session::HttpSession;
 use crate::metrics::GaugeGuard;
-use crate::reserved::{Reserved, hold};
+use crate::request_events::RequestEvents;
+use crate::reserved::hold;
 use crate::sse;
 use crate::store::{EventKey, StoredEvent};
 use crate::streams::{Next, StreamRef};
 
-/// A response that is a stream of events. Dropping it gives the place up.
+/// A response that is a stream of events. Dropping it detaches it from its source.
 pub(crate) struct Events {
     /// What goes out before the next message.
     ready: VecDeque<Bytes>,
-    handle: StreamHandle,
+    source: EventSource,
     keep_alive: Duration,
     silence: Pin<Box<Sleep>>,
     /// When the host has to show a new token.
     end: Option<Pin<Box<Sleep>>>,
     /// Counts it as open.
     _open: Option<GaugeGuard>,
+}
+
+/// The source of the messages.
+#[derive(Debug)]
+pub(crate) enum EventSource {
+    /// A stream of a session.
+    Session(StreamHandle),
+    /// A request without a session.
+    Request(RequestEvents),
 }
 
 /// A place at a stream, which is given up when this is dropped.
@@ -39,6 +51,51 @@ pub(crate) struct StreamHandle {
     pub(crate) until: Option<SystemTime>,
 }
 
+impl EventSource {
+    fn until(&self) -> Option<SystemTime> {
+        match self {
+            Self::Session(handle) => handle.until,
+            Self::Request(events) => events.until,
+        }
+    }
+
+    /// The pieces of the next event; `None` at the end.
+    fn poll(&self, cx: &mut Context<'_>) -> Poll<Option<Vec<Bytes>>> {
+        match self {
+            Self::Session(handle) => match handle.session.next(handle.stream_ref, cx.waker()) {
+                Next::Pending => Poll::Pending,
+                Next::End => Poll::Ready(None),
+                Next::Event(number, Reserved { message, room }) => {
+                    // What is kept for a client that comes back has a bound of its own.
+                    Poll::Ready(Some(hold(handle.event(number, &message), room)))
+                }
+            },
+            Self::Request(events) => {
+                let pieces = |Reserved { message, room }| hold(sse::event(None, &message), room);
+                events.poll(cx).map(|message| message.map(pieces))
+            }
+        }
+    }
+}
+
+impl StreamHandle {
+    /// An event of a session, which is kept if the session keeps events.
+    fn event(&self, number: u64, message: &Message) -> Vec<Bytes> {
+        let Self { session, stream_ref, .. } = self;
+        let Some(store) = session.store() else { return sse::event(None, message) };
+        let event = sse::event(Some(&event_id(stream_ref.stream, number)), message);
+        // No client can come back to a session that is over, and nothing would delete the events.
+        if !session.is_over() {
+            let key = EventKey { session: session.key(), stream: stream_ref.stream, number };
+            store.keep(&session.owner(), key, &event);
+            if session.is_over() {
+                store.forget(session.key());
+            }
+        }
+        event
+    }
+}
+
 impl Drop for StreamHandle {
     fn drop(&mut self) {
         self.session.detach(self.stream_ref);
@@ -46,11 +103,11 @@ impl Drop for StreamHandle {
 }
 
 impl Events {
-    pub(crate) fn new(handle: StreamHandle, keep_alive: Duration) -> Self {
+    pub(crate) fn new(source: EventSource, keep_alive: Duration) -> Self {
         let silence = Box::pin(tokio::time::sleep(keep_alive));
-        let left = handle.until.map(|until| until.duration_since(SystemTime::now()).unwrap_or_default());
+        let left = source.until().map(|until| until.duration_since(SystemTime::now()).unwrap_or_default());
         let end = left.map(|left| Box::pin(tokio::time::sleep(left)));
-        Self { ready: VecDeque::new(), handle, keep_alive, silence, end, _open: None }
+        Self { ready: VecDeque::new(), source, keep_alive, silence, end, _open: None }
     }
 
     /// Counts it for as long as it is open.
@@ -77,32 +134,10 @@ impl Events {
             if self.end.as_mut().is_some_and(|end| end.as_mut().poll(cx).is_ready()) {
                 return Poll::Ready(None);
             }
-            let StreamHandle { session, stream_ref, .. } = &self.handle;
-            match session.next(*stream_ref, cx.waker()) {
-                Next::End => return Poll::Ready(None),
-                Next::Event(number, Reserved { message, room }) => {
-                    let event = match session.store() {
-                        Some(store) => {
-                            let event = sse::event(Some(&event_id(stream_ref.stream, number)), &message);
-                            // Once the session is over nobody comes back, and nobody forgets what is kept then.
-                            if !session.is_over() {
-                                let key = EventKey { session: session.key(), stream: stream_ref.stream, number };
-                                store.keep(&session.owner(), key, &event);
-                                if session.is_over() {
-                                    store.forget(session.key());
-                                }
-                            }
-                            event
-                        }
-                        None => sse::event(None, &message),
-                    };
-                    // What is kept for a client that comes back has a bound of its own.
-                    self.ready.extend(match room {
-                        Some(room) => hold(event, room),
-                        None => event,
-                    });
-                }
-                Next::Pending => {
+            match self.source.poll(cx) {
+                Poll::Ready(None) => return Poll::Ready(None),
+                Poll::Ready(Some(event)) => self.ready.extend(event),
+                Poll::Pending => {
                     if self.silence.as_mut().poll(cx).is_pending() {
                         return Poll::Pending;
                     }
@@ -129,6 +164,6 @@ pub(crate) fn parse_event_id(text: &str) -> Option<(u64, u64)> {
 
 impl fmt::Debug for Events {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Events").field("handle", &self.handle.stream_ref).finish_non_exhaustive()
+        f.debug_struct("Events").field("source", &self.source).finish_non_exhaustive()
     }
 }

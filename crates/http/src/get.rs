@@ -7,7 +7,7 @@ use http::{Response, StatusCode};
 
 use crate::auth::{authorize_reading, valid_until};
 use crate::endpoint::Endpoint;
-use crate::events::{StreamHandle, event_id, parse_event_id};
+use crate::events::{EventSource, StreamHandle, event_id, parse_event_id};
 use crate::headers::{EVENTS, LAST_EVENT, accepts, text};
 use crate::http_session::HttpSession;
 use crate::post::session;
@@ -46,7 +46,7 @@ fn listen(endpoint: &Endpoint, parts: &Parts, session: Arc<HttpSession>) -> Resp
         return reply::error(StatusCode::CONFLICT, TRANSPORT_ERROR, why);
     };
     let opens = session.can_open_empty();
-    let events = endpoint.events(StreamHandle { session, stream_ref, until: valid_until(parts) });
+    let events = endpoint.events(EventSource::Session(StreamHandle { session, stream_ref, until: valid_until(parts) }));
     reply::events(if opens {
         events.with(sse::opening(&event_id(STANDALONE, next - 1), endpoint.config.retry))
     } else {
@@ -86,7 +86,7 @@ async fn resume(endpoint: &Endpoint, parts: &Parts, session: Arc<HttpSession>, l
             let missed = missed.unwrap_or_default();
             match handle {
                 Some(handle) => {
-                    let events = endpoint.events(handle).with_missed(missed);
+                    let events = endpoint.events(EventSource::Session(handle)).with_missed(missed);
                     reply::events(events.with(sse::KEEP_ALIVE))
                 }
                 None => reply::past_events(missed),

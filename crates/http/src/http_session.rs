@@ -1,8 +1,7 @@
 //! One conversation over HTTP: the messages that its client has POSTed, and the streams that carry the replies.
 //!
 //! The HTTP requests of a session share its `HttpSession` with the task that serves it, whose [`Transport`] it is. A
-//! session outlives its connections. A request of the stateless revision has an `HttpSession` of its own, which ends with
-//! its connection.
+//! session outlives its connections.
 
 mod transport;
 
@@ -12,7 +11,7 @@ use std::task::{Poll, Waker};
 use std::time::Duration;
 
 use protomcp_auth::Scopes;
-use protomcp_server::Owner;
+use protomcp_server::{Owner, Reserved};
 use protomcp_transport::{DeliveryFailures, Received};
 use protomcp_types::{Incoming, JsonObject, Message, Params, ProtocolVersion, RequestId, Response, method};
 use tokio::sync::Semaphore;
@@ -23,9 +22,8 @@ use crate::caller::{Caller, Principal};
 use crate::config::Config;
 use crate::fair_table::Use;
 use crate::needed_scopes::NeededScopes;
-use crate::reserved::Reserved;
 use crate::store::EventStore;
-use crate::streams::{FIRST, First, Next, Refused, STANDALONE, StreamId, StreamRef, Streams};
+use crate::streams::{First, Next, Refused, STANDALONE, StreamId, StreamRef, Streams};
 
 pub(crate) use self::transport::SessionTransport;
 
@@ -39,8 +37,6 @@ pub(crate) enum SessionKind {
     Stateful,
     /// A session of the old transport with one connection for everything; it ends with that.
     HttpSse,
-    /// One request of the stateless revision; the end of its connection cancels it.
-    Stateless,
 }
 
 #[derive(Debug)]
@@ -86,9 +82,7 @@ impl HttpSession {
         let only = match kind {
             SessionKind::Stateful => None,
             SessionKind::HttpSse => Some(STANDALONE),
-            SessionKind::Stateless => Some(FIRST),
         };
-        let max_streams = if kind == SessionKind::Stateless { 1 } else { config.max_streams };
         Arc::new(Self {
             kind,
             key,
@@ -101,7 +95,7 @@ impl HttpSession {
             delivery_failures: OnceLock::new(),
             room: Semaphore::new(MAX_INBOX),
             state: Mutex::new(State {
-                streams: Streams::new(max_streams, only),
+                streams: Streams::new(config.max_streams, only),
                 inbox: VecDeque::new(),
                 reader: None,
                 ended: false,
@@ -229,7 +223,7 @@ impl HttpSession {
         let next_loss = state.streams.next_loss();
         let until = self.store().map(|_| state.last_used.into_std() + self.reconnect_window);
         let lost = state.streams.detach(stream_ref, until);
-        // MCP 2026-07-28, basic/transports: closing the response cancels the request. So ends the old transport.
+        // A session of the old transport ends with its connection.
         if self.kind != SessionKind::Stateful {
             self.end_in(state);
         } else if state.streams.next_loss() != next_loss {
@@ -308,8 +302,8 @@ impl HttpSession {
             return Poll::Pending;
         }
         let Some(arrived) = state.inbox.pop_front() else {
-            if state.ended || self.kind == SessionKind::Stateless && !state.streams.is_waiting() {
-                return Poll::Ready(self.final_cancellation(&mut state));
+            if state.ended {
+                return Poll::Ready(None);
             }
             state.reader = Some(waker.clone());
             return Poll::Pending;
@@ -319,27 +313,15 @@ impl HttpSession {
         Poll::Ready(Some(arrived))
     }
 
-    /// What the session's task hears at the end: that nobody waits for a single request any more, then nothing.
-    fn final_cancellation(&self, state: &mut State) -> Option<Posted> {
-        let open = (self.kind == SessionKind::Stateless).then(|| state.streams.forget_waiting()).flatten()?;
-        Some(cancellation(&open))
-    }
-
     fn route(&self, message: Reserved, during: Option<&RequestId>) {
         // Only the first answers of a session are looked into, until one is that of the handshake.
         if let (Message::Response(response), None) = (&message.message, self.version.get())
-            && self.kind != SessionKind::Stateless
             && let Some(version) = negotiated(response)
         {
             self.version.get_or_init(|| version);
         }
-        let (waker, reader) = {
-            let mut state = self.state();
-            let waker = state.streams.route(message, during);
-            let is_done = self.kind == SessionKind::Stateless && !state.streams.is_waiting();
-            (waker, if is_done { state.reader.take() } else { None })
-        };
-        waker.into_iter().chain(reader).for_each(Waker::wake);
+        let waker = self.state().streams.route(message, during);
+        waker.into_iter().for_each(Waker::wake);
     }
 
     /// The session's task is gone: nothing more will be said.
@@ -398,7 +380,7 @@ mod tests {
     async fn the_server_knows_who_asks() {
         let of = |principal| {
             let caller = Caller { principal, ..Caller::default() };
-            HttpSession::new(SessionKind::Stateless, "".into(), &caller, &Config::default())
+            HttpSession::new(SessionKind::Stateful, "".into(), &caller, &Config::default())
         };
         let ann: Arc<str> = "ann".into();
         assert_eq!(SessionTransport(of(Some(Principal(Arc::clone(&ann))))).principal(), Some(ann));

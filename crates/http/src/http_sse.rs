@@ -14,7 +14,7 @@ use crate::auth::valid_until;
 use crate::body::SourceRequest;
 use crate::caller::Principal;
 use crate::endpoint::Endpoint;
-use crate::events::StreamHandle;
+use crate::events::{EventSource, StreamHandle};
 use crate::headers::{EVENTS, SESSION, accepts};
 use crate::http_session::{HttpSession, SessionKind};
 use crate::reply::{self, Body, NO_SESSION, TRANSPORT_ERROR};
@@ -43,7 +43,7 @@ pub(crate) fn get(endpoint: &Arc<Endpoint>, parts: &Parts) -> Response<Body> {
     match session.listen() {
         Some((stream_ref, _)) => {
             let handle = StreamHandle { session, stream_ref, until: valid_until(parts) };
-            reply::events(endpoint.events(handle).with(address))
+            reply::events(endpoint.events(EventSource::Session(handle)).with(address))
         }
         None => gone(),
     }

@@ -28,6 +28,7 @@ mod post;
 mod protocol_era;
 mod readiness;
 mod reply;
+mod request_events;
 mod reserved;
 mod routes;
 #[cfg(feature = "listener")]
@@ -35,6 +36,7 @@ mod serve;
 mod service;
 mod session_table;
 mod sse;
+mod stateless;
 mod stateless_headers;
 mod store;
 mod streams;

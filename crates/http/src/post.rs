@@ -9,24 +9,24 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::request::Parts;
 use http::{HeaderName, HeaderValue, Response, StatusCode};
-use protomcp_server::Limits;
+use protomcp_server::{Limits, Reserved};
 use protomcp_types::{
-    ErrorObject, Incoming, Initialize, Listen, Malformed, Message, Method, ProtocolVersion, Request, RequestId,
-    RequestMeta, Response as Answer,
+    ErrorObject, Incoming, Initialize, Malformed, Message, Method, ProtocolVersion, Request, RequestId, RequestMeta,
 };
 
-use crate::auth::{authorize_reading, authorize_tasks, needed_by_tasks, valid_until};
+use crate::auth::{authorize_tasks, valid_until};
 use crate::body::SourceRequest;
-use crate::caller::{Caller, Principal};
+use crate::caller::Principal;
 use crate::endpoint::{Endpoint, unavailable};
-use crate::events::{StreamHandle, event_id};
+use crate::events::{EventSource, StreamHandle, event_id};
 use crate::headers::{SESSION, VERSION, repeated, text};
 use crate::http_session::{HttpSession, SessionKind};
 use crate::pending_requests::PendingRequests;
 use crate::protocol_era::{self, Era};
 use crate::reply::{self, Body, NO_SESSION, Refusal};
-use crate::reserved::{Reserved, hold};
+use crate::reserved::hold;
 use crate::sse;
+use crate::stateless;
 use crate::stateless_headers;
 use crate::streams::{First, Refused};
 
@@ -81,7 +81,7 @@ async fn request_of(endpoint: &Arc<Endpoint>, source: &SourceRequest, request: R
     let parts = &*source.head;
     let meta = RequestMeta::of(&request.params);
     match protocol_era::of(&request.method, &meta, text(&parts.headers, &VERSION)) {
-        Era::Stateless => single(endpoint, source, &meta, request).await,
+        Era::Stateless => stateless::serve(endpoint, source, &meta, request).await,
         Era::Handshake | Era::Session if repeated(&parts.headers).is_some() => ambiguous(parts, Some(request.id)),
         // Somebody who has a session does not get another one under its name.
         Era::Handshake if session(endpoint, parts).is_err() => handshake(endpoint, source, request).await,
@@ -121,39 +121,10 @@ async fn handshake(endpoint: &Arc<Endpoint>, source: &SourceRequest, request: Re
     response
 }
 
-/// Serves one request of the stateless revision.
-async fn single(
-    endpoint: &Arc<Endpoint>,
-    source: &SourceRequest,
-    meta: &RequestMeta,
-    request: Request,
-) -> Response<Body> {
-    let parts = &*source.head;
-    let definition = |tool: &str| endpoint.tool_definition(tool);
-    if let Err(error) = stateless_headers::check(&request, meta, &parts.headers, definition) {
-        return reply::refuse(stateless_headers::status(&error), Some(request.id), error);
-    }
-    let needed = needed_by_tasks(&endpoint.sessions, &request);
-    if let Err(refusal) = authorize_reading(&endpoint.config, parts, &needed, Some(&request.id)) {
-        return *refusal;
-    }
-    let session = HttpSession::new(SessionKind::Stateless, Box::default(), &Caller::of(parts), &endpoint.config);
-    match ask(session, source, request).await {
-        Ok(handle) => {
-            // A task that finds no request has nothing to wait for, and ends.
-            endpoint.spawn(&handle.session, parts);
-            respond(endpoint, handle, Some(endpoint.config.keep_alive), false).await
-        }
-        Err(refusal) => *refusal,
-    }
-}
-
 /// Hands a request to its session, and returns where the answer will be.
 async fn ask(session: Arc<HttpSession>, source: &SourceRequest, request: Request) -> Result<StreamHandle, Refusal> {
     let stream_ref = session.open(&[&request.id], Vec::new()).map_err(|refused| Box::new(refuse(refused)))?;
-    // A call that ends with its response ends by itself; who only listens does not.
-    let is_bounded = session.kind() == SessionKind::Stateless && request.method != Listen::NAME;
-    let handle = StreamHandle { session, stream_ref, until: valid_until(&source.head).filter(|_| !is_bounded) };
+    let handle = StreamHandle { session, stream_ref, until: valid_until(&source.head) };
     let requests = [request.id.clone()];
     if !PendingRequests::new(&handle.session, &requests, source).deliver(request.into()).await {
         return Err(Box::new(session_ended()));
@@ -265,19 +236,15 @@ async fn respond(
     };
     let (answers, rooms): (Vec<_>, Vec<_>) =
         answers.into_iter().map(|Reserved { message, room }| (message, room)).unzip();
-    let write = |status, pieces| reply::json(status, hold(pieces, rooms));
-    match answers.first() {
-        Some(_) if is_batch => write(StatusCode::OK, sse::json_array(&answers)),
-        Some(answer @ Message::Response(Answer { outcome: Err(error), .. }))
-            if handle.session.kind() == SessionKind::Stateless =>
-        {
-            write(stateless_headers::status(error), sse::json(answer))
-        }
-        Some(answer) => write(StatusCode::OK, sse::json(answer)),
-        None if handle.session.is_over() => session_ended(),
+    let pieces = match answers.first() {
+        Some(_) if is_batch => sse::json_array(&answers),
+        Some(answer) => sse::json(answer),
+        None if handle.session.is_over() => return session_ended(),
         // The request was cancelled: there is nothing to say, and the host does not listen.
-        None => reply::past_events(Vec::new()),
-    }
+        None => return reply::past_events(Vec::new()),
+    };
+    let rooms: Vec<_> = rooms.into_iter().flatten().collect();
+    reply::json(StatusCode::OK, hold(pieces, Some(rooms).filter(|rooms| !rooms.is_empty())))
 }
 
 /// From here on the response is a stream of events.
@@ -285,9 +252,9 @@ fn stream(endpoint: &Endpoint, mut handle: StreamHandle) -> Response<Body> {
     handle.session.stream(handle.stream_ref);
     let opens = handle.session.can_open_empty();
     // A host that cannot come back would lose the answer.
-    handle.until = handle.until.filter(|_| opens || handle.session.kind() == SessionKind::Stateless);
+    handle.until = handle.until.filter(|_| opens);
     let id = event_id(handle.stream_ref.stream, 0);
-    let events = endpoint.events(handle);
+    let events = endpoint.events(EventSource::Session(handle));
     reply::events(if opens { events.with(sse::opening(&id, endpoint.config.retry)) } else { events })
 }
 

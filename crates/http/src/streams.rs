@@ -21,9 +21,9 @@ use std::time::Instant;
 
 use protomcp_types::{Message, RequestId};
 
-use self::queue::Queue;
-
 mod queue;
+
+pub(crate) use self::queue::Queue;
 
 /// Tells the streams of a session apart; the standalone one has number 0.
 pub(crate) type StreamId = u64;
@@ -209,13 +209,6 @@ impl<M: Borrow<Message>> Streams<M> {
     /// Whether the connection that everything leaves by has as much to take as may wait, and none of it may be dropped.
     pub(crate) fn is_full(&self) -> bool {
         self.only == Some(STANDALONE) && self.open.get(&STANDALONE).is_some_and(|stream| stream.queue.is_full())
-    }
-
-    /// A request that has no answer, and is not waited for any more.
-    pub(crate) fn forget_waiting(&mut self) -> Option<RequestId> {
-        let request = self.owners.keys().next().cloned()?;
-        self.owners.remove(&request);
-        Some(request)
     }
 
     /// The number that the next event of a stream will have.

@@ -316,6 +316,15 @@ impl Context {
         self.answered();
     }
 
+    /// As [`Context::finish`], of a call that still belongs to its first request. `None`: it is about to become a task,
+    /// which keeps the outcome.
+    pub(crate) fn finish_first(&self, outcome: Outcome) -> Option<Ended> {
+        match self.mrtr() {
+            None => Some(self.0.queue.settle(outcome)),
+            Some(mrtr) => mrtr.finish(outcome, &self.0.queue).map(|(_, ended)| ended),
+        }
+    }
+
     /// As [`Context::finish`], of a call that never leaves its connection.
     pub(crate) fn conclude(&self, outcome: Outcome) -> Ended {
         self.answered();

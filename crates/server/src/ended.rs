@@ -3,6 +3,8 @@
 //! A client that does not read makes answers wait. Each takes its bytes out of the outbound budget before it is kept; in
 //! place of one that finds no room a short error is kept, so that every request is answered.
 
+use std::borrow::Borrow;
+
 use protomcp_types::{ErrorObject, JsonBuf, Message, Notification, RawJson, Request, Response};
 
 use crate::overload;
@@ -43,12 +45,25 @@ pub(crate) fn in_place_of(
     }
 }
 
-/// A message on its way out.
+/// A message for a client, with the bytes that it has reserved among all that waits to be read.
 #[derive(Debug)]
-pub(crate) struct Reserved {
-    pub(crate) message: Message,
-    /// `None`: it is short.
-    pub(crate) room: Option<Reservation>,
+pub struct Reserved {
+    /// The message.
+    pub message: Message,
+    /// Gives the bytes back when it is dropped; `None`: the message is short.
+    pub room: Option<Reservation>,
+}
+
+impl From<Message> for Reserved {
+    fn from(message: Message) -> Self {
+        Self { message, room: None }
+    }
+}
+
+impl Borrow<Message> for Reserved {
+    fn borrow(&self) -> &Message {
+        &self.message
+    }
 }
 
 impl Reserved {

@@ -27,6 +27,7 @@ mod task_store;
 mod tasks;
 
 pub use context::Context;
+pub use ended::Reserved;
 pub use handler::Handler;
 #[cfg(feature = "tracing-layer")]
 pub use log_layer::LogLayer;
@@ -39,6 +40,6 @@ pub use protomcp_session::{
     SessionId, SessionView, TaskOptions,
 };
 pub use router::Router;
-pub use server::{Audience, CloseReason, ServeError, Server, ServerHandle, SessionHandle};
+pub use server::{Audience, CloseReason, Peer, Replies, ServeError, Server, ServerHandle, SessionHandle};
 pub use service::{Layer, Service};
 pub use tasks::Tasks;

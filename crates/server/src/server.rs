@@ -5,14 +5,19 @@
 //! of them: with changes of lists, log messages, questions, and the end.
 
 mod call;
+mod clock;
 mod drive;
 mod handle;
 mod open_sessions;
+mod parking;
 mod parts;
 mod peer;
 mod resource_listeners;
 mod serve_error;
 mod session_handle;
+mod shutdown;
+mod stateless;
+mod stateless_tasks;
 mod sweep;
 
 use std::fmt;
@@ -24,15 +29,16 @@ use crate::outgoing_layer::OutgoingLayer;
 use crate::router::Router;
 use crate::server::drive::Driver;
 use crate::server::parts::Parts;
-use crate::server::peer::Peer;
 use crate::service::{Layer, Service};
 use protomcp_session::Limits;
 use protomcp_transport::{Transport, TransportError};
 use protomcp_types::RawJson;
 
 pub use crate::server::handle::{Audience, ServerHandle};
+pub use crate::server::peer::Peer;
 pub use crate::server::serve_error::ServeError;
 pub use crate::server::session_handle::{CloseReason, SessionHandle};
+pub use crate::server::stateless::Replies;
 
 /// Serves a [`Service`]. Cloning is cheap; all clones serve the same sessions.
 pub struct Server<S>(Parts<S>);

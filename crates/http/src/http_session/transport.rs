@@ -6,15 +6,14 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-use protomcp_server::{Extensions, Reservation};
+use protomcp_server::{Extensions, Reservation, Reserved};
 use protomcp_transport::{Delivery, DeliveryFailures, Received, Sink, Source, Transport, TransportError};
 use protomcp_types::{Message, RequestId};
 use tokio::time::{Instant, Sleep};
 
-use super::{HttpSession, Posted, SessionKind};
+use super::{HttpSession, Posted};
 use crate::body::SourceRequest;
 use crate::caller::{Connection, Principal};
-use crate::reserved::Reserved;
 
 /// The end of an [`HttpSession`] that its task reads and writes.
 #[derive(Debug)]
@@ -58,8 +57,7 @@ impl Source for SessionSource {
     }
 
     fn extensions(&mut self) -> Extensions {
-        let Some(SourceRequest { head, room }) = self.source.take() else { return Extensions::default() };
-        Extensions::default().with(head).with(room)
+        self.source.take().map(SourceRequest::extensions).unwrap_or_default()
     }
 }
 
@@ -70,9 +68,6 @@ impl SessionSource {
                 self.source = source;
                 received
             })));
-        }
-        if self.session.kind == SessionKind::Stateless {
-            return Poll::Pending;
         }
         let loss = self.session.give_up();
         if let Some(loss) = loss.filter(|loss| *loss < self.expiry.deadline()) {

@@ -1,11 +1,15 @@
 //! Requests whose session does not take them at once.
 
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use protomcp_server::{Limits, ServerInfo};
+use protomcp_server::{Handler, Limits, Replies, ServerInfo};
 use protomcp_transport::{Sink, Source, Transport};
-use protomcp_types::{Incoming, JsonBuf as Payload, Message, Params, RawJson, RequestId};
+use protomcp_types::{
+    ErrorObject, Incoming, JsonBuf as Payload, ListTools, ListToolsResult, Message, Params, RawJson, RequestId,
+    RequestMeta,
+};
 use tokio::task::unconstrained;
 
 use std::future::poll_fn;
@@ -16,7 +20,7 @@ use tokio_util::task::TaskTracker;
 use super::*;
 use crate::caller::Caller;
 use crate::endpoint::{Serve, TablePlace};
-use crate::events::{Events, StreamHandle};
+use crate::events::{EventSource, Events, StreamHandle};
 use crate::http_session::{HttpSession, SessionKind, SessionTransport};
 use crate::store::MemoryStore;
 
@@ -27,20 +31,17 @@ struct Still(Mutex<Vec<Held>>);
 struct Held {
     source: <SessionTransport as Transport>::Source,
     sink: <SessionTransport as Transport>::Sink,
-    _place: Option<TablePlace>,
-    /// Whether a message was there when the task began.
-    has_begun_with: bool,
+    _place: TablePlace,
 }
 
 impl Serve for Arc<Still> {
-    fn spawn(&self, session: Arc<HttpSession>, stream_ref: Option<TablePlace>, _: &Parts, _: &TaskTracker) {
-        let (mut source, sink) = SessionTransport(session).split();
-        let has_begun_with = stream_ref.is_none() && {
-            let mut next = pin!(source.next());
-            let mut cx = Context::from_waker(std::task::Waker::noop());
-            matches!(next.as_mut().poll(&mut cx), Poll::Ready(Ok(Some(_))))
-        };
-        self.0.lock().unwrap().push(Held { source, sink, _place: stream_ref, has_begun_with });
+    fn spawn(&self, session: Arc<HttpSession>, place: TablePlace, _: &Parts, _: &TaskTracker) {
+        let (source, sink) = SessionTransport(session).split();
+        self.0.lock().unwrap().push(Held { source, sink, _place: place });
+    }
+
+    fn answer(&self, _: protomcp_types::Request, _: &RequestMeta, _: &SourceRequest) -> Replies {
+        unreachable!("no request without a session comes here")
     }
 }
 
@@ -134,16 +135,31 @@ async fn a_delivery_that_is_broken_off_leaves_nothing_with_its_session() {
     assert_eq!(Arc::strong_count(&alive), 1);
 }
 
+/// Never answers, and counts its calls.
+struct Silent(Arc<AtomicUsize>);
+
+impl Handler for Silent {
+    fn info(&self) -> ServerInfo {
+        ServerInfo::new("silent", "1")
+    }
+
+    async fn list_tools(&self, _: ListTools, _: protomcp_server::Context) -> Result<ListToolsResult, ErrorObject> {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        std::future::pending().await
+    }
+}
+
 #[tokio::test]
-async fn a_task_of_the_stateless_revision_begins_with_its_request() {
-    let (http, still) = still();
+async fn a_stateless_request_runs_without_a_task() {
+    let calls = Arc::new(AtomicUsize::new(0));
+    let http = StreamableHttp::new(Server::from_handler(Silent(Arc::clone(&calls))), Config::default());
     let headers = [("mcp-protocol-version", "2026-07-28"), ("mcp-method", "tools/list")];
     let body = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}"#;
     let mut asking = Box::pin(http.handle(post(&headers, body)));
     let mut cx = Context::from_waker(std::task::Waker::noop());
     assert!(asking.as_mut().poll(&mut cx).is_pending());
-    let held = still.0.lock().unwrap();
-    assert!(held[0].has_begun_with);
+    assert_eq!(calls.load(Ordering::Relaxed), 1);
+    assert_eq!(tokio::runtime::Handle::current().metrics().num_alive_tasks(), 0);
 }
 
 #[tokio::test]
@@ -183,7 +199,7 @@ async fn nothing_is_kept_of_a_session_that_is_over() {
         sink.send(Message::notification("n", Params::Absent), None).unwrap();
     }
     let handle = StreamHandle { session, stream_ref, until: None };
-    let mut events = Events::new(handle, Duration::from_secs(20));
+    let mut events = Events::new(EventSource::Session(handle), Duration::from_secs(20));
     let mut cx = Context::from_waker(std::task::Waker::noop());
     assert!(events.poll(&mut cx).is_ready());
     assert!(store.bytes() > 0);

@@ -14,7 +14,7 @@ pub(super) const MAX_QUEUED: usize = 256;
 pub(super) const MAX_QUEUED_BYTES: usize = 16 << 20;
 
 #[derive(Debug)]
-pub(super) struct Queue<M> {
+pub(crate) struct Queue<M> {
     messages: VecDeque<M>,
     /// Of the notifications among them.
     bytes: usize,
@@ -22,12 +22,12 @@ pub(super) struct Queue<M> {
 }
 
 impl<M: Borrow<Message>> Queue<M> {
-    pub(super) fn of(answers: Vec<M>) -> Self {
+    pub(crate) fn of(answers: Vec<M>) -> Self {
         Self { messages: answers.into(), bytes: 0, dropped: 0 }
     }
 
     /// Takes a message in, and drops what does not fit: the oldest notifications if `drop_oldest`, otherwise this one.
-    pub(super) fn push(&mut self, message: M, drop_oldest: bool) {
+    pub(crate) fn push(&mut self, message: M, drop_oldest: bool) {
         let weight = weight(message.borrow());
         while self.messages.len() >= MAX_QUEUED || (weight.is_some() && self.bytes >= MAX_QUEUED_BYTES) {
             let oldest = if drop_oldest {
@@ -49,7 +49,7 @@ impl<M: Borrow<Message>> Queue<M> {
         self.messages.push_back(message);
     }
 
-    pub(super) fn pop(&mut self) -> Option<M> {
+    pub(crate) fn pop(&mut self) -> Option<M> {
         let message = self.messages.pop_front()?;
         self.lighten(message.borrow());
         Some(message)
@@ -84,7 +84,7 @@ impl<M: Borrow<Message>> Queue<M> {
     }
 
     /// How many were dropped since this was last asked.
-    pub(super) fn take_dropped(&mut self) -> usize {
+    pub(crate) fn take_dropped(&mut self) -> usize {
         std::mem::take(&mut self.dropped)
     }
 

@@ -13,7 +13,6 @@ mod listening;
 mod open_question;
 mod outbound;
 mod parking;
-mod shutdown;
 mod tasks;
 mod timers;
 mod unsent;
@@ -34,13 +33,14 @@ use crate::cancel::Cancel;
 use crate::context::Context;
 use crate::ended::{Outcome, Reserved};
 use crate::listen_guard::ListenGuard;
+use crate::server::clock::now;
 use crate::server::drive::arrival::Arrival;
 use crate::server::drive::open_question::OpenQuestion;
-use crate::server::drive::shutdown::Shutdown;
 use crate::server::drive::unsent::Unsent;
 use crate::server::parts::Parts;
 use crate::server::peer::Peer;
 use crate::server::serve_error::ServeError;
+use crate::server::shutdown::Shutdown;
 use crate::service::Service;
 use crate::session_queue::{SessionEvent, SessionQueue};
 use protomcp_session::{Batches, KeepAlive, ListChangedDebounce, Reservation, Session, SessionId};
@@ -265,11 +265,6 @@ async fn run_calls(calls: &mut Option<InlineCalls>) -> Option<(Context, Outcome)
         Some(calls) => calls.next().await,
         None => None,
     }
-}
-
-/// The time of the runtime, which tests can stop.
-fn now() -> Instant {
-    tokio::time::Instant::now().into_std()
 }
 
 async fn sleep_until(deadline: Option<Instant>) {

@@ -19,7 +19,8 @@ use crate::server::resource_listeners::ResourceListeners;
 use crate::session_queue::SessionQueue;
 use crate::task_store::{Kept, Room, TaskStore};
 use protomcp_session::{
-    AskError, Budget, Extensions, Limits, List, Owner, RequestStateKeys, ServerInfo, SessionId, SessionView, Topic,
+    AskError, Budget, Extensions, Limits, List, Owner, RequestStateKeys, ServerInfo, SessionId, SessionView, Stateless,
+    Topic,
 };
 
 /// The open sessions of a server, and what can be told to them. Cloning is cheap.
@@ -30,6 +31,7 @@ pub struct ServerHandle(pub(super) Arc<ServerState>);
 
 pub(super) struct ServerState {
     info: Arc<ServerInfo>,
+    stateless: Stateless,
     limits: Limits,
     open: Mutex<OpenSessions>,
     last: AtomicU64,
@@ -44,6 +46,20 @@ pub(super) struct ServerState {
     keys: RequestStateKeys,
     inbound: Budget,
     outbound: Budget,
+}
+
+/// An open request without a session.
+pub(super) struct OpenRequest {
+    /// Stands for the request where others have their session.
+    pub(super) id: SessionId,
+    sessions: ServerHandle,
+    owner: Owner,
+}
+
+impl Drop for OpenRequest {
+    fn drop(&mut self) {
+        self.sessions.open().leave(self.owner.clone());
+    }
 }
 
 /// Stateless calls that go on as tasks, by who began them.
@@ -74,8 +90,10 @@ impl ServerHandle {
     /// signed with these keys, which other processes may have as well.
     #[must_use]
     pub fn with_state_keys(info: ServerInfo, limits: Limits, keys: RequestStateKeys) -> Self {
+        let info = Arc::new(info);
         Self(Arc::new(ServerState {
-            info: Arc::new(info),
+            stateless: Stateless::new(Arc::clone(&info)),
+            info,
             limits,
             parked: ParkedCalls::new(limits.max_parked),
             tasks: TaskStore::new(Room { tasks: limits.max_tasks, of_one: usize::MAX, bytes: limits.max_task_bytes }),
@@ -323,6 +341,17 @@ impl ServerHandle {
 
     pub(super) fn leave(&self, id: SessionId) {
         self.open().remove(id);
+    }
+
+    /// Counts a request without a session for its owner, until it is dropped.
+    pub(super) fn enter(&self, owner: Owner) -> OpenRequest {
+        let id = SessionId::new(self.0.last.fetch_add(1, Ordering::Relaxed) + 1);
+        self.open().enter(owner.clone());
+        OpenRequest { id, sessions: self.clone(), owner }
+    }
+
+    pub(super) fn stateless(&self) -> &Stateless {
+        &self.0.stateless
     }
 
     fn open(&self) -> MutexGuard<'_, OpenSessions> {

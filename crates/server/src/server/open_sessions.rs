@@ -1,6 +1,4 @@
-//! The open sessions by number, and how many of them each owner has.
-//!
-//! Connections that carry a request without a session are counted as well: their callers are there as long as these are.
+//! The open sessions by number, and the owners of sessions and of open requests without a session.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -20,19 +18,30 @@ pub(super) struct OpenSession {
 #[derive(Debug, Default)]
 pub(super) struct OpenSessions {
     sessions: HashMap<SessionId, OpenSession>,
-    /// No owner without a session is in here.
+    /// The number of sessions and requests of each owner that has any.
     owners: HashMap<Owner, usize>,
 }
 
 impl OpenSessions {
     pub(super) fn insert(&mut self, id: SessionId, session: OpenSession) {
-        *self.owners.entry(session.owner.clone()).or_default() += 1;
+        self.enter(session.owner.clone());
         self.sessions.insert(id, session);
     }
 
     pub(super) fn remove(&mut self, id: SessionId) {
-        let Some(session) = self.sessions.remove(&id) else { return };
-        if let Entry::Occupied(mut count) = self.owners.entry(session.owner) {
+        if let Some(session) = self.sessions.remove(&id) {
+            self.leave(session.owner);
+        }
+    }
+
+    /// A request without a session begins.
+    pub(super) fn enter(&mut self, owner: Owner) {
+        *self.owners.entry(owner).or_default() += 1;
+    }
+
+    /// A request without a session has ended.
+    pub(super) fn leave(&mut self, owner: Owner) {
+        if let Entry::Occupied(mut count) = self.owners.entry(owner) {
             *count.get_mut() -= 1;
             if *count.get() == 0 {
                 count.remove();
@@ -52,7 +61,7 @@ impl OpenSessions {
         self.sessions.len()
     }
 
-    /// The owner of all of them, if there is exactly one.
+    /// The owner of all sessions and requests, if there is exactly one.
     pub(super) fn sole_owner(&self) -> Option<&Owner> {
         let mut owners = self.owners.keys();
         owners.next().filter(|_| owners.next().is_none())

@@ -1,23 +1,30 @@
 //! The other end of a transport.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use protomcp_session::{CallerKey, Conversation, Owner, SessionId};
 use protomcp_transport::Transport;
 
-/// The other end of a transport.
+/// The sender of requests, as far as the transport knows it.
 #[derive(Debug, Clone)]
-pub(crate) struct Peer {
+pub struct Peer {
     pub(crate) principal: Option<Arc<str>>,
     pub(crate) owner: Owner,
     connection: Option<u64>,
 }
 
 impl Peer {
+    /// A peer with this principal, if it is authenticated, at this address. `connection` is the number of its connection,
+    /// by which requests without a session take turns; unique in this process.
+    #[must_use]
+    pub fn new(principal: Option<Arc<str>>, address: Option<IpAddr>, connection: Option<u64>) -> Self {
+        let owner = Owner::of(principal.clone(), address);
+        Self { principal, owner, connection }
+    }
+
     pub(crate) fn of(transport: &impl Transport) -> Self {
-        let principal = transport.principal();
-        let owner = Owner::of(principal.clone(), transport.address());
-        Self { principal, owner, connection: transport.connection() }
+        Self::new(transport.principal(), transport.address(), transport.connection())
     }
 
     /// The caller of a request that belongs to this session.

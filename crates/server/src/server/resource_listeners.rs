@@ -11,10 +11,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use protomcp_types::{ErrorObject, Subscribe, Unsubscribe};
+use protomcp_types::{ErrorObject, Subscribe, SubscriptionFilter, Unsubscribe};
 
 use crate::catch_unwind::catch_unwind;
 use crate::context::Context;
+use crate::listen_guard::ListenGuard;
 use crate::service::Service;
 use protomcp_session::{ServerRequest, ServerResult};
 
@@ -51,9 +52,25 @@ impl ListenedResources {
         Self { uris, close: Some(Box::new(close)) }
     }
 
-    pub(super) fn uris(&self) -> Vec<String> {
+    fn uris(&self) -> Vec<String> {
         self.uris.clone()
     }
+}
+
+/// Opens a watch for the resources of a filter, and sends it to the connection of `context` with the rest of the filter.
+pub(super) fn listen_to_resources<S: Service>(
+    listeners: Arc<ResourceListeners>,
+    service: Arc<S>,
+    mut filter: Box<SubscriptionFilter>,
+    context: Context,
+) {
+    let (queue, key) = (Arc::clone(context.queue()), context.key().clone());
+    tokio::spawn(async move {
+        let uris = std::mem::take(&mut filter.resource_subscriptions);
+        let watch = ListenedResources::open(listeners, service, uris, context).await;
+        filter.resource_subscriptions = watch.uris();
+        queue.listening(key, filter, ListenGuard::new(watch));
+    });
 }
 
 impl Drop for ListenedResources {

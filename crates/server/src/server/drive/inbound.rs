@@ -8,10 +8,11 @@ use protomcp_types::{Incoming, Initialize, Malformed, Message, Method, method};
 use crate::call_info::CallInfo;
 use crate::cancel::Cancel;
 use crate::context::{CallKind, Context};
+use crate::mrtr::ReplyTarget;
 use crate::overload;
 use crate::server::call;
 use crate::server::drive::Driver;
-use crate::server::drive::parking::RoundTrip;
+use crate::server::parking::{self, RoundTrip};
 use crate::service::Service;
 use protomcp_session::{Inbound, IncomingCall, Session, SessionView};
 use protomcp_transport::{Received, Sink, TransportError};
@@ -99,7 +100,12 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         let limits = *self.server.sessions.limits();
         let inputs = stateless.as_mut().and_then(|stateless| stateless.inputs.take());
         let info = CallInfo { key, client, token, stateless, known: self.connection.arrival.known.clone(), room };
-        let round_trip = inputs.map(|inputs| self.round_trip(request.method(), inputs, &info)).transpose();
+        let round_trip = inputs.map(|inputs| {
+            let target = ReplyTarget { queue: Arc::clone(&self.queue), info: info.clone() };
+            let principal = self.connection.peer.principal.clone();
+            parking::round_trip(&self.server.sessions, principal, request.method(), inputs, target)
+        });
+        let round_trip = round_trip.transpose();
         let kind = match round_trip {
             Ok(None) => CallKind::Plain,
             Ok(Some(RoundTrip::First(mrtr))) => CallKind::Stateless(mrtr),

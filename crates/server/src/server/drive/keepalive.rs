@@ -4,7 +4,8 @@ use std::time::Instant;
 
 use protomcp_types::{Method, Params, Ping};
 
-use crate::server::drive::{Driver, now};
+use crate::server::clock::now;
+use crate::server::drive::Driver;
 use crate::server::serve_error::ServeError;
 use crate::service::Service;
 use protomcp_session::KeepAliveAction;

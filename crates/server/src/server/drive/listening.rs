@@ -8,8 +8,9 @@ use crate::call_info::CallInfo;
 use crate::context::{CallKind, Context};
 use crate::listen_guard::ListenGuard;
 use crate::overload;
-use crate::server::drive::{Driver, now};
-use crate::server::resource_listeners::ListenedResources;
+use crate::server::clock::now;
+use crate::server::drive::Driver;
+use crate::server::resource_listeners::listen_to_resources;
 use crate::service::Service;
 use protomcp_session::{ClientInfo, List, RequestKey, StatelessInfo, Topic};
 use protomcp_transport::{Sink, TransportError};
@@ -33,20 +34,15 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         // The service knows the resources.
         let stateless = Some(Box::new(StatelessInfo { log_level: None, inputs: None }));
         let known = self.connection.arrival.known.clone();
-        let info = CallInfo { key: key.clone(), client, token: None, stateless, known, room: None };
-        let queue = Arc::clone(&self.queue);
+        let number = key.number;
+        let info = CallInfo { key, client, token: None, stateless, known, room: None };
         let caller = self.connection.peer.without_session(self.id);
         let patience = self.server.sessions.limits().ask_timeout;
-        let context = Context::new(caller, self.id, info, Arc::clone(&queue), patience, CallKind::Plain);
-        self.calls.running.insert(key.number, context.clone());
+        let context = Context::new(caller, self.id, info, Arc::clone(&self.queue), patience, CallKind::Plain);
+        self.calls.running.insert(number, context.clone());
         let (listeners, service) =
             (Arc::clone(self.server.sessions.resource_listeners()), Arc::clone(&self.server.service));
-        tokio::spawn(async move {
-            let uris = std::mem::take(&mut filter.resource_subscriptions);
-            let resources = ListenedResources::open(listeners, service, uris, context).await;
-            filter.resource_subscriptions = resources.uris();
-            queue.listening(key, filter, ListenGuard::new(resources));
-        });
+        listen_to_resources(listeners, service, filter, context);
         Ok(None)
     }
 

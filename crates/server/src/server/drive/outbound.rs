@@ -5,8 +5,10 @@ use protomcp_types::{Level, Message, Notification, RawJson, RequestId, Response}
 use crate::context::Context;
 use crate::ended::{Ended, Outcome, Reserved};
 use crate::overload;
+use crate::server::clock::now;
+use crate::server::drive::Driver;
 use crate::server::drive::unsent::Unsent;
-use crate::server::drive::{Driver, now};
+use crate::server::parking;
 use crate::service::Service;
 use crate::session_queue::{Notice, SessionEvent, Usage, log_message};
 use protomcp_session::{RequestKey, Reservation, ServerResult, Topic};
@@ -66,7 +68,9 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         self.withdraw_all_of(key.number)?;
         // A call that was dropped was cancelled: by the host, which wants no answer (the session knows), or by the end.
         let outcome = match outcome.unwrap_or_else(|| Err(overload::shutting_down())) {
-            Ok(ServerResult::InputRequired(required)) => self.sealed(call.as_ref(), required),
+            Ok(ServerResult::InputRequired(required)) => {
+                parking::sealed(&self.server.sessions, call.as_ref(), required)
+            }
             outcome => outcome,
         };
         let reply = self.session.reply(key, outcome);

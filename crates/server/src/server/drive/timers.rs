@@ -5,9 +5,10 @@ use std::time::Instant;
 use crate::cancel::Cancel;
 use crate::context::Context;
 use crate::overload;
-use crate::server::drive::shutdown::Due;
-use crate::server::drive::{Driver, now};
+use crate::server::clock::now;
+use crate::server::drive::Driver;
 use crate::server::serve_error::ServeError;
+use crate::server::shutdown::Due;
 use crate::service::Service;
 use protomcp_transport::{Sink, TransportError};
 

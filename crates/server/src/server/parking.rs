@@ -1,0 +1,97 @@
+//! Stateless calls that ask their client: the request is answered with the questions, the call is parked, and another
+//! request takes it up again (MCP 2026-07-28, basic/patterns/mrtr).
+
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use protomcp_types::{CallTool, ErrorObject, Method, RequiredCapability, TASKS_EXTENSION};
+
+use crate::context::Context;
+use crate::mrtr::{MultiRoundTrip, ReplyTarget, Returned};
+use crate::server::clock::now;
+use crate::server::handle::ServerHandle;
+use protomcp_session::{InputRequest, InputRequired, RequestBinding, RequestState, RetryInput, ServerResult};
+
+/// The kinds of requests that may ask.
+pub(super) enum RoundTrip {
+    /// The first, or one that begins anew.
+    First(Arc<MultiRoundTrip>),
+    /// One that a parked call waits for.
+    Retry(Context, Returned),
+}
+
+/// Finds the parked call that a request takes up, or prepares a new one. An error leaves a parked call parked.
+pub(super) fn round_trip(
+    sessions: &ServerHandle,
+    principal: Option<Arc<str>>,
+    method: &str,
+    inputs: RetryInput,
+    target: ReplyTarget,
+) -> Result<RoundTrip, ErrorObject> {
+    let RetryInput { responses, state, params } = inputs;
+    let binding = RequestBinding::new(method, params, principal);
+    let invalid = |why| ErrorObject::invalid_params(format!("invalid params: requestState {why}"));
+    let state = match state {
+        None => None,
+        Some(token) => match sessions.keys().open(&token, binding.bound(), SystemTime::now()) {
+            None => return Err(invalid("is not valid for this request")),
+            Some(RequestState::Own(state)) => Some(state),
+            Some(RequestState::Parked(number)) => {
+                let gone = || invalid("is used up or too old, or its call gave way to others; call again");
+                let call = sessions.parked().look(number, now()).ok_or_else(gone)?;
+                call.mrtr().map_or(Ok(()), |mrtr| mrtr.check(&responses))?;
+                // Another request may have taken it in between.
+                let call = sessions.parked().take(number, now()).ok_or_else(gone)?;
+                let returned = call.mrtr().map(|mrtr| mrtr.resume(target, responses)).ok_or_else(gone)?;
+                return Ok(RoundTrip::Retry(call, returned));
+            }
+        },
+    };
+    let is_known = sessions.info().capabilities.has_extension(TASKS_EXTENSION)
+        && target.info.client.capabilities.has_extension(TASKS_EXTENSION);
+    let may_be_task = is_known && method == CallTool::NAME;
+    let max_questions = sessions.limits().max_questions;
+    Ok(RoundTrip::First(Arc::new(MultiRoundTrip::new(binding, target, state, responses, max_questions, may_be_task))))
+}
+
+/// Parks a call that has asked. Returns the answer to its request; `None`: the call goes on, because nothing is to be
+/// asked or its questions have failed.
+pub(super) fn park(sessions: &ServerHandle, call: &Context) -> Option<InputRequired> {
+    let mrtr = call.mrtr()?;
+    if sessions.is_shut_down() {
+        // No client could come back.
+        mrtr.give_up();
+        return None;
+    }
+    let now = now();
+    let (questions, until, number) = mrtr.park(|until| sessions.park(call.clone(), now, until))?;
+    let binding = mrtr.binding()?;
+    let lifetime = until.saturating_duration_since(now);
+    let state = RequestState::Parked(number);
+    let state = sessions.keys().seal(&state, binding.bound(), SystemTime::now(), lifetime);
+    Some(InputRequired { questions, state: Some(state) })
+}
+
+/// Signs the state of a handler that asks by itself, if its questions can be sent.
+pub(super) fn sealed(
+    sessions: &ServerHandle,
+    call: Option<&Context>,
+    mut required: InputRequired,
+) -> Result<ServerResult, ErrorObject> {
+    let Some((call, binding)) = call.and_then(|call| Some((call, call.mrtr()?.binding()?))) else {
+        return Err(ErrorObject::internal("this request cannot be answered with questions"));
+    };
+    if required.questions.is_empty() && required.state.is_none() {
+        return Err(ErrorObject::internal("the handler asks for nothing"));
+    }
+    let capabilities = call.capabilities();
+    let unmet = required.questions.asked().iter().filter_map(InputRequest::need);
+    let unmet = unmet.filter(|need| !need.is_met_by(capabilities)).map(RequiredCapability::to_capabilities);
+    if let Some(missing) = unmet.reduce(|all, more| all.and(&more)) {
+        return Err(ErrorObject::missing_capability(&missing));
+    }
+    let lifetime = sessions.limits().ask_timeout;
+    let seal = |state| sessions.keys().seal(&RequestState::Own(state), binding.bound(), SystemTime::now(), lifetime);
+    required.state = required.state.map(seal);
+    Ok(ServerResult::InputRequired(required))
+}

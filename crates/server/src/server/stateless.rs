@@ -1,0 +1,135 @@
+//! One request of the stateless revision, served without a session: for transports that carry each request on its own.
+//!
+//! The messages that answer it are polled out of [`Replies`], which drives the call. Nothing is spawned for a request
+//! that is answered by one message and was not cancelled.
+
+mod call;
+mod ending;
+mod listener;
+mod request;
+mod timer;
+
+use std::fmt;
+use std::future::poll_fn;
+use std::task::{Context as Wakes, Poll};
+
+use protomcp_types::{Message, Request, RequestMeta};
+use tokio::runtime::Handle;
+
+use crate::ended::Reserved;
+use crate::overload;
+use crate::server::Server;
+use crate::server::peer::Peer;
+use crate::server::stateless::call::StatelessCall;
+use crate::server::stateless::listener::Listener;
+use crate::server::stateless::request::StatelessParts;
+use crate::server::stateless_tasks;
+use crate::service::Service;
+use protomcp_session::{Extensions, ServerResult, StatelessRequest};
+
+/// The messages that answer one request: notifications, then the answer.
+///
+/// Dropping it cancels the request: a call that runs then gets its grace ([`Limits::cancel_grace`](crate::Limits)) in a
+/// task of its own.
+pub struct Replies {
+    driver: Driver,
+    /// Kept until the request has ended.
+    kept: Option<Box<dyn Send + Sync>>,
+}
+
+enum Driver {
+    /// The answer is there, or everything was sent.
+    Answered(Option<Box<Reserved>>),
+    Call(Box<StatelessCall>),
+    Listener(Box<Listener>),
+}
+
+impl<S: Service> Server<S> {
+    /// Serves one request of MCP 2026-07-28 without a session; `meta` is its `_meta`. Requests of other revisions are
+    /// answered with an error. `known` is the knowledge of the transport about the request
+    /// ([`Context::extension`](crate::Context::extension)); the caller bounds the bytes of requests. Must be called
+    /// inside a tokio runtime with timers.
+    ///
+    /// At a shutdown a call may end within [`Limits::drain_timeout`](crate::Limits::drain_timeout), as in
+    /// [`Server::serve`].
+    pub fn answer(&self, request: Request, meta: &RequestMeta, peer: Peer, known: Extensions) -> Replies {
+        let Request { id, method, params } = request;
+        let sessions = self.0.sessions.clone();
+        let parts = StatelessParts { sessions, sending: self.0.sending.clone(), peer, id };
+        let service = &self.0.service;
+        let driver = match parts.sessions.stateless().read(&method, params, meta) {
+            Err(error) => parts.answered(parts.response(Err(error))),
+            Ok(StatelessRequest::Discovered(result)) => parts.answered(parts.response(Ok(result))),
+            Ok(StatelessRequest::Task(request)) => {
+                let answer = match stateless_tasks::answer(&parts.sessions, &parts.peer, request) {
+                    Ok(Some(task)) => parts.response(Ok(parts.sessions.stateless().task(&task, false))),
+                    Ok(None) => parts.answer(Ok(ServerResult::Empty), false),
+                    Err(error) => parts.answer(Err(error), false),
+                };
+                parts.answered(answer)
+            }
+            Ok(StatelessRequest::Listen(..) | StatelessRequest::Call(_)) if parts.sessions.is_shut_down() => {
+                parts.answered(parts.answer(Err(overload::shutting_down()), false))
+            }
+            Ok(StatelessRequest::Listen(client, filter)) => {
+                match Listener::start(parts, service, client, filter, known) {
+                    Ok(listener) => Driver::Listener(Box::new(listener)),
+                    Err(answer) => Driver::Answered(Some(Box::new((*answer).into()))),
+                }
+            }
+            Ok(StatelessRequest::Call(call)) => match StatelessCall::start(parts, service, *call, known) {
+                Ok(call) => Driver::Call(Box::new(call)),
+                Err(answer) => Driver::Answered(Some(Box::new((*answer).into()))),
+            },
+        };
+        Replies { driver, kept: None }
+    }
+}
+
+impl StatelessParts {
+    fn answered(&self, answer: Message) -> Driver {
+        Driver::Answered(Some(Box::new(self.with_room(answer, None))))
+    }
+}
+
+impl Replies {
+    /// Keeps something until the request has ended, the grace of a cancelled call included.
+    #[must_use]
+    pub fn keeping(mut self, kept: impl Send + Sync + 'static) -> Self {
+        self.kept = Some(Box::new(kept));
+        self
+    }
+
+    /// The next message for the client; `None` after the answer.
+    pub fn poll_next(&mut self, cx: &mut Wakes<'_>) -> Poll<Option<Reserved>> {
+        match &mut self.driver {
+            Driver::Answered(answer) => Poll::Ready(answer.take().map(|answer| *answer)),
+            Driver::Call(call) => call.poll_next(cx),
+            Driver::Listener(listener) => listener.poll_next(cx),
+        }
+    }
+}
+
+impl Drop for Replies {
+    fn drop(&mut self) {
+        let Driver::Call(mut call) = std::mem::replace(&mut self.driver, Driver::Answered(None)) else { return };
+        if !call.is_open() {
+            return;
+        }
+        call.cancel();
+        let kept = self.kept.take();
+        // Without a runtime everything has ended.
+        if let Ok(runtime) = Handle::try_current() {
+            runtime.spawn(async move {
+                while poll_fn(|cx| call.poll_next(cx)).await.is_some() {}
+                drop(kept);
+            });
+        }
+    }
+}
+
+impl fmt::Debug for Replies {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Replies").finish_non_exhaustive()
+    }
+}

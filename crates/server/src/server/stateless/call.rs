@@ -1,0 +1,253 @@
+//! One stateless call: what it reports, then its answer.
+//!
+//! The call is polled here, by the future of its request, and gets a task of its own only when it leaves the request:
+//! because it waits for answers of its client, or continues as a task of MCP.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context as Wakes, Poll};
+
+use futures_util::FutureExt;
+use protomcp_types::{ErrorObject, Message};
+use tokio::sync::mpsc;
+
+use crate::call_info::CallInfo;
+use crate::cancel::Cancel;
+use crate::context::{CallKind, Context};
+use crate::ended::{Ended, Outcome, Reserved};
+use crate::mrtr::{ReplyTarget, Returned};
+use crate::overload;
+use crate::server::call;
+use crate::server::handle::OpenRequest;
+use crate::server::parking::{self, RoundTrip};
+use crate::server::shutdown::Due;
+use crate::server::stateless::ending::Ending;
+use crate::server::stateless::request::StatelessParts;
+use crate::server::stateless_tasks;
+use crate::service::Service;
+use crate::session_queue::{Notice, SessionEvent, SessionQueue, Usage};
+use protomcp_session::{
+    Extensions, RequestKey, Reservation, ServerResult, Session, StatelessCall as Call, Subscriptions, TaskOptions,
+};
+
+type Running = Pin<Box<dyn Future<Output = (Context, Outcome)> + Send>>;
+
+/// One call and its request.
+pub(super) struct StatelessCall {
+    parts: StatelessParts,
+    open: OpenRequest,
+    is_retried: bool,
+    queue: Arc<SessionQueue>,
+    events: mpsc::UnboundedReceiver<Box<SessionEvent>>,
+    context: Context,
+    /// `None`: it has ended, or runs in a task of its own.
+    call: Option<Running>,
+    /// The outcome, until everything before it is sent.
+    ended: Option<Ended>,
+    ending: Ending,
+    stage: Stage,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    Open,
+    /// No answer is to be sent.
+    Cancelled,
+    /// The answer has been sent, or the cancelled call has ended.
+    Over,
+}
+
+impl StatelessCall {
+    /// Starts a call, or takes up the parked one that the request is meant for.
+    ///
+    /// # Errors
+    /// The answer to a request whose `requestState` is not accepted.
+    pub(super) fn start<S: Service>(
+        parts: StatelessParts,
+        service: &Arc<S>,
+        call: Call,
+        known: Extensions,
+    ) -> Result<Self, Box<Message>> {
+        let is_retried = call.is_retried();
+        let Call { request, client, progress_token: token, mut info } = call;
+        let (sessions, owner) = (&parts.sessions, parts.peer.owner.clone());
+        let limits = sessions.limits();
+        let has_logging = sessions.info().capabilities.logging.is_some();
+        let (subscriptions, budget) = (Arc::new(Subscriptions::new(0)), sessions.outbound_budget().clone());
+        let (queue, events) =
+            SessionQueue::new(limits, has_logging, Session::INITIAL_LEVEL, subscriptions, budget, owner.clone());
+        let inputs = info.inputs.take();
+        let key = RequestKey { number: 0, id: parts.id.clone() };
+        let stateless = Some(Box::new(info));
+        let info = CallInfo { key, client: Arc::new(client), token, stateless, known, room: None };
+        let round = inputs.map(|inputs| {
+            let target = ReplyTarget { queue: Arc::clone(&queue), info: info.clone() };
+            parking::round_trip(sessions, parts.peer.principal.clone(), request.method(), inputs, target)
+        });
+        let open = sessions.enter(owner);
+        let (context, call) = match round.transpose().map_err(|error| Box::new(parts.answer(Err(error), is_retried)))? {
+            Some(RoundTrip::Retry(context, returned)) => {
+                match returned {
+                    Returned::Running => {}
+                    Returned::Asking => queue.asked(info.key),
+                    Returned::Ended(ended) => queue.done(info.key, *ended),
+                }
+                (context, None)
+            }
+            round => {
+                let kind = match round {
+                    Some(RoundTrip::First(mrtr)) => CallKind::Stateless(mrtr),
+                    Some(RoundTrip::Retry(..)) | None => CallKind::Plain,
+                };
+                let caller = parts.peer.without_session(open.id);
+                let context = Context::new(caller, open.id, info, Arc::clone(&queue), limits.ask_timeout, kind);
+                let call = call::run(Arc::clone(service), request, context.clone(), limits.cancel_grace);
+                (context, Some(Box::pin(call) as Running))
+            }
+        };
+        let ending = Ending::new(sessions);
+        let stage = Stage::Open;
+        Ok(Self { parts, open, is_retried, queue, events, context, call, ended: None, ending, stage })
+    }
+
+    /// True until the answer was sent.
+    pub(super) fn is_open(&self) -> bool {
+        self.stage == Stage::Open
+    }
+
+    /// The client does not wait for the answer. The call may still end within its grace; poll on until then.
+    pub(super) fn cancel(&mut self) {
+        self.stage = Stage::Cancelled;
+        self.context.cancel();
+    }
+
+    /// The next message for the client; `None` after the answer.
+    pub(super) fn poll_next(&mut self, cx: &mut Wakes<'_>) -> Poll<Option<Reserved>> {
+        while self.stage != Stage::Over {
+            if let Poll::Ready(Some(event)) = self.events.poll_recv(cx) {
+                if let Some(message) = self.event(*event) {
+                    return Poll::Ready(Some(message));
+                }
+            } else if let Some(ended) = self.ended.take() {
+                return Poll::Ready(self.done(ended));
+            } else if let Some((context, outcome)) = self.poll_call(cx) {
+                // What it has reported goes first.
+                self.ended = context.finish_first(outcome);
+            } else {
+                match self.ending.poll(cx) {
+                    Poll::Pending => return Poll::Pending,
+                    Poll::Ready(Due::GiveUp) => {
+                        tracing::warn!(request = %self.parts.id, "abandoning a call that ignored cancellation");
+                        return Poll::Ready(self.reply(Err(overload::shutting_down()), None));
+                    }
+                    Poll::Ready(Due::Cancel | Due::Nothing | Due::Stalled) => self.context.cancel(),
+                }
+            }
+        }
+        Poll::Ready(None)
+    }
+
+    fn poll_call(&mut self, cx: &mut Wakes<'_>) -> Option<(Context, Outcome)> {
+        match self.call.as_mut()?.as_mut().poll(cx) {
+            Poll::Pending => None,
+            Poll::Ready(ended) => {
+                self.call = None;
+                Some(ended)
+            }
+        }
+    }
+
+    fn event(&mut self, event: SessionEvent) -> Option<Reserved> {
+        match event {
+            SessionEvent::Done(_, ended) => {
+                self.ended = Some(ended);
+                None
+            }
+            SessionEvent::During(_, notice) => self.notice(notice),
+            SessionEvent::Asked(_) => self.park(),
+            SessionEvent::Detach(_, options) => self.detach(options),
+            SessionEvent::Log(_, _, Notice { notification, .. })
+            | SessionEvent::Notice(Notice { notification, .. }) => {
+                self.queue.release(Usage::of(&notification));
+                None
+            }
+            // These belong to sessions, and to requests that listen.
+            SessionEvent::CloseStream(_)
+            | SessionEvent::Changed { .. }
+            | SessionEvent::Ask(_)
+            | SessionEvent::Withdraw(_)
+            | SessionEvent::Undeliverable(_)
+            | SessionEvent::Updated(..)
+            | SessionEvent::Listening(..) => None,
+        }
+    }
+
+    fn notice(&mut self, notice: Notice) -> Option<Reserved> {
+        let Notice { notification, room } = notice;
+        self.queue.release(Usage::of(&notification));
+        let dropped = self.queue.take_dropped();
+        if dropped > 0 {
+            tracing::warn!(dropped, "a call reports faster than it is read: notifications were dropped");
+        }
+        if self.is_open() { self.parts.notification(self.open.id, notification, Some(room)) } else { None }
+    }
+
+    /// The call has asked: its request is answered with the questions, and it leaves.
+    fn park(&mut self) -> Option<Reserved> {
+        if !self.is_open() {
+            return None;
+        }
+        let required = parking::park(&self.parts.sessions, &self.context)?;
+        self.leave();
+        let answer = self.parts.answer(Ok(ServerResult::InputRequired(required)), self.is_retried);
+        Some(self.parts.with_room(answer, None))
+    }
+
+    /// The call wants to continue as a task: its request is answered with the task, and it leaves. One that cannot stays.
+    fn detach(&mut self, options: TaskOptions) -> Option<Reserved> {
+        let task = match self.is_open() {
+            true => stateless_tasks::detach(&self.parts.sessions, &self.parts.peer, &self.context, options),
+            false => None,
+        };
+        if let Some(task) = task {
+            self.leave();
+            let result = self.parts.sessions.stateless().task(&task, true);
+            return Some(self.parts.with_room(self.parts.response(Ok(result)), None));
+        }
+        match self.context.mrtr().and_then(|mrtr| mrtr.stay(&self.queue)) {
+            Some(ended) => {
+                self.ended = Some(ended);
+                None
+            }
+            // It may have asked something in between.
+            None => self.park(),
+        }
+    }
+
+    /// From here on the call runs in a task of its own.
+    fn leave(&mut self) {
+        self.stage = Stage::Over;
+        if let Some(call) = self.call.take() {
+            tokio::spawn(call.map(|(context, outcome)| context.finish(outcome)));
+        }
+    }
+
+    fn done(&mut self, ended: Ended) -> Option<Reserved> {
+        let Ended { outcome, room } = ended;
+        // A call without an outcome was dropped after it had been cancelled.
+        let outcome = match outcome.unwrap_or_else(|| Err(overload::shutting_down())) {
+            Ok(ServerResult::InputRequired(required)) => {
+                parking::sealed(&self.parts.sessions, Some(&self.context), required)
+            }
+            outcome => outcome,
+        };
+        self.reply(outcome, room)
+    }
+
+    fn reply(&mut self, outcome: Result<ServerResult, ErrorObject>, room: Option<Reservation>) -> Option<Reserved> {
+        let was_open = self.is_open();
+        self.stage = Stage::Over;
+        was_open.then(|| self.parts.with_room(self.parts.answer(outcome, self.is_retried), room))
+    }
+}

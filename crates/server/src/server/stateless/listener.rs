@@ -1,0 +1,244 @@
+//! One request that listens: the acknowledgement, then notifications of changes, until the client or the server ends it.
+//!
+//! A notification is sent when the one before has been taken; changes of one list or resource in between are one change.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::task::{Context as Wakes, Poll};
+
+use protomcp_types::{Message, SubscriptionFilter};
+use tokio::sync::mpsc;
+
+use crate::call_info::CallInfo;
+use crate::cancel::Cancel;
+use crate::context::{CallKind, Context};
+use crate::ended::Reserved;
+use crate::listen_guard::ListenGuard;
+use crate::overload;
+use crate::server::clock::now;
+use crate::server::resource_listeners::listen_to_resources;
+use crate::server::shutdown::Due;
+use crate::server::stateless::ending::Ending;
+use crate::server::stateless::request::StatelessParts;
+use crate::server::stateless::timer::Timer;
+use crate::server::stateless_tasks;
+use crate::service::Service;
+use crate::session_queue::{SessionEvent, SessionQueue};
+use protomcp_session::{
+    ClientInfo, Extensions, List, ListChangedDebounce, RequestKey, Session, SessionId, StatelessInfo, Topic,
+};
+
+/// One request that listens.
+pub(super) struct Listener {
+    parts: StatelessParts,
+    /// Stands for the request among the open sessions, which are notified of changes.
+    open: SessionId,
+    key: RequestKey,
+    /// The subscriptions of the request.
+    session: Session,
+    events: mpsc::UnboundedReceiver<Box<SessionEvent>>,
+    queue: Arc<SessionQueue>,
+    announcements: ListChangedDebounce,
+    timer: Timer,
+    ending: Ending,
+    ready: VecDeque<Reserved>,
+    /// The changes that the messages taken last were about.
+    told: Vec<(Topic, Arc<str>)>,
+    /// The service is being told of the resources.
+    opening: Option<Context>,
+    /// Keeps the request listening to resources.
+    guard: Option<ListenGuard>,
+    is_over: bool,
+}
+
+impl Listener {
+    /// Begins to listen.
+    ///
+    /// # Errors
+    /// The answer to a request that finds no room.
+    pub(super) fn start<S: Service>(
+        parts: StatelessParts,
+        service: &Arc<S>,
+        client: Arc<ClientInfo>,
+        mut filter: Box<SubscriptionFilter>,
+        known: Extensions,
+    ) -> Result<Self, Box<Message>> {
+        let (sessions, owner) = (&parts.sessions, &parts.peer.owner);
+        let limits = *sessions.limits();
+        let room = sessions.inbound_budget().empty(owner);
+        let mut session = Session::server(Arc::clone(sessions.info()), 1).within(room);
+        let key =
+            session.listen(parts.id.clone(), &filter).map_err(|(_, error)| Box::new(parts.response(Err(error))))?;
+        let budget = sessions.outbound_budget().clone();
+        let subscriptions = Arc::clone(session.subscriptions());
+        let (queue, events) =
+            SessionQueue::new(&limits, false, Session::INITIAL_LEVEL, subscriptions, budget, owner.clone());
+        let open = sessions.join(owner.clone(), &queue);
+        stateless_tasks::retain_known(sessions, &parts.peer, &mut filter.task_ids);
+        let mut listener = Self {
+            open,
+            key: key.clone(),
+            session,
+            events,
+            queue: Arc::clone(&queue),
+            announcements: ListChangedDebounce::new(limits.announce_delay),
+            timer: Timer::default(),
+            ending: Ending::new(sessions),
+            ready: VecDeque::new(),
+            told: Vec::new(),
+            opening: None,
+            guard: None,
+            is_over: false,
+            parts,
+        };
+        if filter.resource_subscriptions.is_empty() {
+            listener.begin(&filter, None);
+            return Ok(listener);
+        }
+        // The service knows the resources.
+        let stateless = Some(Box::new(StatelessInfo { log_level: None, inputs: None }));
+        let info = CallInfo { key, client, token: None, stateless, known, room: None };
+        let caller = listener.parts.peer.without_session(open);
+        let context = Context::new(caller, open, info, queue, limits.ask_timeout, CallKind::Plain);
+        listener.opening = Some(context.clone());
+        listen_to_resources(
+            Arc::clone(listener.parts.sessions.resource_listeners()),
+            Arc::clone(service),
+            filter,
+            context,
+        );
+        Ok(listener)
+    }
+
+    /// The next message for the client; `None` after the answer.
+    pub(super) fn poll_next(&mut self, cx: &mut Wakes<'_>) -> Poll<Option<Reserved>> {
+        loop {
+            if let Some(message) = self.ready.pop_front() {
+                return Poll::Ready(Some(message));
+            }
+            if self.is_over {
+                return Poll::Ready(None);
+            }
+            for (topic, name) in std::mem::take(&mut self.told) {
+                if self.session.subscriptions().flushed(topic, &name) && !self.ending.has_begun() {
+                    self.updated(topic, name);
+                }
+            }
+            if !self.ready.is_empty() {
+                continue;
+            }
+            if let Poll::Ready(Some(event)) = self.events.poll_recv(cx) {
+                self.event(*event);
+                continue;
+            }
+            if let Some(due) = self.announcements.deadline()
+                && self.timer.poll(due, cx).is_ready()
+            {
+                while let Some((list, _)) = self.announcements.poll(now()) {
+                    self.list_changed(list);
+                }
+                continue;
+            }
+            let due = self.ending.poll(cx);
+            if self.ending.has_begun() && self.opening.is_none() && self.announcements.deadline().is_none() {
+                self.end();
+                continue;
+            }
+            match due {
+                Poll::Pending => return Poll::Pending,
+                Poll::Ready(Due::GiveUp) => {
+                    self.answer(self.parts.answer(Err(overload::shutting_down()), false));
+                }
+                Poll::Ready(Due::Cancel | Due::Nothing | Due::Stalled) => {
+                    self.opening.iter().for_each(Context::cancel);
+                }
+            }
+        }
+    }
+
+    fn event(&mut self, event: SessionEvent) {
+        match event {
+            SessionEvent::Changed { list, everyone } => {
+                self.queue.change_seen(list, everyone);
+                let is_promised = list.is_announced_by(&self.parts.sessions.info().capabilities);
+                if everyone && is_promised && self.session.has_listeners(list) {
+                    self.announcements.changed(list, everyone, now(), self.session.next_number());
+                }
+            }
+            SessionEvent::Updated(topic, name) => self.updated(topic, name),
+            SessionEvent::Listening(_, filter, guard) => self.begin(&filter, Some(guard)),
+            // These belong to calls and to sessions.
+            SessionEvent::Done(..)
+            | SessionEvent::During(..)
+            | SessionEvent::Log(..)
+            | SessionEvent::CloseStream(_)
+            | SessionEvent::Notice(_)
+            | SessionEvent::Ask(_)
+            | SessionEvent::Asked(_)
+            | SessionEvent::Detach(..)
+            | SessionEvent::Withdraw(_)
+            | SessionEvent::Undeliverable(_) => {}
+        }
+    }
+
+    /// The resources that the request may listen to are known.
+    fn begin(&mut self, filter: &SubscriptionFilter, guard: Option<ListenGuard>) {
+        self.opening = None;
+        match self.session.begin_listening(&self.key, filter) {
+            // MCP 2026-07-28, basic/utilities/subscriptions: the acknowledgement comes before any notification.
+            Ok(acknowledged) => {
+                self.guard = guard;
+                self.ready.push_back(acknowledged.into());
+            }
+            Err(error) => self.answer(self.parts.answer(Err(error), false)),
+        }
+    }
+
+    fn list_changed(&mut self, list: List) {
+        let notices = self.session.list_notices(list);
+        self.notify(notices.into_iter().map(|(_, notice)| notice));
+    }
+
+    /// A resource or a task has changed.
+    fn updated(&mut self, topic: Topic, name: Arc<str>) {
+        let Some(wanted) = self.session.subscriptions().sending(topic, &name) else { return };
+        let notices = match topic {
+            Topic::Resource => self.session.update_notices(&name, &wanted.listeners),
+            Topic::Task => {
+                let task = stateless_tasks::view(&self.parts.sessions, &self.parts.peer, &name);
+                task.map(|task| self.session.task_notices(&task, &wanted.listeners)).unwrap_or_default()
+            }
+        };
+        self.notify(notices.into_iter().map(|(_, notice)| notice));
+        self.told.push((topic, name));
+    }
+
+    fn notify(&mut self, notices: impl Iterator<Item = Message>) {
+        for notice in notices {
+            if let Message::Notification(notice) = notice {
+                self.ready.extend(self.parts.notification(self.open, notice, None));
+            }
+        }
+    }
+
+    /// The server notifies of no further changes.
+    fn end(&mut self) {
+        self.guard = None;
+        for (_, message) in self.session.end_listening(false) {
+            self.answer(message);
+        }
+        self.is_over = true;
+    }
+
+    fn answer(&mut self, message: Message) {
+        self.ready.push_back(self.parts.with_room(message, None));
+        self.is_over = true;
+    }
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        self.opening.iter().for_each(Context::cancel);
+        self.parts.sessions.leave(self.open);
+    }
+}

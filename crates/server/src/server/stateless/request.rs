@@ -1,0 +1,51 @@
+//! The parts of one request that its driver needs, whether it is a call or listens.
+
+use std::sync::Arc;
+
+use protomcp_types::{ErrorObject, JsonBuf, Message, Notification, RequestId, Response};
+
+use crate::ended::Reserved;
+use crate::outgoing_layer::OutgoingLayer;
+use crate::server::handle::ServerHandle;
+use crate::server::peer::Peer;
+use protomcp_session::{Reservation, ServerResult, SessionId};
+
+/// One request: the server around it, and its sender.
+pub(super) struct StatelessParts {
+    pub(super) sessions: ServerHandle,
+    pub(super) sending: Vec<Arc<dyn OutgoingLayer>>,
+    pub(super) peer: Peer,
+    pub(super) id: RequestId,
+}
+
+impl StatelessParts {
+    /// The answer with this outcome; `is_retried`: the request has brought answers of its client.
+    pub(super) fn answer(&self, outcome: Result<ServerResult, ErrorObject>, is_retried: bool) -> Message {
+        self.response(self.sessions.stateless().outcome(outcome, is_retried))
+    }
+
+    /// The answer with this outcome as it is.
+    pub(super) fn response(&self, outcome: Result<JsonBuf, ErrorObject>) -> Message {
+        Response { id: Some(self.id.clone()), outcome }.into()
+    }
+
+    /// Finds room for an answer, unless it has some, or puts a short error in its place.
+    pub(super) fn with_room(&self, message: Message, room: Option<Reservation>) -> Reserved {
+        match room {
+            Some(_) => Reserved { message, room },
+            None => Reserved::new(message, self.sessions.outbound_budget(), &self.peer.owner),
+        }
+    }
+
+    /// A notification, unless a layer withholds it. `session` stands for the request.
+    pub(super) fn notification(
+        &self,
+        session: SessionId,
+        notification: Notification,
+        room: Option<Reservation>,
+    ) -> Option<Reserved> {
+        let mut layers = self.sending.iter();
+        let notification = layers.try_fold(notification, |told, layer| layer.notification(session, told))?;
+        Some(Reserved { message: notification.into(), room })
+    }
+}
