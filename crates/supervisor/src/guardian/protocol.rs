@@ -6,8 +6,8 @@
 //! one byte, reports are six. The marker carries a version: both sides are normally one executable, but a guardian may
 //! be another program of another version.
 //!
-//! The guardian reports that it is ready, the bridge creates the socket and orders the start. So there is no moment at which
-//! a killed bridge leaves a socket file that nobody removes.
+//! The guardian reports that it is ready; then the bridge creates the socket and orders the start. So a bridge that is
+//! killed at any moment leaves no socket file.
 
 use std::ffi::OsString;
 use std::io;
