@@ -2,6 +2,8 @@
 
 #[path = "architecture/circles.rs"]
 mod circles;
+#[path = "architecture/facade.rs"]
+mod facade;
 #[path = "architecture/modules.rs"]
 mod modules;
 #[path = "architecture/phrases.rs"]

@@ -41,6 +41,16 @@ pub(crate) struct Arrow {
     pub(crate) path: String,
 }
 
+/// A file imports a name from another package of the workspace.
+#[derive(Debug, Clone)]
+pub(crate) struct Foreign {
+    pub(crate) file: PathBuf,
+    /// Begins with the name of the package.
+    pub(crate) path: Vec<String>,
+    pub(crate) alias: String,
+    pub(crate) is_reexport: bool,
+}
+
 /// The end of a path.
 #[derive(Clone)]
 enum Target {
@@ -77,6 +87,26 @@ impl Crate {
             }
         }
         arrows
+    }
+
+    /// The imports from other packages of the workspace.
+    pub(crate) fn foreign(&self) -> Vec<Foreign> {
+        let all = self.modules.values().flat_map(|module| module.imports.iter().map(move |import| (module, import)));
+        let foreign = all.filter(|(_, import)| import.path[0].starts_with("protomcp_"));
+        foreign
+            .map(|(module, Import { path, alias, is_reexport, .. })| Foreign {
+                file: module.file.clone(),
+                path: path.clone(),
+                alias: alias.clone(),
+                is_reexport: *is_reexport,
+            })
+            .collect()
+    }
+
+    /// The names that the root re-exports from modules of its own.
+    pub(crate) fn exports(&self) -> Vec<String> {
+        let imports = self.modules[&Vec::new()].imports.iter().filter(|import| import.is_reexport);
+        imports.filter(|import| !import.path[0].starts_with("protomcp_")).map(|import| import.alias.clone()).collect()
     }
 
     fn arrow(&self, module: &Module, definer: &[String], line: usize, path: String) -> Option<Arrow> {

@@ -10,6 +10,8 @@ pub use protomcp_auth as auth;
 pub use protomcp_bridge as bridge;
 #[cfg(feature = "http")]
 pub use protomcp_http as http;
+#[cfg(feature = "http")]
+pub use protomcp_listener as listener;
 #[cfg(feature = "server")]
 pub use protomcp_server as server;
 pub use protomcp_session as session;
