@@ -3,6 +3,8 @@
 //!
 //! `cargo run -p protomcp-bridge --example embedded -- tools.py`
 
+#![expect(clippy::print_stderr, reason = "an example talks to its user")]
+
 use std::error::Error;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -30,15 +32,9 @@ impl<S: Service> Service for Clocked<S> {
         let Some(tool) = request.tool().map(str::to_owned) else { return self.0.call(request, context).await };
         let start = Instant::now();
         let outcome = self.0.call(request, context).await;
-        note(&format!("{tool} took {:?}", start.elapsed()));
+        eprintln!("{tool} took {:?}", start.elapsed());
         outcome
     }
-}
-
-/// Standard output carries the protocol.
-#[expect(clippy::print_stderr, reason = "an example may talk to its user")]
-fn note(text: &str) {
-    eprintln!("{text}");
 }
 
 fn main() -> ExitCode {
@@ -47,7 +43,7 @@ fn main() -> ExitCode {
     match run() {
         Ok(()) => ExitCode::SUCCESS,
         Err(why) => {
-            note(&format!("error: {why}"));
+            eprintln!("error: {why}");
             ExitCode::FAILURE
         }
     }

@@ -2,6 +2,8 @@
 //!
 //! `cargo run -p protomcp-bridge --example embedded_in_axum -- tools.py`
 
+#![expect(clippy::print_stderr, reason = "an example talks to its user")]
+
 use std::error::Error;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -18,7 +20,7 @@ fn main() -> ExitCode {
     match run() {
         Ok(()) => ExitCode::SUCCESS,
         Err(why) => {
-            say(&format!("error: {why}"));
+            eprintln!("error: {why}");
             ExitCode::FAILURE
         }
     }
@@ -31,7 +33,7 @@ async fn run() -> Result<(), Box<dyn Error>> {
     let mcp = StreamableHttp::new(bridge.server(), Config::default());
     let app = Router::new().route("/", get(async || "hello from the application")).route_service("/mcp", mcp);
     let socket = TcpListener::bind("127.0.0.1:0").await?;
-    say(&format!("http://{}", socket.local_addr()?));
+    eprintln!("http://{}", socket.local_addr()?);
     axum::serve(socket, app)
         .with_graceful_shutdown(async move {
             // Without signals it serves until it is killed.
@@ -42,9 +44,4 @@ async fn run() -> Result<(), Box<dyn Error>> {
         })
         .await?;
     Ok(())
-}
-
-#[expect(clippy::print_stderr, reason = "an example may talk to its user")]
-fn say(text: &str) {
-    eprintln!("{text}");
 }

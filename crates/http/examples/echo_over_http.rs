@@ -1,6 +1,6 @@
-//! An MCP server on `http://localhost:8080/mcp`, with a tool that repeats what it is told.
+//! An MCP server on `http://localhost:8080/mcp`, with a tool that repeats its arguments.
 //!
-//! `cargo run -p protomcp-http --example echo_over_http -- 8080`
+//! `cargo run -p protomcp-http --example echo_over_http`
 
 use protomcp_http::{Config, Listener, StreamableHttp};
 use protomcp_server::{Context, Handler, Server, ServerInfo};
@@ -28,15 +28,8 @@ impl Handler for Echo {
 
 #[tokio::main]
 async fn main() -> std::io::Result<()> {
-    let port = std::env::args().nth(1).and_then(|port| port.parse().ok()).unwrap_or(8080);
     let server = Server::from_handler(Echo).inline_calls();
     let service = StreamableHttp::new(server, Config::default());
-    let listener = Listener::bind(("127.0.0.1", port)).await?;
-    protomcp_http::serve(listener, service).with_graceful_shutdown(interrupt()).await
-}
-
-async fn interrupt() {
-    if tokio::signal::ctrl_c().await.is_err() {
-        std::future::pending::<()>().await;
-    }
+    let listener = Listener::bind("127.0.0.1:8080").await?;
+    protomcp_http::serve(listener, service).await
 }

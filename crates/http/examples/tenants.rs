@@ -1,13 +1,14 @@
 //! A server whose sessions belong to tenants, named by a header, and whose tool sees the HTTP request of each call.
 //!
-//! `cargo run -p protomcp-http --example tenants -- 8080`
+//! `cargo run -p protomcp-http --example tenants` serves `http://localhost:8080/mcp`. The tool `who` names the tenant of the
+//! session, which is the header `x-tenant` of its `initialize`.
 
 use http::request::Parts;
 use protomcp_http::{Config, Listener, PeerAddr, StreamableHttp};
 use protomcp_server::{Context, Handler, Limits, Server, ServerHandle, ServerInfo};
 use protomcp_types::{CallTool, CallToolResult, ErrorObject, ListTools, ListToolsResult, Tool, ToolName};
 
-/// What one session talks to.
+/// The handler of one session.
 struct Tenant {
     name: String,
 }
@@ -39,18 +40,11 @@ impl Handler for Tenant {
 
 #[tokio::main]
 async fn main() -> std::io::Result<()> {
-    let port = std::env::args().nth(1).and_then(|port| port.parse().ok()).unwrap_or(8080);
     let sessions = ServerHandle::new(info(), Limits::default());
     let service = StreamableHttp::per_session(sessions, Config::default(), |head: &Parts, sessions| {
         let name = head.headers.get("x-tenant").and_then(|name| name.to_str().ok()).unwrap_or("default");
         Server::with_sessions(sessions.clone(), Tenant { name: name.to_owned() })
     });
-    let listener = Listener::bind(("127.0.0.1", port)).await?;
-    protomcp_http::serve(listener, service).with_graceful_shutdown(interrupt()).await
-}
-
-async fn interrupt() {
-    if tokio::signal::ctrl_c().await.is_err() {
-        std::future::pending::<()>().await;
-    }
+    let listener = Listener::bind("127.0.0.1:8080").await?;
+    protomcp_http::serve(listener, service).await
 }

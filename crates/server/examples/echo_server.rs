@@ -1,7 +1,7 @@
-//! A server with a few tools on standard input and output. Try it:
+//! A server of two tools on standard input and output. Type the messages to see the answers:
 //!
 //! ```text
-//! cargo run -p protomcp-mcp --example echo_server
+//! cargo run -p protomcp-server --example echo_server
 //! {"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"me"}}}
 //! {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"echo","arguments":{"text":"hi"}}}
 //! ```

@@ -1,4 +1,8 @@
 //! A server inside an axum application, beside its other routes.
+//!
+//! `cargo run -p protomcp-typed --example axum_app` prints the address of the application; the server is at `/mcp`.
+
+#![expect(clippy::print_stdout, reason = "an example talks to its user")]
 
 use axum::Router;
 use axum::routing::get;
@@ -13,12 +17,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mcp = StreamableHttp::new(registry.server(), Config::default());
     let app = Router::new().route("/", get(async || "hello from the application")).route_service("/mcp", mcp);
     let socket = TcpListener::bind("127.0.0.1:0").await?;
-    print(&format!("http://{}", socket.local_addr()?));
+    println!("http://{}", socket.local_addr()?);
     axum::serve(socket, app).await?;
     Ok(())
-}
-
-#[expect(clippy::print_stdout, reason = "an example may talk to its user")]
-fn print(text: &str) {
-    println!("{text}");
 }

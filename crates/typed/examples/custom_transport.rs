@@ -1,4 +1,8 @@
 //! A transport of your own: JSON texts over two channels, with a client at the other end that prints the messages.
+//!
+//! `cargo run -p protomcp-typed --example custom_transport` prints the answers to `initialize` and `tools/call`.
+
+#![expect(clippy::print_stdout, reason = "an example talks to its user")]
 
 use protomcp_transport::{Received, Sink, Source, Transport, TransportError};
 use protomcp_typed::{Registry, Tool};
@@ -59,13 +63,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     drop(to_server);
     while let Some(text) = from_server.recv().await {
-        print(&text);
+        println!("{text}");
     }
-    print(&format!("the session has ended: {:?}", session.closed().await));
+    println!("the session has ended: {:?}", session.closed().await);
     Ok(())
-}
-
-#[expect(clippy::print_stdout, reason = "an example may talk to its user")]
-fn print(text: &str) {
-    println!("{text}");
 }

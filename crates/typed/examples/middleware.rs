@@ -1,4 +1,9 @@
 //! Middleware over stdio: a layer around all requests, one around outgoing messages, and one around one tool.
+//!
+//! Try it with `npx @modelcontextprotocol/inspector cargo run -p protomcp-typed --example middleware`: each request is
+//! logged with its duration, and the tool `never` times out after 100 ms.
+
+#![expect(clippy::print_stderr, reason = "an example talks to its user")]
 
 use std::time::{Duration, Instant};
 
@@ -25,7 +30,7 @@ impl<S: Service> Service for Clocked<S> {
     async fn call(&self, request: ServerRequest, context: Context) -> Result<ServerResult, ErrorObject> {
         let (method, start) = (request.method().to_owned(), Instant::now());
         let outcome = self.0.call(request, context).await;
-        note(&format!("{method}: {} after {:?}", if outcome.is_ok() { "ok" } else { "error" }, start.elapsed()));
+        eprintln!("{method}: {} after {:?}", if outcome.is_ok() { "ok" } else { "error" }, start.elapsed());
         outcome
     }
 }
@@ -35,15 +40,9 @@ struct Sent;
 
 impl OutgoingLayer for Sent {
     fn notification(&self, _: SessionId, notification: Notification) -> Option<Notification> {
-        note(&format!("sent {}", notification.method));
+        eprintln!("sent {}", notification.method);
         Some(notification)
     }
-}
-
-/// Standard output carries the protocol.
-#[expect(clippy::print_stderr, reason = "an example may talk to its user")]
-fn note(text: &str) {
-    eprintln!("{text}");
 }
 
 #[tokio::main]
@@ -56,7 +55,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let registry = Registry::builder("layered", "1.0")
         .tool(Tool::new("greet", "Say hi").handler(greet))
         .tool(Tool::new("never", "Never ends").handler(never).layer(TimeoutLayer::new(Duration::from_millis(100))))
-        .on_roots_changed(|session| note(&format!("the roots of session {session} have changed")))
+        .on_roots_changed(|session| eprintln!("the roots of session {session} have changed"))
         .build()?;
     registry.server().layer(Clock).outgoing_layer(Sent).serve(stdio()?).await?;
     Ok(())

@@ -1,4 +1,7 @@
 //! A prompt with typed arguments over stdio, and their completion: of an enum by itself, of a text by a function.
+//!
+//! Try it with `npx @modelcontextprotocol/inspector cargo run -p protomcp-typed --example prompt`: typing `an` as the
+//! reader suggests `ann` and `anton`.
 
 use protomcp_transport::stdio;
 use protomcp_typed::{JsonSchema, Prompt, Registry, argument};

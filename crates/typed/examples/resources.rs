@@ -1,4 +1,7 @@
 //! Resources over stdio: a constant one, one that changes and notifies its subscribers, and a template.
+//!
+//! Try it with `npx @modelcontextprotocol/inspector cargo run -p protomcp-typed --example resources`: subscribe to
+//! `visits://all`, call `visit`, and read it again.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

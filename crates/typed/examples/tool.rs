@@ -1,6 +1,7 @@
 //! Typed tools over stdio: arguments, options, structured results, failures, progress.
 //!
-//! Try it with `npx @modelcontextprotocol/inspector cargo run --example tool`.
+//! Try it with `npx @modelcontextprotocol/inspector cargo run -p protomcp-typed --example tool`: dividing by
+//! zero is an error that the model can read.
 
 use std::time::Duration;
 
