@@ -18,7 +18,15 @@ fn main() {
 }
 
 /// The messages that prost generates from the unmodified proto file: text is copied and checked on arrival.
-#[allow(missing_docs, clippy::all, clippy::use_self, unused_qualifications, unreachable_pub, dead_code)]
+#[allow(
+    missing_docs,
+    clippy::all,
+    clippy::struct_excessive_bools,
+    clippy::use_self,
+    unused_qualifications,
+    unreachable_pub,
+    dead_code
+)]
 mod plain {
     include!(concat!(env!("OUT_DIR"), "/protomcp.rs"));
 }

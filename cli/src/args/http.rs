@@ -82,18 +82,18 @@ pub(super) struct Http {
 
 /// Probes and metrics.
 #[derive(Debug, Args)]
-struct ObserveFlags {
+pub(crate) struct ObserveFlags {
     /// Serve /healthz and /readyz without authentication
     #[arg(long)]
-    health: bool,
+    pub(crate) health: bool,
 
     /// Serve Prometheus metrics at /metrics, with the authentication of the server
     #[arg(long)]
-    metrics: bool,
+    pub(crate) metrics: bool,
 
     /// Serve metrics, /healthz and /readyz on this address instead, without authentication
     #[arg(long, value_name = "HOST:PORT", value_parser = place)]
-    metrics_addr: Option<Place>,
+    pub(crate) metrics_addr: Option<Place>,
 }
 
 /// The HTTP options.
@@ -102,11 +102,7 @@ pub(crate) struct HttpOptions {
     pub(crate) host: String,
     pub(crate) port: u16,
     pub(crate) config: Config,
-    pub(crate) health: bool,
-    /// True if the server itself serves metrics.
-    pub(crate) metrics: bool,
-    /// A separate address for metrics.
-    pub(crate) metrics_addr: Option<Place>,
+    pub(crate) observe: ObserveFlags,
     pub(crate) tls: Option<TlsFiles>,
     pub(crate) oauth: Option<OAuthOptions>,
     pub(crate) public_url: Option<String>,
@@ -213,9 +209,7 @@ impl Http {
             host: self.host,
             port: self.port,
             config,
-            health: self.observe.health,
-            metrics: self.observe.metrics,
-            metrics_addr: self.observe.metrics_addr,
+            observe: self.observe,
             tls: self.tls.files()?,
             oauth,
             public_url: self.public_url,

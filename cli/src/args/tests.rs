@@ -99,6 +99,7 @@ fn a_secret_that_is_empty_is_told_from_one_that_is_not_there() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "one table")]
 fn mistakes_are_named() {
     for (line, text) in [
         ("", "usage: pmcp"),
@@ -230,7 +231,7 @@ fn http(line: &str) -> HttpOptions {
 #[test]
 fn http_is_for_this_machine_unless_something_else_is_said() {
     let options = http("run FILE --transport http");
-    assert_eq!((options.host.as_str(), options.port, options.health), ("localhost", 8080, false));
+    assert_eq!((options.host.as_str(), options.port, options.observe.health), ("localhost", 8080, false));
     let config = options.config;
     assert_eq!((config.max_body, config.max_sessions), (64 << 20, 10_000));
     assert_eq!((config.allowed_hosts.as_slice(), config.legacy_sse), (&["localhost".to_owned()][..], false));
@@ -334,7 +335,8 @@ fn figures_beyond_this_machine_take_a_decision_too() {
         }
         assert_eq!(permit("--insecure-plaintext", address), Ok(()));
     }
-    let place = |text: &str| http(&format!("run FILE --transport http --metrics-addr {text}")).metrics_addr.unwrap();
+    let place =
+        |text: &str| http(&format!("run FILE --transport http --metrics-addr {text}")).observe.metrics_addr.unwrap();
     for (text, host) in [("localhost:90", "localhost"), ("[::1]:90", "::1"), ("127.0.0.1:90", "127.0.0.1")] {
         assert_eq!(place(text), Place { host: host.to_owned(), port: 90 });
     }

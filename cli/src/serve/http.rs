@@ -46,10 +46,10 @@ pub(super) async fn serve(tool: ToolFlags, watch: bool, mut http: HttpOptions) -
     let readiness = Readiness::default();
     let registry = metrics::registry(&bridge, &service);
     let mut routes = Routes::new(service.clone());
-    if http.health {
+    if http.observe.health {
         routes = routes.with_health(readiness.clone());
     }
-    if http.metrics {
+    if http.observe.metrics {
         routes = routes.with_metrics(Arc::clone(&registry));
     }
     let mut serving = JoinSet::new();

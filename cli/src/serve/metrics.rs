@@ -37,7 +37,7 @@ pub(super) fn registry(bridge: &Bridge, service: &StreamableHttp) -> Arc<Registr
 
 /// Binds the address of the metrics, if they have one of their own.
 pub(super) async fn open(options: &HttpOptions) -> Result<Option<Listeners>, Failure> {
-    let Some(Place { host, port }) = &options.metrics_addr else { return Ok(None) };
+    let Some(Place { host, port }) = &options.observe.metrics_addr else { return Ok(None) };
     let listeners =
         listeners::open("--metrics-addr", host, *port, |addresses| options.permit_metrics(addresses)).await?;
     tracing::info!("metrics on http://{}/metrics", listeners.address);

@@ -51,7 +51,7 @@ fn used(package: &str) -> BTreeSet<(String, Name)> {
     let foreign = read.foreign();
     let own: BTreeSet<String> = read.exports().into_iter().collect();
     let mut used = BTreeSet::new();
-    for file in files(&source(package)).into_iter().filter(is_library) {
+    for file in files(&source(package)).into_iter().filter(|file| is_library(file)) {
         let text = fs::read_to_string(&file).expect("a source can be read");
         let code: Vec<_> = tokens(&text).into_iter().filter(|token| token.kind != Kind::Comment).collect();
         let imports: BTreeMap<&str, &Foreign> =
@@ -71,7 +71,7 @@ fn used(package: &str) -> BTreeSet<(String, Name)> {
 }
 
 /// A source file that is not for fuzzing or tests alone.
-fn is_library(file: &PathBuf) -> bool {
+fn is_library(file: &Path) -> bool {
     file.extension().is_some_and(|end| end == "rs")
         && !["fuzzing", "tests"].iter().any(|name| file.ends_with(format!("{name}.rs")))
 }

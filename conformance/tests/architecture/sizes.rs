@@ -1,5 +1,5 @@
-//! Names of tests and numbers of fields stay within limits that a reader can take in. Clippy checks the rest: lines and
-//! parameters of functions, and `bool` parameters.
+//! Names of tests and numbers of fields stay within limits that a reader can take in, and calls of public functions say
+//! what they mean. Clippy checks the lines and parameters of functions.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -18,6 +18,12 @@ const NAMES_NOT_YET: &[&str] = &["crates/http", "crates/server"];
 
 /// Folders with larger structs. Only the parts of a folder that was cut up are added.
 const FIELDS_NOT_YET: &[&str] = &["crates/http/src/config.rs", "crates/session/src/info.rs"];
+
+/// Functions that write a `bool`.
+const VALUES: &[&str] = &["boolean"];
+
+/// Folders with flags in public functions. Only the parts of a folder that was cut up are added.
+const FLAGS_NOT_YET: &[&str] = &["conformance/peers", "crates/session"];
 
 #[test]
 fn names_of_tests_are_short() {
@@ -41,6 +47,17 @@ fn structs_have_few_fields() {
     check(FIELDS_NOT_YET, too_large);
 }
 
+/// A call such as `reply(task, true)` does not say what is true; `with_limit(true)` does.
+#[test]
+fn public_functions_take_no_flags() {
+    let flags = |code: &[Token<'_>]| {
+        let heads = (1..code.len()).filter(|at| code[*at].is("fn") && is_public(&code[..*at]));
+        let heads = heads.filter(|at| code.get(at + 1).is_some_and(|name| !VALUES.contains(&name.text)));
+        heads.filter_map(|at| Some((code[at].line, flag(&code[at..])?))).collect()
+    };
+    check(FLAGS_NOT_YET, flags);
+}
+
 /// Fails on findings outside of the listed folders, and on listed folders without any.
 fn check(not_yet: &[&str], find: impl Fn(&[Token<'_>]) -> Vec<(usize, String)>) {
     let mut report = String::new();
@@ -59,6 +76,36 @@ fn check(not_yet: &[&str], find: impl Fn(&[Token<'_>]) -> Vec<(usize, String)>) 
         writeln!(report, "{listed} is clean: take it off the list").expect("a string grows");
     }
     assert!(report.is_empty(), "\n{report}");
+}
+
+/// True if the tokens before `fn` begin with a bare `pub`.
+fn is_public(before: &[Token<'_>]) -> bool {
+    let qualifiers = ["async", "const", "unsafe"];
+    before.iter().rev().find(|token| !qualifiers.contains(&token.text)).is_some_and(|token| token.is("pub"))
+}
+
+/// A report of the function that begins here, if it has a `bool` beside other parameters.
+fn flag(code: &[Token<'_>]) -> Option<String> {
+    let (mut open, mut names, mut has_flag) = (Vec::new(), 0, false);
+    for (at, token) in code.iter().enumerate().skip(2) {
+        match token.text {
+            mark @ ("(" | "[" | "<") if token.kind == Kind::Mark => open.push(mark),
+            // An arrow closes nothing.
+            ">" if code[at - 1].is("-") => {}
+            ")" | "]" | ">" if token.kind == Kind::Mark => {
+                let ends_parameters = open.pop() == Some("(") && open.is_empty();
+                if ends_parameters {
+                    break;
+                }
+            }
+            ":" if open == ["("] => {
+                names += 1;
+                has_flag |= code[at + 1].is("bool");
+            }
+            _ => {}
+        }
+    }
+    (has_flag && names > 1).then(|| format!("{} takes a flag", code[1].text))
 }
 
 /// The number of named fields of the struct that begins here.

@@ -335,7 +335,7 @@ impl Builder {
 
 /// All capabilities that a tool file may need: they are declared once, and the next reload may add the entries.
 fn capabilities() -> ServerCapabilities {
-    let capabilities = ServerCapabilities::default().with_tools().with_resources(true, true);
+    let capabilities = ServerCapabilities::default().with_tools().with_resources();
     capabilities.with_tasks().with_task_extension().with_prompts().with_completions().with_logging()
 }
 

@@ -233,12 +233,12 @@ mod tests {
 
     use super::*;
 
-    fn keep_of(store: &MemoryStore, owner: &str, session: &str, stream: u64, number: u64, event: Bytes) {
-        store.keep(&Owner::Principal(owner.into()), EventKey { session, stream, number }, &vec![event]);
+    fn keep_of(store: &MemoryStore, owner: &str, key: EventKey<'_>, event: Bytes) {
+        store.keep(&Owner::Principal(owner.into()), key, &vec![event]);
     }
 
     fn keep(store: &MemoryStore, session: &str, stream: u64, number: u64, text: &'static str) {
-        keep_of(store, "ann", session, stream, number, Bytes::from_static(text.as_bytes()));
+        keep_of(store, "ann", EventKey { session, stream, number }, Bytes::from_static(text.as_bytes()));
     }
 
     fn replay(store: &MemoryStore, session: &str, stream: u64, after: u64, end: u64) -> Option<String> {
@@ -300,12 +300,14 @@ mod tests {
     fn who_keeps_most_makes_room() {
         const PART: usize = 30;
         let big = || Bytes::from(vec![b'x'; PART]);
-        let small = |store: &MemoryStore, owner, session| keep_of(store, owner, session, 1, 1, "1".into());
+        let small = |store: &MemoryStore, owner, session| {
+            keep_of(store, owner, EventKey { session, stream: 1, number: 1 }, "1".into());
+        };
         let store = MemoryStore::new(10, 2 * PART + PART / 2);
         small(&store, "bob", "b");
         small(&store, "ann", "a2");
         for number in 1..=4 {
-            keep_of(&store, "ann", "a1", 1, number, big());
+            keep_of(&store, "ann", EventKey { session: "a1", stream: 1, number }, big());
         }
         // The session of another owner, and the other session of the same.
         for session in ["b", "a2"] {

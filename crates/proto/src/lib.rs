@@ -4,7 +4,7 @@ mod rpc;
 
 /// Generated code. Its items are re-exported at the root.
 #[rustfmt::skip]
-#[allow(missing_docs, clippy::all, clippy::use_self, unused_qualifications, unreachable_pub)]
+#[allow(missing_docs, clippy::all, clippy::struct_excessive_bools, clippy::use_self, unused_qualifications, unreachable_pub)]
 #[path = "gen/protomcp.rs"]
 mod generated;
 

@@ -34,6 +34,7 @@ impl Drop for Asked {
 ///
 /// # Panics
 /// When the parameters do not serialize as an object.
+#[expect(clippy::too_many_arguments, reason = "each part of the request is needed once")]
 pub(crate) fn ask<M: ClientMethod>(
     queue: &Arc<SessionQueue>,
     client: &ClientInfo,
@@ -52,6 +53,7 @@ pub(crate) fn ask<M: ClientMethod>(
 }
 
 /// Sends the client of a session a request that it supports.
+#[expect(clippy::too_many_arguments, reason = "each part of the request is needed once")]
 pub(crate) fn ask_raw(
     queue: &Arc<SessionQueue>,
     during: Option<RequestKey>,

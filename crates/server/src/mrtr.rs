@@ -67,6 +67,7 @@ pub(crate) enum Returned {
 }
 
 impl MultiRoundTrip {
+    #[expect(clippy::too_many_arguments, reason = "one caller, which has all of it")]
     pub(crate) fn new(
         binding: RequestBinding,
         target: ReplyTarget,

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use protomcp_session::{CallId, Inbound, RequestKey, ServerInfo, ServerResult, Session};
 use protomcp_types::{
-    CallToolResult, ErrorObject, Incoming, JsonBuf, JsonObject, Message, Params, ProtocolVersion, RawJson, RequestId,
-    ServerCapabilities, TasksCapability, code,
+    CallToolResult, ErrorObject, Incoming, JsonBuf, JsonObject, ListCapability, Message, Params, ProtocolVersion,
+    RawJson, RequestId, ServerCapabilities, TasksCapability, code,
 };
 
 fn message(text: &str) -> Message {
@@ -19,7 +19,7 @@ fn message(text: &str) -> Message {
 }
 
 fn ready(max_pending: usize) -> Session {
-    session(ServerCapabilities::default().with_tools().with_resources(true, true), max_pending)
+    session(ServerCapabilities::default().with_tools().with_resources(), max_pending)
 }
 
 fn session(capabilities: ServerCapabilities, max_pending: usize) -> Session {
@@ -91,14 +91,14 @@ fn what_the_server_does_not_offer_is_not_there() {
         let all = || ServerCapabilities::default().with_tools().with_prompts().with_completions().with_tasks();
         let params = r#"{"name":"a","uri":"a","taskId":"a","ref":{"type":"ref/prompt","name":"a"},"argument":{"name":"a","value":""}}"#;
         let params = || Params::of(&RawJson::parse(params).unwrap()).unwrap();
-        let mut with = all().with_resources(true, true);
+        let mut with = all().with_resources();
         let mut session = session(with.clone(), 1);
         let inbound = session.receive(Message::request(1, method, params()));
         assert!(matches!(inbound, Inbound::Call(_)), "{method}: {inbound:?}");
         match capability {
             "tools" => with.tools = None,
             "resources" => with.resources = None,
-            "resources.subscribe" => with = with.with_resources(false, true),
+            "resources.subscribe" => with.resources = Some(ListCapability { list_changed: true, subscribe: false }),
             "prompts" => with.prompts = None,
             "tasks" => with.tasks = None,
             "tasks.list" => with.tasks = Some(TasksCapability { list: None, ..TasksCapability::ALL }),

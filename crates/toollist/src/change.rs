@@ -81,13 +81,20 @@ impl<N: Ord + Clone> Change<N> {
     }
 
     /// Records the visibility of one registered name before and after. Must be called in the order of names.
-    pub(crate) fn note(&mut self, name: &N, was_visible: bool, is_visible: bool) {
-        match (was_visible, is_visible) {
-            (false, true) => self.added.push(name.clone()),
-            (true, false) => self.removed.push(name.clone()),
-            (true, true) | (false, false) => {}
+    pub(crate) fn note(&mut self, name: &N, visible: Visible) {
+        match visible {
+            Visible { before: false, after: true } => self.added.push(name.clone()),
+            Visible { before: true, after: false } => self.removed.push(name.clone()),
+            Visible { .. } => {}
         }
     }
+}
+
+/// The visibility of one name before and after a change.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Visible {
+    pub(crate) before: bool,
+    pub(crate) after: bool,
 }
 
 impl<N> Default for Change<N> {

@@ -8,7 +8,7 @@ use std::borrow::Borrow;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::change::Change;
+use crate::change::{Change, Visible};
 use crate::command::{Command, Rejected};
 use crate::selection::Selection;
 
@@ -117,8 +117,8 @@ impl<N: Ord + Clone, D> ToolList<N, D> {
         let before = touched.map(|name| (name, selection.allows(name))).collect::<Vec<_>>();
         selection.apply(command)?;
         let mut change = Change::none();
-        for (name, was_visible) in before {
-            change.note(name, was_visible, selection.allows(name));
+        for (name, before) in before {
+            change.note(name, Visible { before, after: selection.allows(name) });
         }
         Ok(change)
     }
@@ -127,7 +127,7 @@ impl<N: Ord + Clone, D> ToolList<N, D> {
     pub fn difference(&self, before: &Selection<N>, after: &Selection<N>) -> Change<N> {
         let mut change = Change::none();
         for (name, _) in self.registered() {
-            change.note(name, before.allows(name), after.allows(name));
+            change.note(name, Visible { before: before.allows(name), after: after.allows(name) });
         }
         change
     }

@@ -160,7 +160,7 @@ impl Builder {
             capabilities = capabilities.with_prompts().with_completions();
         }
         if !resources.is_empty() || !templates.is_empty() || later(Capability::Resources) {
-            capabilities = capabilities.with_resources(true, true).with_completions();
+            capabilities = capabilities.with_resources().with_completions();
         }
         let sessions = ServerHandle::new(self.info.with_capabilities(capabilities), self.limits);
         Ok(Registry::new(Inner {

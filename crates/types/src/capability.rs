@@ -216,10 +216,10 @@ impl ServerCapabilities {
         self
     }
 
-    /// Adds resources, with notifications of changed resources (`subscribe`) and of a changed list (`list_changed`).
+    /// Adds resources, with change notifications for the list and for each resource.
     #[must_use]
-    pub fn with_resources(mut self, subscribe: bool, list_changed: bool) -> Self {
-        self.resources = Some(ListCapability { list_changed, subscribe });
+    pub fn with_resources(mut self) -> Self {
+        self.resources = Some(ListCapability { list_changed: true, subscribe: true });
         self
     }
 
@@ -278,11 +278,10 @@ mod tests {
             serde_json::to_string(&ServerCapabilities::default().with_tools().with_logging()).unwrap(),
             r#"{"logging":{},"tools":{"listChanged":true}}"#
         );
-        let all =
-            ServerCapabilities::default().with_prompts().with_resources(true, false).with_completions().with_tasks();
+        let all = ServerCapabilities::default().with_prompts().with_resources().with_completions().with_tasks();
         assert_eq!(
             serde_json::to_string(&all).unwrap(),
-            r#"{"completions":{},"prompts":{"listChanged":true},"resources":{"subscribe":true},"tasks":{"list":{},"cancel":{},"requests":{"tools":{"call":{}}}}}"#
+            r#"{"completions":{},"prompts":{"listChanged":true},"resources":{"listChanged":true,"subscribe":true},"tasks":{"list":{},"cancel":{},"requests":{"tools":{"call":{}}}}}"#
         );
     }
 }

@@ -75,13 +75,14 @@ impl Filter {
         }
     }
 
-    /// Marks `directory` as a Python virtual environment or not. Its files are installed ones, whatever its name is.
-    pub fn set_environment(&mut self, directory: &Path, is_environment: bool) {
-        if is_environment {
-            self.environments.insert(directory.to_owned());
-        } else {
-            self.environments.remove(directory);
-        }
+    /// Notes that `directory` is a Python virtual environment. Its files are installed ones, whatever its name is.
+    pub fn add_environment(&mut self, directory: &Path) {
+        self.environments.insert(directory.to_owned());
+    }
+
+    /// Notes that `directory` is not a Python virtual environment.
+    pub fn remove_environment(&mut self, directory: &Path) {
+        self.environments.remove(directory);
     }
 
     /// True if files in this directory may be selected, given that its parent is entered.

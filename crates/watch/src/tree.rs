@@ -189,7 +189,7 @@ impl Tree {
             let below = below.clone();
             let Some(directory) = self.directories.remove(&below) else { return };
             self.filter.set_gitignore(&below, "");
-            self.filter.set_environment(&below, false);
+            self.filter.remove_environment(&below);
             self.files -= directory.files.len();
             if let Some(changed) = changed.as_deref_mut() {
                 changed.extend(directory.files.keys().map(|name| below.join(name)));
@@ -231,7 +231,11 @@ impl Tree {
             self.filter.set_gitignore(path, &read_gitignore(path));
         }
         // The root is watched because it was requested.
-        self.filter.set_environment(path, path != self.root && path.join(ENVIRONMENT_MARK).is_file());
+        if path != self.root && path.join(ENVIRONMENT_MARK).is_file() {
+            self.filter.add_environment(path);
+        } else {
+            self.filter.remove_environment(path);
+        }
         let mut next = Vec::new();
         for entry in entries.flatten() {
             let (path, name) = (entry.path(), entry.file_name());

@@ -79,14 +79,14 @@ fn directories_without_sources_are_not_entered() {
 #[test]
 fn files_of_a_virtual_environment_are_installed() {
     let mut filter = Filter::source(&at("tools.py")).always(at("env/named.py"));
-    filter.set_environment(&at("env"), true);
+    filter.add_environment(&at("env"));
     for (path, wanted) in [("env/a.py", false), ("env/named.py", true), ("a.py", true), ("environment/a.py", true)] {
         assert_eq!(filter.wants(&at(path)), wanted, "{path}");
     }
     for (path, entered) in [("env/lib", false), ("env", true), ("lib", true)] {
         assert_eq!(filter.enters(&at(path)), entered, "{path}");
     }
-    filter.set_environment(&at("env"), false);
+    filter.remove_environment(&at("env"));
     assert!(filter.wants(&at("env/a.py")) && filter.enters(&at("env/lib")));
 }
 

@@ -13,6 +13,7 @@ use protomcp_proto::{
 use super::{blob, json, text, texts};
 
 /// With every field set, or, when not `new`, every field of the original protocol.
+#[expect(clippy::too_many_lines, reason = "one table")]
 pub(super) fn messages(new: bool) -> Vec<Msg> {
     vec![
         ListResourcesRequest {}.into(),

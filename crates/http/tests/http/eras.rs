@@ -58,6 +58,7 @@ async fn a_request_of_the_stateless_revision_stands_for_itself() {
 }
 
 #[tokio::test]
+#[expect(clippy::too_many_lines, reason = "one table")]
 async fn each_row_of_the_table_of_eras() {
     let stage = Stage::local().await;
     let session = stage.host.hello("2025-11-25").await;

@@ -33,6 +33,7 @@ fn config() -> Config {
 const MOST_KEPT: usize = 3000 + 3000 + 5000 + 3 * 2004;
 
 /// The state of a call.
+#[expect(clippy::struct_excessive_bools, reason = "a model of a call: each fact by itself")]
 #[derive(Debug)]
 pub(crate) struct Call {
     listens: bool,

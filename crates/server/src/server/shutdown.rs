@@ -109,6 +109,7 @@ impl Shutdown {
 
     /// True if only writing is left: then come the last messages, and [`Shutdown::flush`]. `is_busy`: calls run, or have
     /// something to say; `is_announcing`: a change notice is due soon.
+    #[expect(clippy::fn_params_excessive_bools, reason = "two facts, named where they are passed")]
     pub(super) fn is_settled(&self, is_busy: bool, is_announcing: bool) -> bool {
         match self.stage {
             Stage::Draining { .. } => !is_busy && !is_announcing,

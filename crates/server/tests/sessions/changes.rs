@@ -124,7 +124,8 @@ fn only_sessions_that_are_meant_and_ready_are_told() {
 #[test]
 fn who_was_not_promised_to_be_told_of_changes_is_not_told() {
     play(Limits::default(), async |stage| {
-        let mut capabilities = ServerCapabilities::default().with_tools().with_resources(true, false);
+        let mut capabilities = ServerCapabilities::default().with_tools();
+        capabilities.resources = Some(ListCapability { subscribe: true, list_changed: false });
         capabilities.tools = Some(ListCapability::default());
         let info = ServerInfo::new("fixed", "1").with_capabilities(capabilities);
         let server = Server::with_sessions(ServerHandle::new(info, Limits::default()), Arc::clone(&stage.tools))

@@ -72,7 +72,7 @@ impl Stage {
         let capabilities = ServerCapabilities::default()
             .with_tools()
             .with_logging()
-            .with_resources(true, true)
+            .with_resources()
             .with_prompts()
             .with_completions()
             .with_tasks()

@@ -95,7 +95,7 @@ impl Shape<'_> {
         if result.is_error { object.boolean("isError", true).finish() } else { object.finish() }
     }
 
-    #[expect(clippy::needless_pass_by_value, reason = "the page is taken apart")]
+    #[expect(clippy::needless_pass_by_value, clippy::too_many_arguments, reason = "the page is taken apart")]
     fn list(
         self,
         name: &str,

@@ -34,6 +34,7 @@ async fn both(context: Context, args: Greet) -> String {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "one table of signatures")]
 fn functions_and_closures_of_every_signature_are_tools() {
     let counter = Arc::new(AtomicUsize::new(0));
     let count = {
