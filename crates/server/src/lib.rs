@@ -26,6 +26,7 @@ mod session_queue;
 mod task_store;
 mod tasks;
 
+pub use ask::Ask;
 pub use context::Context;
 pub use ended::Reserved;
 pub use handler::Handler;

@@ -41,17 +41,17 @@ fn capital_question() -> CreateMessage {
 }
 
 async fn ask_name(context: &Context, key: &str) -> Result<String, AskError> {
-    let answer = context.ask_as::<Elicit>(key, &name_form("What is your name?")).await?;
+    let answer = context.ask::<Elicit>(&name_form("What is your name?")).key(key).await?;
     Ok(format!("The user answered {}", answer.content.unwrap_or(RawJson::EMPTY_OBJECT)))
 }
 
 async fn sampling(context: Context) -> Result<String, AskError> {
-    let answer = context.ask_as::<CreateMessage>("capital_question", &capital_question()).await?;
+    let answer = context.ask::<CreateMessage>(&capital_question()).key("capital_question").await?;
     Ok(format!("The model answered {}", answer.content))
 }
 
 async fn roots(context: Context) -> Result<String, AskError> {
-    let answer = context.ask_as::<ListRoots>("client_roots", &ListRoots::default()).await?;
+    let answer = context.ask::<ListRoots>(&ListRoots::default()).key("client_roots").await?;
     let uris: Vec<_> = answer.roots.iter().map(|root| root.uri.as_str()).collect();
     Ok(format!("The roots are {uris:?}"))
 }

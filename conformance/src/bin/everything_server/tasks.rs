@@ -67,7 +67,7 @@ struct Delete {
 
 async fn delete(context: Context, args: Delete) -> Result<String, AskError> {
     let question = form("confirm", "boolean", &format!("Delete {:?}?", args.filename));
-    let answer = context.ask_as::<Elicit>("confirm", &question).await?;
+    let answer = context.ask::<Elicit>(&question).key("confirm").await?;
     Ok(format!("{:?}: {:?} {}", args.filename, answer.action, answer.content.unwrap_or(RawJson::EMPTY_OBJECT)))
 }
 
@@ -81,7 +81,7 @@ async fn ask_twice(context: Context) -> Result<String, AskError> {
 }
 
 async fn ask_first(context: Context) -> Result<String, AskError> {
-    let answer = context.ask_as::<Elicit>("user_name", &form("name", "string", "What is your name?")).await?;
+    let answer = context.ask::<Elicit>(&form("name", "string", "What is your name?")).key("user_name").await?;
     context.continue_as_task(TaskOptions::default());
     context.set_task_message("thinking about the name");
     sleep(Duration::from_millis(200)).await;

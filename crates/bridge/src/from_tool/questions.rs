@@ -210,7 +210,7 @@ impl Questions {
         };
         let (session, version) = self.choose::<M>(process, recipient, &params)?;
         fit(&mut params, version, session);
-        let answer = self.sessions.ask::<M>(session, &params, self.sessions.limits().ask_timeout);
+        let answer = self.sessions.ask::<M>(session, &params).into_future();
         let served = async {
             match recipient {
                 Some(session) => self.dispatcher.served(generation, session, for_call).await,

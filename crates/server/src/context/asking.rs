@@ -13,15 +13,14 @@ use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, join_all, ready};
 use protomcp_types::{ClientMethod, ErrorObject, Params, RawJson, RequiredCapability, TaskRequest};
 
-use crate::ask::ask_raw;
+use crate::ask::{Ask, ask_raw};
+use crate::client_request::ProgressCallback;
 use crate::context::{CallKind, Context};
 use crate::mrtr::Waiting;
 use protomcp_session::{AskError, InputRequest, InputRequests, InputRequired, InputResponses, TaskOptions};
 
 impl Context {
-    /// Asks the host something, within [`Limits::ask_timeout`](crate::Limits::ask_timeout): `sampling/createMessage`,
-    /// `roots/list`, `elicitation/create`, and, with a session, `ping`. The host of this call is asked, and no other.
-    /// Dropping the future takes the question back.
+    /// Asks the client of this call, and no other; see [`Ask`].
     ///
     /// ```
     /// use protomcp_server::{AskError, Context};
@@ -36,80 +35,33 @@ impl Context {
     /// }
     /// ```
     ///
-    /// # Errors
-    /// At once when the host does not declare that it answers such questions or owes too many answers; when it refuses
-    /// or takes too long; and when the call is cancelled or its session ends. A stateless call that then fails is
-    /// answered with what the host would have to declare.
-    ///
     /// # Panics
     /// When the parameters do not serialize as an object.
-    pub fn ask<M: ClientMethod>(
-        &self,
-        params: &M::Params,
-    ) -> impl Future<Output = Result<M::Result, AskError>> + Send + use<M> {
-        self.ask_within::<M>(params, self.0.ask_timeout)
+    pub fn ask<M: ClientMethod>(&self, params: &M::Params) -> Ask<M> {
+        Ask::in_call(self, params, self.0.ask_timeout)
     }
 
-    /// As [`Context::ask`], with another time limit.
-    ///
-    /// # Errors
-    /// As [`Context::ask`].
-    ///
-    /// # Panics
-    /// As [`Context::ask`].
-    pub fn ask_within<M: ClientMethod>(
+    /// Sends a question that the client supports.
+    pub(crate) fn send(
         &self,
-        params: &M::Params,
+        input: InputRequest,
         timeout: Duration,
-    ) -> impl Future<Output = Result<M::Result, AskError>> + Send + use<M> {
-        self.ask_one::<M>(String::new(), params, timeout)
-    }
-
-    /// As [`Context::ask`], under a key by which the host of a stateless request can tell questions apart. Otherwise the
-    /// key follows from the kind of question and its place among those of its kind, such as `elicitation-1`.
-    ///
-    /// A host may send answers along before it is asked. They count when a question with their key comes.
-    ///
-    /// # Errors
-    /// As [`Context::ask`].
-    ///
-    /// # Panics
-    /// As [`Context::ask`].
-    pub fn ask_as<M: ClientMethod>(
-        &self,
-        key: &str,
-        params: &M::Params,
-    ) -> impl Future<Output = Result<M::Result, AskError>> + Send + use<M> {
-        self.ask_one::<M>(key.to_owned(), params, self.0.ask_timeout)
-    }
-
-    fn ask_one<M: ClientMethod>(
-        &self,
-        key: String,
-        params: &M::Params,
-        timeout: Duration,
-    ) -> impl Future<Output = Result<M::Result, AskError>> + Send + use<M> {
+        progress: Option<ProgressCallback>,
+    ) -> BoxFuture<'static, Result<RawJson, AskError>> {
         let answer = if self.is_stateless() {
-            let answers = self.ask_in_mrtr(vec![InputRequest::of::<M>(key, params)], timeout);
+            let answers = self.ask_in_mrtr(vec![input], timeout);
             async move { answers.await?.pop().ok_or(AskError::Gone) }.boxed()
         } else {
-            let answer = if M::is_supported_by(params, &self.0.info.client.capabilities) {
-                let params = Params::of(params).expect("the parameters of a method are an object");
-                Ok(self.ask_in_session(M::NAME, params, timeout))
-            } else {
-                Err(AskError::NotSupported(M::NAME))
-            };
-            async move { answer?.await }.boxed()
+            self.ask_in_session(input.method, input.params.into(), timeout, progress)
         };
-        let answer = unless_cancelled(self.clone(), answer);
-        async move { answer.await?.to().map_err(|error| AskError::Unreadable(error.to_string())) }
+        unless_cancelled(self.clone(), answer).boxed()
     }
 
     /// Asks several things at once, within [`Limits::ask_timeout`](crate::Limits::ask_timeout). The host of a stateless
     /// request is asked all of them in one answer.
     ///
     /// # Errors
-    /// As [`Context::ask`], when one question fails.
+    /// As [`Ask`], when one question fails.
     pub fn ask_all(
         &self,
         questions: InputRequests,
@@ -122,7 +74,7 @@ impl Context {
             let capabilities = &self.0.info.client.capabilities;
             let ask = |asked: InputRequest| match asked.need() {
                 Some(need) if !need.is_met_by(capabilities) => Err(AskError::NotSupported(asked.method)),
-                Some(_) | None => Ok(self.ask_in_session(asked.method, asked.params.into(), timeout)),
+                Some(_) | None => Ok(self.ask_in_session(asked.method, asked.params.into(), timeout, None)),
             };
             let asked: Result<Vec<_>, _> = questions.into_asked().into_iter().map(ask).collect();
             async move { join_all(asked?).await.into_iter().collect() }.boxed()
@@ -245,9 +197,10 @@ impl Context {
         method: &'static str,
         params: Params,
         timeout: Duration,
+        progress: Option<ProgressCallback>,
     ) -> BoxFuture<'static, Result<RawJson, AskError>> {
         let queue = Arc::clone(&self.0.queue);
-        let ask = move |during, params| ask_raw(&queue, during, method, params, timeout, None);
+        let ask = move |during, params| ask_raw(&queue, during, method, params, timeout, progress.clone());
         let CallKind::SessionTask(task) = &self.0.kind else {
             return ask(Some(self.0.info.key.clone()), params).boxed();
         };

@@ -1,16 +1,13 @@
 //! The open sessions of a server, seen from outside: who is there, and what is to be told or asked.
 
 use std::fmt;
-use std::future::Future;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use std::time::Duration;
 
 use protomcp_types::{ClientMethod, JsonObject, Level, Notification, Progress, ProgressToken, RawJson, Task, method};
 use tokio_util::sync::CancellationToken;
 
-use crate::ask::ask;
-use crate::client_request::ProgressCallback;
+use crate::ask::Ask;
 use crate::context::Context;
 use crate::mrtr::{StatelessTask, TaskNotifier};
 use crate::parked::ParkedCalls;
@@ -203,52 +200,14 @@ impl ServerHandle {
         views
     }
 
-    /// Asks one host something that belongs to no call; see [`Context::ask`](crate::Context::ask).
-    ///
-    /// # Errors
-    /// As [`Context::ask`](crate::Context::ask); also when the handshake is not complete.
+    /// Asks the client of one session something that belongs to no call; see [`Ask`]. It also fails before the handshake
+    /// is complete.
     ///
     /// # Panics
     /// When the parameters do not serialize as an object.
-    pub fn ask<M: ClientMethod>(
-        &self,
-        session: SessionId,
-        params: &M::Params,
-        timeout: Duration,
-    ) -> impl Future<Output = Result<M::Result, AskError>> + Send + use<M> {
-        self.ask_and_hear::<M>(session, params, timeout, None)
-    }
-
-    /// As [`ServerHandle::ask`]; `report` is told how far the host has come, if the host tells.
-    ///
-    /// # Errors
-    /// As [`ServerHandle::ask`].
-    ///
-    /// # Panics
-    /// As [`ServerHandle::ask`].
-    pub fn ask_with_progress<M: ClientMethod, F: Fn(Progress) + Send + Sync + 'static>(
-        &self,
-        session: SessionId,
-        params: &M::Params,
-        timeout: Duration,
-        report: F,
-    ) -> impl Future<Output = Result<M::Result, AskError>> + Send + use<M, F> {
-        self.ask_and_hear::<M>(session, params, timeout, Some(ProgressCallback::new(report)))
-    }
-
-    fn ask_and_hear<M: ClientMethod>(
-        &self,
-        session: SessionId,
-        params: &M::Params,
-        timeout: Duration,
-        report: Option<ProgressCallback>,
-    ) -> impl Future<Output = Result<M::Result, AskError>> + Send + use<M> {
+    pub fn ask<M: ClientMethod>(&self, session: SessionId, params: &M::Params) -> Ask<M> {
         let queue = self.open().get(session).map(|session| Arc::clone(&session.queue)).ok_or(AskError::Gone);
-        let answer = queue.and_then(|queue| {
-            let client = queue.client().cloned().ok_or(AskError::NoSession)?;
-            Ok(ask::<M>(&queue, &client, None, params, timeout, report))
-        });
-        async move { answer?.await }
+        Ask::in_session(queue, params, self.limits().ask_timeout)
     }
 
     /// One of [`ServerHandle::views`].

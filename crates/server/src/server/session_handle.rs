@@ -1,22 +1,22 @@
 //! One session from outside: who it is with, what is told and asked, and how it ends.
 
 use std::fmt;
-use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use protomcp_types::{ClientMethod, Level, Progress, RawJson};
+use protomcp_types::{ClientMethod, Level, RawJson};
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
 use tokio_util::sync::CancellationToken;
 
+use crate::ask::Ask;
 use crate::server::Server;
 use crate::server::drive::Driver;
 use crate::server::handle::{Audience, ServerHandle};
 use crate::server::peer::Peer;
 use crate::server::serve_error::ServeError;
 use crate::service::Service;
-use protomcp_session::{AskError, ClientInfo, SessionId};
+use protomcp_session::{ClientInfo, SessionId};
 use protomcp_transport::{Transport, TransportError};
 
 /// A connection that is served. Cloning is cheap; the session goes on without one.
@@ -122,35 +122,12 @@ impl SessionHandle {
         self.0.ended.borrow().is_some()
     }
 
-    /// Asks the host something that belongs to no call; see [`ServerHandle::ask`].
-    ///
-    /// # Errors
-    /// As [`ServerHandle::ask`].
+    /// Asks the client something that belongs to no call; see [`ServerHandle::ask`].
     ///
     /// # Panics
-    /// As [`ServerHandle::ask`].
-    pub fn ask<M: ClientMethod>(
-        &self,
-        params: &M::Params,
-        timeout: Duration,
-    ) -> impl Future<Output = Result<M::Result, AskError>> + Send + use<M> {
-        self.0.sessions.ask::<M>(self.0.id, params, timeout)
-    }
-
-    /// As [`SessionHandle::ask`]; `report` is told how far the host has come, if the host tells.
-    ///
-    /// # Errors
-    /// As [`ServerHandle::ask`].
-    ///
-    /// # Panics
-    /// As [`ServerHandle::ask`].
-    pub fn ask_with_progress<M: ClientMethod, F: Fn(Progress) + Send + Sync + 'static>(
-        &self,
-        params: &M::Params,
-        timeout: Duration,
-        report: F,
-    ) -> impl Future<Output = Result<M::Result, AskError>> + Send + use<M, F> {
-        self.0.sessions.ask_with_progress::<M, F>(self.0.id, params, timeout, report)
+    /// When the parameters do not serialize as an object.
+    pub fn ask<M: ClientMethod>(&self, params: &M::Params) -> Ask<M> {
+        self.0.sessions.ask(self.0.id, params)
     }
 
     /// Sends the host a log message, if it wants messages of this level.

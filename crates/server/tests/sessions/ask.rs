@@ -257,7 +257,7 @@ fn questions_that_are_not_read_do_not_pile_up() {
         let (sessions, id) = (stage.server.handle(), SessionId::new(1));
         let mut too_many = 0;
         for _ in 0..100 {
-            let answer = sessions.ask::<Ping>(id, &Ping {}, Duration::from_millis(10)).await;
+            let answer = sessions.ask::<Ping>(id, &Ping {}).timeout(Duration::from_millis(10)).await;
             too_many += usize::from(answer == Err(AskError::TooMany));
         }
         assert_eq!(too_many, 97);
@@ -275,7 +275,7 @@ fn a_session_can_be_asked_without_a_call() {
         let ids: Vec<_> = sessions.views().into_iter().filter(|view| view.client.capabilities.has_roots()).collect();
         assert_eq!((sessions.views().len(), ids.len()), (2, 1));
         let (knows_id, fresh_id, plain_id) = (ids[0].id, SessionId::new(2), sessions.views()[1].id);
-        let ask = |id| sessions.ask::<ListRoots>(id, &ListRoots::default(), soon);
+        let ask = |id| sessions.ask::<ListRoots>(id, &ListRoots::default()).timeout(soon).into_future();
 
         assert_eq!(ask(SessionId::new(99)).await, Err(AskError::Gone));
         assert_eq!(ask(fresh_id).await, Err(AskError::NoSession));
@@ -290,7 +290,7 @@ fn a_session_can_be_asked_without_a_call() {
         fresh.send(&roots).await;
         fresh.next().await;
         assert_eq!(ask(fresh_id).await, Err(AskError::Gone));
-        let answer = tokio::spawn(sessions.ask::<Ping>(fresh_id, &Ping {}, soon));
+        let answer = tokio::spawn(sessions.ask::<Ping>(fresh_id, &Ping {}).timeout(soon).into_future());
         fresh.steps(&[r#"← {"id":1,"method":"ping","params":{}}"#, r#"→ {"id":1,"result":{}}"#]).await;
         assert!(answer.await.unwrap().is_ok());
 
@@ -328,7 +328,7 @@ async fn a_handler_that_may_ask_is_not_much_larger_for_it() {
     let context = Context::detached();
     let asking = [
         size_of_val(&context.ask::<ListRoots>(&ListRoots::default())),
-        size_of_val(&context.ask_as::<ListRoots>("roots", &ListRoots::default())),
+        size_of_val(&context.ask::<ListRoots>(&ListRoots::default()).key("roots")),
         size_of_val(&context.ask_all(InputRequests::new().with::<ListRoots>("roots", &ListRoots::default()))),
     ];
     assert!(asking.iter().all(|bytes| *bytes <= 512), "{asking:?}");

@@ -123,7 +123,7 @@ impl Handler for Tools {
             "page" => return Ok(said(context.ask::<Elicit>(&Elicit::url("?", "u", "7")).await)),
             "ping" => {
                 let limit = Duration::from_millis(number() as u64);
-                return Ok(said(context.ask_within::<Ping>(&Ping {}, limit).await));
+                return Ok(said(context.ask::<Ping>(&Ping {}).timeout(limit).await));
             }
             // Asks under a key, so many times one after the other.
             "name" => {
@@ -131,7 +131,7 @@ impl Handler for Tools {
                 for _ in 0..number() {
                     let form = Elicit::form("who?", RawJson::EMPTY_OBJECT);
                     context.progress(&Progress::new(names.len() as i64 + 1));
-                    match context.ask_as::<Elicit>("user_name", &form).await {
+                    match context.ask::<Elicit>(&form).key("user_name").await {
                         Ok(answer) => names.push(answer.content.map(|content| content.to_string()).unwrap_or_default()),
                         error @ Err(_) => return Ok(said(error)),
                     }
@@ -175,7 +175,9 @@ impl Handler for Tools {
                 match tool {
                     "task-required" if !is_task => return Err(context.task_required_error("task-required")),
                     "task-names" => {
-                        let ask = |key| context.ask_as::<Elicit>(key, &Elicit::form("who?", RawJson::EMPTY_OBJECT));
+                        let ask = |key| {
+                            context.ask::<Elicit>(&Elicit::form("who?", RawJson::EMPTY_OBJECT)).key(key).into_future()
+                        };
                         let (one, two) = futures_util::future::join(ask("one"), ask("two")).await;
                         let again = ask("one").await;
                         let names = [one, two, again].map(|answer| answer.map(|answer| answer.action));
@@ -212,7 +214,7 @@ impl Handler for Tools {
             }
             // Asks, and answers without waiting.
             "ask-and-go" => {
-                let question = context.ask::<Ping>(&Ping {});
+                let question = context.ask::<Ping>(&Ping {}).into_future();
                 tokio::spawn(async move { assert_eq!(question.await, Err(AskError::Gone)) });
             }
             // Asks after it has answered.
@@ -225,7 +227,7 @@ impl Handler for Tools {
             }
             // Asks so many times at once, and counts the questions that were too many.
             "ask-often" => {
-                let ask = |_| context.ask_within::<Ping>(&Ping {}, Duration::from_millis(100));
+                let ask = |_| context.ask::<Ping>(&Ping {}).timeout(Duration::from_millis(100)).into_future();
                 let answers = futures_util::future::join_all((0..number()).map(ask)).await;
                 let refused = answers.iter().filter(|answer| **answer == Err(AskError::TooMany)).count();
                 return Ok(CallToolResult::text(format!("{refused} too many")));
@@ -299,7 +301,7 @@ impl Handler for Tools {
 
     async fn get_prompt(&self, request: GetPrompt, context: Context) -> Result<GetPromptResult, ErrorObject> {
         if request.name == "ask" {
-            let answer = context.ask_as::<Elicit>("user_context", &Elicit::form("?", RawJson::EMPTY_OBJECT)).await?;
+            let answer = context.ask::<Elicit>(&Elicit::form("?", RawJson::EMPTY_OBJECT)).key("user_context").await?;
             let content = ContentBlock::text(format!("{:?}", answer.action)).to_raw();
             return Ok(GetPromptResult::of(&[PromptMessage::new(Role::User, content)]));
         }

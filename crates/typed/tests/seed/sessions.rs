@@ -146,7 +146,8 @@ fn a_host_reports_its_progress_on_a_question() {
             move |progress: Progress| seen.lock().unwrap().push((progress.progress, progress.message))
         };
         let question = CreateMessage::new(RawJson::EMPTY_ARRAY, 9);
-        let answer = tokio::spawn(session.ask_with_progress::<CreateMessage, _>(&question, MINUTE, report));
+        let answer =
+            tokio::spawn(session.ask::<CreateMessage>(&question).timeout(MINUTE).on_progress(report).into_future());
         let asked = host.next().await.unwrap();
         assert_eq!(asked["method"], "sampling/createMessage");
         let token = asked["params"]["_meta"]["progressToken"].clone();
@@ -162,7 +163,7 @@ fn a_host_reports_its_progress_on_a_question() {
         let steps = [(Amount::from(1), Some("m".to_owned())), (Amount::from(2.5), Some("m".to_owned()))];
         assert_eq!(*seen.lock().unwrap(), steps);
         // There is no listener: no token is sent.
-        let quiet = tokio::spawn(session.ask::<CreateMessage>(&question, MINUTE));
+        let quiet = tokio::spawn(session.ask::<CreateMessage>(&question).timeout(MINUTE).into_future());
         assert_eq!(host.next().await.unwrap()["params"].get("_meta"), None);
         quiet.abort();
     });
@@ -183,7 +184,7 @@ fn a_server_hears_of_changed_roots_and_asks_for_them() {
         host.tell("notifications/something/else", json!({})).await;
         host.ask("ping", json!({})).await.unwrap();
         assert_eq!(*changed.lock().unwrap(), [session.id()]);
-        let roots = tokio::spawn(session.ask::<ListRoots>(&ListRoots::default(), MINUTE));
+        let roots = tokio::spawn(session.ask::<ListRoots>(&ListRoots::default()).timeout(MINUTE).into_future());
         let asked = host.next().await.unwrap();
         assert_eq!(asked["method"], "roots/list");
         host.message(json!({"jsonrpc": "2.0", "id": asked["id"], "result": {"roots": [{"uri": "file:///a"}]}})).await;
@@ -196,17 +197,17 @@ fn a_session_that_cannot_be_asked_says_why() {
     play(|| async {
         let registry = registry();
         let (session, _host) = pair(&registry, json!({})).await;
-        let refused = session.ask::<ListRoots>(&ListRoots::default(), MINUTE).await.unwrap_err();
+        let refused = session.ask::<ListRoots>(&ListRoots::default()).timeout(MINUTE).await.unwrap_err();
         assert_eq!(refused, AskError::NotSupported("roots/list"));
         // A client of the stateless revision opens no session.
         let (ours, theirs) = memory::pair();
         let session = registry.connect(theirs);
-        let refused = session.ask::<ListRoots>(&ListRoots::default(), MINUTE).await.unwrap_err();
+        let refused = session.ask::<ListRoots>(&ListRoots::default()).timeout(MINUTE).await.unwrap_err();
         assert_eq!(refused, AskError::NoSession);
         assert!(refused.to_string().contains("no session"), "{refused}");
         drop(ours);
         session.close(MINUTE).await;
-        let refused = session.ask::<ListRoots>(&ListRoots::default(), MINUTE).await.unwrap_err();
+        let refused = session.ask::<ListRoots>(&ListRoots::default()).timeout(MINUTE).await.unwrap_err();
         assert_eq!(refused, AskError::Gone);
     });
 }

@@ -29,7 +29,7 @@ async fn work(context: Context) -> &'static str {
 
 /// Asks, and then becomes a task.
 async fn decide(context: Context) -> String {
-    let answer = context.ask_as::<Elicit>("sure", &Elicit::form("sure?", RawJson::EMPTY_OBJECT)).await;
+    let answer = context.ask::<Elicit>(&Elicit::form("sure?", RawJson::EMPTY_OBJECT)).key("sure").await;
     let is_task = context.continue_as_task(TaskOptions::default());
     sleep(Duration::from_secs(1)).await;
     format!("{:?} {is_task}", answer.unwrap().action)
