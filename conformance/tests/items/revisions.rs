@@ -12,7 +12,7 @@ pub(crate) const REVISIONS: &[(&str, &str, &[Test])] = &[
         "M1",
         "each version with a handshake is echoed, any other becomes the newest of them",
         &[
-            (INITIALIZE, "each_stateful_version_is_echoed_and_any_other_becomes_the_newest"),
+            (INITIALIZE, "stateful_versions_are_echoed_and_others_become_the_newest"),
             (SESSIONS, "an_unknown_version_gets_the_newest_with_sessions"),
         ],
     ),
@@ -44,7 +44,7 @@ pub(crate) const REVISIONS: &[(&str, &str, &[Test])] = &[
         "M6",
         "levels of a session; messages and progress before the answer, on its stream",
         &[
-            (LOGGING, "levels_belong_to_a_session_and_nothing_is_sent_before_the_handshake"),
+            (LOGGING, "levels_are_per_session_and_count_after_the_handshake"),
             (REQUESTS, "log_messages_of_a_call_leave_by_its_stream"),
             (REQUESTS, "what_comes_before_the_answer_makes_it_a_stream"),
         ],
@@ -141,7 +141,7 @@ pub(crate) const REVISIONS: &[(&str, &str, &[Test])] = &[
     (
         "M18",
         "resultType everywhere, hints on six methods",
-        &[(SHAPES, "every_result_says_its_type_and_lists_and_reads_how_long_they_last")],
+        &[(SHAPES, "results_have_a_type_and_lists_and_reads_a_lifetime")],
     ),
     (
         "M19",
@@ -164,12 +164,12 @@ pub(crate) const REVISIONS: &[(&str, &str, &[Test])] = &[
         "M21",
         "questions without a session, and states that are foreign or changed",
         &[
-            (MRTR, "a_question_is_the_answer_and_the_answer_comes_with_the_next_request"),
+            (MRTR, "questions_are_the_result_and_the_next_request_has_answers"),
             (MRTR, "a_state_is_for_one_request_of_one_kind_once"),
             (MRTR, "a_state_is_for_who_got_it"),
             (MRTR, "answers_without_a_state_are_for_a_call_that_begins_anew"),
             ("crates/session/src/request_state.rs", "whatever_is_changed_is_noticed"),
-            (ASK, "a_handler_that_keeps_its_state_with_the_host_is_called_again_in_a_session"),
+            (ASK, "a_handler_with_state_at_the_client_is_called_again"),
         ],
     ),
     (
@@ -234,7 +234,7 @@ pub(crate) const REVISIONS: &[(&str, &str, &[Test])] = &[
     (
         "M38",
         "progress grows and never follows the answer",
-        &[(PROGRESS, "what_does_not_grow_is_no_number_or_comes_late_is_dropped")],
+        &[(PROGRESS, "progress_that_does_not_grow_or_comes_late_is_dropped")],
     ),
     (
         "M39",

@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_results_of_the_holder_of_most_make_room_for_new_ones() {
+    fn the_oldest_results_of_the_largest_holder_make_room() {
         check(&[(1, 10), (1, 10), (1, 10), (1, 10)], &[true, true, true, true]);
         check(&[(1, 10), (1, 10), (1, 10), (1, 11)], &[false, true, true, true]);
         check(&[(1, 30), (1, 40)], &[false, true]);

@@ -91,7 +91,7 @@ fn is_nonblocking(fd: &OwnedFd) -> bool {
 fn pipes_work_and_stay_blocking_for_others() {
     let (server_in, host_out) = std::io::pipe().unwrap();
     let (host_in, server_out) = std::io::pipe().unwrap();
-    // Somebody else has the same descriptions, as a shell or an inherited standard error would.
+    // Another process has the same descriptions, as a shell or an inherited standard error would.
     let shared = [server_in.as_fd().try_clone_to_owned().unwrap(), server_out.as_fd().try_clone_to_owned().unwrap()];
     let child = spawn(server_in, server_out);
     let [shared_in, shared_out] = shared;

@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn a_task_is_no_resource_although_it_takes_the_same_room() {
+    fn a_task_takes_the_same_room_as_a_resource() {
         let subscriptions = Subscriptions::new(2);
         let name = ["a".to_owned()];
         assert!(subscriptions.listen(1, Topic::Task, &name) && subscriptions.changed(Topic::Resource, "a").is_none());

@@ -4,7 +4,7 @@
 //! because a host hands over whatever its language makes easy, and because the descriptions behind them are shared with
 //! the host and with other children of it: they are never switched to non-blocking.
 //!
-//! | what it is | how it is used |
+//! | descriptor | use |
 //! |---|---|
 //! | pipe | opened anew through `/proc/self/fd`, which gives a description of our own |
 //! | socket (hosts written in Node) | calls that each say that they do not want to wait |

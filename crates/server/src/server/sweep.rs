@@ -45,7 +45,7 @@ impl ServerHandle {
         Some(id)
     }
 
-    /// Starts the task that looks after all, unless it runs.
+    /// Starts the sweeping task, unless it runs.
     fn sweep(&self) {
         if !self.0.is_swept.swap(true, Ordering::AcqRel) {
             tokio::spawn(run(Arc::downgrade(&self.0), self.shutdown_token()));

@@ -1,4 +1,4 @@
-//! What the server asks the host.
+//! Requests of the server to its client.
 
 use std::time::Duration;
 
@@ -136,7 +136,7 @@ fn answers_to_nothing_and_changed_roots_are_ignored() {
 }
 
 #[test]
-fn who_does_not_wait_any_more_tells_the_host() {
+fn a_dropped_question_is_cancelled() {
     let taken_back = r#"← {"method":"notifications/cancelled","params":{"requestId":1}}"#;
     let asked = r#"← {"id":1,"method":"ping","params":{}}"#;
     // Time is up.
@@ -171,7 +171,7 @@ fn who_does_not_wait_any_more_tells_the_host() {
 }
 
 #[test]
-fn after_the_answer_a_call_asks_nobody() {
+fn a_call_cannot_ask_after_its_answer() {
     play(Limits::default(), async |stage| {
         let mut late = stage.tools.late.subscribe();
         let mut host = stage.connect();
@@ -187,7 +187,7 @@ fn after_the_answer_a_call_asks_nobody() {
 }
 
 #[test]
-fn a_host_that_closes_its_end_answers_nothing_any_more() {
+fn a_client_that_has_closed_its_end_is_not_asked() {
     check(&[
         ALL,
         r#"→ {"id":1,"method":"tools/call","params":{"name":"ping 10000"}}"#,
@@ -231,9 +231,9 @@ fn while_the_server_shuts_down_questions_are_still_answered() {
 }
 
 #[test]
-fn questions_that_nobody_answers_are_bounded() {
+fn unanswered_questions_are_bounded() {
     let mut transcript = vec![ALL.to_owned()];
-    // What was taken back makes room again.
+    // A withdrawn question frees its place.
     for (id, first) in [(100, 1), (101, 4)] {
         transcript.push(format!("→ {}", call(id, "ask-often 5")));
         transcript.extend((first..first + 3).map(|id| format!(r#"← {{"id":{id},"method":"ping","params":{{}}}}"#)));
@@ -316,7 +316,7 @@ fn an_answer_may_come_in_a_batch() {
 }
 
 #[tokio::test]
-async fn without_a_host_nobody_is_asked() {
+async fn a_detached_context_cannot_ask() {
     let context = Context::detached();
     let roots = context.ask::<ListRoots>(&ListRoots::default()).await;
     assert_eq!(roots, Err(AskError::NotSupported("roots/list")));
@@ -335,7 +335,7 @@ async fn a_handler_that_may_ask_is_not_much_larger_for_it() {
 }
 
 #[test]
-fn a_handler_that_keeps_its_state_with_the_host_is_called_again_in_a_session() {
+fn a_handler_with_state_at_the_client_is_called_again() {
     let form = |number: u32| {
         format!(
             r#"← {{"id":{number},"method":"elicitation/create","params":{{"message":"who?","requestedSchema":{{}}}}}}"#
@@ -363,7 +363,7 @@ fn a_handler_that_keeps_its_state_with_the_host_is_called_again_in_a_session() {
         "· 5000ms".to_owned(),
     ];
     check(&steps.iter().map(String::as_str).collect::<Vec<_>>());
-    // Who cannot be asked is not asked.
+    // A client without the capability is not asked.
     let own = format!("→ {}", call(7, "own"));
     check(&["→ hello", &own, &failed(7, "the host does not support elicitation/create")]);
 }

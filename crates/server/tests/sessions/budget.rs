@@ -111,7 +111,7 @@ fn a_task_gives_the_bytes_of_its_request_back_when_it_has_ended() {
 }
 
 #[test]
-fn a_session_keeps_the_bytes_of_its_introduction_and_its_subscriptions() {
+fn a_session_holds_bytes_of_introduction_and_subscriptions() {
     play(Limits { max_inbound_bytes: 16_000, ..Limits::default() }, async |stage| {
         let mut host = stage.connect();
         let subscribe = r#"{"id":1,"method":"resources/subscribe","params":{"uri":"file:///a"}}"#;
@@ -272,7 +272,7 @@ fn answers_that_wait_for_their_batch_take_room() {
 }
 
 #[test]
-fn answers_that_are_no_results_are_bounded_too() {
+fn the_bytes_of_other_answers_are_bounded() {
     play(Limits { max_outbound_bytes: 10_000, ..Limits::default() }, async |stage| {
         let mut host = stage.connect_with(100);
         host.steps(&["→ hello"]).await;

@@ -1,4 +1,4 @@
-//! Requests that the host does not want answered any more.
+//! Requests that the client has cancelled.
 
 use std::sync::atomic::Ordering;
 

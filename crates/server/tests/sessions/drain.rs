@@ -1,4 +1,4 @@
-//! How a session ends.
+//! The end of a session.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, mpsc};
@@ -146,7 +146,7 @@ fn what_a_call_answers_when_its_time_is_up_is_written() {
 }
 
 #[test]
-fn a_call_that_the_host_has_cancelled_is_not_answered_at_the_end_either() {
+fn a_cancelled_call_is_not_answered_at_the_end() {
     check(&[
         "→ hello",
         r#"→ {"id":1,"method":"tools/call","params":{"name":"wait"}}"#,
@@ -161,7 +161,7 @@ fn a_call_that_the_host_has_cancelled_is_not_answered_at_the_end_either() {
 }
 
 #[test]
-fn nobody_waits_when_all_calls_stop_as_they_are_told_or_the_host_is_gone() {
+fn the_end_is_early_when_all_calls_stop_or_the_client_is_gone() {
     for dies in [false, true] {
         play(Limits::default(), async |stage| {
             let mut host = stage.connect();
@@ -272,7 +272,7 @@ fn dropping_the_future_cancels_everything() {
     });
 }
 
-/// Its only tool holds its thread until somebody lets go, and hears nothing meanwhile.
+/// Its only tool blocks its thread until it is released, and does not notice its cancellation before.
 struct Stubborn(Mutex<mpsc::Receiver<()>>);
 
 impl Handler for Stubborn {

@@ -47,13 +47,13 @@ fn the_stateless_revision_is_not_reached_by_a_handshake() {
 }
 
 #[test]
-fn a_connection_without_a_handshake_is_no_session() {
+fn a_connection_without_a_handshake_opens_no_session() {
     play(Limits::default(), async |stage| {
         let mut host = stage.connect();
         host.steps(&[
             r#"→ {"id":1,"method":"tools/call","params":{"name":"change","_meta":{«2026»}}}"#,
             &format!(r#"← {{"id":1,"result":{{{DONE}}}}}"#),
-            // Nobody has asked to be told of changes.
+            // No request listens for changes.
             "· 1000ms",
         ])
         .await;
@@ -65,7 +65,7 @@ fn a_connection_without_a_handshake_is_no_session() {
 }
 
 #[test]
-fn a_batch_is_no_place_for_stateless_requests() {
+fn a_batch_holds_no_stateless_requests() {
     check(&[
         "→ hello 2025-03-26",
         r#"→ [{"jsonrpc":"2.0","id":1,"method":"ping"},{"jsonrpc":"2.0","id":2,"method":"tools/list","params":{"_meta":{«2026»}}}]"#,

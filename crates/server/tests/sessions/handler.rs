@@ -30,9 +30,9 @@ pub(crate) struct Tools {
     pub(crate) closed: AtomicUsize,
     /// Calls of `wait` that were dropped before their end.
     pub(crate) dropped: AtomicUsize,
-    /// What questions came to that were asked after the answer.
+    /// The outcomes of questions that were asked after the answer.
     pub(crate) late: Arc<watch::Sender<Option<AskError>>>,
-    /// What was subscribed to (`+`) and is not any more (`-`), in this order.
+    /// Subscriptions (`+`) and their ends (`-`), in order.
     pub(crate) watched: Mutex<Vec<String>>,
 }
 

@@ -2,7 +2,7 @@
 
 use super::transcript::{check, initialize};
 
-/// What the server says of itself in this revision.
+/// The server's description of itself in this revision.
 fn answer(version: &str) -> String {
     let tasks = match version {
         "2025-11-25" => r#","tasks":{"list":{},"cancel":{},"requests":{"tools":{"call":{}}}}"#,
@@ -14,7 +14,7 @@ fn answer(version: &str) -> String {
 }
 
 #[test]
-fn each_stateful_version_is_echoed_and_any_other_becomes_the_newest() {
+fn stateful_versions_are_echoed_and_others_become_the_newest() {
     for (asked, answered) in [
         ("2024-11-05", "2024-11-05"),
         ("2025-03-26", "2025-03-26"),
@@ -43,7 +43,7 @@ fn only_ping_works_before_the_handshake() {
 }
 
 #[test]
-fn a_good_initialize_works_after_a_bad_one_and_a_second_good_one_is_refused() {
+fn initialize_succeeds_once_also_after_a_bad_one() {
     let good = format!("→ {}", initialize("2025-06-18"));
     let answer = answer("2025-06-18");
     check(&[

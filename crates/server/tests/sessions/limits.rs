@@ -1,4 +1,4 @@
-//! What a peer can make grow stays bounded, and nothing is dropped in silence.
+//! Everything that a peer can make grow is bounded, and nothing is dropped in silence.
 
 use protomcp_server::{Audience, Limits};
 use protomcp_types::{Level, RawJson};
@@ -62,7 +62,7 @@ fn notices_beyond_the_limit_are_dropped_and_reported() {
 }
 
 #[test]
-fn notices_that_weigh_too_much_together_are_dropped_and_reported() {
+fn notices_beyond_their_bytes_are_dropped_and_reported() {
     let count = [
         r#"→ {"id":1,"method":"tools/call","params":{"name":"count 10","_meta":{"progressToken":1}}}"#,
         r#"← {"method":"notifications/progress","params":{"progressToken":1,"progress":1}}"#,
@@ -94,11 +94,11 @@ fn notices_that_are_not_sent_give_their_room_back() {
 }
 
 #[test]
-fn a_host_that_only_writes_is_not_read_for_ever_and_loses_nothing() {
+fn a_client_that_only_writes_is_held_back_without_loss() {
     play(Limits { max_unsent: 50, ..Limits::default() }, async |stage| {
         let mut host = stage.connect_with(2048);
         host.steps(&["→ hello"]).await;
-        // What the pipe holds, what the session keeps, and then it pushes back.
+        // The pipe and the session fill up, then the session stops reading.
         let mut sent = 0;
         let ping = |id: usize| full(&format!(r#"{{"id":{id},"method":"ping"}}"#));
         while tokio::time::timeout(std::time::Duration::from_secs(1), host.send(&ping(sent))).await.is_ok() {
@@ -147,7 +147,7 @@ fn answers_that_are_not_read_count_as_requests_in_flight() {
 }
 
 #[test]
-fn progress_that_is_not_read_does_not_count_as_a_request_in_flight() {
+fn unread_progress_is_not_a_request_in_flight() {
     play(Limits { max_pending: 2, ..Limits::default() }, async |stage| {
         let mut host = stage.connect_with(256);
         host.steps(&["→ hello"]).await;
@@ -166,7 +166,7 @@ fn progress_that_is_not_read_does_not_count_as_a_request_in_flight() {
 }
 
 #[test]
-fn log_messages_that_nobody_wants_take_no_room() {
+fn unwanted_log_messages_take_no_room() {
     let alert = |id: u32| {
         [
             format!(r#"→ {{"id":{id},"method":"tools/call","params":{{"name":"log"}}}}"#),

@@ -91,7 +91,7 @@ fn sessions_and_listeners_do_not_hear_each_others_changes() {
         let (mut session, mut listener) = (stage.connect(), stage.connect());
         session.steps(&["→ hello"]).await;
         listener.steps(&[ALL, ALL_ACKNOWLEDGED]).await;
-        // What one session sees is nobody else's business, not even on its own connection.
+        // A change for one session is not sent to requests without one, not even on its own connection.
         session
             .steps(&[&listen("1", r#""toolsListChanged":true"#), &acknowledged("1", r#""toolsListChanged":true"#)])
             .await;

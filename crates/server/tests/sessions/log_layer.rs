@@ -29,7 +29,7 @@ fn events_reach_hosts_with_their_fields() {
     play(Limits::default(), async |stage| {
         let _listening = listen(stage.server.handle());
         let mut host = stage.connect();
-        tracing::error!(target: "early", "nobody is there yet");
+        tracing::error!(target: "early", "no client is there yet");
         host.steps(&["→ hello", "· 1ms"]).await;
         set_level(&mut host, "debug").await;
         let name = "x\"y";
@@ -54,7 +54,7 @@ fn events_reach_hosts_with_their_fields() {
 }
 
 #[test]
-fn each_host_gets_what_it_wants_and_nobody_our_own_events() {
+fn each_client_gets_its_level_and_none_gets_our_own_events() {
     play(Limits::default(), async |stage| {
         let _listening = listen(stage.server.handle());
         let (mut loud, mut quiet) = (stage.connect(), stage.connect());

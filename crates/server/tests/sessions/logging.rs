@@ -62,7 +62,7 @@ fn a_bad_level_changes_nothing() {
 }
 
 #[test]
-fn levels_belong_to_a_session_and_nothing_is_sent_before_the_handshake() {
+fn levels_are_per_session_and_count_after_the_handshake() {
     play(Limits::default(), async |stage| {
         let (mut loud, mut quiet, mut new) = (stage.connect(), stage.connect(), stage.connect());
         loud.steps(&[

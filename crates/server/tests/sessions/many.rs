@@ -85,7 +85,7 @@ fn messages_go_over_as_values_in_memory() {
         let result = host.ask(1, "tools/call", params.with("arguments", arguments.clone()).into()).await.unwrap();
         // The big part was never copied.
         assert!(result.segments().any(|segment| segment.as_ptr() == arguments.as_bytes().as_ptr()));
-        // Text that is no message is answered as well.
+        // Text that is not a message is answered as well.
         host.sink.forward(Err(Malformed::invalid(None, "a test")));
         host.sink.flush().await.unwrap();
         assert!(matches!(host.source.next().await, Ok(Some(Ok(Incoming::One(Message::Response(_)))))));
@@ -121,7 +121,7 @@ fn layers_wrap_each_other_and_the_service() {
             Ok(r#"{"content":[{"type":"text","text":"call tool \"wait\" timed out after 100ms"}],"isError":true}"#
                 .to_owned())
         );
-        // Who wants a task cannot read a result.
+        // A client that asked for a task cannot read a result.
         let Params::Named(params) = tool("wait") else { panic!() };
         let as_task = params.with("task", RawJson::EMPTY_OBJECT).into();
         assert_eq!(
@@ -193,7 +193,7 @@ impl Sink for Chatty {
 }
 
 #[test]
-fn answers_leave_in_bursts_even_while_there_is_always_more_to_read() {
+fn answers_are_written_in_bursts_while_more_can_be_read() {
     play(Limits::default(), async |stage| {
         let most = Arc::new(AtomicUsize::new(0));
         let chatty = Chatty { left: 2000, unflushed: Arc::default(), most: Arc::clone(&most) };

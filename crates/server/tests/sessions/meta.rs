@@ -1,4 +1,4 @@
-//! What each request of 2026-07-28 says in `_meta`, and what becomes of one that does not.
+//! The members of `_meta` that each request of 2026-07-28 needs, and the answers to requests without them.
 
 use super::transcript::check;
 
@@ -68,7 +68,7 @@ fn what_the_revision_has_removed_is_not_there() {
 }
 
 #[test]
-fn who_asks_is_no_business_of_the_answer() {
+fn the_answer_does_not_depend_on_the_caller() {
     let echo = r#""result":{"resultType":"complete","content":[{"type":"text","text":"echo"}],"structuredContent":{},"_meta":{«server»}}"#;
     for who in [
         "",

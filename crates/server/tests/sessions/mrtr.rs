@@ -70,7 +70,7 @@ fn with_host(test: impl AsyncFn(&Stage, &mut Host)) {
 }
 
 #[test]
-fn a_question_is_the_answer_and_the_answer_comes_with_the_next_request() {
+fn questions_are_the_result_and_the_next_request_has_answers() {
     with_host(async |_, host| {
         for (tool, key, method, response, said) in [
             (
@@ -101,7 +101,7 @@ fn a_question_is_the_answer_and_the_answer_comes_with_the_next_request() {
 }
 
 #[test]
-fn prompts_and_resources_may_ask_too_and_what_came_of_it_is_not_kept() {
+fn prompts_and_resources_may_ask_and_are_then_not_cached() {
     with_host(async |_, host| {
         let prompt = json!({"name": "ask"});
         let first = ask(host, 1, "prompts/get", &prompt).await;
@@ -120,7 +120,7 @@ fn prompts_and_resources_may_ask_too_and_what_came_of_it_is_not_kept() {
 }
 
 #[test]
-fn several_questions_leave_together_and_may_be_answered_one_by_one() {
+fn several_questions_may_be_answered_one_by_one() {
     with_host(async |_, host| {
         let call = json!({"name": "ask-all"});
         let first = ask(host, 1, "tools/call", &call).await;
@@ -234,7 +234,7 @@ fn what_the_client_does_not_declare_is_named() {
 }
 
 #[test]
-fn a_failure_that_has_nothing_to_do_with_a_refused_question_is_passed_on() {
+fn a_failure_unrelated_to_a_refused_question_is_passed_on() {
     with_host(async |_, host| {
         send(host, 1, "tools/call", "«2026»", &json!({"name": "cope"})).await;
         let answer = answer(host, 1).await;
@@ -244,7 +244,7 @@ fn a_failure_that_has_nothing_to_do_with_a_refused_question_is_passed_on() {
 }
 
 #[test]
-fn only_three_methods_may_ask_and_a_ping_is_no_question() {
+fn only_three_methods_may_ask_and_none_may_ping() {
     with_host(async |_, host| {
         let argument = json!({"ref": {"type": "ref/prompt", "name": "a"}, "argument": {"name": "a", "value": "ask"}});
         let answer = ask(host, 1, "completion/complete", &argument).await;
@@ -255,7 +255,7 @@ fn only_three_methods_may_ask_and_a_ping_is_no_question() {
 }
 
 #[test]
-fn a_web_page_has_no_id_any_more() {
+fn a_url_elicitation_has_no_id() {
     with_host(async |_, host| {
         send(host, 1, "tools/call", r#"«2026 {"elicitation":{"url":{}}}»"#, &json!({"name": "page"})).await;
         let answer = answer(host, 1).await;
@@ -265,7 +265,7 @@ fn a_web_page_has_no_id_any_more() {
 }
 
 #[test]
-fn a_call_that_nobody_comes_for_is_cancelled() {
+fn a_parked_call_is_cancelled_when_its_time_is_up() {
     let limits = Limits { ask_timeout: Duration::from_secs(10), ..Limits::default() };
     play(limits, async |stage| {
         let mut host = stage.connect();
@@ -282,7 +282,7 @@ fn a_call_that_nobody_comes_for_is_cancelled() {
 }
 
 #[test]
-fn whoever_has_parked_most_gives_way_to_others() {
+fn the_caller_with_most_parked_calls_gives_way() {
     play(Limits { max_parked: 2, ..Limits::default() }, async |stage| {
         let (mut ann, mut bob) = (stage.connect_as("ann"), stage.connect_as("bob"));
         let call = json!({"name": "ask-and-stay"});
@@ -306,7 +306,7 @@ fn whoever_has_parked_most_gives_way_to_others() {
 }
 
 #[test]
-fn a_call_that_ends_while_it_waits_is_answered_when_the_host_comes() {
+fn a_call_that_ends_while_parked_answers_the_next_request() {
     with_host(async |_, host| {
         let call = json!({"name": "impatient"});
         let first = ask(host, 1, "tools/call", &call).await;
@@ -390,7 +390,7 @@ fn a_server_that_stops_cancels_calls_that_wait() {
 }
 
 #[test]
-fn while_the_server_stops_nobody_is_asked() {
+fn no_question_is_asked_while_the_server_stops() {
     with_host(async |stage, host| {
         send(host, 1, "tools/call", ALL, &json!({"name": "late-form"})).await;
         host.steps(&["· 1ms"]).await;

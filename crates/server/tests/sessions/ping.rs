@@ -20,7 +20,7 @@ fn a_silent_host_is_asked_whether_it_is_there() {
             r#"← {"id":1,"method":"ping"}"#,
             r#"→ {"id":1,"result":{}}"#,
             "· 30000ms",
-            // Whatever it says puts the next question off, and is an answer as good as any.
+            // Each message of the client delays the next ping, and counts as an answer to the last.
             r#"→ {"method":"notifications/unheard-of"}"#,
             "· 59999ms",
             r#"← {"id":2,"method":"ping"}"#,
@@ -49,7 +49,7 @@ fn a_host_that_does_not_answer_loses_its_session() {
 }
 
 #[test]
-fn nobody_is_asked_before_the_handshake_is_complete() {
+fn no_request_is_sent_before_the_handshake_is_complete() {
     play(asking(), async |stage| {
         let mut host = stage.connect();
         host.send(&initialize("2025-11-25")).await;

@@ -1,4 +1,4 @@
-//! How far a call has come.
+//! The progress of a call.
 
 use super::transcript::check;
 
@@ -26,7 +26,7 @@ fn without_a_token_there_is_no_progress() {
 }
 
 #[test]
-fn what_does_not_grow_is_no_number_or_comes_late_is_dropped() {
+fn progress_that_does_not_grow_or_comes_late_is_dropped() {
     check(&[
         "→ hello",
         r#"→ {"id":1,"method":"tools/call","params":{"name":"stumble","_meta":{"progressToken":7}}}"#,

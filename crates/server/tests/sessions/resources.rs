@@ -64,7 +64,7 @@ fn only_a_host_that_has_subscribed_hears_of_changes() {
 }
 
 #[test]
-fn what_the_server_refuses_or_the_host_takes_back_is_no_subscription() {
+fn refused_and_withdrawn_subscriptions_do_not_count() {
     play(Limits::default(), async |stage| {
         let mut host = stage.connect();
         host.steps(&[
@@ -109,7 +109,7 @@ fn subscriptions_are_bounded_in_number_and_in_length() {
 }
 
 #[test]
-fn a_host_that_does_not_read_is_told_once_and_once_more_afterwards() {
+fn updates_are_merged_while_the_client_does_not_read() {
     play(Limits::default(), async |stage| {
         let mut host = stage.connect_with(300);
         host.steps(&["→ hello"]).await;

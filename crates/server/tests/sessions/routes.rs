@@ -1,4 +1,4 @@
-//! Which request of the host a message belongs to, for connections that have a way of their own for each.
+//! The request that a message belongs to, on connections with a stream for each request.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -121,7 +121,7 @@ fn what_a_call_reports_belongs_to_it() {
     check(&[full(count)], &["7 notifications/progress", "7 notifications/progress", "7 answer"]);
     let logs = ["8 notifications/message"; 7];
     check(&[call(8, "log")], &[&logs[..], &["8 answer"]].concat());
-    check(&[full(r#"{"id":"p","method":"ping"}"#), call(9, "nobody")], &["\"p\" answer", "9 answer"]);
+    check(&[full(r#"{"id":"p","method":"ping"}"#), call(9, "unknown")], &["\"p\" answer", "9 answer"]);
     check(&[call(9, "pause")], &["9 close", "9 answer"]);
 }
 

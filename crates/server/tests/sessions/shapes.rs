@@ -1,4 +1,4 @@
-//! What results and errors look like in 2026-07-28, and that they look in the other revisions as they always did.
+//! The shapes of results and errors in 2026-07-28, and in the revisions before.
 
 use super::transcript::check;
 
@@ -28,7 +28,7 @@ fn check_result(method: &str, params: &str, body: &str, hints: bool) {
 }
 
 #[test]
-fn every_result_says_its_type_and_lists_and_reads_how_long_they_last() {
+fn results_have_a_type_and_lists_and_reads_a_lifetime() {
     let tools = r#""tools":[{"name":"echo","inputSchema":{"type":"object"}}],"nextCursor":"""#;
     check_result("tools/list", "", tools, true);
     check_result("tools/list", r#""cursor":"""#, r#""tools":[]"#, true);
@@ -76,7 +76,7 @@ fn what_a_tool_does_wrong_is_still_a_result() {
 }
 
 #[test]
-fn an_unknown_resource_has_no_code_of_its_own_any_more() {
+fn an_unknown_resource_is_an_invalid_parameter() {
     let error = |code: i32| {
         format!(r#""error":{{"code":{code},"message":"Resource not found","data":{{"uri":"file:///unknown"}}}}"#)
     };

@@ -69,7 +69,7 @@ fn a_call_goes_on_as_a_task_and_its_result_is_fetched() {
 }
 
 #[test]
-fn what_went_wrong_in_the_tool_is_a_result_and_what_went_wrong_before_is_an_error() {
+fn failures_of_the_tool_are_results_and_earlier_ones_errors() {
     with_host(async |host| {
         let id = begin(host, "task-fails").await;
         later(1).await;
@@ -155,7 +155,7 @@ fn a_task_can_be_cancelled_once_and_again() {
             assert_eq!(taken["result"]["resultType"], "complete", "{taken}");
             assert_eq!(look(host, &id).await["status"], "cancelled");
         }
-        // What has ended stays as it is.
+        // A task that has ended stays as it is.
         let id = begin(host, "task 1").await;
         later(5).await;
         ask(host, "tasks/cancel", &json!({"taskId": id})).await;
@@ -181,7 +181,7 @@ fn a_task_belongs_to_who_began_it_and_to_no_connection() {
 }
 
 #[test]
-fn a_task_of_a_host_that_answers_no_questions_outlives_its_connection_too() {
+fn a_task_of_a_client_without_questions_also_outlives_it() {
     const KNOWN: &str = r#"«2026 {"extensions":{"io.modelcontextprotocol/tasks":{}}}»"#;
     play(Limits::default(), async |stage| {
         let mut host = stage.connect();
@@ -196,7 +196,7 @@ fn a_task_of_a_host_that_answers_no_questions_outlives_its_connection_too() {
 }
 
 #[test]
-fn whoever_has_most_tasks_gives_way_to_others() {
+fn the_caller_with_most_tasks_gives_way() {
     play(Limits { max_tasks: 2, ..Limits::default() }, async |stage| {
         let (mut ann, mut bob) = (stage.connect_as("ann"), stage.connect_as("bob"));
         let ids = [begin(&mut ann, "task 5").await, begin(&mut ann, "task 10").await];
@@ -226,7 +226,7 @@ fn results_of_others_stay_when_one_owner_keeps_too_much() {
 }
 
 #[test]
-fn when_there_are_too_many_a_call_is_answered_as_ever() {
+fn with_too_many_tasks_a_call_is_answered_as_a_call() {
     play(Limits { max_tasks: 1, ..Limits::default() }, async |stage| {
         let mut host = stage.connect();
         begin(&mut host, "task 1").await;

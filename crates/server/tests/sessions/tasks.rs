@@ -52,7 +52,7 @@ fn a_task_that_is_not_there_or_cannot_be_is_refused() {
 }
 
 #[test]
-fn elsewhere_there_are_no_tasks_and_wishing_for_one_means_nothing() {
+fn other_revisions_have_no_tasks_and_ignore_the_wish_for_one() {
     for version in ["2024-11-05", "2025-03-26", "2025-06-18"] {
         check(&[
             &format!("→ hello {version}"),
@@ -96,7 +96,7 @@ fn what_becomes_of_a_task_is_told_to_its_session_alone() {
 }
 
 #[test]
-fn before_the_handshake_is_complete_nothing_is_told_and_room_is_given_back() {
+fn no_status_is_sent_before_the_handshake_is_complete() {
     play(Limits { max_notices: 1, ..Limits::default() }, async |stage| {
         let mut host = stage.connect();
         host.send(&super::transcript::initialize("2025-11-25")).await;

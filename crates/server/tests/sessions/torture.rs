@@ -1,4 +1,4 @@
-//! Lines that are no messages: each is answered, and the session goes on.
+//! Lines that are not messages: each is answered, and the session continues.
 
 use super::transcript::{check, play};
 use protomcp_server::Limits;
@@ -89,7 +89,7 @@ fn lines_may_come_in_any_pieces() {
         assert!(host.next().await.unwrap().contains("protocolVersion"));
         host.steps(&[r#"← {"id":1,"result":{"content":[{"type":"text","text":"echo"}],"structuredContent":{}}}"#])
             .await;
-        // Invalid UTF-8 is no text.
+        // Invalid UTF-8 is not text.
         host.send_raw(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\xff\"}\n").await;
         assert!(host.next().await.unwrap().contains("-32700"));
         host.steps(&[r#"→ {"id":1,"method":"ping"}"#, r#"← {"id":1,"result":{}}"#]).await;

@@ -101,7 +101,7 @@ impl Stage {
         self.connect_over(pipe, None)
     }
 
-    /// Somebody whom the transport knows.
+    /// A principal that the transport knows.
     pub(crate) fn connect_as(&self, who: &str) -> Host {
         self.connect_over(1 << 20, Some(who.into()))
     }
@@ -186,7 +186,7 @@ impl Host {
                 }
             }
             ("shut", "down") => self.sessions.shutdown(),
-            _ => panic!("step {number} is no step: {step}"),
+            _ => panic!("step {number} is not a step: {step}"),
         }
     }
 
@@ -217,7 +217,7 @@ impl Host {
         self.input.take().expect("ends once").shutdown().await.unwrap();
     }
 
-    /// What serving came to.
+    /// The outcome of serving.
     pub(crate) async fn outcome(&mut self) -> Result<(), ServeError> {
         self.serving.take().expect("ends once").await.unwrap()
     }

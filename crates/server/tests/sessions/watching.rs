@@ -1,4 +1,4 @@
-//! What `subscriptions/listen` means to the handler: it hears of each resource once, and when nobody listens any more.
+//! `subscriptions/listen` for the handler: it is told of the first request that listens to a resource, and of the last.
 
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ fn cancel(id: u32) -> String {
 
 const A: &str = r#""file:///a""#;
 
-/// What the handler has heard since it was last asked.
+/// The messages of the handler since the last call.
 async fn heard(stage: &Stage) -> Vec<String> {
     tokio::time::sleep(Duration::from_millis(1)).await;
     let mut heard = std::mem::take(&mut *stage.tools.watched.lock().unwrap());
@@ -62,7 +62,7 @@ fn what_the_handler_does_not_know_cannot_be_listened_to() {
 }
 
 #[test]
-fn who_leaves_before_the_handler_has_answered_is_not_told_and_leaves_nothing_behind() {
+fn a_request_that_leaves_early_leaves_no_subscription() {
     play(Limits::default(), async |stage| {
         let mut host = stage.connect();
         let slow = r#""file:///slow""#;
