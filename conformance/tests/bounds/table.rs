@@ -139,22 +139,22 @@ pub(crate) const BOUNDS: &[(&str, &str, &str)] = &[
     ),
     (
         "tasks of sessions, ended ones included",
-        "{crates/session/src/info.rs max_session_tasks count} of each, {crates/session/src/info.rs max_tasks count} of all; the caller with most gives way",
+        "{crates/session/src/task_limits.rs max_per_session count} of each, {crates/session/src/task_limits.rs max count} of all; the caller with most gives way",
         "",
     ),
     (
         "stateless calls that go on as tasks, ended ones included",
-        "{crates/session/src/info.rs max_tasks count} of all; the caller with most gives way",
+        "{crates/session/src/task_limits.rs max count} of all; the caller with most gives way",
         "",
     ),
     (
         "results of tasks",
-        "{crates/session/src/info.rs max_task_bytes bytes} of sessions and as many of stateless calls; the oldest of the caller with most are forgotten",
+        "{crates/session/src/task_limits.rs max_bytes bytes} of sessions and as many of stateless calls; the oldest of the caller with most are forgotten",
         "",
     ),
     (
         "time for which a task is kept",
-        "1 h, or as the client or the tool asks, up to {crates/session/src/info.rs max_task_ttl time}",
+        "1 h, or as the client or the tool asks, up to {crates/session/src/task_limits.rs max_ttl time}",
         "",
     ),
     ("the status message of a task", "{crates/server/src/task_text.rs MESSAGE bytes}", ""),
@@ -266,7 +266,7 @@ pub(crate) const MEMORY: &[(&str, &str)] = &[
     ("requests that are not answered yet", "{crates/session/src/info.rs max_inbound_bytes bytes}"),
     ("messages that wait until clients read them", "{crates/session/src/info.rs max_outbound_bytes bytes}"),
     ("events kept for clients that come back", "{crates/http/src/store.rs BYTES bytes}"),
-    ("results of tasks, of sessions and of stateless calls", "{crates/session/src/info.rs max_task_bytes*2 bytes}"),
+    ("results of tasks, of sessions and of stateless calls", "{crates/session/src/task_limits.rs max_bytes*2 bytes}"),
     (
         "one result of the process that serves while it is read and inflated",
         "{crates/codec/src/limits.rs max_payload*2 bytes}",

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use protomcp_link::Config;
-use protomcp_server::{Limits, Server, ServerHandle, ServerInfo, Tasks};
+use protomcp_server::{Limits, Server, ServerHandle, ServerInfo, TaskLimits, Tasks};
 use protomcp_supervisor::{Command, Guardian, StopPolicy};
 use protomcp_types::ServerCapabilities;
 use protomcp_watch::Watch;
@@ -93,7 +93,11 @@ impl Builder {
             call_timeout: Duration::from_secs(300),
             queue_timeout: QUEUE_TIMEOUT,
             max_retiring: MAX_RETIRING,
-            limits: Limits { drain_timeout: Duration::from_secs(5), max_task_ttl: LONGEST_TASK, ..Limits::default() },
+            limits: Limits {
+                drain_timeout: Duration::from_secs(5),
+                tasks: TaskLimits { max_ttl: LONGEST_TASK, ..TaskLimits::default() },
+                ..Limits::default()
+            },
             info: ServerInfo::new("protomcp", env!("CARGO_PKG_VERSION")),
         }
     }

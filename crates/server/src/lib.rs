@@ -38,7 +38,7 @@ pub use outgoing_layer::OutgoingLayer;
 pub use protomcp_session::{
     AskError, Budget, CacheHints, CallerKey, ClientInfo, Conversation, Extensions, InputRequests, InputRequired,
     InputResponses, Limits, OverBudget, Owner, RequestStateKeys, Reservation, ServerInfo, ServerRequest, ServerResult,
-    SessionId, SessionView, TaskOptions,
+    SessionId, SessionView, TaskLimits, TaskOptions,
 };
 pub use router::Router;
 pub use server::{Audience, CloseReason, Peer, Replies, ServeError, Server, ServerHandle, SessionHandle};

@@ -76,8 +76,8 @@ impl Tasks {
     /// None yet.
     #[must_use]
     pub fn new(sessions: ServerHandle) -> Self {
-        let limits = sessions.limits();
-        let room = Room { tasks: limits.max_tasks, of_one: limits.max_session_tasks, bytes: limits.max_task_bytes };
+        let limits = sessions.limits().tasks;
+        let room = Room { tasks: limits.max, of_one: limits.max_per_session, bytes: limits.max_bytes };
         Self(Arc::new(Inner { store: TaskStore::new(room), sessions }))
     }
 
@@ -102,7 +102,7 @@ impl Tasks {
             return Err(ErrorObject::method_not_found(CallTool::NAME));
         }
         let limits = self.0.sessions.limits();
-        let ttl = wish.map_or(options.ttl, Duration::from_millis).min(limits.max_task_ttl);
+        let ttl = wish.map_or(options.ttl, Duration::from_millis).min(limits.tasks.max_ttl);
         let (now, session) = (now(), context.session());
         let until = now + ttl;
         let make = |id: &str| {

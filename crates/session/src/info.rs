@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use protomcp_types::{CacheHint, Implementation, ServerCapabilities};
 
+use crate::task_limits::TaskLimits;
+
 /// The server's half of the handshake.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ServerInfo {
@@ -115,18 +117,8 @@ pub struct Limits {
     /// `ask_timeout` at most. For one more the oldest of the caller with most of them is cancelled; a call of that caller
     /// cannot ask.
     pub max_parked: usize,
-    /// Tasks of all sessions together, ended ones included until their time is up, and as many stateless calls that go on as
-    /// tasks. For one more the oldest of the caller with most of them is forgotten, ended ones first. One more of that
-    /// caller is refused in a session (see `Tasks`), and is answered as a call without one.
-    pub max_tasks: usize,
-    /// Tasks of one session, ended ones included until their time is up. One more is refused.
-    pub max_session_tasks: usize,
-    /// Bytes that are kept of the results of tasks of all sessions together, and as many of stateless ones. For a new result
-    /// the oldest results of the caller with most of them are forgotten. When that leaves only the new one, a short error
-    /// takes its place.
-    pub max_task_bytes: usize,
-    /// For how long a task may be kept, whatever handlers and hosts wish.
-    pub max_task_ttl: Duration,
+    /// The bounds of tasks.
+    pub tasks: TaskLimits,
     /// The time for which calls may go on after the host has closed its end or the server was told to shut down.
     pub drain_timeout: Duration,
     /// The time for which a cancelled call may clean up before it is dropped. At the end of a session this is also how long it
@@ -166,10 +158,7 @@ impl Default for Limits {
             max_questions: 64,
             ask_timeout: Duration::from_secs(300),
             max_parked: 1024,
-            max_tasks: 4096,
-            max_session_tasks: 256,
-            max_task_bytes: 256 << 20,
-            max_task_ttl: Duration::from_secs(24 * 60 * 60),
+            tasks: TaskLimits::default(),
             drain_timeout: Duration::from_secs(5),
             cancel_grace: Duration::from_secs(1),
             ping_interval: None,

@@ -18,6 +18,7 @@ mod request;
 mod request_state;
 mod server;
 mod subscriptions;
+mod task_limits;
 mod task_state;
 mod task_view;
 
@@ -40,5 +41,6 @@ pub use server::{
     Inbound, IncomingCall, RetryInput, Session, Stateless, StatelessCall, StatelessInfo, StatelessRequest,
 };
 pub use subscriptions::{Subscriptions, Topic, Wanted};
+pub use task_limits::TaskLimits;
 pub use task_state::{TaskEra, TaskOutcome, TaskState};
 pub use task_view::{TaskDetail, TaskOptions, TaskView};

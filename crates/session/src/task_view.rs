@@ -11,7 +11,7 @@ use crate::request::ServerResult;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TaskOptions {
     /// For how long after its beginning. What has not ended by then is cancelled. A host with a session may wish for
-    /// another time; [`Limits::max_task_ttl`](crate::Limits::max_task_ttl) bounds both.
+    /// another time; [`TaskLimits::max_ttl`](crate::TaskLimits::max_ttl) bounds both.
     pub ttl: Duration,
     /// The time after which clients should ask again.
     pub poll_interval: Duration,

@@ -223,7 +223,7 @@ impl Tool {
     }
 
     /// Sets the time for which tasks of the tool are kept, and the interval at which clients should poll. A client with
-    /// a session may request another time; [`Limits::max_task_ttl`](protomcp_server::Limits::max_task_ttl) bounds both.
+    /// a session may request another time; [`TaskLimits::max_ttl`](protomcp_server::TaskLimits::max_ttl) bounds both.
     #[must_use]
     pub fn task_terms(mut self, terms: TaskOptions) -> Self {
         self.tasks.terms = terms;

@@ -93,7 +93,7 @@ impl ServerHandle {
             info,
             limits,
             parked: ParkedCalls::new(limits.max_parked),
-            tasks: TaskStore::new(Room { tasks: limits.max_tasks, of_one: usize::MAX, bytes: limits.max_task_bytes }),
+            tasks: TaskStore::new(Room { tasks: limits.tasks.max, of_one: usize::MAX, bytes: limits.tasks.max_bytes }),
             is_swept: AtomicBool::new(false),
             resource_listeners: Arc::default(),
             keys,

@@ -17,7 +17,7 @@ use protomcp_session::{Reservation, TaskOptions, TaskView};
 pub(super) fn detach(sessions: &ServerHandle, peer: &Peer, call: &Context, options: TaskOptions) -> Option<TaskView> {
     let mrtr = call.mrtr().filter(|_| !sessions.is_shut_down())?;
     let now = now();
-    let options = TaskOptions { ttl: options.ttl.min(sessions.limits().max_task_ttl), ..options };
+    let options = TaskOptions { ttl: options.ttl.min(sessions.limits().tasks.max_ttl), ..options };
     let until = now + options.ttl;
     let belongs = Belongs { key: peer.principal.clone(), owner: peer.owner.clone() };
     // The bytes of the request are given back when the call has ended.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use protomcp_server::Limits;
+use protomcp_server::{Limits, TaskLimits};
 use serde_json::{Value, json};
 
 use super::transcript::{Host, expand, full, play};
@@ -197,7 +197,7 @@ fn a_task_of_a_client_without_questions_also_outlives_it() {
 
 #[test]
 fn the_caller_with_most_tasks_gives_way() {
-    play(Limits { max_tasks: 2, ..Limits::default() }, async |stage| {
+    play(Limits { tasks: TaskLimits { max: 2, ..TaskLimits::default() }, ..Limits::default() }, async |stage| {
         let (mut ann, mut bob) = (stage.connect_as("ann"), stage.connect_as("bob"));
         let ids = [begin(&mut ann, "task 5").await, begin(&mut ann, "task 10").await];
         let other = begin(&mut bob, "task 10").await;
@@ -210,7 +210,7 @@ fn the_caller_with_most_tasks_gives_way() {
 
 #[test]
 fn results_of_others_stay_when_one_owner_keeps_too_much() {
-    play(Limits { max_task_bytes: 60, ..Limits::default() }, async |stage| {
+    play(Limits { tasks: TaskLimits { max_bytes: 60, ..TaskLimits::default() }, ..Limits::default() }, async |stage| {
         let (mut ann, mut bob) = (stage.connect_as("ann"), stage.connect_as("bob"));
         let other = begin(&mut bob, "task 1").await;
         let mut ids = Vec::new();
@@ -227,7 +227,7 @@ fn results_of_others_stay_when_one_owner_keeps_too_much() {
 
 #[test]
 fn with_too_many_tasks_a_call_is_answered_as_a_call() {
-    play(Limits { max_tasks: 1, ..Limits::default() }, async |stage| {
+    play(Limits { tasks: TaskLimits { max: 1, ..TaskLimits::default() }, ..Limits::default() }, async |stage| {
         let mut host = stage.connect();
         begin(&mut host, "task 1").await;
         let answer = ask(&mut host, "tools/call", &json!({"name": "task 1"})).await;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use protomcp_server::{Context, Limits, TaskOptions};
+use protomcp_server::{Context, Limits, TaskLimits, TaskOptions};
 use protomcp_typed::{Builder, Capability, DefinitionError, Registry, Tool};
 use protomcp_types::{Elicit, ErrorObject, Progress, RawJson, TaskSupport};
 use serde_json::{Value, json};
@@ -243,7 +243,11 @@ fn a_task_is_cancelled_by_client_deadline_or_end_of_session() {
 #[test]
 fn tasks_and_their_time_and_their_results_are_bounded() {
     play(async || {
-        let registry = endless().0.limits(Limits { max_session_tasks: 2, ..Limits::default() }).build().unwrap();
+        let registry = endless()
+            .0
+            .limits(Limits { tasks: TaskLimits { max_per_session: 2, ..TaskLimits::default() }, ..Limits::default() })
+            .build()
+            .unwrap();
         let (mut host, mut other) = (Host::connect(&registry.server()).await, Host::connect(&registry.server()).await);
         begin(&mut host, "endless", json!({})).await;
         let first = begin(&mut host, "endless", json!({"ttl": 3000})).await;
@@ -254,7 +258,8 @@ fn tasks_and_their_time_and_their_results_are_bounded() {
         assert_eq!(about(&mut host, "tasks/get", &first).await.unwrap_err()["code"], -32602);
         begin(&mut host, "endless", json!({})).await;
 
-        let limits = Limits { max_task_ttl: Duration::from_secs(5), max_task_bytes: 250, ..Limits::default() };
+        let tasks = TaskLimits { max_ttl: Duration::from_secs(5), max_bytes: 250, ..TaskLimits::default() };
+        let limits = Limits { tasks, ..Limits::default() };
         let terms = TaskOptions { ttl: Duration::from_secs(9), poll_interval: Duration::from_millis(20) };
         let large = Tool::new("large", "Has a large result").handler(async || "x".repeat(80));
         let registry = Registry::builder("tasks", "1").tool(large.task(TaskSupport::Optional).task_terms(terms));

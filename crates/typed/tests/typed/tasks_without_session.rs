@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use protomcp_server::{Context, Limits, TaskOptions};
+use protomcp_server::{Context, Limits, TaskLimits, TaskOptions};
 use protomcp_transport::{Transport, memory};
 use protomcp_typed::{Builder, Registry, Tool};
 use protomcp_types::{Elicit, RawJson, TaskSupport};
@@ -156,7 +156,8 @@ fn a_listener_of_a_task_gets_the_polled_states() {
 #[test]
 fn results_are_evicted_after_their_time_or_for_newer_ones() {
     play(async || {
-        let limits = Limits { max_task_bytes: 150, max_task_ttl: Duration::from_secs(5), ..Limits::default() };
+        let tasks = TaskLimits { max_bytes: 150, max_ttl: Duration::from_secs(5), ..TaskLimits::default() };
+        let limits = Limits { tasks, ..Limits::default() };
         let mut host = stranger(&builder().limits(limits).build().unwrap());
         let first = begin(&mut host, "large").await;
         sleep(Duration::from_secs(1)).await;
