@@ -1,3 +1,5 @@
+//! Steps of a call and of its task, one after the other.
+
 use std::time::{Duration, UNIX_EPOCH};
 
 use protomcp_types::{

@@ -1,3 +1,5 @@
+//! Tables of the changes of a task.
+
 use std::time::{Duration, UNIX_EPOCH};
 
 use super::*;
