@@ -20,12 +20,12 @@ use crate::context::Context;
 use crate::session_queue::SessionQueue;
 use protomcp_session::{AskError, InputRequest, RequestKey};
 
-/// A request to the client, which `.await` sends: `sampling/createMessage`, `roots/list`, `elicitation/create` and, with a
-/// session, `ping`.
+/// A request to the client, which `.await` sends: `sampling/createMessage`, `roots/list`, `elicitation/create` and,
+/// with a session, `ping`.
 ///
-/// [`Context::ask`] asks the client of a call, [`SessionHandle::ask`](crate::SessionHandle::ask) the client of a session.
-/// [`IntoFuture::into_future`] sends the request at once and returns the future of the answer, for example to spawn it.
-/// Dropping that future cancels the request.
+/// [`Context::ask`] asks the client of a call, [`SessionHandle::ask`](crate::SessionHandle::ask) the client of a
+/// session. [`IntoFuture::into_future`] sends the request at once and returns the future of the answer, for example to
+/// spawn it. Dropping that future cancels the request.
 ///
 /// ```
 /// use std::time::Duration;
@@ -87,7 +87,8 @@ impl<M: ClientMethod> Ask<M> {
     }
 
     /// Sets the key by which the client of a stateless call tells questions apart. Otherwise the key follows from the
-    /// kind of question and its place among those of its kind, such as `elicitation-1`. With a session it means nothing.
+    /// kind of question and its place among those of its kind, such as `elicitation-1`. With a session it means
+    /// nothing.
     ///
     /// A client may send answers along before it is asked. They count when a question with their key comes.
     pub fn key(mut self, key: impl Into<String>) -> Self {

@@ -26,7 +26,7 @@ pub(crate) struct ClientRequest {
     pub(crate) report: Option<ProgressCallback>,
 }
 
-/// Told how far a host is with a question.
+/// Told how far a client is with a question.
 #[derive(Clone)]
 pub(crate) struct ProgressCallback(Arc<dyn Fn(Progress) + Send + Sync>);
 

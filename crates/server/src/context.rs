@@ -90,7 +90,7 @@ impl Context {
         self.derived(CallKind::SessionTask(task), None)
     }
 
-    /// One for something else on behalf of the same host.
+    /// One for something else on behalf of the same client.
     pub(crate) fn for_same_client(&self) -> Self {
         self.derived(CallKind::Plain, None)
     }
@@ -128,7 +128,7 @@ impl Context {
         self.0.required.lock().unwrap_or_else(PoisonError::into_inner).take().map(|required| *required)
     }
 
-    /// A context without a host behind it, for tests of services: what it reports goes nowhere.
+    /// A context without a client behind it, for tests of services: what it reports goes nowhere.
     #[must_use]
     pub fn detached() -> Self {
         let client = ClientInfo {
@@ -174,14 +174,14 @@ impl Context {
         self.0.info.stateless.is_some()
     }
 
-    /// The id of the request, as the host chose it. A stateless request that asks the host something comes back under
-    /// another id; this is the first.
+    /// The id of the request, as the client chose it. A stateless request that asks the client something comes back
+    /// under another id; this is the first.
     #[must_use]
     pub fn request_id(&self) -> &RequestId {
         &self.0.info.key.id
     }
 
-    /// The revision that host and server have agreed on, or that the request names.
+    /// The revision that client and server have agreed on, or that the request names.
     #[must_use]
     pub fn protocol_version(&self) -> ProtocolVersion {
         self.0.info.client.version
@@ -200,7 +200,8 @@ impl Context {
     }
 
     /// Knowledge of the transport about the request beside its text. Over HTTP that is the head of the request that
-    /// brought it, as `http::request::Parts`: headers, URI, and in its extensions the address of the peer and who it is.
+    /// brought it, as `http::request::Parts`: headers, URI, and in its extensions the address of the peer and who it
+    /// is.
     #[must_use]
     pub fn extension<T: Any>(&self) -> Option<&T> {
         self.0.info.known.find()
@@ -228,13 +229,13 @@ impl Context {
         }
     }
 
-    /// The token under which the host wants progress; without one [`Context::progress`] does nothing.
+    /// The token under which the client wants progress; without one [`Context::progress`] does nothing.
     #[must_use]
     pub fn progress_token(&self) -> Option<&ProgressToken> {
         self.0.info.token.as_ref()
     }
 
-    /// Tells the host how far the call has come. What does not grow is dropped (MCP 2025-11-25,
+    /// Tells the client how far the call has come. What does not grow is dropped (MCP 2025-11-25,
     /// basic/utilities/progress), and so is everything after the answer. A message says what a task is doing, too.
     pub fn progress(&self, progress: &Progress) {
         if let Some(message) = &progress.message {
@@ -262,7 +263,7 @@ impl Context {
         self.0.kind.set_task_message(message);
     }
 
-    /// Sends the host a log message, if it wants messages of this level: in its session, or about this request.
+    /// Sends the client a log message, if it wants messages of this level: in its session, or about this request.
     pub fn log(&self, level: Level, logger: Option<&str>, data: &RawJson) {
         self.with_reply_target(|queue, info| match info.stateless.as_deref() {
             None => queue.log(Some(&info.key), level, logger, data),
@@ -273,7 +274,7 @@ impl Context {
         });
     }
 
-    /// Says that this call will have nothing to report for a while. Over HTTP its stream is closed and the host comes
+    /// Says that this call will have nothing to report for a while. Over HTTP its stream is closed and the client comes
     /// back for the answer, which spares a connection (MCP 2025-11-25, basic/transports, Streamable HTTP); where that
     /// cannot be, nothing happens.
     pub fn close_stream(&self) {

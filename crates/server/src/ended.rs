@@ -1,7 +1,7 @@
 //! The outcome of a call, and the room of its answer among all that waits to be read.
 //!
-//! A client that does not read makes answers wait. Each takes its bytes out of the outbound budget before it is kept; in
-//! place of one that finds no room a short error is kept, so that every request is answered.
+//! A client that does not read makes answers wait. Each takes its bytes out of the outbound budget before it is kept;
+//! in place of one that finds no room a short error is kept, so that every request is answered.
 
 use std::borrow::Borrow;
 
@@ -125,6 +125,6 @@ fn message_weight(message: &Message) -> usize {
     }
 }
 
-/// An answer of so many bytes is sent without room: an error in its place would not be shorter. How many there can be is
-/// bounded by the requests in flight.
+/// An answer of so many bytes is sent without room: an error in its place would not be shorter. How many there can be
+/// is bounded by the requests in flight.
 const SHORT: usize = 1024;

@@ -121,7 +121,7 @@ pub trait Handler: Send + Sync + 'static {
         async { Err(ErrorObject::method_not_found(Complete::NAME)) }
     }
 
-    /// `tools/call` of a host that wants a task instead of a result. A tool that cannot be one is −32601; a tool that
+    /// `tools/call` of a client that wants a task instead of a result. A tool that cannot be one is −32601; a tool that
     /// has to be one refuses a plain call in the same way (MCP 2025-11-25, basic/utilities/tasks).
     ///
     /// [`Tasks::begin`] answers with a task and runs the call in the background. Such a handler has [`Handler::tasks`].
@@ -141,8 +141,8 @@ pub trait Handler: Send + Sync + 'static {
     }
 
     /// The definition of a tool as every client reads it in `tools/list`, for transports that depend on it: over HTTP,
-    /// arguments that the schema marks with `x-mcp-header` are repeated in headers, which are compared with the arguments
-    /// of each call (MCP 2026-07-28, basic/transports, custom headers).
+    /// arguments that the schema marks with `x-mcp-header` are repeated in headers, which are compared with the
+    /// arguments of each call (MCP 2026-07-28, basic/transports, custom headers).
     fn tool_definition(&self, tool: &str) -> Option<RawJson> {
         let _ = tool;
         None

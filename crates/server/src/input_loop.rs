@@ -1,13 +1,13 @@
-//! Handlers that keep their state with the host, in a session: no request is answered early there, so the questions are asked
-//! there and then, and the handler is called again with the answers. One handler serves both eras.
+//! Handlers that keep their state with the client, in a session: no request is answered early there, so the questions
+//! are asked there and then, and the handler is called again with the answers. One handler serves both eras.
 
 use protomcp_types::{CallToolResult, ErrorObject};
 
 use crate::context::Context;
 use protomcp_session::{AskError, InputRequired, ServerRequest, ServerResult};
 
-/// The number of times that a handler may be called again for one request. One that asks nothing and only wants to come back would go
-/// on for ever.
+/// The number of times that a handler may be called again for one request. One that asks nothing and only wants to come
+/// back would go on for ever.
 const MAX_ROUNDS: usize = 32;
 
 /// The request once more, if its handler may have to be called again.
@@ -25,7 +25,7 @@ pub(crate) fn required(context: &Context, outcome: &Result<ServerResult, ErrorOb
     }
 }
 
-/// Asks the host, and returns what the handler is called with the next time; `round` is how often it was called.
+/// Asks the client, and returns what the handler is called with the next time; `round` is how often it was called.
 ///
 /// # Errors
 /// What the request is answered with because there is no next time.

@@ -1,4 +1,4 @@
-//! The program's own log, shown to hosts: a layer for `tracing_subscriber` that sends each event as a log message
+//! The program's own log, shown to clients: a layer for `tracing_subscriber` that sends each event as a log message
 //! (MCP 2025-11-25, server/utilities/logging).
 //!
 //! ```
@@ -12,16 +12,16 @@
 //! });
 //! ```
 //!
-//! Each host gets what it asked for: `TRACE` and `DEBUG` count as `debug`, the other three as their namesakes. The levels
-//! that tracing does not have are a field: `tracing::info!(level = Level::Notice.as_str(), "…")`. The
-//! name of the logger is the field `logger`, or else the target; the data is an object of the message and all other
-//! fields. Spans are not shown.
+//! Each client gets what it asked for: `TRACE` and `DEBUG` count as `debug`, the other three as their namesakes. The
+//! levels that tracing does not have are a field: `tracing::info!(level = Level::Notice.as_str(), "…")`. The name of
+//! the logger is the field `logger`, or else the target; the data is an object of the message and all other fields.
+//! Spans are not shown.
 //!
 //! An event does not say which caller it is about. So it is sent while all sessions belong to one owner; when several
 //! owners are connected, events stay in the program's own log.
 //!
-//! Nothing can flood a host: an event takes the way of every log message, so that at most
-//! [`Limits::max_notices`](crate::Limits::max_notices) wait for one host, and what finds no room is counted and
+//! Nothing can flood a client: an event takes the way of every log message, so that at most
+//! [`Limits::max_notices`](crate::Limits::max_notices) wait for one client, and what finds no room is counted and
 //! reported. A text longer than [`LogLayer::MAX_TEXT`] is cut. What this project's own crates log is left out, since
 //! sending a log message would be a reason to log.
 

@@ -127,8 +127,8 @@ impl MultiRoundTrip {
         }
     }
 
-    /// Parks the call: its request is answered with these questions. `enter` finds a place until the given time; without
-    /// one the questions fail. `None`: the call stays.
+    /// Parks the call: its request is answered with these questions. `enter` finds a place until the given time;
+    /// without one the questions fail. `None`: the call stays.
     pub(crate) fn park<T>(&self, enter: impl FnOnce(Instant) -> Option<T>) -> Option<(InputRequests, Instant, T)> {
         let mut inner = self.inner();
         let until = inner.trips.parks_until()?;

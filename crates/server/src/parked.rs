@@ -1,7 +1,7 @@
 //! Calls whose client has been asked something and has not come back (MCP 2026-07-28, basic/patterns/mrtr).
 //!
-//! A parked call belongs to no connection: the request that brings its number takes it, once. The number is unguessable and
-//! leaves only under a signature. A call that is not taken is cancelled when its time is up.
+//! A parked call belongs to no connection: the request that brings its number takes it, once. The number is unguessable
+//! and leaves only under a signature. A call that is not taken is cancelled when its time is up.
 //!
 //! Callers share the places. When all are taken, the oldest call of the holder of most gives way, so that a caller who
 //! holds little can always ask; the holder of most cannot.

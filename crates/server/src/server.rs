@@ -1,8 +1,8 @@
 //! A service, served to any number of clients at once.
 //!
 //! `Server` starts one task per connection (`server/drive`), which owns the session and both ends of the transport, and
-//! one task per call (`server/call`) unless told otherwise. `ServerHandle` (`server/handle`) reaches all sessions or one
-//! of them: with changes of lists, log messages, questions, and the end.
+//! one task per call (`server/call`) unless told otherwise. `ServerHandle` (`server/handle`) reaches all sessions or
+//! one of them: with changes of lists, log messages, questions, and the end.
 
 mod call;
 mod clock;
@@ -114,7 +114,7 @@ impl<S: Service> Server<S> {
         &self.0.sessions
     }
 
-    /// Serves one host until it closes its end, [`ServerHandle::shutdown`] is called, or the connection breaks.
+    /// Serves one client until it closes its end, [`ServerHandle::shutdown`] is called, or the connection breaks.
     ///
     /// At the end no new requests are taken; running ones may finish within [`Limits::drain_timeout`] and their
     /// answers are written. The others are then cancelled, and what they answer within [`Limits::cancel_grace`] is
@@ -122,7 +122,7 @@ impl<S: Service> Server<S> {
     /// called inside a tokio runtime with timers.
     ///
     /// # Errors
-    /// When the connection breaks, or the host does not read the last answers.
+    /// When the connection breaks, or the client does not read the last answers.
     pub async fn serve(&self, transport: impl Transport) -> Result<(), ServeError> {
         // The work happens in a task of its own: in the future of `block_on`, I/O is twice as slow.
         let mut task = AbortOnDrop(tokio::spawn(self.serve_inline(transport)));

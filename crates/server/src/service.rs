@@ -10,9 +10,9 @@ use protomcp_session::{ServerRequest, ServerResult};
 
 /// Answers requests.
 ///
-/// Each call runs as a task of its own. When the client cancels it, its [`Context`] says so, and after a grace period the
-/// future is dropped; either way nothing is answered. When the session ends the context says so as well, and the answer
-/// that the call gives within the grace period is written.
+/// Each call runs as a task of its own. When the client cancels it, its [`Context`] says so, and after a grace period
+/// the future is dropped; either way nothing is answered. When the session ends the context says so as well, and the
+/// answer that the call gives within the grace period is written.
 pub trait Service: Send + Sync + 'static {
     /// Answers one request.
     fn call(

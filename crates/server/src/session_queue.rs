@@ -2,10 +2,10 @@
 //!
 //! Answers, progress, log messages and change notices all take the same channel, so that what a call reports stays in
 //! front of its answer. The channel itself has no bound; what goes into it has: answers by the number of pending
-//! requests, notices by a count and their bytes, which only go down when the client has read them, change notices by a flag
-//! for each list, updates of resources by the number of subscriptions, and questions by a count that goes down when they
-//! are answered or their end is written. Answers, notices and questions also take their bytes out of the outbound budget of
-//! all sessions. Events are boxed, since a channel keeps room for dozens of them even when it is
+//! requests, notices by a count and their bytes, which only go down when the client has read them, change notices by a
+//! flag for each list, updates of resources by the number of subscriptions, and questions by a count that goes down
+//! when they are answered or their end is written. Answers, notices and questions also take their bytes out of the
+//! outbound budget of all sessions. Events are boxed, since a channel keeps room for dozens of them even when it is
 //! empty, which is most of what a session that does nothing weighs.
 
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
@@ -34,7 +34,7 @@ pub(crate) enum SessionEvent {
     Log(Option<RequestKey>, Level, Notice),
     /// A call has nothing to say for a while.
     CloseStream(RequestKey),
-    /// The host is to know something else, once the handshake is complete.
+    /// The client is to know something else, once the handshake is complete.
     Notice(Notice),
     /// A list has changed.
     Changed {
@@ -42,7 +42,7 @@ pub(crate) enum SessionEvent {
         /// And not for this session alone.
         everyone: bool,
     },
-    /// The host is to be asked.
+    /// The client is to be asked.
     Ask(Box<ClientRequest>),
     /// A stateless call waits for answers: its request is to be answered with the questions.
     Asked(RequestKey),
@@ -52,7 +52,7 @@ pub(crate) enum SessionEvent {
     Withdraw(u64),
     /// The messages of this request can no longer reach the client.
     Undeliverable(RequestId),
-    /// A resource has changed that the host had subscribed to, or a task that it listens for.
+    /// A resource has changed that the client had subscribed to, or a task that it listens for.
     Updated(Topic, Arc<str>),
     /// The topics that a request listens to while it holds the guard.
     Listening(RequestKey, Box<SubscriptionFilter>, ListenGuard),
@@ -88,7 +88,7 @@ pub(crate) struct SessionQueue {
     events: mpsc::UnboundedSender<Box<SessionEvent>>,
     outbound: Budget,
     owner: Owner,
-    /// The least serious level that the host wants.
+    /// The least serious level that the client wants.
     level: AtomicU8,
     /// Notices that are queued or not written yet.
     notices: AtomicUsize,
@@ -104,7 +104,7 @@ pub(crate) struct SessionQueue {
     /// Places for open questions.
     questions: Arc<Semaphore>,
     last_question: AtomicU64,
-    /// Set when the host has introduced itself.
+    /// Set when the client has introduced itself.
     client: OnceLock<Arc<ClientInfo>>,
     /// True if the server has declared log messages.
     logging: bool,
@@ -222,7 +222,8 @@ impl SessionQueue {
         }
     }
 
-    /// Asks the host; `None`: it owes too many answers already, or too much waits to be read. When the question is dropped, so is the channel.
+    /// Asks the client; `None`: it owes too many answers already, or too much waits to be read. When the question is
+    /// dropped, so is the channel.
     pub(crate) fn ask(
         &self,
         during: Option<RequestKey>,
@@ -271,7 +272,7 @@ impl SessionQueue {
         self.send(SessionEvent::Withdraw(question));
     }
 
-    /// The host has introduced itself.
+    /// The client has introduced itself.
     pub(crate) fn introduce(&self, client: Arc<ClientInfo>) {
         // A session is opened once.
         drop(self.client.set(client));

@@ -69,8 +69,8 @@ impl<K: Eq, T: Clone> TaskStore<K, T> {
         Self { room, open: Mutex::new(Open { tasks: HashMap::new(), last: 0 }) }
     }
 
-    /// Takes in a task that is made for its id, which cannot be guessed. Also returns the tasks that have made room for it.
-    /// `None`: there is no room.
+    /// Takes in a task that is made for its id, which cannot be guessed. Also returns the tasks that have made room for
+    /// it. `None`: there is no room.
     pub(crate) fn keep(
         &self,
         of: Belongs<K>,
@@ -116,8 +116,8 @@ impl<K: Eq, T: Clone> TaskStore<K, T> {
         found.into_iter().map(|entry| entry.task.clone()).collect()
     }
 
-    /// A task has ended, with a result of so many bytes. Results make room for it: each time the oldest of the holder of
-    /// most, this one only when that holder has no other.
+    /// A task has ended, with a result of so many bytes. Results make room for it: each time the oldest of the holder
+    /// of most, this one only when that holder has no other.
     pub(crate) fn ended(&self, id: &str, size: usize) -> Kept<T> {
         let mut open = self.open();
         let Some(entry) = open.tasks.get_mut(id) else { return Kept { is_kept: true, gone: Vec::new() } };

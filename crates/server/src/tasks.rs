@@ -1,10 +1,10 @@
-//! Tasks of hosts with a session: calls that a host wants answered with a task, and asks about until they have ended
-//! (MCP 2025-11-25, basic/utilities/tasks).
+//! Tasks of clients with a session: calls that a client wants answered with a task, and asks about until they have
+//! ended (MCP 2025-11-25, basic/utilities/tasks).
 //!
-//! A handler holds [`Tasks`] and begins one for a call; the server answers all requests about them. The call runs like any
-//! other, with a [`Context`] that belongs to the task: questions, progress and cancellation go through it. A task belongs to
-//! the session that began it, and is forgotten with it. Those of the revision without sessions need nothing of this
-//! ([`Context::continue_as_task`]).
+//! A handler holds [`Tasks`] and begins one for a call; the server answers all requests about them. The call runs like
+//! any other, with a [`Context`] that belongs to the task: questions, progress and cancellation go through it. A task
+//! belongs to the session that began it, and is forgotten with it. Those of the revision without sessions need nothing
+//! of this ([`Context::continue_as_task`]).
 
 mod session_task;
 
@@ -82,7 +82,7 @@ impl Tasks {
     }
 
     /// Answers a call with a task, and runs it in the background once the answer is on its way. The context that `run`
-    /// gets belongs to the task. `wish`: for how many milliseconds the host would like it to be kept
+    /// gets belongs to the task. `wish`: for how many milliseconds the client would like it to be kept
     /// ([`CallTool::task_ttl`]). Must be called inside a tokio runtime with timers.
     ///
     /// # Errors

@@ -1,7 +1,8 @@
 //! Where requests come from, and whom they count for when something is shared.
 //!
 //! Queues, sessions, parked calls and bytes are shared by [`Owner`]: a caller who holds little is never refused because
-//! another holds much, however many connections or sessions the other opens. Within one owner, conversations take turns.
+//! another holds much, however many connections or sessions the other opens. Within one owner, conversations take
+//! turns.
 
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::Arc;
@@ -26,7 +27,7 @@ pub enum Owner {
     Principal(Arc<str>),
     /// A network address; of an IPv6 address, its /64 network. Built by [`Owner::of_address`].
     Address(IpAddr),
-    /// A caller of this machine without a network between, such as a host on stdio.
+    /// A caller of this machine without a network between, such as a client on stdio.
     Local,
 }
 

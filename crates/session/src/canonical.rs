@@ -1,8 +1,9 @@
 //! A digest of the meaning of a JSON text: equal for two texts that say the same, and for no others.
 //!
-//! The order of an object's members and blanks do not matter, nor how a string is escaped. Everything else does: numbers
-//! count as they are written, because no type of ours holds all of them; members of the same name stay, in their order; a
-//! string that stands for no text (a lone surrogate) counts as it is written. Nothing is ever taken for something else.
+//! The order of an object's members and blanks do not matter, nor how a string is escaped. Everything else does:
+//! numbers count as they are written, because no type of ours holds all of them; members of the same name stay, in
+//! their order; a string that stands for no text (a lone surrogate) counts as it is written. Nothing is ever taken for
+//! something else.
 
 use protomcp_types::RawJson;
 use sha2::{Digest, Sha256};

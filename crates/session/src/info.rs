@@ -15,7 +15,7 @@ pub struct ServerInfo {
     pub capabilities: ServerCapabilities,
     /// Instructions for the model.
     pub instructions: Option<String>,
-    /// For how long its answers may be kept; only hosts of 2026-07-28 are told.
+    /// For how long its answers may be kept; only clients of 2026-07-28 are told.
     pub cache: CacheHints,
 }
 
@@ -33,7 +33,7 @@ pub struct CacheHints {
     pub resources: CacheHint,
     /// `resources/templates/list`, all pages
     pub resource_templates: CacheHint,
-    /// `resources/read`. Answers to reads that had to ask the host something are never kept.
+    /// `resources/read`. Answers to reads that had to ask the client something are never kept.
     pub reads: CacheHint,
 }
 
@@ -89,54 +89,55 @@ impl ServerInfo {
 /// The bounds of a session, of all sessions together, and of their times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Requests that are running or whose answer is kept for the host. One more is answered with −32603 at once.
+    /// Requests that are running or whose answer is kept for the client. One more is answered with −32603 at once.
     pub max_pending: usize,
-    /// Messages that are kept for the host: not written yet, or held back until their batch is complete. At this many
+    /// Messages that are kept for the client: not written yet, or held back until their batch is complete. At this many
     /// the session stops reading until some have left.
     pub max_unsent: usize,
-    /// Progress and log messages on their way to the host. One more is dropped, counted, and reported once there is
+    /// Progress and log messages on their way to the client. One more is dropped, counted, and reported once there is
     /// room again.
     pub max_notices: usize,
-    /// Bytes of their parameters on their way to the host. While as many are, one more is dropped in the same way.
+    /// Bytes of their parameters on their way to the client. While as many are, one more is dropped in the same way.
     pub max_notice_bytes: usize,
     /// Bytes of requests that clients have sent and that are not answered yet, of all sessions together, with
     /// [`Limits::REQUEST_OVERHEAD`] for each, and of what sessions keep of them: the introduction of the client and its
-    /// subscriptions, with [`Limits::SUBSCRIPTION_OVERHEAD`] for each. Callers share them as [`Budget`](crate::Budget) says; a request that finds no
-    /// room is refused with −32603.
+    /// subscriptions, with [`Limits::SUBSCRIPTION_OVERHEAD`] for each. Callers share them as [`Budget`](crate::Budget)
+    /// says; a request that finds no room is refused with −32603.
     pub max_inbound_bytes: usize,
-    /// Bytes of messages that wait until clients read them, of all sessions together, with [`Limits::MESSAGE_OVERHEAD`] for
-    /// each and shared in the same way. In place of an answer that finds no room the client gets a short error; progress
-    /// and log messages that find none are dropped as beyond [`Limits::max_notices`], and questions fail.
+    /// Bytes of messages that wait until clients read them, of all sessions together, with [`Limits::MESSAGE_OVERHEAD`]
+    /// for each and shared in the same way. In place of an answer that finds no room the client gets a short error;
+    /// progress and log messages that find none are dropped as beyond [`Limits::max_notices`], and questions fail.
     pub max_outbound_bytes: usize,
-    /// Questions that a host has not answered. One more fails at once.
+    /// Questions that a client has not answered. One more fails at once.
     pub max_questions: usize,
-    /// The time for which a host may take to answer a question, which may mean that a person has to; see
+    /// The time for which a client may take to answer a question, which may mean that a person has to; see
     /// `Context::ask`.
     pub ask_timeout: Duration,
     /// Stateless calls of all clients together that wait for their client to come back with an answer, each for
-    /// `ask_timeout` at most. For one more the oldest of the caller with most of them is cancelled; a call of that caller
-    /// cannot ask.
+    /// `ask_timeout` at most. For one more the oldest of the caller with most of them is cancelled; a call of that
+    /// caller cannot ask.
     pub max_parked: usize,
     /// The bounds of tasks.
     pub tasks: TaskLimits,
-    /// The time for which calls may go on after the host has closed its end or the server was told to shut down.
+    /// The time for which calls may go on after the client has closed its end or the server was told to shut down.
     pub drain_timeout: Duration,
-    /// The time for which a cancelled call may clean up before it is dropped. At the end of a session this is also how long it
-    /// has to answer after `drain_timeout`.
+    /// The time for which a cancelled call may clean up before it is dropped. At the end of a session this is also how
+    /// long it has to answer after `drain_timeout`.
     pub cancel_grace: Duration,
-    /// After how long without a word of its host a session asks whether it is still there, with `ping`; `None`: never.
-    /// Only with a session, and only where a question of the server can reach the host: over HTTP, while it listens.
+    /// After how long without a word of its client a session asks whether it is still there, with `ping`; `None`:
+    /// never. Only with a session, and only where a question of the server can reach the client: over HTTP, while it
+    /// listens.
     pub ping_interval: Option<Duration>,
-    /// The time for which the host then may take to say anything at all. A session whose host does not is over.
+    /// The time for which the client then may take to say anything at all. A session whose client does not is over.
     pub ping_timeout: Duration,
-    /// The time for which after a change, and after the answer of the call that may have caused it, the host is told that a list
-    /// has changed. Changes in between are told together.
+    /// The time for which after a change, and after the answer of the call that may have caused it, the client is told
+    /// that a list has changed. Changes in between are told together.
     pub announce_delay: Duration,
 }
 
 impl Limits {
-    /// The bytes that a request is taken to need beside its text while it runs: its context, its task, and the entries in
-    /// the tables of its session. Memory of the handler does not count.
+    /// The bytes that a request is taken to need beside its text while it runs: its context, its task, and the entries
+    /// in the tables of its session. Memory of the handler does not count.
     pub const REQUEST_OVERHEAD: usize = 8 * 1024;
 
     /// The bytes that a subscription to a resource is taken to need beside its URI, and one to a task beside its id.

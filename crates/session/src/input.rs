@@ -1,4 +1,4 @@
-//! Questions for the host, and what it answers, when several are asked at once or the handler keeps its own state.
+//! Questions for the client, and what it answers, when several are asked at once or the handler keeps its own state.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use protomcp_types::{ClientMethod, JsonBuf, JsonObject, RawJson, RequiredCapabil
 
 use crate::ask_error::AskError;
 
-/// Several questions for the host, each under a key of its own; see `Context::ask_all` of the server.
+/// Several questions for the client, each under a key of its own; see `Context::ask_all` of the server.
 ///
 /// ```
 /// use protomcp_session::InputRequests;
@@ -28,7 +28,8 @@ pub struct InputResponses(BTreeMap<String, RawJson>);
 /// The input that a handler requires before it can answer; see `Context::input_required` of the server.
 #[derive(Debug, Clone, Default)]
 pub struct InputRequired {
-    /// The questions for the client. May be empty when there is a state: then the client simply sends the request again.
+    /// The questions for the client. May be empty when there is a state: then the client simply sends the request
+    /// again.
     pub questions: InputRequests,
     /// A text that the handler gets back with the answers. It travels signed, not encrypted.
     pub state: Option<String>,

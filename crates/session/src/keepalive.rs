@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use crate::outgoing::CallId;
 
-/// When a host was last heard of.
+/// When a client was last heard of.
 #[derive(Debug)]
 pub struct KeepAlive {
     every: Option<Duration>,
@@ -16,7 +16,7 @@ pub struct KeepAlive {
 enum Phase {
     /// Nothing was heard yet.
     Fresh,
-    /// The host was heard of, or could not be asked, at this time.
+    /// The client was heard of, or could not be asked, at this time.
     Quiet(Instant),
     /// It was asked, and is given up then.
     Asked(CallId, Instant),
@@ -25,14 +25,14 @@ enum Phase {
 /// The action that is due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeepAliveAction {
-    /// Ask the host, or put it off.
+    /// Ask the client, or put it off.
     Ping,
     /// It has not answered this.
     Expired(CallId),
 }
 
 impl KeepAlive {
-    /// Asks a host that was silent for `every`, if at all, and gives it up after `patience` more.
+    /// Asks a client that was silent for `every`, if at all, and gives it up after `patience` more.
     pub fn new(every: Option<Duration>, patience: Duration) -> Self {
         Self { every, patience, phase: Phase::Fresh }
     }
@@ -42,7 +42,7 @@ impl KeepAlive {
         self.every.is_some()
     }
 
-    /// The host has said something, whatever it was, or cannot be asked now. Returns the ping that needs no
+    /// The client has said something, whatever it was, or cannot be asked now. Returns the ping that needs no
     /// answer from here on.
     pub fn heard(&mut self, now: Instant) -> Option<CallId> {
         match std::mem::replace(&mut self.phase, Phase::Quiet(now)) {
@@ -51,7 +51,7 @@ impl KeepAlive {
         }
     }
 
-    /// The host was asked.
+    /// The client was asked.
     pub fn asked(&mut self, call: CallId, now: Instant) {
         self.phase = Phase::Asked(call, now + self.patience);
     }

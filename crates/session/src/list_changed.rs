@@ -1,15 +1,15 @@
-//! When the host is told that a list has changed.
+//! When the client is told that a list has changed.
 //!
-//! A tool may change the list and then answer. The client sees the answer first if it comes within the delay, and gets a moment
-//! to act on it; many changes in a row are told once (protomcp wire, tool list control). A further change, and each answer of
-//! a call that may have caused it, put the notice off by the delay again, up to `LONGEST`. A call that works on for longer is
-//! answered after the notice. Each kind of list has an `Debounce` of its own.
+//! A tool may change the list and then answer. The client sees the answer first if it comes within the delay, and gets
+//! a moment to act on it; many changes in a row are told once (protomcp wire, tool list control). A further change, and
+//! each answer of a call that may have caused it, put the notice off by the delay again, up to `LONGEST`. A call that
+//! works on for longer is answered after the notice. Each kind of list has an `Debounce` of its own.
 
 use std::time::{Duration, Instant};
 
 use protomcp_types::{ServerCapabilities, method};
 
-/// The longest that calls which were running at the time of a change can put off telling the host.
+/// The longest that calls which were running at the time of a change can put off telling the client.
 const LONGEST: Duration = Duration::from_millis(250);
 
 /// The lists of a server.
@@ -89,7 +89,7 @@ impl ListChangedDebounce {
         self.0.iter().filter_map(Debounce::deadline).min()
     }
 
-    /// Of which list the host is to be told now, one by one, and whether it has changed for everyone.
+    /// Of which list the client is to be told now, one by one, and whether it has changed for everyone.
     pub fn poll(&mut self, now: Instant) -> Option<(List, bool)> {
         List::ALL.into_iter().find_map(|list| Some((list, self.0[list as usize].poll(now)?)))
     }

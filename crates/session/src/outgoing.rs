@@ -1,4 +1,4 @@
-//! Requests of ours that the host owes an answer.
+//! Requests of ours that the client owes an answer.
 
 use std::collections::HashSet;
 
@@ -8,7 +8,7 @@ use protomcp_types::{JsonObject, Message, RawJson, RequestId, method};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct CallId(u64);
 
-/// Our ids are the numbers from 1 on; the host's ids are another space.
+/// Our ids are the numbers from 1 on; the client's ids are another space.
 #[derive(Debug, Default)]
 pub(crate) struct Outgoing {
     open: HashSet<u64>,

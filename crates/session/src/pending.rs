@@ -1,4 +1,4 @@
-//! Requests of the host that we owe an answer.
+//! Requests of the client that we owe an answer.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ use protomcp_types::RequestId;
 pub struct RequestKey {
     /// Counts the requests of a session.
     pub number: u64,
-    /// As the host chose it.
+    /// As the client chose it.
     pub id: RequestId,
 }
 
@@ -32,7 +32,7 @@ pub(crate) enum Era {
     Stateful,
     /// As the one without wants it.
     Stateless {
-        /// True if it brings answers of its host.
+        /// True if it brings answers of its client.
         is_retried: bool,
     },
 }

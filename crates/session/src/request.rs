@@ -20,7 +20,8 @@ use crate::input::InputRequired;
 pub enum ServerRequest {
     /// `tools/list`
     ListTools(ListTools),
-    /// `tools/call`. With `task` only when the host may ask for one, and then answered by [`ServerResult::CreateTask`].
+    /// `tools/call`. With `task` only when the client may ask for one, and then answered by
+    /// [`ServerResult::CreateTask`].
     CallTool(CallTool),
     /// `resources/list`
     ListResources(ListResources),
@@ -80,7 +81,7 @@ pub enum ServerResult {
     Task(Task),
     /// Answers `tasks/list`.
     ListTasks(ListTasksResult),
-    /// Asks the host first; only for requests that may ask (see
+    /// Asks the client first; only for requests that may ask (see
     /// `Context::input_required` of the server).
     InputRequired(InputRequired),
     /// `{}`

@@ -1,9 +1,9 @@
 //! `requestState`: a text that the client keeps between two requests and cannot change (MCP 2026-07-28,
 //! basic/patterns/mrtr).
 //!
-//! A state that comes back may be made up. A state is therefore signed (HMAC-SHA-256) together with what it belongs to: the
-//! method and the parameters of the request, and who has sent it. It holds for a while and for nothing else. Hosts can
-//! read it; they cannot write one.
+//! A state that comes back may be made up. A state is therefore signed (HMAC-SHA-256) together with what it belongs to:
+//! the method and the parameters of the request, and who has sent it. It holds for a while and for nothing else. Hosts
+//! can read it; they cannot write one.
 //!
 //! ```text
 //! base64url( 1 · kind · expiry, seconds since 1970, 8 bytes · contents … · signature, 32 bytes )

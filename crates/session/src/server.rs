@@ -1,8 +1,8 @@
-//! One conversation with a host, as a value: versions, lifecycle, correlation and cancellation, without I/O.
+//! One conversation with a client, as a value: versions, lifecycle, correlation and cancellation, without I/O.
 //!
 //! Messages go in through [`Session::receive`]; what is to be done comes out as [`Inbound`]. Answers go in through
-//! [`Session::reply`] and come out as messages, shaped as the revision of their request wants them. The driver around it
-//! (`server`) owns the transport, the tasks and the clock.
+//! [`Session::reply`] and come out as messages, shaped as the revision of their request wants them. The driver around
+//! it (`server`) owns the transport, the tasks and the clock.
 //!
 //! Two eras of MCP share a connection. Requests of the stateful revisions belong to the session that a handshake has
 //! opened (`session/lifecycle`); each request of the stateless one says everything about itself (`session/stateless`).
@@ -39,7 +39,7 @@ use crate::task_view::TaskView;
 pub use crate::server::stateless_info::{RetryInput, StatelessInfo};
 pub use crate::server::stateless_revision::{Stateless, StatelessCall, StatelessRequest};
 
-/// One conversation with a host.
+/// One conversation with a client.
 #[derive(Debug)]
 pub struct Session {
     info: Arc<ServerInfo>,
@@ -57,9 +57,9 @@ pub struct Session {
 /// The effect of a message.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Inbound {
-    /// The host has introduced itself; tell the observers, then send the message.
+    /// The client has introduced itself; tell the observers, then send the message.
     Opened(Arc<ClientInfo>, Message),
-    /// The handshake is complete: from here on the host may be told of changes.
+    /// The handshake is complete: from here on the client may be told of changes.
     Ready,
     /// Answer this, then hand the answer to [`Session::reply`].
     Call(IncomingCall),
@@ -92,7 +92,7 @@ pub struct IncomingCall {
     pub key: RequestKey,
     /// The request itself.
     pub request: ServerRequest,
-    /// Under which token the host wants progress.
+    /// Under which token the client wants progress.
     pub progress_token: Option<ProgressToken>,
     /// The client of the session, or the one that a stateless request names.
     pub client: Arc<ClientInfo>,
@@ -123,13 +123,14 @@ impl Session {
         self
     }
 
-    /// From which level on log messages are sent until the host says otherwise.
+    /// From which level on log messages are sent until the client says otherwise.
     pub const INITIAL_LEVEL: Level = Level::Info;
 
-    /// The number of resources that a client may subscribe to or listen for; a URI may be [`MAX_SUBSCRIBED_URI`] bytes long.
+    /// The number of resources that a client may subscribe to or listen for; a URI may be [`MAX_SUBSCRIBED_URI`] bytes
+    /// long.
     pub const MAX_SUBSCRIPTIONS: usize = 1024;
 
-    /// Takes a message of the host.
+    /// Takes a message of the client.
     pub fn receive(&mut self, message: Message) -> Inbound {
         match message {
             Message::Request(request) => self.request(request),
@@ -155,7 +156,7 @@ impl Session {
         }
     }
 
-    /// Answers a request. `None`: the host has cancelled it, or it was answered before.
+    /// Answers a request. `None`: the client has cancelled it, or it was answered before.
     pub fn reply(&mut self, key: &RequestKey, outcome: Result<ServerResult, ErrorObject>) -> Option<Message> {
         let Closed { then, era } = self.pending.close(key)?;
         if era != Era::Stateful {
@@ -209,7 +210,7 @@ impl Session {
         self.pending.next_number()
     }
 
-    /// Asks the host something. Its answer comes as [`Inbound::Answer`] with the same id.
+    /// Asks the client something. Its answer comes as [`Inbound::Answer`] with the same id.
     pub fn call(&mut self, method: &'static str, params: Params) -> (CallId, Message) {
         let (call, id) = self.outgoing.ask();
         (call, Message::request(id, method, params))
@@ -229,19 +230,19 @@ impl Session {
         }
     }
 
-    /// True if the handshake is complete. Before, the host is not told of changes (MCP 2025-11-25, basic/lifecycle).
+    /// True if the handshake is complete. Before, the client is not told of changes (MCP 2025-11-25, basic/lifecycle).
     #[must_use]
     pub fn is_ready(&self) -> bool {
         matches!(self.lifecycle, Lifecycle::Ready(_))
     }
 
-    /// From which level on the host wants log messages.
+    /// From which level on the client wants log messages.
     #[must_use]
     pub fn level(&self) -> Level {
         self.level
     }
 
-    /// True if the host wants to know when this resource changes.
+    /// True if the client wants to know when this resource changes.
     #[must_use]
     pub fn is_subscribed(&self, uri: &str) -> bool {
         self.subscriptions.contains(uri)

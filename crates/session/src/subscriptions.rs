@@ -1,8 +1,8 @@
-//! The resources and tasks that a client wants to hear of, in its session or in requests that listen, and the changes that
-//! it has not heard of yet.
+//! The resources and tasks that a client wants to hear of, in its session or in requests that listen, and the changes
+//! that it has not heard of yet.
 //!
-//! However often one changes, at most one notice about it is on its way: a host that does not read makes nothing
-//! grow. A change that comes while a notice is on its way is told afterwards, since the host may have read it in
+//! However often one changes, at most one notice about it is on its way: a client that does not read makes nothing
+//! grow. A change that comes while a notice is on its way is told afterwards, since the client may have read it in
 //! between.
 //!
 //! ```text
@@ -20,7 +20,8 @@ use smallvec::SmallVec;
 use crate::budget::Reservation;
 use crate::info::Limits;
 
-/// The subscriptions of one connection; shared with the parts that report changes, so that an unwanted change costs a look.
+/// The subscriptions of one connection; shared with the parts that report changes, so that an unwanted change costs a
+/// look.
 #[derive(Debug)]
 pub struct Subscriptions {
     max: usize,
@@ -64,7 +65,7 @@ pub struct Wanted {
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Update {
-    /// The host knows everything.
+    /// The client knows everything.
     Quiet,
     /// A notice is to be sent.
     Queued,
@@ -346,8 +347,8 @@ mod tests {
     }
 
     proptest! {
-        /// Against a model: the version of a resource, and the version of which the host was told last. A host reads
-        /// after a notice is written, so it sees at least the version at the time of sending.
+        /// Against a model: the version of a resource, and the version of which the client was told last. A client
+        /// reads after a notice is written, so it sees at least the version at the time of sending.
         #[test]
         fn in_the_end_the_host_knows_of_the_last_change(
             steps in prop::collection::vec(prop::sample::select(vec![Step::Change, Step::Send, Step::Flush]), 0..40)

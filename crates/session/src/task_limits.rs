@@ -11,8 +11,8 @@ pub struct TaskLimits {
     pub max: usize,
     /// Tasks of one session, ended ones included until their time is up. One more is refused.
     pub max_per_session: usize,
-    /// Bytes that are kept of results. For a new result the oldest results of the caller with most of them are forgotten.
-    /// When that leaves only the new one, a short error takes its place.
+    /// Bytes that are kept of results. For a new result the oldest results of the caller with most of them are
+    /// forgotten. When that leaves only the new one, a short error takes its place.
     pub max_bytes: usize,
     /// The time for which a task may be kept, whatever handlers and clients request.
     pub max_ttl: Duration,

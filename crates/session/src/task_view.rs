@@ -10,7 +10,7 @@ use crate::request::ServerResult;
 /// The wishes of a handler about the keeping of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TaskOptions {
-    /// For how long after its beginning. What has not ended by then is cancelled. A host with a session may wish for
+    /// For how long after its beginning. What has not ended by then is cancelled. A client with a session may wish for
     /// another time; [`TaskLimits::max_ttl`](crate::TaskLimits::max_ttl) bounds both.
     pub ttl: Duration,
     /// The time after which clients should ask again.

@@ -25,14 +25,14 @@ pub trait Transport: Send + 'static {
         None
     }
 
-    /// The network address of the other end, if the connection crosses a network. Requests without a principal count for
-    /// their address when callers share a limit; see [`Owner`](protomcp_session::Owner).
+    /// The network address of the other end, if the connection crosses a network. Requests without a principal count
+    /// for their address when callers share a limit; see [`Owner`](protomcp_session::Owner).
     fn address(&self) -> Option<IpAddr> {
         None
     }
 
-    /// The number of the connection that it is a part of, for transports that carry one request each. Requests of the same
-    /// connection are one [`Conversation`](protomcp_session::Conversation).
+    /// The number of the connection that it is a part of, for transports that carry one request each. Requests of the
+    /// same connection are one [`Conversation`](protomcp_session::Conversation).
     fn connection(&self) -> Option<u64> {
         None
     }
@@ -49,7 +49,8 @@ pub trait Source: Send + 'static {
     /// When nothing more can be read; malformed text is not such a case.
     fn next(&mut self) -> impl Future<Output = Result<Option<Received>, TransportError>> + Send;
 
-    /// The transport's facts about the messages that [`Source::next`] has returned last. Called at most once after each.
+    /// The transport's facts about the messages that [`Source::next`] has returned last. Called at most once after
+    /// each.
     ///
     /// A source that has reserved bytes for a request itself (`ServerHandle::inbound_budget` of the server)
     /// puts the [`Reservation`] here. It is kept until the request is answered, and the server reserves
@@ -58,8 +59,8 @@ pub trait Source: Send + 'static {
         Extensions::default()
     }
 
-    /// The length of the text that [`Source::next`] has returned last, if messages share the memory of their text: a small
-    /// part of it then keeps all of it. 0: a message weighs as much as its parameters.
+    /// The length of the text that [`Source::next`] has returned last, if messages share the memory of their text: a
+    /// small part of it then keeps all of it. 0: a message weighs as much as its parameters.
     fn text_len(&self) -> usize {
         0
     }
@@ -101,8 +102,8 @@ pub trait Sink: Send + 'static {
         messages.into_iter().try_for_each(|message| self.send(message, None))
     }
 
-    /// The streams of the requests; `None`: all messages share one stream, which is lost with the connection. Always the
-    /// same for one sink.
+    /// The streams of the requests; `None`: all messages share one stream, which is lost with the connection. Always
+    /// the same for one sink.
     fn delivery(&mut self) -> Option<&mut dyn Delivery> {
         None
     }

@@ -1,8 +1,8 @@
 //! Requests of a call to its client, in every revision.
 //!
 //! With a session a question is a request of ours. Without one there are no such requests: the call is taken aside, its
-//! request is answered with the questions, and it goes on when the host sends the request again with the answers, over
-//! whatever connection (MCP 2026-07-28, basic/patterns/mrtr). Handlers see one await in both cases.
+//! request is answered with the questions, and it goes on when the client sends the request again with the answers,
+//! over whatever connection (MCP 2026-07-28, basic/patterns/mrtr). Handlers see one await in both cases.
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -57,8 +57,8 @@ impl Context {
         unless_cancelled(self.clone(), answer).boxed()
     }
 
-    /// Asks several things at once, within [`Limits::ask_timeout`](crate::Limits::ask_timeout). The host of a stateless
-    /// request is asked all of them in one answer.
+    /// Asks several things at once, within [`Limits::ask_timeout`](crate::Limits::ask_timeout). The client of a
+    /// stateless request is asked all of them in one answer.
     ///
     /// # Errors
     /// As [`Ask`], when one question fails.
@@ -86,13 +86,13 @@ impl Context {
         }
     }
 
-    /// Says that the handler cannot answer yet: return the error, and the host of a stateless request is asked instead,
-    /// with the state to bring back. The handler is then called again, in this process or in another one with the same
-    /// [`RequestStateKeys`](crate::RequestStateKeys), and finds [`Context::state`] and [`Context::answers`].
+    /// Says that the handler cannot answer yet: return the error, and the client of a stateless request is asked
+    /// instead, with the state to bring back. The handler is then called again, in this process or in another one with
+    /// the same [`RequestStateKeys`](crate::RequestStateKeys), and finds [`Context::state`] and [`Context::answers`].
     ///
-    /// For servers of several processes; within one, [`Context::ask`] is simpler. With a session the questions are asked
-    /// there and then, and the handler is called again in this process, at most 32 times. Requests other than calls of
-    /// tools, prompts and reads of resources cannot be answered like this and fail with the error.
+    /// For servers of several processes; within one, [`Context::ask`] is simpler. With a session the questions are
+    /// asked there and then, and the handler is called again in this process, at most 32 times. Requests other than
+    /// calls of tools, prompts and reads of resources cannot be answered like this and fail with the error.
     ///
     /// ```
     /// use protomcp_server::{Context, InputRequired, InputRequests};
@@ -132,8 +132,8 @@ impl Context {
         }
     }
 
-    /// The answers that the client has sent along with a stateless request and no question of this call has used; with a session,
-    /// what it has answered to [`Context::input_required`].
+    /// The answers that the client has sent along with a stateless request and no question of this call has used; with
+    /// a session, what it has answered to [`Context::input_required`].
     #[must_use]
     pub fn answers(&self) -> InputResponses {
         match &self.0.given {
@@ -160,11 +160,11 @@ impl Context {
         matches!(self.0.kind, CallKind::SessionTask(_))
     }
 
-    /// Lets a stateless call of a tool go on as a task, if host and server know the extension for it
+    /// Lets a stateless call of a tool go on as a task, if client and server know the extension for it
     /// ([`ServerCapabilities::with_task_extension`](protomcp_types::ServerCapabilities::with_task_extension)): the
-    /// request is answered with the task at once, and what the handler returns later is the task's result. Questions are
-    /// asked and answered through the task; progress and log messages go nowhere, but for what [`Context::set_task_message`] says.
-    /// A call that is a task already stays one, on the terms that it has.
+    /// request is answered with the task at once, and what the handler returns later is the task's result. Questions
+    /// are asked and answered through the task; progress and log messages go nowhere, but for what
+    /// [`Context::set_task_message`] says. A call that is a task already stays one, on the terms that it has.
     ///
     /// `false`: the client waits for the result. A tool that takes too long for that refuses with
     /// [`Context::task_required_error`].
@@ -185,7 +185,7 @@ impl Context {
         }
     }
 
-    /// True if the host declares what a question needs.
+    /// True if the client declares what a question needs.
     #[must_use]
     pub fn can_ask(&self, need: RequiredCapability) -> bool {
         need.is_met_by(&self.0.info.client.capabilities)
@@ -253,8 +253,8 @@ impl Context {
     }
 }
 
-/// The future of an answer is boxed: it is large and rarely needed, and would otherwise be part of every handler that may
-/// ask.
+/// The future of an answer is boxed: it is large and rarely needed, and would otherwise be part of every handler that
+/// may ask.
 async fn unless_cancelled<T>(context: Context, answer: BoxFuture<'static, Result<T, AskError>>) -> Result<T, AskError> {
     tokio::select! {
         biased;

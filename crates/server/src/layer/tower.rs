@@ -18,7 +18,7 @@ use crate::context::Context;
 use crate::service::{Layer, Service};
 use protomcp_session::{ServerRequest, ServerResult};
 
-/// A request of a host with everything that is known about it: what tower's services see.
+/// A request of a client with everything that is known about it: what tower's services see.
 #[derive(Debug, Clone)]
 pub struct McpRequest {
     /// The request itself.

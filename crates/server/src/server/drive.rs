@@ -1,9 +1,9 @@
 //! One connection: takes messages in, hands calls out, writes what comes back.
 //!
-//! The task waits for many things at once and decides little; what a message means is the session's business. It
-//! writes when nothing else is ready or after `BATCH` steps, so that a burst of calls leaves in one write, and it
-//! never waits for the client to read while the client has something to say. A flood of one kind holds up nothing else for
-//! longer than `BATCH` steps: then the task writes, reads a message, and looks at the time.
+//! The task waits for many things at once and decides little; what a message means is the session's business. It writes
+//! when nothing else is ready or after `BATCH` steps, so that a burst of calls leaves in one write, and it never waits
+//! for the client to read while the client has something to say. A flood of one kind holds up nothing else for longer
+//! than `BATCH` steps: then the task writes, reads a message, and looks at the time.
 
 mod arrival;
 mod asking;

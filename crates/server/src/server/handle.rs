@@ -83,8 +83,8 @@ impl ServerHandle {
         Self::with_state_keys(info, limits, RequestStateKeys::random())
     }
 
-    /// None yet. States that hosts keep for handlers ([`Context::input_required`](crate::Context::input_required)) are
-    /// signed with these keys, which other processes may have as well.
+    /// None yet. States that clients keep for handlers ([`Context::input_required`](crate::Context::input_required))
+    /// are signed with these keys, which other processes may have as well.
     #[must_use]
     pub fn with_state_keys(info: ServerInfo, limits: Limits, keys: RequestStateKeys) -> Self {
         let info = Arc::new(info);
@@ -117,13 +117,13 @@ impl ServerHandle {
         &self.0.limits
     }
 
-    /// Bytes of requests that hosts have sent and that are not answered yet ([`Limits::max_inbound_bytes`]).
+    /// Bytes of requests that clients have sent and that are not answered yet ([`Limits::max_inbound_bytes`]).
     #[must_use]
     pub fn inbound_budget(&self) -> &Budget {
         &self.0.inbound
     }
 
-    /// Bytes of messages that wait to be sent to hosts ([`Limits::max_outbound_bytes`]).
+    /// Bytes of messages that wait to be sent to clients ([`Limits::max_outbound_bytes`]).
     #[must_use]
     pub fn outbound_budget(&self) -> &Budget {
         &self.0.outbound
@@ -142,7 +142,7 @@ impl ServerHandle {
         self.open().sole_owner().cloned()
     }
 
-    /// Tells hosts that the tool list has changed: once for changes in quick succession, after the answers of calls
+    /// Tells clients that the tool list has changed: once for changes in quick succession, after the answers of calls
     /// that may have caused it: those whose handshake is complete, and, when it has changed for everyone, those that
     /// listen without one. Without `list_changed` among the capabilities no client was promised anything, and none is
     /// told.
@@ -160,13 +160,13 @@ impl ServerHandle {
         self.changed(audience, List::Prompts);
     }
 
-    /// Tells the hosts that have subscribed to a resource, or listen for it, that it has changed. Those of one in quick
-    /// succession are told together when a host does not keep up.
+    /// Tells the clients that have subscribed to a resource, or listen for it, that it has changed. Those of one in
+    /// quick succession are told together when a client does not keep up.
     pub fn resource_updated(&self, uri: &str) {
         self.each(Audience::Everyone, |queue| queue.updated(Topic::Resource, uri));
     }
 
-    /// Tells the host that began a task how far it is. Nothing relies on this: a host asks (MCP 2025-11-25,
+    /// Tells the client that began a task how far it is. Nothing relies on this: a client asks (MCP 2025-11-25,
     /// basic/utilities/tasks).
     pub fn task_status(&self, session: SessionId, task: &Task) {
         self.each(Audience::Session(session), |queue| queue.task_status(task));
@@ -184,14 +184,14 @@ impl ServerHandle {
         });
     }
 
-    /// Tells a host that what its user did on a web page is done; `elicitation_id` is the one of the question.
+    /// Tells a client that what its user did on a web page is done; `elicitation_id` is the one of the question.
     pub fn elicitation_complete(&self, session: SessionId, elicitation_id: &str) {
         let params = JsonObject::new().with("elicitationId", RawJson::text(elicitation_id)).into();
         let notification = Notification { method: method::ELICITATION_COMPLETE.into(), params };
         self.each(Audience::Session(session), |queue| queue.notice(notification.clone()));
     }
 
-    /// The open sessions whose hosts have introduced themselves, oldest first, with what each host can do.
+    /// The open sessions whose clients have introduced themselves, oldest first, with what each client can do.
     #[must_use]
     pub fn views(&self) -> Vec<SessionView> {
         let view = |(id, session): (SessionId, &OpenSession)| view(id, session);
@@ -200,8 +200,8 @@ impl ServerHandle {
         views
     }
 
-    /// Asks the client of one session something that belongs to no call; see [`Ask`]. It also fails before the handshake
-    /// is complete.
+    /// Asks the client of one session something that belongs to no call; see [`Ask`]. It also fails before the
+    /// handshake is complete.
     ///
     /// # Panics
     /// When the parameters do not serialize as an object.
@@ -216,12 +216,12 @@ impl ServerHandle {
         view(session, self.open().get(session)?)
     }
 
-    /// Sends hosts a log message, if they want messages of this level.
+    /// Sends clients a log message, if they want messages of this level.
     pub fn log(&self, audience: Audience, level: Level, logger: Option<&str>, data: &RawJson) {
         self.each(audience, |queue| queue.log(None, level, logger, data));
     }
 
-    /// True if some host wants log messages of this level. It may change its mind at any time.
+    /// True if some client wants log messages of this level. It may change its mind at any time.
     #[must_use]
     pub fn wants(&self, level: Level) -> bool {
         self.open().iter().any(|(_, session)| session.queue.wants(level))
@@ -318,7 +318,7 @@ impl ServerHandle {
     }
 }
 
-/// A session whose host has introduced itself.
+/// A session whose client has introduced itself.
 fn view(id: SessionId, session: &OpenSession) -> Option<SessionView> {
     let client = Arc::clone(session.queue.client()?);
     Some(SessionView { id, owner: session.owner.clone(), client })

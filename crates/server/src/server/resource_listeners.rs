@@ -1,9 +1,10 @@
-//! Resources to which requests listen, for all connections together: the service is told of the first request that listens to
-//! one and when the last has ended, as a session tells it with `resources/subscribe` and `resources/unsubscribe`.
+//! Resources to which requests listen, for all connections together: the service is told of the first request that
+//! listens to one and when the last has ended, as a session tells it with `resources/subscribe` and
+//! `resources/unsubscribe`.
 //!
-//! No lock is held while the service answers, so a request whose answer takes long holds up no other. For the same reason
-//! the service can be told of a resource by several requests that begin at the same time, and an `unsubscribe` can reach
-//! it after the `subscribe` of a later request. Then it is told `subscribe` once more.
+//! No lock is held while the service answers, so a request whose answer takes long holds up no other. For the same
+//! reason the service can be told of a resource by several requests that begin at the same time, and an `unsubscribe`
+//! can reach it after the `subscribe` of a later request. Then it is told `subscribe` once more.
 
 use std::collections::HashMap;
 use std::fmt;

@@ -6,13 +6,14 @@ use protomcp_transport::TransportError;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ServeError {
-    /// The connection broke. [`TransportError::Closed`]: the host went away with answers still on their way.
+    /// The connection broke. [`TransportError::Closed`]: the client went away with answers still on their way.
     #[error(transparent)]
     Transport(#[from] TransportError),
-    /// The host has stopped reading; the last answers could not be written.
+    /// The client has stopped reading; the last answers could not be written.
     #[error("the host does not read its answers")]
     Stalled,
-    /// The host was asked whether it is there, and did not say anything ([`Limits::ping_interval`](crate::Limits::ping_interval)).
+    /// The client was asked whether it is there, and did not say anything
+    /// ([`Limits::ping_interval`](crate::Limits::ping_interval)).
     #[error("the client did not answer a ping")]
     Silent,
 }

@@ -35,17 +35,17 @@ struct Inner {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CloseReason {
-    /// The host has closed its end, and has all its answers.
+    /// The client has closed its end, and has all its answers.
     HostLeft,
-    /// [`SessionHandle::close`] was called, and the host has all its answers.
+    /// [`SessionHandle::close`] was called, and the client has all its answers.
     Closed,
-    /// [`ServerHandle::shutdown`] was called, and the host has all its answers.
+    /// [`ServerHandle::shutdown`] was called, and the client has all its answers.
     Shutdown,
     /// The connection broke, for this reason.
     Broken(String),
-    /// The host has stopped reading; the last answers could not be written.
+    /// The client has stopped reading; the last answers could not be written.
     Stalled,
-    /// The host was asked whether it is there, and did not say anything
+    /// The client was asked whether it is there, and did not say anything
     /// ([`Limits::ping_interval`](crate::Limits::ping_interval)).
     Silent,
     /// It did not end in time and was torn down, or the runtime was.
@@ -53,7 +53,7 @@ pub enum CloseReason {
 }
 
 impl<S: Service> Server<S> {
-    /// Serves one host in the background; see [`Server::serve`]. Must be called inside a tokio runtime with timers.
+    /// Serves one client in the background; see [`Server::serve`]. Must be called inside a tokio runtime with timers.
     pub fn connect(&self, transport: impl Transport) -> SessionHandle {
         let peer = Peer::of(&transport);
         let (source, sink) = transport.split();
@@ -130,7 +130,7 @@ impl SessionHandle {
         self.0.sessions.ask(self.0.id, params)
     }
 
-    /// Sends the host a log message, if it wants messages of this level.
+    /// Sends the client a log message, if it wants messages of this level.
     pub fn log(&self, level: Level, logger: Option<&str>, data: &RawJson) {
         self.0.sessions.log(Audience::Session(self.0.id), level, logger, data);
     }

@@ -6,8 +6,8 @@
 //!                   └────────────── all calls have ended ─────────────────▲   └ no progress ─▶ stalled
 //! ```
 //!
-//! Calls that run out of time are cancelled first and have their grace: an answer that comes within it is written, because
-//! a call knows best what became of its work. Only a call that does not answer even then is answered for.
+//! Calls that run out of time are cancelled first and have their grace: an answer that comes within it is written,
+//! because a call knows best what became of its work. Only a call that does not answer even then is answered for.
 //!
 //! A connection that breaks is over at once.
 
@@ -107,8 +107,8 @@ impl Shutdown {
         }
     }
 
-    /// True if only writing is left: then come the last messages, and [`Shutdown::flush`]. `is_busy`: calls run, or have
-    /// something to say; `is_announcing`: a change notice is due soon.
+    /// True if only writing is left: then come the last messages, and [`Shutdown::flush`]. `is_busy`: calls run, or
+    /// have something to say; `is_announcing`: a change notice is due soon.
     #[expect(clippy::fn_params_excessive_bools, reason = "two facts, named where they are passed")]
     pub(super) fn is_settled(&self, is_busy: bool, is_announcing: bool) -> bool {
         match self.stage {

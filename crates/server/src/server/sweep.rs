@@ -1,7 +1,7 @@
 //! Ends what waits without a connection when its time is up: parked calls and tasks.
 //!
-//! One task looks after all of them, once a second, and only while there are any. When the server stops it cancels them:
-//! their clients could not come back.
+//! One task looks after all of them, once a second, and only while there are any. When the server stops it cancels
+//! them: their clients could not come back.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};

@@ -130,8 +130,8 @@ impl SessionTask {
         self.gone.cancelled().await;
     }
 
-    /// Sends the status after a change, under the lock, so that the client receives changes in their order. Returns true
-    /// if there was one.
+    /// Sends the status after a change, under the lock, so that the client receives changes in their order. Returns
+    /// true if there was one.
     fn change(&self, inner: &mut Inner, change: impl FnOnce(&mut TaskState, SystemTime) -> bool) -> bool {
         let changes = change(&mut inner.state, SystemTime::now());
         if changes {

@@ -12,10 +12,10 @@
 //! shut down    the server is told to stop
 //! ```
 //!
-//! `"jsonrpc":"2.0",` is left out on both sides where it comes first. In `_meta`, `«2026»` stands for what every request
-//! of that revision says, of a client that can do nothing (`«2026 {"roots":{}}»`: this), and `«server»` for what every
-//! result of it says. Time is made up: it passes only when everybody
-//! waits, so a transcript takes no time and never depends on the machine.
+//! `"jsonrpc":"2.0",` is left out on both sides where it comes first. In `_meta`, `«2026»` stands for what every
+//! request of that revision says, of a client that can do nothing (`«2026 {"roots":{}}»`: this), and `«server»` for
+//! what every result of it says. Time is made up: it passes only when everybody waits, so a transcript takes no time
+//! and never depends on the machine.
 
 use std::sync::Arc;
 use std::time::Duration;

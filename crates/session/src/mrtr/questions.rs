@@ -30,7 +30,8 @@ pub(super) struct Questions {
     /// The keys of all questions since the call became a task: none is used twice.
     used: Option<HashSet<String>>,
     last: u64,
-    /// The capabilities that the client would have had to declare, and the methods that were refused for the lack of them.
+    /// The capabilities that the client would have had to declare, and the methods that were refused for the lack of
+    /// them.
     missing: Option<(ClientCapabilities, BTreeSet<&'static str>)>,
 }
 
@@ -166,8 +167,8 @@ impl Questions {
 
     /// The error for a call that has failed because a question was refused.
     ///
-    /// MCP 2026-07-28, basic: a call that cannot continue without asking names the capabilities that the client lacks. A
-    /// tool that could continue, and failed for another reason, does not mention the refusal.
+    /// MCP 2026-07-28, basic: a call that cannot continue without asking names the capabilities that the client lacks.
+    /// A tool that could continue, and failed for another reason, does not mention the refusal.
     pub(super) fn refusal(&mut self, outcome: &Result<ServerResult, ErrorObject>) -> Option<ErrorObject> {
         let (missing, refused) = self.missing.take()?;
         let mentions = |result: &CallToolResult, method| {

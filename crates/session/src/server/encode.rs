@@ -1,7 +1,7 @@
 //! Results in the shape that a revision wants: the one place where revisions differ on the way out.
 //!
-//! All stateful revisions share one shape: what a revision does not know, its hosts ignore. The stateless one adds what
-//! kind of result it is, who has answered, and how long the answer may be kept.
+//! All stateful revisions share one shape: what a revision does not know, its clients ignore. The stateless one adds
+//! what kind of result it is, who has answered, and how long the answer may be kept.
 
 use std::time::Duration;
 
@@ -24,7 +24,7 @@ pub(super) enum Shape<'a> {
     Stateless {
         /// The identity of the server, as JSON.
         server: &'a RawJson,
-        /// `None`: the answer depends on what this host has answered, and is not to be kept.
+        /// `None`: the answer depends on what this client has answered, and is not to be kept.
         cache: Option<&'a CacheHints>,
     },
 }
@@ -127,8 +127,8 @@ impl Shape<'_> {
         self.meta(self.begin().raw("task", &result.task.to_raw()), result.meta.as_ref()).finish()
     }
 
-    /// MCP 2026-07-28, basic/patterns/mrtr. The other revisions have nothing like it, and no request of theirs is answered
-    /// so.
+    /// MCP 2026-07-28, basic/patterns/mrtr. The other revisions have nothing like it, and no request of theirs is
+    /// answered so.
     fn input_required(self, required: &InputRequired) -> JsonBuf {
         let object = JsonBuf::object().text("resultType", "input_required");
         let object = match required.questions.is_empty() {

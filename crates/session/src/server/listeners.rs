@@ -1,9 +1,9 @@
-//! Requests that listen: they are open for as long as a host wants to be told of changes (MCP 2026-07-28,
+//! Requests that listen: they are open for as long as a client wants to be told of changes (MCP 2026-07-28,
 //! basic/utilities/subscriptions).
 //!
-//! A listening request is first acknowledged with what it will be told, then told of nothing else, and answered when the
-//! server will tell no more. Whatever it is told carries its id. One that the host cancels is not answered, like every
-//! other request.
+//! A listening request is first acknowledged with what it will be told, then told of nothing else, and answered when
+//! the server will tell no more. Whatever it is told carries its id. One that the client cancels is not answered, like
+//! every other request.
 
 use protomcp_types::{ErrorObject, JsonBuf, JsonObject, Message, RawJson, RequestId, SubscriptionFilter, meta, method};
 
@@ -104,8 +104,8 @@ impl Session {
         .collect()
     }
 
-    /// Tells no more: answers all listening requests. `notified`: and tells the host before, as belongs to connections
-    /// that many requests share (MCP 2026-07-28, basic/utilities/cancellation).
+    /// Tells no more: answers all listening requests. `notified`: and tells the client before, as belongs to
+    /// connections that many requests share (MCP 2026-07-28, basic/utilities/cancellation).
     pub fn end_listening(&mut self, notified: bool) -> Vec<(RequestId, Message)> {
         let mut messages = Vec::new();
         let (told, rest): (Vec<_>, _) =

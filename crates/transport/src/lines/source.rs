@@ -61,7 +61,7 @@ impl<R> LinesSource<R> {
                 return Some(Err(self.refusal()));
             }
             if line.len() >= LONG && self.buffer.len() <= line.len() {
-                // Otherwise the rest would keep the memory of the long line for as long as the host is silent.
+                // Otherwise the rest would keep the memory of the long line for as long as the client is silent.
                 self.buffer = BytesMut::from(&self.buffer[..]);
             }
             self.line_len = line.len();

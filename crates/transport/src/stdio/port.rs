@@ -165,8 +165,8 @@ fn receive(fd: &OwnedFd, kind: Kind, buf: &mut ReadBuf<'_>) -> io::Result<()> {
 /// The runtime wants a promise about the descriptor.
 #[expect(unsafe_code, reason = "tokio has no safe way to wait for a descriptor that is not its own")]
 fn register(fd: OwnedFd, interest: Interest) -> io::Result<AsyncFd<OwnedFd>> {
-    // SAFETY: an `OwnedFd` is open and stays the same descriptor for as long as it lives. It lives inside the `AsyncFd`,
-    // which is private to this module; it is only taken out as a whole, when the registration ends.
+    // SAFETY: an `OwnedFd` is open and stays the same descriptor for as long as it lives. It lives inside the
+    // `AsyncFd`, which is private to this module; it is only taken out as a whole, when the registration ends.
     Ok(unsafe { AsyncFd::register_with_interest(fd, interest) }?)
 }
 

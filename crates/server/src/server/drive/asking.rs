@@ -17,8 +17,8 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
             // MCP 2025-11-25, basic/lifecycle: before the handshake is complete only pings are for sure.
             None => self.session.is_ready() || self.opening.is_done && question.method == Ping::NAME,
         };
-        // A host that has closed its end cannot answer, and at the end no answers are read. Dropping the question tells
-        // the caller.
+        // A client that has closed its end cannot answer, and at the end no answers are read. Dropping the question
+        // tells the caller.
         let is_heard = self.connection.is_reading && self.shutdown.lets_calls_finish();
         let is_reached = question.during.as_ref().is_none_or(|key| self.is_deliverable(&key.id));
         if !may_ask || !is_heard || !is_reached || question.answer.is_closed() {
@@ -53,7 +53,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         }
     }
 
-    /// The host says how far it is with a question.
+    /// The client says how far it is with a question.
     pub(super) fn host_reports(&self, notification: &Notification) {
         let Some((token, progress)) = Progress::from_notification(notification) else { return };
         let asked = |open: &&OpenQuestion| ProgressToken::from(open.number) == token;

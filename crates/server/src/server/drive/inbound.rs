@@ -140,7 +140,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         let (mut answers, mut running) = (Vec::new(), Vec::new());
         for message in messages {
             match message {
-                // An answer may take as long as the host listens, and would hold up the others.
+                // An answer may take as long as the client listens, and would hold up the others.
                 Ok(Message::Request(request)) if Session::is_stateless(&request) => {
                     let why = "a batch holds no requests of 2026-07-28";
                     answers.push(self.with_room(Malformed::invalid(Some(request.id), why).into(), None));

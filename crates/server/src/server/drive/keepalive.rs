@@ -12,7 +12,7 @@ use protomcp_session::KeepAliveAction;
 use protomcp_transport::Sink;
 
 impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
-    /// The host has said something.
+    /// The client has said something.
     pub(super) fn heard(&mut self) {
         if self.keepalive.is_on() {
             self.alive(now());
@@ -25,7 +25,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         self.keepalive.deadline().filter(|_| is_asked)
     }
 
-    /// Asks the host, or gives it up, if it is time.
+    /// Asks the client, or gives it up, if it is time.
     pub(super) fn beat(&mut self, now: Instant) -> Result<(), ServeError> {
         if self.next_beat().is_none() {
             return Ok(());

@@ -94,7 +94,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         Ok(())
     }
 
-    /// A resource has changed; the host has it still to hear.
+    /// A resource has changed; the client has it still to hear.
     pub(super) fn updated(&mut self, uri: Arc<str>) -> Result<(), TransportError> {
         let Some(wanted) = self.session.subscriptions().sending(Topic::Resource, &uri) else { return Ok(()) };
         if wanted.session {

@@ -66,7 +66,8 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         let Ended { outcome, room } = ended;
         let call = self.calls.running.remove(&key.number);
         self.withdraw_all_of(key.number)?;
-        // A call that was dropped was cancelled: by the host, which wants no answer (the session knows), or by the end.
+        // A call that was dropped was cancelled: by the client, which wants no answer (the session knows), or by the
+        // end.
         let outcome = match outcome.unwrap_or_else(|| Err(overload::shutting_down())) {
             Ok(ServerResult::InputRequired(required)) => {
                 parking::sealed(&self.server.sessions, call.as_ref(), required)

@@ -30,7 +30,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         }
     }
 
-    /// Leaves only tasks that there are, and that the host began.
+    /// Leaves only tasks that there are, and that the client began.
     pub(super) fn known_tasks(&self, ids: &mut Vec<String>) {
         stateless_tasks::retain_known(&self.server.sessions, &self.connection.peer, ids);
     }

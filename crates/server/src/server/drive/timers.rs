@@ -14,7 +14,7 @@ use protomcp_transport::{Sink, TransportError};
 
 impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
     pub(super) fn deadline(&self) -> Option<Instant> {
-        // A host that has not read of one change is not told of the next.
+        // A client that has not read of one change is not told of the next.
         let announcements = self.announcements.deadline().filter(|_| !self.unsent.has_changes);
         [self.shutdown.deadline(), announcements, self.next_beat()].into_iter().flatten().min()
     }
@@ -42,7 +42,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         }
     }
 
-    /// Nothing more comes from the host, no answers either.
+    /// Nothing more comes from the client, no answers either.
     pub(super) fn stop_reading(&mut self) {
         self.connection.is_reading = false;
         self.open_questions.clear();
@@ -53,7 +53,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         self.shutdown.drain(now());
     }
 
-    /// No host is left without an answer.
+    /// No client is left without an answer.
     fn answer_for_the_rest(&mut self) -> Result<(), TransportError> {
         self.end_listening()?;
         let open_requests: Vec<_> = self.session.open_requests().collect();
