@@ -12,13 +12,13 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use protomcp_types::{ClientMethod, ErrorObject, JsonBuf, Params, Progress, RawJson};
+use protomcp_types::{ClientMethod, ErrorObject, JsonBuf, Progress, RawJson};
 use tokio::sync::oneshot;
 
-use crate::client_request::ProgressCallback;
+use crate::client_request::{OutgoingRequest, ProgressCallback};
 use crate::context::Context;
 use crate::session_queue::SessionQueue;
-use protomcp_session::{AskError, InputRequest, RequestKey};
+use protomcp_session::{AskError, InputRequest};
 
 /// A request to the client, which `.await` sends: `sampling/createMessage`, `roots/list`, `elicitation/create` and,
 /// with a session, `ping`.
@@ -122,7 +122,9 @@ impl<M: ClientMethod> IntoFuture for Ask<M> {
             (Asker::Session(Err(error)), _) | (_, Err(error)) => Err(error),
             (Asker::Call(context), Ok(input)) => Ok(context.send(input, timeout, progress)),
             (Asker::Session(Ok(queue)), Ok(input)) => {
-                Ok(ask_raw(&queue, None, input.method, input.params.into(), timeout, progress).boxed())
+                let request =
+                    OutgoingRequest { during: None, method: input.method, params: input.params.into(), progress };
+                Ok(ask_raw(&queue, request, timeout).boxed())
             }
         };
         async move { answer?.await?.to().map_err(|error| AskError::Unreadable(error.to_string())) }.boxed()
@@ -153,13 +155,10 @@ impl Drop for Sent {
 #[expect(clippy::too_many_arguments, reason = "each part of the request is needed once")]
 pub(crate) fn ask_raw(
     queue: &Arc<SessionQueue>,
-    during: Option<RequestKey>,
-    method: &'static str,
-    params: Params,
+    request: OutgoingRequest,
     timeout: Duration,
-    progress: Option<ProgressCallback>,
 ) -> impl Future<Output = Result<RawJson, AskError>> + Send + use<> {
-    let sent = queue.ask(during, method, params, progress);
+    let sent = queue.ask(request);
     let sent = sent.map(|(number, answer)| Sent { number, answer, queue: Arc::clone(queue) });
     async move {
         let mut sent = sent.ok_or(AskError::TooMany)?;

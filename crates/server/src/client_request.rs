@@ -8,25 +8,31 @@ use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
 use protomcp_session::{RequestKey, Reservation};
 
-/// A question on its way to the session's task.
-#[derive(Debug)]
-pub(crate) struct ClientRequest {
-    /// Tells the questions of a session apart.
-    pub(crate) number: u64,
-    /// The request that asks, if one does.
+/// A request of a call or of the server to the client.
+#[derive(Debug, Clone)]
+pub(crate) struct OutgoingRequest {
+    /// The client's request that it belongs to, if it belongs to one.
     pub(crate) during: Option<RequestKey>,
     pub(crate) method: &'static str,
     pub(crate) params: Params,
+    /// Called with the progress of the client.
+    pub(crate) progress: Option<ProgressCallback>,
+}
+
+/// A request to the client on its way to the session's task.
+#[derive(Debug)]
+pub(crate) struct ClientRequest {
+    /// Tells the requests of a session apart.
+    pub(crate) number: u64,
+    pub(crate) request: OutgoingRequest,
     pub(crate) answer: oneshot::Sender<Result<JsonBuf, ErrorObject>>,
-    /// Open questions are counted by these.
+    /// A place among the requests without an answer.
     pub(crate) place: OwnedSemaphorePermit,
     /// Its bytes among those that wait to be read.
     pub(crate) room: Reservation,
-    /// Told of the progress of the client.
-    pub(crate) report: Option<ProgressCallback>,
 }
 
-/// Told how far a client is with a question.
+/// Called with the progress that a client reports on a request.
 #[derive(Clone)]
 pub(crate) struct ProgressCallback(Arc<dyn Fn(Progress) + Send + Sync>);
 

@@ -64,11 +64,11 @@ impl Context {
     pub(crate) fn new(
         caller: CallerKey,
         session: SessionId,
-        info: CallInfo,
-        queue: Arc<SessionQueue>,
+        target: ReplyTarget,
         ask_timeout: Duration,
         kind: CallKind,
     ) -> Self {
+        let ReplyTarget { queue, info } = target;
         Self(Arc::new(Call {
             caller,
             session,
@@ -148,8 +148,7 @@ impl Context {
         Self::new(
             CallerKey { owner: Owner::Local, conversation: Conversation::Session(SessionId::DETACHED) },
             SessionId::DETACHED,
-            info,
-            SessionQueue::closed(),
+            ReplyTarget { queue: SessionQueue::closed(), info },
             Duration::ZERO,
             CallKind::Plain,
         )

@@ -71,14 +71,20 @@ impl MultiRoundTrip {
     pub(crate) fn new(
         binding: RequestBinding,
         target: ReplyTarget,
-        state: Option<String>,
         given: BTreeMap<String, RawJson>,
         max_questions: usize,
         may_be_task: bool,
     ) -> Self {
         let client = Arc::clone(&target.info.client);
         let trips = RoundTrips::new(target, client, binding, given, max_questions);
-        Self { state, may_be_task, inner: Mutex::new(Inner { trips, answers: HashMap::new(), notifier: None }) }
+        let inner = Mutex::new(Inner { trips, answers: HashMap::new(), notifier: None });
+        Self { state: None, may_be_task, inner }
+    }
+
+    /// Sets the state that the handler has had the client bring back.
+    pub(crate) fn with_state(mut self, state: Option<String>) -> Self {
+        self.state = state;
+        self
     }
 
     /// Reports something, if a request waits for the call.

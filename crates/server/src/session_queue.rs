@@ -12,15 +12,15 @@ use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use protomcp_types::{
-    ErrorObject, JsonBuf, JsonObject, Level, Notification, Params, RawJson, RequestId, SubscriptionFilter, Task, method,
+    ErrorObject, JsonBuf, JsonObject, Level, Notification, RawJson, RequestId, SubscriptionFilter, Task, method,
 };
 use tokio::sync::{Semaphore, mpsc, oneshot};
 
-use crate::client_request::{ClientRequest, ProgressCallback};
+use crate::client_request::{ClientRequest, OutgoingRequest};
 use crate::ended::{Ended, Outcome};
 use crate::listen_guard::ListenGuard;
 use protomcp_session::{
-    Budget, ClientInfo, Limits, List, Owner, RequestKey, Reservation, Subscriptions, TaskOptions, Topic,
+    Budget, ClientInfo, Limits, List, Owner, RequestKey, Reservation, Session, Subscriptions, TaskOptions, Topic,
 };
 
 /// The events of a session's task.
@@ -115,7 +115,6 @@ impl SessionQueue {
     pub(crate) fn new(
         limits: &Limits,
         logging: bool,
-        level: Level,
         subscriptions: Arc<Subscriptions>,
         outbound: Budget,
         owner: Owner,
@@ -125,7 +124,7 @@ impl SessionQueue {
             events,
             outbound,
             owner,
-            level: AtomicU8::new(level as u8),
+            level: AtomicU8::new(Session::INITIAL_LEVEL as u8),
             notices: AtomicUsize::new(0),
             max_notices: limits.max_notices,
             notice_bytes: AtomicUsize::new(0),
@@ -145,7 +144,7 @@ impl SessionQueue {
     pub(crate) fn closed() -> Arc<Self> {
         let limits = Limits { max_notices: 0, ..Limits::default() };
         let subscriptions = Arc::new(Subscriptions::new(0));
-        Self::new(&limits, false, Level::Emergency, subscriptions, Budget::new(usize::MAX), Owner::Local).0
+        Self::new(&limits, false, subscriptions, Budget::new(usize::MAX), Owner::Local).0
     }
 
     /// Finds room for the outcome of a call.
@@ -226,25 +225,13 @@ impl SessionQueue {
     /// dropped, so is the channel.
     pub(crate) fn ask(
         &self,
-        during: Option<RequestKey>,
-        method: &'static str,
-        params: Params,
-        report: Option<ProgressCallback>,
+        request: OutgoingRequest,
     ) -> Option<(u64, oneshot::Receiver<Result<JsonBuf, ErrorObject>>)> {
         let place = Arc::clone(&self.questions).try_acquire_owned().ok()?;
-        let room = self.outbound.reserve(&self.owner, params.weight() + Limits::MESSAGE_OVERHEAD).ok()?;
+        let room = self.outbound.reserve(&self.owner, request.params.weight() + Limits::MESSAGE_OVERHEAD).ok()?;
         let number = self.last_question.fetch_add(1, Ordering::Relaxed) + 1;
         let (answer, receiver) = oneshot::channel();
-        self.send(SessionEvent::Ask(Box::new(ClientRequest {
-            number,
-            during,
-            method,
-            params,
-            answer,
-            place,
-            room,
-            report,
-        })));
+        self.send(SessionEvent::Ask(Box::new(ClientRequest { number, request, answer, place, room })));
         Some((number, receiver))
     }
 

@@ -14,7 +14,7 @@ use futures_util::future::{BoxFuture, join_all, ready};
 use protomcp_types::{ClientMethod, ErrorObject, Params, RawJson, RequiredCapability, TaskRequest};
 
 use crate::ask::{Ask, ask_raw};
-use crate::client_request::ProgressCallback;
+use crate::client_request::{OutgoingRequest, ProgressCallback};
 use crate::context::{CallKind, Context};
 use crate::mrtr::Waiting;
 use protomcp_session::{AskError, InputRequest, InputRequests, InputRequired, InputResponses, TaskOptions};
@@ -200,7 +200,9 @@ impl Context {
         progress: Option<ProgressCallback>,
     ) -> BoxFuture<'static, Result<RawJson, AskError>> {
         let queue = Arc::clone(&self.0.queue);
-        let ask = move |during, params| ask_raw(&queue, during, method, params, timeout, progress.clone());
+        let ask = move |during, params| {
+            ask_raw(&queue, OutgoingRequest { during, method, params, progress: progress.clone() }, timeout)
+        };
         let CallKind::SessionTask(task) = &self.0.kind else {
             return ask(Some(self.0.info.key.clone()), params).boxed();
         };

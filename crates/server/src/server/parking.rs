@@ -51,7 +51,8 @@ pub(super) fn round_trip(
         && target.info.client.capabilities.has_extension(TASKS_EXTENSION);
     let may_be_task = is_known && method == CallTool::NAME;
     let max_questions = sessions.limits().max_questions;
-    Ok(RoundTrip::First(Arc::new(MultiRoundTrip::new(binding, target, state, responses, max_questions, may_be_task))))
+    let mrtr = MultiRoundTrip::new(binding, target, responses, max_questions, may_be_task).with_state(state);
+    Ok(RoundTrip::First(Arc::new(mrtr)))
 }
 
 /// Parks a call that has asked. Returns the answer to its request; `None`: the call goes on, because nothing is to be

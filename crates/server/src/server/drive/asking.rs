@@ -2,7 +2,7 @@
 
 use protomcp_types::{ErrorObject, JsonBuf, Method, Notification, Ping, Progress, ProgressToken, RequestId, meta};
 
-use crate::client_request::ClientRequest;
+use crate::client_request::{ClientRequest, OutgoingRequest};
 use crate::ended::Reserved;
 use crate::server::drive::Driver;
 use crate::server::drive::open_question::OpenQuestion;
@@ -12,19 +12,20 @@ use protomcp_transport::{Sink, TransportError};
 
 impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
     pub(super) fn ask(&mut self, question: ClientRequest) -> Result<(), TransportError> {
-        let may_ask = match &question.during {
+        let ClientRequest { number, request, answer, place, room } = question;
+        let OutgoingRequest { during, method, mut params, progress: report } = request;
+        let may_ask = match &during {
             Some(key) => self.session.is_pending(key),
             // MCP 2025-11-25, basic/lifecycle: before the handshake is complete only pings are for sure.
-            None => self.session.is_ready() || self.opening.is_done && question.method == Ping::NAME,
+            None => self.session.is_ready() || self.opening.is_done && method == Ping::NAME,
         };
         // A client that has closed its end cannot answer, and at the end no answers are read. Dropping the question
         // tells the caller.
         let is_heard = self.connection.is_reading && self.shutdown.lets_calls_finish();
-        let is_reached = question.during.as_ref().is_none_or(|key| self.is_deliverable(&key.id));
-        if !may_ask || !is_heard || !is_reached || question.answer.is_closed() {
+        let is_reached = during.as_ref().is_none_or(|key| self.is_deliverable(&key.id));
+        if !may_ask || !is_heard || !is_reached || answer.is_closed() {
             return Ok(());
         }
-        let ClientRequest { number, during, method, mut params, answer, place, room, report } = question;
         for layer in &self.server.sending {
             params = match layer.question(self.id, method, params) {
                 Ok(params) => params,

@@ -121,7 +121,8 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         } else {
             self.connection.peer.in_session(self.id)
         };
-        let context = Context::new(caller, self.id, info, Arc::clone(&self.queue), limits.ask_timeout, kind);
+        let target = ReplyTarget { queue: Arc::clone(&self.queue), info };
+        let context = Context::new(caller, self.id, target, limits.ask_timeout, kind);
         self.calls.running.insert(number, context.clone());
         let may_leave = context.may_leave();
         let call = call::run(Arc::clone(&self.server.service), request, context, limits.cancel_grace);

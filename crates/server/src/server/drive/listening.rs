@@ -7,6 +7,7 @@ use protomcp_types::{JsonObject, Message, Params, RawJson, SubscriptionFilter, m
 use crate::call_info::CallInfo;
 use crate::context::{CallKind, Context};
 use crate::listen_guard::ListenGuard;
+use crate::mrtr::ReplyTarget;
 use crate::overload;
 use crate::server::clock::now;
 use crate::server::drive::Driver;
@@ -37,8 +38,9 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         let number = key.number;
         let info = CallInfo { key, client, token: None, stateless, known, room: None };
         let caller = self.connection.peer.without_session(self.id);
-        let patience = self.server.sessions.limits().ask_timeout;
-        let context = Context::new(caller, self.id, info, Arc::clone(&self.queue), patience, CallKind::Plain);
+        let timeout = self.server.sessions.limits().ask_timeout;
+        let target = ReplyTarget { queue: Arc::clone(&self.queue), info };
+        let context = Context::new(caller, self.id, target, timeout, CallKind::Plain);
         self.calls.running.insert(number, context.clone());
         let (listeners, service) =
             (Arc::clone(self.server.sessions.resource_listeners()), Arc::clone(&self.server.service));

@@ -28,7 +28,7 @@ use crate::server::stateless_tasks;
 use crate::service::Service;
 use crate::session_queue::{Notice, SessionEvent, SessionQueue, Usage};
 use protomcp_session::{
-    Extensions, RequestKey, Reservation, ServerResult, Session, StatelessCall as Call, Subscriptions, TaskOptions,
+    Extensions, RequestKey, Reservation, ServerResult, StatelessCall as Call, Subscriptions, TaskOptions,
 };
 
 type Running = Pin<Box<dyn Future<Output = (Context, Outcome)> + Send>>;
@@ -75,8 +75,7 @@ impl StatelessCall {
         let limits = sessions.limits();
         let has_logging = sessions.info().capabilities.logging.is_some();
         let (subscriptions, budget) = (Arc::new(Subscriptions::new(0)), sessions.outbound_budget().clone());
-        let (queue, events) =
-            SessionQueue::new(limits, has_logging, Session::INITIAL_LEVEL, subscriptions, budget, owner.clone());
+        let (queue, events) = SessionQueue::new(limits, has_logging, subscriptions, budget, owner.clone());
         let inputs = info.inputs.take();
         let key = RequestKey { number: 0, id: parts.id.clone() };
         let stateless = Some(Box::new(info));
@@ -101,7 +100,8 @@ impl StatelessCall {
                     Some(RoundTrip::Retry(..)) | None => CallKind::Plain,
                 };
                 let caller = parts.peer.without_session(open.id);
-                let context = Context::new(caller, open.id, info, Arc::clone(&queue), limits.ask_timeout, kind);
+                let target = ReplyTarget { queue: Arc::clone(&queue), info };
+                let context = Context::new(caller, open.id, target, limits.ask_timeout, kind);
                 let call = call::run(Arc::clone(service), request, context.clone(), limits.cancel_grace);
                 (context, Some(Box::pin(call) as Running))
             }

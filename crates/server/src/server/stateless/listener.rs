@@ -14,6 +14,7 @@ use crate::cancel::Cancel;
 use crate::context::{CallKind, Context};
 use crate::ended::Reserved;
 use crate::listen_guard::ListenGuard;
+use crate::mrtr::ReplyTarget;
 use crate::overload;
 use crate::server::clock::now;
 use crate::server::resource_listeners::listen_to_resources;
@@ -71,8 +72,7 @@ impl Listener {
             session.listen(parts.id.clone(), &filter).map_err(|(_, error)| Box::new(parts.response(Err(error))))?;
         let budget = sessions.outbound_budget().clone();
         let subscriptions = Arc::clone(session.subscriptions());
-        let (queue, events) =
-            SessionQueue::new(&limits, false, Session::INITIAL_LEVEL, subscriptions, budget, owner.clone());
+        let (queue, events) = SessionQueue::new(&limits, false, subscriptions, budget, owner.clone());
         let open = sessions.join(owner.clone(), &queue);
         stateless_tasks::retain_known(sessions, &parts.peer, &mut filter.task_ids);
         let mut listener = Self {
@@ -99,7 +99,7 @@ impl Listener {
         let stateless = Some(Box::new(StatelessInfo { log_level: None, inputs: None }));
         let info = CallInfo { key, client, token: None, stateless, known, room: None };
         let caller = listener.parts.peer.without_session(open);
-        let context = Context::new(caller, open, info, queue, limits.ask_timeout, CallKind::Plain);
+        let context = Context::new(caller, open, ReplyTarget { queue, info }, limits.ask_timeout, CallKind::Plain);
         listener.opening = Some(context.clone());
         listen_to_resources(
             Arc::clone(listener.parts.sessions.resource_listeners()),
