@@ -44,7 +44,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         self.send_reserved(Reserved { message, room: Some(room) }, asker.as_ref())
     }
 
-    pub(super) fn host_answered(&mut self, call: CallId, outcome: Result<JsonBuf, ErrorObject>) {
+    pub(super) fn client_answered(&mut self, call: CallId, outcome: Result<JsonBuf, ErrorObject>) {
         if let Some(index) = self.open_questions.iter().position(|open| open.call == call) {
             let open = self.open_questions.swap_remove(index);
             let layers = self.server.sending.iter().rev();
@@ -55,7 +55,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
     }
 
     /// The client says how far it is with a question.
-    pub(super) fn host_reports(&self, notification: &Notification) {
+    pub(super) fn client_reports(&self, notification: &Notification) {
         let Some((token, progress)) = Progress::from_notification(notification) else { return };
         let asked = |open: &&OpenQuestion| ProgressToken::from(open.number) == token;
         if let Some(report) = self.open_questions.iter().find(asked).and_then(|open| open.report.as_ref()) {

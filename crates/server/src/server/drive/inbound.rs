@@ -73,8 +73,10 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
             Inbound::Listen(key, client, filter) => return Ok((self.listen(key, client, filter)?, None)),
             Inbound::Task(key, request) => return Ok((self.task(&key, request), None)),
             Inbound::Ready => {}
-            Inbound::Answer { call, outcome } => self.host_answered(call, outcome),
-            Inbound::Told(notification) if notification.method == method::PROGRESS => self.host_reports(&notification),
+            Inbound::Answer { call, outcome } => self.client_answered(call, outcome),
+            Inbound::Told(notification) if notification.method == method::PROGRESS => {
+                self.client_reports(&notification)
+            }
             Inbound::Told(notification) => self.server.observers.notified(self.id, &notification),
             Inbound::Ignored(why) => tracing::debug!(session = %self.id, why, "message ignored"),
         }

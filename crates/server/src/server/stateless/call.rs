@@ -132,7 +132,7 @@ impl StatelessCall {
             } else if let Some(ended) = self.ended.take() {
                 return Poll::Ready(self.done(ended));
             } else if let Some((context, outcome)) = self.poll_call(cx) {
-                // What it has reported goes first.
+                // Its reports go first.
                 self.ended = context.finish_first(outcome);
             } else {
                 match self.ending.poll(cx) {
