@@ -157,7 +157,7 @@ pub(crate) const BOUNDS: &[(&str, &str, &str)] = &[
         "1 h, or as the client or the tool asks, up to {crates/session/src/task_limits.rs max_ttl time}",
         "",
     ),
-    ("the status message of a task", "{crates/server/src/task_text.rs MESSAGE bytes}", ""),
+    ("the status message of a task", "{crates/session/src/task_state.rs MAX_MESSAGE bytes}", ""),
     ("**The tool process**", "", ""),
     ("an envelope to or from it", "{crates/codec/src/limits.rs max_frame bytes}", "`--max-frame`"),
     ("entries of one envelope: tools, resources, prompts, names", "{crates/codec/src/limits.rs max_entries count}", ""),
