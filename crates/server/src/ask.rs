@@ -152,7 +152,6 @@ impl Drop for Sent {
 }
 
 /// Sends the client of a session a request that it supports.
-#[expect(clippy::too_many_arguments, reason = "each part of the request is needed once")]
 pub(crate) fn ask_raw(
     queue: &Arc<SessionQueue>,
     request: OutgoingRequest,

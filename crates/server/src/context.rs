@@ -60,7 +60,6 @@ struct Given {
 }
 
 impl Context {
-    #[expect(clippy::too_many_arguments, reason = "the only constructor")]
     pub(crate) fn new(
         caller: CallerKey,
         session: SessionId,

@@ -67,7 +67,6 @@ pub(crate) enum Returned {
 }
 
 impl MultiRoundTrip {
-    #[expect(clippy::too_many_arguments, reason = "one caller, which has all of it")]
     pub(crate) fn new(
         binding: RequestBinding,
         target: ReplyTarget,

@@ -111,7 +111,6 @@ pub(crate) struct SessionQueue {
 }
 
 impl SessionQueue {
-    #[expect(clippy::too_many_arguments, reason = "one caller, which has all of it")]
     pub(crate) fn new(
         limits: &Limits,
         logging: bool,

@@ -75,7 +75,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
             Inbound::Ready => {}
             Inbound::Answer { call, outcome } => self.client_answered(call, outcome),
             Inbound::Told(notification) if notification.method == method::PROGRESS => {
-                self.client_reports(&notification)
+                self.client_reports(&notification);
             }
             Inbound::Told(notification) => self.server.observers.notified(self.id, &notification),
             Inbound::Ignored(why) => tracing::debug!(session = %self.id, why, "message ignored"),
