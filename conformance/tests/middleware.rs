@@ -172,5 +172,5 @@ fn arguments_rewritten_into_no_object_are_not_taken() {
     assert_eq!((request.phase.as_str(), &request.result_json[..]), ("after", &br#""done""#[..]));
     scene.peer.send(&question, MiddlewareInterceptResponse { result_json: r#""signed""#.into(), ..Default::default() });
     assert_eq!(scene.host.answer(id).value["result"]["content"][0]["text"], "signed");
-    scene.host.stderr_with("no JSON object");
+    scene.host.stderr_with("not a JSON object");
 }

@@ -31,12 +31,6 @@ impl Params {
         JsonObject::of(value).map(Self::Named)
     }
 
-    /// True if there are no parameters.
-    #[must_use]
-    pub fn is_absent(&self) -> bool {
-        matches!(self, Self::Absent)
-    }
-
     /// The approximate bytes of text that they keep in memory, to bound a queue of messages.
     #[must_use]
     pub fn weight(&self) -> usize {

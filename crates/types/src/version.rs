@@ -71,34 +71,10 @@ impl ProtocolVersion {
         self >= Self::V2025_03_26
     }
 
-    /// True if tools have `annotations`, and content may be audio.
-    #[must_use]
-    pub fn has_tool_annotations(self) -> bool {
-        self >= Self::V2025_03_26
-    }
-
-    /// True if results have `structuredContent` and tools `outputSchema`, `title` and `_meta`.
-    #[must_use]
-    pub fn has_structured_content(self) -> bool {
-        self >= Self::V2025_06_18
-    }
-
-    /// True if tools have `icons` and `execution`.
-    #[must_use]
-    pub fn has_icons(self) -> bool {
-        self >= Self::V2025_11_25
-    }
-
     /// True if calls can become tasks of the core protocol.
     #[must_use]
     pub fn has_tasks(self) -> bool {
         self == Self::V2025_11_25
-    }
-
-    /// True if each result has a `resultType`.
-    #[must_use]
-    pub fn has_result_type(self) -> bool {
-        self >= Self::V2026_07_28
     }
 }
 

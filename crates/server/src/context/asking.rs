@@ -154,12 +154,6 @@ impl Context {
         self.0.kind.is_task()
     }
 
-    /// True if the call was answered with a task of its session.
-    #[must_use]
-    pub fn is_session_task(&self) -> bool {
-        matches!(self.0.kind, CallKind::SessionTask(_))
-    }
-
     /// Lets a stateless call of a tool go on as a task, if client and server know the extension for it
     /// ([`ServerCapabilities::with_task_extension`](protomcp_types::ServerCapabilities::with_task_extension)): the
     /// request is answered with the task at once, and what the handler returns later is the task's result. Questions
