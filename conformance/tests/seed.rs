@@ -38,7 +38,7 @@ const ROWS: &[(&str, &[(&str, &str)])] = &[
     ),
     (
         "a client that reconnects is served where it left",
-        &[("crates/http/tests/http/resume.rs", "a_host_that_comes_back_gets_what_it_has_missed_and_the_rest")],
+        &[("crates/http/tests/http/resume.rs", "a_client_that_reconnects_gets_missed_and_new_events")],
     ),
     ("a pair of transports in memory", &[("crates/typed/tests/seed/tools.rs", "a_server_with_a_single_tool")]),
     (

@@ -33,7 +33,7 @@ pub(crate) const REVISIONS: &[(&str, &str, &[Test])] = &[
     (
         "M4",
         "a bad version in the header is 400, none is fine",
-        &[(REQUESTS, "what_is_no_request_gets_the_status_that_says_so")],
+        &[(REQUESTS, "an_invalid_request_gets_the_matching_status")],
     ),
     (
         "M5",
@@ -46,7 +46,7 @@ pub(crate) const REVISIONS: &[(&str, &str, &[Test])] = &[
         &[
             (LOGGING, "levels_are_per_session_and_count_after_the_handshake"),
             (REQUESTS, "log_messages_of_a_call_leave_by_its_stream"),
-            (REQUESTS, "what_comes_before_the_answer_makes_it_a_stream"),
+            (REQUESTS, "a_message_before_the_answer_makes_it_a_stream"),
         ],
     ),
     (
@@ -55,8 +55,8 @@ pub(crate) const REVISIONS: &[(&str, &str, &[Test])] = &[
         &[
             (REQUESTS, "a_question_travels_on_the_stream_of_the_call_that_asks"),
             (ASK, "a_host_is_not_asked_what_it_does_not_declare"),
-            (QUESTIONS, "a_question_fails_as_soon_as_its_host_cannot_come_back_for_it"),
-            (QUESTIONS, "a_question_fails_when_its_host_does_not_come_back_in_time"),
+            (QUESTIONS, "a_question_fails_as_soon_as_its_client_cannot_come_back"),
+            (QUESTIONS, "a_question_fails_when_its_client_does_not_come_back_in_time"),
         ],
     ),
     ("M8", "requests at once are answered independently", &[(REQUESTS, "requests_at_once_are_answered_independently")]),
@@ -65,23 +65,23 @@ pub(crate) const REVISIONS: &[(&str, &str, &[Test])] = &[
         "one GET stream of a session; 406 for who accepts no events",
         &[
             (LISTENING, "a_session_has_one_stream_of_this_kind"),
-            (REQUESTS, "what_is_no_request_gets_the_status_that_says_so"),
+            (REQUESTS, "an_invalid_request_gets_the_matching_status"),
         ],
     ),
     (
         "M10",
         "resuming: opening event, retry, only the same stream, unknown ids",
         &[
-            (RESUME, "a_host_that_comes_back_gets_what_it_has_missed_and_the_rest"),
+            (RESUME, "a_client_that_reconnects_gets_missed_and_new_events"),
             (RESUME, "only_the_events_of_its_own_stream_come_again"),
-            (RESUME, "a_handler_may_send_the_host_away_until_it_is_done"),
-            (RESUME, "an_unknown_event_is_an_error_of_the_host"),
-            (RESUME, "a_host_that_comes_back_too_late_is_told_so"),
-            (CUTS, "an_answer_comes_whole_and_once_wherever_its_connections_are_cut"),
-            (REORDERED, "whatever_overtakes_what_each_request_ends_once_and_as_it_must"),
-            (CUTS, "what_concerns_the_session_comes_whole_and_once_wherever_its_connections_are_cut"),
+            (RESUME, "a_handler_may_close_the_stream_until_it_is_done"),
+            (RESUME, "an_unknown_event_is_a_bad_request"),
+            (RESUME, "a_client_that_reconnects_too_late_gets_an_error"),
+            (CUTS, "an_answer_arrives_once_wherever_its_connections_are_cut"),
+            (REORDERED, "each_request_ends_once_in_any_order_of_messages"),
+            (CUTS, "session_messages_arrive_once_wherever_connections_are_cut"),
             (MODEL, "nothing_promised_is_lost_and_nothing_comes_twice"),
-            (MODEL, "what_is_forgotten_is_missed_and_not_passed_over"),
+            (MODEL, "a_forgotten_event_is_reported_as_missing"),
         ],
     ),
     (
@@ -98,7 +98,7 @@ pub(crate) const REVISIONS: &[(&str, &str, &[Test])] = &[
         &[
             (LEGACY, "everything_that_the_server_says_comes_by_one_connection"),
             (LEGACY, "it_is_off_unless_asked_for"),
-            (CUTS, "the_old_transport_ends_with_its_connection_wherever_that_is_cut"),
+            (CUTS, "the_old_transport_ends_wherever_its_connection_is_cut"),
         ],
     ),
     (
@@ -112,17 +112,14 @@ pub(crate) const REVISIONS: &[(&str, &str, &[Test])] = &[
     (
         "M14",
         "both required members of _meta are missed, clientInfo is not",
-        &[
-            (META, "both_required_members_are_missed"),
-            (ERAS, "faults_are_found_in_the_order_in_which_hosts_look_for_them"),
-        ],
+        &[(META, "both_required_members_are_missed"), (ERAS, "faults_are_reported_in_the_order_that_clients_expect")],
     ),
     ("M15", "server/discover", &[(DISCOVER, "a_server_says_what_it_is_without_a_handshake")]),
     (
         "M16",
         "−32020, −32021, −32022 and 404 with their payloads, headers in every spelling",
         &[
-            (ERAS, "faults_are_found_in_the_order_in_which_hosts_look_for_them"),
+            (ERAS, "faults_are_reported_in_the_order_that_clients_expect"),
             (ERAS, "annotated_arguments_are_repeated_in_headers"),
             ("crates/http/src/headers.rs", "a_value_may_be_wrapped_in_base64_and_then_strictly"),
             (META, "a_revision_that_is_not_spoken_is_refused_with_those_that_are"),
@@ -155,8 +152,8 @@ pub(crate) const REVISIONS: &[(&str, &str, &[Test])] = &[
             (LISTEN, "changes_are_told_to_who_listens_after_the_acknowledgement"),
             (LISTEN, "only_what_was_asked_for_is_told_and_the_id_keeps_its_type"),
             (LISTEN, "a_server_that_stops_says_so_to_who_listens"),
-            (ERAS, "who_listens_is_told_of_changes_until_the_end"),
-            (ERAS, "who_listens_twice_is_told_each_thing_where_it_was_asked_for"),
+            (ERAS, "a_listener_is_notified_of_changes_until_the_end"),
+            (ERAS, "each_listen_request_gets_the_changes_it_asked_for"),
             ("conformance/tests/stateless.rs", "two_subscriptions_on_one_connection_stay_separate"),
         ],
     ),
@@ -186,7 +183,7 @@ pub(crate) const REVISIONS: &[(&str, &str, &[Test])] = &[
         "M25",
         "hosts and origins of strangers are 403",
         &[
-            (SAFETY, "strangers_and_their_pages_are_refused"),
+            (SAFETY, "foreign_hosts_and_origins_are_refused"),
             ("crates/http/src/guard.rs", "a_page_is_refused_unless_it_is_of_this_machine_or_named"),
             ("conformance/tests/browser.rs", "a_page_of_another_origin_gets_nothing"),
             ("conformance/tests/browser.rs", "a_page_of_an_allowed_origin_is_a_client_in_both_eras"),
@@ -196,10 +193,10 @@ pub(crate) const REVISIONS: &[(&str, &str, &[Test])] = &[
         "M26",
         "OAuth: metadata, challenges, audience, no tokens in the query",
         &[
-            (OAUTH, "everybody_may_read_where_tokens_come_from"),
+            (OAUTH, "the_oauth_metadata_needs_no_token"),
             (OAUTH, "every_request_needs_a_token"),
             (OAUTH, "a_token_in_the_query_is_none"),
-            (OAUTH, "a_call_may_take_more_than_the_rest_and_says_what"),
+            (OAUTH, "a_call_that_needs_more_scopes_names_them"),
             ("conformance/tests/oauth.rs", "tokens_count_if_the_issuer_has_signed_them_for_this_server"),
         ],
     ),
@@ -259,14 +256,14 @@ pub(crate) const REVISIONS: &[(&str, &str, &[Test])] = &[
         "a handshake in 1999-01-01 is not echoed",
         &[(SESSIONS, "an_unknown_version_gets_the_newest_with_sessions")],
     ),
-    ("D2", "a page of a stranger at a good name is refused", &[(SAFETY, "strangers_and_their_pages_are_refused")]),
-    ("D3", "a parse error is a JSON-RPC error", &[(REQUESTS, "what_is_no_request_gets_the_status_that_says_so")]),
+    ("D2", "a page of a stranger at a good name is refused", &[(SAFETY, "foreign_hosts_and_origins_are_refused")]),
+    ("D3", "a parse error is a JSON-RPC error", &[(REQUESTS, "an_invalid_request_gets_the_matching_status")]),
     (
         "D4",
         "a bad cursor and a bad log level are refused in 2026-07-28",
         &[(SHAPES, "a_bad_cursor_is_refused_in_both_eras"), (META, "log_messages_are_for_requests_that_want_them")],
     ),
-    ("D5", "Accept: */* is accepted", &[(REQUESTS, "what_is_no_request_gets_the_status_that_says_so")]),
+    ("D5", "Accept: */* is accepted", &[(REQUESTS, "an_invalid_request_gets_the_matching_status")]),
     (
         "D6",
         "no handshake leads to 2026-07-28",
@@ -275,12 +272,12 @@ pub(crate) const REVISIONS: &[(&str, &str, &[Test])] = &[
     (
         "D7",
         "an unknown tool is 400 and −32602 in 2026-07-28",
-        &[(ERAS, "faults_are_found_in_the_order_in_which_hosts_look_for_them")],
+        &[(ERAS, "faults_are_reported_in_the_order_that_clients_expect")],
     ),
     (
         "D8",
         "a request without Mcp-Name is 400 and −32020 in 2026-07-28",
-        &[(ERAS, "faults_are_found_in_the_order_in_which_hosts_look_for_them")],
+        &[(ERAS, "faults_are_reported_in_the_order_that_clients_expect")],
     ),
     ("D9", "a request without its session is 400 and JSON", &[(SESSIONS, "a_request_needs_the_id_of_its_session")]),
 ];

@@ -1,7 +1,7 @@
 //! A server whose sessions belong to tenants, named by a header, and whose tool sees the HTTP request of each call.
 //!
-//! `cargo run -p protomcp-http --example tenants` serves `http://localhost:8080/mcp`. The tool `who` names the tenant of the
-//! session, which is the header `x-tenant` of its `initialize`.
+//! `cargo run -p protomcp-http --example tenants` serves `http://localhost:8080/mcp`. The tool `who` names the tenant
+//! of the session, which is the header `x-tenant` of its `initialize`.
 
 use http::request::Parts;
 use protomcp_http::{Config, Listener, PeerAddr, StreamableHttp};

@@ -1,4 +1,4 @@
-//! Who may use the server: secrets that each request must carry, or tokens of an issuer.
+//! Authentication and authorization: secrets that each request must carry, or tokens of an issuer.
 
 use std::time::SystemTime;
 
@@ -16,11 +16,11 @@ use crate::needed_scopes::NeededScopes;
 use crate::reply::{self, Body, Refusal, TRANSPORT_ERROR};
 use crate::stateless_headers;
 
-/// Lets a request in, and notes whose it is.
+/// Admits a request, and notes its principal.
 pub(crate) async fn authenticate(config: &Config, parts: &mut Parts) -> Result<(), Refusal> {
     let shown = credential::check(&config.credentials, &parts.headers);
     match (&config.oauth, shown) {
-        // Without credentials everybody has shown all of them, which is worth nothing beside tokens.
+        // Without configured credentials every request passes that check, which is worth nothing beside tokens.
         (Some(_), Ok(())) if !config.credentials.is_empty() => Ok(()),
         (Some(oauth), _) => match oauth.authenticate(&parts.headers, peer(parts)).await {
             Ok(identity) => {
@@ -42,17 +42,17 @@ pub(crate) async fn authenticate(config: &Config, parts: &mut Parts) -> Result<(
     }
 }
 
-/// Whom a request counts for as long as its token is not known to be good.
+/// The peer that a request counts for until its token is verified.
 fn peer(parts: &Parts) -> PeerKey {
     Caller::of(parts).address.map_or_else(PeerKey::default, PeerKey::of_address)
 }
 
-/// Whether the bearer of a token may make this request.
+/// Checks that the token of this request grants the scopes that the request needs.
 pub(crate) fn authorize(config: &Config, parts: &Parts, request: &Request) -> Result<(), Refusal> {
     let Some(oauth) = config.oauth.as_ref().filter(|oauth| oauth.has_policy()) else { return Ok(()) };
-    // A request that came in by secrets has no scopes that could be too few.
+    // A request that was authenticated by secrets has no scopes to check.
     let Some(identity) = parts.extensions.get::<Identity>() else { return Ok(()) };
-    // A name that is missing or no text is an error of the request, whoever makes it.
+    // A name that is missing or not text is an error of the request, not of its scopes.
     let name =
         stateless_headers::named_by(&request.method).and_then(|member| request.params.required::<String>(member).ok());
     let needed = oauth.needed(&Operation::new(&request.method, name.as_deref(), parts));
@@ -65,8 +65,7 @@ pub(crate) fn authorize(config: &Config, parts: &Parts, request: &Request) -> Re
     permitted.map_err(Box::new)
 }
 
-/// Whether the bearer of a token may read what came of requests that needed these scopes. `id`: of the request that would
-/// read it.
+/// Checks that a token may read the results of requests that needed these scopes. `id`: of the request that reads them.
 pub(crate) fn authorize_reading(
     config: &Config,
     parts: &Parts,
@@ -81,8 +80,8 @@ pub(crate) fn authorize_reading(
     }
 }
 
-/// Whether the bearer of a token may make this request in a session that has needed these scopes, as far as it is about
-/// tasks of the session.
+/// Checks that a token may make this request in a session that has needed these scopes. Only requests about tasks of
+/// the session need them again.
 pub(crate) fn authorize_tasks(
     config: &Config,
     parts: &Parts,
@@ -95,7 +94,7 @@ pub(crate) fn authorize_tasks(
     authorize_reading(config, parts, needed, Some(&request.id))
 }
 
-/// The scopes that the tasks have needed which a request without a session is about.
+/// The scopes that were needed by the tasks that a request without a session names.
 pub(crate) fn needed_by_tasks(sessions: &ServerHandle, request: &Request) -> Scopes {
     let ids = if request.method == Listen::NAME {
         let filter = request.params.member("notifications").and_then(|raw| raw.to::<SubscriptionFilter>().ok());
@@ -112,12 +111,12 @@ pub(crate) fn needed_by_tasks(sessions: &ServerHandle, request: &Request) -> Sco
     needed
 }
 
-/// Until when the bearer of a token may listen without showing another one. `None`: there is no end.
+/// The time at which the token of this request expires; `None`: never.
 pub(crate) fn valid_until(parts: &Parts) -> Option<SystemTime> {
     parts.extensions.get::<Identity>().and_then(Identity::valid_until)
 }
 
-/// What the server says about itself to those who look for its issuer, if that is what this request is for.
+/// The metadata of the protected resource, if this request asks for it (RFC 9728).
 pub(crate) fn metadata(config: &Config, parts: &Parts) -> Option<Response<Body>> {
     let document = config.oauth.as_ref()?.metadata(parts.uri.path())?;
     match parts.method {
@@ -127,7 +126,7 @@ pub(crate) fn metadata(config: &Config, parts: &Parts) -> Option<Response<Body>>
     }
 }
 
-/// Whether a path is one of [`metadata`].
+/// True if the path is that of [`metadata`].
 pub(crate) fn is_metadata(oauth: Option<&ResourceServer>, path: &str) -> bool {
     oauth.is_some_and(|oauth| oauth.metadata(path).is_some())
 }

@@ -1,7 +1,7 @@
-//! Request bodies, and the bytes that they may take of what is there for all.
+//! Request bodies, and their share of the inbound budget.
 //!
-//! Bytes are reserved as they arrive, never because a header announces them: a body has at most twice the room of what has
-//! come of it so far.
+//! Bytes are reserved as they arrive, never because a header announces them: a body has at most twice the room of what
+//! has come of it so far.
 
 use std::future::poll_fn;
 use std::pin::pin;
@@ -12,10 +12,10 @@ use http::request::Parts;
 use http_body::Body;
 use protomcp_server::{Budget, Extensions, OverBudget, Owner, Reservation};
 
-/// A body up to this long is copied: a piece of a connection's buffer would keep all of that buffer.
+/// A body up to this length is copied: a slice of the buffer of a connection would keep the whole buffer.
 const COPIED: usize = 16 * 1024;
 
-/// The HTTP request that a message came with. As long as it is kept, so are its bytes.
+/// The HTTP request that a message came with. It keeps the reserved bytes for as long as it lives.
 #[derive(Debug, Clone)]
 pub(crate) struct SourceRequest {
     pub(crate) head: Arc<Parts>,
@@ -23,13 +23,13 @@ pub(crate) struct SourceRequest {
 }
 
 impl SourceRequest {
-    /// The knowledge of handlers about the request.
+    /// The extensions that handlers see of the request.
     pub(crate) fn extensions(self) -> Extensions {
         Extensions::default().with(self.head).with(self.room)
     }
 }
 
-/// Why a body was not read.
+/// The reason that a body was not read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Unread {
     /// It is longer than bodies may be.
@@ -40,7 +40,7 @@ pub(crate) enum Unread {
     Broken,
 }
 
-/// Reads a body of at most `limit` bytes. Its bytes and `overhead` more are taken out of the budget for the owner.
+/// Reads a body of at most `limit` bytes. Its length and `overhead` are reserved in the budget of the owner.
 pub(crate) async fn read<B: Body>(
     body: B,
     limit: usize,
@@ -66,17 +66,17 @@ pub(crate) async fn read<B: Body>(
         }
         room = room.and_then(|room| text.add(data, room));
         if room.is_err() {
-            // The rest is not kept, but it is read: many clients look for the response when all is sent.
+            // The rest is discarded, but read: many clients look for the response only after they have sent everything.
             text = Text::default();
         }
     }
     room.map(|room| (text.into_bytes(), room)).map_err(|_| Unread::NoRoom)
 }
 
-/// What has come of a body.
+/// The part of a body that has arrived.
 #[derive(Default)]
 struct Text {
-    /// How long the body is, or may be.
+    /// The announced length, at most the limit.
     announced: usize,
     /// The only piece: most bodies come in one.
     first: Bytes,
@@ -91,7 +91,7 @@ impl Text {
         let before = self.length;
         self.length += data.remaining();
         if self.length > self.reserved {
-            // Room for a first piece is exact, because another one hardly ever follows.
+            // Room for a first piece is exact, because a second one is rare.
             let wanted = if before == 0 { self.length } else { self.length.max((2 * before).min(self.announced)) };
             room.grow(wanted - self.reserved)?;
             self.reserved = wanted;
@@ -157,10 +157,10 @@ mod tests {
         Pieces { left: left.iter().copied().collect(), announced }
     }
 
-    /// What is reserved while the body is waited for, and in the end.
+    /// The bytes that are reserved at each pause of the body, and at the end.
     fn reserved(left: &[usize], announced: Option<u64>) -> (Vec<usize>, usize) {
         let budget = Budget::new(1 << 20);
-        // One that announces more than is taken is refused; here it may be as long as it likes.
+        // A body that announces more than the limit is refused; here there is no limit.
         let mut reading = pin!(read(pieces(left, announced), usize::MAX, &budget, &Owner::Local, 7));
         let mut steps = Vec::new();
         loop {
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn a_body_has_at_most_twice_the_room_of_what_has_come() {
+    fn a_body_reserves_at_most_twice_the_bytes_received() {
         // A zero is a pause.
         for (pieces, announced, steps, end) in [
             (&[10][..], None, &[][..], 10),
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn what_finds_no_room_or_is_too_long_is_refused() {
+    fn a_body_too_long_or_without_room_is_refused() {
         // The budget gives one owner 401 bytes.
         for (left, announced, overhead, expected) in [
             (&[1000][..], None, 0, Unread::TooLong),

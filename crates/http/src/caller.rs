@@ -1,4 +1,4 @@
-//! Where HTTP requests come from: facts that servers in front of this one put into the extensions of a request.
+//! The origin of HTTP requests: facts that servers in front of this one put into the extensions of a request.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use protomcp_server::{Owner, Peer};
 use crate::forwarded;
 use crate::network::IpNetwork;
 
-/// Where a request came from.
+/// The origin of a request.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Caller {
     pub(crate) principal: Option<Principal>,
@@ -25,7 +25,7 @@ impl Caller {
         Self { principal: parts.extensions.get().cloned(), address: address(parts), connection: connection(parts) }
     }
 
-    /// Whom the request counts for when limits are shared.
+    /// The owner that the request counts for when limits are shared.
     pub(crate) fn owner(&self) -> Owner {
         Owner::of(self.who(), self.address)
     }
@@ -71,17 +71,18 @@ pub(crate) fn note_client(parts: &mut Parts, proxies: &[IpNetwork]) {
 pub struct PeerAddr(pub SocketAddr);
 
 /// The address that a request counts for when limits are shared by address, in its extensions: with
-/// [`Config::trusted_proxies`](crate::Config::trusted_proxies) that of the client behind the proxy. A server in front of
-/// this one may put it there itself.
+/// [`Config::trusted_proxies`](crate::Config::trusted_proxies) that of the client behind the proxy. A server in front
+/// of this one may put it there itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClientAddr(pub IpAddr);
 
-/// Who uses a session, as far as that was authenticated. Put it into the extensions of a request, and sessions are
-/// bound to it: nobody else can use them, whatever they know.
+/// The authenticated user of a session. Put it into the extensions of a request: a session is bound to the principal of
+/// its first request, and requests of others are rejected even if they know the id of the session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Principal(pub Arc<str>);
 
-/// The number of the connection that a request arrived on, unique in this process, in its extensions. Requests without a
-/// session and a [`Principal`] take turns by it. Known for requests of `protomcp_listener`; with another server, insert it.
+/// The number of the connection that a request arrived on, unique in this process, in its extensions. Requests without
+/// a session and a [`Principal`] take turns by it. Known for requests of `protomcp_listener`; with another server,
+/// insert it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Connection(pub u64);

@@ -17,15 +17,15 @@ pub struct Config {
     /// Host names of the server besides those of the local machine: `example.com`, or `example.com:8443` for one port
     /// only. `*` allows every name, which exposes a server on this machine to web pages of other sites (DNS rebinding).
     pub allowed_hosts: Vec<String>,
-    /// Web pages that may use the server from a browser, such as `https://app.example.com`; `*` allows all. Pages of the
-    /// local machine are never rejected, but get CORS headers only when they are listed here.
+    /// Web pages that may use the server from a browser, such as `https://app.example.com`; `*` allows all. Pages of
+    /// the local machine are never rejected, but get CORS headers only when they are listed here.
     pub allowed_origins: Vec<String>,
     /// Explains how to allow a rejected host or origin.
     pub rejection_hint: Option<RejectionHint>,
     /// Secrets that each request must carry: all of these.
     pub credentials: Vec<Credential>,
-    /// The issuers of tokens, and the scopes that a token needs. Beside `credentials` either is enough: a request with all
-    /// of those needs no token and no scopes.
+    /// The issuers of tokens, and the scopes that a token needs. Beside `credentials` either is enough: a request with
+    /// all of those needs no token and no scopes.
     pub oauth: Option<ResourceServer>,
     /// The longest body, in bytes. Longer ones get 413.
     pub max_body: usize,
@@ -36,8 +36,8 @@ pub struct Config {
     /// unused for a minute, or has not completed its handshake in ten seconds, is replaced; otherwise the new one gets
     /// 503.
     pub max_sessions: usize,
-    /// Proxies whose `X-Forwarded-For` or `Forwarded` header names the client when limits are shared by address. A proxy
-    /// must set one of the two itself; a request with two different addresses counts for the proxy.
+    /// Proxies whose `X-Forwarded-For` or `Forwarded` header names the client when limits are shared by address. A
+    /// proxy must set one of the two itself; a request with two different addresses counts for the proxy.
     pub trusted_proxies: Vec<IpNetwork>,
     /// The time without a connection and without a request after which a session is closed.
     pub session_idle: Duration,
@@ -45,8 +45,8 @@ pub struct Config {
     pub max_streams: usize,
     /// The time without a message after which a comment is sent on an open stream.
     pub keep_alive: Duration,
-    /// The time without an answer after which the response to a request becomes a stream of events. It keeps proxies from
-    /// closing the connection, and lets clients of stateful revisions come back for the answer.
+    /// The time without an answer after which the response to a request becomes a stream of events. It keeps proxies
+    /// from closing the connection, and lets clients of stateful revisions come back for the answer.
     pub stream_after: Duration,
     /// The delay that clients are asked to keep before they reconnect to a closed stream.
     pub retry: Duration,
@@ -147,8 +147,8 @@ impl Config {
         self
     }
 
-    /// Requires a token in each request (OAuth 2.1), and binds sessions to its bearer. The extensions of each request then
-    /// hold the bearer as an [`Identity`](protomcp_auth::Identity). A handler reads the one of its own request:
+    /// Requires a token in each request (OAuth 2.1), and binds sessions to its bearer. The extensions of each request
+    /// then hold the bearer as an [`Identity`](protomcp_auth::Identity). A handler reads the one of its own request:
     ///
     /// ```
     /// use http::request::Parts;

@@ -1,5 +1,5 @@
-//! What browsers want to know before a web page of another origin may use the server (Fetch standard, CORS protocol).
-//! Only pages that are named in the configuration get this far.
+//! The CORS protocol (Fetch standard), for web pages of other origins. Only pages that are named in the configuration
+//! get this far.
 
 use http::header::{
     ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
@@ -9,7 +9,7 @@ use http::{HeaderMap, HeaderValue, Response, StatusCode};
 
 use crate::reply::{self, Body};
 
-/// Headers that pages may send; those of annotated arguments come on top.
+/// Headers that pages may send, besides those of annotated arguments.
 const SENT: [&str; 9] = [
     "accept",
     "authorization",
@@ -22,7 +22,7 @@ const SENT: [&str; 9] = [
     "x-api-key",
 ];
 
-/// Answers the question that a browser asks before the real request.
+/// Answers the preflight request of a browser.
 pub(crate) fn preflight(headers: &HeaderMap) -> Response<Body> {
     let wished = headers.get(ACCESS_CONTROL_REQUEST_HEADERS).and_then(|names| names.to_str().ok()).unwrap_or_default();
     let names = wished.split(',').map(|name| name.trim().to_ascii_lowercase());

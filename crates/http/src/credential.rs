@@ -37,7 +37,7 @@ impl Credential {
         Self { kind: Kind::ApiKey, secret: secret.as_bytes().into() }
     }
 
-    /// Whether a request carries it.
+    /// True if a request carries the secret.
     fn is_in(&self, headers: &HeaderMap) -> bool {
         let given = match self.kind {
             Kind::Token => single(headers, &AUTHORIZATION).and_then(bearer),
@@ -53,7 +53,7 @@ impl fmt::Debug for Credential {
     }
 }
 
-/// What a request is told that lacks a credential.
+/// The response to a request that lacks a credential.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Unauthorized {
     pub(crate) why: &'static str,
@@ -63,13 +63,13 @@ pub(crate) struct Unauthorized {
 
 /// Checks the credentials of a request.
 pub(crate) fn check(credentials: &[Credential], headers: &HeaderMap) -> Result<(), Unauthorized> {
-    // All are looked at, so that time does not tell which one was wrong.
+    // All are checked, so that the time does not tell which one was wrong.
     let missing = credentials.iter().filter(|credential| !credential.is_in(headers));
     match missing.map(|credential| credential.kind).fold(None, |first, kind| first.or(Some(kind))) {
         None => Ok(()),
         Some(Kind::Token) => Err(Unauthorized {
             why: "unauthorized: invalid or missing Bearer token",
-            // RFC 6750, section 3.1: an error code is for those who have shown something.
+            // RFC 6750, section 3.1: an error code is only for requests that carry a credential.
             challenge: if headers.contains_key(AUTHORIZATION) {
                 "Bearer realm=\"mcp\", error=\"invalid_token\""
             } else {

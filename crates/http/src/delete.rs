@@ -1,4 +1,4 @@
-//! DELETE: the host ends its session, and with it the calls that still run in it.
+//! DELETE: the client ends its session and the calls that still run in it.
 
 use http::request::Parts;
 use http::{Response, StatusCode};
@@ -9,7 +9,7 @@ use crate::protocol_era;
 use crate::reply::{self, Body};
 
 pub(crate) fn delete(endpoint: &Endpoint, parts: &Parts) -> Response<Body> {
-    // MCP 2026-07-28 knows no sessions that could be ended.
+    // MCP 2026-07-28 has no sessions.
     if protocol_era::is_sessionless(&parts.headers) {
         return reply::not_allowed(protocol_era::methods(&parts.headers));
     }

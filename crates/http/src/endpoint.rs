@@ -29,11 +29,11 @@ pub(crate) struct Endpoint {
     pub(crate) table: SessionTable,
     pub(crate) guard: Guard,
     pub(crate) metrics: Metrics,
-    /// Requests that were refused by their names.
+    /// Requests rejected by the host and origin checks.
     pub(crate) refused: LogRate,
-    /// Sessions that found no place.
+    /// Sessions rejected because the table is full.
     rejected: LogRate,
-    /// Requests that found no room.
+    /// Requests rejected because the inbound budget is used up.
     crowded: LogRate,
     server: Box<dyn Serve>,
     pub(crate) sessions: ServerHandle,
@@ -41,7 +41,7 @@ pub(crate) struct Endpoint {
     tasks: TaskTracker,
 }
 
-/// A server of whatever service.
+/// A server of any type of service.
 pub(crate) trait Serve: Send + Sync {
     /// Starts the task of a session.
     fn spawn(&self, session: Arc<HttpSession>, place: TablePlace, head: &Parts, tasks: &TaskTracker);
@@ -92,7 +92,7 @@ impl<S: Service, F: Fn(&Parts, &ServerHandle) -> Server<S> + Send + Sync> Serve 
     }
 }
 
-/// A session's place in the table, which it loses when its task ends, however that is.
+/// The place of a session in the table. It is freed when the task of the session ends, also by a panic.
 pub(crate) struct TablePlace {
     endpoint: Arc<Endpoint>,
     session: Arc<HttpSession>,
@@ -132,7 +132,7 @@ impl Endpoint {
         self.tasks.wait().await;
     }
 
-    /// Reads a body in the time and the room that there are for it.
+    /// Reads a body within its timeout and budget.
     pub(crate) async fn read<B: http_body::Body>(
         &self,
         parts: &Parts,
@@ -153,7 +153,7 @@ impl Endpoint {
         Err(Box::new(reply::error(status, TRANSPORT_ERROR, why)))
     }
 
-    /// The response to a request that finds no room in the inbound budget.
+    /// The response to a request that exceeds the inbound budget.
     pub(crate) fn no_room(&self) -> Refusal {
         let why = "too many bytes of requests wait for their answers";
         if let Some(left_out) = self.crowded.permit(Instant::now()) {
@@ -167,8 +167,8 @@ impl Endpoint {
         auth::authenticate(&self.config, parts).await
     }
 
-    /// Checks the scopes that a request needs. During a shutdown no new request begins; running ones are answered, and can
-    /// still be cancelled.
+    /// Checks the scopes that a request needs. During a shutdown no new request begins; running ones are answered, and
+    /// can still be cancelled.
     pub(crate) fn authorize(&self, parts: &Parts, request: &Request) -> Result<(), Refusal> {
         self.may_begin()?;
         auth::authorize(&self.config, parts, request)
@@ -181,7 +181,7 @@ impl Endpoint {
         Ok(())
     }
 
-    /// Begins a session, whose task runs until its end.
+    /// Begins a session and spawns its task.
     pub(crate) fn begin(self: &Arc<Self>, kind: SessionKind, parts: &Parts) -> Result<Arc<HttpSession>, Refusal> {
         self.may_begin()?;
         let key = new_key().map_err(|error| {
@@ -211,7 +211,7 @@ impl Endpoint {
     }
 }
 
-/// 503, with a time after which to try again.
+/// 503 with `Retry-After`.
 pub(crate) fn unavailable(why: &str) -> Response<Body> {
     let mut response = reply::error(StatusCode::SERVICE_UNAVAILABLE, TRANSPORT_ERROR, why);
     response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("5"));

@@ -1,4 +1,4 @@
-//! One connection that takes events out of a stream.
+//! The body of a response that is a stream of events.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -22,14 +22,14 @@ use crate::streams::{Next, StreamRef};
 
 /// A response that is a stream of events. Dropping it detaches it from its source.
 pub(crate) struct Events {
-    /// What goes out before the next message.
+    /// Bytes that are sent before the next message.
     ready: VecDeque<Bytes>,
     source: EventSource,
     keep_alive: Duration,
     silence: Pin<Box<Sleep>>,
-    /// When the host has to show a new token.
+    /// The time at which the client must present a new token.
     end: Option<Pin<Box<Sleep>>>,
-    /// Counts it as open.
+    /// Counts the stream as open.
     _open: Option<GaugeGuard>,
 }
 
@@ -42,12 +42,12 @@ pub(crate) enum EventSource {
     Request(RequestEvents),
 }
 
-/// A place at a stream, which is given up when this is dropped.
+/// A connection's place at a stream, which is given up on drop.
 #[derive(Debug)]
 pub(crate) struct StreamHandle {
     pub(crate) session: Arc<HttpSession>,
     pub(crate) stream_ref: StreamRef,
-    /// Until when a stream that leads here may be open.
+    /// The time until which the stream may stay open.
     pub(crate) until: Option<SystemTime>,
 }
 
@@ -66,7 +66,7 @@ impl EventSource {
                 Next::Pending => Poll::Pending,
                 Next::End => Poll::Ready(None),
                 Next::Event(number, Reserved { message, room }) => {
-                    // What is kept for a client that comes back has a bound of its own.
+                    // The event store has its own bound for events kept for clients that reconnect.
                     Poll::Ready(Some(hold(handle.event(number, &message), room)))
                 }
             },
@@ -79,12 +79,12 @@ impl EventSource {
 }
 
 impl StreamHandle {
-    /// An event of a session, which is kept if the session keeps events.
+    /// An event of a session, which is stored if the session has an event store.
     fn event(&self, number: u64, message: &Message) -> Vec<Bytes> {
         let Self { session, stream_ref, .. } = self;
         let Some(store) = session.store() else { return sse::event(None, message) };
         let event = sse::event(Some(&event_id(stream_ref.stream, number)), message);
-        // No client can come back to a session that is over, and nothing would delete the events.
+        // No client can come back to an ended session, and nothing would delete the events.
         if !session.is_over() {
             let key = EventKey { session: session.key(), stream: stream_ref.stream, number };
             store.keep(&session.owner(), key, &event);
@@ -115,13 +115,13 @@ impl Events {
         Self { _open: Some(open), ..self }
     }
 
-    /// Sends this first.
+    /// Sends this piece first.
     pub(crate) fn with(mut self, piece: Bytes) -> Self {
         self.ready.push_back(piece);
         self
     }
 
-    /// Sends what the host has missed first.
+    /// Sends the events that the client has missed first.
     pub(crate) fn with_missed(mut self, events: Vec<StoredEvent>) -> Self {
         self.ready.extend(events.into_iter().flatten());
         self
@@ -130,7 +130,7 @@ impl Events {
     /// The next piece; `None` at the end.
     pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
         if self.ready.is_empty() {
-            // The host has all that was taken out so far; the rest waits for it to come back.
+            // The client has everything taken so far; the rest waits for it to reconnect.
             if self.end.as_mut().is_some_and(|end| end.as_mut().poll(cx).is_ready()) {
                 return Poll::Ready(None);
             }
@@ -145,7 +145,7 @@ impl Events {
                 }
             }
         }
-        // A timer that has fired must be set, or nobody wakes this connection for the next comment.
+        // A timer that has fired must be set again, or nothing wakes this connection for the next comment.
         self.silence.as_mut().reset(Instant::now() + self.keep_alive);
         Poll::Ready(self.ready.pop_front())
     }

@@ -10,8 +10,8 @@ use prometheus_client::metrics::gauge::ConstGauge;
 
 use crate::endpoint::Endpoint;
 
-/// The metrics of a [`StreamableHttp`](crate::StreamableHttp) as a [`Collector`]: responses by status, open sessions and
-/// streams. The names begin with `pmcp_http_`. Cloning is cheap.
+/// The metrics of a [`StreamableHttp`](crate::StreamableHttp) as a [`Collector`]: responses by status, open sessions
+/// and streams. The names begin with `pmcp_http_`. Cloning is cheap.
 ///
 /// ```
 /// use prometheus_client::registry::Registry;

@@ -1,12 +1,13 @@
-//! A limited number of places, shared by owners: who gets one when all are taken, as a value without I/O.
+//! A limited number of places, shared by owners, as a value without I/O.
 //!
-//! A new entry of an owner takes the place of an entry of the owner that has most. While that one has at least two more
-//! than the newcomer, one of its places is free whatever it does there, so that an owner who has little is never refused
-//! because another has much. Between owners who have about the same, and within one owner, only what is not used yields: an
-//! entry in use is never lost to a newcomer that would then have as many. Nobody yields to an owner that has more.
+//! In a full table, a new entry replaces an entry of the owner with the most entries. If that owner has at least two
+//! more than the owner of the new entry, one of its entries is replaced even if it is in use, so that an owner with few
+//! entries is never refused because another has many. Between owners with about as many, and within one owner, only an
+//! unused entry is replaced: an entry in use is never lost to an owner that would then have as many. An owner with
+//! fewer entries never yields to one with more.
 //!
-//! Which entry of an owner yields is decided by [`Rank`]. How long an entry is unused is only asked when it is about to
-//! yield, and not again for [`REPLACEABLE`]: an entry costs O(log n) when it comes, when it goes, and once in that time.
+//! [`Rank`] decides which entry of an owner yields. The age of an entry is checked only when it is about to yield, and
+//! not again for [`REPLACEABLE`]: an entry costs O(log n) on insertion, on removal, and once in that time.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap, VecDeque};
@@ -15,18 +16,18 @@ use std::time::Duration;
 use protomcp_server::Owner;
 use tokio::time::Instant;
 
-/// How long an entry must not have been used before it makes room for one of an owner who has as many.
+/// The time without use after which an entry yields to one of an owner with as many.
 pub(crate) const REPLACEABLE: Duration = Duration::from_secs(60);
 
-/// How long an entry may take to be established before it makes room for any other.
+/// The time for an entry to be established. After it the entry yields to any other.
 pub(crate) const ESTABLISHED_WITHIN: Duration = Duration::from_secs(10);
 
-/// What an entry says about itself.
+/// The state of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Use {
-    /// Whether its handshake is complete.
+    /// True if its handshake is complete.
     pub(crate) is_established: bool,
-    /// When it was used last; now, if it is in use.
+    /// The time of the last use; now, if it is in use.
     pub(crate) last: Instant,
 }
 
@@ -41,14 +42,14 @@ enum Rank {
     Young(Instant),
 }
 
-/// What becomes of a new entry.
+/// The outcome for a new entry.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Admission<V> {
-    /// It has a free place.
+    /// It takes a free place.
     Free,
-    /// It has the place of this one.
+    /// It replaces this one.
     InsteadOf(V),
-    /// It has none.
+    /// It is rejected.
     Refused,
 }
 
@@ -59,7 +60,7 @@ pub(crate) struct FairTable<V> {
     next: u64,
     entries: HashMap<u64, Entry<V>>,
     holders: HashMap<Owner, BTreeSet<(Rank, u64)>>,
-    /// Holders by the number of their entries; of those who have as many, the last is the one whose entry yields first.
+    /// Holders by the number of their entries. Of those with as many, the last is the one whose entry yields first.
     by_size: BTreeSet<Holder>,
     /// Entries that are young, oldest first, with the times at which they began; some are gone.
     young: VecDeque<(Instant, u64)>,
@@ -95,7 +96,7 @@ impl<V> FairTable<V> {
         self.entries.get(&number).map(|entry| &entry.value)
     }
 
-    /// Takes an entry in if there is a place for it, and then returns its number. `look` says how an entry is used.
+    /// Inserts an entry if there is a place for it, and returns its number. `look` returns the state of an entry.
     pub(crate) fn insert(
         &mut self,
         value: V,
@@ -126,7 +127,7 @@ impl<V> FairTable<V> {
         Some(value)
     }
 
-    /// The entry that makes room for one of this owner.
+    /// The entry that yields to one of this owner.
     fn yielding(&mut self, newcomer: &Owner, now: Instant, look: &impl Fn(&V) -> Use) -> Option<u64> {
         self.grow_up(now, look);
         let held = self.holders.get(newcomer).map_or(0, BTreeSet::len);
@@ -138,11 +139,11 @@ impl<V> FairTable<V> {
         rank.is_unused(now).then_some(number)
     }
 
-    /// How many entries the largest holder has, and which of them yields.
+    /// The number of entries of the largest holder, and the entry of it that yields.
     fn largest(&mut self, now: Instant, look: &impl Fn(&V) -> Use) -> Option<(usize, (Rank, u64))> {
         loop {
             let (count, Reverse(known), owner) = self.by_size.last()?.clone();
-            // Another of the same size may be first by what is known now.
+            // After the update another holder of the same size may be first.
             if self.first(&owner, now, look)? == known {
                 return Some((count, known));
             }
@@ -168,7 +169,7 @@ impl<V> FairTable<V> {
         }
     }
 
-    /// Ranks entries that are not young any more.
+    /// Ranks entries that are no longer young.
     fn grow_up(&mut self, now: Instant, look: &impl Fn(&V) -> Use) {
         while let Some(&(begun, number)) = self.young.front()
             && now.saturating_duration_since(begun) >= ESTABLISHED_WITHIN
@@ -197,7 +198,7 @@ impl<V> FairTable<V> {
         });
     }
 
-    /// Changes what an owner holds, and keeps the order of the holders.
+    /// Changes the entries of an owner, and restores the order of the holders.
     fn change(&mut self, owner: &Owner, change: impl FnOnce(&mut BTreeSet<(Rank, u64)>) -> bool) {
         let size = |held: &BTreeSet<_>| held.first().map(|first| (held.len(), Reverse(*first), owner.clone()));
         let held = self.holders.entry(owner.clone()).or_default();

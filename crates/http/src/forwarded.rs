@@ -1,9 +1,9 @@
 //! The address of a client behind proxies.
 //!
-//! A proxy adds the address that a request came from to `X-Forwarded-For`, or to `Forwarded` (RFC 7239). Clients can send
-//! these headers too, so only what trusted proxies have added counts: from the right, up to the first address that is not
-//! a proxy's own. A proxy writes one of the two headers and may pass the other on as it came. When both are there and
-//! disagree, neither is believed, and the request counts for the proxy.
+//! A proxy adds the address that a request came from to `X-Forwarded-For`, or to `Forwarded` (RFC 7239). Clients can
+//! send these headers too, so only entries of trusted proxies count: from the right, up to the first address that is
+//! not a proxy's own. A proxy writes one of the two headers and may pass the other on as it came. If both are present
+//! and disagree, neither counts, and the request counts for the proxy.
 
 use std::net::IpAddr;
 
@@ -15,7 +15,7 @@ use crate::network::IpNetwork;
 
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 
-/// The address that a request counts for, which has come from `peer`.
+/// The address that a request from `peer` counts for.
 pub(crate) fn client(peer: IpAddr, headers: &HeaderMap, proxies: &[IpNetwork]) -> IpAddr {
     let is_proxy = |address: IpAddr| proxies.iter().any(|network| network.contains(address));
     if !is_proxy(peer) {
@@ -25,7 +25,7 @@ pub(crate) fn client(peer: IpAddr, headers: &HeaderMap, proxies: &[IpNetwork]) -
     let forwarded = hops(headers, &FORWARDED, |hop| address(&parameter_for(hop)?));
     let client = |hops: Vec<Option<IpAddr>>| {
         let mut client = peer;
-        // An entry that cannot be read was written by a proxy all the same: what is left of it proves nothing.
+        // An invalid entry was written by a proxy too, and the entries to its left prove nothing.
         for hop in hops.into_iter().rev().map_while(|hop| hop) {
             client = hop;
             if !is_proxy(hop) {
@@ -44,7 +44,7 @@ pub(crate) fn client(peer: IpAddr, headers: &HeaderMap, proxies: &[IpNetwork]) -
     }
 }
 
-/// The entries of a header that is a list, from left to right; `None`: one that cannot be read.
+/// The entries of a list header, from left to right; `None`: an invalid entry.
 fn hops(headers: &HeaderMap, name: &HeaderName, read: impl Fn(&str) -> Option<IpAddr>) -> Vec<Option<IpAddr>> {
     let mut hops = Vec::new();
     for value in headers.get_all(name) {
@@ -56,7 +56,7 @@ fn hops(headers: &HeaderMap, name: &HeaderName, read: impl Fn(&str) -> Option<Ip
     hops
 }
 
-/// The parts of a text between these marks, without those in quotes.
+/// The parts of a text between separators outside of quotes.
 fn split(text: &str, mark: char) -> impl Iterator<Item = &str> {
     let (mut is_quoted, mut is_escaped) = (false, false);
     text.split(move |letter| {
@@ -79,7 +79,7 @@ fn parameter_for(element: &str) -> Option<String> {
     }
 }
 
-/// An address, which may have a port.
+/// An address, with or without a port.
 fn address(text: &str) -> Option<IpAddr> {
     let bare = match text.strip_prefix('[') {
         Some(rest) => rest.split_once(']')?.0,
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_address_that_is_no_proxy_counts() {
+    fn the_last_address_that_is_not_a_proxy_counts() {
         let list = |value| [(X_FORWARDED_FOR, value)];
         check("10.0.0.1", &[], "10.0.0.1");
         check("10.0.0.1", &list("192.0.2.1"), "192.0.2.1");
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_that_is_no_proxy_is_not_believed() {
+    fn a_client_that_is_not_a_proxy_is_not_believed() {
         check("192.0.2.9", &[(X_FORWARDED_FOR, "6.6.6.6")], "192.0.2.9");
         check("192.0.2.9", &[(FORWARDED, "for=6.6.6.6")], "192.0.2.9");
     }
@@ -156,7 +156,7 @@ mod tests {
         ] {
             check("10.0.0.1", &[(FORWARDED, value)], expected);
         }
-        // A quote that a client has left open does not swallow what the proxy adds.
+        // A quote that a client leaves open does not hide the entry of the proxy.
         check("10.0.0.1", &[(FORWARDED, "for=\""), (FORWARDED, "for=192.0.2.1")], "192.0.2.1");
     }
 

@@ -15,7 +15,7 @@ use crate::guard::Guard;
 use crate::headers;
 use crate::network::IpNetwork;
 
-/// Whether a request with this host and these origins is served, where only this machine and one page are allowed.
+/// True if a request with this host and these origins is served. Only the local machine and one page are allowed.
 pub fn is_served(host: &HeaderValue, origins: &[HeaderValue]) -> bool {
     let mut headers = HeaderMap::new();
     headers.insert(HOST, host.clone());
@@ -26,17 +26,17 @@ pub fn is_served(host: &HeaderValue, origins: &[HeaderValue]) -> bool {
     guard.check(&Uri::from_static("/mcp"), &headers).is_ok()
 }
 
-/// The text of a header that may be wrapped in base64.
+/// The text of a header that may be encoded in base64.
 pub fn decode(value: &HeaderValue) -> Option<String> {
     headers::decode(value).map(Cow::into_owned)
 }
 
-/// Whether `Accept` allows both types that responses have, and whether `Content-Type` is JSON.
+/// True if `Accept` allows both types of responses, and true if `Content-Type` is JSON.
 pub fn kinds(headers: &HeaderMap) -> (bool, bool) {
     (headers::accepts(headers, &[headers::JSON, headers::EVENTS]), headers::is_json(headers))
 }
 
-/// The stream and the number in the id of an event.
+/// The stream and number of an event id.
 pub fn parse_event_id(text: &str) -> Option<(u64, u64)> {
     crate::events::parse_event_id(text)
 }
@@ -51,7 +51,7 @@ pub fn client_of(peer: IpAddr, headers: &HeaderMap, proxies: &[IpNetwork]) -> Ip
     crate::forwarded::client(peer, headers, proxies)
 }
 
-/// Whether the headers of a request of 2026-07-28 repeat its body.
+/// True if the headers of a request of 2026-07-28 repeat its body.
 pub fn is_repeated(headers: &HeaderMap, body: &Bytes, tool: &RawJson) -> Option<bool> {
     let Ok(Incoming::One(Message::Request(request))) = Incoming::parse(body) else { return None };
     let meta = RequestMeta::of(&request.params);

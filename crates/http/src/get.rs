@@ -1,4 +1,4 @@
-//! GET: the host listens, for what belongs to no request or for what it has missed.
+//! GET: the client opens the standalone stream, or resumes a stream.
 
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ pub(crate) async fn get(endpoint: &Endpoint, parts: &Parts) -> Response<Body> {
         Ok(session) => session,
         Err(refusal) => return *refusal,
     };
-    // What came of any request of the session may be among it.
+    // The stream may contain results of any request of the session.
     if let Err(refusal) = authorize_reading(&endpoint.config, parts, &session.needed(), None) {
         return *refusal;
     }
@@ -50,12 +50,12 @@ fn listen(endpoint: &Endpoint, parts: &Parts, session: Arc<HttpSession>) -> Resp
     reply::events(if opens {
         events.with(sse::opening(&event_id(STANDALONE, next - 1), endpoint.config.retry))
     } else {
-        // Whoever waits for the first byte knows now that the stream is open.
+        // The first byte tells the client that the stream is open.
         events.with(sse::KEEP_ALIVE)
     })
 }
 
-/// The host comes back, and names the last event that it has read.
+/// Resumes a stream after the last event that the client has read.
 async fn resume(endpoint: &Endpoint, parts: &Parts, session: Arc<HttpSession>, last: &str) -> Response<Body> {
     let Some(store) = session.store().cloned() else {
         return reply::bad_request(None, "streams cannot be resumed here");
@@ -63,7 +63,7 @@ async fn resume(endpoint: &Endpoint, parts: &Parts, session: Arc<HttpSession>, l
     let Some((stream, number)) = parse_event_id(last) else {
         return reply::bad_request(None, format!("unknown event id {last:?}"));
     };
-    // From here on new events wait for this connection; those before are in the store.
+    // From here on new events wait for this connection; earlier ones are in the store.
     let attached = session.attach(stream);
     let key = session.key().to_owned();
     let end = attached.map_or(u64::MAX, |(_, next)| next);
@@ -72,12 +72,12 @@ async fn resume(endpoint: &Endpoint, parts: &Parts, session: Arc<HttpSession>, l
     let missed = store.replay(EventKey { session: &key, stream, number }, end).await;
     match (handle, missed) {
         (None, None) => {
-            reply::bad_request(None, format!("unknown event id {last:?}, or its events are not kept any more"))
+            reply::bad_request(None, format!("unknown event id {last:?}, or its events are no longer kept"))
         }
-        // The host would take what is left for all.
+        // The client would take an incomplete replay for a complete one.
         (Some(_), missed) if is_short(missed.as_deref(), number, end) => {
             let why = format!(
-                "some events after {last:?} are not kept any more: listen without Last-Event-ID, and ask again for what \
+                "some events after {last:?} are no longer kept: listen without Last-Event-ID, and ask again for what \
                  is missing"
             );
             reply::bad_request(None, why)
@@ -95,7 +95,7 @@ async fn resume(endpoint: &Endpoint, parts: &Parts, session: Arc<HttpSession>, l
     }
 }
 
-/// Whether events between this number and `end` are missing.
+/// True if events between this number and `end` are missing.
 pub(crate) fn is_short(missed: Option<&[StoredEvent]>, number: u64, end: u64) -> bool {
     let expected = end.saturating_sub(1).saturating_sub(number);
     (missed.map_or(0, <[_]>::len) as u64) < expected

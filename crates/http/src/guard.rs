@@ -1,8 +1,8 @@
 //! Checks of `Host` and `Origin` (protection against DNS rebinding).
 //!
-//! A web page can make a browser send requests to this machine, and by DNS rebinding even read the responses. Two headers
-//! reveal it, because a page cannot choose them: `Host`, the name that the browser connects to, and `Origin`, the site of
-//! the page (MCP 2025-11-25, basic/transports, security warning).
+//! A web page can make a browser send requests to this machine, and by DNS rebinding even read the responses. Two
+//! headers reveal it, because a page cannot choose them: `Host`, the name that the browser connects to, and `Origin`,
+//! the site of the page (MCP 2025-11-25, basic/transports, security warning).
 
 use http::header::{HOST, ORIGIN};
 use http::{HeaderMap, HeaderValue, Uri};
@@ -99,7 +99,7 @@ impl Guard {
         origin != "null" && self.origins.iter().any(|allowed| allowed == "*" || allowed.eq_ignore_ascii_case(origin))
     }
 
-    /// Whether a page is served under a name of this server.
+    /// True if the origin of a page is a name of this server.
     fn is_own(&self, origin: &str) -> bool {
         let host = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
         // `*` allows any host name, not any page.
@@ -112,7 +112,7 @@ impl Guard {
     }
 }
 
-/// Whether an origin can be allowed by name.
+/// True if an origin can be allowed by name.
 fn can_be_named(origin: &str) -> bool {
     let name = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
     name.is_some_and(|name| !name.is_empty() && !name.contains(['/', '?', '#', '@', ' ', '*']))

@@ -1,4 +1,4 @@
-//! What the headers of a request say.
+//! The headers of a request.
 
 use std::borrow::Cow;
 
@@ -9,27 +9,27 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 
 /// The id of a session.
 pub(crate) const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
-/// The revision that a request is written in.
+/// The revision of the protocol that a request uses.
 pub(crate) const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
-/// The method of the request, for those who route without reading the body (MCP 2026-07-28).
+/// The method of the request, for proxies that route without reading the body (MCP 2026-07-28).
 pub(crate) const METHOD: HeaderName = HeaderName::from_static("mcp-method");
-/// What the request names, likewise.
+/// The tool, prompt or resource that the request names, for the same proxies.
 pub(crate) const NAME: HeaderName = HeaderName::from_static("mcp-name");
-/// What the names of headers begin with that repeat an argument (MCP 2026-07-28).
+/// The prefix of headers that repeat an argument (MCP 2026-07-28).
 pub(crate) const PARAM: &str = "mcp-param-";
-/// The last event that a host has read.
+/// The id of the last event that the client has read.
 pub(crate) const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
 
 pub(crate) const JSON: &str = "application/json";
 pub(crate) const EVENTS: &str = "text/event-stream";
 
-/// Whether the body is declared as JSON.
+/// True if the body is declared as JSON.
 pub(crate) fn is_json(headers: &HeaderMap) -> bool {
     let Some(Ok(kind)) = headers.get(CONTENT_TYPE).map(HeaderValue::to_str) else { return false };
     kind.split(';').next().is_some_and(|kind| kind.trim().eq_ignore_ascii_case(JSON))
 }
 
-/// Whether the host takes all of these types.
+/// True if the client accepts all of these types.
 pub(crate) fn accepts(headers: &HeaderMap, wanted: &[&str]) -> bool {
     wanted.iter().all(|wanted| {
         let group = wanted.split('/').next().unwrap_or_default();
@@ -47,20 +47,20 @@ pub(crate) fn accepts(headers: &HeaderMap, wanted: &[&str]) -> bool {
     })
 }
 
-/// The text of a header, without blanks around it.
+/// The text of a header, without surrounding blanks.
 pub(crate) fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
     headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim)
 }
 
-/// The value of a header that is there once. Who repeats one may mean to show different values to different readers.
+/// The value of a header that occurs once. A repeated header may show different values to different readers.
 pub(crate) fn single<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a HeaderValue> {
     let mut values = headers.get_all(name).iter();
     values.next().filter(|_| values.next().is_none())
 }
 
-/// A header of MCP that is there more than once.
+/// A header of MCP that occurs more than once.
 pub(crate) fn repeated(headers: &HeaderMap) -> Option<&HeaderName> {
-    // Most requests repeat nothing at all.
+    // Most requests repeat no header.
     if headers.len() == headers.keys_len() {
         return None;
     }
@@ -69,8 +69,8 @@ pub(crate) fn repeated(headers: &HeaderMap) -> Option<&HeaderName> {
     headers.keys().filter(is_ours).find(|name| single(headers, name).is_none())
 }
 
-/// The value of a header that may be wrapped in base64: what cannot stand in a header as it is comes as
-/// `=?base64?…?=` (MCP 2026-07-28, basic/transports, header encoding). `None`: it cannot be decoded.
+/// The value of a header, decoded from `=?base64?…?=` if it is encoded, for text that cannot be in a header (MCP
+/// 2026-07-28, basic/transports, header encoding). `None`: it cannot be decoded.
 pub(crate) fn decode(value: &HeaderValue) -> Option<Cow<'_, str>> {
     let text = value.to_str().ok()?.trim_matches([' ', '\t']);
     match text.strip_prefix("=?base64?").and_then(|text| text.strip_suffix("?=")) {

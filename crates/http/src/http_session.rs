@@ -1,7 +1,7 @@
-//! One conversation over HTTP: the messages that its client has POSTed, and the streams that carry the replies.
+//! A session over HTTP: the messages that its client has POSTed, and the streams that carry the replies.
 //!
-//! The HTTP requests of a session share its `HttpSession` with the task that serves it, whose [`Transport`] it is. A
-//! session outlives its connections.
+//! The HTTP requests of a session share its `HttpSession` with the task that serves it, as its [`Transport`]. A session
+//! outlives its connections.
 
 mod transport;
 
@@ -30,12 +30,12 @@ pub(crate) use self::transport::SessionTransport;
 /// Messages that wait for the session's task. One more waits in its HTTP request.
 const MAX_INBOX: usize = 64;
 
-/// The kinds of conversations.
+/// The kinds of sessions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SessionKind {
     /// A session of the stateful revisions.
     Stateful,
-    /// A session of the old transport with one connection for everything; it ends with that.
+    /// A session of the old transport with one connection for everything. It ends with that connection.
     HttpSse,
 }
 
@@ -58,7 +58,7 @@ pub(crate) struct HttpSession {
     state: Mutex<State>,
 }
 
-/// What was POSTed, and the request that it came with.
+/// A POSTed message, and the request that it came with.
 #[derive(Debug)]
 struct Posted {
     received: Received,
@@ -69,15 +69,15 @@ struct Posted {
 struct State {
     streams: Streams<Reserved>,
     inbox: VecDeque<Posted>,
-    /// The session's task, when it waits for a message.
+    /// Wakes the session's task while it waits for a message.
     reader: Option<Waker>,
-    /// No messages will come any more.
+    /// No more messages will come.
     ended: bool,
     last_used: Instant,
 }
 
 impl HttpSession {
-    /// A session, or whatever kind it is.
+    /// A session of any kind.
     pub(crate) fn new(kind: SessionKind, key: Box<str>, caller: &Caller, config: &Config) -> Arc<Self> {
         let only = match kind {
             SessionKind::Stateful => None,
@@ -112,22 +112,22 @@ impl HttpSession {
         self.kind
     }
 
-    /// Whom the session counts for when limits are shared.
+    /// The owner that the session counts for when limits are shared.
     pub(crate) fn owner(&self) -> Owner {
         self.caller.owner()
     }
 
-    /// The revision that was agreed on; `None` before the handshake.
+    /// The negotiated revision; `None` before the handshake.
     pub(crate) fn version(&self) -> Option<ProtocolVersion> {
         self.version.get().copied()
     }
 
-    /// Whether this one may use the session.
+    /// True if this caller may use the session.
     pub(crate) fn belongs_to(&self, principal: Option<&Principal>) -> bool {
         self.caller.principal.as_ref() == principal
     }
 
-    /// A request has needed these scopes.
+    /// Adds scopes that a request has needed.
     pub(crate) fn needs(&self, scopes: &Scopes) {
         if !scopes.is_empty() {
             self.needed.get_or_init(NeededScopes::default).add(scopes);
@@ -139,12 +139,12 @@ impl HttpSession {
         self.needed.get().map_or_else(Scopes::default, NeededScopes::get)
     }
 
-    /// Where events are kept for hosts that come back, in a revision and a setting where they can.
+    /// The store of events for clients that reconnect, if the revision and the configuration allow it.
     pub(crate) fn store(&self) -> Option<&Arc<dyn EventStore>> {
         self.store.as_ref()
     }
 
-    /// Whether hosts of this session understand an event without a message.
+    /// True if clients of this session understand an event without a message.
     pub(crate) fn can_open_empty(&self) -> bool {
         self.store().is_some() && self.version() >= Some(ProtocolVersion::V2025_11_25)
     }
@@ -155,14 +155,14 @@ impl HttpSession {
         self.used().streams.open(requests, answers)
     }
 
-    /// Takes over a stream. Also says which number its next event has.
+    /// Takes over a stream, and returns the number of its next event.
     pub(crate) fn attach(&self, stream: StreamId) -> Option<(StreamRef, u64)> {
         let mut state = self.used();
         let stream_ref = state.streams.attach(stream)?;
         Some((stream_ref, state.streams.next_number(stream).unwrap_or_default()))
     }
 
-    /// Takes the standalone stream if nobody has it.
+    /// Opens the standalone stream if it is not open.
     pub(crate) fn listen(&self) -> Option<(StreamRef, u64)> {
         let mut state = self.used();
         if state.streams.has_listener() {
@@ -172,9 +172,9 @@ impl HttpSession {
         Some((stream_ref, state.streams.next_number(STANDALONE).unwrap_or_default()))
     }
 
-    /// Hands a message to the session's task, as soon as there is room. `false`: the session is over.
+    /// Delivers a message to the session's task once there is room. `false`: the session has ended.
     pub(crate) async fn deliver(&self, received: Received, source: Option<SourceRequest>) -> bool {
-        // It is closed when the session is over.
+        // The semaphore is closed when the session ends.
         let Ok(room) = self.room.acquire().await else { return false };
         let reader = {
             let mut state = self.used();
@@ -182,7 +182,7 @@ impl HttpSession {
                 return false;
             }
             room.forget();
-            // Hosts hardly ever say two things at once, and a session that does nothing keeps this room.
+            // Clients rarely send two messages at once, and an idle session keeps this room.
             state.inbox.reserve_exact(1);
             state.inbox.push_back(Posted { received, source });
             state.reader.take()
@@ -211,13 +211,13 @@ impl HttpSession {
         next
     }
 
-    /// A request will have no answer.
+    /// A request will not be answered.
     pub(crate) fn unanswered(&self, request: &RequestId) {
         let waker = self.state().streams.unanswered(request);
         waker.into_iter().for_each(Waker::wake);
     }
 
-    /// A connection is gone.
+    /// A connection has closed.
     pub(crate) fn detach(&self, stream_ref: StreamRef) {
         let mut state = self.used();
         let next_loss = state.streams.next_loss();
@@ -227,7 +227,7 @@ impl HttpSession {
         if self.kind != SessionKind::Stateful {
             self.end_in(state);
         } else if state.streams.next_loss() != next_loss {
-            // The session's task may have something to look for earlier than it thinks.
+            // The next deadline may now be earlier than the session's task knows.
             wake(state);
         } else {
             drop(state);
@@ -235,14 +235,14 @@ impl HttpSession {
         self.report(lost);
     }
 
-    /// Says what cannot reach the host any more.
+    /// Reports the requests that can no longer reach the client.
     fn report(&self, lost: Vec<RequestId>) {
         if let Some(failures) = self.delivery_failures.get() {
             lost.into_iter().for_each(|request| failures.report(request));
         }
     }
 
-    /// Gives up whoever is away for too long. Returns when to look again.
+    /// Gives up streams whose clients did not reconnect in time. Returns the next deadline.
     fn give_up(&self) -> Option<Instant> {
         let (lost, next) = {
             let mut state = self.state();
@@ -252,7 +252,7 @@ impl HttpSession {
         next.map(Instant::from_std)
     }
 
-    /// No messages will come any more: the session's task winds up.
+    /// No more messages will come: the session's task ends.
     pub(crate) fn end(&self) {
         self.end_in(self.state());
     }
@@ -263,7 +263,7 @@ impl HttpSession {
         self.room.close();
     }
 
-    /// The host ends its session: what it still waits for is cancelled, after all that it has said before.
+    /// The client ends its session: open requests are cancelled, after all of its earlier messages.
     pub(crate) fn abandon(&self) {
         let mut state = self.state();
         if !state.ended {
@@ -273,17 +273,17 @@ impl HttpSession {
         self.end_in(state);
     }
 
-    /// Whether the session's task is gone, or winds up.
+    /// True if the session's task has ended or is ending.
     pub(crate) fn is_over(&self) -> bool {
         self.state().ended
     }
 
-    /// How long nothing was heard of the host; `None` while it is connected or owed an answer.
+    /// The time since the client was last active; `None` while it is connected or owed an answer.
     pub(crate) fn idle_for(&self) -> Option<Duration> {
         self.unused_since().map(|last| last.elapsed())
     }
 
-    /// How the session is used.
+    /// The use of the session, for the session table.
     pub(crate) fn last_use(&self, now: Instant) -> Use {
         Use { is_established: self.version().is_some(), last: self.unused_since().unwrap_or(now) }
     }
@@ -296,7 +296,7 @@ impl HttpSession {
 
     fn poll_received(&self, waker: &Waker) -> Poll<Option<Posted>> {
         let mut state = self.state();
-        // Whoever does not read its answers is not served until it does.
+        // A client that does not read its answers is not served until it does.
         if !state.ended && state.streams.is_full() {
             state.reader = Some(waker.clone());
             return Poll::Pending;
@@ -314,7 +314,7 @@ impl HttpSession {
     }
 
     fn route(&self, message: Reserved, during: Option<&RequestId>) {
-        // Only the first answers of a session are looked into, until one is that of the handshake.
+        // Only the first answers of a session are inspected, until the one to the handshake.
         if let (Message::Response(response), None) = (&message.message, self.version.get())
             && let Some(version) = negotiated(response)
         {
@@ -324,7 +324,7 @@ impl HttpSession {
         waker.into_iter().for_each(Waker::wake);
     }
 
-    /// The session's task is gone: nothing more will be said.
+    /// The session's task has ended: no more messages will be sent.
     fn close(&self) {
         let wakers = {
             let mut state = self.state();
@@ -356,7 +356,7 @@ fn wake(mut state: MutexGuard<'_, State>) {
     reader.into_iter().for_each(Waker::wake);
 }
 
-/// As if the host had said that it does not wait for this request any more.
+/// Acts as if the client had cancelled this request.
 fn cancellation(request: &RequestId) -> Posted {
     let params = JsonObject::new().with("requestId", request.to_raw()).into();
     let received = Ok(Incoming::One(Message::notification(method::CANCELLED, params)));

@@ -1,7 +1,7 @@
-//! The transport of MCP 2024-11-05: one GET for everything that the server says, POSTs for what the host says.
+//! The transport of MCP 2024-11-05: one GET for all messages of the server, POSTs for those of the client.
 //!
-//! The first event names where to POST: the same path, with the session in the query. The session ends with its
-//! connection. Deprecated, but old hosts know nothing else.
+//! The first event names the address for POSTs: the same path, with the session in the query. The session ends with its
+//! connection. Deprecated, but some clients support nothing else.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use crate::http_session::{HttpSession, SessionKind};
 use crate::reply::{self, Body, NO_SESSION, TRANSPORT_ERROR};
 use crate::sse;
 
-/// Whether a request is for this transport.
+/// True if a request is for this transport.
 pub(crate) fn is_meant(endpoint: &Endpoint, parts: &Parts) -> bool {
     endpoint.config.legacy_sse
         && match parts.method {

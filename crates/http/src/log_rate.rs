@@ -8,7 +8,7 @@ use tokio::time::Instant;
 /// The time between two lines of one kind.
 const INTERVAL: Duration = Duration::from_secs(1);
 
-/// Lets one line a second into the log, and counts the others.
+/// Writes at most one line a second to the log, and counts the others.
 #[derive(Debug, Default)]
 pub(crate) struct LogRate(Mutex<Window>);
 
@@ -19,7 +19,7 @@ struct Window {
 }
 
 impl LogRate {
-    /// Whether a line may be written now; `Some`: how many were left out since the last one.
+    /// `Some` if a line may be written now, with the number of lines that were left out since the last one.
     pub(crate) fn permit(&self, now: Instant) -> Option<u64> {
         let mut window = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if window.last.is_some_and(|last| now.saturating_duration_since(last) < INTERVAL) {

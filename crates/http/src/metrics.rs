@@ -11,7 +11,7 @@ pub(crate) struct Metrics {
     pub(crate) streams: Gauge,
 }
 
-/// Counts one in a gauge until it is dropped.
+/// Increments a gauge until it is dropped.
 #[derive(Debug)]
 pub(crate) struct GaugeGuard(Gauge);
 

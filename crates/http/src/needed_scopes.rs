@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use http::request::Parts;
 use protomcp_auth::Scopes;
 
-/// The scopes that requests have needed besides those that every request needs. Reading later what came of the requests
-/// needs them as well: an owner may have tokens that allow less.
+/// The scopes that requests have needed besides those that every request needs. Reading the results of these requests
+/// later needs the same scopes: an owner may have tokens that grant fewer.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct NeededScopes(Arc<Mutex<Scopes>>);
 

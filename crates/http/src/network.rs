@@ -25,7 +25,7 @@ impl IpNetwork {
         if prefix > bits(address) { Err(InvalidNetwork) } else { Ok(Self { address, prefix }) }
     }
 
-    /// Whether an address belongs to the network. An IPv4 address that is mapped into IPv6 counts as what it is.
+    /// True if an address belongs to the network. An IPv4 address that is mapped into IPv6 counts as IPv4.
     #[must_use]
     pub fn contains(&self, address: IpAddr) -> bool {
         match (self.address, address.to_canonical()) {

@@ -1,4 +1,4 @@
-//! The way of requests to the session's task: one that does not get there is not waited for.
+//! Delivery of requests to the session's task: a request that does not get there is not waited for.
 
 use protomcp_types::{Incoming, Message, RequestId};
 
@@ -6,23 +6,23 @@ use crate::body::SourceRequest;
 use crate::http_session::HttpSession;
 use crate::needed_scopes::NeededScopes;
 
-/// Requests that have a stream and are still to be handed over. Those that are left when this is dropped, because the
-/// connection broke or the session ended, have no answer: their ids are free again, and nothing waits for them.
+/// Requests that have a stream and are not delivered yet. Dropping this, because the connection broke or the session
+/// ended, frees the ids of those that are left: they get no answer.
 pub(crate) struct PendingRequests<'a> {
     session: &'a HttpSession,
     left: &'a [RequestId],
-    /// The request that brings them.
+    /// The HTTP request that carries them.
     source: &'a SourceRequest,
 }
 
 impl<'a> PendingRequests<'a> {
-    /// `requests` in the order in which they will be handed over.
+    /// `requests` are in the order of delivery.
     pub(crate) fn new(session: &'a HttpSession, requests: &'a [RequestId], source: &'a SourceRequest) -> Self {
         session.needs(&NeededScopes::of(&source.head));
         Self { session, left: requests, source }
     }
 
-    /// Hands a message to the session's task, as soon as there is room. `false`: the session is over.
+    /// Delivers a message to the session's task once there is room. `false`: the session has ended.
     pub(crate) async fn deliver(&mut self, message: Message) -> bool {
         let is_request = matches!(message, Message::Request(_));
         let is_taken = self.session.deliver(Ok(Incoming::One(message)), Some(self.source.clone())).await;

@@ -1,4 +1,4 @@
-//! POST: the host says something.
+//! POST: the client sends a message.
 
 use std::future::poll_fn;
 use std::pin::pin;
@@ -42,7 +42,7 @@ pub(crate) async fn post(endpoint: &Arc<Endpoint>, mut source: SourceRequest, bo
         Ok(_) if is_ambiguous => ambiguous(parts, None),
         Ok(Incoming::One(message)) => notify(endpoint, &source, message).await,
         Ok(Incoming::Batch(messages)) => {
-            // Many small messages take more than their text, whatever they are.
+            // Many small messages take more memory than their text.
             let room = Arc::get_mut(&mut source.room).expect("nothing else has it yet");
             match room.grow((messages.len() - 1) * Limits::REQUEST_OVERHEAD) {
                 Ok(()) => batch(endpoint, &source, messages).await,
@@ -53,7 +53,7 @@ pub(crate) async fn post(endpoint: &Arc<Endpoint>, mut source: SourceRequest, bo
     }
 }
 
-/// Which of several values of a header counts is nobody's guess.
+/// Rejects a repeated header, because readers may take different values from it.
 fn ambiguous(parts: &Parts, id: Option<RequestId>) -> Response<Body> {
     let name = repeated(&parts.headers).map_or("", HeaderName::as_str);
     reply::bad_request(id, format!("there are several headers {name}"))
@@ -83,7 +83,7 @@ async fn request_of(endpoint: &Arc<Endpoint>, source: &SourceRequest, request: R
     match protocol_era::of(&request.method, &meta, text(&parts.headers, &VERSION)) {
         Era::Stateless => stateless::serve(endpoint, source, &meta, request).await,
         Era::Handshake | Era::Session if repeated(&parts.headers).is_some() => ambiguous(parts, Some(request.id)),
-        // Somebody who has a session does not get another one under its name.
+        // A request that names an open session does not begin another one.
         Era::Handshake if session(endpoint, parts).is_err() => handshake(endpoint, source, request).await,
         Era::Handshake | Era::Session => match session(endpoint, parts) {
             Ok(session) if let Err(refusal) = authorize_tasks(&endpoint.config, parts, &request, &session.needed()) => {
@@ -98,7 +98,7 @@ async fn request_of(endpoint: &Arc<Endpoint>, source: &SourceRequest, request: R
     }
 }
 
-/// Begins a session, which stays if its host and the server agree.
+/// Begins a session, which is removed unless the handshake succeeds.
 async fn handshake(endpoint: &Arc<Endpoint>, source: &SourceRequest, request: Request) -> Response<Body> {
     let session = match endpoint.begin(SessionKind::Stateful, &source.head) {
         Ok(session) => session,
@@ -121,7 +121,7 @@ async fn handshake(endpoint: &Arc<Endpoint>, source: &SourceRequest, request: Re
     response
 }
 
-/// Hands a request to its session, and returns where the answer will be.
+/// Delivers a request to its session, and returns the stream of the answer.
 async fn ask(session: Arc<HttpSession>, source: &SourceRequest, request: Request) -> Result<StreamHandle, Refusal> {
     let stream_ref = session.open(&[&request.id], Vec::new()).map_err(|refused| Box::new(refuse(refused)))?;
     let handle = StreamHandle { session, stream_ref, until: valid_until(&source.head) };
@@ -132,10 +132,10 @@ async fn ask(session: Arc<HttpSession>, source: &SourceRequest, request: Request
     Ok(handle)
 }
 
-/// Takes what needs no answer.
+/// Accepts a message that needs no answer.
 async fn notify(endpoint: &Endpoint, source: &SourceRequest, message: Message) -> Response<Body> {
     let parts = &*source.head;
-    // MCP 2026-07-28 has no session that a notification could be for. Answers to questions it does not know at all.
+    // MCP 2026-07-28 has neither a session that a notification could belong to, nor answers to questions.
     if protocol_era::is_sessionless(&parts.headers)
         && let Message::Notification(notice) = &message
     {
@@ -153,7 +153,7 @@ async fn notify(endpoint: &Endpoint, source: &SourceRequest, message: Message) -
     }
 }
 
-/// Takes several messages, which MCP 2025-03-26 allows.
+/// Accepts several messages, which MCP 2025-03-26 allows.
 async fn batch(
     endpoint: &Endpoint,
     source: &SourceRequest,
@@ -215,7 +215,7 @@ async fn batch(
     }
 }
 
-/// Waits for the answers. The response is JSON unless something comes before them or `patience` is at its end.
+/// Waits for the answers. The response is JSON unless another message comes first or `patience` ends.
 async fn respond(
     endpoint: &Endpoint,
     handle: StreamHandle,
@@ -240,18 +240,18 @@ async fn respond(
         Some(_) if is_batch => sse::json_array(&answers),
         Some(answer) => sse::json(answer),
         None if handle.session.is_over() => return session_ended(),
-        // The request was cancelled: there is nothing to say, and the host does not listen.
+        // The request was cancelled: the client does not wait for an answer.
         None => return reply::past_events(Vec::new()),
     };
     let rooms: Vec<_> = rooms.into_iter().flatten().collect();
     reply::json(StatusCode::OK, hold(pieces, Some(rooms).filter(|rooms| !rooms.is_empty())))
 }
 
-/// From here on the response is a stream of events.
+/// Turns the response into a stream of events.
 fn stream(endpoint: &Endpoint, mut handle: StreamHandle) -> Response<Body> {
     handle.session.stream(handle.stream_ref);
     let opens = handle.session.can_open_empty();
-    // A host that cannot come back would lose the answer.
+    // A client that cannot come back would lose the answer.
     handle.until = handle.until.filter(|_| opens);
     let id = event_id(handle.stream_ref.stream, 0);
     let events = endpoint.events(EventSource::Session(handle));
@@ -269,7 +269,7 @@ fn refuse(refused: Refused) -> Response<Body> {
     }
 }
 
-/// The session has ended meanwhile.
+/// The session has ended while the request waited.
 fn session_ended() -> Response<Body> {
     reply::error(StatusCode::NOT_FOUND, NO_SESSION, "the session is over")
 }

@@ -1,4 +1,4 @@
-//! Which revision a request is written in: the older ones shake hands and have sessions, 2026-07-28 has neither.
+//! The era of a request: the older revisions have a handshake and sessions, 2026-07-28 has neither.
 
 use http::HeaderMap;
 use protomcp_types::{Initialize, Method, ProtocolVersion, RequestMeta};
@@ -8,23 +8,23 @@ use crate::headers::{SESSION, VERSION, text};
 /// Methods that only the stateless revision has.
 const STATELESS_METHODS: [&str; 2] = ["server/discover", "subscriptions/listen"];
 
-/// How a request is to be served.
+/// The way to serve a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Era {
     /// It begins a session.
     Handshake,
     /// It belongs to a session.
     Session,
-    /// It stands for itself.
+    /// It belongs to no session.
     Stateless,
 }
 
-/// Decides; `header` is the revision that the header names.
+/// The era of a request; `header` is the revision that the header names.
 pub(crate) fn of(method: &str, meta: &RequestMeta, header: Option<&str>) -> Era {
     if meta.is_stateless() {
         return Era::Stateless;
     }
-    // A handshake is one whatever the header says.
+    // `initialize` is a handshake even if the header names another revision.
     if method == Initialize::NAME {
         return Era::Handshake;
     }
@@ -34,17 +34,17 @@ pub(crate) fn of(method: &str, meta: &RequestMeta, header: Option<&str>) -> Era 
     Era::Session
 }
 
-/// Whether the headers alone say that a request is of the revision without sessions: for what has no body to say so.
+/// True if the headers alone name the revision without sessions, for requests without a body.
 pub(crate) fn is_sessionless(headers: &HeaderMap) -> bool {
     !headers.contains_key(SESSION) && text(headers, &VERSION).is_some_and(|version| !is_stateful(version))
 }
 
-/// The methods of HTTP that the era of these headers has.
+/// The methods of HTTP that are allowed in the era of these headers.
 pub(crate) fn methods(headers: &HeaderMap) -> &'static str {
     if is_sessionless(headers) { "POST" } else { "GET, POST, DELETE" }
 }
 
-/// Whether this names a revision with sessions.
+/// True if this names a revision with sessions.
 pub(crate) fn is_stateful(version: &str) -> bool {
     ProtocolVersion::parse(version).is_some_and(ProtocolVersion::is_stateful)
 }
@@ -69,7 +69,7 @@ mod tests {
     const CAPABILITIES: &str = r#"{"io.modelcontextprotocol/clientCapabilities":{}}"#;
 
     #[test]
-    fn a_request_is_modern_when_its_meta_its_header_or_its_method_says_so() {
+    fn meta_header_or_method_makes_a_request_stateless() {
         check("tools/list", VERSION, None, Era::Stateless);
         check("tools/list", CAPABILITIES, Some("2025-11-25"), Era::Stateless);
         check("tools/list", "", Some("2026-07-28"), Era::Stateless);

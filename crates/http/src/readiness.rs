@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Whether a server is ready for requests, as `/readyz` reports it. Not ready at first. Clones share the state.
+/// The readiness of a server for requests, as `/readyz` reports it. Not ready at first. Clones share the state.
 #[derive(Debug, Clone, Default)]
 pub struct Readiness(Arc<AtomicBool>);
 

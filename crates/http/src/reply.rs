@@ -19,12 +19,12 @@ use crate::store::StoredEvent;
 /// The content type of metrics (OpenMetrics 1.0).
 const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// Tells nginx not to hold events back.
+/// Tells nginx not to buffer events.
 const BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
 
-/// What went wrong before a message was understood; JSON-RPC leaves these codes to us.
+/// A failure before a message was parsed; JSON-RPC leaves these codes to servers.
 pub(crate) const TRANSPORT_ERROR: i64 = -32000;
-/// There is no such session.
+/// The session does not exist.
 pub(crate) const NO_SESSION: i64 = -32001;
 
 /// The body of a response.
@@ -68,7 +68,7 @@ impl http_body::Body for Body {
     }
 }
 
-/// What whoever may not go on is told.
+/// The response to a rejected request.
 pub(crate) type Refusal = Box<Response<Body>>;
 
 /// A response without a body.
@@ -78,7 +78,7 @@ pub(crate) fn empty(status: StatusCode) -> Response<Body> {
     response
 }
 
-/// Text for people.
+/// A response of plain text.
 pub(crate) fn text(status: StatusCode, text: impl Into<Bytes>) -> Response<Body> {
     whole(status, "text/plain; charset=utf-8", [text.into()])
 }
@@ -98,12 +98,12 @@ pub(crate) fn message(status: StatusCode, message: &Message) -> Response<Body> {
     json(status, sse::json(message))
 }
 
-/// An error that is ours: the request did not get as far as a session.
+/// An error of the transport: the request did not reach a session.
 pub(crate) fn error(status: StatusCode, code: i64, why: impl Into<String>) -> Response<Body> {
     refuse(status, None, ErrorObject::new(code, why.into()))
 }
 
-/// 405, with what is allowed.
+/// 405, with the allowed methods.
 pub(crate) fn not_allowed(methods: &'static str) -> Response<Body> {
     let mut response = error(StatusCode::METHOD_NOT_ALLOWED, TRANSPORT_ERROR, "method not allowed");
     response.headers_mut().insert(ALLOW, HeaderValue::from_static(methods));
@@ -130,7 +130,7 @@ pub(crate) fn events(events: Events) -> Response<Body> {
     response
 }
 
-/// A stream of events that are there already, or of none.
+/// A stream of past events only, or of none.
 pub(crate) fn past_events(events: Vec<StoredEvent>) -> Response<Body> {
     whole(StatusCode::OK, EVENTS, events.into_iter().flatten())
 }

@@ -1,6 +1,6 @@
 //! The events of one request without a session.
 //!
-//! A task drives the request, so that a client that does not read holds up no call; the body takes the messages out of a
+//! A task drives the request, so that a client that does not read blocks no call; the body takes the messages from a
 //! bounded queue.
 
 use std::future::poll_fn;
@@ -13,7 +13,7 @@ use tokio::task::AbortHandle;
 
 use crate::streams::Queue;
 
-/// The messages that the body of one response is still to send. Dropping it cancels the request.
+/// The messages of one response that are not sent yet. Dropping it cancels the request.
 #[derive(Debug)]
 pub(crate) struct RequestEvents {
     shared: Arc<Shared>,
@@ -37,7 +37,7 @@ struct State {
 struct Producer(Arc<Shared>);
 
 impl RequestEvents {
-    /// Sends `first`, then the replies; until that time at most.
+    /// Sends `first`, then the replies, until this time at most.
     pub(crate) fn new(first: Option<Reserved>, mut replies: Replies, until: Option<SystemTime>) -> Self {
         let mut queue = Queue::of(Vec::new());
         first.into_iter().for_each(|first| queue.push(first, false));

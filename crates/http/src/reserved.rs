@@ -1,8 +1,8 @@
-//! Pieces of responses that keep the bytes which their messages have reserved.
+//! Pieces of responses that keep the reservation of their messages.
 
 use bytes::Bytes;
 
-/// Bytes that keep something for as long as they are there.
+/// Bytes that keep a value alive.
 struct Held<T> {
     bytes: Bytes,
     _kept: T,
@@ -14,7 +14,7 @@ impl<T> AsRef<[u8]> for Held<T> {
     }
 }
 
-/// Lets the longest of these pieces keep something until it is written: a server takes pieces out of a body long before.
+/// Lets the longest of these pieces keep a value until it is written: a server takes pieces out of a body long before.
 pub(crate) fn hold<T: Send + Sync + 'static>(mut pieces: Vec<Bytes>, kept: Option<T>) -> Vec<Bytes> {
     if let Some(kept) = kept
         && let Some(longest) = pieces.iter_mut().max_by_key(|piece| piece.len())

@@ -15,8 +15,8 @@ use crate::readiness::Readiness;
 use crate::reply::{self, Body, TRANSPORT_ERROR};
 use crate::service::StreamableHttp;
 
-/// The paths of a whole server, as a [`tower_service::Service`]: MCP at `/` and `/mcp`, with the older transport `/sse`,
-/// with OAuth the metadata of the server, and optionally `/healthz`, `/readyz` and `/metrics`.
+/// The paths of a whole server, as a [`tower_service::Service`]: MCP at `/` and `/mcp`, with the older transport
+/// `/sse`, with OAuth the metadata of the server, and optionally `/healthz`, `/readyz` and `/metrics`.
 #[derive(Debug, Clone)]
 pub struct Routes(Arc<Inner>);
 
@@ -48,8 +48,8 @@ impl Routes {
         self
     }
 
-    /// Adds `/metrics`, a page with the metrics of this registry. Beside a server the page requires the same authentication as the server; with
-    /// [`Routes::monitoring`] it requires none.
+    /// Adds `/metrics`, a page with the metrics of this registry. Beside a server the page requires the same
+    /// authentication as the server; with [`Routes::monitoring`] it requires none.
     #[must_use]
     pub fn with_metrics(mut self, registry: impl Into<Arc<Registry>>) -> Self {
         Arc::make_mut(&mut self.0).metrics = Some(registry.into());

@@ -15,7 +15,10 @@ use crate::routes::Routes;
 /// use protomcp_http::{Config, Listener, StreamableHttp};
 /// # use protomcp_server::{Service, Server};
 ///
-/// # async fn run<S: Service>(server: Server<S>, signal: impl Future<Output = ()> + Send + 'static) -> std::io::Result<()> {
+/// # async fn run<S: Service, F>(server: Server<S>, signal: F) -> std::io::Result<()>
+/// # where
+/// #     F: Future<Output = ()> + Send + 'static,
+/// # {
 /// let listener = Listener::bind("127.0.0.1:8080").await?;
 /// let service = StreamableHttp::new(server, Config::default());
 /// protomcp_http::serve(listener, service).with_graceful_shutdown(signal).await
@@ -28,9 +31,9 @@ pub fn serve(listener: Listener, routes: impl Into<Routes>) -> Serve {
 /// A server that runs until its end; made by [`serve`].
 ///
 /// The shutdown has three steps. From the signal on, or once the server shuts down for another reason
-/// ([`StreamableHttp::shut_down`](crate::StreamableHttp::shut_down)), new requests get 503, while open calls go on: clients can
-/// still answer questions, cancel, and fetch results over new connections. With the last call the sessions end. Then the
-/// listener closes.
+/// ([`StreamableHttp::shut_down`](crate::StreamableHttp::shut_down)), new requests get 503, while open calls go on:
+/// clients can still answer questions, cancel, and fetch results over new connections. With the last call the sessions
+/// end. Then the listener closes.
 #[must_use = "a server does nothing unless it is awaited"]
 pub struct Serve<F = Pending<()>> {
     listener: Listener,

@@ -1,4 +1,4 @@
-//! The service: checks who asks, tells the methods apart, and hands on.
+//! The service: authenticates a request and dispatches it by its method.
 
 use std::convert::Infallible;
 use std::fmt;
@@ -25,7 +25,7 @@ use crate::{auth, cors, delete, get, http_sse, post, protocol_era};
 
 /// An MCP server over HTTP, as a [`tower_service::Service`] for any server that speaks [`http`]. Cloning is cheap.
 ///
-/// It looks at no path but that of the old transport and, with OAuth, those where the server describes itself
+/// It ignores the path, except for that of the old transport and, with OAuth, that of the metadata
 /// ([`ResourceServer::metadata_path`](protomcp_auth::ResourceServer::metadata_path)), so it can be mounted anywhere.
 #[derive(Clone)]
 pub struct StreamableHttp(Arc<Endpoint>);
@@ -37,12 +37,12 @@ impl StreamableHttp {
         Self(Arc::new(Endpoint::new(Box::new(server), sessions, config)))
     }
 
-    /// A server of its own for each session, and for each request of the revision without sessions: `make` is shown the
-    /// head of the request that begins it, with headers, URI and, in its extensions, [`PeerAddr`](crate::PeerAddr) and
-    /// [`Principal`](crate::Principal). The request has been authenticated by then. All these servers have the sessions
-    /// that `make` is given.
+    /// Makes a server for each session, and for each request of the revision without sessions: `make` gets the head of
+    /// the request that begins it, with headers, URI and, in its extensions, [`PeerAddr`](crate::PeerAddr) and
+    /// [`Principal`](crate::Principal). The request is authenticated by then. All these servers share the sessions that
+    /// `make` gets.
     ///
-    /// Handlers see the head of each request, whether this or another constructor is used
+    /// Handlers see the head of each request, with this and every other constructor
     /// ([`Context::extension`](protomcp_server::Context::extension)).
     ///
     /// ```
@@ -74,7 +74,7 @@ impl StreamableHttp {
         Self(Arc::new(Endpoint::new(Box::new(factory), sessions, config)))
     }
 
-    /// How many sessions are open.
+    /// The number of open sessions.
     #[must_use]
     pub fn sessions(&self) -> usize {
         self.0.table.len()
@@ -86,13 +86,14 @@ impl StreamableHttp {
         HttpMetrics(Arc::clone(&self.0))
     }
 
-    /// Shuts the server down ([`ServerHandle::shutdown`]): new requests get 503, and the sessions end with their last calls.
+    /// Shuts the server down ([`ServerHandle::shutdown`]): new requests get 503, and the sessions end with their last
+    /// calls.
     pub fn shut_down(&self) {
         self.0.sessions.shutdown();
     }
 
-    /// Resolves when the server was shut down and all its sessions and calls have ended. Until then clients may come to
-    /// answer questions and to fetch results, so keep accepting connections.
+    /// Resolves when the server was shut down and all its sessions and calls have ended. Until then clients may connect
+    /// to answer questions and to fetch results, so keep accepting connections.
     pub async fn drained(&self) {
         self.0.drained().await;
     }
@@ -108,22 +109,22 @@ impl StreamableHttp {
         if parts.method == Method::GET { Ok(()) } else { Err(Box::new(reply::not_allowed("GET"))) }
     }
 
-    /// Whether a path is one of the OAuth metadata.
+    /// True if a path is that of the OAuth metadata.
     pub(crate) fn is_metadata(&self, path: &str) -> bool {
         auth::is_metadata(self.0.config.oauth.as_ref(), path)
     }
 
-    /// Whether new requests are refused.
+    /// True if new requests are refused.
     pub(crate) fn is_draining(&self) -> bool {
         self.0.sessions.is_shut_down()
     }
 
-    /// Whether the transport of MCP 2024-11-05 is served.
+    /// True if the transport of MCP 2024-11-05 is served.
     pub(crate) fn has_legacy_sse(&self) -> bool {
         self.0.config.legacy_sse
     }
 
-    /// Answers one request. Dropping the future is what a broken connection is.
+    /// Answers one request. Dropping the future cancels it, like a broken connection.
     pub async fn handle<B>(&self, request: Request<B>) -> Response<Body>
     where
         B: http_body::Body,
@@ -153,7 +154,7 @@ impl StreamableHttp {
     }
 }
 
-/// Tells the methods apart.
+/// Dispatches a request by its method.
 async fn route<B: http_body::Body>(
     endpoint: &Arc<Endpoint>,
     mut parts: Parts,

@@ -11,7 +11,7 @@ use crate::fair_table::{Admission, FairTable};
 use crate::http_session::HttpSession;
 use crate::log_rate::LogRate;
 
-/// All sessions that are open. Their number is limited, and their owners share it.
+/// All open sessions. Their number is limited, and owners share it.
 #[derive(Debug)]
 pub(crate) struct SessionTable {
     open: Mutex<Open>,
@@ -35,7 +35,7 @@ impl SessionTable {
         open.sessions.get(*open.numbers.get(key)?).cloned()
     }
 
-    /// Takes a session in. `false`: there are too many, and none of them makes room for one of this owner.
+    /// Inserts a session. `false`: there are too many, and none of them yields to one of this owner.
     pub(crate) fn insert(&self, session: &Arc<HttpSession>) -> bool {
         let now = Instant::now();
         let admission = {

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use memchr::{memchr2, memchr2_iter};
 use protomcp_types::{Message, Output};
 
-/// A comment, which keeps proxies from closing a connection that is silent.
+/// A comment, which keeps proxies from closing an idle connection.
 pub(crate) const KEEP_ALIVE: Bytes = Bytes::from_static(b": keep-alive\n\n");
 
 /// JSON text in pieces without a line break. Big parts are shared.
@@ -30,7 +30,7 @@ impl Output for Pieces {
     fn put(&mut self, piece: &[u8]) {
         let start = self.tail.len();
         self.tail.extend_from_slice(piece);
-        // In valid JSON a line break stands between tokens only, so a space does as well.
+        // In valid JSON line breaks are between tokens only, so a space can replace them.
         if memchr2(b'\n', b'\r', piece).is_some() {
             let breaks: Vec<_> = memchr2_iter(b'\n', b'\r', &self.tail[start..]).collect();
             breaks.into_iter().for_each(|at| self.tail[start + at] = b' ');
@@ -82,13 +82,13 @@ pub(crate) fn event(id: Option<&str>, message: &Message) -> Vec<Bytes> {
     out.into_vec()
 }
 
-/// The event without a message that opens a stream: it tells the host where to come back to, and after how long (MCP
-/// 2025-11-25, basic/transports, Streamable HTTP).
+/// The event without a message that opens a stream: it gives the client an id to resume from and the delay before it
+/// reconnects (MCP 2025-11-25, basic/transports, Streamable HTTP).
 pub(crate) fn opening(id: &str, retry: Duration) -> Bytes {
     format!("id: {id}\nretry: {}\ndata: \n\n", retry.as_millis()).into()
 }
 
-/// Tells the host of the old HTTP+SSE transport where to POST.
+/// Tells the client of the old HTTP+SSE transport the address for POSTs.
 pub(crate) fn endpoint(uri: &str) -> Bytes {
     format!("event: endpoint\ndata: {uri}\n\n").into()
 }

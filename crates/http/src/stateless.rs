@@ -35,7 +35,7 @@ pub(crate) async fn serve(
     if let Err(refusal) = authorize_reading(&endpoint.config, parts, &needed, Some(&request.id)) {
         return *refusal;
     }
-    // A call ends with its response; a request that listens ends with its token.
+    // A call ends with its response; a listen request ends with its token.
     let until = valid_until(parts).filter(|_| request.method == Listen::NAME);
     let mut replies = endpoint.answer(request, meta, source);
     match tokio::time::timeout(endpoint.config.keep_alive, first(&mut replies)).await {

@@ -1,5 +1,4 @@
-//! What the headers of a request of 2026-07-28 must say: the same as its body, for those on the way who read headers
-//! only.
+//! Checks that the headers of a request of 2026-07-28 repeat its body, for proxies that read headers only.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -13,13 +12,13 @@ use serde_json::Value;
 
 use crate::headers::{METHOD, NAME, PARAM, VERSION, decode, repeated, text};
 
-/// What a property of an input schema carries to be mirrored in a header.
+/// The member of a property in an input schema that names the header for it.
 const ANNOTATION: &str = "x-mcp-header";
 
-/// How deep in a schema annotations are looked for.
+/// The depth in a schema to which annotations are searched.
 const MAX_SCHEMA_DEPTH: usize = 32;
 
-/// How many letters of a value an error repeats.
+/// The number of letters of a value that an error repeats.
 const MAX_QUOTED: usize = 200;
 
 /// The member of the parameters that `Mcp-Name` repeats.
@@ -32,7 +31,7 @@ pub(crate) fn named_by(method: &str) -> Option<&'static str> {
     }
 }
 
-/// Checks headers and `_meta`, in the order in which hosts look for faults; `definition` looks up a tool.
+/// Checks headers and `_meta`, in the order in which clients test them; `definition` looks up a tool.
 pub(crate) fn check(
     request: &Request,
     meta: &RequestMeta,
@@ -60,7 +59,7 @@ pub(crate) fn check(
     }
     if let (Some(member), Some(header)) = (names, name) {
         let given = decode(header).ok_or_else(|| undecodable(&NAME))?;
-        // A name that is missing or no text is an error of the body.
+        // A name that is missing or not text is an error of the body.
         if let Ok(expected) = request.params.required::<String>(member)
             && given != expected
         {
@@ -75,7 +74,7 @@ pub(crate) fn check(
     Ok(())
 }
 
-/// Checks the headers of a notification. Nobody answers it, so what it leaves out of its body is not asked for.
+/// Checks the headers of a notification. It gets no answer, so members that its body lacks are not required.
 pub(crate) fn check_notice(notice: &Notification, headers: &HeaderMap) -> Result<(), ErrorObject> {
     let version = text(headers, &VERSION).ok_or_else(|| missing(&VERSION))?;
     let method = text(headers, &METHOD).ok_or_else(|| missing(&METHOD))?;
@@ -89,7 +88,7 @@ pub(crate) fn check_notice(notice: &Notification, headers: &HeaderMap) -> Result
 
 /// Checks the headers that repeat arguments.
 fn check_arguments(tool: &RawJson, params: &Params, headers: &HeaderMap) -> Result<(), ErrorObject> {
-    // Hardly any tool has annotations, and the others need not be read.
+    // Few tools have annotations, and the others need not be read.
     if memmem::find(tool.as_bytes(), ANNOTATION.as_bytes()).is_none() {
         return Ok(());
     }
@@ -99,7 +98,7 @@ fn check_arguments(tool: &RawJson, params: &Params, headers: &HeaderMap) -> Resu
     while let Some((schema, value, depth)) = pending.pop() {
         let properties = schema.get("properties").and_then(Value::as_object).filter(|_| depth < MAX_SCHEMA_DEPTH);
         let Some(properties) = properties else { continue };
-        // Arguments may be long: they are read one level deep, where the schema asks for it.
+        // Arguments may be long: they are read one level deep, where the schema requires it.
         let members = value.filter(|value| value.kind() == Kind::Object).map(|value| JsonObject::from_raw(&value));
         let Ok(members) = members.transpose() else {
             let why = format!("arguments with more than {MAX_MEMBERS} members cannot be compared with headers");
@@ -117,10 +116,10 @@ fn check_arguments(tool: &RawJson, params: &Params, headers: &HeaderMap) -> Resu
 }
 
 fn check_argument(suffix: &str, value: Option<&RawJson>, headers: &HeaderMap) -> Result<(), ErrorObject> {
-    // An annotation that cannot be a header is no rule for anybody.
+    // An annotation that is not a valid header name is ignored.
     let Ok(header) = HeaderName::try_from(format!("{PARAM}{}", suffix.to_ascii_lowercase())) else { return Ok(()) };
     let value = match value {
-        // Not a value that is repeated.
+        // A value of another type is not repeated.
         Some(value) if matches!(value.kind(), Kind::Array | Kind::Object) => return Ok(()),
         Some(value) => value.to::<Value>().unwrap_or_default(),
         None => Value::Null,
@@ -148,7 +147,7 @@ fn check_argument(suffix: &str, value: Option<&RawJson>, headers: &HeaderMap) ->
     if is_same { Ok(()) } else { Err(mismatch(&header, &given, &expected)) }
 }
 
-/// The integer that a decimal is, however it is written: hosts write `5` as `5.0`, too. Exact, for what is close must
+/// The integer value of a decimal without a fraction: clients write `5` as `5.0`, too. Exact, because a close value must
 /// not count as the same.
 fn integer(text: &str) -> Option<i128> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
@@ -169,7 +168,7 @@ fn mismatch(header: &HeaderName, given: &str, expected: &str) -> ErrorObject {
     ErrorObject::new(code::HEADER_MISMATCH, format!("header {header} is {given}, but the body says {expected}"))
 }
 
-/// A text in quotes, of which the beginning says enough.
+/// The beginning of a text, in quotes.
 struct Quoted<'a>(&'a str);
 
 impl fmt::Display for Quoted<'_> {

@@ -1,9 +1,9 @@
-//! What was sent and may have to be sent again.
+//! Events that were sent and may have to be sent again.
 //!
-//! A host whose connection broke comes back with the id of the last event that it has read, and gets the events of that
-//! stream that it has missed (MCP 2025-11-25, basic/transports, resumability and redelivery). An `EventStore` keeps
-//! them. The one that comes with the crate keeps them in memory up to a limit, which owners share: the one that keeps most
-//! makes room.
+//! A client whose connection broke reconnects with the id of the last event that it has read, and gets the events of
+//! that stream that it has missed (MCP 2025-11-25, basic/transports, resumability and redelivery). An `EventStore`
+//! keeps them. [`MemoryStore`] keeps them in memory up to a limit, which owners share: the owner that keeps most makes
+//! room.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::fmt;
@@ -17,7 +17,7 @@ use protomcp_server::Owner;
 /// Identifies an event: the session, the stream in it, and the number in the stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EventKey<'a> {
-    /// The session, which is a secret: whoever knows it can read its events.
+    /// The session. Its key is a secret, which grants access to its events.
     pub session: &'a str,
     /// The stream, counted per session.
     pub stream: u64,
@@ -28,25 +28,26 @@ pub struct EventKey<'a> {
 /// An event as it was sent: text in pieces.
 pub type StoredEvent = Vec<Bytes>;
 
-/// What [`EventStore::replay`] promises.
+/// The future of [`EventStore::replay`].
 pub type Replay<'a> = Pin<Box<dyn Future<Output = Option<Vec<StoredEvent>>> + Send + 'a>>;
 
 /// Keeps events that were sent.
 pub trait EventStore: fmt::Debug + Send + Sync + 'static {
-    /// Keeps an event of a session that counts for this owner. Called while it is sent, so it must not block; one that writes
-    /// elsewhere has a queue.
+    /// Keeps an event of a session that counts for this owner. Called while the event is sent, so it must not block; a
+    /// store that writes elsewhere needs a queue.
     fn keep(&self, owner: &Owner, key: EventKey<'_>, event: &StoredEvent);
 
-    /// The events of a stream from number `key.number + 1` up to, without, `end`, oldest first. `None`: nothing is
-    /// known of this stream, or the first of them is not kept any more; a host must not take what is left for all.
+    /// The events of a stream from number `key.number + 1` up to, but not including, `end`, oldest first. `None`:
+    /// nothing is known of this stream, or the first of them is no longer kept; a client must not take the rest for
+    /// everything.
     fn replay<'a>(&'a self, key: EventKey<'a>, end: u64) -> Replay<'a>;
 
-    /// A session is over, and its events are of no use any more.
+    /// A session has ended, and its events are not needed.
     fn forget(&self, session: &str);
 }
 
-/// Keeps events in memory. When there is no room, the oldest event makes it of the session that keeps most bytes, of the
-/// owner that keeps most.
+/// Keeps events in memory. At the limit, it drops the oldest event of the session that keeps most bytes, of the owner
+/// that keeps most.
 #[derive(Debug)]
 pub struct MemoryStore {
     per_session: usize,
@@ -86,14 +87,14 @@ struct Entry {
 }
 
 impl MemoryStore {
-    /// Keeps `per_session` events of each session, and of all sessions together so many bytes. An event with more bytes than
-    /// that is not kept.
+    /// Keeps `per_session` events of each session, and `bytes` bytes of all sessions together. A larger event is not
+    /// kept.
     #[must_use]
     pub fn new(per_session: usize, bytes: usize) -> Self {
         Self { per_session, bytes, kept: Mutex::default() }
     }
 
-    /// How many bytes of events are kept.
+    /// The number of bytes of the kept events.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.kept().bytes
@@ -145,7 +146,7 @@ impl EventStore for MemoryStore {
             let is_missed = |entry: &&Entry| entry.number > key.number && entry.number < end;
             events.into_iter().filter(is_missed).collect::<Vec<_>>()
         });
-        // Events go by age, so a gap is always before what is left.
+        // The oldest events are dropped first, so a gap is always before the rest.
         let is_whole = |missed: &Vec<&Entry>| missed.first().is_none_or(|first| first.number == key.number + 1);
         let missed =
             missed.filter(is_whole).map(|missed| missed.into_iter().map(|entry| entry.event.clone()).collect());
@@ -183,7 +184,8 @@ impl Kept {
         Some(Arc::clone(session))
     }
 
-    /// Changes the events of a session, and the order of sessions and owners with it. A session without events is gone.
+    /// Changes the events of a session, and updates the order of sessions and owners. A session without events is
+    /// removed.
     fn change(&mut self, owner: &Owner, key: &Arc<str>, change: impl FnOnce(&mut Session)) {
         let Some(session) = self.sessions.get_mut(key) else { return };
         let before = session.bytes;
@@ -250,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_missed_comes_again_and_only_of_its_stream() {
+    fn only_missed_events_of_its_stream_are_replayed() {
         let store = MemoryStore::new(10, 100);
         for (stream, number, text) in [(1, 1, "a"), (2, 1, "x"), (1, 2, "b"), (1, 3, "c")] {
             keep(&store, "s", stream, number, text);
@@ -263,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_after_a_gap_does_not_come_again() {
+    fn events_after_a_gap_are_not_replayed() {
         let store = MemoryStore::new(2, 100);
         for (number, text) in [(1, "a"), (2, "b"), (3, "c"), (4, "d")] {
             keep(&store, "s", 1, number, text);
@@ -284,7 +286,7 @@ mod tests {
         assert_eq!((store.bytes(), replay(&store, "s", 1, 3, 9).as_deref()), (10, Some("11")));
         keep(&store, "t", 1, 2, "123");
         assert_eq!((store.bytes(), replay(&store, "t", 1, 1, 9).as_deref()), (5, Some("123")));
-        // More than there is room for is not kept, and pushes nothing of another session out.
+        // An event larger than the limit is not kept, and evicts no event of another session.
         keep(&store, "t", 1, 3, "12345678901");
         assert_eq!((store.bytes(), replay(&store, "s", 1, 3, 9).as_deref()), (2, Some("11")));
         assert_eq!(replay(&store, "t", 1, 2, 9), None);
@@ -297,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn who_keeps_most_makes_room() {
+    fn the_owner_that_keeps_most_makes_room() {
         const PART: usize = 30;
         let big = || Bytes::from(vec![b'x'; PART]);
         let small = |store: &MemoryStore, owner, session| {
@@ -309,12 +311,12 @@ mod tests {
         for number in 1..=4 {
             keep_of(&store, "ann", EventKey { session: "a1", stream: 1, number }, big());
         }
-        // The session of another owner, and the other session of the same.
+        // The session of another owner, and the other session of the same owner.
         for session in ["b", "a2"] {
             assert_eq!(replay(&store, session, 1, 0, 9).as_deref(), Some("1"), "{session}");
         }
         assert_eq!(replay(&store, "a1", 1, 2, 9).map(|events| events.len()), Some(2 * PART));
-        // Several small ones of one owner make room for one of another that keeps less.
+        // Several small events of one owner yield to one of another that keeps less.
         let store = MemoryStore::new(10, 4);
         for session in ["a", "b", "c", "d"] {
             small(&store, "ann", session);

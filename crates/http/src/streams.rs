@@ -1,16 +1,15 @@
-//! Which HTTP response a message for the host leaves by, as a value.
+//! Assigns messages for the client to HTTP responses, as a value without I/O.
 //!
-//! Each POST with requests opens a stream. What belongs to one of its requests goes there, everything else to the
-//! standalone stream that the host opens with GET. A stream is a queue of messages and at most one connection that takes
-//! them out. Whether the response is plain JSON or a stream of events is decided when the connection looks into the
-//! queue: answers alone are JSON.
+//! Each POST with requests opens a stream. Messages of these requests go to that stream, all others to the standalone
+//! stream that the client opens with GET. A stream is a queue of messages and at most one connection that takes them.
+//! The response is JSON if the connection finds only answers in the queue, otherwise a stream of events.
 //!
 //! ```text
-//!            all answered                    nobody takes the rest
+//!            all answered                    no client takes the rest
 //!  Waiting ────────────────▶ answers taken ◀─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ gone
-//!     │  something else came first, or it takes long
+//!     │  another message came first, or the answer takes long
 //!     ▼                connection ends
-//!  Streaming ◀──────────────────────────────▶ Detached (the host may come back with Last-Event-ID)
+//!  Streaming ◀──────────────────────────────▶ Detached (the client may come back with Last-Event-ID)
 //!                        attached
 //! ```
 
@@ -25,30 +24,30 @@ mod queue;
 
 pub(crate) use self::queue::Queue;
 
-/// Tells the streams of a session apart; the standalone one has number 0.
+/// The number of a stream in its session; the standalone one has 0.
 pub(crate) type StreamId = u64;
 
-/// The stream that a host opens with GET.
+/// The stream that a client opens with GET.
 pub(crate) const STANDALONE: StreamId = 0;
 
 /// The first stream that a POST opens.
 pub(crate) const FIRST: StreamId = 1;
 
-/// Streams whose answer waits for a host that is not there.
+/// The most streams whose answers wait for an absent client.
 const MAX_DETACHED: usize = 32;
 
-/// The streams of one session, with messages and what belongs to them.
+/// The streams of one session.
 #[derive(Debug)]
 pub(crate) struct Streams<M = Message> {
     open: HashMap<StreamId, Stream<M>>,
-    /// By which stream the answer to a request leaves.
+    /// The stream of each request without an answer.
     owners: HashMap<RequestId, StreamId>,
     next: StreamId,
     next_connection: u64,
     limit: usize,
-    /// Everything leaves by this one.
+    /// The only stream, if all messages leave by one.
     only: Option<StreamId>,
-    /// No stream is to be given up before.
+    /// No stream is given up before this time.
     next_loss: Option<Instant>,
     closed: bool,
 }
@@ -64,11 +63,11 @@ struct Stream<M> {
     /// The connection that takes messages out; 0 is none.
     connection: u64,
     waker: Option<Waker>,
-    /// The handler has nothing to say for a while.
+    /// The handler will be silent for a while.
     paused: bool,
-    /// Until when somebody who is gone is expected back.
+    /// The time until which an absent client is expected back.
     until: Option<Instant>,
-    /// That time is over.
+    /// That time has passed.
     given_up: bool,
 }
 
@@ -79,18 +78,18 @@ enum Phase {
     Waiting,
     /// The response is a stream of events.
     Streaming,
-    /// Nobody can come back for it.
+    /// No client can come back for it.
     Lost,
 }
 
-/// Why a stream cannot be opened.
+/// The reason that a stream cannot be opened.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Refused {
     /// This id is in use.
     Duplicate(RequestId),
     /// There are too many streams.
     TooMany,
-    /// The session is over.
+    /// The session has ended.
     Closed,
 }
 
@@ -101,25 +100,25 @@ pub(crate) struct StreamRef {
     connection: u64,
 }
 
-/// What a connection that waits for answers finds.
+/// The state of a response that is not a stream yet.
 #[derive(Debug, PartialEq)]
 pub(crate) enum First<M = Message> {
-    /// All answers, and nothing before them.
+    /// All answers, and no message before them.
     Answers(Vec<M>),
-    /// Something that only events can carry.
+    /// A message that only events can carry.
     Events,
     /// Nothing yet.
     Pending,
 }
 
-/// What a connection that streams finds.
+/// The next step of a response that is a stream of events.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Next<M = Message> {
     /// The next event and its number.
     Event(u64, M),
     /// Nothing yet.
     Pending,
-    /// Nothing more for this connection.
+    /// No more events for this connection.
     End,
 }
 
@@ -160,7 +159,8 @@ impl<M: Borrow<Message>> Streams<M> {
         self.connect(id).ok_or(Refused::Closed)
     }
 
-    /// A connection takes over a stream of events; `None`: there is none. The one before gets nothing any more.
+    /// Attaches a connection to a stream of events; `None`: there is no such stream. The previous connection gets no
+    /// more events.
     pub(crate) fn attach(&mut self, id: StreamId) -> Option<StreamRef> {
         if self.closed {
             return None;
@@ -186,27 +186,27 @@ impl<M: Borrow<Message>> Streams<M> {
         Some(StreamRef { stream: id, connection: stream.connection })
     }
 
-    /// Whether a connection is at the standalone stream.
+    /// True if a connection is at the standalone stream.
     pub(crate) fn has_listener(&self) -> bool {
         self.open.get(&STANDALONE).is_some_and(|stream| stream.connection != 0)
     }
 
-    /// How many connections there are.
+    /// The number of connections.
     pub(crate) fn connections(&self) -> usize {
         self.open.values().filter(|stream| stream.connection != 0).count()
     }
 
-    /// Whether some request has no answer.
+    /// True if a request is unanswered.
     pub(crate) fn is_waiting(&self) -> bool {
         !self.owners.is_empty()
     }
 
-    /// Those that have none, in no order.
+    /// The unanswered requests, in no order.
     pub(crate) fn unanswered_requests(&self) -> impl Iterator<Item = &RequestId> {
         self.owners.keys()
     }
 
-    /// Whether the connection that everything leaves by has as much to take as may wait, and none of it may be dropped.
+    /// True if the only stream has reached its limit of messages, and none of them may be dropped.
     pub(crate) fn is_full(&self) -> bool {
         self.only == Some(STANDALONE) && self.open.get(&STANDALONE).is_some_and(|stream| stream.queue.is_full())
     }
@@ -216,7 +216,7 @@ impl<M: Borrow<Message>> Streams<M> {
         self.open.get(&id).map(|stream| stream.next)
     }
 
-    /// Takes a message for the host, and returns whom to wake.
+    /// Queues a message for the client, and returns the waker of its connection.
     pub(crate) fn route(&mut self, message: M, during: Option<&RequestId>) -> Option<Waker> {
         let is_answer = matches!(message.borrow(), Message::Response(_));
         let owner = match during {
@@ -242,7 +242,7 @@ impl<M: Borrow<Message>> Streams<M> {
         waker
     }
 
-    /// A request will have no answer.
+    /// A request will not be answered.
     pub(crate) fn unanswered(&mut self, request: &RequestId) -> Option<Waker> {
         let id = self.owners.remove(request)?;
         let stream = self.open.get_mut(&id)?;
@@ -259,7 +259,7 @@ impl<M: Borrow<Message>> Streams<M> {
         stream.waker.take()
     }
 
-    /// What a connection that waits for answers finds; it is woken when there is more.
+    /// The state for a connection that waits for answers; it is woken on a change.
     pub(crate) fn first(&mut self, stream_ref: StreamRef, waker: &Waker) -> First<M> {
         let closed = self.closed;
         let Some(stream) = self.at(stream_ref) else { return First::Answers(Vec::new()) };
@@ -275,7 +275,7 @@ impl<M: Borrow<Message>> Streams<M> {
         First::Answers(answers)
     }
 
-    /// From here on the response is a stream of events.
+    /// Turns the response into a stream of events.
     pub(crate) fn stream(&mut self, stream_ref: StreamRef) {
         if let Some(stream) = self.at(stream_ref) {
             stream.phase = Phase::Streaming;
@@ -283,7 +283,7 @@ impl<M: Borrow<Message>> Streams<M> {
         }
     }
 
-    /// What a connection that streams finds; it is woken when there is more.
+    /// The next step for a connection that streams; it is woken on a change.
     pub(crate) fn next(&mut self, stream_ref: StreamRef, waker: &Waker) -> Next<M> {
         let closed = self.closed;
         let Some(stream) = self.at(stream_ref) else { return Next::End };
@@ -307,8 +307,8 @@ impl<M: Borrow<Message>> Streams<M> {
         Next::Pending
     }
 
-    /// A connection is gone. `until`: how long its host is expected back; `None`: it cannot come back. Returns the
-    /// requests for which nothing can reach the host any more.
+    /// Detaches a connection. `until`: the time until which its client is expected back; `None`: it cannot come back.
+    /// Returns the requests whose messages can no longer reach the client.
     pub(crate) fn detach(&mut self, stream_ref: StreamRef, until: Option<Instant>) -> Vec<RequestId> {
         let Some(stream) = self.at(stream_ref) else { return Vec::new() };
         stream.connection = 0;
@@ -335,8 +335,8 @@ impl<M: Borrow<Message>> Streams<M> {
         self.next_loss
     }
 
-    /// Gives up streams whose hosts have not come back in time, and returns their requests. Their answers are kept:
-    /// whoever comes later still may take them.
+    /// Gives up streams whose clients have not come back in time, and returns their requests. Their answers are kept
+    /// for a client that reconnects later.
     pub(crate) fn give_up(&mut self, now: Instant) -> Vec<RequestId> {
         if self.next_loss.is_none_or(|next| next > now) {
             return Vec::new();
@@ -356,7 +356,7 @@ impl<M: Borrow<Message>> Streams<M> {
         late.into_iter().flat_map(|id| self.requests_of(id)).collect()
     }
 
-    /// Whether what belongs to a request can reach its host, now or when it comes back in time.
+    /// True if messages of a request can reach its client, now or when it comes back in time.
     pub(crate) fn reaches(&self, request: &RequestId) -> bool {
         let stream = self.owners.get(request).and_then(|id| self.open.get(id));
         stream.is_none_or(|stream| stream.phase != Phase::Lost && !stream.given_up)
@@ -367,7 +367,7 @@ impl<M: Borrow<Message>> Streams<M> {
         self.owners.iter().filter_map(of_stream).collect()
     }
 
-    /// Nothing more will come. Returns whom to wake.
+    /// No more messages will come. Returns the wakers of the connections.
     pub(crate) fn close(&mut self) -> Vec<Waker> {
         self.closed = true;
         self.owners.clear();
@@ -378,7 +378,7 @@ impl<M: Borrow<Message>> Streams<M> {
         self.open.get_mut(&stream_ref.stream).filter(|stream| stream.connection == stream_ref.connection)
     }
 
-    /// Forgets a stream that nobody is at and nobody can come back to, and keeps those that wait few.
+    /// Removes a stream without a connection that no client can come back to, and limits the number of those that wait.
     fn tidy(&mut self, id: StreamId) {
         let Some(stream) = self.open.get(&id) else { return };
         if id == STANDALONE || stream.connection != 0 || stream.waiting > 0 {
@@ -393,7 +393,7 @@ impl<M: Borrow<Message>> Streams<M> {
         };
         let left: Vec<_> = self.open.iter().filter_map(is_left).collect();
         if let (true, Some(oldest)) = (left.len() > MAX_DETACHED, left.iter().min()) {
-            tracing::debug!(stream = oldest, "nobody came back for an answer: dropped");
+            tracing::debug!(stream = oldest, "dropped an answer that no client came back for");
             self.remove(*oldest);
         }
     }
@@ -420,7 +420,7 @@ impl<M: Borrow<Message>> Stream<M> {
 
     fn push(&mut self, message: M, standalone: bool) {
         match self.phase {
-            Phase::Lost => tracing::debug!("nobody is there to be told: dropped"),
+            Phase::Lost => tracing::debug!("dropped a message whose stream is lost"),
             Phase::Waiting | Phase::Streaming => self.queue.push(message, standalone),
         }
     }

@@ -1,5 +1,5 @@
-//! Any headers: only this machine and its named page are served, encoded values are what was encoded, and a proxy decides
-//! whose request it is.
+//! Any headers: only this machine and its named page are served, encoded values are what was encoded, and a proxy
+//! decides whose request it is.
 //!
 //! The first byte says what the rest is; its parts are cut at 0xff.
 //!
@@ -47,7 +47,7 @@ fuzz_target!(|input: &[u8]| {
     }
 });
 
-/// Which names are served, told in another way.
+/// The host names that are served, by a second implementation.
 fn names(parts: &[&[u8]]) {
     let values: Vec<_> = parts.iter().filter_map(|part| HeaderValue::from_bytes(part).ok()).collect();
     let Some((host, origins)) = values.split_first() else { return };
@@ -86,7 +86,8 @@ fn event_ids(text: &[u8]) {
     }
 }
 
-/// Whom a request counts for: the peer, or an address that a header names after all that a client may have written.
+/// The client that a request counts for: the peer, or an address that a header names after all that a client may have
+/// written.
 fn forwarded(parts: &[&[u8]]) {
     let mut headers = HeaderMap::new();
     for (index, part) in parts.iter().enumerate() {
@@ -98,7 +99,7 @@ fn forwarded(parts: &[&[u8]]) {
     let proxies = [proxy.into()];
     assert_eq!(client_of(stranger, &headers, &proxies), stranger);
     let _client = client_of(proxy, &headers, &proxies);
-    // What the proxy adds counts, whatever a client has sent in the same header.
+    // The entry that the proxy adds counts, even if the client has sent the same header.
     headers.remove("forwarded");
     headers.append("x-forwarded-for", HeaderValue::from_static("192.0.2.7"));
     assert_eq!(client_of(proxy, &headers, &proxies), IpAddr::from([192, 0, 2, 7]));

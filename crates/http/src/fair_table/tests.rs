@@ -1,4 +1,4 @@
-//! Who yields to whom, in tables and under any order of events.
+//! The entry that yields, in tables and under any order of events.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -11,7 +11,7 @@ fn owner(name: &str) -> Owner {
     Owner::Principal(name.into())
 }
 
-/// What is known about an entry: whether it is established, and the seconds for which it is unused; `None`: in use.
+/// The state of an entry: established or not, and the seconds for which it is unused; `None`: in use.
 type Known = (bool, Option<u64>);
 
 const USED: Known = (true, None);
@@ -20,8 +20,8 @@ fn idle(seconds: u64) -> Known {
     (true, Some(seconds))
 }
 
-/// Entries that began an hour ago, and one of `newcomer` that comes now. Returns the entry that makes room, as
-/// `owner` and its place in the list, or what else happens.
+/// Entries that began an hour ago, and a new one of `newcomer`. Returns the entry that yields, as `owner` and its place
+/// in the list, or another outcome.
 fn admit(limit: usize, entries: &[(&str, Known)], newcomer: &str) -> String {
     let begun = Instant::now();
     let now = begun + Duration::from_secs(3600);
@@ -44,24 +44,24 @@ fn admit(limit: usize, entries: &[(&str, Known)], newcomer: &str) -> String {
 fn the_largest_holder_yields() {
     let stuck = (false, None);
     for (entries, newcomer, expected) in [
-        // There is room.
+        // There is a free place.
         (&[("a", USED), ("a", USED)][..], "a", "free"),
-        // One has all, in use: another gets a place, itself it gets none.
+        // One owner has all places, in use: another gets a place, the same one does not.
         (&[("a", USED), ("a", USED), ("a", USED)], "b", "a0"),
         (&[("a", USED), ("a", USED), ("a", USED)], "a", "refused"),
-        // The longest unused yields first, but what is not established yields before it.
+        // The longest unused entry yields first, but one that is not established yields before it.
         (&[("a", idle(5)), ("a", idle(30)), ("a", USED)], "b", "a1"),
         (&[("a", idle(900)), ("a", stuck), ("a", USED)], "b", "a1"),
         (&[("a", idle(900)), ("a", stuck), ("a", USED)], "a", "a1"),
-        // Within one owner only the unused yield.
+        // Within one owner only unused entries yield.
         (&[("a", idle(59)), ("a", idle(30)), ("a", USED)], "a", "refused"),
         (&[("a", idle(61)), ("a", idle(60)), ("a", USED)], "a", "a0"),
-        // A small holder never yields to a large one, however long it is unused.
+        // A small holder never yields to a large one, however long its entry is unused.
         (&[("a", USED), ("a", USED), ("b", idle(3000))], "a", "refused"),
         (&[("a", USED), ("a", idle(60)), ("b", idle(3000))], "a", "a1"),
         (&[("a", USED), ("a", USED), ("b", idle(3000))], "b", "b2"),
         (&[("a", USED), ("a", USED), ("b", idle(3000))], "c", "a0"),
-        // What is in use does not yield to one who would have as many, what is unused does.
+        // An entry in use does not yield to an owner that would have as many; an unused one does.
         (&[("a", USED), ("b", USED), ("c", USED)], "d", "refused"),
         (&[("a", USED), ("b", idle(60)), ("c", idle(61))], "d", "c2"),
         (&[("a", USED), ("a", USED), ("b", USED)], "b", "refused"),
@@ -81,7 +81,7 @@ fn an_entry_has_ten_seconds_to_be_established() {
     table.insert(1, &owner("b"), at(0), look);
     assert_eq!(table.insert(2, &owner("c"), at(9), look).0, Admission::Refused);
     assert_eq!(table.insert(3, &owner("c"), at(10), look).0, Admission::InsteadOf(0));
-    // One that is established late is in use again.
+    // An entry that is established late is in use again.
     is_established.set(true);
     assert_eq!(table.insert(4, &owner("d"), at(20), look).0, Admission::Refused);
     assert_eq!(table.insert(5, &owner("d"), at(60), look).0, Admission::InsteadOf(1));
@@ -107,7 +107,7 @@ fn an_entry_is_looked_at_once_a_minute() {
             assert_eq!(table.insert((), &owner("even"), now, look).0, Admission::Refused);
         }
     }
-    // Once when they are not young any more, and then each minute.
+    // Once when they are no longer young, and then each minute.
     assert!(looks.get() <= 4 * COUNT, "{} looks at {COUNT} entries in three minutes", looks.get());
 }
 
@@ -131,7 +131,7 @@ proptest! {
         const LIMIT: usize = 8;
         let mut table = FairTable::new(LIMIT);
         let mut now = Instant::now();
-        // Owner, and the time of the last use if it is not in use.
+        // The owner, and the time of the last use if the entry is not in use.
         let mut model: HashMap<u64, (u8, Option<Instant>)> = HashMap::new();
         for (next, (who, minutes, is_used)) in (0_u64..).zip(events) {
             now += Duration::from_secs(minutes * 20);

@@ -23,7 +23,7 @@ pub(crate) struct SessionSource {
     session: Arc<HttpSession>,
     /// The request that brought the last message.
     source: Option<SourceRequest>,
-    /// When to look whether the session is used at all.
+    /// The time to check for an idle session.
     expiry: Pin<Box<Sleep>>,
 }
 
@@ -110,7 +110,7 @@ impl Sink for SessionSink {
         Some(self)
     }
 
-    /// Each stream has a bound of its own, so that one that is not read does not hold up the others.
+    /// Each stream has a bound of its own, so that an unread one does not block the others.
     async fn flush(&mut self) -> Result<(), TransportError> {
         Ok(())
     }
@@ -126,7 +126,7 @@ impl Delivery for SessionSink {
     }
 
     fn close_stream(&mut self, request: &RequestId) {
-        // A host that cannot come back would lose the answer.
+        // A client that cannot come back would lose the answer.
         if !self.0.can_open_empty() {
             return;
         }

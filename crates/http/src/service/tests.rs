@@ -1,4 +1,4 @@
-//! Requests whose session does not take them at once.
+//! Requests whose session does not accept them at once.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -113,7 +113,7 @@ async fn a_request_that_never_reached_its_session_is_not_waited_for() {
     }
 }
 
-/// Counts how many of it are alive.
+/// Counts its live instances.
 struct Counted(#[expect(dead_code, reason = "held for its count")] Arc<()>);
 
 impl std::task::Wake for Counted {
@@ -121,14 +121,14 @@ impl std::task::Wake for Counted {
 }
 
 #[tokio::test]
-async fn a_delivery_that_is_broken_off_leaves_nothing_with_its_session() {
+async fn a_cancelled_delivery_leaves_nothing_in_its_session() {
     let (http, still) = still();
     let session = begin(&http, &still, 0);
     let alive = Arc::new(());
     for _ in 0..10_000 {
         let waker = std::task::Waker::from(Arc::new(Counted(Arc::clone(&alive))));
         let mut cx = Context::from_waker(&waker);
-        // With a budget for its turn it would stop to wait before long.
+        // With a budget for its turn it would soon stop and wait.
         let mut delivery = pin!(unconstrained(session.deliver(Ok(notice()), None)));
         assert!(delivery.as_mut().poll(&mut cx).is_pending());
     }
@@ -163,7 +163,7 @@ async fn a_stateless_request_runs_without_a_task() {
 }
 
 #[tokio::test]
-async fn a_host_of_the_old_transport_that_does_not_read_is_not_served_until_it_does() {
+async fn a_legacy_client_is_not_served_until_it_reads() {
     let (http, still) = still();
     let parts = Request::new(()).into_parts().0;
     let session = http.0.begin(SessionKind::HttpSse, &parts).unwrap();
@@ -177,7 +177,7 @@ async fn a_host_of_the_old_transport_that_does_not_read_is_not_served_until_it_d
     let mut next = Box::pin(held.source.next());
     let is_taken = tokio::time::timeout(Duration::from_millis(1), next.as_mut()).await.is_ok();
     assert!(!is_taken, "a message was taken of a host that does not read");
-    // The host reads, and that wakes the task.
+    // The client reads, and that wakes the task.
     let reading = async {
         tokio::task::yield_now().await;
         session.next(stream_ref, std::task::Waker::noop())
@@ -188,7 +188,7 @@ async fn a_host_of_the_old_transport_that_does_not_read_is_not_served_until_it_d
 }
 
 #[tokio::test]
-async fn nothing_is_kept_of_a_session_that_is_over() {
+async fn nothing_is_kept_of_an_ended_session() {
     let store = Arc::new(MemoryStore::default());
     let keeps: Arc<dyn crate::store::EventStore> = Arc::clone(&store) as _;
     let config = Config { event_store: Some(keeps), ..Config::default() };
@@ -209,7 +209,7 @@ async fn nothing_is_kept_of_a_session_that_is_over() {
 }
 
 #[tokio::test]
-async fn a_header_of_ours_that_comes_twice_is_refused() {
+async fn a_repeated_mcp_header_is_refused() {
     let (http, still) = still();
     let session = begin(&http, &still, 64);
     let ping = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
@@ -243,7 +243,7 @@ async fn a_header_of_ours_that_comes_twice_is_refused() {
         let piece = String::from_utf8(frame.unwrap().unwrap().into_data().unwrap().to_vec()).unwrap();
         assert!(piece.contains(code), "{method} {headers:?}: {piece}");
     }
-    // Others may come as often as they like.
+    // Other headers may occur more than once.
     let twice = [session, ("accept", "text/event-stream"), ("x-forwarded-for", "a"), ("x-forwarded-for", "b")];
     assert_eq!(http.handle(post(&twice, notice)).await.status(), StatusCode::ACCEPTED);
 }

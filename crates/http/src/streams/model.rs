@@ -1,9 +1,9 @@
-//! Streams, a store and a host that loses connections, against a model that knows what each stream has promised.
+//! Streams, a store and a client that loses connections, against a model of the messages that each stream has promised.
 //!
-//! The model numbers the messages of each stream as they are said. Whatever happens, an event that a host reads is the
-//! one with the next number of its stream; and when the host has fetched all that it can, it has read all that was
-//! promised, once and in order. Only what nobody could fetch may be lost: what belongs to a response that broke before
-//! it was a stream of events, and what the store has forgotten, and then the host is told so.
+//! The model numbers the messages of each stream as they are sent. In every history, an event that a client reads is
+//! the one with the next number of its stream; and when the client has fetched all that it can, it has read everything
+//! that was promised, once and in order. Only events that no client could fetch may be lost: those of a response that
+//! broke before it was a stream of events, and those that the store has dropped, and then the client gets an error.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::task::{Context, Poll, Waker};
@@ -18,34 +18,34 @@ use super::*;
 use crate::get::is_short;
 use crate::store::{EventKey, EventStore, MemoryStore};
 
-/// What happens. An index chooses among what there is.
+/// A step. An index selects one of the candidates.
 #[derive(Debug, Clone, Copy)]
 enum Step {
-    /// The host POSTs so many requests at once.
+    /// The client POSTs so many requests at once.
     Post(usize),
-    /// A call reports something.
+    /// A call reports progress.
     Report(Index),
-    /// Something happens in the session.
+    /// The session sends a notification.
     Happen,
     Answer(Index),
     Cancel(Index),
-    /// A call has nothing to say for a while.
+    /// A call is silent for a while.
     Pause(Index),
-    /// The response takes too long to stay open.
+    /// The response takes too long to stay JSON.
     Hurry(Index),
-    /// A connection takes what is next.
+    /// A connection takes the next message.
     Take(Index),
-    /// Some of what is on its way arrives.
+    /// Some events in flight arrive.
     Arrive(Index),
-    /// A connection breaks, and the server knows.
+    /// A connection breaks, and the server notices.
     Break(Index),
-    /// A connection breaks, and the server does not know yet.
+    /// A connection breaks, and the server does not notice yet.
     Hang(Index),
-    /// The host listens.
+    /// The client opens the standalone stream.
     Listen,
-    /// The host comes back to one of its streams, with the id of the last event that it has read.
+    /// The client resumes one of its streams, with the id of the last event that it has read.
     Return(Index),
-    /// It comes back as if it had read less.
+    /// It resumes from an earlier event.
     ReturnEarlier(Index, Index),
 }
 
@@ -70,26 +70,26 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 0..120)
 }
 
-/// A connection of the host.
+/// A connection of the client.
 struct Connection {
     stream_ref: StreamRef,
     is_stream: bool,
-    /// The server has not noticed that it is gone.
+    /// The server has not noticed that the connection is closed.
     is_dead: bool,
-    /// What is on its way: the number of the event, and what it says.
+    /// The events in flight: the number of an event, and its text.
     wire: VecDeque<(u64, String)>,
-    /// The last event that the host has read here.
+    /// The last event that the client has read here.
     last: u64,
 }
 
-/// What one stream has promised, and what the host knows of it.
+/// The promises of one stream, and the part of it that the client knows.
 #[derive(Default)]
 struct Promise {
     said: Vec<String>,
     read: BTreeMap<u64, String>,
-    /// The host knows that it is a stream of events, and can come back to it.
+    /// The client knows that it is a stream of events, and can come back to it.
     is_known: bool,
-    /// Nobody can fetch the rest, and nobody has promised to keep it.
+    /// No client can fetch the rest, and the rest is not promised.
     is_broken: bool,
 }
 
@@ -98,7 +98,7 @@ struct World {
     store: MemoryStore,
     connections: Vec<Connection>,
     promises: BTreeMap<StreamId, Promise>,
-    /// Requests without an answer, and by which stream it leaves.
+    /// The unanswered requests, and the stream of each answer.
     open: BTreeMap<u64, StreamId>,
     requests: u64,
     words: usize,
@@ -181,7 +181,7 @@ impl World {
         }
     }
 
-    /// A stream to which the host can come back.
+    /// A stream to which the client can come back.
     fn known(&self, index: &Index) -> Option<StreamId> {
         let known: Vec<_> = self.promises.iter().filter(|(_, promise)| promise.is_known).map(|(id, _)| *id).collect();
         (!known.is_empty()).then(|| known[index.index(known.len())])
@@ -216,7 +216,7 @@ impl World {
         drop(self.streams.route(answer, Some(&RequestId::from(request))));
     }
 
-    /// The response becomes a stream of events, as the host sees from its opening.
+    /// The response becomes a stream of events, as the client sees from its opening.
     fn begin_stream(&mut self, at: usize) {
         let Connection { stream_ref, is_stream, is_dead, .. } = &mut self.connections[at];
         if !std::mem::replace(is_stream, true) {
@@ -246,7 +246,7 @@ impl World {
         }
         match self.streams.next(stream_ref, Waker::noop()) {
             Next::Pending => {}
-            // What was sent before the end of a response arrives before it.
+            // Events sent before the end of a response arrive before it.
             Next::End => {
                 self.arrive(at, usize::MAX);
                 self.connections.remove(at);
@@ -269,7 +269,7 @@ impl World {
         }
     }
 
-    /// So many events reach the host.
+    /// So many events reach the client.
     fn arrive(&mut self, at: usize, count: usize) {
         for _ in 0..count {
             let connection = &mut self.connections[at];
@@ -285,7 +285,7 @@ impl World {
     fn lose(&mut self, at: usize) {
         let Connection { stream_ref, is_stream, .. } = self.connections.remove(at);
         self.streams.detach(stream_ref, Some(later()));
-        // A response that might have been JSON has no events to come back to. The host cannot know more than that.
+        // A response that might have been JSON has no events to come back to. The client cannot know more than that.
         let promise = self.promise(stream_ref.stream);
         promise.is_broken |= !is_stream || !promise.is_known;
     }
@@ -296,7 +296,7 @@ impl World {
         }
         let stream_ref = self.streams.attach(STANDALONE).unwrap();
         let last = self.streams.next_number(STANDALONE).unwrap() - 1;
-        // It says nothing about what was sent before.
+        // The new stream promises nothing about earlier messages.
         let promise = self.promise(STANDALONE);
         for (index, said) in promise.said.iter().take(usize::try_from(last).unwrap()).enumerate() {
             promise.read.entry(index as u64 + 1).or_insert_with(|| said.clone());
@@ -304,7 +304,7 @@ impl World {
         self.connections.push(Connection { stream_ref, is_stream: true, is_dead: false, wire: VecDeque::new(), last });
     }
 
-    /// As GET with `Last-Event-ID` does it.
+    /// Resumes as GET with `Last-Event-ID` does.
     fn come_back(&mut self, stream: StreamId, last: u64) {
         let stream_ref = self.streams.attach(stream);
         let end = stream_ref.map_or(u64::MAX, |stream_ref| self.streams.next_number(stream_ref.stream).unwrap());
@@ -318,7 +318,7 @@ impl World {
             Some(_) => is_short(missed.as_deref(), last, end),
         };
         if is_refused {
-            // The host is told that it cannot have all: the rest is not promised any more.
+            // The client gets an error for the missing events: the rest is no longer promised.
             if let Some(stream_ref) = stream_ref {
                 self.streams.detach(stream_ref, Some(later()));
             }
@@ -343,7 +343,7 @@ impl World {
         }
     }
 
-    /// Everything is answered, and the host fetches what it can.
+    /// Everything is answered, and the client fetches the events that it can.
     fn settle(&mut self) {
         for request in self.open.keys().copied().collect::<Vec<_>>() {
             self.answer(request);
@@ -380,7 +380,7 @@ impl World {
             assert!(is_whole || promise.is_broken, "stream {stream} has lost {:?}", promise.said);
             assert!(may_forget || is_whole || *stream != STANDALONE, "the session's own stream has lost something");
         }
-        // What is kept is kept for hosts that might come back, and did not or could not.
+        // Events are kept for clients that might come back, and did not or could not.
         let is_kept = |id: &StreamId| *id == STANDALONE || self.promises[id].is_broken;
         assert!(self.streams.owners.is_empty() && self.streams.open.keys().all(is_kept), "something is left behind");
     }
@@ -410,7 +410,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_forgotten_is_missed_and_not_passed_over(steps in steps(), kept in 1..6_usize) {
+    fn a_forgotten_event_is_reported_as_missing(steps in steps(), kept in 1..6_usize) {
         let mut world = World::new(kept);
         steps.into_iter().for_each(|step| world.step(step));
         world.settle();

@@ -5,18 +5,18 @@ use std::collections::VecDeque;
 
 use protomcp_types::Message;
 
-/// Messages that wait in one stream. Beyond it, notifications for a POST are dropped, and the standalone stream loses
-/// its oldest notification. Answers and questions are never dropped; what bounds them is that their requests are not
-/// taken any more where they all wait for one connection ([`Streams::is_full`](super::Streams::is_full)).
+/// The number of messages in the queue of one stream. Beyond it, notifications for a POST are dropped, and the
+/// standalone stream loses its oldest notification. Answers and questions are never dropped; they are bounded because
+/// no requests are accepted while all of them wait for one connection ([`Streams::is_full`](super::Streams::is_full)).
 pub(super) const MAX_QUEUED: usize = 256;
 
-/// Bytes of notifications that wait in one stream before it counts as full for them.
+/// The bytes of queued notifications at which a stream is full for them.
 pub(super) const MAX_QUEUED_BYTES: usize = 16 << 20;
 
 #[derive(Debug)]
 pub(crate) struct Queue<M> {
     messages: VecDeque<M>,
-    /// Of the notifications among them.
+    /// Bytes of the notifications among them.
     bytes: usize,
     dropped: usize,
 }
@@ -26,7 +26,8 @@ impl<M: Borrow<Message>> Queue<M> {
         Self { messages: answers.into(), bytes: 0, dropped: 0 }
     }
 
-    /// Takes a message in, and drops what does not fit: the oldest notifications if `drop_oldest`, otherwise this one.
+    /// Queues a message, and drops those beyond the limit: the oldest notifications if `drop_oldest`, otherwise this
+    /// one.
     pub(crate) fn push(&mut self, message: M, drop_oldest: bool) {
         let weight = weight(message.borrow());
         while self.messages.len() >= MAX_QUEUED || (weight.is_some() && self.bytes >= MAX_QUEUED_BYTES) {
@@ -64,7 +65,7 @@ impl<M: Borrow<Message>> Queue<M> {
         self.messages.iter().all(|message| matches!(message.borrow(), Message::Response(_)))
     }
 
-    /// Whether there are as many as may wait, and none of them may be dropped.
+    /// True if the limit is reached, and none of the messages may be dropped.
     pub(super) fn is_full(&self) -> bool {
         self.messages.len() >= MAX_QUEUED && !self.messages.iter().any(|message| is_notification(message.borrow()))
     }
@@ -83,7 +84,7 @@ impl<M: Borrow<Message>> Queue<M> {
         self.bytes = 0;
     }
 
-    /// How many were dropped since this was last asked.
+    /// The number of messages dropped since the last call.
     pub(crate) fn take_dropped(&mut self) -> usize {
         std::mem::take(&mut self.dropped)
     }
@@ -97,7 +98,7 @@ fn is_notification(message: &Message) -> bool {
     weight(message).is_some()
 }
 
-/// How much a message counts for; `None`: it may not be dropped.
+/// The weight of a message; `None`: it may not be dropped.
 fn weight(message: &Message) -> Option<usize> {
     match message {
         Message::Notification(notification) => Some(notification.params.weight()),

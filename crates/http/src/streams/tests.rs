@@ -1,4 +1,4 @@
-//! Streams as tables of what happens to them.
+//! Streams as tables of steps.
 
 use std::task::Waker;
 use std::time::Duration;
@@ -25,7 +25,7 @@ fn later() -> Instant {
     Instant::now() + Duration::from_secs(60)
 }
 
-/// Plays with one session that may have 4 streams.
+/// Drives one session that may have 4 streams.
 struct Game(Streams);
 
 impl Game {
@@ -47,7 +47,7 @@ impl Game {
         self.0.first(stream_ref, Waker::noop())
     }
 
-    /// The same without numbers.
+    /// The same as [`Game::rest`], without numbers.
     fn methods(&mut self, stream_ref: StreamRef) -> String {
         let rest = self.rest(stream_ref);
         let words = rest.split(' ').filter(|word| *word != "…");
@@ -57,7 +57,7 @@ impl Game {
             .join(" ")
     }
 
-    /// What the stream holds for this connection: methods and ids, then how it goes on.
+    /// The messages of the stream for this connection: methods and ids, then its state.
     fn rest(&mut self, stream_ref: StreamRef) -> String {
         let mut text = String::new();
         loop {
@@ -85,7 +85,7 @@ fn answers_alone_are_taken_at_once_when_all_are_there() {
 }
 
 #[test]
-fn a_report_makes_it_events() {
+fn a_report_turns_the_response_into_events() {
     let mut game = Game::new();
     let stream_ref = game.open(&[1]).unwrap();
     game.say(notice("a"), Some(1));
@@ -100,7 +100,7 @@ fn a_report_makes_it_events() {
 }
 
 #[test]
-fn a_report_without_its_request_is_of_the_session() {
+fn a_report_without_its_request_belongs_to_the_session() {
     let mut game = Game::new();
     game.say(notice("late"), Some(9));
     game.say(answer(9), Some(9));
@@ -109,7 +109,7 @@ fn a_report_without_its_request_is_of_the_session() {
 }
 
 #[test]
-fn what_a_lost_connection_had_not_taken_waits_for_the_next() {
+fn messages_left_by_a_lost_connection_wait_for_the_next() {
     let mut game = Game::new();
     let stream_ref = game.open(&[1]).unwrap();
     game.say(notice("a"), Some(1));
@@ -125,7 +125,7 @@ fn what_a_lost_connection_had_not_taken_waits_for_the_next() {
 }
 
 #[test]
-fn nothing_waits_for_a_host_that_cannot_come_back() {
+fn nothing_waits_for_a_client_that_cannot_come_back() {
     for (resumable, streaming) in [(false, true), (true, false)] {
         let mut game = Game::new();
         let stream_ref = game.open(&[1]).unwrap();
@@ -141,7 +141,7 @@ fn nothing_waits_for_a_host_that_cannot_come_back() {
 }
 
 #[test]
-fn who_does_not_come_back_in_time_cannot_be_asked_but_may_take_the_answer() {
+fn a_late_client_cannot_be_asked_but_may_take_the_answer() {
     let start = Instant::now();
     let at = |seconds| start + Duration::from_secs(seconds);
     let mut game = Game::new();
@@ -156,7 +156,7 @@ fn who_does_not_come_back_in_time_cannot_be_asked_but_may_take_the_answer() {
     lost.sort_by_key(RequestId::as_integer);
     assert_eq!((lost, game.0.next_loss()), (vec![id(1), id(2)], Some(at(20))));
     assert!(!game.0.reaches(&id(1)) && !game.0.reaches(&id(2)) && game.0.reaches(&id(3)));
-    // It comes after all.
+    // The client comes back late.
     let again = game.0.attach(late.stream).unwrap();
     assert!(game.0.reaches(&id(1)));
     game.say(answer(1), Some(1));
@@ -167,7 +167,7 @@ fn who_does_not_come_back_in_time_cannot_be_asked_but_may_take_the_answer() {
 }
 
 #[test]
-fn where_nobody_can_come_back_a_broken_connection_is_a_loss_at_once() {
+fn without_resuming_a_broken_connection_is_a_loss_at_once() {
     let mut game = Game::new();
     let (json, events) = (game.open(&[1]).unwrap(), game.open(&[2]).unwrap());
     game.0.stream(events);
@@ -177,7 +177,7 @@ fn where_nobody_can_come_back_a_broken_connection_is_a_loss_at_once() {
 }
 
 #[test]
-fn the_last_to_come_has_the_stream() {
+fn the_last_connection_takes_the_stream() {
     let mut game = Game::new();
     let first = game.0.attach(STANDALONE).unwrap();
     let second = game.0.attach(STANDALONE).unwrap();
@@ -274,7 +274,7 @@ fn what_waits_in_a_stream_is_weighed() {
 }
 
 #[test]
-fn answers_that_nobody_comes_for_are_limited() {
+fn unclaimed_answers_are_limited() {
     let mut game = Game(Streams::new(1000, None));
     let mut stream_refs = Vec::new();
     for number in 0..MAX_DETACHED as u64 + 3 {
@@ -290,7 +290,7 @@ fn answers_that_nobody_comes_for_are_limited() {
 }
 
 #[test]
-fn everything_leaves_by_one_way_where_there_is_only_one() {
+fn a_single_stream_carries_every_message() {
     let mut single = Game(Streams::new(1, Some(FIRST)));
     let stream_ref = single.open(&[1]).unwrap();
     single.say(notice("a"), None);
@@ -305,7 +305,7 @@ fn everything_leaves_by_one_way_where_there_is_only_one() {
 }
 
 #[test]
-fn where_everything_leaves_by_one_connection_only_notifications_are_dropped() {
+fn a_single_stream_drops_only_notifications() {
     let mut legacy = Game(Streams::new(1, Some(STANDALONE)));
     let stream_ref = legacy.0.attach(STANDALONE).unwrap();
     legacy.say(notice("a"), None);
@@ -325,17 +325,17 @@ fn where_everything_leaves_by_one_connection_only_notifications_are_dropped() {
 
 #[derive(Debug, Clone, Copy)]
 enum Step {
-    /// The call reports something.
+    /// The call reports progress.
     Say,
     /// The connection takes an event out.
     Take,
-    /// What was taken arrives.
+    /// The events in flight arrive.
     Arrive,
-    /// The connection breaks, what was taken is lost, and the host comes back.
+    /// The connection breaks, the events in flight are lost, and the client comes back.
     Cut,
 }
 
-/// A host that comes back however often, and the store that helps it.
+/// A client that always comes back, and the store that it resumes from.
 struct Traveller {
     game: Game,
     stream_ref: Option<StreamRef>,
@@ -376,7 +376,7 @@ impl Traveller {
 }
 
 proptest! {
-    /// Whenever the connection breaks, the host reads everything once and in order.
+    /// Whenever the connection breaks, the client reads everything once and in order.
     #[test]
     fn nothing_is_lost_and_nothing_comes_twice(
         steps in prop::collection::vec(prop::sample::select(vec![Step::Say, Step::Take, Step::Arrive, Step::Cut]), 0..100),

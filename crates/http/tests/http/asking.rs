@@ -1,4 +1,4 @@
-//! Questions and changes without a session, over requests that know nothing of each other.
+//! Questions and change notices without a session, over independent requests.
 
 use std::sync::Arc;
 
@@ -38,7 +38,7 @@ async fn said(stage: &Stage, who: Option<&str>, params: &Value) -> (u16, Value) 
 }
 
 #[tokio::test]
-async fn a_call_that_asks_goes_on_with_another_request_of_the_same_sender() {
+async fn a_call_continues_in_another_request_of_the_same_sender() {
     let stage = Stage::local().await;
     let call = json!({"name": "roots", "_meta": meta()});
     let (status, first) = said(&stage, Some("ann"), &call).await;
@@ -66,7 +66,7 @@ async fn a_capability_that_is_missing_is_a_bad_request() {
 }
 
 #[tokio::test]
-async fn a_request_that_listens_is_told_on_its_own_stream_until_the_server_stops() {
+async fn a_listen_request_has_its_own_stream_until_the_server_stops() {
     let stage = Stage::local().await;
     let host = stage.host.with("mcp-protocol-version", "2026-07-28").with("mcp-method", "subscriptions/listen");
     let params = json!({"notifications": {"toolsListChanged": true}, "_meta": meta()});

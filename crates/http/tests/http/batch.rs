@@ -1,4 +1,4 @@
-//! Several messages in one body, which only MCP 2025-03-26 has.
+//! Several messages in one body, which only MCP 2025-03-26 allows.
 
 use super::client::{call_with_progress, done, full};
 use super::handler::Stage;

@@ -26,7 +26,7 @@ fn text(answer: &[u8]) -> String {
     answer["result"]["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{answer}")).to_owned()
 }
 
-/// One more request over a connection that stays open.
+/// One more request over an open connection.
 async fn over(connection: &mut BufReader<TcpStream>) -> String {
     let body = body();
     let head = format!(

@@ -1,4 +1,4 @@
-//! A host by hand: one connection for each request, so that each can break by itself.
+//! A client by hand: one connection for each request, so that each can break by itself.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -8,10 +8,10 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-/// How long anything may take before a test fails.
+/// The time after which a test fails.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
-/// One host.
+/// One client.
 #[derive(Clone)]
 pub(crate) struct Host {
     pub(crate) address: SocketAddr,
@@ -20,7 +20,7 @@ pub(crate) struct Host {
     pub(crate) headers: Vec<(String, String)>,
 }
 
-/// An answer, of which the body may still be on its way.
+/// A response; the rest of its body may arrive later.
 pub(crate) struct Answer {
     pub(crate) status: u16,
     pub(crate) headers: HashMap<String, String>,
@@ -52,7 +52,7 @@ impl Host {
         Self { path: path.to_owned(), ..self.clone() }
     }
 
-    /// Sends a request as it is. A header that is named here replaces the usual one; an empty value leaves it out.
+    /// Sends a request as it is. A header that is named here replaces the default; an empty value removes it.
     pub(crate) async fn send(&self, method: &str, body: &str) -> Answer {
         let mut headers = HashMap::from([
             ("host".to_owned(), self.address.to_string()),
@@ -94,7 +94,7 @@ impl Host {
         (answer.status, answer.text().await)
     }
 
-    /// Shakes hands; the host that comes back has a session.
+    /// Completes the handshake; the client it returns has a session.
     pub(crate) async fn hello(&self, version: &str) -> Self {
         self.hello_with(version, "{}").await
     }
@@ -166,7 +166,7 @@ impl Answer {
         (length > 0).then_some(chunk)
     }
 
-    /// The next event; `None` at the end of the stream. Comments are no events.
+    /// The next event; `None` at the end of the stream. Comments are skipped.
     pub(crate) async fn event(&mut self) -> Option<Event> {
         // Comments that keep the stream alive do not keep a test alive.
         timeout(PATIENCE, self.next_event()).await.expect("the stream is silent")
@@ -186,7 +186,7 @@ impl Answer {
         }
     }
 
-    /// The next piece, whatever it is.
+    /// The next chunk as it is.
     pub(crate) async fn raw(&mut self) -> Option<String> {
         let chunk = timeout(PATIENCE, self.chunk()).await.expect("the stream is silent")?;
         Some(String::from_utf8(chunk).unwrap())
@@ -221,7 +221,7 @@ impl Event {
     }
 }
 
-/// Puts the version in where a message has none.
+/// Adds the version to a message without one.
 pub(crate) fn full(text: &str) -> String {
     if text.starts_with(r#"{"id""#) || text.starts_with(r#"{"method""#) {
         text.replacen('{', r#"{"jsonrpc":"2.0","#, 1)

@@ -1,4 +1,4 @@
-//! Connections when there are too many of them, or too slow ones.
+//! Too many connections, and slow ones.
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -36,7 +36,7 @@ async fn begin(stage: &Stage, last: u8) -> TcpStream {
     stream
 }
 
-/// Shakes hands over a connection; `false`: it is closed instead.
+/// Completes a handshake over a connection; `false`: it is closed instead.
 async fn is_served(mut stream: TcpStream) -> bool {
     let body = full(&initialize("2025-11-25", "{}"));
     let mut start = [0; 12];
@@ -93,7 +93,7 @@ async fn a_connection_is_idle_again_after_its_request() {
     let mut start = [0; 12];
     timeout(PATIENCE, used.read_exact(&mut start)).await.expect("no answer").unwrap();
     assert_eq!(start, *b"HTTP/1.1 404");
-    // The answer may be here before the server has noticed its end.
+    // The answer may arrive before the server has noticed its end.
     let began = Instant::now();
     while !is_served(connect(&stage, 1).await).await {
         assert!(began.elapsed() < PATIENCE, "the connection stays busy");

@@ -1,8 +1,8 @@
-//! A network that cuts connections wherever it likes, and hosts that come back.
+//! A network that cuts connections at any byte, and clients that come back.
 //!
-//! Between host and server stands a proxy that lets a number of bytes through to the host and then cuts the connection,
-//! or falls silent without a word. What MCP 2025-11-25 (basic/transports, resumability and redelivery) promises is that
-//! a host that has read one event of a stream gets all others, once.
+//! Between client and server is a proxy that lets a number of bytes through to the client and then cuts the connection,
+//! or falls silent without closing it. MCP 2025-11-25 (basic/transports, resumability and redelivery) promises that a
+//! client that has read one event of a stream gets all others, once.
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -20,19 +20,19 @@ use tokio::time::timeout;
 use super::client::{Event, Host, PATIENCE, call, call_with_progress, done, full};
 use super::handler::Stage;
 
-/// What the network does to one connection.
+/// The fate of one connection.
 #[derive(Debug, Clone, Copy)]
 enum Fate {
     /// It is cut after so many bytes of the answer.
     Cut(usize),
-    /// Nothing more comes after so many bytes, and nobody is told.
+    /// Nothing more arrives after so many bytes, and the connection stays open.
     Silence(usize),
 }
 
-/// How long a host takes silence for the end of a connection.
+/// The silence that a client takes for the end of a connection.
 const DEAF: Duration = Duration::from_millis(80);
 
-/// A way to `server` on which these things happen to one connection after the other; what comes later passes.
+/// A proxy to `server` with one fate for each connection in order; later connections pass.
 async fn proxy(server: SocketAddr, fates: Vec<Fate>) -> SocketAddr {
     let socket = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
     let address = socket.local_addr().unwrap();
@@ -41,7 +41,7 @@ async fn proxy(server: SocketAddr, fates: Vec<Fate>) -> SocketAddr {
         while let Ok((host, _)) = socket.accept().await {
             let fate = fates.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
             tokio::spawn(async move {
-                // Whoever is gone first ends it.
+                // The side that closes first ends the connection.
                 let _gone = pass(host, server, fate).await;
             });
         }
@@ -69,7 +69,7 @@ async fn pass(host: TcpStream, server: SocketAddr, fate: Option<Fate>) -> std::i
         left -= length;
     }
     if !is_cut && left == 0 {
-        // The server may say what it likes, and hears nothing.
+        // The client receives nothing more.
         tokio::io::copy(&mut from_server, &mut tokio::io::sink()).await?;
         std::future::pending::<()>().await;
     }
@@ -119,7 +119,8 @@ fn understand(text: &str) -> (u16, Vec<Event>) {
     (status, complete.split_inclusive("\n\n").filter_map(Event::parse).collect())
 }
 
-/// A host that comes back until it has read so many messages of one stream. Returns them, without events that have none.
+/// A client that comes back until it has read so many messages of one stream. Returns them, without events that have
+/// none.
 async fn traveller(host: &Host, mut events: Vec<Event>, wanted: usize) -> Vec<String> {
     let messages = |events: &[Event]| events.iter().filter(|event| !event.data.is_empty()).count();
     for _ in 0..100 {
@@ -152,7 +153,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 24, max_shrink_iters: 40, ..ProptestConfig::default() })]
 
     #[test]
-    fn an_answer_comes_whole_and_once_wherever_its_connections_are_cut(fates in fates()) {
+    fn an_answer_arrives_once_wherever_its_connections_are_cut(fates in fates()) {
         run(async {
             let stage = Stage::local().await;
             let mut host = stage.host.hello("2025-11-25").await;
@@ -161,7 +162,7 @@ proptest! {
             let (status, events) = read(&host, "POST", &body, |events| {
                 events.iter().filter(|event| !event.data.is_empty()).count() == 10
             }).await;
-            // Who has read no event at all has nothing to come back to.
+            // A client that has read no event has nothing to come back to.
             if events.is_empty() {
                 assert!(matches!(status, 0 | 200), "{status}");
                 return;
@@ -175,7 +176,7 @@ proptest! {
     }
 
     #[test]
-    fn what_concerns_the_session_comes_whole_and_once_wherever_its_connections_are_cut(fates in fates()) {
+    fn session_messages_arrive_once_wherever_connections_are_cut(fates in fates()) {
         run(async {
             let stage = Stage::local().await;
             let mut host = stage.host.hello("2025-11-25").await;
@@ -187,11 +188,11 @@ proptest! {
                 }
             };
             let listening = async {
-                // As long as it has read nothing it can only listen anew, and what was sent before is gone.
+                // As long as it has read nothing it can only listen anew, and earlier messages are lost.
                 let mut events = Vec::new();
                 while events.is_empty() {
                     let (status, read) = read(&host, "GET", "", |events| events.len() == 13).await;
-                    // The server may not have noticed yet that the one before is gone.
+                    // The server may not have noticed yet that the previous connection is closed.
                     assert!(matches!(status, 0 | 200 | 409), "{status}");
                     events = read;
                 }
@@ -210,7 +211,7 @@ proptest! {
 }
 
 #[tokio::test]
-async fn the_old_transport_ends_with_its_connection_wherever_that_is_cut() {
+async fn the_old_transport_ends_wherever_its_connection_is_cut() {
     for bytes in [0, 20, 150, 260, 300, 400] {
         let stage = Stage::new(Config::default().with_legacy_sse()).await;
         let direct = stage.host.clone();

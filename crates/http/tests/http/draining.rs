@@ -1,4 +1,4 @@
-//! The end of a server that still has something to do.
+//! The shutdown of a server with running calls.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use super::handler::Stage;
 use super::questions::asked;
 
 #[tokio::test]
-async fn hosts_answer_and_cancel_until_the_last_call_has_ended() {
+async fn clients_answer_and_cancel_until_the_last_call_has_ended() {
     let stage = Stage::local().await;
     let host = stage.host.hello_with("2025-11-25", r#"{"roots":{}}"#).await;
     let mut asking = host.post(&call(1, "roots")).await;
@@ -47,7 +47,7 @@ async fn hosts_answer_and_cancel_until_the_last_call_has_ended() {
 }
 
 #[tokio::test]
-async fn a_host_that_was_away_still_fetches_its_answer() {
+async fn a_client_that_was_away_still_fetches_its_answer() {
     let stage = Stage::new(Config::default()).await;
     let host = stage.host.hello("2025-11-25").await;
     let mut answer = host.post(&call(1, "leave")).await;

@@ -9,7 +9,7 @@ use protomcp_types::RawJson;
 use super::client::{Answer, Host, PATIENCE, call, full, initialize};
 use super::handler::Stage;
 
-/// A host of the stateless revision that says the same in headers and body.
+/// A client of the stateless revision that repeats the body in its headers.
 fn modern(stage: &Stage, method: &str, name: Option<&str>) -> Host {
     let host = stage.host.with("mcp-protocol-version", "2026-07-28").with("mcp-method", method);
     name.map_or_else(|| host.clone(), |name| host.with("mcp-name", name))
@@ -33,7 +33,7 @@ pub(crate) fn tool(name: &str, more: &str) -> String {
     format!(r#"{{"id":1,"method":"tools/call","params":{{"name":"{name}",{meta}}}}}"#)
 }
 
-/// Status and code of the error; 0 is none.
+/// Status and code of the error; 0 if there is none.
 #[track_caller]
 fn verdict((status, text): (u16, String)) -> (u16, i64) {
     let value: serde_json::Value = serde_json::from_str(&text).unwrap_or_else(|_| panic!("no JSON: {text}"));
@@ -52,7 +52,7 @@ async fn a_request_of_the_stateless_revision_stands_for_itself() {
     assert_eq!(status, 200);
     assert!(text.contains("\"hi\"") && text.contains("\"resultType\":\"complete\""), "{text}");
     assert_eq!(stage.service.sessions(), 0);
-    // A session that somebody names does not matter.
+    // A session id in the headers is ignored.
     let host = modern(&stage, "tools/list", None).with("mcp-session-id", "whatever");
     assert_eq!(host.say(&request("tools/list", "")).await.0, 200);
 }
@@ -71,7 +71,7 @@ async fn each_row_of_the_table_of_eras() {
         initialize("2026-07-28", "{}").replace("\"params\":{", &format!("\"params\":{{{},", meta("2026-07-28", "")));
     let now = [("mcp-protocol-version", "2026-07-28"), ("mcp-method", "tools/list")];
     for (host, body, expected) in [
-        // An array is of the older revisions.
+        // An array belongs to the older revisions.
         (plain(&now), format!("[{}]", full(list)), (400, -32600)),
         // A header or a method makes a request modern, and then its members are missing.
         (plain(&now), list.to_owned(), (400, -32602)),
@@ -87,7 +87,7 @@ async fn each_row_of_the_table_of_eras() {
             r#"{"id":1,"method":"subscriptions/listen"}"#.to_owned(),
             (400, -32602),
         ),
-        // A handshake is one whatever the header says.
+        // `initialize` is a handshake even if the header names another revision.
         (plain(&[("mcp-protocol-version", "2026-07-28")]), initialize("2025-11-25", "{}"), (200, 0)),
         (
             plain(&[("mcp-protocol-version", "2025-11-25"), ("mcp-method", "initialize")]),
@@ -99,7 +99,7 @@ async fn each_row_of_the_table_of_eras() {
             modern_initialize,
             (404, -32601),
         ),
-        // Everything else is of a session.
+        // Everything else belongs to a session.
         (session.clone(), list.to_owned(), (200, 0)),
         (plain(&[("mcp-session-id", "unknown")]), list.to_owned(), (404, -32001)),
         (plain(&[]), list.to_owned(), (400, -32600)),
@@ -130,7 +130,7 @@ async fn each_row_of_the_table_of_eras() {
 }
 
 #[tokio::test]
-async fn a_notification_of_the_stateless_revision_says_the_same_in_headers_and_body() {
+async fn a_stateless_notification_repeats_its_body_in_headers() {
     let stage = Stage::local().await;
     let (version, method) = (("mcp-protocol-version", "2026-07-28"), ("mcp-method", "notifications/cancelled"));
     let of = |more: &str| format!(r#"{{"method":"notifications/cancelled","params":{{"requestId":1{more}}}}}"#);
@@ -153,7 +153,7 @@ async fn a_notification_of_the_stateless_revision_says_the_same_in_headers_and_b
 }
 
 #[tokio::test]
-async fn faults_are_found_in_the_order_in_which_hosts_look_for_them() {
+async fn faults_are_reported_in_the_order_that_clients_expect() {
     let stage = Stage::local().await;
     let host = |headers: &[(&str, &str)]| {
         headers.iter().fold(stage.host.clone(), |host, (name, value)| host.with(name, value))
@@ -187,7 +187,7 @@ async fn faults_are_found_in_the_order_in_which_hosts_look_for_them() {
             request("logging/setLevel", "\"level\":\"info\""),
             (404, -32601),
         ),
-        (&[version, method, ("mcp-name", "nobody")], tool("nobody", ""), (400, -32602)),
+        (&[version, method, ("mcp-name", "absent")], tool("absent", ""), (400, -32602)),
         (&[version, method, ("mcp-name", "x")], request("tools/call", "\"name\":7"), (400, -32602)),
     ] {
         let said = host(headers).say(&body).await;
@@ -259,7 +259,7 @@ async fn listen_for(stage: &Stage, id: &str, wanted: &str) -> Answer {
 }
 
 #[tokio::test]
-async fn who_listens_is_told_of_changes_until_the_end() {
+async fn a_listener_is_notified_of_changes_until_the_end() {
     let stage = Stage::local().await;
     let (mut one, mut other) = (listen(&stage, "7").await, listen(&stage, "\"x\"").await);
     stage.sessions.tools_changed(Audience::Everyone);
@@ -267,7 +267,7 @@ async fn who_listens_is_told_of_changes_until_the_end() {
         let changed = answer.event().await.unwrap().data;
         assert!(changed.contains("notifications/tools/list_changed") && changed.contains(id), "{changed}");
     }
-    // Who does not listen any more is forgotten.
+    // A client that no longer listens is removed.
     assert_eq!(stage.sessions.count(), 2);
     drop(one);
     while stage.sessions.count() > 1 {
@@ -280,7 +280,7 @@ async fn who_listens_is_told_of_changes_until_the_end() {
 }
 
 #[tokio::test]
-async fn who_listens_twice_is_told_each_thing_where_it_was_asked_for() {
+async fn each_listen_request_gets_the_changes_it_asked_for() {
     let stage = Stage::local().await;
     let both = r#""notifications":{"toolsListChanged":true,"promptsListChanged":true}"#;
     let mut streams = Vec::new();
@@ -293,7 +293,7 @@ async fn who_listens_twice_is_told_each_thing_where_it_was_asked_for() {
         streams.push((id, told, listen_for(&stage, id, wanted).await));
     }
     stage.sessions.tools_changed(Audience::Everyone);
-    // What changes at once is told at once, in an order of its own.
+    // Changes at the same moment are sent in a fixed order.
     let (_, _, both) = &mut streams[2];
     let first = both.event().await.unwrap();
     stage.sessions.prompts_changed(Audience::Everyone);

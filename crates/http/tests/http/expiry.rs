@@ -1,6 +1,6 @@
 //! Streams end with the token that opened them, and go on with another one.
 //!
-//! Nothing here depends on when exactly a token ends: what is said before and after arrives in either case.
+//! Nothing here depends on the moment at which a token expires: earlier and later messages arrive in either case.
 
 use std::sync::atomic::Ordering;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -16,13 +16,13 @@ use super::handler::Stage;
 use super::oauth::{bearer, config, stage};
 use super::questions::asked;
 
-/// The same host with a token that ends in a second.
+/// The same client with a token that expires in a second.
 fn for_a_second(host: &Host) -> Host {
     let end = SystemTime::now().duration_since(UNIX_EPOCH).unwrap() + Duration::from_secs(1);
     bearer(host, &format!("ann.use~{}", end.as_millis()))
 }
 
-/// All events until the stream ends. It may show all the while that it lives.
+/// All events until the stream ends, without comments.
 async fn until_the_end(stream: Answer) -> Vec<Event> {
     timeout(PATIENCE, stream.events()).await.expect("the stream outlives its token")
 }
@@ -37,7 +37,7 @@ async fn back(host: &Host, events: &[Event]) -> Answer {
 }
 
 #[tokio::test]
-async fn the_stream_of_a_session_ends_with_its_token_and_goes_on_with_another() {
+async fn a_session_stream_ends_with_its_token_and_resumes() {
     let stage = stage().await;
     let ann = bearer(&stage.host, "ann.use").hello("2025-11-25").await;
     // A token without an end keeps its stream.
@@ -48,7 +48,7 @@ async fn the_stream_of_a_session_ends_with_its_token_and_goes_on_with_another() 
     assert_eq!(stream.status, 200);
     ann.say(&call(1, "change")).await;
     let mut events = until_the_end(stream).await;
-    // Nobody listens now.
+    // No client listens now.
     ann.say(&call(2, "change")).await;
     let mut stream = back(&bearer(&ann, "ann.use.more"), &events).await;
     while messages(&events).len() < 2 {
@@ -73,7 +73,7 @@ async fn a_response_ends_with_its_token_and_its_call_goes_on() {
     assert_eq!(read.len(), 3, "{read:?}");
     assert!(read[0].contains("\"progress\":1") && read[1].contains("\"progress\":2"), "{read:?}");
     assert_eq!(read[2], done(1, "done"));
-    // So does a question, whose answer is taken from a new token.
+    // The same holds for a question, whose answer is accepted with a new token.
     let events = until_the_end(for_a_second(&ann).post(&call(2, "roots")).await).await;
     let asked = match messages(&events).first() {
         Some(question) => serde_json::from_str::<Value>(question).unwrap()["id"].take(),
@@ -86,13 +86,13 @@ async fn a_response_ends_with_its_token_and_its_call_goes_on() {
 }
 
 #[tokio::test]
-async fn a_response_that_nobody_can_come_back_for_goes_on_to_its_answer() {
+async fn a_response_that_cannot_resume_outlives_its_token() {
     let stage = stage().await;
     let ann = bearer(&stage.host, "ann.use").hello("2025-06-18").await;
     let short = for_a_second(&ann);
     let mut answer = short.post(&call_with_progress(1, "report")).await;
     assert!(answer.event().await.unwrap().data.contains("\"progress\":1"));
-    // The token has ended when this has.
+    // The first token has expired when this one has.
     until_the_end(short.get().await).await;
     stage.tools.go.notify_one();
     assert!(answer.event().await.unwrap().data.contains("\"progress\":2"));
@@ -100,7 +100,7 @@ async fn a_response_that_nobody_can_come_back_for_goes_on_to_its_answer() {
 }
 
 #[tokio::test]
-async fn without_a_session_who_listens_must_come_again_and_a_call_is_answered() {
+async fn a_stateless_listener_ends_with_its_token_but_a_call_does_not() {
     let stage = stage().await;
     let short = for_a_second(&stage.host.with("mcp-protocol-version", "2026-07-28"));
     let calling = short.with("mcp-method", "tools/call").with("mcp-name", "wait");

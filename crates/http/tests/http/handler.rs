@@ -18,22 +18,22 @@ use tokio_util::sync::CancellationToken;
 
 use super::client::{Host, PATIENCE};
 
-/// Tools, and what they wait for.
+/// Tools, and the signals that they wait for.
 pub(crate) struct Tools {
     sessions: ServerHandle,
     /// Lets `wait` go on.
     pub(crate) go: Notify,
-    /// Says that `wait` waits.
+    /// Signals that `wait` has begun.
     pub(crate) waiting: Notify,
     /// Calls that were dropped before their end.
     pub(crate) dropped: AtomicUsize,
     pub(crate) has_dropped: Notify,
-    /// Says that a question has failed because the host is gone.
+    /// Signals that a question has failed because the client is gone.
     pub(crate) is_gone: Notify,
 }
 
 impl Tools {
-    /// Says to everyone that the tools have changed.
+    /// Notifies every client that the tools have changed.
     pub(crate) fn announce(&self) {
         self.sessions.tools_changed(protomcp_server::Audience::Everyone);
     }
@@ -43,7 +43,7 @@ impl Tools {
         timeout(PATIENCE, self.waiting.notified()).await.expect("no tool waits");
     }
 
-    /// Ends everything politely.
+    /// Shuts down gracefully.
     pub(crate) fn shut_down(&self) {
         self.sessions.shutdown();
     }
@@ -80,8 +80,8 @@ impl Handler for Shared {
             "caller" => return Ok(CallToolResult::text(format!("{:?}", context.caller()))),
             "who" => {
                 let who = context.extension::<Parts>().and_then(|head| head.extensions.get::<Identity>());
-                let said = who.map(|who| format!("{} may {}", who.subject().unwrap_or("nobody"), who.scopes()));
-                // Everybody is there before anybody is answered.
+                let said = who.map(|who| format!("{} may {}", who.subject().unwrap_or("anonymous"), who.scopes()));
+                // No call is answered before all have begun.
                 tools.waiting.notify_one();
                 tools.go.notified().await;
                 return Ok(CallToolResult::text(said.unwrap_or_else(|| "no token".to_owned())));
@@ -141,7 +141,7 @@ enum Probes {
     Off,
 }
 
-/// How long a test may have a stage.
+/// The longest life of a stage.
 const LONGEST: Duration = Duration::from_secs(180);
 
 /// Ends the program when a test hangs in spite of all its time limits.

@@ -1,4 +1,4 @@
-//! What services and handlers see of the HTTP requests that reach them.
+//! The HTTP requests that services and handlers see.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use protomcp_types::{CallTool, CallToolResult, ErrorObject};
 use super::client::{Host, call, full};
 use super::eras::tool;
 
-/// Says for whom its session was made, and what it sees of the request.
+/// Reports the tenant of its session, and the head of the request.
 struct Seer {
     tenant: String,
 }
@@ -36,7 +36,7 @@ impl Handler for Seer {
             true => "local",
             false => "remote",
         });
-        let who = head.extensions.get::<Principal>().map_or("nobody", |who| &who.0);
+        let who = head.extensions.get::<Principal>().map_or("guest", |who| &who.0);
         let trace = header(head, "x-trace");
         Ok(CallToolResult::text(format!("{} {trace} {} {peer} {who}", self.tenant, head.uri.path())))
     }
@@ -51,25 +51,25 @@ fn service() -> StreamableHttp {
 }
 
 #[tokio::test]
-async fn a_session_has_a_service_of_its_own_and_each_request_its_own_head() {
+async fn each_session_has_a_service_and_each_request_a_head() {
     let service = service();
     let listener = Listener::bind(("127.0.0.1", 0)).await.unwrap();
     let host = Host::new(listener.local_addr().unwrap());
     tokio::spawn(protomcp_http::serve(listener, service.clone()).into_future());
     let (ann, bob) = (host.with("x-tenant", "ann"), host.with("x-tenant", "bob"));
     let (ann, bob) = (ann.hello("2025-11-25").await, bob.hello("2025-03-26").await);
-    // The service is that of the session, whatever later requests say.
+    // The service is that of the session, even if later requests name another tenant.
     let says = async |host: &Host, body: &str| host.say(body).await.1;
-    assert!(says(&ann.with("x-trace", "1"), &call(1, "see")).await.contains(r#""ann 1 /mcp local nobody""#));
-    assert!(says(&ann.with("x-tenant", "eve").at("/"), &call(2, "see")).await.contains(r#""ann none / local nobody""#));
+    assert!(says(&ann.with("x-trace", "1"), &call(1, "see")).await.contains(r#""ann 1 /mcp local guest""#));
+    assert!(says(&ann.with("x-tenant", "eve").at("/"), &call(2, "see")).await.contains(r#""ann none / local guest""#));
     let batch = format!("[{},{}]", full(&call(1, "see")), full(&call(2, "see")));
-    assert_eq!(says(&bob.with("x-trace", "2"), &batch).await.matches(r#""bob 2 /mcp local nobody""#).count(), 2);
+    assert_eq!(says(&bob.with("x-trace", "2"), &batch).await.matches(r#""bob 2 /mcp local guest""#).count(), 2);
     // Without a session there is a service for each request.
     let modern =
         host.with("mcp-protocol-version", "2026-07-28").with("mcp-method", "tools/call").with("mcp-name", "see");
     for tenant in ["ann", "bob"] {
         let text = says(&modern.with("x-tenant", tenant).with("x-trace", "3"), &tool("see", "")).await;
-        assert!(text.contains(&format!("{tenant} 3 /mcp local nobody")), "{text}");
+        assert!(text.contains(&format!("{tenant} 3 /mcp local guest")), "{text}");
     }
     assert_eq!(service.sessions(), 2);
 }
@@ -94,7 +94,7 @@ async fn the_old_transport_shows_the_head_of_each_post() {
 }
 
 #[tokio::test]
-async fn what_middleware_knows_is_seen() {
+async fn services_see_the_extensions_of_middleware() {
     let body = full(&tool("see", ""));
     let request = Request::post("http://localhost/mcp")
         .header("content-type", "application/json")

@@ -11,7 +11,7 @@ use super::client::{PATIENCE, call, done, full};
 use super::eras::tool;
 use super::handler::Stage;
 
-/// A connection, and what becomes of it.
+/// A connection, and the task that drives it.
 async fn watched(stage: &Stage) -> (SendRequest<Body>, tokio::task::JoinHandle<hyper::Result<()>>) {
     let stream = TcpStream::connect(stage.host.address).await.unwrap();
     let (sender, connection) = handshake(TokioExecutor::new(), TokioIo::new(stream)).await.unwrap();
@@ -31,7 +31,7 @@ fn post(stage: &Stage, headers: &[(&str, &str)], body: &str) -> Request<Body> {
 }
 
 #[tokio::test]
-async fn requests_at_once_on_one_connection_are_answered_independently() {
+async fn requests_on_one_connection_are_answered_independently() {
     let stage = Stage::local().await;
     let session = stage.host.hello("2025-11-25").await.headers[0].1.clone();
     let headers = [("mcp-session-id", session.as_str())];
@@ -72,7 +72,7 @@ async fn the_name_in_the_request_line_counts() {
 }
 
 #[tokio::test]
-async fn a_connection_ends_when_nothing_is_open_on_it_for_long_and_not_before() {
+async fn only_an_idle_connection_is_closed() {
     let listener = ListenerConfig::default().with_idle_timeout(std::time::Duration::from_millis(100));
     let stage = Stage::with(Config::default(), listener).await;
     let session = stage.host.hello("2025-11-25").await.headers[0].1.clone();

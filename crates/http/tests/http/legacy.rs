@@ -5,7 +5,7 @@ use protomcp_http::Config;
 use super::client::{Answer, Host, call, call_with_progress, done, full, initialize};
 use super::handler::Stage;
 
-/// Opens the connection; the host that comes back knows where to POST.
+/// Opens the connection; the client it returns knows the address for POSTs.
 async fn open(stage: &Stage) -> (Answer, Host) {
     let mut stream = stage.host.at("/sse").get().await;
     assert_eq!((stream.status, stream.kind()), (200, "text/event-stream"));

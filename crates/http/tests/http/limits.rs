@@ -1,4 +1,4 @@
-//! What a host cannot do too much of.
+//! Limits on requests, sessions and connections.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,7 +19,7 @@ async fn a_body_that_is_too_long_is_refused() {
     let stage = Stage::new(config).await;
     let long = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"ping","params":{{"x":"{}"}}}}"#, "x".repeat(1000));
     assert_eq!(stage.host.post(&long).await.status, 413);
-    // One that does not say how long it is, too.
+    // The same holds for a body without a length.
     let mut stream = TcpStream::connect(stage.host.address).await.unwrap();
     let head = "POST /mcp HTTP/1.1\r\nhost: localhost\r\naccept: */*\r\ncontent-type: application/json\r\n\
                 transfer-encoding: chunked\r\n\r\n";
@@ -58,7 +58,7 @@ async fn json_that_is_nested_too_deep_is_an_error() {
 }
 
 #[tokio::test]
-async fn there_are_only_so_many_sessions() {
+async fn sessions_are_limited() {
     let mut config = Config::default();
     config.max_sessions = 2;
     let stage = Stage::new(config).await;
@@ -71,7 +71,7 @@ async fn there_are_only_so_many_sessions() {
 }
 
 #[tokio::test]
-async fn a_session_has_only_so_many_responses_open() {
+async fn open_responses_of_a_session_are_limited() {
     let mut config = Config::default();
     config.max_streams = 1;
     let stage = Stage::new(config).await;
@@ -92,7 +92,7 @@ async fn an_unread_stream_is_bounded_and_keeps_the_newest() {
     for number in 0..5000 {
         stage.sessions.log(Audience::Everyone, Level::Error, None, &RawJson::text(&format!("n{number}.")));
         if number % 100 == 0 {
-            // The session's task has its turn.
+            // The session's task runs in between.
             assert_eq!(host.say(r#"{"id":1,"method":"ping"}"#).await.0, 200);
         }
     }
@@ -114,7 +114,7 @@ async fn a_connection_that_says_nothing_is_closed() {
     let listener = ListenerConfig::default().with_first_request_timeout(Duration::from_millis(20));
     let stage = Stage::with(Config::default(), listener).await;
     let preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
-    // Also after the preface and empty settings, which is all that a host of HTTP/2 must say.
+    // Also after the preface and empty settings, which are all that HTTP/2 requires of a client.
     let settings = format!("{preface}\0\0\0\u{4}\0\0\0\0\0");
     for start in ["", "POST /mcp HTT", "P", "PRI * HTTP/2.0", preface, &settings] {
         let mut stream = TcpStream::connect(stage.host.address).await.unwrap();
@@ -189,7 +189,7 @@ async fn a_connection_that_does_not_end_with_its_listener_is_cut() {
     stage.stop.cancel();
     let serving = tokio::time::timeout(super::client::PATIENCE, stage.serving).await;
     serving.expect("the listener waits").unwrap().unwrap();
-    // Comments that keep a stream alive would keep the host waiting, too.
+    // Comments that keep a stream alive would keep the client waiting, too.
     let end = tokio::time::timeout(super::client::PATIENCE, stream.event()).await;
     assert_eq!(end.expect("the connection is cut"), None);
     assert_eq!(stage.service.sessions(), 1);

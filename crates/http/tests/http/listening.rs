@@ -1,4 +1,4 @@
-//! The stream that a host opens with GET.
+//! The stream that a client opens with GET.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use super::handler::Stage;
 const CHANGED: &str = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
 
 #[tokio::test]
-async fn what_concerns_the_session_leaves_by_its_own_stream() {
+async fn session_messages_use_the_standalone_stream() {
     let stage = Stage::local().await;
     let (host, other) = (stage.host.hello("2025-11-25").await, stage.host.hello("2025-11-25").await);
     let (mut stream, mut others) = (host.get().await, other.get().await);
@@ -21,7 +21,7 @@ async fn what_concerns_the_session_leaves_by_its_own_stream() {
     assert_eq!((opening.id.as_deref(), opening.data.as_str()), (Some("0-0"), ""));
     assert_eq!(host.say(&call(1, "change")).await, (200, done(1, "done")));
     assert_eq!(stream.event().await.unwrap().data, CHANGED);
-    // The other session hears of what concerns all, and only of that.
+    // The other session gets only notifications that concern every session.
     stage.sessions.log(Audience::Everyone, Level::Error, None, &RawJson::text("all"));
     others.event().await.unwrap();
     for stream in [&mut stream, &mut others] {
@@ -31,7 +31,7 @@ async fn what_concerns_the_session_leaves_by_its_own_stream() {
 }
 
 #[tokio::test]
-async fn hosts_of_older_revisions_get_no_event_without_a_message() {
+async fn clients_of_older_revisions_get_no_event_without_a_message() {
     let stage = Stage::local().await;
     for version in ["2025-03-26", "2025-06-18"] {
         let host = stage.host.hello(version).await;
@@ -43,7 +43,7 @@ async fn hosts_of_older_revisions_get_no_event_without_a_message() {
 }
 
 #[tokio::test]
-async fn what_happens_before_the_host_listens_waits_for_it() {
+async fn messages_before_the_client_listens_wait_for_it() {
     let stage = Stage::local().await;
     let host = stage.host.hello("2025-06-18").await;
     for text in ["one", "two"] {
@@ -109,7 +109,7 @@ async fn a_server_that_ends_takes_nothing_new() {
 }
 
 #[tokio::test]
-async fn a_host_that_listens_is_asked_whether_it_is_there_and_one_that_does_not_is_not() {
+async fn a_client_is_pinged_only_while_it_listens() {
     let limits = protomcp_server::Limits {
         ping_interval: Some(Duration::from_millis(100)),
         ping_timeout: Duration::from_millis(300),
@@ -123,7 +123,7 @@ async fn a_host_that_listens_is_asked_whether_it_is_there_and_one_that_does_not_
     assert!(ping.data.contains(r#""method":"ping""#), "{ping:?}");
     let id = ping.data.split("\"id\":").nth(1).and_then(|rest| rest.split([',', '}']).next()).unwrap();
     assert_eq!(silent.say(&format!(r#"{{"id":{id},"result":{{}}}}"#)).await.0, 202);
-    // From here on it is silent, and loses its session.
+    // From here on the client is silent, and loses its session.
     assert!(stream.event().await.unwrap().data.contains(r#""method":"ping""#));
     assert_eq!(stream.event().await, None);
     assert_eq!(silent.say(&call(1, "echo x")).await.0, 404);

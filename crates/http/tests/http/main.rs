@@ -1,4 +1,4 @@
-//! The server over real sockets, as a host meets it: one file per topic.
+//! The server over real sockets, as a client meets it: one file per topic.
 
 #![allow(clippy::unwrap_used, clippy::print_stderr, reason = "a test may panic, and says why it ends")]
 

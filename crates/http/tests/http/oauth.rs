@@ -1,4 +1,4 @@
-//! Tokens instead of secrets: who is admitted, to what, and to whose session.
+//! Tokens: authentication, scopes, and the sessions of their users.
 
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -12,8 +12,9 @@ use super::handler::Stage;
 
 const METADATA: &str = "/.well-known/oauth-protected-resource";
 
-/// Reads tokens such as `ann.use.deploy`: a user and scopes. With `~` and a number behind it the token ends so many
-/// milliseconds after 1970; it is believed all the same, so that only what is open can end with it.
+/// Accepts tokens such as `ann.use.deploy`: a user and scopes. With `~` and a number behind it the token expires so
+/// many milliseconds after 1970; requests are admitted with it after that time too, so that only open streams can end
+/// with it.
 pub(crate) struct Plain;
 
 impl Verifier for Plain {
@@ -21,7 +22,7 @@ impl Verifier for Plain {
         let (token, end) = token.split_once('~').map_or((token, None), |(token, end)| (token, end.parse().ok()));
         let (user, scopes) = token.split_once('.').ok_or(TokenError::Invalid("the token is not active"))?;
         if user == "away" {
-            return Err(TokenError::Unavailable("nobody answers".to_owned()));
+            return Err(TokenError::Unavailable("no answer".to_owned()));
         }
         let claims = json!({"sub": user, "scope": scopes.replace('.', " ")});
         let end = end.map(|end| UNIX_EPOCH + Duration::from_millis(end));
@@ -94,7 +95,7 @@ async fn a_token_in_the_query_is_none() {
 }
 
 #[tokio::test]
-async fn everybody_may_read_where_tokens_come_from() {
+async fn the_oauth_metadata_needs_no_token() {
     let stage = Stage::new(config().allow_origin("https://app.example.com")).await;
     for path in [METADATA.to_owned(), format!("{METADATA}/mcp")] {
         let host = stage.host.at(&path);
@@ -116,7 +117,7 @@ async fn everybody_may_read_where_tokens_come_from() {
 }
 
 #[tokio::test]
-async fn a_session_belongs_to_who_began_it() {
+async fn a_session_belongs_to_the_user_who_began_it() {
     let stage = stage().await;
     let ann = bearer(&stage.host, "ann.use").hello("2025-11-25").await;
     let eve = bearer(&ann, "eve.use");
@@ -124,14 +125,14 @@ async fn a_session_belongs_to_who_began_it() {
         let answer = eve.send(method, &full(&call(1, "echo x"))).await;
         assert_eq!(answer.status, 404, "{method}");
     }
-    // A new token of the same user is as good.
+    // Another token of the same user is accepted.
     let renewed = bearer(&ann, "ann.use.more");
     assert_eq!(renewed.say(&call(1, "echo x")).await, (200, done(1, "x")));
     assert_eq!(renewed.send("DELETE", "").await.status, 204);
 }
 
 #[tokio::test]
-async fn a_call_may_take_more_than_the_rest_and_says_what() {
+async fn a_call_that_needs_more_scopes_names_them() {
     let stage = Stage::new(config().with_legacy_sse()).await;
     let ann = bearer(&stage.host, "ann.use").hello("2025-03-26").await;
     let batch = format!("[{},{}]", full(&call(1, "echo x")), full(&call(7, "echo deploy")));
@@ -172,7 +173,7 @@ async fn beside_secrets_either_is_enough() {
     let script = secret.hello("2025-11-25").await;
     assert_eq!(script.say(&call(1, "echo deploy")).await, (200, done(1, "deploy")), "secrets have no scopes");
     let ann = bearer(&stage.host, "ann.use").hello("2025-11-25").await;
-    // Neither gets into the session of the other.
+    // Neither can use the session of the other.
     let key = |host: &Host| host.headers.iter().find(|(name, _)| name == "mcp-session-id").unwrap().1.clone();
     assert_eq!(
         bearer(&stage.host, "ann.use").with("mcp-session-id", &key(&script)).post(&call(2, "echo x")).await.status,
@@ -182,7 +183,7 @@ async fn beside_secrets_either_is_enough() {
 }
 
 #[tokio::test]
-async fn what_is_owed_to_one_is_not_given_to_another() {
+async fn a_parked_call_resumes_for_its_own_user_only() {
     let stage = stage().await;
     let capabilities = r#","io.modelcontextprotocol/clientCapabilities":{"roots":{}}"#;
     let ask = tool("roots", "").replace(r#","io.modelcontextprotocol/clientCapabilities":{}"#, capabilities);
@@ -207,7 +208,7 @@ async fn what_is_owed_to_one_is_not_given_to_another() {
 }
 
 #[tokio::test]
-async fn a_tool_sees_who_calls_it_and_what_that_one_may() {
+async fn a_tool_sees_its_caller_and_the_scopes() {
     let stage = stage().await;
     let modern =
         stage.host.with("mcp-protocol-version", "2026-07-28").with("mcp-method", "tools/call").with("mcp-name", "who");

@@ -1,4 +1,4 @@
-//! Questions whose way to the host is lost.
+//! Questions that can no longer reach their client.
 
 use std::time::Duration;
 
@@ -29,7 +29,7 @@ async fn gone(stage: &Stage) {
 }
 
 #[tokio::test]
-async fn a_question_fails_as_soon_as_its_host_cannot_come_back_for_it() {
+async fn a_question_fails_as_soon_as_its_client_cannot_come_back() {
     let mut config = Config::default();
     config.event_store = None;
     let stage = Stage::new(config).await;
@@ -45,7 +45,7 @@ async fn a_question_fails_as_soon_as_its_host_cannot_come_back_for_it() {
 }
 
 #[tokio::test]
-async fn a_question_fails_when_its_host_does_not_come_back_in_time() {
+async fn a_question_fails_when_its_client_does_not_come_back_in_time() {
     let mut config = Config::default();
     config.reconnect_window = Duration::from_millis(300);
     let stage = Stage::new(config).await;
@@ -59,7 +59,7 @@ async fn a_question_fails_when_its_host_does_not_come_back_in_time() {
 }
 
 #[tokio::test]
-async fn a_host_that_comes_back_in_time_is_asked_still() {
+async fn a_client_that_comes_back_in_time_is_still_asked() {
     let mut config = Config::default();
     config.reconnect_window = PATIENCE;
     let stage = Stage::new(config).await;

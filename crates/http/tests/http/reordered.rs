@@ -1,9 +1,9 @@
-//! What a host says over several connections arrives in any order, twice, or too late.
+//! Messages of a client over several connections arrive in any order, twice, or too late.
 //!
-//! Requests, their duplicates, cancellations, answers to questions, cuts and returns come in whatever order chance has
-//! it; a model says of each request how it must end. What one message means does not depend on what overtook it: a
-//! cancellation is for a request that runs, an answer is for a question that is open, once, and what comes too early or
-//! too late does nothing.
+//! Requests, their duplicates, cancellations, answers to questions, cuts and returns come in random order; a model
+//! computes how each request must end. The meaning of a message does not depend on the messages that overtook it: a
+//! cancellation is for a running request, an answer is for an open question, once, and a message that comes too early
+//! or too late has no effect.
 
 use std::collections::BTreeMap;
 use std::future::poll_fn;
@@ -20,21 +20,21 @@ use tokio::time::timeout;
 use super::client::{Event, PATIENCE, call, done, full, initialize};
 use super::handler::Stage;
 
-/// What arrives next. The number is the id of a request.
+/// The next message. The number is the id of a request.
 #[derive(Debug, Clone, Copy)]
 enum Step {
-    /// A call that asks its host something, also while the one before it with this id runs.
+    /// A call that asks its client a question, also while an earlier one with this id runs.
     Call(u64),
     /// A call that is answered at once.
     Echo(u64),
     Cancel(u64),
-    /// The answer to the last question that the host has read, also if it has answered it.
+    /// The answer to the last question that the client has read, also if it has answered it.
     Answer(u64),
-    /// An answer to a question that nobody has asked.
+    /// An answer to a question that was never asked.
     Stray(u64),
-    /// The host reads so many pieces and is gone; so many more were on their way to it.
+    /// The client reads so many pieces and disconnects; so many more were in flight.
     Cut(u64, usize, usize),
-    /// The host comes back to what it has read last, also if it is still there.
+    /// The client resumes after the last event that it has read, also if it is still connected.
     Return(u64),
 }
 
@@ -55,12 +55,12 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Outcome {
     Runs,
-    /// With the answer that names so many roots.
+    /// The answer names so many roots.
     Answered(usize),
     Cancelled,
 }
 
-/// One life of a request, and what its host has read of it.
+/// One life of a request, and the events of it that its client has read.
 struct Run {
     id: u64,
     outcome: Outcome,
@@ -76,7 +76,7 @@ impl Run {
         self.body = Some(response.into_body());
     }
 
-    /// Reads so many pieces, as far as they are there.
+    /// Reads so many pieces, as far as they have arrived.
     async fn read(&mut self, pieces: usize) {
         for _ in 0..pieces {
             let Some(body) = &mut self.body else { return };
@@ -165,7 +165,7 @@ impl World {
         let body = axum::body::Body::from(full(message));
         let answer = timeout(PATIENCE, self.stage.service.handle(request.body(body).unwrap())).await;
         let answer = answer.unwrap_or_else(|_| panic!("no answer to {message}"));
-        // Everybody does what there is to do.
+        // Lets every task run until it waits.
         for _ in 0..32 {
             tokio::task::yield_now().await;
         }
@@ -223,7 +223,7 @@ impl World {
         assert_eq!(response.status(), 200, "{id}");
         let mut run = Run { id, outcome: Outcome::Runs, body: None, left: String::new(), events: Vec::new() };
         run.connect(response);
-        // Who has read nothing has nothing to come back to.
+        // A client that has read nothing has nothing to come back to.
         run.read(1).await;
         assert_eq!(run.events.len(), 1, "the opening");
         self.over.extend(self.runs.insert(id, run));
@@ -248,14 +248,14 @@ impl World {
         let response = self.send("GET", "", Some(&last)).await;
         match response.status().as_u16() {
             200 => run.connect(response),
-            // Of a call that was cancelled nothing need be left.
+            // Nothing may be left of a cancelled call.
             400 => assert_eq!(run.outcome, Outcome::Cancelled, "{} is lost", run.id),
             status => panic!("{status}"),
         }
         run
     }
 
-    /// The host hears everything that it is owed, and answers what is left.
+    /// The client reads everything that it is owed, and answers the open questions.
     async fn settle(mut self) {
         for id in self.runs.keys().copied().collect::<Vec<_>>() {
             self.step(Step::Return(id)).await;
@@ -286,28 +286,28 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 100, ..ProptestConfig::default() })]
 
     #[test]
-    fn whatever_overtakes_what_each_request_ends_once_and_as_it_must(steps in steps()) {
+    fn each_request_ends_once_in_any_order_of_messages(steps in steps()) {
         run(steps);
     }
 }
 
 #[test]
-fn what_comes_too_early_or_too_late_does_nothing() {
+fn early_and_late_messages_do_nothing() {
     use Step::{Answer, Call, Cancel, Cut, Echo, Return, Stray};
     for steps in [
-        // The cancellation has overtaken its request.
+        // The cancellation overtakes its request.
         vec![Cancel(1), Call(1), Answer(1)],
-        // It has overtaken the answer, and the other way round.
+        // It overtakes the answer, and the other way round.
         vec![Call(1), Cancel(1), Answer(1), Call(1), Answer(1)],
         vec![Call(1), Answer(1), Cancel(1)],
-        // A request comes twice, beside itself and after its end.
+        // A request comes twice: during the first, and after its end.
         vec![Call(1), Call(1), Echo(1), Answer(1), Call(1), Answer(1)],
-        // The answer comes while nobody is there, and again when somebody is.
+        // The answer comes while the client is away, and again when it is back.
         vec![Call(1), Answer(1), Cut(1, 0, 2), Return(1)],
         vec![Call(1), Cut(1, 9, 0), Answer(1), Answer(1), Return(1), Answer(1)],
-        // Two calls, whose answers change places; one is cancelled while the host is away.
+        // Two calls are answered in reverse order; one is cancelled while the client is away.
         vec![Call(1), Call(2), Call(3), Cut(2, 0, 1), Stray(95), Answer(3), Answer(1), Return(2), Cancel(2), Answer(2)],
-        // A second stream takes the place of the first.
+        // A second stream replaces the first.
         vec![Call(1), Return(1), Return(1), Cut(1, 0, 1), Return(1), Answer(1)],
     ] {
         run(steps);

@@ -1,4 +1,4 @@
-//! What a POST is answered with.
+//! The response to a POST.
 
 use std::sync::atomic::Ordering;
 
@@ -15,7 +15,7 @@ async fn answers_alone_are_json() {
     let answer = host.post(&call(1, "echo hi")).await;
     assert_eq!((answer.status, answer.kind()), (200, "application/json"));
     assert_eq!(answer.text().await, done(1, "hi"));
-    let (status, text) = host.say(&call(2, "nobody")).await;
+    let (status, text) = host.say(&call(2, "absent")).await;
     assert_eq!(status, 200);
     assert!(text.contains("-32602"), "{text}");
     assert_eq!(host.say(r#"{"id":"p","method":"ping"}"#).await.1, full(r#"{"id":"p","result":{}}"#));
@@ -29,7 +29,7 @@ async fn a_big_answer_arrives_whole() {
 }
 
 #[tokio::test]
-async fn what_comes_before_the_answer_makes_it_a_stream() {
+async fn a_message_before_the_answer_makes_it_a_stream() {
     let stage = Stage::local().await;
     for (version, opens) in [("2025-03-26", false), ("2025-06-18", false), ("2025-11-25", true)] {
         let host = stage.host.hello(version).await;
@@ -74,7 +74,7 @@ async fn requests_at_once_are_answered_independently() {
 }
 
 #[tokio::test]
-async fn an_id_that_is_in_use_is_refused_and_harms_nobody() {
+async fn an_id_in_use_is_refused_and_its_request_goes_on() {
     let stage = Stage::local().await;
     let host = stage.host.hello("2025-11-25").await;
     let first = host.clone();
@@ -135,7 +135,7 @@ async fn a_connection_that_breaks_cancels_nothing() {
     stage.tools.begun().await;
     gone.abort();
     assert!(gone.await.unwrap_err().is_cancelled());
-    // The session is alive, and the call, too: what it does afterwards is done.
+    // The session is alive, and the call completes.
     assert_eq!(host.say(r#"{"id":2,"method":"ping"}"#).await.0, 200);
     stage.tools.go.notify_one();
     let cancel = r#"{"method":"notifications/cancelled","params":{"requestId":1}}"#;
@@ -157,7 +157,7 @@ async fn an_answer_that_takes_long_becomes_a_stream() {
 }
 
 #[tokio::test]
-async fn what_is_no_request_gets_the_status_that_says_so() {
+async fn an_invalid_request_gets_the_matching_status() {
     let stage = Stage::local().await;
     let host = stage.host.hello("2025-11-25").await;
     let ping = full(r#"{"id":1,"method":"ping"}"#);

@@ -1,4 +1,4 @@
-//! What came of a call that needs scopes is read with those scopes: an owner may have tokens that allow less.
+//! Reading the results of a call needs the scopes of that call: an owner may have tokens that grant fewer.
 
 use protomcp_auth::{ResourceServer, Scopes};
 use protomcp_http::{Config, Listener, StreamableHttp};
@@ -56,7 +56,7 @@ async fn serve() -> Host {
     host
 }
 
-/// An answer that says which scopes it would take.
+/// An answer that names the scopes it needs.
 #[track_caller]
 fn assert_refused(answer: &Answer, what: &str) {
     let challenge = answer.headers.get("www-authenticate").map_or("", String::as_str);
@@ -85,7 +85,7 @@ async fn a_stream_is_read_again_with_the_scopes_of_the_session() {
     assert_refused(&lesser.get().await, "listen");
     let again = ann.with("last-event-id", &last).get().await.events().await;
     assert!(again.last().unwrap().data.contains("deploy is done"), "{again:?}");
-    // What the lesser token asks for itself, it gets.
+    // The lesser token gets the results of its own requests.
     assert_eq!(lesser.post(&call(3, "plain")).await.status, 200);
 }
 
@@ -111,7 +111,7 @@ async fn a_task_of_a_session_is_read_with_the_scopes_of_the_session() {
 }
 
 #[tokio::test]
-async fn a_task_without_a_session_is_read_with_the_scopes_that_its_call_needed() {
+async fn a_stateless_task_is_read_with_the_scopes_of_its_call() {
     let host = serve().await;
     let request = |token: &str, method: &str, name: Option<&str>, params: Value| {
         let host = bearer(&host, token).with("mcp-protocol-version", "2026-07-28").with("mcp-method", method);

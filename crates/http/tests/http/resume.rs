@@ -1,4 +1,4 @@
-//! Streams that break, and hosts that come back.
+//! Broken streams, and clients that come back.
 
 use protomcp_http::Config;
 
@@ -11,7 +11,7 @@ async fn back(host: &Host, last: &Event) -> Answer {
 }
 
 #[tokio::test]
-async fn a_host_that_comes_back_gets_what_it_has_missed_and_the_rest() {
+async fn a_client_that_reconnects_gets_missed_and_new_events() {
     let stage = Stage::local().await;
     for version in ["2025-03-26", "2025-06-18", "2025-11-25"] {
         let host = stage.host.hello(version).await;
@@ -33,7 +33,7 @@ async fn a_host_that_comes_back_gets_what_it_has_missed_and_the_rest() {
 }
 
 #[tokio::test]
-async fn what_was_sent_comes_again_even_when_all_is_over() {
+async fn events_are_replayed_after_their_stream_has_ended() {
     let stage = Stage::local().await;
     let host = stage.host.hello("2025-11-25").await;
     let events = host.post(&call_with_progress(1, "count 5")).await.events().await;
@@ -57,13 +57,13 @@ async fn only_the_events_of_its_own_stream_come_again() {
     assert_eq!(back(&host, &first[0]).await.events().await, first[1..]);
     assert_eq!(back(&host, &second[0]).await.events().await, second[1..]);
     assert_eq!(back(&host, &opening).await.event().await.unwrap(), changed);
-    // And not those of another session.
+    // And not the events of another session.
     let other = stage.host.hello("2025-11-25").await;
     assert_eq!(back(&other, &first[0]).await.status, 400);
 }
 
 #[tokio::test]
-async fn a_handler_may_send_the_host_away_until_it_is_done() {
+async fn a_handler_may_close_the_stream_until_it_is_done() {
     let stage = Stage::local().await;
     let host = stage.host.hello("2025-11-25").await;
     let mut answer = host.post(&call(1, "leave")).await;
@@ -75,7 +75,7 @@ async fn a_handler_may_send_the_host_away_until_it_is_done() {
     assert_eq!(events.iter().map(|event| event.data.clone()).collect::<Vec<_>>(), [done(1, "done")]);
 }
 
-/// The handler sends the host away while the response is a stream already.
+/// The handler closes the connection while the response is a stream already.
 async fn stays(stage: &Stage, host: &Host, body: &str) {
     let mut answer = host.post(body).await;
     assert_eq!(answer.kind(), "text/event-stream");
@@ -89,7 +89,7 @@ async fn stays(stage: &Stage, host: &Host, body: &str) {
 }
 
 #[tokio::test]
-async fn hosts_that_cannot_come_back_are_not_sent_away() {
+async fn clients_that_cannot_come_back_keep_their_stream() {
     let config = || {
         let mut config = Config::default();
         config.stream_after = std::time::Duration::from_millis(1);
@@ -113,7 +113,7 @@ async fn hosts_that_cannot_come_back_are_not_sent_away() {
 }
 
 #[tokio::test]
-async fn the_one_who_comes_back_takes_the_place_of_a_dead_connection() {
+async fn a_reconnect_replaces_a_dead_connection() {
     let stage = Stage::local().await;
     let host = stage.host.hello("2025-11-25").await;
     let mut dead = host.get().await;
@@ -125,14 +125,14 @@ async fn the_one_who_comes_back_takes_the_place_of_a_dead_connection() {
 }
 
 #[tokio::test]
-async fn an_unknown_event_is_an_error_of_the_host() {
+async fn an_unknown_event_is_a_bad_request() {
     let stage = Stage::local().await;
     let host = stage.host.hello("2025-11-25").await;
     for id in ["", "x", "1", "1-", "-1", "99-0", "1-18446744073709551616"] {
         let answer = host.with("last-event-id", if id.is_empty() { "?" } else { id }).get().await;
         assert_eq!(answer.status, 400, "{id}");
     }
-    // A response that may still become JSON is not there to be taken over.
+    // A response that may still become JSON cannot be taken over.
     let waiting = host.clone();
     let waiting = tokio::spawn(async move { waiting.say(&call(1, "wait")).await });
     stage.tools.begun().await;
@@ -142,7 +142,7 @@ async fn an_unknown_event_is_an_error_of_the_host() {
 }
 
 #[tokio::test]
-async fn a_host_that_comes_back_too_late_is_told_so() {
+async fn a_client_that_reconnects_too_late_gets_an_error() {
     let mut config = Config::default();
     config.event_store = Some(std::sync::Arc::new(protomcp_http::MemoryStore::new(3, 100_000)));
     let stage = Stage::new(config).await;
@@ -150,14 +150,14 @@ async fn a_host_that_comes_back_too_late_is_told_so() {
     let events = host.post(&call_with_progress(1, "count 5")).await.events().await;
     assert_eq!(events.len(), 7);
     for (index, event) in events.iter().enumerate() {
-        // Of six events with a message the last three are kept; each is named by the one before.
+        // Of six events with a message the last three are kept; each follows the event that names it.
         let answer = back(&host, event).await;
         assert_eq!(answer.status, if index < 3 { 400 } else { 200 }, "{event:?}");
         if index < 3 {
-            assert!(answer.text().await.contains("not kept any more"));
+            assert!(answer.text().await.contains("no longer kept"));
         }
     }
-    // The stream of a session goes on, but not as if nothing had been lost.
+    // The stream of a session continues, but reports the loss.
     let mut listening = host.get().await;
     let opening = listening.event().await.unwrap();
     for id in 2..7 {

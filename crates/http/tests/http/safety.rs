@@ -1,4 +1,4 @@
-//! Who is let in: names, pages, secrets.
+//! Access: host names, origins, secrets.
 
 use protomcp_http::{Config, Credential};
 
@@ -10,7 +10,7 @@ async fn status(host: &Host) -> u16 {
 }
 
 #[tokio::test]
-async fn strangers_and_their_pages_are_refused() {
+async fn foreign_hosts_and_origins_are_refused() {
     let stage = Stage::local().await;
     let own = format!("http://{}", stage.host.address);
     for (host, origin, expected) in [
@@ -42,7 +42,7 @@ async fn strangers_and_their_pages_are_refused() {
 }
 
 #[tokio::test]
-async fn a_named_page_may_ask_first_and_read_the_answers() {
+async fn an_allowed_page_may_preflight_and_read_responses() {
     let app = "https://app.example.com";
     let stage = Stage::new(Config::default().allow_origin(app).require(Credential::token("t"))).await;
     let page = stage.host.with("origin", app);
@@ -68,7 +68,7 @@ async fn a_named_page_may_ask_first_and_read_the_answers() {
 }
 
 #[tokio::test]
-async fn without_its_secrets_nobody_gets_anywhere() {
+async fn every_request_needs_the_secrets() {
     let config = Config::default().require(Credential::token("t0ken")).require(Credential::api_key("k3y"));
     let stage = Stage::new(config).await;
     let (token, key) = (("authorization", "Bearer t0ken"), ("x-api-key", "k3y"));
@@ -88,11 +88,11 @@ async fn without_its_secrets_nobody_gets_anywhere() {
     }
     let host = with(&[token, key]).hello("2025-11-25").await;
     assert_eq!(host.say(r#"{"id":1,"method":"ping"}"#).await.0, 200);
-    // The id of a session is no secret that opens doors.
+    // The id of a session grants nothing by itself.
     let mut thief = host.clone();
     thief.headers.retain(|(name, _)| name != "authorization");
     assert_eq!(status(&thief).await, 401);
-    // A token in the address counts for nothing.
+    // A token in the query is ignored.
     assert_eq!(stage.host.at("/mcp?access_token=t0ken&token=t0ken").get().await.status, 401);
 }
 
@@ -104,14 +104,14 @@ async fn other_names_are_served_when_they_are_allowed() {
 }
 
 #[tokio::test]
-async fn probes_answer_anybody_but_only_when_asked_for() {
+async fn probes_need_no_secrets_and_are_off_by_default() {
     let stage = Stage::with_probes(Config::default().require(Credential::token("t"))).await;
     let probe = stage.host.with("host", "10.0.0.7");
     assert_eq!(probe.at("/healthz").get().await.status, 200);
     assert_eq!(probe.at("/readyz").get().await.status, 503);
     stage.readiness.set_ready();
     assert_eq!(probe.at("/readyz").get().await.status, 200);
-    // Nothing new begins from here on, so nobody new should be sent here.
+    // No new request begins from here on, so balancers should send none.
     stage.sessions.shutdown();
     assert_eq!((probe.at("/readyz").get().await.status, probe.at("/healthz").get().await.status), (503, 200));
     let stage = Stage::local().await;

@@ -1,4 +1,4 @@
-//! From the handshake to the end of a session.
+//! The life of a session, from the handshake to the end.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -88,7 +88,7 @@ async fn a_deleted_session_is_gone_and_its_calls_with_it() {
     ] {
         assert_eq!(status, 404);
     }
-    // Nobody lets the call go on: it is cancelled, and its response says that the session is over.
+    // The call never completes: it is cancelled, and its response reports the end of the session.
     assert_eq!(call.await.unwrap(), 404);
     tokio::time::timeout(PATIENCE, stage.tools.has_dropped.notified()).await.expect("the call goes on");
     assert_eq!(listening.event().await, None);
@@ -96,7 +96,7 @@ async fn a_deleted_session_is_gone_and_its_calls_with_it() {
 }
 
 #[tokio::test]
-async fn a_session_is_bound_to_who_began_it() {
+async fn a_session_is_bound_to_the_principal_that_began_it() {
     let stage = Stage::local().await;
     let request = |who: Option<&str>, session: Option<&str>, body: String| {
         let mut request =
@@ -138,7 +138,7 @@ async fn a_session_that_is_not_used_is_closed() {
 }
 
 #[tokio::test]
-async fn it_can_be_mounted_in_an_application_that_has_other_pages() {
+async fn the_service_can_be_mounted_beside_other_pages() {
     let stage = Stage::local().await;
     let app = axum::Router::new()
         .route("/", axum::routing::get(|| async { "front page" }))

@@ -1,4 +1,4 @@
-//! One user who takes all there is, and another who finds room.
+//! One user who takes every place, and another who still gets one.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -15,12 +15,12 @@ use super::metrics::text;
 
 const PING: &str = r#"{"id":1,"method":"ping"}"#;
 
-/// Settings behind a proxy on this machine.
+/// A configuration behind a proxy on this machine.
 fn behind_proxy() -> Config {
     Config::default().trust_proxy(IpAddr::from([127, 0, 0, 1]))
 }
 
-/// The clients of a proxy on this machine.
+/// A client of that proxy.
 fn user(stage: &Stage, address: &str) -> Host {
     stage.host.with("x-forwarded-for", address)
 }
@@ -61,7 +61,7 @@ async fn a_user_who_holds_all_sessions_keeps_no_other_out() {
 }
 
 #[tokio::test]
-async fn an_address_that_no_trusted_proxy_has_forwarded_does_not_count() {
+async fn an_address_from_an_untrusted_proxy_does_not_count() {
     let mut config = Config::default();
     config.max_sessions = 1;
     let stage = Stage::new(config).await;
@@ -69,10 +69,10 @@ async fn an_address_that_no_trusted_proxy_has_forwarded_does_not_count() {
     assert_eq!(user(&stage, "192.0.2.2").post(&initialize("2025-11-25", "{}")).await.status, 503);
 }
 
-/// More than the introductions of the sessions take, which are kept, and less than any request.
+/// More than the kept `initialize` requests of the sessions take, and less than any other request.
 const INTRODUCTIONS: usize = 1024;
 
-/// Waits until a budget is as it should be.
+/// Waits until the use of a budget satisfies a condition.
 async fn until(budget: &Budget, is_so: impl Fn(usize) -> bool) {
     let reached = timeout(PATIENCE, async {
         while !is_so(budget.taken()) {
@@ -149,7 +149,7 @@ async fn each_message_of_a_batch_takes_room() {
 }
 
 #[tokio::test]
-async fn answers_that_nobody_reads_take_room_and_none_is_lost_in_silence() {
+async fn unread_answers_take_room_and_no_loss_is_silent() {
     const BUDGET: usize = 1 << 20;
     const ANSWER: usize = 300_000;
     let limits = Limits { max_outbound_bytes: BUDGET, ..Limits::default() };
@@ -162,7 +162,7 @@ async fn answers_that_nobody_reads_take_room_and_none_is_lost_in_silence() {
     for number in 0..4 {
         let mut stream = ann.post(&call_with_progress(number, &format!("report {ANSWER}"))).await;
         stage.tools.begun().await;
-        // After the one that opens the stream.
+        // After the event that opens the stream.
         let event = loop {
             let event = stream.event().await.unwrap();
             if event.data.contains("progress") {

@@ -1,4 +1,4 @@
-//! HTTPS: what is negotiated, what is shown after a renewal, and who is left waiting.
+//! HTTPS: negotiation, renewal of certificates, and clients that do not finish a handshake.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -22,13 +22,13 @@ use tokio_rustls::client::TlsStream;
 use super::client::{PATIENCE, call, done, full, initialize};
 use super::handler::Stage;
 
-/// An authority, the certificates it gives out, and the files they are in.
+/// An authority, its certificates, and the files of one pair.
 struct Certificates {
     authority: CertifiedIssuer<'static, KeyPair>,
     folder: tempfile::TempDir,
 }
 
-/// One certificate and its key, as PEM and as the bytes in it.
+/// One certificate and its key, as PEM and as DER.
 struct Pair {
     certificate: String,
     key: String,
@@ -57,7 +57,7 @@ impl Certificates {
         (self.folder.path().join("cert.pem"), self.folder.path().join("key.pem"))
     }
 
-    /// Puts a pair into the files.
+    /// Writes a pair to the files.
     fn put(&self, certificate: &str, key: &str) {
         let (certificate_file, key_file) = self.files();
         std::fs::write(certificate_file, certificate).unwrap();
@@ -69,7 +69,7 @@ impl Certificates {
         Tls::from_files(certificate, key).unwrap()
     }
 
-    /// What a client believes in.
+    /// The configuration of a client that trusts this authority.
     fn client(&self, versions: &[&'static SupportedProtocolVersion], alpn: &[&str]) -> ClientConfig {
         let mut roots = RootCertStore::empty();
         roots.add(self.authority.der().clone()).unwrap();
@@ -138,7 +138,7 @@ fn post(stage: &Stage, session: Option<&str>, body: &str) -> Request<Body> {
 }
 
 #[tokio::test]
-async fn hosts_choose_the_protocol_and_the_version_of_tls() {
+async fn clients_choose_the_protocol_and_the_version_of_tls() {
     let certificates = Certificates::new();
     let pair = certificates.pair();
     let stage = stage(Tls::from_pem(pair.certificate.as_bytes(), pair.key.as_bytes()).unwrap(), |_| ()).await;
@@ -168,7 +168,7 @@ async fn hosts_choose_the_protocol_and_the_version_of_tls() {
 }
 
 #[tokio::test]
-async fn a_certificate_that_is_renewed_is_shown_and_open_connections_go_on() {
+async fn a_renewed_certificate_keeps_open_connections() {
     let certificates = Certificates::new();
     let (first, second, third) = (certificates.pair(), certificates.pair(), certificates.pair());
     certificates.put(&first.certificate, &first.key);
@@ -181,7 +181,7 @@ async fn a_certificate_that_is_renewed_is_shown_and_open_connections_go_on() {
     let session = answer.headers()["mcp-session-id"].to_str().unwrap().to_owned();
     to_bytes(Body::new(answer.into_body()), 10_000).await.unwrap();
 
-    // What is no pair changes nothing, and what is one later does.
+    // A certificate with another key is ignored, and a later valid pair is loaded.
     certificates.put(&second.certificate, &third.key);
     for _ in 0..5 {
         assert_eq!(shown(&stage, &certificates).await, first.der);
@@ -199,7 +199,7 @@ async fn a_certificate_that_is_renewed_is_shown_and_open_connections_go_on() {
 }
 
 #[tokio::test]
-async fn whoever_does_not_shake_hands_is_left_and_does_not_keep_others_out() {
+async fn an_unfinished_handshake_times_out_and_blocks_no_other() {
     let certificates = Certificates::new();
     let pair = certificates.pair();
     let tls = Tls::from_pem(pair.certificate.as_bytes(), pair.key.as_bytes()).unwrap();
@@ -208,7 +208,7 @@ async fn whoever_does_not_shake_hands_is_left_and_does_not_keep_others_out() {
         listener.max_handshakes = 1;
     })
     .await;
-    // Nothing at all, and the first bytes of a record that does not go on.
+    // No bytes at all, and the first bytes of an incomplete record.
     for start in [&b""[..], b"\x16\x03\x01\x02"] {
         let mut silent = Vec::new();
         for _ in 0..3 {
@@ -218,7 +218,7 @@ async fn whoever_does_not_shake_hands_is_left_and_does_not_keep_others_out() {
         }
         for mut stream in silent {
             let mut rest = Vec::new();
-            // However it ends, it ends.
+            // The connection may end with an error.
             let end = timeout(PATIENCE, stream.read_to_end(&mut rest)).await.expect("the connection stays open");
             assert!(end.is_err() || rest.is_empty(), "{rest:?}");
         }
@@ -226,7 +226,7 @@ async fn whoever_does_not_shake_hands_is_left_and_does_not_keep_others_out() {
     assert_eq!(shown(&stage, &certificates).await, pair.der);
 }
 
-/// With this time for a handshake a test fails before any is given up.
+/// With this timeout a test fails before any handshake is given up.
 const FOREVER: Duration = Duration::from_secs(600);
 
 /// A handshake takes milliseconds.
@@ -275,7 +275,7 @@ async fn an_address_with_all_handshakes_keeps_no_other_out() {
     let began = Instant::now();
     connect_over(dial(&stage, 2).await, certificates.client(rustls::ALL_VERSIONS, &[])).await;
     assert!(began.elapsed() < SOON, "{:?}", began.elapsed());
-    // The place of the last one was taken away; after it, the one that waits has its turn.
+    // The last one lost its place; the one that waits is next.
     let mut rest = Vec::new();
     let end = timeout(PATIENCE, taken.pop().unwrap().read_to_end(&mut rest)).await;
     end.expect("the last one stays open").expect("it ends with its flight");
@@ -303,7 +303,7 @@ async fn a_first_message_without_end_is_not_read() {
 }
 
 #[tokio::test]
-async fn whoever_speaks_plain_http_is_told_so() {
+async fn a_plain_http_request_gets_a_clear_error() {
     let certificates = Certificates::new();
     let pair = certificates.pair();
     let stage = stage(Tls::from_pem(pair.certificate.as_bytes(), pair.key.as_bytes()).unwrap(), |_| ()).await;
@@ -315,7 +315,7 @@ async fn whoever_speaks_plain_http_is_told_so() {
 }
 
 #[tokio::test]
-async fn a_configuration_of_ones_own_is_used() {
+async fn a_custom_configuration_is_used() {
     let certificates = Certificates::new();
     let pair = certificates.pair();
     let chain = vec![CertificateDer::from(pair.der.clone())];
@@ -330,7 +330,7 @@ async fn a_configuration_of_ones_own_is_used() {
 }
 
 #[test]
-fn what_is_no_pair_is_refused_with_its_place() {
+fn an_invalid_pair_is_refused_with_its_place() {
     let certificates = Certificates::new();
     let (pair, other) = (certificates.pair(), certificates.pair());
     let (certificate, key) = certificates.files();
@@ -352,7 +352,7 @@ fn what_is_no_pair_is_refused_with_its_place() {
     std::fs::remove_file(&key).unwrap();
     let error = Tls::from_files(&certificate, &key).unwrap_err();
     assert!(matches!(&error, TlsError::Unreadable { file, .. } if *file == key), "{error}");
-    // Both in one file, as some authorities hand them out.
+    // Both in one file, as some authorities deliver them.
     let both = format!("{}{}", pair.key, pair.certificate);
     std::fs::write(&certificate, both).unwrap();
     assert!(Tls::from_files(&certificate, &certificate).is_ok());
