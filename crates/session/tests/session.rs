@@ -57,6 +57,14 @@ fn the_client_is_known_after_the_handshake() {
 }
 
 #[test]
+fn notifications_before_the_handshake_are_ignored() {
+    let mut session = Session::server(Arc::new(ServerInfo::new("test", "1")), 1);
+    let early = || Message::notification("notifications/roots/list_changed", Params::Absent);
+    assert!(matches!(session.receive(early()), Inbound::Ignored(_)));
+    assert!(matches!(ready(1).receive(early()), Inbound::Told(_)));
+}
+
+#[test]
 fn without_the_capability_there_is_no_set_level() {
     let mut info = ServerInfo::new("test", "1");
     info.capabilities.logging = None;
