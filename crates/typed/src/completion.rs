@@ -136,6 +136,7 @@ mod tests {
         let values = ["python", "cython", "rust", "Pypy"].map(str::to_owned);
         assert_eq!(matching(values.clone(), "py").values, ["python", "Pypy"]);
         assert_eq!(matching(values.clone(), "thon").values, ["python", "cython"]);
+        assert_eq!(matching(["happy", "python"].map(str::to_owned), "py").values, ["python", "happy"]);
         assert_eq!(matching(values.clone(), "y").values, ["python", "cython", "Pypy"]);
         assert_eq!(matching(values.clone(), "").values.len(), 4);
         let many = matching((0..200).map(|n| n.to_string()), "");

@@ -28,6 +28,8 @@ fn every_kind_of_value_becomes_a_result() {
         .tool(Tool::new("blocks", "").handler(async || vec![ContentBlock::text("a"), ContentBlock::text("b")]))
         .tool(Tool::new("json", "").handler(async || Json(point())))
         .tool(Tool::new("list", "").handler(async || Json(vec![point()])))
+        .tool(Tool::new("perhaps", "").handler(async || Json(Some(point()))))
+        .tool(Tool::new("bare", "").handler(async || Json(point())).without_output_schema())
         .tool(Tool::new("dynamic", "").handler(async || Json(json!([1]))))
         .tool(Tool::new("beside", "").handler(async || (vec![ContentBlock::text("a point")], Json(point()))))
         .tool(Tool::new("whole", "").handler(async || CallToolResult::text("w").with_meta(RawJson::EMPTY_OBJECT)))
@@ -48,6 +50,8 @@ fn every_kind_of_value_becomes_a_result() {
             ("blocks", json!({"content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]})),
             ("json", with_structured(text(r#"{"x":1}"#), json!({"x": 1}))),
             ("list", with_structured(text(r#"[{"x":1}]"#), json!({"result": [{"x": 1}]}))),
+            ("perhaps", with_structured(text(r#"{"x":1}"#), json!({"result": {"x": 1}}))),
+            ("bare", with_structured(text(r#"{"x":1}"#), json!({"x": 1}))),
             ("dynamic", with_structured(text("[1]"), json!({"result": [1]}))),
             ("beside", with_structured(text("a point"), json!({"x": 1}))),
             ("whole", json!({"content": [{"type": "text", "text": "w"}], "_meta": {}})),
@@ -59,7 +63,7 @@ fn every_kind_of_value_becomes_a_result() {
         assert_eq!(schema["required"], json!(["x"]), "a field that may be skipped is not required");
         assert_eq!(host.definition("ok").await["outputSchema"], schema);
         assert_eq!(host.definition("list").await["outputSchema"]["properties"]["result"]["type"], "array");
-        for tool in ["text", "dynamic", "whole"] {
+        for tool in ["text", "dynamic", "whole", "bare"] {
             assert_eq!(host.definition(tool).await.get("outputSchema"), None, "{tool} promises nothing");
         }
     });
