@@ -151,7 +151,10 @@ impl Passage {
             if first.is_alphanumeric() {
                 let end = rest.find(|c| !is_part(c)).unwrap_or(rest.len());
                 let follows = between.chars().all(char::is_whitespace);
-                words.push(Word { text: rest[..end].to_lowercase(), line, follows });
+                let text = rest[..end].to_lowercase();
+                // A possessive counts as its noun.
+                let text = text.strip_suffix("'s").or(text.strip_suffix("’s")).map_or(text.clone(), str::to_owned);
+                words.push(Word { text, line, follows });
                 between.clear();
                 rest = &rest[end..];
             } else {

@@ -89,7 +89,7 @@ impl ListChangedDebounce {
         self.0.iter().filter_map(Debounce::deadline).min()
     }
 
-    /// Of which list the client is to be told now, one by one, and whether it has changed for everyone.
+    /// The next list whose notification is due; true if the list has changed for all sessions.
     pub fn poll(&mut self, now: Instant) -> Option<(List, bool)> {
         List::ALL.into_iter().find_map(|list| Some((list, self.0[list as usize].poll(now)?)))
     }

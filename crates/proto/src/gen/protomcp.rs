@@ -163,7 +163,7 @@ pub mod envelope {
         /// Extension. Tool process to bridge, first frame after connecting: who I am and what I can do.
         #[prost(message, tag = "200")]
         SdkInfo(super::SdkInfo),
-        /// Extension. Bridge to tool process: the answer to `sdk_info`, and sent to nobody else.
+        /// Extension. Bridge to tool process: the answer to `sdk_info`, and sent only then.
         #[prost(message, tag = "201")]
         BridgeInfo(super::BridgeInfo),
         /// Extension. Tool process to bridge: ask the user.
@@ -199,7 +199,7 @@ pub struct CallToolRequest {
     /// The arguments, a JSON object; `{}` when there are none.
     #[prost(bytes = "bytes", tag = "2")]
     pub arguments_json: ::prost::bytes::Bytes,
-    /// Names this call in ProgressNotification. Empty: nobody wants progress.
+    /// Names this call in ProgressNotification. Empty: no progress is wanted.
     #[prost(string, tag = "3")]
     pub progress_token: ::prost::alloc::string::String,
     /// Extension. The request's `_meta`, a JSON object, without the progress token: trace context and the like. A process
@@ -877,10 +877,10 @@ pub struct ElicitationRequest {
     /// form: the user fills in a form. url: the user visits a page. Empty means form.
     #[prost(string, tag = "1")]
     pub mode: ::prost::alloc::string::String,
-    /// What the user is told.
+    /// The message for the user.
     #[prost(string, tag = "2")]
     pub message: ::prost::alloc::string::String,
-    /// For form: which fields there are, a flat JSON Schema object.
+    /// For form: its fields, as a flat JSON Schema object.
     #[prost(bytes = "bytes", tag = "3")]
     pub requested_schema_json: ::prost::bytes::Bytes,
     /// For url: the page.
@@ -890,27 +890,27 @@ pub struct ElicitationRequest {
     #[prost(string, tag = "5")]
     pub elicitation_id: ::prost::alloc::string::String,
 }
-/// Extension (203). What the user said, or why nobody was asked.
+/// Extension (203). The user's answer, or the reason for which the user was not asked.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ElicitationResponse {
     /// accept, decline or cancel. Empty when `error` is set.
     #[prost(string, tag = "1")]
     pub action: ::prost::alloc::string::String,
-    /// On accept of a form: what was filled in, a JSON object.
+    /// On accept of a form: its values, as a JSON object.
     #[prost(bytes = "bytes", tag = "2")]
     pub content_json: ::prost::bytes::Bytes,
-    /// When not empty: the user could not be asked, and this is why.
+    /// When not empty: the reason for which the user could not be asked.
     #[prost(string, tag = "3")]
     pub error: ::prost::alloc::string::String,
 }
-/// Extension (204). The list of prompts is no longer what it was.
+/// Extension (204). The list of prompts has changed.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct PromptListChanged {}
-/// Extension (205). The list of resources or of resource templates is no longer what it was.
+/// Extension (205). The list of resources or of resource templates has changed.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ResourceListChanged {}
-/// Extension (206). What the user was sent to a page for is done. The host whose user that is is told, if its revision of MCP
-/// knows such a notice; a host that showed the page may close it.
+/// Extension (206). The user has completed the visit to a page. The client that was asked is notified, if its revision of MCP
+/// has such a notification; a host that shows the page may close it.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ElicitationComplete {
     /// The elicitation_id of the ElicitationRequest.

@@ -131,7 +131,7 @@ impl ResourceListeners {
         }
     }
 
-    /// Counts one request less. Whether it was the last.
+    /// Counts one request less. Returns true if it was the last.
     fn is_last(&self, uri: &str) -> bool {
         let mut counts = self.counts();
         let Some(count) = counts.get_mut(uri) else { return false };

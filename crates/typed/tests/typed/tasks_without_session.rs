@@ -149,7 +149,7 @@ fn a_listener_of_a_task_gets_the_polled_states() {
             members.remove("resultType");
         }
         assert_eq!(told, asked);
-        assert!(listener.hears_nothing_for(Duration::from_secs(60)).await, "{other} is nobody's business");
+        assert!(listener.hears_nothing_for(Duration::from_secs(60)).await, "{other} is not notified of");
     });
 }
 
