@@ -18,3 +18,11 @@ pub(crate) struct CallInfo {
     #[expect(dead_code, reason = "it gives its bytes back when the call has ended")]
     pub(crate) room: Option<Arc<Reservation>>,
 }
+
+impl CallInfo {
+    /// A request that listens: it asks for no progress and no log messages, and brings no answers.
+    pub(crate) fn of_listener(key: RequestKey, client: Arc<ClientInfo>, known: Extensions) -> Self {
+        let stateless = Some(Box::new(StatelessInfo { log_level: None, inputs: None }));
+        Self { key, client, token: None, stateless, known, room: None }
+    }
+}

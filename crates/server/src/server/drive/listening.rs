@@ -13,7 +13,7 @@ use crate::server::clock::now;
 use crate::server::drive::Driver;
 use crate::server::resource_listeners::listen_to_resources;
 use crate::service::Service;
-use protomcp_session::{ClientInfo, List, RequestKey, StatelessInfo, Topic};
+use protomcp_session::{ClientInfo, List, RequestKey, Topic};
 use protomcp_transport::{Sink, TransportError};
 
 impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
@@ -33,10 +33,8 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
             return Ok(None);
         }
         // The service knows the resources.
-        let stateless = Some(Box::new(StatelessInfo { log_level: None, inputs: None }));
-        let known = self.connection.arrival.known.clone();
         let number = key.number;
-        let info = CallInfo { key, client, token: None, stateless, known, room: None };
+        let info = CallInfo::of_listener(key, client, self.connection.arrival.known.clone());
         let caller = self.connection.peer.without_session(self.id);
         let timeout = self.server.sessions.limits().ask_timeout;
         let target = ReplyTarget { queue: Arc::clone(&self.queue), info };

@@ -25,9 +25,7 @@ use crate::server::stateless::timer::Timer;
 use crate::server::stateless_tasks;
 use crate::service::Service;
 use crate::session_queue::{SessionEvent, SessionQueue};
-use protomcp_session::{
-    ClientInfo, Extensions, List, ListChangedDebounce, RequestKey, Session, SessionId, StatelessInfo, Topic,
-};
+use protomcp_session::{ClientInfo, Extensions, List, ListChangedDebounce, RequestKey, Session, SessionId, Topic};
 
 /// One request that listens.
 pub(super) struct Listener {
@@ -96,8 +94,7 @@ impl Listener {
             return Ok(listener);
         }
         // The service knows the resources.
-        let stateless = Some(Box::new(StatelessInfo { log_level: None, inputs: None }));
-        let info = CallInfo { key, client, token: None, stateless, known, room: None };
+        let info = CallInfo::of_listener(key, client, known);
         let caller = listener.parts.peer.without_session(open);
         let context = Context::new(caller, open, ReplyTarget { queue, info }, limits.ask_timeout, CallKind::Plain);
         listener.opening = Some(context.clone());
