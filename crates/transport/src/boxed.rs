@@ -9,6 +9,7 @@ use std::sync::Arc;
 use protomcp_types::{Message, RequestId};
 
 use crate::delivery::Delivery;
+use crate::request_streams::RequestStreams;
 use crate::transport::{Received, Sink, Source, Transport, TransportError};
 use protomcp_session::{Extensions, Reservation};
 
@@ -54,6 +55,7 @@ trait AnySink: Send {
     ) -> Result<Option<Reservation>, TransportError>;
     fn send_batch(&mut self, messages: Vec<Message>) -> Result<(), TransportError>;
     fn delivery(&mut self) -> Option<&mut dyn Delivery>;
+    fn request_streams(&mut self) -> Option<&mut dyn RequestStreams>;
     fn flush(&mut self) -> BoxFuture<'_, ()>;
     fn unwritten(&self) -> usize;
 }
@@ -124,6 +126,10 @@ impl<S: Sink> AnySink for S {
         Sink::delivery(self)
     }
 
+    fn request_streams(&mut self) -> Option<&mut dyn RequestStreams> {
+        Sink::request_streams(self)
+    }
+
     fn flush(&mut self) -> BoxFuture<'_, ()> {
         Box::pin(Sink::flush(self))
     }
@@ -167,6 +173,10 @@ impl Sink for BoxedSink {
 
     fn delivery(&mut self) -> Option<&mut dyn Delivery> {
         self.0.delivery()
+    }
+
+    fn request_streams(&mut self) -> Option<&mut dyn RequestStreams> {
+        self.0.request_streams()
     }
 
     async fn flush(&mut self) -> Result<(), TransportError> {

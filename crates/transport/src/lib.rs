@@ -4,9 +4,11 @@ pub mod boxed;
 mod delivery;
 pub mod lines;
 pub mod memory;
+mod request_streams;
 pub mod stdio;
 mod transport;
 
 pub use delivery::{Delivery, DeliveryFailures};
+pub use request_streams::{HttpStatus, NoAnswer, RequestStreams};
 pub use stdio::stdio;
 pub use transport::{Received, Sink, Source, Transport, TransportError};

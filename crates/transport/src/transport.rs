@@ -8,12 +8,13 @@ use std::sync::Arc;
 use protomcp_types::{Incoming, Malformed, Message, RequestId};
 
 use crate::delivery::Delivery;
+use crate::request_streams::RequestStreams;
 use protomcp_session::{Extensions, Reservation};
 
 /// Received text: messages, or a malformed text together with the answer to it.
 pub type Received = Result<Incoming, Malformed>;
 
-/// A connection to one client.
+/// A connection to one peer: to a client for a server, to a server for a client.
 pub trait Transport: Send + 'static {
     /// The receiving half.
     type Source: Source;
@@ -105,6 +106,11 @@ pub trait Sink: Send + 'static {
     /// The streams of the requests; `None`: all messages share one stream, which is lost with the connection. Always
     /// the same for one sink.
     fn delivery(&mut self) -> Option<&mut dyn Delivery> {
+        None
+    }
+
+    /// The exchanges of a client's requests; `None`: all messages share one stream. Always the same for one sink.
+    fn request_streams(&mut self) -> Option<&mut dyn RequestStreams> {
         None
     }
 

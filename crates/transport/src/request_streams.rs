@@ -1,0 +1,48 @@
+//! A client's connections on which each request has an exchange of its own, as over Streamable HTTP.
+
+use protomcp_types::{ProtocolVersion, RequestId};
+
+/// The exchanges of a [`Sink`](crate::Sink) that sends each message of a client in a request of its own.
+///
+/// The client names the header fields and the ends that a stream of messages does not carry. Effects begin with the
+/// next [`Sink::flush`](crate::Sink::flush).
+pub trait RequestStreams: Send {
+    /// Adds header fields to the request with this id, which is sent next: the arguments that a tool wants mirrored
+    /// (`Mcp-Param-*`, MCP 2026-07-28, basic/transports). Values are encoded already. The fields that follow from the
+    /// message itself (`MCP-Protocol-Version`, `Mcp-Method`, `Mcp-Name`) are the sink's own work.
+    fn add_fields(&mut self, request: &RequestId, fields: Vec<(String, String)>);
+
+    /// Closes the response stream of a request. Since 2026-07-28 this cancels it; its answer is then not expected.
+    fn close_stream(&mut self, request: &RequestId);
+
+    /// A handshake has agreed on this revision. The next messages carry it, with the id of the session if the server
+    /// has given one, and a stream for messages that belong to no request is opened after
+    /// `notifications/initialized`.
+    fn begin_session(&mut self, version: ProtocolVersion);
+
+    /// Ends the session at the server (DELETE), if there is one. Without a further handshake only requests of the
+    /// stateless revision can follow.
+    fn end_session(&mut self);
+}
+
+/// The reason why a request has no answer of the server, beside an error that the transport has made in place of one.
+/// A [`Source`](crate::Source) returns it among the [`Source::extensions`](crate::Source::extensions) of that message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum NoAnswer {
+    /// The HTTP status of a response without a JSON-RPC answer.
+    Status(u16),
+    /// The session is not known to the server (404): a handshake begins another one. The request was not executed.
+    SessionLost,
+    /// The connection failed before a response came. The request may have been executed.
+    Connection,
+    /// The response ended before the answer, and could not be resumed. The request may have been executed.
+    Incomplete,
+    /// The server wants an authorization that was not obtained.
+    Unauthorized,
+}
+
+/// The HTTP status of a JSON-RPC error that a server has sent. A [`Source`](crate::Source) returns it among the
+/// [`Source::extensions`](crate::Source::extensions) of that message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HttpStatus(pub u16);
