@@ -2,6 +2,7 @@
 
 #[cfg(feature = "jwt")]
 mod algorithm;
+mod authorizer;
 mod bearer;
 #[cfg(feature = "client")]
 mod cache;
@@ -34,6 +35,7 @@ mod verifier;
 
 #[cfg(feature = "jwt")]
 pub use algorithm::Algorithm;
+pub use authorizer::{AuthorizationError, Authorizer, BoxFuture, Challenge};
 pub use bearer::MAX_TOKEN;
 pub use claims::{Kind, MAX_LEEWAY, TokenPolicy};
 #[cfg(feature = "client")]
