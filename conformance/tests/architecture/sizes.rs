@@ -23,7 +23,7 @@ const FIELDS_NOT_YET: &[&str] = &["crates/http/src/config.rs"];
 const VALUES: &[&str] = &["boolean"];
 
 /// Folders with flags in public functions. Only the parts of a folder that was cut up are added.
-const FLAGS_NOT_YET: &[&str] = &["conformance/peers", "crates/session"];
+const FLAGS_NOT_YET: &[&str] = &[];
 
 #[test]
 fn names_of_tests_are_short() {

@@ -20,7 +20,8 @@ use crate::client_request::{ClientRequest, OutgoingRequest};
 use crate::ended::{Ended, Outcome};
 use crate::listen_guard::ListenGuard;
 use protomcp_session::{
-    Budget, ClientInfo, Limits, List, Owner, RequestKey, Reservation, Session, Subscriptions, TaskOptions, Topic,
+    Budget, ClientInfo, Limits, List, ListScope, Owner, RequestKey, Reservation, Session, Subscriptions, TaskOptions,
+    Topic,
 };
 
 /// The events of a session's task.
@@ -37,11 +38,7 @@ pub(crate) enum SessionEvent {
     /// The client is to know something else, once the handshake is complete.
     Notice(Notice),
     /// A list has changed.
-    Changed {
-        list: List,
-        /// And not for this session alone.
-        everyone: bool,
-    },
+    Changed(List, ListScope),
     /// The client is to be asked.
     Ask(Box<ClientRequest>),
     /// A stateless call waits for answers: its request is to be answered with the questions.
@@ -98,7 +95,7 @@ pub(crate) struct SessionQueue {
     max_notice_bytes: usize,
     /// Notices that found no room since it was last looked at.
     dropped: AtomicUsize,
-    /// True if a change notice is on its way, for each kind of list: to the session, and to everyone.
+    /// True if a change notice is on its way, for each kind of list and each scope.
     changed: [[AtomicBool; 2]; List::ALL.len()],
     subscriptions: Arc<Subscriptions>,
     /// Places for open questions.
@@ -203,15 +200,15 @@ impl SessionQueue {
         }
     }
 
-    pub(crate) fn changed(&self, list: List, everyone: bool) {
-        if !self.changed[list as usize][usize::from(everyone)].swap(true, Ordering::AcqRel) {
-            self.send(SessionEvent::Changed { list, everyone });
+    pub(crate) fn changed(&self, list: List, scope: ListScope) {
+        if !self.changed[list as usize][scope as usize].swap(true, Ordering::AcqRel) {
+            self.send(SessionEvent::Changed(list, scope));
         }
     }
 
     /// From here on, changes are new ones.
-    pub(crate) fn change_seen(&self, list: List, everyone: bool) {
-        self.changed[list as usize][usize::from(everyone)].store(false, Ordering::Release);
+    pub(crate) fn change_seen(&self, list: List, scope: ListScope) {
+        self.changed[list as usize][scope as usize].store(false, Ordering::Release);
     }
 
     pub(crate) fn updated(&self, topic: Topic, name: &str) {

@@ -31,7 +31,7 @@ pub use extensions::Extensions;
 pub use info::{CacheHints, Limits, ServerInfo};
 pub use input::{InputCheck, InputRequest, InputRequests, InputRequired, InputResponses};
 pub use keepalive::{KeepAlive, KeepAliveAction};
-pub use list_changed::{List, ListChangedDebounce};
+pub use list_changed::{List, ListChangedDebounce, ListScope};
 pub use mrtr::{Asked, AskedInput, CallOutcome, Detached, Finished, Resumed, RoundTrips};
 pub use outgoing::CallId;
 pub use pending::RequestKey;
@@ -43,4 +43,4 @@ pub use server::{
 pub use subscriptions::{Subscriptions, Topic, Wanted};
 pub use task_limits::TaskLimits;
 pub use task_state::{TaskEra, TaskOutcome, TaskState};
-pub use task_view::{TaskDetail, TaskOptions, TaskView};
+pub use task_view::{TaskAnswer, TaskDetail, TaskOptions, TaskView};

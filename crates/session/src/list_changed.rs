@@ -23,6 +23,15 @@ pub enum List {
     Prompts,
 }
 
+/// The sessions for which a list has changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ListScope {
+    /// One session alone.
+    Session,
+    /// All sessions, and the requests without one.
+    Everyone,
+}
+
 /// The changes of all lists that the client has not been told of.
 #[derive(Debug)]
 pub struct ListChangedDebounce([Debounce; List::ALL.len()]);
@@ -37,8 +46,7 @@ struct Debounce {
 struct Due {
     at: Instant,
     latest: Instant,
-    /// True if it has changed for everyone, and not only for the session.
-    everyone: bool,
+    scope: ListScope,
     /// Requests with a smaller number were there when the list changed, and may have caused it.
     before: u64,
 }
@@ -73,10 +81,9 @@ impl ListChangedDebounce {
         Self(List::ALL.map(|_| Debounce::new(delay)))
     }
 
-    /// A list has changed, for everyone or for the session alone. `next_request` is the number that the next request
-    /// will get.
-    pub fn changed(&mut self, list: List, everyone: bool, now: Instant, next_request: u64) {
-        self.0[list as usize].changed(everyone, now, next_request);
+    /// A list has changed. `next_request` is the number that the next request will get.
+    pub fn changed(&mut self, list: List, scope: ListScope, now: Instant, next_request: u64) {
+        self.0[list as usize].changed(scope, now, next_request);
     }
 
     /// Request `number` was answered.
@@ -89,8 +96,8 @@ impl ListChangedDebounce {
         self.0.iter().filter_map(Debounce::deadline).min()
     }
 
-    /// The next list whose notification is due; true if the list has changed for all sessions.
-    pub fn poll(&mut self, now: Instant) -> Option<(List, bool)> {
+    /// The next list whose notification is due.
+    pub fn poll(&mut self, now: Instant) -> Option<(List, ListScope)> {
         List::ALL.into_iter().find_map(|list| Some((list, self.0[list as usize].poll(now)?)))
     }
 }
@@ -101,11 +108,11 @@ impl Debounce {
     }
 
     /// The list has changed. `next_request` is the number that the next request will get.
-    fn changed(&mut self, everyone: bool, now: Instant, next_request: u64) {
+    fn changed(&mut self, scope: ListScope, now: Instant, next_request: u64) {
         let latest = self.due.as_ref().map_or(now + LONGEST.max(self.delay), |due| due.latest);
         let at = (now + self.delay).min(latest);
-        let everyone = everyone || self.due.as_ref().is_some_and(|due| due.everyone);
-        self.due = Some(Due { at, latest, everyone, before: next_request });
+        let scope = self.due.as_ref().map_or(scope, |due| due.scope.max(scope));
+        self.due = Some(Due { at, latest, scope, before: next_request });
     }
 
     /// Request `number` was answered.
@@ -119,9 +126,9 @@ impl Debounce {
         self.due.as_ref().map(|due| due.at)
     }
 
-    /// `Some` if the client is to be told now; true if the list has changed for everyone.
-    fn poll(&mut self, now: Instant) -> Option<bool> {
-        self.due.take_if(|due| due.at <= now).map(|due| due.everyone)
+    /// `Some` if the client is to be told now.
+    fn poll(&mut self, now: Instant) -> Option<ListScope> {
+        self.due.take_if(|due| due.at <= now).map(|due| due.scope)
     }
 }
 
@@ -135,6 +142,7 @@ mod tests {
         Quiet,
         Told,
     }
+    use ListScope::{Everyone, Session};
     use Step::{Answered, Changed, Quiet, Told};
 
     /// Steps with their time in milliseconds. The next request has number 10, the delay is 10 ms.
@@ -145,12 +153,12 @@ mod tests {
         for (at, step) in steps {
             let now = start + Duration::from_millis(*at);
             match step {
-                Changed => announce.changed(false, now, 10),
+                Changed => announce.changed(Session, now, 10),
                 Answered(number) => announce.answered(now, *number),
                 Quiet => assert_eq!(announce.poll(now), None, "at {at} ms"),
                 Told => {
                     assert_eq!(announce.deadline(), Some(now), "at {at} ms");
-                    assert_eq!(announce.poll(now), Some(false));
+                    assert_eq!(announce.poll(now), Some(Session));
                     assert_eq!(announce.deadline(), None);
                 }
             }
@@ -172,9 +180,9 @@ mod tests {
     fn what_has_changed_for_everyone_is_told_to_everyone() {
         let start = Instant::now();
         let mut announce = Debounce::new(Duration::ZERO);
-        for changes in [&[true][..], &[true, false], &[false, true]] {
-            changes.iter().for_each(|everyone| announce.changed(*everyone, start, 10));
-            assert_eq!(announce.poll(start), Some(true));
+        for changes in [&[Everyone][..], &[Everyone, Session], &[Session, Everyone]] {
+            changes.iter().for_each(|scope| announce.changed(*scope, start, 10));
+            assert_eq!(announce.poll(start), Some(Everyone));
         }
     }
 

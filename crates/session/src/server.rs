@@ -34,7 +34,7 @@ use crate::server::encode::Shape;
 use crate::server::handshake::Lifecycle;
 use crate::server::listener::Listeners;
 use crate::subscriptions::Subscriptions;
-use crate::task_view::TaskView;
+use crate::task_view::{TaskAnswer, TaskView};
 
 pub use crate::server::stateless_info::{RetryInput, StatelessInfo};
 pub use crate::server::stateless_revision::{Stateless, StatelessCall, StatelessRequest};
@@ -170,10 +170,10 @@ impl Session {
         Some(Response { id: Some(key.id.clone()), outcome }.into())
     }
 
-    /// Answers a request with a task: a new one, or one that was asked for.
-    pub fn reply_task(&mut self, key: &RequestKey, task: &TaskView, is_new: bool) -> Option<Message> {
+    /// Answers a request with a task.
+    pub fn reply_task(&mut self, key: &RequestKey, task: &TaskView, answer: TaskAnswer) -> Option<Message> {
         self.pending.close(key)?;
-        Some(Message::result(key.id.clone(), self.stateless.task(task, is_new)))
+        Some(Message::result(key.id.clone(), self.stateless.task(task, answer)))
     }
 
     /// Does what belongs to the success of a request.

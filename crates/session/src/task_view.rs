@@ -41,6 +41,15 @@ pub struct TaskView {
     pub detail: TaskDetail,
 }
 
+/// The request that an answer with a task belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TaskAnswer {
+    /// A call, which continues as the task.
+    Created,
+    /// A request about the task. The answer has its questions, result or error.
+    Queried,
+}
+
 /// The status of a task, with its questions, result or error.
 #[derive(Debug)]
 pub enum TaskDetail {

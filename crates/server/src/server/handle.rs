@@ -16,8 +16,8 @@ use crate::server::resource_listeners::ResourceListeners;
 use crate::session_queue::SessionQueue;
 use crate::task_store::{Kept, Room, TaskStore};
 use protomcp_session::{
-    AskError, Budget, Extensions, Limits, List, Owner, RequestStateKeys, ServerInfo, SessionId, SessionView, Stateless,
-    Topic,
+    AskError, Budget, Extensions, Limits, List, ListScope, Owner, RequestStateKeys, ServerInfo, SessionId, SessionView,
+    Stateless, Topic,
 };
 
 /// The open sessions of a server, and what can be told to them. Cloning is cheap.
@@ -273,8 +273,8 @@ impl ServerHandle {
     }
 
     fn changed(&self, audience: Audience, list: List) {
-        let everyone = audience == Audience::Everyone;
-        self.each(audience, |queue| queue.changed(list, everyone));
+        let scope = if audience == Audience::Everyone { ListScope::Everyone } else { ListScope::Session };
+        self.each(audience, |queue| queue.changed(list, scope));
     }
 
     fn each(&self, audience: Audience, tell: impl Fn(&SessionQueue)) {

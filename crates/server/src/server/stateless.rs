@@ -25,7 +25,7 @@ use crate::server::stateless::listener::Listener;
 use crate::server::stateless::request::StatelessParts;
 use crate::server::stateless_tasks;
 use crate::service::Service;
-use protomcp_session::{Extensions, ServerResult, StatelessRequest};
+use protomcp_session::{Extensions, ServerResult, StatelessRequest, TaskAnswer};
 
 /// The messages that answer one request: notifications, then the answer.
 ///
@@ -62,7 +62,7 @@ impl<S: Service> Server<S> {
             Ok(StatelessRequest::Discovered(result)) => parts.answered(parts.response(Ok(result))),
             Ok(StatelessRequest::Task(request)) => {
                 let answer = match stateless_tasks::answer(&parts.sessions, &parts.peer, request) {
-                    Ok(Some(task)) => parts.response(Ok(parts.sessions.stateless().task(&task, false))),
+                    Ok(Some(task)) => parts.response(Ok(parts.sessions.stateless().task(&task, TaskAnswer::Queried))),
                     Ok(None) => parts.answer(Ok(ServerResult::Empty), false),
                     Err(error) => parts.answer(Err(error), false),
                 };

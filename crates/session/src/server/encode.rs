@@ -13,7 +13,7 @@ use protomcp_types::{
 use crate::info::{CacheHints, ServerInfo};
 use crate::input::InputRequired;
 use crate::request::ServerResult;
-use crate::task_view::{TaskDetail, TaskView};
+use crate::task_view::{TaskAnswer, TaskDetail, TaskView};
 
 /// In whose shape something is written.
 #[derive(Debug, Clone, Copy)]
@@ -152,10 +152,14 @@ impl Shape<'_> {
 }
 
 /// A task as the answer to the call that began it, or to a request for it.
-pub(super) fn task(task: &TaskView, is_new: bool, shape: Shape<'_>) -> JsonBuf {
-    let object = JsonBuf::object().text("resultType", if is_new { "task" } else { "complete" });
-    let object = seed(object, task);
-    shape.meta(if is_new { object } else { detail(object, &task.detail, shape) }, None).finish()
+pub(super) fn task(task: &TaskView, answer: TaskAnswer, shape: Shape<'_>) -> JsonBuf {
+    let object = match answer {
+        TaskAnswer::Created => seed(JsonBuf::object().text("resultType", "task"), task),
+        TaskAnswer::Queried => {
+            detail(seed(JsonBuf::object().text("resultType", "complete"), task), &task.detail, shape)
+        }
+    };
+    shape.meta(object, None).finish()
 }
 
 /// The parameters of the notice that a task has changed: what `tasks/get` would be answered.

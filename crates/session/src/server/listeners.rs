@@ -104,10 +104,15 @@ impl Session {
         .collect()
     }
 
-    /// Tells no more: answers all listening requests. `notified`: and tells the client before, as belongs to
-    /// connections that many requests share (MCP 2026-07-28, basic/utilities/cancellation).
-    pub fn end_listening(&mut self, notified: bool) -> Vec<(RequestId, Message)> {
-        let mut messages = Vec::new();
+    /// The notification that precedes the end of a listening request on a connection that many requests share (MCP
+    /// 2026-07-28, basic/utilities/cancellation).
+    pub fn listening_cancelled(id: &RequestId) -> Message {
+        Message::notification(method::CANCELLED, JsonObject::new().with("requestId", id.to_raw()).into())
+    }
+
+    /// Ends all listening requests. Returns their answers, with their ids.
+    pub fn end_listening(&mut self) -> Vec<(RequestId, Message)> {
+        let mut answers = Vec::new();
         let (told, rest): (Vec<_>, _) =
             std::mem::take(&mut self.listeners.0).into_iter().partition(|listener| listener.is_told);
         // A request that has not begun to listen is answered like any other.
@@ -117,15 +122,11 @@ impl Session {
             if self.pending.close(&key).is_none() {
                 continue;
             }
-            if notified {
-                let params = JsonObject::new().with("requestId", key.id.to_raw());
-                messages.push((key.id.clone(), Message::notification(method::CANCELLED, params.into())));
-            }
             let meta = meta::with_member(Some(&subscription(&key.id)), meta::SERVER_INFO, self.stateless.identity());
             let result = JsonBuf::object().text("resultType", "complete").raw("_meta", &meta).finish();
-            messages.push((key.id.clone(), Message::result(key.id, result)));
+            answers.push((key.id.clone(), Message::result(key.id, result)));
         }
-        messages
+        answers
     }
 
     /// A request was cancelled or answered; it listens no longer.

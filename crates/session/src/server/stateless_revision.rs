@@ -18,7 +18,7 @@ use crate::list_changed::List;
 use crate::request::{ServerRequest, ServerResult};
 use crate::server::encode::{self, Shape};
 use crate::server::stateless_info::{RetryInput, StatelessInfo};
-use crate::task_view::TaskView;
+use crate::task_view::{TaskAnswer, TaskView};
 
 /// The stateless revision of one server: reads requests and writes answers. It knows nothing of earlier requests.
 #[derive(Debug)]
@@ -142,8 +142,8 @@ impl Stateless {
     }
 
     /// A task as a result: of the call that began it, or of a request for it.
-    pub fn task(&self, task: &TaskView, is_new: bool) -> JsonBuf {
-        encode::task(task, is_new, Shape::Stateless { server: self.identity(), cache: None })
+    pub fn task(&self, task: &TaskView, answer: TaskAnswer) -> JsonBuf {
+        encode::task(task, answer, Shape::Stateless { server: self.identity(), cache: None })
     }
 
     pub(super) fn identity(&self) -> &RawJson {

@@ -13,7 +13,7 @@ use crate::server::clock::now;
 use crate::server::drive::Driver;
 use crate::server::resource_listeners::listen_to_resources;
 use crate::service::Service;
-use protomcp_session::{ClientInfo, List, RequestKey, Topic};
+use protomcp_session::{ClientInfo, List, ListScope, RequestKey, Session, Topic};
 use protomcp_transport::{Sink, TransportError};
 
 impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
@@ -71,21 +71,21 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
     }
 
     /// A list has changed; its listeners are told in a moment.
-    pub(super) fn changed(&mut self, list: List, everyone: bool) {
-        self.queue.change_seen(list, everyone);
-        let is_wanted = self.session.is_ready() || everyone && self.session.has_listeners(list);
+    pub(super) fn changed(&mut self, list: List, scope: ListScope) {
+        self.queue.change_seen(list, scope);
+        let is_wanted = self.session.is_ready() || scope == ListScope::Everyone && self.session.has_listeners(list);
         if is_wanted && list.is_announced_by(&self.server.sessions.info().capabilities) {
-            self.announcements.changed(list, everyone, now(), self.session.next_number());
+            self.announcements.changed(list, scope, now(), self.session.next_number());
         }
     }
 
     /// The moment is over.
-    pub(super) fn list_changed(&mut self, list: List, everyone: bool) -> Result<(), TransportError> {
+    pub(super) fn list_changed(&mut self, list: List, scope: ListScope) -> Result<(), TransportError> {
         if self.session.is_ready() {
             self.unsent.has_changes = true;
             self.tell(Message::notification(list.changed(), Params::Absent), None)?;
         }
-        if everyone {
+        if scope == ListScope::Everyone {
             for (id, notice) in self.session.list_notices(list) {
                 self.unsent.has_changes = true;
                 self.tell(notice, Some(&id))?;
@@ -113,8 +113,11 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         self.calls.listening.clear();
         // On a stream of its own a request sees its end by the end of the stream.
         let is_single_stream = self.connection.sink.delivery().is_none();
-        for (id, message) in self.session.end_listening(is_single_stream) {
-            self.send(message, Some(&id))?;
+        for (id, answer) in self.session.end_listening() {
+            if is_single_stream {
+                self.send(Session::listening_cancelled(&id), Some(&id))?;
+            }
+            self.send(answer, Some(&id))?;
         }
         Ok(())
     }

@@ -37,8 +37,8 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
                 }
                 Ok(())
             }
-            SessionEvent::Changed { list, everyone } => {
-                self.changed(list, everyone);
+            SessionEvent::Changed(list, scope) => {
+                self.changed(list, scope);
                 Ok(())
             }
             SessionEvent::Ask(question) => self.ask(*question),

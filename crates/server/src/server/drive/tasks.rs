@@ -7,7 +7,7 @@ use protomcp_types::{Message, TaskRequest};
 use crate::server::drive::Driver;
 use crate::server::stateless_tasks;
 use crate::service::Service;
-use protomcp_session::{RequestKey, ServerResult, TaskOptions, Topic};
+use protomcp_session::{RequestKey, ServerResult, TaskAnswer, TaskOptions, Topic};
 use protomcp_transport::{Sink, TransportError};
 
 impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
@@ -20,7 +20,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         };
         if let Some(task) = task {
             self.calls.running.remove(&key.number);
-            let reply = self.session.reply_task(key, &task, true);
+            let reply = self.session.reply_task(key, &task, TaskAnswer::Created);
             return self.answer(key, reply, None);
         }
         match call.mrtr().and_then(|mrtr| mrtr.stay(&self.queue)) {
@@ -50,7 +50,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
     /// Answers a request about a task.
     pub(super) fn task(&mut self, key: &RequestKey, request: TaskRequest) -> Option<Message> {
         match stateless_tasks::answer(&self.server.sessions, &self.connection.peer, request) {
-            Ok(Some(task)) => self.session.reply_task(key, &task, false),
+            Ok(Some(task)) => self.session.reply_task(key, &task, TaskAnswer::Queried),
             Ok(None) => self.session.reply(key, Ok(ServerResult::Empty)),
             Err(error) => self.session.reply(key, Err(error)),
         }

@@ -23,8 +23,8 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         let now = now();
         self.beat(now)?;
         if !self.unsent.has_changes {
-            while let Some((list, everyone)) = self.announcements.poll(now) {
-                self.list_changed(list, everyone)?;
+            while let Some((list, scope)) = self.announcements.poll(now) {
+                self.list_changed(list, scope)?;
             }
         }
         match self.shutdown.poll(now, self.connection.sink.unwritten()) {

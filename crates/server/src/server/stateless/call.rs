@@ -28,7 +28,7 @@ use crate::server::stateless_tasks;
 use crate::service::Service;
 use crate::session_queue::{Notice, SessionEvent, SessionQueue, Usage};
 use protomcp_session::{
-    Extensions, RequestKey, Reservation, ServerResult, StatelessCall as Call, Subscriptions, TaskOptions,
+    Extensions, RequestKey, Reservation, ServerResult, StatelessCall as Call, Subscriptions, TaskAnswer, TaskOptions,
 };
 
 type Running = Pin<Box<dyn Future<Output = (Context, Outcome)> + Send>>;
@@ -212,7 +212,7 @@ impl StatelessCall {
         };
         if let Some(task) = task {
             self.leave();
-            let result = self.parts.sessions.stateless().task(&task, true);
+            let result = self.parts.sessions.stateless().task(&task, TaskAnswer::Created);
             return Some(self.parts.with_room(self.parts.response(Ok(result)), None));
         }
         match self.context.mrtr().and_then(|mrtr| mrtr.stay(&self.queue)) {

@@ -25,7 +25,9 @@ use crate::server::stateless::timer::Timer;
 use crate::server::stateless_tasks;
 use crate::service::Service;
 use crate::session_queue::{SessionEvent, SessionQueue};
-use protomcp_session::{ClientInfo, Extensions, List, ListChangedDebounce, RequestKey, Session, SessionId, Topic};
+use protomcp_session::{
+    ClientInfo, Extensions, List, ListChangedDebounce, ListScope, RequestKey, Session, SessionId, Topic,
+};
 
 /// One request that listens.
 pub(super) struct Listener {
@@ -155,11 +157,11 @@ impl Listener {
 
     fn event(&mut self, event: SessionEvent) {
         match event {
-            SessionEvent::Changed { list, everyone } => {
-                self.queue.change_seen(list, everyone);
+            SessionEvent::Changed(list, scope) => {
+                self.queue.change_seen(list, scope);
                 let is_promised = list.is_announced_by(&self.parts.sessions.info().capabilities);
-                if everyone && is_promised && self.session.has_listeners(list) {
-                    self.announcements.changed(list, everyone, now(), self.session.next_number());
+                if scope == ListScope::Everyone && is_promised && self.session.has_listeners(list) {
+                    self.announcements.changed(list, scope, now(), self.session.next_number());
                 }
             }
             SessionEvent::Updated(topic, name) => self.updated(topic, name),
@@ -221,8 +223,8 @@ impl Listener {
     /// The server notifies of no further changes.
     fn end(&mut self) {
         self.guard = None;
-        for (_, message) in self.session.end_listening(false) {
-            self.answer(message);
+        for (_, answer) in self.session.end_listening() {
+            self.answer(answer);
         }
         self.is_over = true;
     }
