@@ -82,17 +82,17 @@ async fn next(subscription: &mut Subscription, expected: &str) -> Attempt {
     is(event.as_ref().map(kind), Some(expected))
 }
 
-async fn tasks(&self) -> Attempt {
-    if self.is_newest() {
-        tasks::visit(self.running).await
-    } else {
-        Err(Fault::Lacks("it has the tasks of 2026-07-28 alone"))
-    }
-}
-
 impl Visit<'_> {
     fn is_newest(&self) -> bool {
         self.place.revision == NEWEST
+    }
+
+    async fn tasks(&self) -> Attempt {
+        if self.is_newest() {
+            tasks::visit(self.running).await
+        } else {
+            Err(Fault::Lacks("it has the tasks of 2026-07-28 alone"))
+        }
     }
 
     async fn call(&self, name: &str, arguments: Value) -> Result<Value, Fault> {
