@@ -1,4 +1,4 @@
-//! The official conformance suite, run against a server at a URL.
+//! The official conformance suite, run against a server at a URL or against a client program.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -34,16 +34,30 @@ impl Outcome {
     }
 }
 
-/// Runs the scenarios of the suite that `which` selects.
+/// Runs the scenarios of the suite that `which` selects against a server.
 ///
 /// # Panics
 ///
 /// If the suite is not installed or writes nothing.
 pub fn run(url: &str, which: &[&str]) -> Outcome {
+    run_role(&["server", "--url", url], which)
+}
+
+/// Runs the scenarios of the suite that `which` selects against a client: the suite starts the program once for each
+/// scenario, with the URL of a server as its last argument.
+///
+/// # Panics
+///
+/// As [`run`].
+pub fn run_client(program: &Path, which: &[&str]) -> Outcome {
+    run_role(&["client", "--command", program.to_str().expect("a path in UTF-8")], which)
+}
+
+fn run_role(role: &[&str], which: &[&str]) -> Outcome {
     let folder = tempfile::tempdir().expect("a folder for the results");
     let output = Command::new(program("node"))
         .arg(program("conformance"))
-        .args(["server", "--url", url])
+        .args(role)
         .args(which)
         .arg("-o")
         .arg(folder.path())
@@ -63,20 +77,27 @@ fn not_scored(text: &str) -> BTreeSet<String> {
     names.map(str::to_owned).collect()
 }
 
-/// The complaints of each scenario.
+/// The complaints of each scenario. Names of scenarios can have a slash, as `auth/dpop`.
 fn scenarios(folder: &Path) -> BTreeMap<String, Vec<String>> {
     let mut found = BTreeMap::new();
-    for entry in fs::read_dir(folder).expect("the results can be read") {
-        let path = entry.expect("an entry").path();
-        let name = path.file_name().expect("a name").to_string_lossy().into_owned();
-        let checks = fs::read_to_string(path.join("checks.json")).expect("a scenario writes its checks");
-        let checks: Vec<Value> = serde_json::from_str(&checks).expect("checks are JSON");
-        // `server-<scenario>-<year>-<month>-<day>T<time>`
-        let name = name.strip_prefix("server-").unwrap_or(&name);
-        let day = name.rfind('T').unwrap_or(name.len());
-        let scenario = &name[..day.saturating_sub("-2026-07-28".len())];
-        let bad = checks.iter().filter(|check| matches!(check["status"].as_str(), Some("FAILURE" | "WARNING")));
-        found.insert(scenario.to_owned(), bad.map(|check| format!("{scenario}: {check:#}")).collect());
+    let mut folders = vec![(String::new(), folder.to_owned())];
+    while let Some((prefix, folder)) = folders.pop() {
+        for entry in fs::read_dir(folder).expect("the results can be read") {
+            let path = entry.expect("an entry").path();
+            let name = path.file_name().expect("a name").to_string_lossy().into_owned();
+            let Ok(checks) = fs::read_to_string(path.join("checks.json")) else {
+                folders.push((format!("{prefix}{name}/"), path));
+                continue;
+            };
+            let checks: Vec<Value> = serde_json::from_str(&checks).expect("checks are JSON");
+            // `server-<scenario>-<year>-<month>-<day>T<time>`, without `server-` for clients
+            let name = name.strip_prefix("server-").unwrap_or(&name);
+            let day = name.rfind('T').unwrap_or(name.len());
+            let scenario = format!("{prefix}{}", &name[..day.saturating_sub("-2026-07-28".len())]);
+            let bad = checks.iter().filter(|check| matches!(check["status"].as_str(), Some("FAILURE" | "WARNING")));
+            let complaints = bad.map(|check| format!("{scenario}: {check:#}")).collect();
+            found.insert(scenario, complaints);
+        }
     }
     found
 }
