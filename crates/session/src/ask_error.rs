@@ -36,7 +36,7 @@ pub enum AskError {
     OutOfPlace,
 }
 
-/// For handlers that cannot go on without the answer.
+/// For handlers that cannot continue without the answer.
 impl From<AskError> for ErrorObject {
     fn from(error: AskError) -> Self {
         Self::internal(error.to_string())

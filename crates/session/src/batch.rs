@@ -1,4 +1,5 @@
-//! Answers to messages that came in one array, kept until all of them are there (MCP 2025-03-26, basic).
+//! Batches: the answers to the messages of one array, kept until the array of answers is complete (MCP 2025-03-26,
+//! basic).
 
 use std::collections::HashMap;
 
@@ -26,8 +27,8 @@ impl<A> Default for Batches<A> {
 }
 
 impl<A> Batches<A> {
-    /// Opens a batch with the answers that are there already and the requests that are still running. The whole
-    /// answer comes back at once when nothing is running; an empty one means that nothing is to be sent.
+    /// Opens a batch with the answers so far and the requests that are running. Returns all answers if none is running;
+    /// an empty list means that nothing is sent.
     pub fn open(&mut self, answers: Vec<A>, running: &[u64]) -> Option<Vec<A>> {
         if running.is_empty() {
             return Some(answers);

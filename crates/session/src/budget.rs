@@ -1,9 +1,9 @@
 //! A budget of bytes that callers share.
 //!
-//! A [`Budget`] adds up what is kept for all callers together, and what each of them holds. A holder may take at most
-//! four times what stays free after it (the dynamic threshold rule of shared switch buffers): one alone gets four
-//! fifths of all, two get four ninths each, and a part always stays free for a holder that has little. What is taken is
-//! a [`Reservation`], which gives itself back when it is dropped.
+//! A [`Budget`] counts the bytes that are kept for all callers together, and for each of them. A holder may take at
+//! most four times the bytes that stay free after it (the dynamic threshold rule of shared switch buffers): one alone
+//! gets four fifths of all, two get four ninths each, and a part always stays free for a holder that has little. Bytes
+//! are taken as a [`Reservation`], which gives them back when it is dropped.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;

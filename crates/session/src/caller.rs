@@ -1,4 +1,4 @@
-//! Where requests come from, and whom they count for when something is shared.
+//! The callers of requests, and the owners that their requests count for when limits are shared.
 //!
 //! Queues, sessions, parked calls and bytes are shared by [`Owner`]: a caller who holds little is never refused because
 //! another holds much, however many connections or sessions the other opens. Within one owner, conversations take
@@ -12,18 +12,18 @@ use crate::client_info::SessionId;
 /// Identifies the caller of a request.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct CallerKey {
-    /// Whom the request counts for.
+    /// The owner that the request counts for.
     pub owner: Owner,
     /// The conversation that the request is part of.
     pub conversation: Conversation,
 }
 
-/// Whom a request counts for when a limit is shared between callers.
+/// The unit by which limits are shared: requests of one owner count together.
 ///
-/// An address proves nothing about its user; it only keeps one machine from taking what is there for all.
+/// An address does not identify a user; it only keeps one machine from taking the shares of all others.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Owner {
-    /// An authenticated principal , as the transport has found out.
+    /// An authenticated principal, from the transport.
     Principal(Arc<str>),
     /// A network address; of an IPv6 address, its /64 network. Built by [`Owner::of_address`].
     Address(IpAddr),

@@ -1,9 +1,9 @@
-//! A digest of the meaning of a JSON text: equal for two texts that say the same, and for no others.
+//! A digest of a JSON text that does not depend on its spelling: equal for two texts with the same value, and for no
+//! others.
 //!
-//! The order of an object's members and blanks do not matter, nor how a string is escaped. Everything else does:
-//! numbers count as they are written, because no type of ours holds all of them; members of the same name stay, in
-//! their order; a string that stands for no text (a lone surrogate) counts as it is written. Nothing is ever taken for
-//! something else.
+//! The order of an object's members, blanks and the escapes in a string do not matter. Everything else does: numbers
+//! count as they are written, because no type here holds all of them; members of the same name stay, in their order; a
+//! string that is not text (a lone surrogate) counts as it is written.
 
 use protomcp_types::RawJson;
 use sha2::{Digest, Sha256};
@@ -15,7 +15,7 @@ pub(crate) fn digest(value: &RawJson) -> Hash {
 
 type Hash = [u8; 32];
 
-/// Goes over a text that is known to be JSON, no deeper than messages may be nested.
+/// Scans a text that is known to be JSON, no deeper than messages may be nested.
 struct Walk<'a> {
     text: &'a str,
     at: usize,
@@ -65,7 +65,7 @@ impl<'a> Walk<'a> {
         hash(b'[', &all)
     }
 
-    /// A string, and whether it could be decoded.
+    /// A string, and true if it could be decoded.
     fn string(&mut self) -> (u8, String) {
         let start = self.at;
         self.at += 1;

@@ -1,4 +1,4 @@
-//! The other end of a session.
+//! The client of a session, and the id of the session.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use protomcp_types::{ClientCapabilities, Implementation, ProtocolVersion};
 
 use crate::caller::Owner;
 
-/// Tells the sessions of one server apart.
+/// Identifies a session within its server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SessionId(u64);
 
@@ -27,9 +27,9 @@ pub struct ClientInfo {
 pub struct SessionView {
     /// The id of the session.
     pub id: SessionId,
-    /// Whom its requests count for.
+    /// The owner that its requests count for.
     pub owner: Owner,
-    /// With whom.
+    /// The client.
     pub client: Arc<ClientInfo>,
 }
 
@@ -37,8 +37,8 @@ impl SessionId {
     /// The session of a call without a client behind it, as in tests of services.
     pub const DETACHED: Self = Self(0);
 
-    /// The session of every stateless request: none. It is never open, nothing can be told to it, and what is kept
-    /// for it would be seen by everybody.
+    /// The id for stateless requests, which have no session. It is never open, no message can be sent to it, and state
+    /// kept under it would be shared by all clients.
     pub const STATELESS: Self = Self(u64::MAX);
 
     /// The session with this number; a server counts from 1.

@@ -1,10 +1,10 @@
-//! Knowledge about a request beside its text.
+//! The facts that a transport knows about a request beside its text.
 
 use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
-/// Knowledge of a transport about a request beside its text, found by its type; see
+/// The facts that a transport knows about a request beside its text, found by their type; see
 /// `Context::extension` of the server. Over HTTP that is the head of the request, as
 /// `http::request::Parts`. Cloning is cheap.
 ///
@@ -23,7 +23,7 @@ use std::sync::Arc;
 pub struct Extensions(Vec<Arc<dyn Any + Send + Sync>>);
 
 impl Extensions {
-    /// Adds something. Of two things of one type the one that was added first is found.
+    /// Adds a value. Of two values of one type the first one is found.
     #[must_use]
     pub fn with<T: Any + Send + Sync>(mut self, known: Arc<T>) -> Self {
         self.0.push(known);
@@ -36,7 +36,7 @@ impl Extensions {
         self.0.iter().find_map(|known| known.downcast_ref())
     }
 
-    /// All but what there is of this type.
+    /// These values without those of this type.
     pub fn without<T: Any>(&self) -> Self {
         Self(self.0.iter().filter(|known| !known.is::<T>()).cloned().collect())
     }

@@ -15,12 +15,12 @@ pub struct ServerInfo {
     pub capabilities: ServerCapabilities,
     /// Instructions for the model.
     pub instructions: Option<String>,
-    /// For how long its answers may be kept; only clients of 2026-07-28 are told.
+    /// The times for which its answers may be cached; only answers of 2026-07-28 carry them.
     pub cache: CacheHints,
 }
 
-/// For how long answers may be kept, and by whom (MCP 2026-07-28, server/utilities/caching). Not at all, unless said
-/// otherwise. Hosts forget a list as soon as they hear that it has changed.
+/// The times for which answers may be cached, and by whom (MCP 2026-07-28, server/utilities/caching). By default none
+/// is cached. Clients drop a cached list when they are notified that it has changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CacheHints {
     /// `server/discover`
@@ -33,7 +33,7 @@ pub struct CacheHints {
     pub resources: CacheHint,
     /// `resources/templates/list`, all pages
     pub resource_templates: CacheHint,
-    /// `resources/read`. Answers to reads that had to ask the client something are never kept.
+    /// `resources/read`. Answers to reads that have asked the client are never cached.
     pub reads: CacheHint,
 }
 
@@ -57,7 +57,7 @@ impl ServerInfo {
         }
     }
 
-    /// Sets what it can do.
+    /// Sets the capabilities.
     #[must_use]
     pub fn with_capabilities(mut self, capabilities: ServerCapabilities) -> Self {
         self.capabilities = capabilities;
@@ -71,7 +71,7 @@ impl ServerInfo {
         self
     }
 
-    /// Sets for how long answers may be kept.
+    /// Sets the times for which answers may be cached.
     #[must_use]
     pub fn with_cache(mut self, cache: CacheHints) -> Self {
         self.cache = cache;
@@ -86,18 +86,18 @@ impl ServerInfo {
     }
 }
 
-/// The bounds of a session, of all sessions together, and of their times.
+/// The bounds of a session and of all sessions together, and their timeouts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// Requests that are running or whose answer is kept for the client. One more is answered with −32603 at once.
     pub max_pending: usize,
     /// Messages that are kept for the client: not written yet, or held back until their batch is complete. At this many
-    /// the session stops reading until some have left.
+    /// the session stops reading until some are written.
     pub max_unsent: usize,
-    /// Progress and log messages on their way to the client. One more is dropped, counted, and reported once there is
-    /// room again.
+    /// Progress and log messages that are queued or not written. One more is dropped, counted, and reported once there
+    /// is room again.
     pub max_notices: usize,
-    /// Bytes of their parameters on their way to the client. While as many are, one more is dropped in the same way.
+    /// Bytes of their parameters. At this many, one more is dropped in the same way.
     pub max_notice_bytes: usize,
     /// Bytes of requests that clients have sent and that are not answered yet, of all sessions together, with
     /// [`Limits::REQUEST_OVERHEAD`] for each, and of what sessions keep of them: the introduction of the client and its
@@ -110,28 +110,26 @@ pub struct Limits {
     pub max_outbound_bytes: usize,
     /// Questions that a client has not answered. One more fails at once.
     pub max_questions: usize,
-    /// The time for which a client may take to answer a question, which may mean that a person has to; see
-    /// `Context::ask`.
+    /// The time for which a client may take to answer a question, which may need a person; see `Context::ask`.
     pub ask_timeout: Duration,
-    /// Stateless calls of all clients together that wait for their client to come back with an answer, each for
-    /// `ask_timeout` at most. For one more the oldest of the caller with most of them is cancelled; a call of that
-    /// caller cannot ask.
+    /// Parked calls of all clients together, each parked for `ask_timeout` at most. For one more the oldest of the
+    /// caller with most of them is cancelled; a call of that caller cannot ask.
     pub max_parked: usize,
     /// The bounds of tasks.
     pub tasks: TaskLimits,
-    /// The time for which calls may go on after the client has closed its end or the server was told to shut down.
+    /// The time for which calls may continue after the client has closed its end or the server shuts down.
     pub drain_timeout: Duration,
-    /// The time for which a cancelled call may clean up before it is dropped. At the end of a session this is also how
-    /// long it has to answer after `drain_timeout`.
+    /// The time for which a cancelled call may clean up before it is dropped. At the end of a session a call may also
+    /// answer within this time after `drain_timeout`.
     pub cancel_grace: Duration,
-    /// After how long without a word of its client a session asks whether it is still there, with `ping`; `None`:
-    /// never. Only with a session, and only where a question of the server can reach the client: over HTTP, while it
-    /// listens.
+    /// The time without a message of its client after which a session sends a `ping`; `None`: never. Only with a
+    /// session, and only while a request of the server can reach the client: over HTTP, while it has opened the GET
+    /// stream.
     pub ping_interval: Option<Duration>,
-    /// The time for which the client then may take to say anything at all. A session whose client does not is over.
+    /// The time after a ping within which the client must send a message, or the session is closed.
     pub ping_timeout: Duration,
-    /// The time for which after a change, and after the answer of the call that may have caused it, the client is told
-    /// that a list has changed. Changes in between are told together.
+    /// The time between a change of a list, or the answer of a call that may have caused it, and the notification of
+    /// the client. Changes in between are one notification.
     pub announce_delay: Duration,
 }
 

@@ -1,4 +1,5 @@
-//! Questions for the client, and what it answers, when several are asked at once or the handler keeps its own state.
+//! Several questions for the client at once, its answers by key, and the state of a handler that keeps it with the
+//! client.
 
 use std::collections::BTreeMap;
 
@@ -40,7 +41,7 @@ pub struct InputRequired {
 pub struct InputRequest {
     /// The key that the answer comes back under.
     pub key: String,
-    /// The method that the client is asked to carry out.
+    /// The method of the question.
     pub method: &'static str,
     /// Its parameters.
     pub params: JsonObject,

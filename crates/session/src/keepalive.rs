@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use crate::outgoing::CallId;
 
-/// When a client was last heard of.
+/// The time of the last message of a client, and the open ping.
 #[derive(Debug)]
 pub struct KeepAlive {
     every: Option<Duration>,
@@ -14,25 +14,25 @@ pub struct KeepAlive {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
-    /// Nothing was heard yet.
+    /// The client has sent nothing yet.
     Fresh,
-    /// The client was heard of, or could not be asked, at this time.
+    /// The client has sent a message, or could not be sent a ping, at this time.
     Quiet(Instant),
-    /// It was asked, and is given up then.
+    /// This ping was sent; the client is given up at this time.
     Asked(CallId, Instant),
 }
 
 /// The action that is due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeepAliveAction {
-    /// Ask the client, or put it off.
+    /// Send a ping, or report with `heard` that it cannot be sent now.
     Ping,
-    /// It has not answered this.
+    /// The client has sent nothing since this ping.
     Expired(CallId),
 }
 
 impl KeepAlive {
-    /// Asks a client that was silent for `every`, if at all, and gives it up after `patience` more.
+    /// Sends a ping to a client that was silent for `every` (`None`: never), and gives it up after `patience` more.
     pub fn new(every: Option<Duration>, patience: Duration) -> Self {
         Self { every, patience, phase: Phase::Fresh }
     }
@@ -42,8 +42,7 @@ impl KeepAlive {
         self.every.is_some()
     }
 
-    /// The client has said something, whatever it was, or cannot be asked now. Returns the ping that needs no
-    /// answer from here on.
+    /// The client has sent a message, or cannot be sent a ping now. Returns the ping that needs no answer from here on.
     pub fn heard(&mut self, now: Instant) -> Option<CallId> {
         match std::mem::replace(&mut self.phase, Phase::Quiet(now)) {
             Phase::Asked(call, _) => Some(call),
@@ -51,12 +50,12 @@ impl KeepAlive {
         }
     }
 
-    /// The client was asked.
+    /// The ping was sent.
     pub fn asked(&mut self, call: CallId, now: Instant) {
         self.phase = Phase::Asked(call, now + self.patience);
     }
 
-    /// When something is to be done.
+    /// The time of the next action.
     pub fn deadline(&self) -> Option<Instant> {
         match self.phase {
             Phase::Fresh => None,

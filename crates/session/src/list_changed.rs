@@ -1,15 +1,16 @@
-//! When the client is told that a list has changed.
+//! Debounces the notifications that a list has changed.
 //!
-//! A tool may change the list and then answer. The client sees the answer first if it comes within the delay, and gets
-//! a moment to act on it; many changes in a row are told once (protomcp wire, tool list control). A further change, and
-//! each answer of a call that may have caused it, put the notice off by the delay again, up to `LONGEST`. A call that
-//! works on for longer is answered after the notice. Each kind of list has an `Debounce` of its own.
+//! A tool may change the list and then answer. The client receives the answer first if it comes within the delay, and
+//! has time to act on it; several changes in a row are one notification (protomcp wire, tool list control). A further
+//! change, and each answer of a call that may have caused the change, delays the notification by as much again, up to
+//! `LONGEST`. A call that runs for longer is answered after the notification. Each kind of list has a `Debounce` of its
+//! own.
 
 use std::time::{Duration, Instant};
 
 use protomcp_types::{ServerCapabilities, method};
 
-/// The longest that calls which were running at the time of a change can put off telling the client.
+/// The longest delay of a notification, counted from the first change.
 const LONGEST: Duration = Duration::from_millis(250);
 
 /// The lists of a server.
@@ -32,7 +33,7 @@ pub enum ListScope {
     Everyone,
 }
 
-/// The changes of all lists that the client has not been told of.
+/// The changes of all lists that the client has not been notified of.
 #[derive(Debug)]
 pub struct ListChangedDebounce([Debounce; List::ALL.len()]);
 
@@ -47,7 +48,7 @@ struct Due {
     at: Instant,
     latest: Instant,
     scope: ListScope,
-    /// Requests with a smaller number were there when the list changed, and may have caused it.
+    /// Requests with a smaller number were open when the list changed, and may have caused it.
     before: u64,
 }
 
@@ -55,7 +56,7 @@ impl List {
     /// Every list.
     pub const ALL: [Self; 3] = [Self::Tools, Self::Resources, Self::Prompts];
 
-    /// The notification that says so.
+    /// The method of the notification that the list has changed.
     pub fn changed(self) -> &'static str {
         match self {
             Self::Tools => method::TOOLS_CHANGED,
@@ -76,7 +77,7 @@ impl List {
 }
 
 impl ListChangedDebounce {
-    /// Nothing is announced yet; `delay` is the time between a change and its notice.
+    /// No change yet; `delay` is the time between a change and its notification.
     pub fn new(delay: Duration) -> Self {
         Self(List::ALL.map(|_| Debounce::new(delay)))
     }
@@ -91,7 +92,7 @@ impl ListChangedDebounce {
         self.0.iter_mut().for_each(|announce| announce.answered(now, number));
     }
 
-    /// The time of the next notice.
+    /// The time of the next notification.
     pub fn deadline(&self) -> Option<Instant> {
         self.0.iter().filter_map(Debounce::deadline).min()
     }
@@ -126,7 +127,7 @@ impl Debounce {
         self.due.as_ref().map(|due| due.at)
     }
 
-    /// `Some` if the client is to be told now.
+    /// `Some` if the notification is due.
     fn poll(&mut self, now: Instant) -> Option<ListScope> {
         self.due.take_if(|due| due.at <= now).map(|due| due.scope)
     }

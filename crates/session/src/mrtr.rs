@@ -77,16 +77,16 @@ enum Place<T, E> {
 pub struct Asked<T> {
     /// The questions in order.
     pub inputs: Vec<AskedInput>,
-    /// The request that is to be answered with them; `None`: they wait for another request, or for a task's client.
+    /// The request to answer with them; `None`: they wait for another request, or for the client of a task.
     pub target: Option<T>,
 }
 
-/// The state of a call whose client has come back.
+/// The state of a call whose client has returned.
 #[derive(Debug)]
 pub enum Resumed<E> {
     /// It continues with these answers.
     Running(Vec<(u64, RawJson)>),
-    /// It continues with these answers, and its other questions are to be asked again.
+    /// It continues with these answers, and its other questions are sent again.
     Asking(Vec<(u64, RawJson)>),
     /// It has ended.
     Ended(E),
@@ -366,7 +366,7 @@ impl<T: Clone, E> RoundTrips<T, E> {
         }
     }
 
-    /// Tells the task, if the call is one, that its questions have changed.
+    /// Updates the number of questions of the task, if the call is one.
     fn count_questions(&mut self, now: SystemTime) {
         if let Place::Task { state, .. } = &mut self.place
             && state.is_running()

@@ -1,14 +1,14 @@
-//! Requests of ours that the client owes an answer.
+//! The requests to the client that have no answer yet.
 
 use std::collections::HashSet;
 
 use protomcp_types::{JsonObject, Message, RawJson, RequestId, method};
 
-/// A request that we sent.
+/// Identifies a request to the client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct CallId(u64);
 
-/// Our ids are the numbers from 1 on; the client's ids are another space.
+/// The open requests. Their ids are the numbers from 1 on; the client's ids are another space.
 #[derive(Debug, Default)]
 pub(crate) struct Outgoing {
     open: HashSet<u64>,
@@ -27,7 +27,7 @@ impl Outgoing {
         self.open.remove(&number).then_some(CallId(number))
     }
 
-    /// Cancels a request of ours (MCP 2025-11-25, basic/utilities/cancellation).
+    /// Cancels a request to the client (MCP 2025-11-25, basic/utilities/cancellation).
     pub(crate) fn abandon(&mut self, call: CallId) -> Option<Message> {
         let id = RawJson::of(&call.0).ok()?;
         let notice = || Message::notification(method::CANCELLED, JsonObject::new().with("requestId", id).into());

@@ -1,10 +1,10 @@
-//! Requests of the client that we owe an answer.
+//! The requests of the client that have no answer yet.
 
 use std::collections::HashMap;
 
 use protomcp_types::RequestId;
 
-/// One request that was taken in. Its number is never used twice in a session, so that a cancelled request and a later
+/// One request that was accepted. Its number is never used twice in a session, so that a cancelled request and a later
 /// one with the same id cannot be confused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestKey {
@@ -25,14 +25,14 @@ pub(crate) enum OnSuccess {
     Unsubscribe(String),
 }
 
-/// In which shape a request is answered.
+/// The revisions that a request belongs to, which determine the shape of its answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Era {
-    /// As the revisions with a handshake want it.
+    /// A revision with a handshake.
     Stateful,
-    /// As the one without wants it.
+    /// The revision without one.
     Stateless {
-        /// True if it brings answers of its client.
+        /// True if the request carries answers of its client.
         is_retried: bool,
     },
 }
@@ -63,7 +63,7 @@ impl Pending {
         Self { open: HashMap::new(), next: 1, max }
     }
 
-    /// Takes a request in; gives the id back when there is no room.
+    /// Adds a request. Returns its id as the error if there is no room.
     pub(crate) fn open(&mut self, id: RequestId, then: OnSuccess, era: Era) -> Result<RequestKey, RequestId> {
         if self.open.len() >= self.max {
             return Err(id);

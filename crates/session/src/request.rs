@@ -20,7 +20,7 @@ use crate::input::InputRequired;
 pub enum ServerRequest {
     /// `tools/list`
     ListTools(ListTools),
-    /// `tools/call`. With `task` only when the client may ask for one, and then answered by
+    /// `tools/call`. With `task` only if the client may request one; it is then answered by
     /// [`ServerResult::CreateTask`].
     CallTool(CallTool),
     /// `resources/list`
@@ -75,7 +75,7 @@ pub enum ServerResult {
     GetPrompt(GetPromptResult),
     /// Answers `completion/complete`.
     Complete(CompleteResult),
-    /// Answers a `tools/call` that goes on as a task.
+    /// Answers a `tools/call` that continues as a task.
     CreateTask(CreateTaskResult),
     /// Answers `tasks/get` and `tasks/cancel`.
     Task(Task),

@@ -1,9 +1,9 @@
 //! `requestState`: a text that the client keeps between two requests and cannot change (MCP 2026-07-28,
 //! basic/patterns/mrtr).
 //!
-//! A state that comes back may be made up. A state is therefore signed (HMAC-SHA-256) together with what it belongs to:
-//! the method and the parameters of the request, and who has sent it. It holds for a while and for nothing else. Hosts
-//! can read it; they cannot write one.
+//! A client may forge a state. A state is therefore signed (HMAC-SHA-256) together with the request that it belongs to:
+//! its method, its parameters and its sender. It is valid until it expires, and for no other request. Clients can read
+//! a state; they cannot write one.
 //!
 //! ```text
 //! base64url( 1 · kind · expiry, seconds since 1970, 8 bytes · contents … · signature, 32 bytes )
@@ -59,7 +59,7 @@ impl RequestStateKeys {
         Self(vec![key])
     }
 
-    /// Keys that several processes share, so that each can go on with what another has begun. The first one signs.
+    /// Keys that several processes share, so that each accepts the states that another has signed. The first one signs.
     ///
     /// # Panics
     /// Without a key.
@@ -89,7 +89,7 @@ impl RequestStateKeys {
     pub fn open(&self, token: &str, bound: &RequestDigest, now: SystemTime) -> Option<RequestState> {
         let text = URL_SAFE_NO_PAD.decode(token).ok()?;
         let (text, signature) = text.split_at_checked(text.len().checked_sub(SIGNATURE)?)?;
-        // The comparison takes the same time wherever the first difference is.
+        // The comparison takes the same time for every position of the first difference.
         let is_ours = |key| sign(key, text, bound).verify_slice(signature).is_ok();
         if !self.0.iter().any(is_ours) {
             return None;
@@ -107,7 +107,7 @@ impl RequestStateKeys {
     }
 }
 
-/// Keys are not for logs.
+/// Keeps keys out of logs.
 impl fmt::Debug for RequestStateKeys {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "StateKeys({})", self.0.len())

@@ -1,12 +1,12 @@
-//! One conversation with a client, as a value: versions, lifecycle, correlation and cancellation, without I/O.
+//! The server's end of a session, as a value: revisions, lifecycle, correlation and cancellation, without I/O.
 //!
-//! Messages go in through [`Session::receive`]; what is to be done comes out as [`Inbound`]. Answers go in through
-//! [`Session::reply`] and come out as messages, shaped as the revision of their request wants them. The driver around
-//! it (`server`) owns the transport, the tasks and the clock.
+//! Messages go in through [`Session::receive`], which returns their effect as an [`Inbound`]. Answers go in through
+//! [`Session::reply`], which returns them as messages, encoded for the revision of their request. The driver around the
+//! value (`server/drive.rs` of `protomcp-server`) owns the transport, the tasks and the clock.
 //!
 //! Two eras of MCP share a connection. Requests of the stateful revisions belong to the session that a handshake has
-//! opened (`session/lifecycle`); each request of the stateless one says everything about itself (`session/stateless`).
-//! Which one a request is of, it says itself, so both kinds may come in any order.
+//! opened (`server/lifecycle.rs`); each request of the stateless revision describes itself completely
+//! (`server/stateless.rs`). The era is decided for each request, so both kinds may come in any order.
 
 mod encode;
 mod handshake;
@@ -57,31 +57,31 @@ pub struct Session {
 /// The effect of a message.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Inbound {
-    /// The client has introduced itself; tell the observers, then send the message.
+    /// The client has sent `initialize`: notify the observers, then send this reply.
     Opened(Arc<ClientInfo>, Message),
-    /// The handshake is complete: from here on the client may be told of changes.
+    /// The handshake is complete: from here on the client may be notified of changes.
     Ready,
-    /// Answer this, then hand the answer to [`Session::reply`].
+    /// A request for the service; pass its outcome to [`Session::reply`].
     Call(IncomingCall),
-    /// This request wants to be told of changes: find out which of them it may hear of, and go on with
-    /// [`Session::begin_listening`]. [`Session::reply`] ends it early.
+    /// This request listens for changes: find out which of them the client may be notified of, then call
+    /// [`Session::begin_listening`]. [`Session::reply`] ends the request early.
     Listen(RequestKey, Arc<ClientInfo>, Box<SubscriptionFilter>),
-    /// This is asked about a task that belongs to no session; answer it at once, with [`Session::reply`].
+    /// A request about a task without a session; answer it at once, with [`Session::reply`].
     Task(RequestKey, TaskRequest),
-    /// The client has cancelled this request; [`Session::reply`] answers it no longer.
+    /// The client has cancelled this request; [`Session::reply`] no longer answers it.
     Cancel(RequestKey),
-    /// A request of ours was answered.
+    /// The client has answered a request of the server.
     Answer {
         /// The request.
         call: CallId,
-        /// With what.
+        /// The result, or the error.
         outcome: Result<JsonBuf, ErrorObject>,
     },
-    /// Any other notification.
+    /// Any other notification of the client.
     Told(Notification),
     /// Send this.
     Reply(Message),
-    /// Nothing is to be done. The text says why, for the log.
+    /// The message has no effect. The text is the reason, for the log.
     Ignored(&'static str),
 }
 
@@ -92,7 +92,7 @@ pub struct IncomingCall {
     pub key: RequestKey,
     /// The request itself.
     pub request: ServerRequest,
-    /// Under which token the client wants progress.
+    /// The token for progress notifications; `None`: the client has requested none.
     pub progress_token: Option<ProgressToken>,
     /// The client of the session, or the one that a stateless request names.
     pub client: Arc<ClientInfo>,
@@ -123,14 +123,14 @@ impl Session {
         self
     }
 
-    /// From which level on log messages are sent until the client says otherwise.
+    /// The lowest level of log messages that are sent until the client sets another.
     pub const INITIAL_LEVEL: Level = Level::Info;
 
     /// The number of resources that a client may subscribe to or listen for; a URI may be [`MAX_SUBSCRIBED_URI`] bytes
     /// long.
     pub const MAX_SUBSCRIPTIONS: usize = 1024;
 
-    /// Takes a message of the client.
+    /// Handles a message of the client.
     pub fn receive(&mut self, message: Message) -> Inbound {
         match message {
             Message::Request(request) => self.request(request),
@@ -144,7 +144,7 @@ impl Session {
 
     fn request(&mut self, request: Request) -> Inbound {
         if self.pending.has(&request.id) {
-            // An answer could not be told from the other one.
+            // The answers of the two could not be distinguished.
             let why = format!("invalid request: id {} is already in use", request.id);
             return Inbound::Reply(Message::error(Some(request.id), ErrorObject::invalid_request(why)));
         }
@@ -156,7 +156,7 @@ impl Session {
         }
     }
 
-    /// Answers a request. `None`: the client has cancelled it, or it was answered before.
+    /// Encodes the answer to a request. `None`: the client has cancelled it, or it was answered before.
     pub fn reply(&mut self, key: &RequestKey, outcome: Result<ServerResult, ErrorObject>) -> Option<Message> {
         let Closed { then, era } = self.pending.close(key)?;
         if era != Era::Stateful {
@@ -170,13 +170,13 @@ impl Session {
         Some(Response { id: Some(key.id.clone()), outcome }.into())
     }
 
-    /// Answers a request with a task.
+    /// Encodes a task as the answer to a request.
     pub fn reply_task(&mut self, key: &RequestKey, task: &TaskView, answer: TaskAnswer) -> Option<Message> {
         self.pending.close(key)?;
         Some(Message::result(key.id.clone(), self.stateless.task(task, answer)))
     }
 
-    /// Does what belongs to the success of a request.
+    /// Applies the effect of the success of a request.
     fn succeed(&self, then: OnSuccess, result: ServerResult) -> Result<ServerResult, ErrorObject> {
         match then {
             OnSuccess::Nothing => return Ok(result),
@@ -210,13 +210,13 @@ impl Session {
         self.pending.next_number()
     }
 
-    /// Asks the client something. Its answer comes as [`Inbound::Answer`] with the same id.
+    /// Makes a request to the client. Its answer comes as [`Inbound::Answer`] with the same id.
     pub fn call(&mut self, method: &'static str, params: Params) -> (CallId, Message) {
         let (call, id) = self.outgoing.ask();
         (call, Message::request(id, method, params))
     }
 
-    /// Cancels a request of ours. Returns the message that tells the client so.
+    /// Cancels a request to the client. Returns the notification for it.
     pub fn abandon(&mut self, call: CallId) -> Option<Message> {
         self.outgoing.abandon(call)
     }
@@ -230,19 +230,20 @@ impl Session {
         }
     }
 
-    /// True if the handshake is complete. Before, the client is not told of changes (MCP 2025-11-25, basic/lifecycle).
+    /// True if the handshake is complete. Until then the client is not notified of changes (MCP 2025-11-25,
+    /// basic/lifecycle).
     #[must_use]
     pub fn is_ready(&self) -> bool {
         matches!(self.lifecycle, Lifecycle::Ready(_))
     }
 
-    /// From which level on the client wants log messages.
+    /// The lowest level of log messages that the client has requested.
     #[must_use]
     pub fn level(&self) -> Level {
         self.level
     }
 
-    /// True if the client wants to know when this resource changes.
+    /// True if the client has subscribed to this resource.
     #[must_use]
     pub fn is_subscribed(&self, uri: &str) -> bool {
         self.subscriptions.contains(uri)
@@ -253,7 +254,7 @@ impl Session {
         &self.subscriptions
     }
 
-    /// True if several messages may come in one array.
+    /// True if the revision of the session has batches.
     #[must_use]
     pub fn allows_batches(&self) -> bool {
         self.client().is_some_and(|client| client.version.allows_batches())

@@ -1,9 +1,9 @@
-//! The resources and tasks that a client wants to hear of, in its session or in requests that listen, and the changes
-//! that it has not heard of yet.
+//! The resources and tasks that a client has subscribed to, in its session or in requests that listen, and the changes
+//! that it has not been notified of.
 //!
-//! However often one changes, at most one notice about it is on its way: a client that does not read makes nothing
-//! grow. A change that comes while a notice is on its way is told afterwards, since the client may have read it in
-//! between.
+//! At most one notification about each of them is queued or being written, so a client that does not read makes no
+//! queue grow. A change that comes while a notification is being written is sent afterwards, since the client may have
+//! read the resource in between.
 //!
 //! ```text
 //!          changed            sending            flushed
@@ -20,15 +20,15 @@ use smallvec::SmallVec;
 use crate::budget::Reservation;
 use crate::info::Limits;
 
-/// The subscriptions of one connection; shared with the parts that report changes, so that an unwanted change costs a
-/// look.
+/// The subscriptions of one connection; shared with the parts that report changes, so that a change without a
+/// subscriber costs one lookup.
 #[derive(Debug)]
 pub struct Subscriptions {
     max: usize,
     open: Mutex<Open>,
 }
 
-/// The things that a client can hear of.
+/// The kinds of subscriptions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Topic {
     /// By URI.
@@ -54,7 +54,7 @@ struct Interest {
     wanted: Wanted,
 }
 
-/// The subscribers to be told.
+/// The subscribers that a notification goes to.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Wanted {
     /// The session, which has subscribed.
@@ -65,13 +65,13 @@ pub struct Wanted {
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Update {
-    /// The client knows everything.
+    /// No change is unsent.
     Quiet,
-    /// A notice is to be sent.
+    /// A notification is queued.
     Queued,
-    /// A notice is sent and may not be written yet.
+    /// A notification is sent and may not be written yet.
     Sent,
-    /// As `Sent`, and there is more to tell.
+    /// As `Sent`, with another change since then.
     Stale,
 }
 
@@ -86,13 +86,13 @@ impl Subscriptions {
         Self { max, open: Mutex::new(Open { room: Some(room), ..Open::default() }) }
     }
 
-    /// True if there is room for this one, or it is there already.
+    /// True if the session has subscribed to this one already, or there is room for it.
     pub fn has_room(&self, uri: &str) -> bool {
         let open = self.open();
         open.count < self.max || open.has_session(uri)
     }
 
-    /// The session wants to hear of a resource. Whether there was room.
+    /// Subscribes the session to a resource. Returns false if there is no room.
     pub fn subscribe(&self, uri: &str) -> bool {
         let mut open = self.open();
         if open.has_session(uri) {
@@ -106,7 +106,7 @@ impl Subscriptions {
         has_room
     }
 
-    /// The session does not want to hear of a resource from now on.
+    /// Unsubscribes the session from a resource.
     pub fn unsubscribe(&self, uri: &str) {
         let mut open = self.open();
         let interests = &mut open.interests[Topic::Resource as usize];
@@ -121,7 +121,7 @@ impl Subscriptions {
         }
     }
 
-    /// A request listens to these. Whether there was room for all of them.
+    /// Subscribes a request to all of these. Returns false if there is no room for all of them.
     pub fn listen(&self, listener: u64, topic: Topic, names: &[String]) -> bool {
         let mut open = self.open();
         let bytes = names.iter().map(|name| cost(name)).sum();
@@ -140,7 +140,7 @@ impl Subscriptions {
         true
     }
 
-    /// A request listens no longer.
+    /// Removes the subscriptions of a request.
     pub fn forget(&self, listener: u64) {
         let mut open = self.open();
         let (mut gone, mut bytes) = (0, 0);
@@ -163,7 +163,7 @@ impl Subscriptions {
         self.open().has_session(uri)
     }
 
-    /// Something has changed. Returns its name if a notice is to be queued.
+    /// A resource or task has changed. Returns its name if a notification needs to be queued.
     pub fn changed(&self, topic: Topic, name: &str) -> Option<Arc<str>> {
         let mut open = self.open();
         let interests = &mut open.interests[topic as usize];
@@ -180,7 +180,7 @@ impl Subscriptions {
         None
     }
 
-    /// A queued notice is about to be sent to these. `None`: everybody has lost interest.
+    /// The receivers of a queued notification that is about to be sent. `None`: there is no subscriber left.
     pub fn sending(&self, topic: Topic, name: &str) -> Option<Wanted> {
         let mut open = self.open();
         let interest = open.interests[topic as usize].get_mut(name);
@@ -189,7 +189,7 @@ impl Subscriptions {
         Some(interest.wanted.clone())
     }
 
-    /// A notice was written. Whether the next one is to be queued.
+    /// A notification was written. Returns true if the next one needs to be queued.
     pub fn flushed(&self, topic: Topic, name: &str) -> bool {
         let mut open = self.open();
         let Some(Interest { update, .. }) = open.interests[topic as usize].get_mut(name) else { return false };

@@ -14,7 +14,7 @@ pub struct TaskLimits {
     /// Bytes that are kept of results. For a new result the oldest results of the caller with most of them are
     /// forgotten. When that leaves only the new one, a short error takes its place.
     pub max_bytes: usize,
-    /// The time for which a task may be kept, whatever handlers and clients request.
+    /// The longest time for which a task is kept, even if a handler or client requests more.
     pub max_ttl: Duration,
 }
 

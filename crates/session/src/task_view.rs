@@ -7,18 +7,18 @@ use protomcp_types::{ErrorObject, TaskStatus};
 use crate::input::InputRequests;
 use crate::request::ServerResult;
 
-/// The wishes of a handler about the keeping of a task.
+/// The settings of a handler for its task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TaskOptions {
-    /// For how long after its beginning. What has not ended by then is cancelled. A client with a session may wish for
-    /// another time; [`TaskLimits::max_ttl`](crate::TaskLimits::max_ttl) bounds both.
+    /// The time for which the task is kept, from its beginning. A task that has not ended by then is cancelled. A
+    /// client with a session may request another time; [`TaskLimits::max_ttl`](crate::TaskLimits::max_ttl) bounds both.
     pub ttl: Duration,
-    /// The time after which clients should ask again.
+    /// The time after which clients should poll again.
     pub poll_interval: Duration,
 }
 
 impl Default for TaskOptions {
-    /// An hour, asked for once a second.
+    /// An hour, polled once a second.
     fn default() -> Self {
         Self { ttl: Duration::from_secs(3600), poll_interval: Duration::from_secs(1) }
     }
@@ -29,7 +29,7 @@ impl Default for TaskOptions {
 pub struct TaskView {
     /// The id of the task.
     pub id: String,
-    /// For how long it is kept, and how often clients should ask.
+    /// The time for which it is kept, and the time between polls.
     pub options: TaskOptions,
     /// The time of its beginning.
     pub created: SystemTime,
@@ -37,7 +37,7 @@ pub struct TaskView {
     pub updated: SystemTime,
     /// A status message for people.
     pub message: Option<String>,
-    /// Its status, with what belongs to it.
+    /// Its status, with its questions, result or error.
     pub detail: TaskDetail,
 }
 

@@ -12,7 +12,7 @@ use crate::request::ServerResult;
 /// A question that was asked.
 #[derive(Debug, PartialEq, Eq)]
 pub struct AskedInput {
-    /// Tells the questions of a call apart.
+    /// Identifies the question within its call.
     pub number: u64,
     /// The answer, if the client has sent it along before.
     pub answer: Option<RawJson>,
@@ -30,8 +30,7 @@ pub(super) struct Questions {
     /// The keys of all questions since the call became a task: none is used twice.
     used: Option<HashSet<String>>,
     last: u64,
-    /// The capabilities that the client would have had to declare, and the methods that were refused for the lack of
-    /// them.
+    /// The capabilities that the client lacks, and the methods that were refused because of them.
     missing: Option<(ClientCapabilities, BTreeSet<&'static str>)>,
 }
 

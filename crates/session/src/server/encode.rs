@@ -1,7 +1,8 @@
-//! Results in the shape that a revision wants: the one place where revisions differ on the way out.
+//! Encodes results for a revision: the one place where revisions differ on the way out.
 //!
-//! All stateful revisions share one shape: what a revision does not know, its clients ignore. The stateless one adds
-//! what kind of result it is, who has answered, and how long the answer may be kept.
+//! All stateful revisions share one shape, because clients ignore members that their revision does not have. The
+//! stateless revision adds the kind of the result, the identity of the server, and the time for which the answer may be
+//! cached.
 
 use std::time::Duration;
 
@@ -15,7 +16,7 @@ use crate::input::InputRequired;
 use crate::request::ServerResult;
 use crate::task_view::{TaskAnswer, TaskDetail, TaskView};
 
-/// In whose shape something is written.
+/// The shape in which results and errors are written.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Shape<'a> {
     /// Of the revisions with a handshake.
@@ -24,7 +25,7 @@ pub(super) enum Shape<'a> {
     Stateless {
         /// The identity of the server, as JSON.
         server: &'a RawJson,
-        /// `None`: the answer depends on what this client has answered, and is not to be kept.
+        /// `None`: the answer depends on earlier answers of the client, and must not be cached.
         cache: Option<&'a CacheHints>,
     },
 }
@@ -64,7 +65,7 @@ pub(super) fn result(result: ServerResult, shape: Shape<'_>) -> JsonBuf {
 
 /// The `error` of a response.
 pub(super) fn error(mut error: ErrorObject, shape: Shape<'_>) -> ErrorObject {
-    // MCP 2026-07-28, server/resources: the code of its own is gone.
+    // MCP 2026-07-28, server/resources: the code for an unknown resource no longer exists.
     if matches!(shape, Shape::Stateless { .. }) && error.code == code::RESOURCE_NOT_FOUND {
         error.code = code::INVALID_PARAMS;
     }
@@ -127,8 +128,7 @@ impl Shape<'_> {
         self.meta(self.begin().raw("task", &result.task.to_raw()), result.meta.as_ref()).finish()
     }
 
-    /// MCP 2026-07-28, basic/patterns/mrtr. The other revisions have nothing like it, and no request of theirs is
-    /// answered so.
+    /// MCP 2026-07-28, basic/patterns/mrtr. Requests of other revisions are never answered with questions.
     fn input_required(self, required: &InputRequired) -> JsonBuf {
         let object = JsonBuf::object().text("resultType", "input_required");
         let object = match required.questions.is_empty() {
@@ -162,7 +162,7 @@ pub(super) fn task(task: &TaskView, answer: TaskAnswer, shape: Shape<'_>) -> Jso
     shape.meta(object, None).finish()
 }
 
-/// The parameters of the notice that a task has changed: what `tasks/get` would be answered.
+/// The parameters of the notification that a task has changed: the same as the answer to `tasks/get`.
 pub(super) fn task_notice(task: &TaskView, server: &RawJson) -> JsonObject {
     let shape = Shape::Stateless { server, cache: None };
     let body = detail(seed(JsonBuf::object(), task), &task.detail, shape).finish();

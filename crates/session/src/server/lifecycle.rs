@@ -1,12 +1,12 @@
-//! The stateful revisions: a handshake, and what is only valid before, during or after it (MCP 2025-11-25,
-//! basic/lifecycle).
+//! The lifecycle of the stateful revisions: the handshake, and the messages that are valid before, during and after it
+//! (MCP 2025-11-25, basic/lifecycle).
 //!
 //! ```text
 //!            initialize (bad) ─ error
 //!                 ┌──┐
 //!                 ▼  │  initialize (good)               notifications/initialized
 //!               Fresh ───────────────────▶ Introduced ──────────────────────────▶ Ready
-//!   ping answered, rest refused        requests served                requests served, may be told of changes
+//!   ping answered, rest refused        requests served                requests served, notified of changes
 //! ```
 
 use std::sync::Arc;
@@ -23,7 +23,7 @@ use crate::server::handshake::Lifecycle;
 use crate::server::{Inbound, IncomingCall, Session, encode};
 
 impl Session {
-    /// A request of the stateful revisions. `progress_token` is what its `_meta` says.
+    /// A request of the stateful revisions. `progress_token` comes from its `_meta`.
     pub(super) fn stateful(
         &mut self,
         Request { id, method, params }: Request,
@@ -60,7 +60,7 @@ impl Session {
         progress_token: Option<ProgressToken>,
     ) -> Inbound {
         if let ServerRequest::CallTool(call) = &mut request {
-            // Where no call can be a task, wishing for one means nothing (MCP 2025-11-25, basic/utilities/tasks).
+            // A server without tasks ignores the request for one (MCP 2025-11-25, basic/utilities/tasks).
             call.task.take_if(|_| !self.offered.tasks.is_some_and(|can| can.has_tool_calls()));
         }
         let then = match self.on_success(&request) {

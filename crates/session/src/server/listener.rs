@@ -10,8 +10,8 @@ pub(super) struct Listeners(pub(super) Vec<Listener>);
 #[derive(Debug)]
 pub(super) struct Listener {
     pub(super) key: RequestKey,
-    /// The lists it hears of.
+    /// True for each list whose changes it is notified of.
     pub(super) lists: [bool; List::ALL.len()],
     /// True once it has begun to listen.
-    pub(super) is_told: bool,
+    pub(super) is_listening: bool,
 }

@@ -1,9 +1,9 @@
-//! Requests that listen: they are open for as long as a client wants to be told of changes (MCP 2026-07-28,
+//! Requests that listen: each stays open while its client is notified of changes (MCP 2026-07-28,
 //! basic/utilities/subscriptions).
 //!
-//! A listening request is first acknowledged with what it will be told, then told of nothing else, and answered when
-//! the server will tell no more. Whatever it is told carries its id. One that the client cancels is not answered, like
-//! every other request.
+//! A listening request is first acknowledged with the changes that it covers, and is notified of no others. It is
+//! answered when the server stops notifying. Each notification carries the id of the request. A listening request that
+//! the client cancels is not answered, like every other request.
 
 use protomcp_types::{ErrorObject, JsonBuf, JsonObject, Message, RawJson, RequestId, SubscriptionFilter, meta, method};
 
@@ -38,12 +38,12 @@ impl Session {
             .pending
             .open(id, OnSuccess::Nothing, Era::Stateless { is_retried: false })
             .map_err(|id| (id, Self::overloaded()))?;
-        self.listeners.0.push(Listener { key: key.clone(), lists: [false; List::ALL.len()], is_told: false });
+        self.listeners.0.push(Listener { key: key.clone(), lists: [false; List::ALL.len()], is_listening: false });
         Ok(key)
     }
 
-    /// A request begins to listen, to this much of what it wanted. Returns the acknowledgement, which is to be sent
-    /// before anything else.
+    /// A request begins to listen to this part of the changes that it has requested. Returns the acknowledgement, which
+    /// precedes all notifications.
     ///
     /// # Errors
     /// When there is no room; answer the request with it. Also when the request was answered or cancelled before.
@@ -56,7 +56,7 @@ impl Session {
         if !has_room {
             return Err(super::too_many_subscriptions());
         }
-        listener.is_told = true;
+        listener.is_listening = true;
         listener.lists = List::ALL.map(|list| match list {
             List::Tools => filter.tools_list_changed,
             List::Resources => filter.resources_list_changed,
@@ -75,33 +75,36 @@ impl Session {
 
     /// The notifications of listening requests about a changed list, with their ids.
     pub fn list_notices(&self, list: List) -> Vec<(RequestId, Message)> {
-        let told = self.listeners.0.iter().filter(|listener| listener.lists[list as usize]);
-        told.map(|Listener { key, .. }| {
-            let params = JsonObject::new().with("_meta", subscription(&key.id));
-            (key.id.clone(), Message::notification(list.changed(), params.into()))
-        })
-        .collect()
+        let notified = self.listeners.0.iter().filter(|listener| listener.lists[list as usize]);
+        notified
+            .map(|Listener { key, .. }| {
+                let params = JsonObject::new().with("_meta", subscription(&key.id));
+                (key.id.clone(), Message::notification(list.changed(), params.into()))
+            })
+            .collect()
     }
 
     /// The notifications of these listening requests about a changed resource, with their ids.
     pub fn update_notices(&self, uri: &str, listeners: &[u64]) -> Vec<(RequestId, Message)> {
-        let told = self.listeners.0.iter().filter(|listener| listeners.contains(&listener.key.number));
-        told.map(|Listener { key, .. }| {
-            let params = JsonObject::new().with("_meta", subscription(&key.id)).with("uri", RawJson::text(uri));
-            (key.id.clone(), Message::notification(method::RESOURCE_UPDATED, params.into()))
-        })
-        .collect()
+        let notified = self.listeners.0.iter().filter(|listener| listeners.contains(&listener.key.number));
+        notified
+            .map(|Listener { key, .. }| {
+                let params = JsonObject::new().with("_meta", subscription(&key.id)).with("uri", RawJson::text(uri));
+                (key.id.clone(), Message::notification(method::RESOURCE_UPDATED, params.into()))
+            })
+            .collect()
     }
 
     /// The notifications of these listening requests about a task, with their ids.
     pub fn task_notices(&self, task: &TaskView, listeners: &[u64]) -> Vec<(RequestId, Message)> {
-        let told = self.listeners.0.iter().filter(|listener| listeners.contains(&listener.key.number));
-        told.map(|Listener { key, .. }| {
-            let meta = subscription(&key.id);
-            let params = encode::task_notice(task, self.stateless.identity()).with("_meta", meta);
-            (key.id.clone(), Message::notification(method::TASK_CHANGED, params.into()))
-        })
-        .collect()
+        let notified = self.listeners.0.iter().filter(|listener| listeners.contains(&listener.key.number));
+        notified
+            .map(|Listener { key, .. }| {
+                let meta = subscription(&key.id);
+                let params = encode::task_notice(task, self.stateless.identity()).with("_meta", meta);
+                (key.id.clone(), Message::notification(method::TASK_CHANGED, params.into()))
+            })
+            .collect()
     }
 
     /// The notification that precedes the end of a listening request on a connection that many requests share (MCP
@@ -113,11 +116,11 @@ impl Session {
     /// Ends all listening requests. Returns their answers, with their ids.
     pub fn end_listening(&mut self) -> Vec<(RequestId, Message)> {
         let mut answers = Vec::new();
-        let (told, rest): (Vec<_>, _) =
-            std::mem::take(&mut self.listeners.0).into_iter().partition(|listener| listener.is_told);
+        let (listening, rest): (Vec<_>, _) =
+            std::mem::take(&mut self.listeners.0).into_iter().partition(|listener| listener.is_listening);
         // A request that has not begun to listen is answered like any other.
         self.listeners.0 = rest;
-        for Listener { key, .. } in told {
+        for Listener { key, .. } in listening {
             self.subscriptions.forget(key.number);
             if self.pending.close(&key).is_none() {
                 continue;
@@ -138,7 +141,7 @@ impl Session {
     }
 }
 
-/// The `_meta` that says to which listening request something belongs.
+/// The `_meta` with the id of the listening request that a notification belongs to.
 fn subscription(id: &RequestId) -> RawJson {
     JsonBuf::object().raw(meta::SUBSCRIPTION_ID, &id.to_raw()).finish().into_raw()
 }

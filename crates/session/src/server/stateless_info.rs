@@ -7,13 +7,13 @@ use protomcp_types::{JsonObject, Level, RawJson};
 /// The members that only a request of the stateless revision has.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StatelessInfo {
-    /// From which level on the client wants log messages about this request; `None`: it wants none.
+    /// The lowest level of log messages about this request that are sent; `None`: none are.
     pub log_level: Option<Level>,
     /// Answers to questions for the client; only of requests that may ask.
     pub inputs: Option<RetryInput>,
 }
 
-/// The answers that a request which may ask the client brings along (MCP 2026-07-28, basic/patterns/mrtr).
+/// The answers and the state in a request whose call may ask the client (MCP 2026-07-28, basic/patterns/mrtr).
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RetryInput {
     /// Answers to questions, by key; each is an object.

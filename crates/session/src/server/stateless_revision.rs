@@ -20,7 +20,7 @@ use crate::server::encode::{self, Shape};
 use crate::server::stateless_info::{RetryInput, StatelessInfo};
 use crate::task_view::{TaskAnswer, TaskView};
 
-/// The stateless revision of one server: reads requests and writes answers. It knows nothing of earlier requests.
+/// The stateless revision of one server: reads requests and encodes answers. It keeps nothing of earlier requests.
 #[derive(Debug)]
 pub struct Stateless {
     info: Arc<ServerInfo>,
@@ -33,7 +33,7 @@ pub struct Stateless {
 pub enum StatelessRequest {
     /// It is answered with this result.
     Discovered(JsonBuf),
-    /// The client wants to be notified of changes until the client or the server ends the request.
+    /// It listens: the client is notified of changes until the client or the server ends the request.
     Listen(Arc<ClientInfo>, Box<SubscriptionFilter>),
     /// It is about a task that belongs to no session.
     Task(TaskRequest),
@@ -82,7 +82,7 @@ impl Stateless {
     /// # Errors
     /// The error that answers the request.
     pub fn read(&self, method: &str, mut params: Params, meta: &RequestMeta) -> Result<StatelessRequest, ErrorObject> {
-        // MCP 2026-07-28, basic: both are required, whatever else may be wrong.
+        // MCP 2026-07-28, basic: both are required, so they are checked first.
         meta.requested_version()?;
         let capabilities = meta.capabilities()?;
         let version = meta.version()?;
@@ -115,7 +115,7 @@ impl Stateless {
         };
         let mut request = ServerRequest::read(method.to_owned().into(), params)?;
         if let ServerRequest::CallTool(call) = &mut request {
-            // That was the wish of another revision.
+            // The member belongs to another revision.
             call.task = None;
         }
         let (client, progress_token) = (client(capabilities), meta.progress_token());
@@ -152,7 +152,7 @@ impl Stateless {
     }
 }
 
-/// Takes out what belongs to questions.
+/// Takes the answers and the state out of the parameters.
 fn inputs(params: &mut Params) -> Result<RetryInput, ErrorObject> {
     let Params::Named(members) = params else { return Ok(RetryInput::default()) };
     let mut inputs = RetryInput { params: members.clone(), ..RetryInput::default() };
@@ -206,8 +206,8 @@ fn offered(capabilities: &ServerCapabilities) -> ServerCapabilities {
     ServerCapabilities { tasks: None, ..capabilities.clone() }
 }
 
-/// True if a server with these capabilities answers a method. What the revision has removed is not there, and what it
-/// has never heard of is the service's business.
+/// True if a server with these capabilities answers a method. Methods that the revision has removed are not answered;
+/// methods that it does not know go to the service.
 fn is_offered(method: &str, capabilities: &ServerCapabilities) -> bool {
     match method {
         CallTool::NAME
