@@ -15,6 +15,7 @@ mod listen_guard;
 #[cfg(feature = "tracing-layer")]
 mod log_layer;
 mod mrtr;
+mod node;
 mod observer;
 mod outgoing_layer;
 mod overload;
@@ -22,7 +23,10 @@ mod parked;
 mod router;
 mod server;
 mod service;
+mod session_directory;
+mod session_notice;
 mod session_queue;
+mod stores;
 mod task_store;
 mod tasks;
 
@@ -32,15 +36,19 @@ pub use ended::Reserved;
 pub use handler::Handler;
 #[cfg(feature = "tracing-layer")]
 pub use log_layer::LogLayer;
+pub use node::NodeId;
 pub use observer::SessionObserver;
 pub use outgoing_layer::OutgoingLayer;
 #[doc(no_inline)]
 pub use protomcp_session::{
     AskError, Budget, CacheHints, CallerKey, ClientInfo, Conversation, Extensions, InputRequests, InputRequired,
-    InputResponses, Limits, OverBudget, Owner, RequestStateKeys, Reservation, ServerInfo, ServerRequest, ServerResult,
-    SessionId, SessionView, TaskLimits, TaskOptions,
+    InputResponses, Limits, List, OverBudget, Owner, RequestStateKeys, Reservation, ServerInfo, ServerRequest,
+    ServerResult, SessionId, SessionView, TaskLimits, TaskOptions,
 };
 pub use router::Router;
-pub use server::{Audience, CloseReason, Peer, Replies, ServeError, Server, ServerHandle, SessionHandle};
+pub use server::{CloseReason, Peer, Replies, ServeError, Server, ServerHandle, SessionHandle};
 pub use service::{Layer, Service};
+pub use session_directory::{LocalSessions, SessionDirectory, SessionRecord};
+pub use session_notice::{Audience, SessionNotice};
+pub use stores::Stores;
 pub use tasks::Tasks;

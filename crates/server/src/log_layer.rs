@@ -33,7 +33,8 @@ use tracing::{Event, Subscriber};
 use tracing_subscriber::Layer;
 use tracing_subscriber::layer::Context;
 
-use crate::server::{Audience, ServerHandle};
+use crate::server::ServerHandle;
+use crate::session_notice::Audience;
 
 /// Sends events to all open sessions, while they belong to one owner.
 #[derive(Debug, Clone)]

@@ -34,7 +34,7 @@ use protomcp_session::Limits;
 use protomcp_transport::{Transport, TransportError};
 use protomcp_types::RawJson;
 
-pub use crate::server::handle::{Audience, ServerHandle};
+pub use crate::server::handle::ServerHandle;
 pub use crate::server::peer::Peer;
 pub use crate::server::serve_error::ServeError;
 pub use crate::server::session_handle::{CloseReason, SessionHandle};

@@ -12,13 +12,15 @@ use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use protomcp_types::{
-    ErrorObject, JsonBuf, JsonObject, Level, Notification, RawJson, RequestId, SubscriptionFilter, Task, method,
+    ErrorObject, JsonBuf, JsonObject, Level, Notification, Progress, ProgressToken, RawJson, RequestId,
+    SubscriptionFilter, Task, method,
 };
 use tokio::sync::{Semaphore, mpsc, oneshot};
 
 use crate::client_request::{ClientRequest, OutgoingRequest};
 use crate::ended::{Ended, Outcome};
 use crate::listen_guard::ListenGuard;
+use crate::session_notice::{Audience, SessionNotice};
 use protomcp_session::{
     Budget, ClientInfo, Limits, List, ListScope, Owner, RequestKey, Reservation, Session, Subscriptions, TaskOptions,
     Topic,
@@ -189,6 +191,32 @@ impl SessionQueue {
     pub(crate) fn notice(&self, notification: Notification) {
         if let Some(notice) = self.reserve(notification) {
             self.send(SessionEvent::Notice(notice));
+        }
+    }
+
+    /// Takes in a notice of the server. `audience`: the sessions that have it.
+    pub(crate) fn notify(&self, audience: &Audience, notice: SessionNotice<'_>) {
+        match notice {
+            SessionNotice::ListChanged(list) => {
+                let is_for_all = *audience == Audience::Everyone;
+                self.changed(list, if is_for_all { ListScope::Everyone } else { ListScope::Session });
+            }
+            SessionNotice::ResourceUpdated(uri) => self.updated(Topic::Resource, uri),
+            SessionNotice::TaskChanged(id) => self.updated(Topic::Task, id),
+            SessionNotice::TaskStatus(task) => self.task_status(task),
+            SessionNotice::TaskProgress { token, progress } => self.task_progress(token, progress),
+            SessionNotice::ElicitationComplete(id) => {
+                let params = JsonObject::new().with("elicitationId", RawJson::text(id)).into();
+                self.notice(Notification { method: method::ELICITATION_COMPLETE.into(), params });
+            }
+            SessionNotice::Log { level, logger, data } => self.log(None, level, logger, data),
+        }
+    }
+
+    fn task_progress(&self, token: &ProgressToken, progress: &Progress) {
+        let version = self.client().map(|client| client.version).filter(|version| version.has_tasks());
+        if let Some(notification) = version.and_then(|version| progress.to_notification(token, version)) {
+            self.notice(notification);
         }
     }
 

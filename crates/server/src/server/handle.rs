@@ -4,20 +4,23 @@ use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use protomcp_types::{ClientMethod, JsonObject, Level, Notification, Progress, ProgressToken, RawJson, Task, method};
+use protomcp_types::{ClientMethod, Level, Progress, ProgressToken, RawJson, Task};
 use tokio_util::sync::CancellationToken;
 
 use crate::ask::Ask;
 use crate::context::Context;
 use crate::mrtr::{StatelessTask, TaskNotifier};
+use crate::node::NodeId;
 use crate::parked::ParkedCalls;
 use crate::server::open_sessions::{OpenSession, OpenSessions};
 use crate::server::resource_listeners::ResourceListeners;
+use crate::session_directory::SessionRecord;
+use crate::session_notice::{Audience, SessionNotice};
 use crate::session_queue::SessionQueue;
+use crate::stores::Stores;
 use crate::task_store::{Kept, Room, TaskStore};
 use protomcp_session::{
-    AskError, Budget, Extensions, Limits, List, ListScope, Owner, RequestStateKeys, ServerInfo, SessionId, SessionView,
-    Stateless, Topic,
+    AskError, Budget, Extensions, Limits, List, Owner, RequestStateKeys, ServerInfo, SessionId, SessionView, Stateless,
 };
 
 /// The open sessions of a server, and what can be told to them. Cloning is cheap.
@@ -41,6 +44,7 @@ pub(super) struct ServerState {
     /// Resources that requests listen to.
     resource_listeners: Arc<ResourceListeners>,
     keys: RequestStateKeys,
+    stores: Stores,
     inbound: Budget,
     outbound: Budget,
 }
@@ -65,17 +69,6 @@ pub(super) type StatelessTasks = TaskStore<Option<Arc<str>>, StatelessTask>;
 /// The way from a stateless task to those who listen for it.
 struct ListenerNotifier(Weak<ServerState>);
 
-/// The sessions to reach.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Audience {
-    /// All open sessions.
-    Everyone,
-    /// All open sessions of one owner.
-    Owner(Owner),
-    /// One session.
-    Session(SessionId),
-}
-
 impl ServerHandle {
     /// None yet.
     #[must_use]
@@ -87,6 +80,12 @@ impl ServerHandle {
     /// are signed with these keys, which other processes may have as well.
     #[must_use]
     pub fn with_state_keys(info: ServerInfo, limits: Limits, keys: RequestStateKeys) -> Self {
+        Self::with_stores(info, limits, keys, Stores::default())
+    }
+
+    /// As [`ServerHandle::with_state_keys`], with stores that other processes may share.
+    #[must_use]
+    pub fn with_stores(info: ServerInfo, limits: Limits, keys: RequestStateKeys, stores: Stores) -> Self {
         let info = Arc::new(info);
         Self(Arc::new(ServerState {
             stateless: Stateless::new(Arc::clone(&info)),
@@ -97,6 +96,7 @@ impl ServerHandle {
             is_swept: AtomicBool::new(false),
             resource_listeners: Arc::default(),
             keys,
+            stores,
             inbound: Budget::new(limits.max_inbound_bytes),
             outbound: Budget::new(limits.max_outbound_bytes),
             open: Mutex::default(),
@@ -109,6 +109,12 @@ impl ServerHandle {
     #[must_use]
     pub fn info(&self) -> &Arc<ServerInfo> {
         &self.0.info
+    }
+
+    /// The name of this process in the stores.
+    #[must_use]
+    pub fn node(&self) -> &NodeId {
+        &self.0.stores.node
     }
 
     /// The limits of each session.
@@ -147,48 +153,41 @@ impl ServerHandle {
     /// listen without one. Without `list_changed` among the capabilities no client was promised anything, and none is
     /// told.
     pub fn tools_changed(&self, audience: Audience) {
-        self.changed(audience, List::Tools);
+        self.notify(audience, SessionNotice::ListChanged(List::Tools));
     }
 
     /// As [`ServerHandle::tools_changed`], for resources and their templates.
     pub fn resources_changed(&self, audience: Audience) {
-        self.changed(audience, List::Resources);
+        self.notify(audience, SessionNotice::ListChanged(List::Resources));
     }
 
     /// As [`ServerHandle::tools_changed`], for prompts.
     pub fn prompts_changed(&self, audience: Audience) {
-        self.changed(audience, List::Prompts);
+        self.notify(audience, SessionNotice::ListChanged(List::Prompts));
     }
 
     /// Tells the clients that have subscribed to a resource, or listen for it, that it has changed. Those of one in
     /// quick succession are told together when a client does not keep up.
     pub fn resource_updated(&self, uri: &str) {
-        self.each(Audience::Everyone, |queue| queue.updated(Topic::Resource, uri));
+        self.notify(Audience::Everyone, SessionNotice::ResourceUpdated(uri));
     }
 
     /// Tells the client that began a task how far it is. Nothing relies on this: a client asks (MCP 2025-11-25,
     /// basic/utilities/tasks).
     pub fn task_status(&self, session: SessionId, task: &Task) {
-        self.each(Audience::Session(session), |queue| queue.task_status(task));
+        self.notify(Audience::Session(session), SessionNotice::TaskStatus(task));
     }
 
     /// Reports the progress of a task, after the answer to the call that began it; before, that is for
     /// [`Context::progress`](crate::Context::progress). `token` is the one of that call. The caller sees to it that
     /// progress grows, and that none comes after the end of the task.
     pub fn task_progress(&self, session: SessionId, token: &ProgressToken, progress: &Progress) {
-        self.each(Audience::Session(session), |queue| {
-            let version = queue.client().map(|client| client.version).filter(|version| version.has_tasks());
-            if let Some(notification) = version.and_then(|version| progress.to_notification(token, version)) {
-                queue.notice(notification);
-            }
-        });
+        self.notify(Audience::Session(session), SessionNotice::TaskProgress { token, progress });
     }
 
     /// Tells a client that what its user did on a web page is done; `elicitation_id` is the one of the question.
     pub fn elicitation_complete(&self, session: SessionId, elicitation_id: &str) {
-        let params = JsonObject::new().with("elicitationId", RawJson::text(elicitation_id)).into();
-        let notification = Notification { method: method::ELICITATION_COMPLETE.into(), params };
-        self.each(Audience::Session(session), |queue| queue.notice(notification.clone()));
+        self.notify(Audience::Session(session), SessionNotice::ElicitationComplete(elicitation_id));
     }
 
     /// The open sessions whose clients have introduced themselves, oldest first, with what each client can do.
@@ -218,10 +217,25 @@ impl ServerHandle {
 
     /// Sends clients a log message, if they want messages of this level.
     pub fn log(&self, audience: Audience, level: Level, logger: Option<&str>, data: &RawJson) {
-        self.each(audience, |queue| queue.log(None, level, logger, data));
+        self.notify(audience, SessionNotice::Log { level, logger, data });
     }
 
-    /// True if some client wants log messages of this level. It may change its mind at any time.
+    /// Sends a notice to the sessions of its audience, those of other processes included
+    /// ([`SessionDirectory`](crate::SessionDirectory)).
+    fn notify(&self, audience: Audience, notice: SessionNotice<'_>) {
+        self.deliver(&audience, notice);
+        if !matches!(audience, Audience::Session(_)) {
+            self.0.stores.sessions.notify(audience, notice);
+        }
+    }
+
+    /// Sends a notice to the sessions of this process alone. For a [`SessionDirectory`](crate::SessionDirectory) that
+    /// has received it from another process.
+    pub fn deliver(&self, audience: &Audience, notice: SessionNotice<'_>) {
+        self.open().each(audience, |queue| queue.notify(audience, notice));
+    }
+
+    /// True if some client of this process wants log messages of this level. It may change its mind at any time.
     #[must_use]
     pub fn wants(&self, level: Level) -> bool {
         self.open().iter().any(|(_, session)| session.queue.wants(level))
@@ -272,34 +286,19 @@ impl ServerHandle {
         &self.0.keys
     }
 
-    fn changed(&self, audience: Audience, list: List) {
-        let scope = if audience == Audience::Everyone { ListScope::Everyone } else { ListScope::Session };
-        self.each(audience, |queue| queue.changed(list, scope));
-    }
-
-    fn each(&self, audience: Audience, tell: impl Fn(&SessionQueue)) {
-        let open = self.open();
-        match audience {
-            Audience::Everyone => open.iter().for_each(|(_, session)| tell(&session.queue)),
-            Audience::Owner(owner) => {
-                open.iter().filter(|(_, session)| session.owner == owner).for_each(|(_, session)| tell(&session.queue));
-            }
-            Audience::Session(id) => {
-                if let Some(session) = open.get(id) {
-                    tell(&session.queue);
-                }
-            }
-        }
-    }
-
     pub(super) fn join(&self, owner: Owner, queue: &Arc<SessionQueue>) -> SessionId {
         let id = SessionId::new(self.0.last.fetch_add(1, Ordering::Relaxed) + 1);
+        let record = SessionRecord { node: self.node().clone(), id, owner: owner.clone() };
         self.open().insert(id, OpenSession { owner, queue: Arc::clone(queue) });
+        self.0.stores.sessions.insert(&record);
         id
     }
 
     pub(super) fn leave(&self, id: SessionId) {
-        self.open().remove(id);
+        let removed = self.open().remove(id);
+        if let Some(OpenSession { owner, .. }) = removed {
+            self.0.stores.sessions.remove(&SessionRecord { node: self.node().clone(), id, owner });
+        }
     }
 
     /// Counts a request without a session for its owner, until it is dropped.
@@ -327,7 +326,7 @@ fn view(id: SessionId, session: &OpenSession) -> Option<SessionView> {
 impl TaskNotifier for ListenerNotifier {
     fn changed(&self, id: &str) {
         if let Some(state) = self.0.upgrade() {
-            ServerHandle(state).each(Audience::Everyone, |queue| queue.updated(Topic::Task, id));
+            ServerHandle(state).notify(Audience::Everyone, SessionNotice::TaskChanged(id));
         }
     }
 
@@ -349,6 +348,6 @@ impl fmt::Debug for ListenerNotifier {
 
 impl fmt::Debug for ServerHandle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Sessions").field("info", &self.0.info).field("open", &self.count()).finish_non_exhaustive()
+        f.debug_struct("ServerHandle").field("info", &self.0.info).field("open", &self.count()).finish_non_exhaustive()
     }
 }

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
+use crate::session_notice::Audience;
 use crate::session_queue::SessionQueue;
 use protomcp_session::{Owner, SessionId};
 
@@ -28,9 +29,25 @@ impl OpenSessions {
         self.sessions.insert(id, session);
     }
 
-    pub(super) fn remove(&mut self, id: SessionId) {
-        if let Some(session) = self.sessions.remove(&id) {
-            self.leave(session.owner);
+    pub(super) fn remove(&mut self, id: SessionId) -> Option<OpenSession> {
+        let session = self.sessions.remove(&id)?;
+        self.leave(session.owner.clone());
+        Some(session)
+    }
+
+    /// Visits the sessions of an audience.
+    pub(super) fn each(&self, audience: &Audience, visit: impl Fn(&SessionQueue)) {
+        match audience {
+            Audience::Everyone => self.sessions.values().for_each(|session| visit(&session.queue)),
+            Audience::Owner(owner) => {
+                let theirs = self.sessions.values().filter(|session| session.owner == *owner);
+                theirs.for_each(|session| visit(&session.queue));
+            }
+            Audience::Session(id) => {
+                if let Some(session) = self.get(*id) {
+                    visit(&session.queue);
+                }
+            }
         }
     }
 

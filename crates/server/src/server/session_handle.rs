@@ -12,10 +12,11 @@ use tokio_util::sync::CancellationToken;
 use crate::ask::Ask;
 use crate::server::Server;
 use crate::server::drive::Driver;
-use crate::server::handle::{Audience, ServerHandle};
+use crate::server::handle::ServerHandle;
 use crate::server::peer::Peer;
 use crate::server::serve_error::ServeError;
 use crate::service::Service;
+use crate::session_notice::Audience;
 use protomcp_session::{ClientInfo, SessionId};
 use protomcp_transport::{Transport, TransportError};
 

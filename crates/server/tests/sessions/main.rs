@@ -7,6 +7,7 @@ mod batch;
 mod budget;
 mod cancel;
 mod changes;
+mod directory;
 mod discover;
 mod drain;
 mod eras;

@@ -20,7 +20,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use protomcp_server::{Limits, Router, ServeError, Server, ServerHandle, ServerInfo};
+use protomcp_server::{Limits, RequestStateKeys, Router, ServeError, Server, ServerHandle, ServerInfo, Stores};
 use protomcp_transport::Transport;
 use protomcp_transport::lines::Lines;
 use protomcp_types::{RawJson, ServerCapabilities};
@@ -53,6 +53,12 @@ pub(crate) fn play(limits: Limits, test: impl AsyncFn(Stage)) {
     }
 }
 
+/// As [`play`], for servers that the test sets up.
+pub(crate) fn run(test: impl Future<Output = ()>) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
+    runtime.block_on(test);
+}
+
 /// A server for any number of hosts.
 pub(crate) struct Stage {
     pub(crate) server: Server<WithFixedTasks<Arc<Router<Arc<Tools>>>>>,
@@ -69,6 +75,12 @@ pub(crate) struct Host {
 
 impl Stage {
     pub(crate) fn new(limits: Limits, in_place: bool) -> Self {
+        let stage = Self::with_stores(limits, RequestStateKeys::random(), Stores::default());
+        if in_place { Self { server: stage.server.inline_calls(), ..stage } } else { stage }
+    }
+
+    /// A server with stores of the test's own.
+    pub(crate) fn with_stores(limits: Limits, keys: RequestStateKeys, stores: Stores) -> Self {
         let capabilities = ServerCapabilities::default()
             .with_tools()
             .with_logging()
@@ -78,7 +90,7 @@ impl Stage {
             .with_tasks()
             .with_task_extension();
         let info = ServerInfo::new("stage", "1").with_instructions("Be brief.").with_capabilities(capabilities);
-        let sessions = ServerHandle::new(info, limits);
+        let sessions = ServerHandle::with_stores(info, limits, keys, stores);
         let tools = Arc::new(Tools {
             sessions: sessions.clone(),
             called: 0.into(),
@@ -89,7 +101,7 @@ impl Stage {
             watched: Vec::new().into(),
         });
         let server = Server::with_sessions(sessions, Arc::clone(&tools)).layer(FixedTasks);
-        Self { server: if in_place { server.inline_calls() } else { server }, tools }
+        Self { server, tools }
     }
 
     pub(crate) fn connect(&self) -> Host {

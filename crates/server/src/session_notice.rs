@@ -1,0 +1,48 @@
+//! Notices for open sessions as values, so that they can be sent to the sessions of another process as well.
+
+use protomcp_types::{Level, Progress, ProgressToken, RawJson, Task};
+
+use protomcp_session::{List, Owner, SessionId};
+
+/// The sessions to reach.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Audience {
+    /// All open sessions.
+    Everyone,
+    /// All open sessions of one owner.
+    Owner(Owner),
+    /// One session, of this process.
+    Session(SessionId),
+}
+
+/// A notice for open sessions. Each session decides if its client receives it, and in which form.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub enum SessionNotice<'a> {
+    /// A list has changed.
+    ListChanged(List),
+    /// The resource with this URI has changed.
+    ResourceUpdated(&'a str),
+    /// The task with this id, of a client without a session, has changed.
+    TaskChanged(&'a str),
+    /// The status of a task, for the session that began it.
+    TaskStatus(&'a Task),
+    /// The progress of a task, for the session that began it.
+    TaskProgress {
+        /// The token of the call that began the task.
+        token: &'a ProgressToken,
+        /// The progress.
+        progress: &'a Progress,
+    },
+    /// The elicitation with this id was completed on its web page.
+    ElicitationComplete(&'a str),
+    /// A log message.
+    Log {
+        /// Its level.
+        level: Level,
+        /// The part of the server that writes it.
+        logger: Option<&'a str>,
+        /// Its content.
+        data: &'a RawJson,
+    },
+}

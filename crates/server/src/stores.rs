@@ -1,0 +1,50 @@
+//! The stores of a server: what it keeps where other processes can reach it.
+
+use std::sync::Arc;
+
+use crate::node::NodeId;
+use crate::session_directory::{LocalSessions, SessionDirectory};
+
+/// The stores of a server. By default all of them are in the memory of this process, and no other process sees them.
+///
+/// Several processes that serve the same clients share stores of their own, and also the keys that sign states
+/// ([`RequestStateKeys::shared`](crate::RequestStateKeys::shared)). Calls, connections and the receivers of answers stay
+/// in the process that began them.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use protomcp_server::{Limits, LocalSessions, NodeId, RequestStateKeys, ServerHandle, ServerInfo, Stores};
+///
+/// let stores = Stores::new(NodeId::new("a-1")).with_sessions(Arc::new(LocalSessions));
+/// let keys = RequestStateKeys::shared([[7; 32]]);
+/// let handle = ServerHandle::with_stores(ServerInfo::new("greeter", "1.0"), Limits::default(), keys, stores);
+/// assert_eq!(handle.node().as_str(), "a-1");
+/// ```
+#[derive(Debug, Clone)]
+pub struct Stores {
+    pub(crate) node: NodeId,
+    pub(crate) sessions: Arc<dyn SessionDirectory>,
+}
+
+impl Stores {
+    /// Local stores of the process with this name.
+    #[must_use]
+    pub fn new(node: NodeId) -> Self {
+        Self { node, sessions: Arc::new(LocalSessions) }
+    }
+
+    /// Sets the directory of open sessions.
+    #[must_use]
+    pub fn with_sessions(mut self, sessions: Arc<dyn SessionDirectory>) -> Self {
+        self.sessions = sessions;
+        self
+    }
+}
+
+/// Local stores of a process that shares nothing.
+impl Default for Stores {
+    fn default() -> Self {
+        Self::new(NodeId::default())
+    }
+}
