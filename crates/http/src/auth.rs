@@ -7,14 +7,13 @@ use http::request::Parts;
 use http::{HeaderValue, Method, Response, StatusCode};
 use protomcp_auth::{Identity, Operation, PeerKey, Rejection, ResourceServer, Scopes};
 use protomcp_server::ServerHandle;
-use protomcp_types::{ErrorObject, Listen, Method as _, Request, RequestId, SubscriptionFilter};
+use protomcp_types::{ErrorObject, Listen, Method as _, Request, RequestId, SubscriptionFilter, header};
 
 use crate::caller::{Caller, Principal};
 use crate::config::Config;
 use crate::credential::{self, Unauthorized};
 use crate::needed_scopes::NeededScopes;
 use crate::reply::{self, Body, Refusal, TRANSPORT_ERROR};
-use crate::stateless_headers;
 
 /// Admits a request, and notes its principal.
 pub(crate) async fn authenticate(config: &Config, parts: &mut Parts) -> Result<(), Refusal> {
@@ -53,8 +52,7 @@ pub(crate) fn authorize(config: &Config, parts: &Parts, request: &Request) -> Re
     // A request that was authenticated by secrets has no scopes to check.
     let Some(identity) = parts.extensions.get::<Identity>() else { return Ok(()) };
     // A name that is missing or not text is an error of the request, not of its scopes.
-    let name =
-        stateless_headers::named_by(&request.method).and_then(|member| request.params.required::<String>(member).ok());
+    let name = header::name_member(&request.method).and_then(|member| request.params.required::<String>(member).ok());
     let needed = oauth.needed(&Operation::new(&request.method, name.as_deref(), parts));
     let permitted = oauth.authorize(identity, &needed).map_err(|rejection| deny(rejection, Some(request.id.clone())));
     if permitted.is_ok()

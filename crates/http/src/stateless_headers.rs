@@ -6,11 +6,11 @@ use std::fmt;
 use http::{HeaderMap, HeaderName};
 use memchr::memmem;
 use protomcp_types::{
-    ErrorObject, JsonObject, Kind, MAX_MEMBERS, Notification, Params, RawJson, Request, RequestMeta, code,
+    ErrorObject, JsonObject, Kind, MAX_MEMBERS, Notification, Params, RawJson, Request, RequestMeta, code, header,
 };
 use serde_json::Value;
 
-use crate::headers::{METHOD, NAME, PARAM, VERSION, decode, repeated, text};
+use crate::headers::{METHOD, NAME, VERSION, decode, repeated, text};
 
 /// The member of a property in an input schema that names the header for it.
 const ANNOTATION: &str = "x-mcp-header";
@@ -20,16 +20,6 @@ const MAX_SCHEMA_DEPTH: usize = 32;
 
 /// The number of letters of a value that an error repeats.
 const MAX_QUOTED: usize = 200;
-
-/// The member of the parameters that `Mcp-Name` repeats.
-pub(crate) fn named_by(method: &str) -> Option<&'static str> {
-    match method {
-        "tools/call" | "prompts/get" => Some("name"),
-        "resources/read" => Some("uri"),
-        "tasks/get" | "tasks/update" | "tasks/cancel" => Some("taskId"),
-        _ => None,
-    }
-}
 
 /// Checks headers and `_meta`, in the order in which clients test them; `definition` looks up a tool.
 pub(crate) fn check(
@@ -44,7 +34,7 @@ pub(crate) fn check(
     let version = text(headers, &VERSION).ok_or_else(|| missing(&VERSION))?;
     let method = text(headers, &METHOD).ok_or_else(|| missing(&METHOD))?;
     let name = headers.get(NAME);
-    let names = named_by(&request.method);
+    let names = header::name_member(&request.method);
     if names.is_some() && name.is_none() {
         return Err(missing(&NAME));
     }
@@ -117,7 +107,9 @@ fn check_arguments(tool: &RawJson, params: &Params, headers: &HeaderMap) -> Resu
 
 fn check_argument(suffix: &str, value: Option<&RawJson>, headers: &HeaderMap) -> Result<(), ErrorObject> {
     // An annotation that is not a valid header name is ignored.
-    let Ok(header) = HeaderName::try_from(format!("{PARAM}{}", suffix.to_ascii_lowercase())) else { return Ok(()) };
+    let Ok(header) = HeaderName::try_from(format!("{}{}", header::PARAM_PREFIX, suffix.to_ascii_lowercase())) else {
+        return Ok(());
+    };
     let value = match value {
         // A value of another type is not repeated.
         Some(value) if matches!(value.kind(), Kind::Array | Kind::Object) => return Ok(()),

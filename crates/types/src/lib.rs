@@ -10,6 +10,7 @@ mod discover;
 mod elicit;
 mod empty;
 mod error;
+pub mod header;
 mod id;
 mod implementation;
 mod initialize;
