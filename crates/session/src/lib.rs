@@ -12,6 +12,7 @@ mod input;
 mod keepalive;
 mod list_changed;
 mod mrtr;
+mod no_answer;
 mod outgoing;
 mod pending;
 mod request;
@@ -33,6 +34,7 @@ pub use input::{InputCheck, InputRequest, InputRequests, InputRequired, InputRes
 pub use keepalive::{KeepAlive, KeepAliveAction};
 pub use list_changed::{List, ListChangedDebounce, ListScope};
 pub use mrtr::{Asked, AskedInput, CallOutcome, Detached, Finished, Resumed, RoundTrips};
+pub use no_answer::{HttpStatus, NoAnswer};
 pub use outgoing::CallId;
 pub use pending::RequestKey;
 pub use request::{ServerRequest, ServerResult};

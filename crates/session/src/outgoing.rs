@@ -6,7 +6,7 @@ use protomcp_types::{JsonObject, Message, RawJson, RequestId, method};
 
 /// Identifies a request to the client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct CallId(u64);
+pub struct CallId(pub(crate) u64);
 
 /// The open requests. Their ids are the numbers from 1 on; the client's ids are another space.
 #[derive(Debug, Default)]

@@ -9,6 +9,7 @@ pub mod stdio;
 mod transport;
 
 pub use delivery::{Delivery, DeliveryFailures};
-pub use request_streams::{HttpStatus, NoAnswer, RequestStreams};
+pub use protomcp_session::{HttpStatus, NoAnswer};
+pub use request_streams::RequestStreams;
 pub use stdio::stdio;
 pub use transport::{Received, Sink, Source, Transport, TransportError};
