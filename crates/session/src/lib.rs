@@ -5,6 +5,7 @@ mod batch;
 mod budget;
 mod caller;
 mod canonical;
+mod client;
 mod client_info;
 mod extensions;
 mod info;
@@ -27,6 +28,10 @@ pub use ask_error::AskError;
 pub use batch::Batches;
 pub use budget::{Budget, OverBudget, Reservation};
 pub use caller::{CallerKey, Conversation, Owner};
+pub use client::{
+    AnswerFacts, Channel, ClientConfig, ClientConnection, ClientEvent, ClientLimits, CloseReason, Mode, OpenError,
+    OutgoingCall, Pings, RequestError, ServerQuestion, ServerView, TaskNotice, TaskWish, Transmit,
+};
 pub use client_info::{ClientInfo, SessionId, SessionView};
 pub use extensions::Extensions;
 pub use info::{CacheHints, Limits, ServerInfo};

@@ -6,7 +6,15 @@ use protomcp_types::{JsonObject, Message, RawJson, RequestId, method};
 
 /// Identifies a request to the client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct CallId(pub(crate) u64);
+pub struct CallId(u64);
+
+impl CallId {
+    /// The call with this number, for callers that count their calls themselves.
+    #[must_use]
+    pub fn new(number: u64) -> Self {
+        Self(number)
+    }
+}
 
 /// The open requests. Their ids are the numbers from 1 on; the client's ids are another space.
 #[derive(Debug, Default)]

@@ -7,10 +7,10 @@ use std::borrow::Cow;
 
 use protomcp_types::{
     CallTool, CallToolResult, CancelTask, Complete, CompleteResult, CreateTaskResult, ErrorObject, GetPrompt,
-    GetPromptResult, GetTask, GetTaskPayload, JsonBuf, ListPrompts, ListPromptsResult, ListResourceTemplates,
-    ListResourceTemplatesResult, ListResources, ListResourcesResult, ListTasks, ListTasksResult, ListTools,
-    ListToolsResult, Method, Params, RawJson, ReadResource, ReadResourceResult, ServerCapabilities, Subscribe, Task,
-    Unsubscribe,
+    GetPromptResult, GetTask, GetTaskPayload, JsonBuf, JsonObject, ListPrompts, ListPromptsResult,
+    ListResourceTemplates, ListResourceTemplatesResult, ListResources, ListResourcesResult, ListTasks, ListTasksResult,
+    ListTools, ListToolsResult, Method, Params, RawJson, ReadResource, ReadResourceResult, ServerCapabilities,
+    Subscribe, Task, Unsubscribe,
 };
 
 use crate::input::InputRequired;
@@ -154,6 +154,37 @@ impl ServerRequest {
         }
     }
 
+    /// The parameters of the request, as a client sends them. Arguments are shared, not copied.
+    ///
+    /// # Panics
+    /// If the parameters do not serialize as an object; those of MCP do.
+    #[must_use]
+    pub fn into_params(self) -> Params {
+        match self {
+            Self::ListTools(request) => params_of(&request),
+            Self::CallTool(call) => {
+                let members = JsonObject::new().with("name", RawJson::text(&call.name));
+                with_members(members, [("arguments", call.arguments), ("_meta", call.meta), ("task", call.task)])
+            }
+            Self::ListResources(request) => params_of(&request),
+            Self::ListResourceTemplates(request) => params_of(&request),
+            Self::ReadResource(request) => params_of(&request),
+            Self::Subscribe(request) => params_of(&request),
+            Self::Unsubscribe(request) => params_of(&request),
+            Self::ListPrompts(request) => params_of(&request),
+            Self::GetPrompt(request) => {
+                let members = JsonObject::new().with("name", RawJson::text(&request.name));
+                with_members(members, [("arguments", request.arguments), ("_meta", request.meta)])
+            }
+            Self::Complete(request) => params_of(&request),
+            Self::GetTask(request) => params_of(&request),
+            Self::GetTaskPayload(request) => params_of(&request),
+            Self::ListTasks(request) => params_of(&request),
+            Self::CancelTask(request) => params_of(&request),
+            Self::Other { params, .. } => params,
+        }
+    }
+
     /// The name of the tool that is called, if one is.
     #[must_use]
     pub fn tool(&self) -> Option<&str> {
@@ -197,6 +228,18 @@ impl ServerRequest {
             Self::Other { params, .. } => params.member("_meta"),
         }
     }
+}
+
+fn params_of<T: serde::Serialize>(request: &T) -> Params {
+    Params::of(request).expect("the parameters of a method are an object")
+}
+
+fn with_members<const N: usize>(members: JsonObject, more: [(&'static str, Option<RawJson>); N]) -> Params {
+    let add = |members: JsonObject, (name, value): (&'static str, Option<RawJson>)| match value {
+        Some(value) => members.with(name, value),
+        None => members,
+    };
+    more.into_iter().fold(members, add).into()
 }
 
 macro_rules! from_results {

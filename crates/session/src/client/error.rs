@@ -1,0 +1,123 @@
+//! The reasons why a request of a client fails, and why its connection ends.
+
+use std::time::Duration;
+
+use protomcp_types::ErrorObject;
+
+use crate::no_answer::NoAnswer;
+
+/// The reason why a request has no result.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RequestError {
+    /// The server has answered with an error.
+    #[error("the server refused the request: {0}")]
+    Refused(ErrorObject),
+    /// The server has not answered, as its transport has found out.
+    #[error("the server did not answer: {error}")]
+    Unanswered {
+        /// The reason.
+        why: NoAnswer,
+        /// The reason in words.
+        error: ErrorObject,
+    },
+    /// The time without an answer or progress, or the time in all, is over. The request was cancelled.
+    #[error("the server did not answer within {0:?}")]
+    TimedOut(Duration),
+    /// The answer is not one that the protocol allows.
+    #[error("the answer of the server is invalid: {0}")]
+    InvalidAnswer(String),
+    /// The server has asked for input more often than [`ClientLimits::max_rounds`](crate::ClientLimits::max_rounds).
+    #[error("the server asked for input more than {0} times")]
+    TooManyRounds(u32),
+    /// The server has asked for input that this client refuses.
+    #[error("the client gave no input: {0}")]
+    NoInput(ErrorObject),
+    /// The server has cancelled the task of the call.
+    #[error("the task was cancelled{}", .0.as_deref().map(|why| format!(": {why}")).unwrap_or_default())]
+    TaskCancelled(Option<String>),
+    /// As many requests as allowed are without an answer.
+    #[error("too many requests wait for an answer")]
+    TooMany,
+    /// The revision of the connection does not have the request.
+    #[error("{0}")]
+    NotAvailable(&'static str),
+    /// The connection is over.
+    #[error("{0}")]
+    Closed(CloseReason),
+}
+
+/// The reason why a connection is over.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum CloseReason {
+    /// This side has closed it.
+    #[error("the connection was closed")]
+    Requested,
+    /// The server has closed its end; for a process with its end in words.
+    #[error("the server closed the connection{}", .0.as_deref().map(|why| format!(": {why}")).unwrap_or_default())]
+    ByServer(Option<String>),
+    /// The transport has failed.
+    #[error("the connection failed: {0}")]
+    Failed(String),
+    /// The server has left several pings unanswered.
+    #[error("the server stopped answering")]
+    Unresponsive,
+    /// The connection could not be opened.
+    #[error("{0}")]
+    NotOpened(OpenError),
+}
+
+/// The reason why a connection could not be opened.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum OpenError {
+    /// The server has not answered in time.
+    #[error("the server did not open the connection within {0:?}")]
+    TimedOut(Duration),
+    /// The server has refused.
+    #[error("the server refused the connection: {0}")]
+    Refused(ErrorObject),
+    /// The server has not answered, as its transport has found out.
+    #[error("the server did not answer: {error}")]
+    Unanswered {
+        /// The reason.
+        why: NoAnswer,
+        /// The reason in words.
+        error: ErrorObject,
+    },
+    /// The two sides have no revision in common.
+    #[error("the server speaks none of the allowed revisions, only {}", .0.join(", "))]
+    UnsupportedVersion(Vec<String>),
+    /// The server has answered with something else.
+    #[error("the answer of the server is invalid: {0}")]
+    InvalidAnswer(String),
+}
+
+impl RequestError {
+    /// True if the same request may succeed later or on another connection. It may have been executed already.
+    #[must_use]
+    pub fn is_retryable(&self) -> bool {
+        match self {
+            Self::Unanswered { why: NoAnswer::Status(status), .. } => *status >= 500 || *status == 429,
+            Self::Unanswered { why, .. } => *why != NoAnswer::Unauthorized,
+            Self::TimedOut(_) | Self::TooMany => true,
+            Self::Closed(reason) => !matches!(reason, CloseReason::NotOpened(_)),
+            Self::Refused(_)
+            | Self::InvalidAnswer(_)
+            | Self::TooManyRounds(_)
+            | Self::NoInput(_)
+            | Self::TaskCancelled(_)
+            | Self::NotAvailable(_) => false,
+        }
+    }
+
+    /// The code of the server's error, if the server has answered with one.
+    #[must_use]
+    pub fn code(&self) -> Option<i64> {
+        match self {
+            Self::Refused(error) => Some(error.code),
+            _ => None,
+        }
+    }
+}

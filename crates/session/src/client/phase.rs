@@ -1,0 +1,86 @@
+//! The progress of a connection's opening.
+//!
+//! ```text
+//!   Auto, Stateless ─▶ Discovering ──result──────────────────────▶ Open (stateless)
+//!                       │   ▲  │ −32022 that names a stateless revision, once
+//!                       │   └──┘
+//!                       │ any other refusal, or silence on a shared stream (Auto)
+//!                       ▼
+//!   Stateful ──────▶ Initializing ──result with a known revision─▶ Open (stateful)
+//!                       │    ▲                                       │
+//!                       │    └──────────── session lost ─────────────┘
+//!                       ▼ refused, or out of time
+//!                    Closed
+//! ```
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use protomcp_types::ProtocolVersion;
+
+use crate::client::error::CloseReason;
+use crate::client::server_view::ServerView;
+
+/// The state of a connection.
+#[derive(Debug, Clone)]
+pub(super) enum Phase {
+    /// `server/discover` was sent.
+    Discovering(Discovery),
+    /// `initialize` was sent.
+    Initializing(Handshake),
+    /// Requests are sent.
+    Open(Arc<ServerView>),
+    /// Nothing more happens.
+    Closed(CloseReason),
+}
+
+/// A discovery without an answer.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Discovery {
+    pub(super) request: u64,
+    pub(super) version: ProtocolVersion,
+    /// It was refused once for its revision.
+    pub(super) is_retry: bool,
+    /// The end of the time for this request.
+    pub(super) until: Instant,
+    /// The end of the time for all of the opening.
+    pub(super) open_until: Instant,
+}
+
+/// A handshake without an answer.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Handshake {
+    pub(super) request: u64,
+    pub(super) version: ProtocolVersion,
+    /// Another revision was refused before.
+    pub(super) is_retry: bool,
+    pub(super) until: Instant,
+}
+
+impl Phase {
+    /// The end of the time for the request that opens the connection.
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        match self {
+            Self::Discovering(discovery) => Some(discovery.until),
+            Self::Initializing(handshake) => Some(handshake.until),
+            Self::Open(_) | Self::Closed(_) => None,
+        }
+    }
+
+    /// The server, once the connection is open.
+    pub(super) fn server(&self) -> Option<&Arc<ServerView>> {
+        match self {
+            Self::Open(server) => Some(server),
+            Self::Discovering(_) | Self::Initializing(_) | Self::Closed(_) => None,
+        }
+    }
+
+    /// The id of the request that opens the connection.
+    pub(super) fn request(&self) -> Option<u64> {
+        match self {
+            Self::Discovering(discovery) => Some(discovery.request),
+            Self::Initializing(handshake) => Some(handshake.request),
+            Self::Open(_) | Self::Closed(_) => None,
+        }
+    }
+}

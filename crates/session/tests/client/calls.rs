@@ -1,0 +1,203 @@
+//! Calls: correlation, progress, deadlines, cancellation, and every end.
+
+use std::time::Duration;
+
+use protomcp_session::{Channel, ClientConfig, CloseReason, NoAnswer, Pings};
+use protomcp_types::Level;
+
+use crate::wire::{INITIALIZED, Wire};
+
+#[test]
+fn answers_belong_to_calls_by_their_id() {
+    let mut wire = Wire::stateful(|_| {});
+    wire.call("a");
+    wire.call("b");
+    assert_eq!(
+        wire.sent(),
+        [
+            r#"{"id":2,"method":"tools/call","params":{"name":"a"}}"#,
+            r#"{"id":3,"method":"tools/call","params":{"name":"b"}}"#
+        ]
+    );
+    for text in
+        [r#""id":3,"result":{"b":1}"#, r#""id":3,"result":{}"#, r#""id":"2","result":{}"#, r#""id":9,"result":{}"#]
+    {
+        wire.server(text);
+    }
+    wire.server(r#""id":null,"error":{"code":-32700,"message":"what"}"#);
+    assert_eq!(
+        wire.events(),
+        [
+            r#"call 2 after 0: {"b":1}"#,
+            "ignored: an answer to nothing that was asked",
+            "ignored: an answer to nothing that was asked",
+            "ignored: an answer to nothing that was asked",
+            // Only one request is open, so the error can be meant for no other.
+            "call 1 failed: the server refused the request: what (-32700)",
+        ]
+    );
+    assert_eq!(wire.connection.pending(), 0);
+}
+
+#[test]
+fn progress_increases_and_ends_with_the_answer() {
+    let mut wire = Wire::stateful(|_| {});
+    wire.call_with("a", |call| call.wants_progress = true);
+    wire.call("b");
+    assert!(wire.sent()[0].contains(r#""_meta":{"progressToken":2}"#));
+    let report = |wire: &mut Wire, token: &str, progress: &str| {
+        wire.server(&format!(
+            r#""method":"notifications/progress","params":{{"progressToken":{token},"progress":{progress}}}"#
+        ));
+        wire.events().remove(0)
+    };
+    assert_eq!(report(&mut wire, "2", "1"), "call 1 progress 1");
+    assert_eq!(report(&mut wire, "2", "1"), "ignored: progress that does not increase");
+    assert_eq!(report(&mut wire, "2", "0.5"), "ignored: progress that does not increase");
+    assert_eq!(report(&mut wire, "2", "1.5"), "call 1 progress 1.5");
+    assert_eq!(report(&mut wire, "\"2\"", "2"), "ignored: progress of nothing that is running");
+    assert_eq!(report(&mut wire, "3", "2"), "ignored: progress of nothing that is running");
+    wire.server(r#""id":2,"result":{}"#);
+    wire.events();
+    assert_eq!(report(&mut wire, "2", "3"), "ignored: progress of nothing that is running");
+}
+
+#[test]
+fn a_deadline_moves_with_progress_up_to_a_cap() {
+    let mut wire = Wire::stateful(|_| {});
+    wire.call_with("a", |call| {
+        call.wants_progress = true;
+        call.timeout = Some(Duration::from_secs(10));
+        call.total_timeout = Some(Duration::from_secs(35));
+    });
+    wire.sent();
+    for progress in 1..=3 {
+        wire.wait(9);
+        wire.server(&format!(
+            r#""method":"notifications/progress","params":{{"progressToken":2,"progress":{progress}}}"#
+        ));
+        assert_eq!(wire.events(), [format!("call 1 progress {progress}")]);
+    }
+    wire.wait(8);
+    assert_eq!(wire.events(), ["call 1 failed: the server did not answer within 35s"]);
+    assert_eq!(wire.sent(), [r#"{"method":"notifications/cancelled","params":{"requestId":2}}"#]);
+
+    wire.call_with("b", |call| call.timeout = Some(Duration::from_secs(10)));
+    wire.sent();
+    wire.wait(10);
+    assert_eq!(wire.events(), ["call 2 failed: the server did not answer within 10s"]);
+    assert_eq!(wire.connection.deadline(), None);
+}
+
+#[test]
+fn a_cancelled_call_is_withdrawn_and_forgotten() {
+    for (is_stateless, channel, told) in [
+        (false, Channel::Shared, r#"{"method":"notifications/cancelled","params":{"requestId":2}}"#),
+        (false, Channel::Exchanges, r#"{"method":"notifications/cancelled","params":{"requestId":2}}"#),
+        (true, Channel::Shared, r#"{"method":"notifications/cancelled","params":{"requestId":2}}"#),
+        (true, Channel::Exchanges, "close 2"),
+    ] {
+        let change = |config: &mut ClientConfig| config.channel = channel;
+        let mut wire = if is_stateless { Wire::stateless(change) } else { Wire::stateful(change) };
+        let call = wire.call("a");
+        wire.sent();
+        wire.connection.cancel(call);
+        wire.connection.cancel(call);
+        assert_eq!(wire.sent(), [told]);
+        wire.server(r#""id":2,"result":{}"#);
+        assert_eq!(wire.events(), ["ignored: an answer to nothing that was asked"]);
+        assert_eq!(wire.connection.pending(), 0);
+    }
+}
+
+#[test]
+fn a_lost_session_is_replaced_and_its_calls_are_repeated() {
+    let mut wire = Wire::stateful(|config| config.channel = Channel::Exchanges);
+    wire.call("a");
+    wire.call("b");
+    wire.sent();
+    wire.lost(2, NoAnswer::SessionLost);
+    wire.lost(3, NoAnswer::SessionLost);
+    wire.call("c");
+    let sent = wire.sent();
+    assert_eq!(sent.len(), 1, "one handshake for all: {sent:?}");
+    wire.server(&INITIALIZED.replace(r#""id":1"#, r#""id":4"#));
+    assert_eq!(
+        wire.sent()[2..],
+        [
+            r#"{"id":5,"method":"tools/call","params":{"name":"a"}}"#,
+            r#"{"id":6,"method":"tools/call","params":{"name":"b"}}"#,
+            r#"{"id":7,"method":"tools/call","params":{"name":"c"}}"#
+        ]
+    );
+    assert_eq!(wire.events(), ["opened 2025-11-25"]);
+    wire.lost(7, NoAnswer::Connection);
+    assert_eq!(wire.events(), ["call 3 failed: the server did not answer: gone (-32603)"]);
+    // A server that loses every session is given up.
+    for round in 0..2 {
+        wire.lost(5 + round * 3, NoAnswer::SessionLost);
+        wire.lost(6 + round * 3, NoAnswer::SessionLost);
+        let id = 8 + round * 3;
+        wire.server(&INITIALIZED.replace(r#""id":1"#, &format!(r#""id":{id}"#)));
+    }
+    wire.events();
+    wire.lost(12, NoAnswer::SessionLost);
+    assert_eq!(wire.events(), ["call 1 failed: the server did not answer: gone (-32603)"]);
+}
+
+#[test]
+fn every_end_fails_every_call() {
+    for reason in [
+        CloseReason::Requested,
+        CloseReason::ByServer(Some("exited with status 1".into())),
+        CloseReason::Failed("broken pipe".into()),
+    ] {
+        let mut wire = Wire::stateful(|_| {});
+        wire.call("a");
+        let asking = wire.call("b");
+        wire.connection.close(reason.clone());
+        wire.connection.close(CloseReason::Unresponsive);
+        wire.connection.cancel(asking);
+        let failed = |call| format!("call {call} failed: {reason}");
+        assert_eq!(wire.events(), [failed(1), failed(2), format!("closed: {reason}")]);
+        wire.call("c");
+        assert_eq!(wire.events(), [failed(3)]);
+        assert_eq!((wire.connection.deadline(), wire.connection.pending()), (None, 0));
+    }
+    let mut wire = Wire::new(|_| {});
+    wire.call("early");
+    wire.connection.close(CloseReason::Requested);
+    assert_eq!(wire.events(), ["call 1 failed: the connection was closed", "closed: the connection was closed"]);
+}
+
+#[test]
+fn calls_are_bounded() {
+    let mut wire = Wire::stateful(|config| config.limits.max_pending = 1);
+    wire.call("a");
+    wire.call("b");
+    assert_eq!(wire.events(), ["call 2 failed: too many requests wait for an answer"]);
+}
+
+#[test]
+fn silence_is_answered_with_pings() {
+    let pings = Pings { every: Duration::from_secs(10), misses: 2 };
+    let mut wire = Wire::stateful(|config| config.limits.keep_alive = Some(pings));
+    wire.wait(10);
+    assert_eq!(wire.sent(), [r#"{"id":2,"method":"ping"}"#]);
+    wire.server(r#""id":2,"error":{"code":-32601,"message":"unknown"}"#);
+    wire.wait(10);
+    wire.lost(3, NoAnswer::Connection);
+    wire.wait(10);
+    wire.wait(10);
+    assert_eq!(wire.events(), ["closed: the server stopped answering"]);
+}
+
+#[test]
+fn log_levels_travel_with_stateless_requests() {
+    let mut wire = Wire::stateless(|config| config.log_level = Some(Level::Info));
+    wire.call("a");
+    assert!(wire.sent()[0].contains(r#""io.modelcontextprotocol/logLevel":"info""#));
+    wire.connection.set_log_level(None);
+    wire.call("a");
+    assert!(!wire.sent()[0].contains("logLevel"));
+}
