@@ -6,12 +6,15 @@ mod cancel;
 mod catch_unwind;
 mod client_request;
 mod context;
+#[cfg(feature = "contract-tests")]
+pub mod contract;
 mod ended;
 mod fair;
 mod handler;
 mod input_loop;
 pub mod layer;
 mod listen_guard;
+mod listener_store;
 #[cfg(feature = "tracing-layer")]
 mod log_layer;
 mod mrtr;
@@ -26,6 +29,7 @@ mod service;
 mod session_directory;
 mod session_notice;
 mod session_queue;
+mod store_future;
 mod stores;
 mod task_store;
 mod tasks;
@@ -34,6 +38,7 @@ pub use ask::Ask;
 pub use context::Context;
 pub use ended::Reserved;
 pub use handler::Handler;
+pub use listener_store::{ListenerStore, MemoryListeners};
 #[cfg(feature = "tracing-layer")]
 pub use log_layer::LogLayer;
 pub use node::NodeId;
@@ -50,5 +55,6 @@ pub use server::{CloseReason, Peer, Replies, ServeError, Server, ServerHandle, S
 pub use service::{Layer, Service};
 pub use session_directory::{LocalSessions, SessionDirectory, SessionRecord};
 pub use session_notice::{Audience, SessionNotice};
+pub use store_future::StoreFuture;
 pub use stores::Stores;
 pub use tasks::Tasks;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::listener_store::{ListenerStore, MemoryListeners};
 use crate::node::NodeId;
 use crate::session_directory::{LocalSessions, SessionDirectory};
 
@@ -25,19 +26,27 @@ use crate::session_directory::{LocalSessions, SessionDirectory};
 pub struct Stores {
     pub(crate) node: NodeId,
     pub(crate) sessions: Arc<dyn SessionDirectory>,
+    pub(crate) listeners: Arc<dyn ListenerStore>,
 }
 
 impl Stores {
     /// Local stores of the process with this name.
     #[must_use]
     pub fn new(node: NodeId) -> Self {
-        Self { node, sessions: Arc::new(LocalSessions) }
+        Self { node, sessions: Arc::new(LocalSessions), listeners: Arc::new(MemoryListeners::default()) }
     }
 
     /// Sets the directory of open sessions.
     #[must_use]
     pub fn with_sessions(mut self, sessions: Arc<dyn SessionDirectory>) -> Self {
         self.sessions = sessions;
+        self
+    }
+
+    /// Sets the counts of the requests that listen to resources.
+    #[must_use]
+    pub fn with_listeners(mut self, listeners: Arc<dyn ListenerStore>) -> Self {
+        self.listeners = listeners;
         self
     }
 }

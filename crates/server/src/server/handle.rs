@@ -94,7 +94,7 @@ impl ServerHandle {
             parked: ParkedCalls::new(limits.max_parked),
             tasks: TaskStore::new(Room { tasks: limits.tasks.max, of_one: usize::MAX, bytes: limits.tasks.max_bytes }),
             is_swept: AtomicBool::new(false),
-            resource_listeners: Arc::default(),
+            resource_listeners: Arc::new(ResourceListeners::new(Arc::clone(&stores.listeners))),
             keys,
             stores,
             inbound: Budget::new(limits.max_inbound_bytes),

@@ -6,9 +6,8 @@
 //! reason the service can be told of a resource by several requests that begin at the same time, and an `unsubscribe`
 //! can reach it after the `subscribe` of a later request. Then it is told `subscribe` once more.
 
-use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::join_all;
@@ -17,15 +16,16 @@ use protomcp_types::{ErrorObject, Subscribe, SubscriptionFilter, Unsubscribe};
 use crate::catch_unwind::catch_unwind;
 use crate::context::Context;
 use crate::listen_guard::ListenGuard;
+use crate::listener_store::ListenerStore;
 use crate::service::Service;
 use protomcp_session::{ServerRequest, ServerResult};
 
 /// The time for which the service may take to answer.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// The number of requests that listen to each resource.
-#[derive(Debug, Default)]
-pub(super) struct ResourceListeners(Mutex<HashMap<Arc<str>, usize>>);
+/// Counts the requests that listen to each resource, and notifies the service.
+#[derive(Debug)]
+pub(super) struct ResourceListeners(Arc<dyn ListenerStore>);
 
 /// The resources that one request listens to. Dropping it ends that.
 pub(super) struct ListenedResources {
@@ -89,15 +89,18 @@ impl fmt::Debug for ListenedResources {
 }
 
 impl ResourceListeners {
+    pub(super) fn new(counts: Arc<dyn ListenerStore>) -> Self {
+        Self(counts)
+    }
+
     /// A request begins to listen. `false`: the service does not know the resource.
     async fn enter(&self, uri: &str, service: &impl Service, context: &Context) -> bool {
-        if let Some(count) = self.counts().get_mut(uri) {
-            *count += 1;
+        if self.0.join(uri).await {
             return true;
         }
         match tell(service, subscribe(uri), context).await {
             Ok(_) => {
-                *self.counts().entry(uri.into()).or_default() += 1;
+                self.0.add(uri).await;
                 true
             }
             Err(why) => {
@@ -109,7 +112,7 @@ impl ResourceListeners {
 
     /// A request does not listen to this resource from now on.
     async fn leave(&self, uri: &str, service: &impl Service, context: &Context) {
-        if !self.is_last(uri) {
+        if !self.0.remove(uri).await {
             return;
         }
         // Until the service knows the last that is true.
@@ -118,37 +121,17 @@ impl ResourceListeners {
             if let Err(why) = tell(service, request, context).await {
                 tracing::debug!(uri, why, "the service refuses to be told that no request listens to this resource");
             }
-            if !self.is_listened_to(uri) {
+            if !self.0.contains(uri).await {
                 return;
             }
             // Others have begun in between.
             if let Err(why) = tell(service, subscribe(uri), context).await {
                 tracing::warn!(uri, why, "requests listen to a resource that the service does not know again");
             }
-            if self.is_listened_to(uri) {
+            if self.0.contains(uri).await {
                 return;
             }
         }
-    }
-
-    /// Counts one request less. Returns true if it was the last.
-    fn is_last(&self, uri: &str) -> bool {
-        let mut counts = self.counts();
-        let Some(count) = counts.get_mut(uri) else { return false };
-        *count -= 1;
-        let is_last = *count == 0;
-        if is_last {
-            counts.remove(uri);
-        }
-        is_last
-    }
-
-    fn is_listened_to(&self, uri: &str) -> bool {
-        self.counts().contains_key(uri)
-    }
-
-    fn counts(&self) -> MutexGuard<'_, HashMap<Arc<str>, usize>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -16,6 +16,7 @@ mod handler;
 mod initialize;
 mod limits;
 mod listen;
+mod listener_store;
 #[cfg(feature = "tracing-layer")]
 mod log_layer;
 mod logging;

@@ -6,27 +6,27 @@ use protomcp_server::Limits;
 
 use super::transcript::{Stage, play};
 
-fn listen(id: u32, uris: &str) -> String {
+pub(crate) fn listen(id: u32, uris: &str) -> String {
     format!(
         r#"→ {{"id":{id},"method":"subscriptions/listen","params":{{"notifications":{{"resourceSubscriptions":[{uris}]}},"_meta":{{«2026»}}}}}}"#
     )
 }
 
-fn acknowledged(id: u32, uris: &str) -> String {
+pub(crate) fn acknowledged(id: u32, uris: &str) -> String {
     let filter = if uris.is_empty() { String::new() } else { format!(r#""resourceSubscriptions":[{uris}]"#) };
     format!(
         r#"← {{"method":"notifications/subscriptions/acknowledged","params":{{"_meta":{{"io.modelcontextprotocol/subscriptionId":{id}}},"notifications":{{{filter}}}}}}}"#
     )
 }
 
-fn cancel(id: u32) -> String {
+pub(crate) fn cancel(id: u32) -> String {
     format!(r#"→ {{"method":"notifications/cancelled","params":{{"requestId":{id}}}}}"#)
 }
 
-const A: &str = r#""file:///a""#;
+pub(crate) const A: &str = r#""file:///a""#;
 
 /// The messages of the handler since the last call.
-async fn heard(stage: &Stage) -> Vec<String> {
+pub(crate) async fn heard(stage: &Stage) -> Vec<String> {
     tokio::time::sleep(Duration::from_millis(1)).await;
     let mut heard = std::mem::take(&mut *stage.tools.watched.lock().unwrap());
     heard.sort();

@@ -1,0 +1,8 @@
+//! Tests for implementations of the stores, with the feature `contract-tests`.
+//!
+//! Each function takes an empty store and panics where it differs from the one in memory in a way that a server would
+//! notice.
+
+mod listeners;
+
+pub use listeners::listener_store;
