@@ -22,13 +22,13 @@ pub(crate) struct OutgoingRequest {
 /// A request to the client on its way to the session's task.
 #[derive(Debug)]
 pub(crate) struct ClientRequest {
-    /// Tells the requests of a session apart.
+    /// Identifies the request within its session.
     pub(crate) number: u64,
     pub(crate) request: OutgoingRequest,
     pub(crate) answer: oneshot::Sender<Result<JsonBuf, ErrorObject>>,
-    /// A place among the requests without an answer.
+    /// A slot among the requests without an answer.
     pub(crate) place: OwnedSemaphorePermit,
-    /// Its bytes among those that wait to be read.
+    /// Its bytes in the outbound budget.
     pub(crate) room: Reservation,
 }
 

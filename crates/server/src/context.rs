@@ -46,7 +46,7 @@ struct Call {
     given: Option<Box<Given>>,
     /// The last progress that was sent.
     reached: Mutex<Option<Amount>>,
-    /// To be done when the answer is on its way.
+    /// Runs when the answer is sent.
     after_response: Mutex<Option<Box<dyn FnOnce() + Send>>>,
 }
 
@@ -84,17 +84,17 @@ impl Context {
         }))
     }
 
-    /// One for the task with which this request is answered.
+    /// The context of the task that answers this request.
     pub(crate) fn for_task(&self, task: Arc<SessionTask>) -> Self {
         self.derived(CallKind::SessionTask(task), None)
     }
 
-    /// One for something else on behalf of the same client.
+    /// The context of another call of the same client.
     pub(crate) fn for_same_client(&self) -> Self {
         self.derived(CallKind::Plain, None)
     }
 
-    /// One for a handler that is called again.
+    /// The context of a handler that is called again.
     pub(crate) fn for_retry(&self, state: Option<String>, answers: InputResponses) -> Self {
         self.derived(self.0.kind.clone(), Some(Box::new(Given { first: self.clone(), state, answers })))
     }
@@ -127,7 +127,7 @@ impl Context {
         self.0.required.lock().unwrap_or_else(PoisonError::into_inner).take().map(|required| *required)
     }
 
-    /// A context without a client behind it, for tests of services: what it reports goes nowhere.
+    /// A context without a client, for tests of services: its notifications are dropped.
     #[must_use]
     pub fn detached() -> Self {
         let client = ClientInfo {
@@ -165,15 +165,15 @@ impl Context {
         &self.0.caller
     }
 
-    /// True if the request is one of the stateless revision. What it is answered must not depend on what came before
-    /// it, nor on the connection (MCP 2026-07-28, basic).
+    /// True if the request is one of the stateless revision. Its answer must depend neither on earlier requests nor on
+    /// the connection (MCP 2026-07-28, basic).
     #[must_use]
     pub fn is_stateless(&self) -> bool {
         self.0.info.stateless.is_some()
     }
 
-    /// The id of the request, as the client chose it. A stateless request that asks the client something comes back
-    /// under another id; this is the first.
+    /// The id of the request, as the client chose it. The retry of a stateless request has another id; this is that of
+    /// the first request.
     #[must_use]
     pub fn request_id(&self) -> &RequestId {
         &self.0.info.key.id
@@ -197,15 +197,15 @@ impl Context {
         &self.0.info.client.capabilities
     }
 
-    /// Knowledge of the transport about the request beside its text. Over HTTP that is the head of the request that
-    /// brought it, as `http::request::Parts`: headers, URI, and in its extensions the address of the peer and who it
-    /// is.
+    /// The facts that the transport knows about the request beside its text. Over HTTP that is the head of the HTTP
+    /// request, as `http::request::Parts`: headers, URI, and in its extensions the address and the identity of the
+    /// peer.
     #[must_use]
     pub fn extension<T: Any>(&self) -> Option<&T> {
         self.0.info.known.find()
     }
 
-    /// Knowledge of the transport about the request.
+    /// The facts that the transport knows about the request.
     pub(crate) fn extensions(&self) -> &Extensions {
         &self.0.info.known
     }
@@ -233,8 +233,9 @@ impl Context {
         self.0.info.token.as_ref()
     }
 
-    /// Tells the client how far the call has come. What does not grow is dropped (MCP 2025-11-25,
-    /// basic/utilities/progress), and so is everything after the answer. A message says what a task is doing, too.
+    /// Sends the client the progress of the call. Progress that does not grow is dropped (MCP 2025-11-25,
+    /// basic/utilities/progress), and so is all progress after the answer. A message is also the status message of a
+    /// task.
     pub fn progress(&self, progress: &Progress) {
         if let Some(message) = &progress.message {
             self.set_task_message(message);
@@ -255,8 +256,8 @@ impl Context {
         });
     }
 
-    /// Says what a task is doing, for people who look after it: the first 4096 bytes. Of a call that is not a task this
-    /// means nothing.
+    /// Sets the status message of a task, for people; the first 4096 bytes are kept. No effect on a call that is not a
+    /// task.
     pub fn set_task_message(&self, message: &str) {
         self.0.kind.set_task_message(message);
     }
@@ -272,9 +273,8 @@ impl Context {
         });
     }
 
-    /// Says that this call will have nothing to report for a while. Over HTTP its stream is closed and the client comes
-    /// back for the answer, which spares a connection (MCP 2025-11-25, basic/transports, Streamable HTTP); where that
-    /// cannot be, nothing happens.
+    /// Closes the stream of this call over HTTP until it has something to send. The client reconnects for the answer,
+    /// which saves a connection (MCP 2025-11-25, basic/transports, Streamable HTTP). No effect on other transports.
     pub fn close_stream(&self) {
         self.with_reply_target(|queue, info| queue.close_stream(&info.key));
     }
@@ -303,7 +303,7 @@ impl Context {
         self.mrtr().is_some_and(|mrtr| mrtr.may_be_task() || may_ask())
     }
 
-    /// The call has ended: its outcome goes to the request that it belongs to now, if it belongs to one.
+    /// The call has ended: its outcome answers the request that it belongs to now, if it belongs to one.
     pub(crate) fn finish(&self, outcome: Outcome) {
         match self.mrtr() {
             None => self.0.queue.done(self.0.info.key.clone(), self.0.queue.settle(outcome)),
@@ -335,7 +335,7 @@ impl Context {
         }
     }
 
-    /// Has something done when the answer to the request is on its way: what it sends comes after the answer.
+    /// Runs a function when the answer to the request is sent: messages that it sends follow the answer.
     pub(crate) fn after_response(&self, then: impl FnOnce() + Send + 'static) {
         *self.first().after_response.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(then));
     }

@@ -1,7 +1,7 @@
-//! The outcome of a call, and the room of its answer among all that waits to be read.
+//! The outcome of a call, with the bytes that its answer reserves in the outbound budget.
 //!
-//! A client that does not read makes answers wait. Each takes its bytes out of the outbound budget before it is kept;
-//! in place of one that finds no room a short error is kept, so that every request is answered.
+//! Answers wait while a client does not read. Each reserves its bytes in the outbound budget before it is kept; an
+//! answer without room is replaced by a short error, so that every request is answered.
 
 use std::borrow::Borrow;
 
@@ -24,7 +24,7 @@ impl Ended {
     /// The call was dropped.
     pub(crate) const NONE: Self = Self { outcome: None, room: None };
 
-    /// Finds room for an outcome, or puts a short error in its place.
+    /// Reserves room for an outcome; if there is none, a short error replaces it.
     pub(crate) fn new(outcome: Outcome, budget: &Budget, owner: &Owner) -> Self {
         let Some(answer) = outcome else { return Self::NONE };
         let bytes = weight(&answer) + Limits::MESSAGE_OVERHEAD;
@@ -45,7 +45,7 @@ pub(crate) fn in_place_of(
     }
 }
 
-/// A message for a client, with the bytes that it has reserved among all that waits to be read.
+/// A message for a client, with the bytes that it has reserved in the outbound budget.
 #[derive(Debug)]
 pub struct Reserved {
     /// The message.
@@ -67,7 +67,7 @@ impl Borrow<Message> for Reserved {
 }
 
 impl Reserved {
-    /// Finds room for an answer, or puts a short error in its place.
+    /// Reserves room for an answer; if there is none, a short error replaces it.
     pub(crate) fn new(mut message: Message, budget: &Budget, owner: &Owner) -> Self {
         let bytes = message_weight(&message) + Limits::MESSAGE_OVERHEAD;
         let room = budget.reserve(owner, bytes).ok();

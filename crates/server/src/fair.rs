@@ -1,10 +1,10 @@
-//! The holder that gives way when something that callers share is full.
+//! Selects the holder that loses an item when a shared table is full.
 
 use std::collections::HashMap;
 
 use protomcp_session::Owner;
 
-/// The holder of most, if it has more than `caller`. Each item is something that is held, and how much that is.
+/// The holder with the most, if it has more than `caller`. Each item has its holder and its size.
 pub(crate) fn holder_of_most(held: impl Iterator<Item = (Owner, usize)>, caller: &Owner) -> Option<Owner> {
     let mut shares = HashMap::<_, usize>::new();
     for (owner, amount) in held {

@@ -32,7 +32,7 @@ pub trait Handler: Send + Sync + 'static {
         async { Err(ErrorObject::method_not_found(ListTools::NAME)) }
     }
 
-    /// `tools/call`. What a known tool does wrong is a result with `is_error`; an error is for an unknown tool. A panic
+    /// `tools/call`. The failure of a known tool is a result with `is_error`; an error is for an unknown tool. A panic
     /// becomes a result with `is_error`.
     fn call_tool(
         &self,
@@ -80,8 +80,7 @@ pub trait Handler: Send + Sync + 'static {
         async { Err(ErrorObject::method_not_found(Subscribe::NAME)) }
     }
 
-    /// `resources/unsubscribe`. Without an error, which is how it is unless a handler says otherwise, the session
-    /// forgets the subscription.
+    /// `resources/unsubscribe`. Without an error, as by default, the session forgets the subscription.
     fn unsubscribe(
         &self,
         request: Unsubscribe,
@@ -134,8 +133,8 @@ pub trait Handler: Send + Sync + 'static {
         async { Err(ErrorObject::method_not_found(CallTool::NAME)) }
     }
 
-    /// The tasks that the server answers `tasks/get`, `tasks/result`, `tasks/list` and `tasks/cancel` from, and cancels
-    /// when their session ends. Without any these four are answered with −32601.
+    /// The tasks of sessions. The server answers `tasks/get`, `tasks/result`, `tasks/list` and `tasks/cancel` from
+    /// them, and cancels them when their session ends. Without any these four are answered with −32601.
     fn tasks(&self) -> Option<&Tasks> {
         None
     }
@@ -164,7 +163,7 @@ pub trait Handler: Send + Sync + 'static {
     }
 }
 
-/// Passes requests on to what is inside.
+/// Passes requests on to the handler inside.
 macro_rules! pass_on {
     ($($name:ident($request:ident) -> $result:ty),* $(,)?) => {
         $(fn $name(

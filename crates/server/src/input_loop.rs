@@ -1,21 +1,21 @@
-//! Handlers that keep their state with the client, in a session: no request is answered early there, so the questions
-//! are asked there and then, and the handler is called again with the answers. One handler serves both eras.
+//! Calls handlers that keep their state with the client again, in a session: the request stays open, so the questions
+//! are sent at once, and the handler is called again with the answers. One handler serves both eras.
 
 use protomcp_types::{CallToolResult, ErrorObject};
 
 use crate::context::Context;
 use protomcp_session::{AskError, InputRequired, ServerRequest, ServerResult};
 
-/// The number of times that a handler may be called again for one request. One that asks nothing and only wants to come
-/// back would go on for ever.
+/// The number of times that a handler may be called again for one request. A handler that asks nothing and only
+/// requests another call would otherwise loop for ever.
 const MAX_ROUNDS: usize = 32;
 
-/// The request once more, if its handler may have to be called again.
+/// A copy of the request, if its handler may be called again.
 pub(crate) fn keep(request: &ServerRequest, context: &Context) -> Option<ServerRequest> {
     (!context.is_stateless() && may_ask(request)).then(|| request.clone())
 }
 
-/// The input that the handler requires, if that is why it has not answered.
+/// The input that the handler requires before it can answer, if it requires any.
 pub(crate) fn required(context: &Context, outcome: &Result<ServerResult, ErrorObject>) -> Option<InputRequired> {
     match outcome {
         Ok(ServerResult::InputRequired(required)) => Some(required.clone()),
@@ -25,10 +25,10 @@ pub(crate) fn required(context: &Context, outcome: &Result<ServerResult, ErrorOb
     }
 }
 
-/// Asks the client, and returns what the handler is called with the next time; `round` is how often it was called.
+/// Asks the client, and returns the context of the next call; `round` is the number of calls so far.
 ///
 /// # Errors
-/// What the request is answered with because there is no next time.
+/// The answer to the request, if the handler is not called again.
 pub(crate) async fn ask(
     request: &ServerRequest,
     context: &Context,
@@ -50,7 +50,7 @@ fn may_ask(request: &ServerRequest) -> bool {
     matches!(request, ServerRequest::CallTool(_) | ServerRequest::GetPrompt(_) | ServerRequest::ReadResource(_))
 }
 
-/// A tool that cannot ask has failed, and its model is told why.
+/// A tool that cannot ask has failed; its result has the reason for the model.
 fn refuse(request: &ServerRequest, error: AskError) -> Result<ServerResult, ErrorObject> {
     match request {
         ServerRequest::CallTool(_) => Ok(ServerResult::CallTool(CallToolResult::error(error.to_string()))),

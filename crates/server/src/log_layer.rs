@@ -12,18 +12,18 @@
 //! });
 //! ```
 //!
-//! Each client gets what it asked for: `TRACE` and `DEBUG` count as `debug`, the other three as their namesakes. The
-//! levels that tracing does not have are a field: `tracing::info!(level = Level::Notice.as_str(), "…")`. The name of
-//! the logger is the field `logger`, or else the target; the data is an object of the message and all other fields.
-//! Spans are not shown.
+//! Each client gets the levels that it has requested: `TRACE` and `DEBUG` count as `debug`, the other three as their
+//! namesakes. The levels that tracing does not have are a field: `tracing::info!(level = Level::Notice.as_str(), "…")`.
+//! The name of the logger is the field `logger`, or else the target; the data is an object of the message and all other
+//! fields. Spans are not shown.
 //!
-//! An event does not say which caller it is about. So it is sent while all sessions belong to one owner; when several
-//! owners are connected, events stay in the program's own log.
+//! An event does not name a caller. So it is sent while all sessions belong to one owner; when several owners are
+//! connected, events stay in the program's own log.
 //!
-//! Nothing can flood a client: an event takes the way of every log message, so that at most
-//! [`Limits::max_notices`](crate::Limits::max_notices) wait for one client, and what finds no room is counted and
-//! reported. A text longer than [`LogLayer::MAX_TEXT`] is cut. What this project's own crates log is left out, since
-//! sending a log message would be a reason to log.
+//! Events cannot flood a client: they are queued like every log message, so that at most
+//! [`Limits::max_notices`](crate::Limits::max_notices) wait for one client, and the dropped ones are counted and
+//! reported. A text longer than [`LogLayer::MAX_TEXT`] is cut. Events of this project's own crates are not sent,
+//! because sending a log message may itself log.
 
 use std::fmt::{self, Write};
 

@@ -60,7 +60,7 @@ pub(crate) struct Waiting {
 pub(crate) enum Returned {
     /// It continues.
     Running,
-    /// It continues, and its other questions are to be asked again.
+    /// It continues, and its other questions are sent again.
     Asking,
     /// It has ended.
     Ended(Box<Ended>),
@@ -80,7 +80,7 @@ impl MultiRoundTrip {
         Self { state: None, may_be_task, inner }
     }
 
-    /// Sets the state that the handler has had the client bring back.
+    /// Sets the state of the handler that the client has returned.
     pub(crate) fn with_state(mut self, state: Option<String>) -> Self {
         self.state = state;
         self
@@ -132,8 +132,8 @@ impl MultiRoundTrip {
         }
     }
 
-    /// Parks the call: its request is answered with these questions. `enter` finds a place until the given time;
-    /// without one the questions fail. `None`: the call stays.
+    /// Parks the call: its request is answered with these questions. `enter` takes a slot until the given time; without
+    /// one the questions fail. `None`: the call stays with its request.
     pub(crate) fn park<T>(&self, enter: impl FnOnce(Instant) -> Option<T>) -> Option<(InputRequests, Instant, T)> {
         let mut inner = self.inner();
         let until = inner.trips.parks_until()?;

@@ -1,6 +1,7 @@
-//! Observers of sessions: they hear of each beginning and end, and of the notifications that clients send.
+//! Observers of sessions: they are notified of the beginning and end of each session, and of the notifications that
+//! clients send.
 //!
-//! An observer stands beside the layers, not inside of them, so no layer can keep anything from it.
+//! Events do not pass through layers on the way to an observer, so no layer can withhold them.
 
 use std::sync::Arc;
 

@@ -1,14 +1,14 @@
-//! The seam for what a server sends without being asked: notifications, and questions for the client.
+//! Layers for the messages that a server sends on its own: notifications, and requests to the client.
 //!
-//! Requests of the client and their answers pass the layers of a [`crate::Service`]; this is the other direction. It
-//! stands in the task of the session, at the point where the order of messages is decided: it must not wait. The
-//! questions of 2026-07-28 are results of the client's own requests, and no messages of this kind.
+//! Requests of the client and their answers pass the layers of a [`crate::Service`]; this is the other direction. Such
+//! a layer runs in the task of the session, in the order of the messages: it must not wait. The questions of 2026-07-28
+//! are results of the client's own requests, and do not pass it.
 
 use protomcp_types::{ErrorObject, JsonBuf, Notification, Params};
 
 use protomcp_session::SessionId;
 
-/// Sees, changes or withholds what goes to clients. Add one with [`crate::Server::outgoing_layer`].
+/// Sees, changes or withholds messages to clients. Add one with [`crate::Server::outgoing_layer`].
 ///
 /// ```
 /// use protomcp_server::{OutgoingLayer, SessionId};
@@ -24,16 +24,16 @@ use protomcp_session::SessionId;
 /// }
 /// ```
 pub trait OutgoingLayer: Send + Sync + 'static {
-    /// A notification leaves; `None` withholds it.
+    /// A notification is about to be sent; `None` withholds it.
     fn notification(&self, session: SessionId, notification: Notification) -> Option<Notification> {
         let _ = session;
         Some(notification)
     }
 
-    /// A question leaves.
+    /// A request to the client is about to be sent.
     ///
     /// # Errors
-    /// Answers it in the client's place.
+    /// The answer in the client's place; the request is not sent.
     fn question(&self, session: SessionId, method: &'static str, params: Params) -> Result<Params, ErrorObject> {
         let _ = (session, method);
         Ok(params)
@@ -42,7 +42,7 @@ pub trait OutgoingLayer: Send + Sync + 'static {
     /// The client has answered a question.
     ///
     /// # Errors
-    /// When it was refused, or is to look like that.
+    /// The error that the client has answered with, or an error in place of its answer.
     fn answered(
         &self,
         session: SessionId,

@@ -1,10 +1,10 @@
-//! Refusals because callers already hold too many bytes: what happened, then what to do.
+//! The errors for requests and answers without room in a budget: the reason, then the remedy.
 //!
 //! Programs find the same in `data` of an error and in `_meta` of a result, under `protomcp/error`.
 
 use protomcp_types::{CallToolResult, ErrorObject, JsonBuf, RawJson};
 
-/// A request that finds no room in the inbound budget. It has not begun, so it can be sent again.
+/// For a request without room in the inbound budget. It has not begun, so it can be sent again.
 pub(crate) fn request() -> ErrorObject {
     let (message, suggestion) = ("too many bytes of requests wait for their answers", "send it again in a moment");
     let data = explained(message, suggestion, true);
@@ -16,14 +16,14 @@ pub(crate) fn shutting_down() -> ErrorObject {
     ErrorObject::internal("the server is shutting down")
 }
 
-/// In place of an answer that finds no room in the outbound budget.
+/// In place of an answer without room in the outbound budget.
 pub(crate) fn answer(bytes: usize) -> ErrorObject {
     let (message, suggestion) = dropped(bytes);
     let data = explained(&message, suggestion, false);
     ErrorObject::internal(format!("{message}; {suggestion}")).with_data(data)
 }
 
-/// As [`answer`], for a tool: its model is told.
+/// As [`answer`], for a tool: a result that the model can read.
 pub(crate) fn result(bytes: usize) -> CallToolResult {
     let (message, suggestion) = dropped(bytes);
     CallToolResult::error(format!("{message}; {suggestion}")).with_meta(explained(&message, suggestion, false))

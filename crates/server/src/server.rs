@@ -1,8 +1,8 @@
-//! A service, served to any number of clients at once.
+//! Serves a service to any number of clients at once.
 //!
-//! `Server` starts one task per connection (`server/drive`), which owns the session and both ends of the transport, and
-//! one task per call (`server/call`) unless told otherwise. `ServerHandle` (`server/handle`) reaches all sessions or
-//! one of them: with changes of lists, log messages, questions, and the end.
+//! `Server` starts one task per connection (`server/drive.rs`), which owns the session and both ends of the transport,
+//! and one task per call (`server/call.rs`) unless the calls run inline. `ServerHandle` (`server/handle.rs`) sends
+//! changes of lists, log messages and requests to all sessions or to one, and shuts them down.
 
 mod call;
 mod clock;
@@ -86,16 +86,16 @@ impl<S: Service> Server<S> {
         self.0.definitions.as_ref()?(tool)
     }
 
-    /// Adds a layer for what is sent without being asked. What was added last sees a message first, and an answer to
-    /// a question last.
+    /// Adds a layer for notifications and for requests to clients. The layer that was added last sees a message first,
+    /// and the answer to a request last.
     #[must_use]
     pub fn outgoing_layer(mut self, layer: impl OutgoingLayer) -> Self {
         self.0.sending.insert(0, Arc::new(layer));
         self
     }
 
-    /// Runs calls in the task of their session instead of a task each. That halves the cost of a short call, but one
-    /// that computes for long holds up its session: for services that mostly wait for others.
+    /// Runs calls in the task of their session instead of a task each. That halves the cost of a short call, but a call
+    /// that computes for long blocks its session: for services that mostly wait.
     #[must_use]
     pub fn inline_calls(mut self) -> Self {
         self.0.inline_calls = true;

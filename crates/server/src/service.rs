@@ -1,4 +1,4 @@
-//! The one seam of a server: a service answers requests, a layer wraps a service.
+//! The traits of a server: a service answers requests, a layer wraps a service.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -10,9 +10,9 @@ use protomcp_session::{ServerRequest, ServerResult};
 
 /// Answers requests.
 ///
-/// Each call runs as a task of its own. When the client cancels it, its [`Context`] says so, and after a grace period
-/// the future is dropped; either way nothing is answered. When the session ends the context says so as well, and the
-/// answer that the call gives within the grace period is written.
+/// Several calls run at once. When the client cancels one, its [`Context`] is cancelled, and after a grace period the
+/// future is dropped; in both cases no answer is sent. When the session ends, the context is cancelled as well, and an
+/// answer within the grace period is sent.
 pub trait Service: Send + Sync + 'static {
     /// Answers one request.
     fn call(

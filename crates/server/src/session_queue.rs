@@ -1,12 +1,12 @@
-//! The way from everywhere to one session's task.
+//! The queue into a session's task.
 //!
-//! Answers, progress, log messages and change notices all take the same channel, so that what a call reports stays in
-//! front of its answer. The channel itself has no bound; what goes into it has: answers by the number of pending
-//! requests, notices by a count and their bytes, which only go down when the client has read them, change notices by a
-//! flag for each list, updates of resources by the number of subscriptions, and questions by a count that goes down
-//! when they are answered or their end is written. Answers, notices and questions also take their bytes out of the
-//! outbound budget of all sessions. Events are boxed, since a channel keeps room for dozens of them even when it is
-//! empty, which is most of what a session that does nothing weighs.
+//! Answers, progress, log messages and changes of lists all pass the same channel, so that the notifications of a call
+//! precede its answer. The channel itself has no bound, but its events do: answers by the number of pending requests;
+//! notices by a count and their bytes, which are freed when the notices are written; changes of lists by a flag for
+//! each list; updates of resources by the number of subscriptions; and questions by a count of slots, which are freed
+//! when the questions are answered or their cancellation is written. Answers, notices and questions also reserve their
+//! bytes in the outbound budget of all sessions. Events are boxed, because an empty channel has room for dozens of
+//! them, which would be most of the memory of an idle session.
 
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -31,21 +31,21 @@ use protomcp_session::{
 pub(crate) enum SessionEvent {
     /// A call has ended.
     Done(RequestKey, Ended),
-    /// A call has something to report before its answer: progress, or a log message of its own.
+    /// A notification of a call before its answer: progress, or a log message of its own.
     During(RequestKey, Notice),
     /// A log message of a call, or of the server.
     Log(Option<RequestKey>, Level, Notice),
-    /// A call has nothing to say for a while.
+    /// The stream of a call is closed until the call sends something.
     CloseStream(RequestKey),
-    /// The client is to know something else, once the handshake is complete.
+    /// Any other notification, which is sent only after the handshake.
     Notice(Notice),
     /// A list has changed.
     Changed(List, ListScope),
-    /// The client is to be asked.
+    /// A request to the client.
     Ask(Box<ClientRequest>),
-    /// A stateless call waits for answers: its request is to be answered with the questions.
+    /// A stateless call waits for answers: park it, and answer its request with the questions.
     Asked(RequestKey),
-    /// A stateless call wants to go on as a task.
+    /// A stateless call asks to continue as a task.
     Detach(RequestKey, TaskOptions),
     /// The answer to this question is no longer needed.
     Withdraw(u64),
@@ -57,7 +57,7 @@ pub(crate) enum SessionEvent {
     Listening(RequestKey, Box<SubscriptionFilter>, ListenGuard),
 }
 
-/// A notification that may be dropped, with the room that it has found.
+/// A notification that is dropped if there is no room for it, with its reservation.
 #[derive(Debug)]
 pub(crate) struct Notice {
     pub(crate) notification: Notification,
@@ -87,7 +87,7 @@ pub(crate) struct SessionQueue {
     events: mpsc::UnboundedSender<Box<SessionEvent>>,
     outbound: Budget,
     owner: Owner,
-    /// The least serious level that the client wants.
+    /// The lowest level of log messages that the client has requested.
     level: AtomicU8,
     /// Notices that are queued or not written yet.
     notices: AtomicUsize,
@@ -95,12 +95,12 @@ pub(crate) struct SessionQueue {
     /// Bytes of their parameters.
     notice_bytes: AtomicUsize,
     max_notice_bytes: usize,
-    /// Notices that found no room since it was last looked at.
+    /// Notices that were dropped since [`SessionQueue::take_dropped`] was last called.
     dropped: AtomicUsize,
-    /// True if a change notice is on its way, for each kind of list and each scope.
+    /// True if a change is queued, for each kind of list and each scope.
     changed: [[AtomicBool; 2]; List::ALL.len()],
     subscriptions: Arc<Subscriptions>,
-    /// Places for open questions.
+    /// Slots for open questions.
     questions: Arc<Semaphore>,
     last_question: AtomicU64,
     /// Set when the client has introduced itself.
@@ -138,14 +138,14 @@ impl SessionQueue {
         (Arc::new(queue), receiver)
     }
 
-    /// One without a reader.
+    /// A queue without a reader.
     pub(crate) fn closed() -> Arc<Self> {
         let limits = Limits { max_notices: 0, ..Limits::default() };
         let subscriptions = Arc::new(Subscriptions::new(0));
         Self::new(&limits, false, subscriptions, Budget::new(usize::MAX), Owner::Local).0
     }
 
-    /// Finds room for the outcome of a call.
+    /// Reserves room for the outcome of a call.
     pub(crate) fn settle(&self, outcome: Outcome) -> Ended {
         Ended::new(outcome, &self.outbound, &self.owner)
     }
@@ -170,7 +170,7 @@ impl SessionQueue {
         }
     }
 
-    /// Before the handshake no message is wanted.
+    /// True if a log message of this level is sent; before the handshake none is.
     pub(crate) fn wants(&self, level: Level) -> bool {
         level as u8 >= self.level.load(Ordering::Relaxed) && self.client().is_some()
     }
@@ -194,7 +194,7 @@ impl SessionQueue {
         }
     }
 
-    /// Takes in a notice of the server. `audience`: the sessions that have it.
+    /// Queues a notice of the server. `audience`: the sessions that have it.
     pub(crate) fn notify(&self, audience: &Audience, notice: SessionNotice<'_>) {
         match notice {
             SessionNotice::ListChanged(list) => {
@@ -220,7 +220,7 @@ impl SessionQueue {
         }
     }
 
-    /// Tells the client that began a task how far it is, if its revision has tasks.
+    /// Sends the status of a task to the client that began it, if its revision has tasks.
     pub(crate) fn task_status(&self, task: &Task) {
         if self.client().is_some_and(|client| client.version.has_tasks()) {
             let params = task.to_members().into();
@@ -234,7 +234,7 @@ impl SessionQueue {
         }
     }
 
-    /// From here on, changes are new ones.
+    /// Clears the flag of a list, so that a later change is queued again.
     pub(crate) fn change_seen(&self, list: List, scope: ListScope) {
         self.changed[list as usize][scope as usize].store(false, Ordering::Release);
     }
@@ -245,8 +245,8 @@ impl SessionQueue {
         }
     }
 
-    /// Asks the client; `None`: it owes too many answers already, or too much waits to be read. When the question is
-    /// dropped, so is the channel.
+    /// Sends a request to the client; `None`: it owes too many answers already, or the outbound budget is used up. The
+    /// channel of the answer closes when the request is dropped.
     pub(crate) fn ask(
         &self,
         request: OutgoingRequest,
@@ -264,12 +264,12 @@ impl SessionQueue {
         self.send(SessionEvent::Asked(key));
     }
 
-    /// A stateless call wants to go on as a task.
+    /// A stateless call asks to continue as a task.
     pub(crate) fn detach(&self, key: RequestKey, options: TaskOptions) {
         self.send(SessionEvent::Detach(key, options));
     }
 
-    /// A request may listen to this.
+    /// The service has accepted the topics that a request listens to.
     pub(crate) fn listening(&self, key: RequestKey, filter: Box<SubscriptionFilter>, guard: ListenGuard) {
         self.send(SessionEvent::Listening(key, filter, guard));
     }
@@ -297,7 +297,7 @@ impl SessionQueue {
         self.level.store(level as u8, Ordering::Relaxed);
     }
 
-    /// Notices have left.
+    /// Frees the room of notices that were written or dropped.
     pub(crate) fn release(&self, left: Usage) {
         if left.count > 0 {
             self.notices.fetch_sub(left.count, Ordering::Relaxed);
@@ -305,7 +305,7 @@ impl SessionQueue {
         }
     }
 
-    /// The number of notices without room since this was last called.
+    /// The number of dropped notices since the last call.
     pub(crate) fn take_dropped(&self) -> usize {
         if self.dropped.load(Ordering::Relaxed) == 0 { 0 } else { self.dropped.swap(0, Ordering::Relaxed) }
     }

@@ -1,10 +1,10 @@
-//! Tasks of clients with a session: calls that a client wants answered with a task, and asks about until they have
-//! ended (MCP 2025-11-25, basic/utilities/tasks).
+//! Tasks with a session: calls whose request is answered with a task, which the client polls until the call has ended
+//! (MCP 2025-11-25, basic/utilities/tasks).
 //!
 //! A handler holds [`Tasks`] and begins one for a call; the server answers all requests about them. The call runs like
 //! any other, with a [`Context`] that belongs to the task: questions, progress and cancellation go through it. A task
-//! belongs to the session that began it, and is forgotten with it. Those of the revision without sessions need nothing
-//! of this ([`Context::continue_as_task`]).
+//! belongs to the session that began it, and is forgotten with it. Tasks of the stateless revision do not use this
+//! file ([`Context::continue_as_task`]).
 
 mod session_task;
 
@@ -81,8 +81,8 @@ impl Tasks {
         Self(Arc::new(Inner { store: TaskStore::new(room), sessions }))
     }
 
-    /// Answers a call with a task, and runs it in the background once the answer is on its way. The context that `run`
-    /// gets belongs to the task. `wish`: for how many milliseconds the client would like it to be kept
+    /// Answers a call with a task, and runs it in the background once the answer is sent. The context that `run` gets
+    /// belongs to the task. `wish`: the milliseconds for which the client requests that the task is kept
     /// ([`CallTool::task_ttl`]). Must be called inside a tokio runtime with timers.
     ///
     /// # Errors
@@ -144,7 +144,7 @@ impl Tasks {
         }
     }
 
-    /// Waits for the end of the task. What the task asks until then goes to the client together with this request.
+    /// Waits for the end of the task. Until then its questions go to the client together with this request.
     async fn result(&self, request: &GetTaskPayload, context: &Context) -> TaskOutcome {
         let mut answer = self.find(&request.task_id, context)?.outcome(context.key()).await?;
         if let ServerResult::CallTool(result) = &mut answer {

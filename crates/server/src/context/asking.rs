@@ -1,8 +1,8 @@
 //! Requests of a call to its client, in every revision.
 //!
-//! With a session a question is a request of ours. Without one there are no such requests: the call is taken aside, its
-//! request is answered with the questions, and it goes on when the client sends the request again with the answers,
-//! over whatever connection (MCP 2026-07-28, basic/patterns/mrtr). Handlers see one await in both cases.
+//! With a session a question is a request to the client. Without one there are no such requests: the call is parked,
+//! its request is answered with the questions, and the call continues when the client sends the request again with the
+//! answers, over any connection (MCP 2026-07-28, basic/patterns/mrtr). Handlers see one await in both cases.
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -86,12 +86,13 @@ impl Context {
         }
     }
 
-    /// Says that the handler cannot answer yet: return the error, and the client of a stateless request is asked
-    /// instead, with the state to bring back. The handler is then called again, in this process or in another one with
-    /// the same [`RequestStateKeys`](crate::RequestStateKeys), and finds [`Context::state`] and [`Context::answers`].
+    /// Requires input before the handler can answer: return the error, and a stateless request is answered with the
+    /// questions and the state. After the retry of the client the handler is called again, in this process or in
+    /// another one with the same [`RequestStateKeys`](crate::RequestStateKeys), and finds [`Context::state`] and
+    /// [`Context::answers`].
     ///
     /// For servers of several processes; within one, [`Context::ask`] is simpler. With a session the questions are
-    /// asked there and then, and the handler is called again in this process, at most 32 times. Requests other than
+    /// sent at once, and the handler is called again in this process, at most 32 times. Requests other than
     /// calls of tools, prompts and reads of resources cannot be answered like this and fail with the error.
     ///
     /// ```
@@ -123,7 +124,7 @@ impl Context {
         }
     }
 
-    /// The state that [`Context::input_required`] had the client bring back; `None` for a request that begins anew.
+    /// The state of [`Context::input_required`] that the client has returned; `None` for a first request.
     #[must_use]
     pub fn state(&self) -> Option<&str> {
         match &self.0.given {
@@ -132,8 +133,8 @@ impl Context {
         }
     }
 
-    /// The answers that the client has sent along with a stateless request and no question of this call has used; with
-    /// a session, what it has answered to [`Context::input_required`].
+    /// The answers in a stateless request that no question of this call has used; with a session, the answers to
+    /// [`Context::input_required`].
     #[must_use]
     pub fn answers(&self) -> InputResponses {
         match &self.0.given {
@@ -148,17 +149,17 @@ impl Context {
         self.0.kind.can_be_task()
     }
 
-    /// True if the call goes on as a task, of its session or without one.
+    /// True if the call is a task, of its session or without one.
     #[must_use]
     pub fn is_task(&self) -> bool {
         self.0.kind.is_task()
     }
 
-    /// Lets a stateless call of a tool go on as a task, if client and server know the extension for it
+    /// Continues a stateless call of a tool as a task, if client and server know the extension for it
     /// ([`ServerCapabilities::with_task_extension`](protomcp_types::ServerCapabilities::with_task_extension)): the
-    /// request is answered with the task at once, and what the handler returns later is the task's result. Questions
-    /// are asked and answered through the task; progress and log messages go nowhere, but for what
-    /// [`Context::set_task_message`] says. A call that is a task already stays one, on the terms that it has.
+    /// request is answered with the task at once, and the later result of the handler is the task's result. Questions
+    /// are asked and answered through the task; log messages are dropped, and of progress only the message is kept, as
+    /// the status message of the task. A call that is a task already stays one, with its options.
     ///
     /// `false`: the client waits for the result. A tool that takes too long for that refuses with
     /// [`Context::task_required_error`].

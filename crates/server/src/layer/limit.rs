@@ -1,4 +1,4 @@
-//! At most so many requests at once; the others wait their turn.
+//! Limits the number of concurrent requests; the others wait for their turn.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::context::Context;
 use crate::service::{Layer, Service};
 use protomcp_session::{ServerRequest, ServerResult};
 
-/// Lets at most `max` requests through at once, in the order in which they came. How many can wait is bounded by
+/// Passes at most `max` requests at once, in the order in which they came. The number of waiting requests is bounded by
 /// [`crate::Limits::max_pending`] of each session.
 #[derive(Debug, Clone, Copy)]
 pub struct LimitLayer {

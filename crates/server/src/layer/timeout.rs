@@ -1,4 +1,4 @@
-//! No request without a deadline.
+//! Limits the time of each request.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ pub struct Timeout<S> {
 }
 
 impl TimeoutLayer {
-    /// Waits that long.
+    /// A layer with this time limit.
     #[must_use]
     pub fn new(after: Duration) -> Self {
         Self { after }

@@ -18,12 +18,12 @@ use crate::context::Context;
 use crate::service::{Layer, Service};
 use protomcp_session::{ServerRequest, ServerResult};
 
-/// A request of a client with everything that is known about it: what tower's services see.
+/// A request of a client with its context: the request type of tower's services.
 #[derive(Debug, Clone)]
 pub struct McpRequest {
     /// The request itself.
     pub request: ServerRequest,
-    /// By whom, and how to report back.
+    /// The context of the call.
     pub context: Context,
 }
 
@@ -68,7 +68,7 @@ impl<S: Service> Tower<McpRequest> for TowerService<S> {
 }
 
 impl<L> TowerLayer<L> {
-    /// Uses `layer` as one of ours. An error of it that is no [`ErrorObject`] becomes −32603 with its text.
+    /// Uses `layer` as one of ours. Its errors of other types than [`ErrorObject`] become −32603 with its text.
     pub fn new(layer: L) -> Self {
         Self(layer)
     }

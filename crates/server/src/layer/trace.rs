@@ -19,7 +19,7 @@ pub struct TraceLayer;
 pub struct Trace<S>(S);
 
 impl TraceLayer {
-    /// There is nothing to choose.
+    /// A layer; it has no settings.
     #[must_use]
     pub fn new() -> Self {
         Self

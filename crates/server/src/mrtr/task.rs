@@ -13,7 +13,7 @@ use crate::mrtr::{Inner, MultiRoundTrip, ReplyTarget};
 use crate::session_queue::SessionQueue;
 use protomcp_session::{Detached, Extensions, TaskOptions, TaskView};
 
-/// The server around tasks.
+/// The server that keeps the tasks.
 pub(crate) trait TaskNotifier: fmt::Debug + Send + Sync {
     /// A task has changed.
     fn changed(&self, id: &str);
@@ -62,8 +62,8 @@ impl MultiRoundTrip {
         self.inner().trips.is_task()
     }
 
-    /// The call asks to continue as a task. Returns the request that is to be answered with it; `None`: it has asked
-    /// before, or belongs to no request.
+    /// The call asks to continue as a task. Returns the request to answer with the task; `None`: it has asked before,
+    /// or belongs to no request.
     pub(crate) fn want_task(&self) -> Option<ReplyTarget> {
         self.inner().trips.want_task()
     }
@@ -108,7 +108,7 @@ impl MultiRoundTrip {
         notify(inner);
     }
 
-    /// Ends the task, unless it has ended. Returns true if its call is to be cancelled.
+    /// Ends the task, unless it has ended. Returns true if its call must be cancelled.
     pub(crate) fn cancel(&self) -> bool {
         let mut inner = self.inner();
         let is_cancelled = inner.trips.cancel(SystemTime::now());

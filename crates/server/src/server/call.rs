@@ -1,4 +1,4 @@
-//! One call: runs the service, minds cancellation and panics.
+//! Runs one call of the service: cancels it with a grace period, catches its panics, and repeats it after questions.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::input_loop;
 use crate::service::Service;
 use protomcp_session::ServerRequest;
 
-/// Runs one call. The future of the service is gone before this one ends.
+/// Runs one call. The future of the service is dropped before this one ends.
 pub(super) async fn run<S: Service>(
     service: Arc<S>,
     mut request: ServerRequest,
@@ -34,7 +34,7 @@ pub(super) async fn run<S: Service>(
         let (Some(kept), Some(Ok(answer))) = (kept, &outcome) else { break outcome };
         let Some(required) = input_loop::required(&current, answer) else { break outcome };
         round += 1;
-        // Few get here, and the others should not carry the room for it.
+        // Boxed, because few calls get here and the future of each would hold it.
         match Box::pin(input_loop::ask(&kept, &context, required, round)).await {
             Ok(next) => (current, request) = (next, kept),
             Err(refusal) => break Some(Ok(refusal)),

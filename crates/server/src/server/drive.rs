@@ -1,9 +1,9 @@
-//! One connection: takes messages in, hands calls out, writes what comes back.
+//! The driver of one connection: receives messages, starts calls, and sends answers and notifications.
 //!
-//! The task waits for many things at once and decides little; what a message means is the session's business. It writes
-//! when nothing else is ready or after `BATCH` steps, so that a burst of calls leaves in one write, and it never waits
-//! for the client to read while the client has something to say. A flood of one kind holds up nothing else for longer
-//! than `BATCH` steps: then the task writes, reads a message, and looks at the time.
+//! The driver is one task. It decides little: the [`Session`] decides about each message. It writes when nothing else
+//! is ready or after `BATCH` steps, so that a burst of answers is one write, and it never waits for the client to read
+//! while the client is sending. A flood of one kind of event delays the others by `BATCH` steps at most: then the task
+//! writes, reads a message, and checks the timers.
 
 mod arrival;
 mod asking;
@@ -46,7 +46,7 @@ use crate::session_queue::{SessionEvent, SessionQueue};
 use protomcp_session::{Batches, KeepAlive, ListChangedDebounce, Reservation, Session, SessionId};
 use protomcp_transport::{DeliveryFailures, Received, Sink, Source, TransportError};
 
-/// Steps between two looks at the writing side, while there is always something to do.
+/// The most steps between two flushes while events are always ready.
 const BATCH: usize = 64;
 
 pub(super) struct Driver<S: Service, Q, K> {
@@ -110,7 +110,7 @@ enum Step {
 }
 
 impl<S: Service, Q: Source, K: Sink> Driver<S, Q, K> {
-    /// Ends politely when `stop` is cancelled.
+    /// Shuts down gracefully when `stop` is cancelled.
     pub(super) fn new(server: &Parts<S>, peer: Peer, source: Q, mut sink: K, stop: CancellationToken) -> Self {
         let sessions = &server.sessions;
         let limits = *sessions.limits();
@@ -187,7 +187,7 @@ impl<S: Service, Q: Source, K: Sink> Driver<S, Q, K> {
         }
     }
 
-    /// Does what a flood of events would hold up.
+    /// Polls everything that a flood of events would delay.
     fn poll_starved(&mut self) -> Result<(), ServeError> {
         // The flood may have used up the budget of steps that the runtime gives a task before it yields.
         if self.unsent.messages > 0
@@ -219,7 +219,7 @@ impl<S: Service, Q: Source, K: Sink> Driver<S, Q, K> {
             Step::Event(None) => unreachable!("the driver holds a sender itself"),
             Step::Ended(context, outcome) => self.ended(&context, outcome).map_err(ServeError::from),
             Step::Received(Ok(Some(received))) => {
-                self.heard();
+                self.note_activity();
                 self.connection.arrival = Arrival::of(&received, &mut self.connection.source);
                 let done = self.received(received).map_err(ServeError::from);
                 // An idle session does not keep the last request alive.
@@ -242,12 +242,12 @@ impl<S: Service, Q: Source, K: Sink> Driver<S, Q, K> {
             }
             Step::Time => self.time(),
         };
-        // A connection that cannot be written is given up, and with it every call.
+        // A connection that cannot be written ends at once, with all of its calls.
         done.inspect_err(|_| self.shutdown.abort())
     }
 }
 
-/// Ends what is left, also when the task is torn down.
+/// Cancels the calls and closes the session, also when the task is aborted.
 impl<S: Service, Q, K> Drop for Driver<S, Q, K> {
     fn drop(&mut self) {
         self.calls.running.values().for_each(Context::cancel);
@@ -258,7 +258,7 @@ impl<S: Service, Q, K> Drop for Driver<S, Q, K> {
     }
 }
 
-/// Runs the calls of this task as far as they get, until one has ended.
+/// Polls the calls of this task until one has ended.
 async fn run_calls(calls: &mut Option<InlineCalls>) -> Option<(Context, Outcome)> {
     match calls {
         Some(calls) => calls.next().await,

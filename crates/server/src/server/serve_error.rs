@@ -6,13 +6,13 @@ use protomcp_transport::TransportError;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ServeError {
-    /// The connection broke. [`TransportError::Closed`]: the client went away with answers still on their way.
+    /// The connection broke. [`TransportError::Closed`]: the client closed it before all answers were written.
     #[error(transparent)]
     Transport(#[from] TransportError),
     /// The client has stopped reading; the last answers could not be written.
     #[error("the host does not read its answers")]
     Stalled,
-    /// The client was asked whether it is there, and did not say anything
+    /// The client did not answer a ping
     /// ([`Limits::ping_interval`](crate::Limits::ping_interval)).
     #[error("the client did not answer a ping")]
     Silent,

@@ -1,4 +1,4 @@
-//! One session from outside: who it is with, what is told and asked, and how it ends.
+//! The handle to one session: its client, messages and requests to it, and its end.
 
 use std::fmt;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use crate::session_notice::Audience;
 use protomcp_session::{ClientInfo, SessionId};
 use protomcp_transport::{Transport, TransportError};
 
-/// A connection that is served. Cloning is cheap; the session goes on without one.
+/// A handle to one session. Cloning is cheap; dropping all handles does not end the session.
 #[derive(Clone)]
 pub struct SessionHandle(Arc<Inner>);
 
@@ -46,10 +46,10 @@ pub enum CloseReason {
     Broken(String),
     /// The client has stopped reading; the last answers could not be written.
     Stalled,
-    /// The client was asked whether it is there, and did not say anything
+    /// The client did not answer a ping
     /// ([`Limits::ping_interval`](crate::Limits::ping_interval)).
     Silent,
-    /// It did not end in time and was torn down, or the runtime was.
+    /// The session did not end in time and was aborted, or the runtime was shut down.
     Aborted,
 }
 
@@ -82,7 +82,7 @@ impl<S: Service> Server<S> {
 }
 
 impl SessionHandle {
-    /// Tells it from the other sessions of the server.
+    /// Identifies the session within its server.
     #[must_use]
     pub fn id(&self) -> SessionId {
         self.0.id
@@ -95,7 +95,7 @@ impl SessionHandle {
     }
 
     /// Ends the session as [`Server::serve`] does at the end: running calls may finish, within the limits of the
-    /// session and within `deadline`. What is left then is torn down.
+    /// session and within `deadline`. Then the session is aborted.
     pub async fn close(&self, deadline: Duration) -> CloseReason {
         self.0.stop.cancel();
         match tokio::time::timeout(deadline, self.closed()).await {
@@ -123,7 +123,7 @@ impl SessionHandle {
         self.0.ended.borrow().is_some()
     }
 
-    /// Asks the client something that belongs to no call; see [`ServerHandle::ask`].
+    /// Makes a request to the client that belongs to no call; see [`ServerHandle::ask`].
     ///
     /// # Panics
     /// When the parameters do not serialize as an object.

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! Calls that run out of time are cancelled first and have their grace: an answer that comes within it is written,
-//! because a call knows best what became of its work. Only a call that does not answer even then is answered for.
+//! because only the call knows how far it came. A call that does not answer even then is answered with an error.
 //!
 //! A connection that breaks is over at once.
 
@@ -17,23 +17,23 @@ use std::time::{Duration, Instant};
 #[derive(Debug)]
 pub(super) struct Shutdown {
     stage: Stage,
-    /// For how long calls may finish, and messages may be written without progress.
+    /// The time for which calls may finish, and for which messages may be written without progress.
     drain_timeout: Duration,
-    /// For how long a cancelled call may still answer.
+    /// The time for which a cancelled call may still answer.
     cancel_grace: Duration,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Stage {
-    /// Not near.
+    /// The session is open.
     Open,
     /// New requests are refused; calls may finish until then.
     Draining { until: Instant },
     /// Calls are cancelled and may still answer until then.
     Cancelling { until: Instant },
-    /// Everything that is left is to write; `unwritten` is how much it was at the last look.
+    /// Only writing is left; `unwritten` is the number of bytes at the last poll.
     Flushing { until: Instant, unwritten: usize },
-    /// Nothing can be written from here on, or nothing is left to write.
+    /// Everything is written, or nothing can be.
     Over,
 }
 
@@ -43,9 +43,9 @@ pub(super) enum Due {
     Nothing,
     /// Cancel the calls.
     Cancel,
-    /// Give the calls up, and answer for them.
+    /// Abandon the calls, and answer their requests with an error.
     GiveUp,
-    /// The client does not read: give the connection up.
+    /// The client does not read: drop the connection.
     Stalled,
 }
 
@@ -86,7 +86,7 @@ impl Shutdown {
         }
     }
 
-    /// Moves on if the time of a stage is up; `unwritten` is how much waits to be written.
+    /// Enters the next stage if the time of this one is up; `unwritten` is the number of bytes to write.
     pub(super) fn poll(&mut self, now: Instant, unwritten: usize) -> Due {
         if self.deadline().is_none_or(|until| until > now) {
             return Due::Nothing;
@@ -107,8 +107,8 @@ impl Shutdown {
         }
     }
 
-    /// True if only writing is left: then come the last messages, and [`Shutdown::flush`]. `is_busy`: calls run, or
-    /// have something to say; `is_announcing`: a change notice is due soon.
+    /// True if only writing is left: send the last messages, then call [`Shutdown::flush`]. `is_busy`: calls run, or
+    /// events are queued; `is_announcing`: a notification of a changed list is due soon.
     #[expect(clippy::fn_params_excessive_bools, reason = "two facts, named where they are passed")]
     pub(super) fn is_settled(&self, is_busy: bool, is_announcing: bool) -> bool {
         match self.stage {

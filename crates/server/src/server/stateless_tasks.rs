@@ -13,14 +13,15 @@ use crate::server::peer::Peer;
 use crate::task_store::Belongs;
 use protomcp_session::{Reservation, TaskOptions, TaskView};
 
-/// Keeps a call as a task. `None`: there is no room, or the call has changed its mind; it then stays with its request.
+/// Keeps a call as a task. `None`: there is no room, or the call no longer asks to be one; it then stays with its
+/// request.
 pub(super) fn detach(sessions: &ServerHandle, peer: &Peer, call: &Context, options: TaskOptions) -> Option<TaskView> {
     let mrtr = call.mrtr().filter(|_| !sessions.is_shut_down())?;
     let now = now();
     let options = TaskOptions { ttl: options.ttl.min(sessions.limits().tasks.max_ttl), ..options };
     let until = now + options.ttl;
     let belongs = Belongs { key: peer.principal.clone(), owner: peer.owner.clone() };
-    // The bytes of the request are given back when the call has ended.
+    // The bytes of the request are released when the call has ended.
     let known = call.extensions().without::<Reservation>();
     let task = StatelessTask::new(mrtr, Arc::downgrade(&call.canceller()), known);
     let Some(id) = sessions.keep_task(belongs, now, until, task) else {
@@ -45,7 +46,7 @@ pub(super) fn view(sessions: &ServerHandle, peer: &Peer, id: &str) -> Option<Tas
     sessions.task_store().find(id, &peer.principal, now())?.mrtr().view()
 }
 
-/// Carries out a request about a task. `Some` is the task that answers it; `None` is an empty result.
+/// Handles a request about a task. Returns the task that answers it; `None`: the answer is an empty result.
 pub(super) fn answer(
     sessions: &ServerHandle,
     peer: &Peer,

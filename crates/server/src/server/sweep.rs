@@ -1,7 +1,7 @@
-//! Ends what waits without a connection when its time is up: parked calls and tasks.
+//! Parks calls and keeps tasks, and ends those whose time is up.
 //!
-//! One task looks after all of them, once a second, and only while there are any. When the server stops it cancels
-//! them: their clients could not come back.
+//! One task checks all of them once a second, and runs only while there are any. When the server stops, it cancels
+//! them: their clients cannot return.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
@@ -14,7 +14,7 @@ use crate::mrtr::StatelessTask;
 use crate::server::handle::{ServerHandle, ServerState};
 use crate::task_store::Belongs;
 
-/// The time between two looks.
+/// The time between two checks.
 const EVERY: Duration = Duration::from_secs(1);
 
 impl ServerHandle {
@@ -59,7 +59,7 @@ async fn run(state: Weak<ServerState>, shutdown: CancellationToken) {
         let Some(state) = state.upgrade() else { return };
         if shutdown.is_cancelled() {
             state.parked.cancel_all();
-            // They stay: their clients may still ask about them.
+            // They stay: their clients may still query them.
             state.tasks.all().iter().for_each(StatelessTask::cancel);
         } else {
             let now = tokio::time::Instant::now().into_std();
@@ -69,7 +69,7 @@ async fn run(state: Weak<ServerState>, shutdown: CancellationToken) {
         let is_done = || state.parked.is_empty() && (state.tasks.is_empty() || shutdown.is_cancelled());
         if is_done() {
             state.is_swept.store(false, Ordering::Release);
-            // Something may have come in between.
+            // A call or task may have been added in between.
             if is_done() || state.is_swept.swap(true, Ordering::AcqRel) {
                 return;
             }

@@ -1,4 +1,4 @@
-//! The text that was received last: its origin, and the bytes that its requests keep until they are answered.
+//! The message that was received last: its origin, and the bytes that its requests reserve until they are answered.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Requests to the client that have no answer yet.
+//! Requests to the client: sends them, and passes on the answers, the progress and the cancellation.
 
 use protomcp_types::{ErrorObject, JsonBuf, Method, Notification, Ping, Progress, ProgressToken, RequestId, meta};
 
@@ -16,11 +16,11 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         let OutgoingRequest { during, method, mut params, progress: report } = request;
         let may_ask = match &during {
             Some(key) => self.session.is_pending(key),
-            // MCP 2025-11-25, basic/lifecycle: before the handshake is complete only pings are for sure.
+            // MCP 2025-11-25, basic/lifecycle: before the handshake is complete only pings are allowed.
             None => self.session.is_ready() || self.opening.is_done && method == Ping::NAME,
         };
         // A client that has closed its end cannot answer, and at the end no answers are read. Dropping the question
-        // tells the caller.
+        // fails it for the caller.
         let is_heard = self.connection.is_reading && self.shutdown.lets_calls_finish();
         let is_reached = during.as_ref().is_none_or(|key| self.is_deliverable(&key.id));
         if !may_ask || !is_heard || !is_reached || answer.is_closed() {
@@ -49,12 +49,12 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
             let open = self.open_questions.swap_remove(index);
             let layers = self.server.sending.iter().rev();
             let outcome = layers.fold(outcome, |outcome, layer| layer.answered(self.id, open.method, outcome));
-            // The caller may have gone this very moment.
+            // The caller may drop the question at this moment.
             drop(open.answer.send(outcome));
         }
     }
 
-    /// The client says how far it is with a question.
+    /// The client has sent progress on a question.
     pub(super) fn client_reports(&self, notification: &Notification) {
         let Some((token, progress)) = Progress::from_notification(notification) else { return };
         let asked = |open: &&OpenQuestion| ProgressToken::from(open.number) == token;
@@ -63,7 +63,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         }
     }
 
-    /// The answer is no longer needed.
+    /// Cancels a question whose answer is no longer needed.
     pub(super) fn withdraw(&mut self, number: u64) -> Result<(), TransportError> {
         match self.open_questions.iter().position(|open| open.number == number) {
             Some(index) => self.take_back(index),
@@ -71,7 +71,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         }
     }
 
-    /// A request was answered: its questions are of no use from here on.
+    /// Cancels the questions of a request that was answered.
     pub(super) fn withdraw_all_of(&mut self, request: u64) -> Result<(), TransportError> {
         while let Some(index) =
             self.open_questions.iter().position(|open| open.during.as_ref().is_some_and(|key| key.number == request))
@@ -100,7 +100,8 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
 
     fn take_back(&mut self, index: usize) -> Result<(), TransportError> {
         let open = self.open_questions.swap_remove(index);
-        // The question and its end may not be written yet: the place is free when they are, lest they pile up.
+        // The question and its cancellation may not be written yet. Its slot is freed when they are, so that they
+        // cannot accumulate.
         self.unsent.places.push(open.place);
         match self.session.abandon(open.call) {
             Some(notification) => self.send(notification, open.during.as_ref().map(|key| &key.id)),

@@ -1,4 +1,4 @@
-//! The messages of the client: become calls, cancellations and answers.
+//! Handles the messages of the client: starts calls, cancels them, and passes on answers.
 
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         }
     }
 
-    /// Takes one message in. Returns the answer if there is one already, or the number of the call that will have it.
+    /// Handles one message. Returns the answer if the session has it already, or the number of the call that makes it.
     fn message(&mut self, message: Message) -> Result<(Option<Message>, Option<u64>), TransportError> {
         if let Message::Request(request) = &message
             && request.method == Initialize::NAME
@@ -130,7 +130,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         let call = call::run(Arc::clone(&self.server.service), request, context, limits.cancel_grace);
         match &mut self.calls.inline {
             Some(calls) if !may_leave => calls.push(Box::pin(call)),
-            // An async block would hold the call twice.
+            // An async block would store the call twice.
             Some(_) | None => drop(tokio::spawn(call.map(|(context, outcome)| context.finish(outcome)))),
         }
         (None, Some(number))
@@ -143,7 +143,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         let (mut answers, mut running) = (Vec::new(), Vec::new());
         for message in messages {
             match message {
-                // An answer may take as long as the client listens, and would hold up the others.
+                // Its answer may take as long as the client listens, and would delay the others.
                 Ok(Message::Request(request)) if Session::is_stateless(&request) => {
                     let why = "a batch holds no requests of 2026-07-28";
                     answers.push(self.with_room(Malformed::invalid(Some(request.id), why).into(), None));

@@ -1,4 +1,4 @@
-//! Hosts that may be gone without a word.
+//! Pings a silent client, and closes the session of one that does not answer.
 
 use std::time::Instant;
 
@@ -12,29 +12,29 @@ use protomcp_session::KeepAliveAction;
 use protomcp_transport::Sink;
 
 impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
-    /// The client has said something.
-    pub(super) fn heard(&mut self) {
+    /// The client has sent a message.
+    pub(super) fn note_activity(&mut self) {
         if self.keepalive.is_on() {
-            self.alive(now());
+            self.reset_keepalive(now());
         }
     }
 
     /// The time at which the client is sent a ping, or given up; never at the end.
-    pub(super) fn next_beat(&self) -> Option<Instant> {
+    pub(super) fn keepalive_deadline(&self) -> Option<Instant> {
         let is_asked = self.shutdown.is_open() && self.connection.is_reading && self.session.is_ready();
         self.keepalive.deadline().filter(|_| is_asked)
     }
 
-    /// Asks the client, or gives it up, if it is time.
-    pub(super) fn beat(&mut self, now: Instant) -> Result<(), ServeError> {
-        if self.next_beat().is_none() {
+    /// Sends a ping, or fails if the client has not answered the last one, when it is time.
+    pub(super) fn poll_keepalive(&mut self, now: Instant) -> Result<(), ServeError> {
+        if self.keepalive_deadline().is_none() {
             return Ok(());
         }
         match self.keepalive.time(now) {
             None => Ok(()),
             // A ping that does not arrive cannot be answered.
             Some(_) if !self.can_send_unsolicited() => {
-                self.alive(now);
+                self.reset_keepalive(now);
                 Ok(())
             }
             Some(KeepAliveAction::Ping) => {
@@ -53,9 +53,9 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         self.connection.sink.delivery().is_none_or(|delivery| delivery.can_send_unsolicited())
     }
 
-    fn alive(&mut self, now: Instant) {
+    fn reset_keepalive(&mut self, now: Instant) {
         if let Some(call) = self.keepalive.heard(now) {
-            // The answer may come still, and is ignored without a notification.
+            // The answer may still come. It is ignored, so the ping needs no cancellation.
             drop(self.session.abandon(call));
         }
     }

@@ -1,4 +1,4 @@
-//! Changes of lists and resources: who is told, in its session or in a request that listens.
+//! Notifies the client of changed lists and resources, in its session and in requests that listen.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use protomcp_session::{ClientInfo, List, ListScope, RequestKey, Session, Topic};
 use protomcp_transport::{Sink, TransportError};
 
 impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
-    /// A request wants to be told of changes. Returns the answer if it cannot be.
+    /// A request listens for changes. Returns the answer if it cannot.
     pub(super) fn listen(
         &mut self,
         key: RequestKey,
@@ -46,7 +46,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         Ok(None)
     }
 
-    /// It is known what a request may listen to.
+    /// Begins to listen, once the service knows the resources: acknowledges the request.
     pub(super) fn begin_listening(
         &mut self,
         key: &RequestKey,
@@ -58,7 +58,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
             return Ok(());
         }
         match self.session.begin_listening(key, filter) {
-            // MCP 2026-07-28, basic/utilities/subscriptions: nothing is told before the acknowledgement.
+            // MCP 2026-07-28, basic/utilities/subscriptions: the acknowledgement precedes all notifications.
             Ok(acknowledged) => {
                 self.calls.listening.extend(guard.map(|guard| (key.number, guard)));
                 self.send(acknowledged, Some(&key.id))
@@ -70,7 +70,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         }
     }
 
-    /// A list has changed; its listeners are told in a moment.
+    /// A list has changed; the notification is sent after the debounce.
     pub(super) fn changed(&mut self, list: List, scope: ListScope) {
         self.queue.change_seen(list, scope);
         let is_wanted = self.session.is_ready() || scope == ListScope::Everyone && self.session.has_listeners(list);
@@ -79,39 +79,39 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         }
     }
 
-    /// The moment is over.
+    /// Sends the notification of a changed list.
     pub(super) fn list_changed(&mut self, list: List, scope: ListScope) -> Result<(), TransportError> {
         if self.session.is_ready() {
             self.unsent.has_changes = true;
-            self.tell(Message::notification(list.changed(), Params::Absent), None)?;
+            self.send_unsolicited(Message::notification(list.changed(), Params::Absent), None)?;
         }
         if scope == ListScope::Everyone {
             for (id, notice) in self.session.list_notices(list) {
                 self.unsent.has_changes = true;
-                self.tell(notice, Some(&id))?;
+                self.send_unsolicited(notice, Some(&id))?;
             }
         }
         Ok(())
     }
 
-    /// A resource has changed; the client has it still to hear.
+    /// Sends the notification of a changed resource.
     pub(super) fn updated(&mut self, uri: Arc<str>) -> Result<(), TransportError> {
         let Some(wanted) = self.session.subscriptions().sending(Topic::Resource, &uri) else { return Ok(()) };
         if wanted.session {
             let params = JsonObject::new().with("uri", RawJson::text(&uri));
-            self.tell(Message::notification(method::RESOURCE_UPDATED, params.into()), None)?;
+            self.send_unsolicited(Message::notification(method::RESOURCE_UPDATED, params.into()), None)?;
         }
         for (id, notice) in self.session.update_notices(&uri, &wanted.listeners) {
-            self.tell(notice, Some(&id))?;
+            self.send_unsolicited(notice, Some(&id))?;
         }
         self.unsent.updates.push((Topic::Resource, uri));
         Ok(())
     }
 
-    /// Nothing more will be told: the requests that listen are answered.
+    /// Ends all requests that listen: each is answered.
     pub(super) fn end_listening(&mut self) -> Result<(), TransportError> {
         self.calls.listening.clear();
-        // On a stream of its own a request sees its end by the end of the stream.
+        // The end of a stream of its own shows the end of its request.
         let is_single_stream = self.connection.sink.delivery().is_none();
         for (id, answer) in self.session.end_listening() {
             if is_single_stream {

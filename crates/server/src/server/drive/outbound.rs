@@ -19,7 +19,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         match event {
             SessionEvent::Done(key, ended) => self.done(&key, ended),
             SessionEvent::During(key, notice) if self.session.is_pending(&key) => self.notice(notice, Some(&key.id)),
-            // The level is asked again, as it may have changed since.
+            // The level is checked again, because the client may have changed it since.
             SessionEvent::Log(during, level, notice) if self.may_log(level) => {
                 let during = during.filter(|key| self.session.is_pending(key));
                 self.notice(notice, during.as_ref().map(|key| &key.id))
@@ -52,9 +52,9 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         }
     }
 
-    /// A call of this task has ended. What it reported goes first.
+    /// A call of this task has ended. Its progress and log messages precede its answer.
     pub(super) fn ended(&mut self, context: &Context, outcome: Outcome) -> Result<(), TransportError> {
-        // Other calls may go on reporting without end.
+        // The number is fixed first, because other calls may report without end.
         for _ in 0..self.events.len() {
             let Ok(event) = self.events.try_recv() else { break };
             self.event(*event)?;
@@ -66,8 +66,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         let Ended { outcome, room } = ended;
         let call = self.calls.running.remove(&key.number);
         self.withdraw_all_of(key.number)?;
-        // A call that was dropped was cancelled: by the client, which wants no answer (the session knows), or by the
-        // end.
+        // A dropped call was cancelled: by the client, in which case the session encodes no answer, or by the shutdown.
         let outcome = match outcome.unwrap_or_else(|| Err(overload::shutting_down())) {
             Ok(ServerResult::InputRequired(required)) => {
                 parking::sealed(&self.server.sessions, call.as_ref(), required)
@@ -78,7 +77,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         self.answer(key, reply, room)
     }
 
-    /// Sends the answer to a request. `room`: the bytes that it has reserved, if it has.
+    /// Sends the answer to a request. `room`: the bytes that it has reserved, if any.
     pub(super) fn answer(
         &mut self,
         key: &RequestKey,
@@ -114,13 +113,13 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
 
     fn notice(&mut self, notice: Notice, during: Option<&RequestId>) -> Result<(), TransportError> {
         let Notice { notification, room } = notice;
-        // A notification that a layer withholds makes room when the rest is written.
+        // The room of a notification that a layer withholds is freed with the next flush.
         self.unsent.notices.add(Usage::of(&notification));
         self.notify(notification, during, Some(room))
     }
 
-    /// Sends a message that was not asked for, if no layer withholds it.
-    pub(super) fn tell(
+    /// Sends a message that answers no request, unless a layer withholds it.
+    pub(super) fn send_unsolicited(
         &mut self,
         message: impl Into<Message>,
         during: Option<&RequestId>,
@@ -138,9 +137,9 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         room: Option<Reservation>,
     ) -> Result<(), TransportError> {
         let id = self.id;
-        match self.server.sending.iter().try_fold(notification, |told, layer| layer.notification(id, told)) {
+        match self.server.sending.iter().try_fold(notification, |sent, layer| layer.notification(id, sent)) {
             Some(notification) => self.send_reserved(Reserved { message: notification.into(), room }, during),
-            // Flushed with nothing to write, so that what was counted is counted back.
+            // Counted as a message, so that the next flush frees its room.
             None => {
                 self.unsent.messages += 1;
                 Ok(())
@@ -158,7 +157,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         self.send_reserved(answer, id.as_ref())
     }
 
-    /// Sends a short message, of which there are few.
+    /// Sends a short message without a reservation.
     pub(super) fn send(&mut self, message: Message, during: Option<&RequestId>) -> Result<(), TransportError> {
         self.send_reserved(Reserved { message, room: None }, during)
     }
@@ -197,7 +196,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         self.queue.release(notices);
         for (topic, name) in updates {
             let again = self.session.subscriptions().flushed(topic, &name);
-            // A name that changes for ever must not put off the end for ever.
+            // A resource that changes all the time must not delay the end of the session.
             match topic {
                 _ if !again || self.shutdown.is_flushing() => {}
                 Topic::Resource => self.updated(name)?,
@@ -214,7 +213,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         }
         let text =
             RawJson::text(&format!("{dropped} notifications were dropped: they came faster than they were read"));
-        self.tell(log_message(Level::Warning, Some("protomcp"), &text), None)
+        self.send_unsolicited(log_message(Level::Warning, Some("protomcp"), &text), None)
     }
 
     /// Messages that are kept for the client: not written yet, or held back until their batch is complete.

@@ -1,4 +1,4 @@
-//! Calls of this connection that are parked, and parked calls that come to it.
+//! Parks calls of this connection, and resumes parked calls whose retry came over it.
 
 use crate::context::Context;
 use crate::mrtr::Returned;
@@ -9,7 +9,7 @@ use protomcp_session::{RequestKey, ServerResult};
 use protomcp_transport::{Sink, TransportError};
 
 impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
-    /// A call has come to this connection.
+    /// The retry of a parked call has come over this connection.
     pub(super) fn resume(&mut self, key: RequestKey, call: Context, returned: Returned) {
         self.calls.running.insert(key.number, call);
         match returned {
@@ -19,7 +19,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         }
     }
 
-    /// A call waits for answers: its request is answered with its questions, and it leaves.
+    /// A call waits for answers: its request is answered with its questions, and the call is parked.
     pub(super) fn park(&mut self, key: &RequestKey) -> Result<(), TransportError> {
         if !self.session.is_pending(key) {
             return Ok(());

@@ -11,7 +11,8 @@ use protomcp_session::{RequestKey, ServerResult, TaskAnswer, TaskOptions, Topic}
 use protomcp_transport::{Sink, TransportError};
 
 impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
-    /// A call wants to go on as a task: its request is answered with the task, and it leaves. One that cannot stays.
+    /// A call asks to continue as a task: its request is answered with the task. A call that cannot stays with its
+    /// request.
     pub(super) fn detach(&mut self, key: &RequestKey, options: TaskOptions) -> Result<(), TransportError> {
         let Some(call) = self.calls.running.get(&key.number).cloned() else { return Ok(()) };
         let task = match self.session.is_pending(key) {
@@ -25,12 +26,12 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         }
         match call.mrtr().and_then(|mrtr| mrtr.stay(&self.queue)) {
             Some(ended) => self.done(key, ended),
-            // It may have asked something in between.
+            // It may have asked its client in between.
             None => self.park(key),
         }
     }
 
-    /// Leaves only tasks that there are, and that the client began.
+    /// Removes the ids of tasks that do not exist, or that the client did not begin.
     pub(super) fn known_tasks(&self, ids: &mut Vec<String>) {
         stateless_tasks::retain_known(&self.server.sessions, &self.connection.peer, ids);
     }
@@ -40,7 +41,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         let Some(wanted) = self.session.subscriptions().sending(Topic::Task, &id) else { return Ok(()) };
         if let Some(task) = stateless_tasks::view(&self.server.sessions, &self.connection.peer, &id) {
             for (listener, notice) in self.session.task_notices(&task, &wanted.listeners) {
-                self.tell(notice, Some(&listener))?;
+                self.send_unsolicited(notice, Some(&listener))?;
             }
         }
         self.unsent.updates.push((Topic::Task, id));

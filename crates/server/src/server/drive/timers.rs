@@ -14,14 +14,14 @@ use protomcp_transport::{Sink, TransportError};
 
 impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
     pub(super) fn deadline(&self) -> Option<Instant> {
-        // A client that has not read of one change is not told of the next.
+        // The next notification waits until the client has read the one before.
         let announcements = self.announcements.deadline().filter(|_| !self.unsent.has_changes);
-        [self.shutdown.deadline(), announcements, self.next_beat()].into_iter().flatten().min()
+        [self.shutdown.deadline(), announcements, self.keepalive_deadline()].into_iter().flatten().min()
     }
 
     pub(super) fn time(&mut self) -> Result<(), ServeError> {
         let now = now();
-        self.beat(now)?;
+        self.poll_keepalive(now)?;
         if !self.unsent.has_changes {
             while let Some((list, scope)) = self.announcements.poll(now) {
                 self.list_changed(list, scope)?;
@@ -36,13 +36,13 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
             Due::GiveUp => {
                 tracing::warn!(session = %self.id, calls = self.calls.running.len(), "abandoning calls that ignored cancellation");
                 self.calls.running.clear();
-                Ok(self.answer_for_the_rest()?)
+                Ok(self.answer_open_requests()?)
             }
             Due::Stalled => Err(ServeError::Stalled),
         }
     }
 
-    /// Nothing more comes from the client, no answers either.
+    /// The client has closed its end: no request and no answer follows.
     pub(super) fn stop_reading(&mut self) {
         self.connection.is_reading = false;
         self.open_questions.clear();
@@ -53,8 +53,8 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         self.shutdown.drain(now());
     }
 
-    /// No client is left without an answer.
-    fn answer_for_the_rest(&mut self) -> Result<(), TransportError> {
+    /// Answers all open requests with an error.
+    fn answer_open_requests(&mut self) -> Result<(), TransportError> {
         self.end_listening()?;
         let open_requests: Vec<_> = self.session.open_requests().collect();
         for key in open_requests {
@@ -64,7 +64,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         Ok(())
     }
 
-    /// Sends the last messages, if only writing is left. True if nothing at all is left to do.
+    /// Sends the last messages once only writing is left. Returns true if the session has ended.
     pub(super) fn is_over(&mut self) -> bool {
         if self.shutdown.is_open() || self.shutdown.is_over() {
             return self.shutdown.is_over();
@@ -81,7 +81,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         } else if !self.shutdown.is_flushing() && !self.shutdown.is_over() {
             return false;
         }
-        // A session at its end reads no requests, and reports of changes no longer reach it.
+        // From here on the session reads no requests, and no notification of a change reaches it.
         self.unsent.messages == 0
     }
 }

@@ -1,4 +1,4 @@
-//! The messages that were sent since everything was written, and the room that they hold until then.
+//! The messages that were sent since the last flush, and the room that they hold until the next.
 
 use std::sync::Arc;
 
@@ -12,12 +12,12 @@ pub(super) struct Unsent {
     pub(super) messages: usize,
     pub(super) answers: usize,
     pub(super) notices: Usage,
-    /// True if one of the messages says that a list has changed.
+    /// True if one of the messages is the notification that a list has changed.
     pub(super) has_changes: bool,
     /// The resources and tasks that updates among the messages are about.
     pub(super) updates: Vec<(Topic, Arc<str>)>,
-    /// Bytes of the messages that the sink does not look after.
+    /// The reservations that the sink does not hold.
     pub(super) rooms: Vec<Reservation>,
-    /// Places of questions that were taken back in the messages.
+    /// The slots of questions that the messages cancel.
     pub(super) places: Vec<OwnedSemaphorePermit>,
 }

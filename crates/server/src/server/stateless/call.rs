@@ -1,7 +1,7 @@
-//! One stateless call: what it reports, then its answer.
+//! Drives one stateless call: its notifications, then its answer.
 //!
-//! The call is polled here, by the future of its request, and gets a task of its own only when it leaves the request:
-//! because it waits for answers of its client, or continues as a task of MCP.
+//! The call is polled here, by the future of its request. It moves into a task of its own when its request is answered
+//! first: when the call is parked, or continues as a task of MCP.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -52,14 +52,14 @@ pub(super) struct StatelessCall {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
     Open,
-    /// No answer is to be sent.
+    /// No answer is sent.
     Cancelled,
     /// The answer has been sent, or the cancelled call has ended.
     Over,
 }
 
 impl StatelessCall {
-    /// Starts a call, or takes up the parked one that the request is meant for.
+    /// Starts a call, or resumes the parked call that the request names.
     ///
     /// # Errors
     /// The answer to a request whose `requestState` is not accepted.
@@ -116,7 +116,7 @@ impl StatelessCall {
         self.stage == Stage::Open
     }
 
-    /// The client does not wait for the answer. The call may still end within its grace; poll on until then.
+    /// The client does not wait for the answer. Keep polling: the call may still end within its grace.
     pub(super) fn cancel(&mut self) {
         self.stage = Stage::Cancelled;
         self.context.cancel();
@@ -132,7 +132,7 @@ impl StatelessCall {
             } else if let Some(ended) = self.ended.take() {
                 return Poll::Ready(self.done(ended));
             } else if let Some((context, outcome)) = self.poll_call(cx) {
-                // Its reports go first.
+                // Its notifications precede its answer.
                 self.ended = context.finish_first(outcome);
             } else {
                 match self.ending.poll(cx) {
@@ -193,25 +193,26 @@ impl StatelessCall {
         if self.is_open() { self.parts.notification(self.open.id, notification, Some(room)) } else { None }
     }
 
-    /// The call has asked: its request is answered with the questions, and it leaves.
+    /// The call has asked its client: its request is answered with the questions, and the call is parked.
     fn park(&mut self) -> Option<Reserved> {
         if !self.is_open() {
             return None;
         }
         let required = parking::park(&self.parts.sessions, &self.context)?;
-        self.leave();
+        self.spawn_call();
         let answer = self.parts.answer(Ok(ServerResult::InputRequired(required)), self.is_retried);
         Some(self.parts.with_room(answer, None))
     }
 
-    /// The call wants to continue as a task: its request is answered with the task, and it leaves. One that cannot stays.
+    /// The call asks to continue as a task: its request is answered with the task. A call that cannot stays with its
+    /// request.
     fn detach(&mut self, options: TaskOptions) -> Option<Reserved> {
         let task = match self.is_open() {
             true => stateless_tasks::detach(&self.parts.sessions, &self.parts.peer, &self.context, options),
             false => None,
         };
         if let Some(task) = task {
-            self.leave();
+            self.spawn_call();
             let result = self.parts.sessions.stateless().task(&task, TaskAnswer::Created);
             return Some(self.parts.with_room(self.parts.response(Ok(result)), None));
         }
@@ -220,13 +221,13 @@ impl StatelessCall {
                 self.ended = Some(ended);
                 None
             }
-            // It may have asked something in between.
+            // It may have asked its client in between.
             None => self.park(),
         }
     }
 
-    /// From here on the call runs in a task of its own.
-    fn leave(&mut self) {
+    /// Ends the request. From here on the call runs in a task of its own.
+    fn spawn_call(&mut self) {
         self.stage = Stage::Over;
         if let Some(call) = self.call.take() {
             tokio::spawn(call.map(|(context, outcome)| context.finish(outcome)));

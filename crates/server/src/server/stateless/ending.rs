@@ -11,7 +11,7 @@ use crate::server::handle::ServerHandle;
 use crate::server::shutdown::{Due, Shutdown};
 use crate::server::stateless::timer::Timer;
 
-/// The shutdown of the server, as one request notices it: first it may end by itself, then it is cancelled, then given up.
+/// The shutdown of the server, as one request notices it: first it may finish, then it is cancelled, then abandoned.
 pub(super) struct Ending {
     begun: Pin<Box<WaitForCancellationFutureOwned>>,
     shutdown: Shutdown,

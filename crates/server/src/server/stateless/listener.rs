@@ -1,6 +1,8 @@
-//! One request that listens: the acknowledgement, then notifications of changes, until the client or the server ends it.
+//! One request that listens: the acknowledgement, then notifications of changes, until the client or the server ends
+//! it.
 //!
-//! A notification is sent when the one before has been taken; changes of one list or resource in between are one change.
+//! A notification is sent when the one before has been taken; changes of one list or resource in between are one
+//! change.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -32,7 +34,7 @@ use protomcp_session::{
 /// One request that listens.
 pub(super) struct Listener {
     parts: StatelessParts,
-    /// Stands for the request among the open sessions, which are notified of changes.
+    /// The entry of the request among the open sessions, which are notified of changes.
     open: SessionId,
     key: RequestKey,
     /// The subscriptions of the request.
@@ -45,7 +47,7 @@ pub(super) struct Listener {
     ready: VecDeque<Reserved>,
     /// The changes that the messages taken last were about.
     told: Vec<(Topic, Arc<str>)>,
-    /// The service is being told of the resources.
+    /// The service is being notified of the resources.
     opening: Option<Context>,
     /// Keeps the request listening to resources.
     guard: Option<ListenGuard>,
@@ -56,7 +58,7 @@ impl Listener {
     /// Begins to listen.
     ///
     /// # Errors
-    /// The answer to a request that finds no room.
+    /// The answer to a request for which there is no room.
     pub(super) fn start<S: Service>(
         parts: StatelessParts,
         service: &Arc<S>,

@@ -19,7 +19,7 @@ pub(super) struct StatelessParts {
 }
 
 impl StatelessParts {
-    /// The answer with this outcome; `is_retried`: the request has brought answers of its client.
+    /// The answer with this outcome; `is_retried`: the request carries answers of its client.
     pub(super) fn answer(&self, outcome: Result<ServerResult, ErrorObject>, is_retried: bool) -> Message {
         self.response(self.sessions.stateless().outcome(outcome, is_retried))
     }
@@ -29,7 +29,7 @@ impl StatelessParts {
         Response { id: Some(self.id.clone()), outcome }.into()
     }
 
-    /// Finds room for an answer, unless it has some, or puts a short error in its place.
+    /// Reserves room for an answer without any; if there is none, a short error replaces it.
     pub(super) fn with_room(&self, message: Message, room: Option<Reservation>) -> Reserved {
         match room {
             Some(_) => Reserved { message, room },
@@ -37,7 +37,7 @@ impl StatelessParts {
         }
     }
 
-    /// A notification, unless a layer withholds it. `session` stands for the request.
+    /// A notification, unless a layer withholds it. `session` is the id of the request for the layers.
     pub(super) fn notification(
         &self,
         session: SessionId,
