@@ -66,7 +66,7 @@ impl Calls {
 
     async fn make(&self, tool: &Tool, mut call: CallTool, context: &Context) -> Result<CallToolResult, Failure> {
         let (name, session) = (tool.name().as_str(), context.session());
-        let heard = on_progress(context);
+        let listener = on_progress(context);
         let arguments = call.arguments.take().unwrap_or(RawJson::EMPTY_OBJECT);
         tool.input().check(self.arguments, name, &arguments)?;
         let mut arguments_json = arguments.into_bytes();
@@ -76,7 +76,7 @@ impl Calls {
         let mut time = Deadline::new(self.timeout);
         permit.asks(tool.name());
         let turn = Turn { permit: &permit, chain: &chain, time: &time, context };
-        let mut answer = self.ask(turn, call, &mut arguments_json, heard.clone()).await;
+        let mut answer = self.ask(turn, call, &mut arguments_json, listener.clone()).await;
         if matches!(answer, Err(Failure::Crashed { .. })) {
             self.dispatcher.lose(process.generation());
         }
@@ -90,7 +90,7 @@ impl Calls {
             if context.continue_as_task(TASK_TERMS) {
                 time = Deadline::new(LONGEST_TASK);
             }
-            let polled = poll_task(link, name, task.task_id, heard, self.timeout);
+            let polled = poll_task(link, name, task.task_id, listener, self.timeout);
             let polled = tokio::time::timeout(time.remaining(), polled).await;
             answer = match polled.unwrap_or(Err(Ended::Link(CallError::TimedOut(time.total())))) {
                 Ok(response) => Ok(CallAnswer::Result(response)),
@@ -112,7 +112,7 @@ impl Calls {
         turn: Turn<'_>,
         call: CallTool,
         arguments_json: &mut Bytes,
-        heard: Option<OnProgress>,
+        listener: Option<OnProgress>,
     ) -> Result<CallAnswer, Failure> {
         let Turn { permit, chain, time, context } = turn;
         let (process, link, mut left) = (permit.process(), permit.process().link(), time.total());
@@ -139,8 +139,8 @@ impl Calls {
             becoming.continue_as_task(TASK_TERMS);
         };
         let mut options = Options::default().named(permit.call()).on_task(on_task);
-        if let Some(heard) = heard {
-            options = options.on_progress(move |progress| heard(progress));
+        if let Some(listener) = listener {
+            options = options.on_progress(move |progress| listener(progress));
         }
         match link.call_tool(request, left, options).await {
             Ok(answer) => Ok(answer),

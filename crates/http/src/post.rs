@@ -36,7 +36,7 @@ pub(crate) async fn post(endpoint: &Arc<Endpoint>, mut source: SourceRequest, bo
     let is_ambiguous = repeated(&parts.headers).is_some();
     match Incoming::parse(&body) {
         Ok(Incoming::One(Message::Request(request))) => match endpoint.authorize(parts, &request) {
-            Ok(()) => request_of(endpoint, &source, request).await,
+            Ok(()) => handle_request(endpoint, &source, request).await,
             Err(refusal) => *refusal,
         },
         Ok(_) if is_ambiguous => ambiguous(parts, None),
@@ -77,7 +77,7 @@ pub(crate) fn session(endpoint: &Endpoint, parts: &Parts) -> Result<Arc<HttpSess
         .ok_or_else(|| Box::new(reply::error(StatusCode::NOT_FOUND, NO_SESSION, "there is no such session")))
 }
 
-async fn request_of(endpoint: &Arc<Endpoint>, source: &SourceRequest, request: Request) -> Response<Body> {
+async fn handle_request(endpoint: &Arc<Endpoint>, source: &SourceRequest, request: Request) -> Response<Body> {
     let parts = &*source.head;
     let meta = RequestMeta::of(&request.params);
     match protocol_era::of(&request.method, &meta, text(&parts.headers, &VERSION)) {

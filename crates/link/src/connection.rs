@@ -4,9 +4,9 @@
 //! bytes ─▶ Decoder ─▶ frame ─▶ kind ─┬─▶ handshake ─▶ Ready
 //!                                    ├─▶ assembler ─┐
 //!                                    ├─▶ pending  ◀─┘ ─▶ Answer
-//!                                    └─▶ Asked, Told, Progress
+//!                                    └─▶ Request, Notification, Progress
 //! call ─▶ deferred while a handshake is open ─┬─▶ outbox ─▶ bytes
-//! reply, tell ────────────────────────────┘
+//! reply, notify ──────────────────────────────┘
 //! ```
 //!
 //! This file handles the owner's operations; [`receive`] handles the peer's, and [`refused`] those it cannot accept.

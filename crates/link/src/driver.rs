@@ -192,7 +192,7 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Driver<IO> {
             if !busy || self.turn.is_over() {
                 self.turn = Turn { unfinished: self.turn.unfinished, ..Turn::default() };
                 if busy {
-                    pass_the_turn(cx);
+                    yield_turn(cx);
                 }
                 return Poll::Pending;
             }
@@ -206,14 +206,14 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Driver<IO> {
             Poll::Ready(0) => self.connection.close(Closed::Here),
             Poll::Ready(_) => {
                 let mut batch = std::mem::take(&mut self.batch);
-                batch.drain(..).for_each(|command| self.carry_out(command));
+                batch.drain(..).for_each(|command| self.apply(command));
                 self.batch = batch;
             }
         }
         true
     }
 
-    fn carry_out(&mut self, command: Command) {
+    fn apply(&mut self, command: Command) {
         match command {
             // Cancelled before it was sent: the peer need not be notified.
             Command::Call { answer, .. } if answer.is_closed() => {}
@@ -359,7 +359,7 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Driver<IO> {
 }
 
 /// Wakes this task again after other tasks have run and input and output were polled.
-fn pass_the_turn(cx: &mut Context<'_>) {
+fn yield_turn(cx: &mut Context<'_>) {
     // The first poll does exactly that, and there is no second.
     let _pending = pin!(tokio::task::yield_now()).poll(cx);
 }

@@ -10,12 +10,12 @@ use crate::config::Side;
 /// The role of a message for its reader.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// Answers a request of ours.
+    /// Answers a request of this side.
     Answer,
     /// A request that expects a reply.
-    Ask,
+    Request,
     /// Expects no reply.
-    Tell,
+    Notification,
     /// Advances the handshake.
     Handshake,
     /// A piece of a large answer.
@@ -53,14 +53,14 @@ impl Kind {
             | Msg::Batch(_)
             | Msg::SamplingRequest(_)
             | Msg::ListRootsRequest(_)
-            | Msg::ElicitationRequest(_) => Self::Ask,
+            | Msg::ElicitationRequest(_) => Self::Request,
             Msg::Progress(_)
             | Msg::Log(_)
             | Msg::ResourceChanged(_)
             | Msg::SdkInfo(_)
             | Msg::PromptListChanged(_)
             | Msg::ResourceListChanged(_)
-            | Msg::ElicitationComplete(_) => Self::Tell,
+            | Msg::ElicitationComplete(_) => Self::Notification,
             Msg::ToolList(_) | Msg::RegisterMiddleware(_) | Msg::ReloadResponse(_) => Self::Handshake,
             Msg::StreamHeader(_) | Msg::StreamChunk(_) | Msg::RawHeader(_) => Self::Piece,
             _ => Self::Foreign,
@@ -86,8 +86,8 @@ impl Kind {
             | Msg::ReadResourceRequest(_)
             | Msg::ListPromptsRequest(_)
             | Msg::GetPromptRequest(_)
-            | Msg::CompletionRequest(_) => Self::Ask,
-            Msg::Cancel(_) | Msg::BridgeInfo(_) => Self::Tell,
+            | Msg::CompletionRequest(_) => Self::Request,
+            Msg::Cancel(_) | Msg::BridgeInfo(_) => Self::Notification,
             _ => Self::Foreign,
         }
     }

@@ -35,7 +35,7 @@ pub(crate) async fn poll_task(
     link: &Link,
     tool: &str,
     task_id: String,
-    heard: Option<OnProgress>,
+    listener: Option<OnProgress>,
     patience: Duration,
 ) -> Result<CallToolResponse, Ended> {
     let mut unless = CancelOnDrop { link, task_id, ended: false };
@@ -47,8 +47,8 @@ pub(crate) async fn poll_task(
         let TaskStatusResponse { state, progress, total, message, .. } = status;
         match state.as_str() {
             "pending" | "running" => {
-                if let Some(heard) = &heard {
-                    heard(Progress { progress, total, message });
+                if let Some(listener) = &listener {
+                    listener(Progress { progress, total, message });
                 }
             }
             "completed" => {

@@ -1,6 +1,6 @@
 //! Waits until a process that runs one handler at a time is free again, after a call was given up.
 //!
-//! The handler of a cancelled call continues unless it minds the cancellation: published SDKs cannot interrupt one. The
+//! The handler of a cancelled call continues unless it observes the cancellation: published SDKs cannot interrupt one. The
 //! next call would spend its time in the SDK's queue, so it waits in the dispatcher, where waiting costs it nothing. A
 //! late answer ends the wait. The published Python SDK 0.3.1 never answers a cancelled call, so the process is also
 //! asked to call an unknown tool: SDKs take calls in order, and the refusal means that the handler before it has ended.

@@ -99,7 +99,7 @@ pub(crate) enum Effect {
     FirstStarted,
     /// The first process does not take calls: the bridge ends.
     FirstStartFailed,
-    /// The same, and the calls and tasks that it still runs fail, as retryable.
+    /// Stop this process; the calls and tasks that it still runs fail, as retryable.
     Abort(Generation),
     /// Publish this list.
     Publish(Arc<Snapshot>),

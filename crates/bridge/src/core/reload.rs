@@ -49,7 +49,7 @@ impl Core {
         match self.mode {
             ReloadMode::Graceful => {
                 self.step = Step::Draining;
-                self.has_taken_up_change();
+                self.clear_waiting_change();
                 // A limit beyond the range of the clock is none.
                 self.drain_until = now.checked_add(self.call_timeout);
                 fx.push(Effect::Hold);
@@ -93,7 +93,7 @@ impl Core {
             self.step = Step::Asking;
             self.drain_until = None;
             fx.push(Effect::AskReload(generation));
-        } else if self.retiring.leave(generation) {
+        } else if self.retiring.stop(generation) {
             fx.push(Effect::Stop(generation));
         }
     }
@@ -153,9 +153,9 @@ impl Core {
         if !self.change.waits || self.step != Step::Settled {
             return;
         }
-        if self.needs_place() {
+        if self.needs_slot() {
             self.name_calls(self.retiring.busy(), fx);
-            self.make_place(now, fx);
+            self.free_slot(now, fx);
         } else if self.pace.try_begin(now) {
             self.begin_reload(now, fx);
         }
@@ -166,27 +166,27 @@ impl Core {
         if !self.change.waits || self.step != Step::Settled {
             return None;
         }
-        if self.needs_place() { self.retiring.next_end() } else { self.pace.ready_at() }
+        if self.needs_slot() { self.retiring.next_end() } else { self.pace.ready_at() }
     }
 
     /// Drops the waiting change.
-    pub(super) fn has_taken_up_change(&mut self) {
+    pub(super) fn clear_waiting_change(&mut self) {
         self.change.waits = false;
         self.change.calls_named = false;
     }
 
     /// Stops a process of an earlier version that has had the time of a call. Its calls have ended by then; tasks may
     /// last longer.
-    fn make_place(&mut self, now: Instant, fx: &mut Vec<Effect>) {
+    fn free_slot(&mut self, now: Instant, fx: &mut Vec<Effect>) {
         if let Some(overdue) = self.retiring.overdue(now) {
-            self.retiring.leave(overdue);
+            self.retiring.stop(overdue);
             fx.push(Effect::Report(Report::TasksAborted { after: self.call_timeout }));
             fx.push(Effect::Abort(overdue));
         }
     }
 
-    fn needs_place(&self) -> bool {
-        self.current.is_some() && !self.retiring.has_place()
+    fn needs_slot(&self) -> bool {
+        self.current.is_some() && !self.retiring.has_slot()
     }
 
     /// Reports once the calls that a reload waits for.

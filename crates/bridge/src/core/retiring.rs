@@ -8,8 +8,8 @@ use crate::generation::Generation;
 #[derive(Debug)]
 struct Retired {
     generation: Generation,
-    /// It has been told to stop.
-    leaves: bool,
+    /// True once it is being stopped.
+    is_stopping: bool,
     /// The time at which its calls no longer delay another reload; `None`: beyond the range of the clock.
     until: Option<Instant>,
 }
@@ -27,19 +27,19 @@ impl Retiring {
     }
 
     /// True if one more process may retire. A stopping one keeps its slot until it has ended.
-    pub(super) fn has_place(&self) -> bool {
+    pub(super) fn has_slot(&self) -> bool {
         self.retired.len() < self.max
     }
 
     /// A process finishes its calls.
     pub(super) fn add(&mut self, generation: Generation, until: Option<Instant>) {
-        self.retired.push(Retired { generation, leaves: false, until });
+        self.retired.push(Retired { generation, is_stopping: false, until });
     }
 
-    /// A process is told to stop. Returns true if it is one of these and was not told before.
-    pub(super) fn leave(&mut self, generation: Generation) -> bool {
+    /// Marks a process as stopping. Returns true if it is one of these and was not stopping before.
+    pub(super) fn stop(&mut self, generation: Generation) -> bool {
         let retired = self.retired.iter_mut().find(|retired| retired.generation == generation);
-        retired.is_some_and(|retired| !std::mem::replace(&mut retired.leaves, true))
+        retired.is_some_and(|retired| !std::mem::replace(&mut retired.is_stopping, true))
     }
 
     /// A process has ended. Returns true if it was one of these.
@@ -51,12 +51,13 @@ impl Retiring {
 
     /// Those that have calls, oldest first.
     pub(super) fn busy(&self) -> Vec<Generation> {
-        self.retired.iter().filter(|retired| !retired.leaves).map(|retired| retired.generation).collect()
+        self.retired.iter().filter(|retired| !retired.is_stopping).map(|retired| retired.generation).collect()
     }
 
-    /// The time at which the first of them has had its time; `None` while one is stopping, and so makes a slot free.
+    /// The time at which the first of them has had the time of a call; `None` while one is stopping, which frees a
+    /// slot.
     pub(super) fn next_end(&self) -> Option<Instant> {
-        if self.retired.iter().any(|retired| retired.leaves) {
+        if self.retired.iter().any(|retired| retired.is_stopping) {
             return None;
         }
         self.retired.iter().filter_map(|retired| retired.until).min()

@@ -17,7 +17,7 @@ use crate::generation::Generation;
 impl Core {
     /// Starts the next process, which reads the files as they are now.
     pub(super) fn start_next(&mut self, now: Instant, fx: &mut Vec<Effect>) {
-        self.has_taken_up_change();
+        self.clear_waiting_change();
         self.newest.generation = self.newest.generation.next();
         self.newest.started_at = now;
         self.step = Step::Starting(self.newest.generation);
@@ -72,7 +72,7 @@ impl Core {
             // An instant beyond the range of the clock counts as none.
             self.retiring.add(old, now.checked_add(self.call_timeout));
             if self.mode == ReloadMode::Immediate {
-                self.retiring.leave(old);
+                self.retiring.stop(old);
                 fx.push(Effect::Abort(old));
             } else {
                 fx.push(Effect::AwaitIdle(old));

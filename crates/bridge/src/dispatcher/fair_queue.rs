@@ -19,7 +19,7 @@ pub(crate) struct Ticket(u64);
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Pushed<W> {
     /// It waits.
-    QueueLimits(Ticket),
+    Waiting(Ticket),
     /// It waits instead of a call whose owner had this many waiting.
     InPlaceOf(Ticket, W, usize),
     /// It is rejected: no owner has more calls waiting than this one would have.
@@ -108,7 +108,7 @@ impl<W> FairQueue<W> {
     /// Adds a call.
     pub(crate) fn push(&mut self, caller: &CallerKey, waiter: W) -> Pushed<W> {
         if self.count < self.capacity {
-            return Pushed::QueueLimits(self.insert(caller, waiter));
+            return Pushed::Waiting(self.insert(caller, waiter));
         }
         let held = self.owners.get(&caller.owner).map_or(0, OfOwner::len);
         let largest = self.owners.iter().max_by_key(|(_, calls)| calls.len());

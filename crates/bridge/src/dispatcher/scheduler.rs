@@ -96,7 +96,7 @@ impl<W> Scheduler<W> {
                 Entry::Go(generation, waiter)
             }
             Target::Open(..) | Target::Held => match self.queue.push(caller, waiter) {
-                Pushed::QueueLimits(ticket) => Entry::Wait(ticket),
+                Pushed::Waiting(ticket) => Entry::Wait(ticket),
                 Pushed::InPlaceOf(ticket, displaced, held) => Entry::WaitInPlaceOf(ticket, displaced, held),
                 Pushed::Full(waiter) => Entry::Full(waiter, self.queue.len()),
             },

@@ -43,8 +43,8 @@ impl Connection {
         let Envelope { msg: Some(message), request_id: id, for_call, .. } = envelope else { return };
         match Kind::of(self.side, &message) {
             Kind::Answer => self.handle_answer(id, message),
-            Kind::Ask => self.events.push_back(Event::Request { id, message, for_call }),
-            Kind::Tell => self.handle_told(message, for_call),
+            Kind::Request => self.events.push_back(Event::Request { id, message, for_call }),
+            Kind::Notification => self.handle_notification(message, for_call),
             // An owner may request the list with an ordinary call; then this is its answer.
             Kind::Handshake if self.pending.find(&id).is_some() => self.handle_answer(id, message),
             Kind::Handshake => self.handle_handshake(now, id, message),
@@ -68,7 +68,7 @@ impl Connection {
         self.answer(call, Ok(answer));
     }
 
-    fn handle_told(&mut self, message: Msg, for_call: String) {
+    fn handle_notification(&mut self, message: Msg, for_call: String) {
         let Msg::Progress(ProgressNotification { progress_token, progress, total, message }) = message else {
             return self.events.push_back(Event::Notification { message, for_call });
         };

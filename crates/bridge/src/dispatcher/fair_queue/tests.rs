@@ -20,7 +20,7 @@ fn owner(name: &str) -> Owner {
 /// Adds calls: the callers, with the number of each call in order.
 fn push(queue: &mut FairQueue<usize>, callers: &[&str]) -> Vec<Ticket> {
     let push = |(call, name): (usize, &&str)| match queue.push(&caller(name), call) {
-        Pushed::QueueLimits(ticket) => ticket,
+        Pushed::Waiting(ticket) => ticket,
         other => panic!("{name}: {other:?}"),
     };
     callers.iter().enumerate().map(push).collect()
@@ -134,7 +134,7 @@ fn any_order_of_operations_keeps_count() {
             0 | 1 => {
                 let name = random(names.len());
                 match queue.push(&caller(names[name]), call) {
-                    Pushed::QueueLimits(ticket) => model.push((name, ticket, call)),
+                    Pushed::Waiting(ticket) => model.push((name, ticket, call)),
                     Pushed::InPlaceOf(ticket, displaced, _) => {
                         model.retain(|(_, _, call)| *call != displaced);
                         model.push((name, ticket, call));
