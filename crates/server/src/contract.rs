@@ -4,5 +4,7 @@
 //! notice.
 
 mod listeners;
+mod parked;
 
 pub use listeners::listener_store;
+pub use parked::parked_directory;

@@ -23,6 +23,7 @@ mod observer;
 mod outgoing_layer;
 mod overload;
 mod parked;
+mod parked_directory;
 mod router;
 mod server;
 mod service;
@@ -44,6 +45,7 @@ pub use log_layer::LogLayer;
 pub use node::NodeId;
 pub use observer::SessionObserver;
 pub use outgoing_layer::OutgoingLayer;
+pub use parked_directory::{LocalParked, ParkedDirectory, ParkedRecord};
 #[doc(no_inline)]
 pub use protomcp_session::{
     AskError, Budget, CacheHints, CallerKey, ClientInfo, Conversation, Extensions, InputRequests, InputRequired,

@@ -2,7 +2,9 @@
 //!
 //! Programs find the same in `data` of an error and in `_meta` of a result, under `protomcp/error`.
 
-use protomcp_types::{CallToolResult, ErrorObject, JsonBuf, RawJson};
+use protomcp_types::{CallToolResult, ErrorObject, JsonBuf, ObjectWriter, RawJson};
+
+use crate::node::NodeId;
 
 /// For a request without room in the inbound budget. It has not begun, so it can be sent again.
 pub(crate) fn request() -> ErrorObject {
@@ -29,17 +31,33 @@ pub(crate) fn result(bytes: usize) -> CallToolResult {
     CallToolResult::error(format!("{message}; {suggestion}")).with_meta(explained(&message, suggestion, false))
 }
 
+/// A request whose call waits in another process. A router in front of the processes can read the name of the process.
+pub(crate) fn in_other_process(node: &NodeId) -> ErrorObject {
+    let (message, suggestion) =
+        ("the call waits in another process of this server", "send the request to that process");
+    let error = error("WRONG_PROCESS", message, suggestion).boolean("retryable", true).text("node", node.as_str());
+    ErrorObject::internal(format!("{message}; {suggestion}")).with_data(data(error))
+}
+
+/// A request whose call may wait in another process, while the directory of such calls does not answer.
+pub(crate) fn no_directory() -> ErrorObject {
+    let (message, suggestion) = ("the process of this call is not known", "send it again in a moment");
+    ErrorObject::internal(format!("{message}; {suggestion}")).with_data(explained(message, suggestion, true))
+}
+
 fn dropped(bytes: usize) -> (String, &'static str) {
     let message = format!("the answer of {bytes} bytes was dropped: too many bytes wait to be read");
     (message, "read the answers that wait, or ask for less")
 }
 
 fn explained(message: &str, suggestion: &str, retryable: bool) -> RawJson {
-    let error = JsonBuf::object()
-        .text("error_code", "OVERLOADED")
-        .text("message", message)
-        .text("suggestion", suggestion)
-        .boolean("retryable", retryable)
-        .finish();
-    JsonBuf::object().body("protomcp/error", &error).finish().into_raw()
+    data(error("OVERLOADED", message, suggestion).boolean("retryable", retryable))
+}
+
+fn error(code: &str, message: &str, suggestion: &str) -> ObjectWriter {
+    JsonBuf::object().text("error_code", code).text("message", message).text("suggestion", suggestion)
+}
+
+fn data(error: ObjectWriter) -> RawJson {
+    JsonBuf::object().body("protomcp/error", &error.finish()).finish().into_raw()
 }

@@ -7,17 +7,22 @@
 //! holds little can always ask; the holder of most cannot.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use crate::cancel::Cancel;
 use crate::fair::holder_of_most;
+use crate::node::NodeId;
+use crate::parked_directory::{ParkedDirectory, ParkedRecord};
 use protomcp_session::Owner;
 
 /// The parked calls of one server, by number.
 #[derive(Debug)]
 pub(crate) struct ParkedCalls<T: Cancel> {
     max: usize,
+    node: NodeId,
+    /// Notified of each call.
+    directory: Arc<dyn ParkedDirectory>,
     places: Mutex<Places<T>>,
 }
 
@@ -38,8 +43,8 @@ struct Parked<T> {
 }
 
 impl<T: Cancel + Clone> ParkedCalls<T> {
-    pub(crate) fn new(max: usize) -> Self {
-        Self { max, places: Mutex::new(Places { calls: HashMap::new(), last: 0 }) }
+    pub(crate) fn new(max: usize, node: NodeId, directory: Arc<dyn ParkedDirectory>) -> Self {
+        Self { max, node, directory, places: Mutex::new(Places { calls: HashMap::new(), last: 0 }) }
     }
 
     /// Parks a call and returns its number; `None`: there is no place.
@@ -53,14 +58,17 @@ impl<T: Cancel + Clone> ParkedCalls<T> {
             true => None,
             false => Some(places.gives_way(&owner)?),
         };
-        let oldest = oldest.and_then(|number| places.calls.remove(&number));
+        let oldest = oldest.and_then(|number| places.calls.remove_entry(&number));
         places.last += 1;
         let order = places.last;
         places.calls.insert(number, Parked { call, owner, order, until });
+        // In order with the end of the call, which needs the lock as well.
+        let ttl = until.saturating_duration_since(now);
+        self.directory.insert(&ParkedRecord { number, node: self.node.clone(), ttl });
         drop(places);
-        if let Some(Parked { call, .. }) = oldest {
+        if let Some((oldest, Parked { call, .. })) = oldest {
             tracing::debug!(?call, "a parked call gives way to another caller's: cancelled");
-            call.cancel();
+            self.cancel(oldest, &call);
         }
         Some(number)
     }
@@ -74,15 +82,18 @@ impl<T: Cancel + Clone> ParkedCalls<T> {
     pub(crate) fn take(&self, number: u128, now: Instant) -> Option<T> {
         let mut places = self.places();
         places.calls.get(&number).filter(|parked| parked.until > now)?;
-        places.calls.remove(&number).map(|parked| parked.call)
+        let call = places.calls.remove(&number).map(|parked| parked.call);
+        drop(places);
+        self.directory.remove(number);
+        call
     }
 
     /// Cancels the calls whose time is up.
     pub(crate) fn expire(&self, now: Instant) {
         let late: Vec<_> = self.places().calls.extract_if(|_, parked| parked.until <= now).collect();
-        for (_, Parked { call, .. }) in late {
+        for (number, Parked { call, .. }) in late {
             tracing::debug!(?call, "the client has not come back in time: cancelled");
-            call.cancel();
+            self.cancel(number, &call);
         }
     }
 
@@ -95,7 +106,13 @@ impl<T: Cancel> ParkedCalls<T> {
     /// Cancels all calls.
     pub(crate) fn cancel_all(&self) {
         let calls = std::mem::take(&mut self.places().calls);
-        calls.into_values().for_each(|parked| parked.call.cancel());
+        calls.iter().for_each(|(number, parked)| self.cancel(*number, &parked.call));
+    }
+
+    /// Cancels a call that was taken out of its place.
+    fn cancel(&self, number: u128, call: &T) {
+        self.directory.remove(number);
+        call.cancel();
     }
 
     fn places(&self) -> MutexGuard<'_, Places<T>> {
@@ -121,11 +138,11 @@ impl<T: Cancel> Drop for ParkedCalls<T> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
     use std::sync::atomic::{AtomicBool, Ordering};
     use std::time::Duration;
 
     use super::*;
+    use crate::parked_directory::LocalParked;
 
     const SECOND: Duration = Duration::from_secs(1);
 
@@ -144,6 +161,10 @@ mod tests {
         }
     }
 
+    fn parked(max: usize) -> ParkedCalls<Call> {
+        ParkedCalls::new(max, NodeId::default(), Arc::new(LocalParked))
+    }
+
     impl ParkedCalls<Call> {
         fn park_of(&self, owner: &str, now: Instant, until: Instant) -> (Call, Option<u128>) {
             let call = Call::default();
@@ -154,7 +175,7 @@ mod tests {
 
     #[test]
     fn a_call_is_taken_once_and_in_time() {
-        let (calls, now) = (ParkedCalls::new(3), Instant::now());
+        let (calls, now) = (parked(3), Instant::now());
         let first = calls.park_of("ann", now, now + SECOND).1.unwrap();
         let second = calls.park_of("ann", now, now + 2 * SECOND).1.unwrap();
         assert_ne!(first, second);
@@ -166,7 +187,7 @@ mod tests {
 
     #[test]
     fn a_call_is_cancelled_when_its_time_is_up() {
-        let (calls, now) = (ParkedCalls::new(2), Instant::now());
+        let (calls, now) = (parked(2), Instant::now());
         let (soon, _) = calls.park_of("ann", now, now + SECOND);
         let (later, _) = calls.park_of("ann", now, now + 2 * SECOND);
         calls.expire(now + SECOND - Duration::from_nanos(1));
@@ -179,7 +200,7 @@ mod tests {
 
     #[test]
     fn calls_whose_time_is_up_make_room() {
-        let (calls, now) = (ParkedCalls::new(1), Instant::now());
+        let (calls, now) = (parked(1), Instant::now());
         assert!(calls.park_of("ann", now, now + SECOND).1.is_some());
         assert!(calls.park_of("ann", now, now + SECOND).1.is_none());
         assert!(calls.park_of("ann", now + SECOND, now + 2 * SECOND).1.is_some());
@@ -187,7 +208,7 @@ mod tests {
 
     #[test]
     fn the_oldest_call_of_the_holder_of_most_gives_way() {
-        let (calls, now) = (ParkedCalls::new(4), Instant::now());
+        let (calls, now) = (parked(4), Instant::now());
         let park = |owner: &str| calls.park_of(owner, now, now + SECOND);
         let (parked, numbers): (Vec<_>, Vec<_>) = ["ann", "bob", "ann", "ann"].map(park).into_iter().unzip();
         let is_cancelled = || parked.iter().map(Call::is_cancelled).collect::<Vec<_>>();
@@ -204,7 +225,7 @@ mod tests {
 
     #[test]
     fn a_server_that_is_gone_has_no_parked_calls() {
-        let (calls, now) = (ParkedCalls::new(1), Instant::now());
+        let (calls, now) = (parked(1), Instant::now());
         let (call, _) = calls.park_of("ann", now, now + SECOND);
         drop(calls);
         assert!(call.is_cancelled());

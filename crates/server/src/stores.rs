@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::listener_store::{ListenerStore, MemoryListeners};
 use crate::node::NodeId;
+use crate::parked_directory::{LocalParked, ParkedDirectory};
 use crate::session_directory::{LocalSessions, SessionDirectory};
 
 /// The stores of a server. By default all of them are in the memory of this process, and no other process sees them.
@@ -27,19 +28,32 @@ pub struct Stores {
     pub(crate) node: NodeId,
     pub(crate) sessions: Arc<dyn SessionDirectory>,
     pub(crate) listeners: Arc<dyn ListenerStore>,
+    pub(crate) parked: Arc<dyn ParkedDirectory>,
 }
 
 impl Stores {
     /// Local stores of the process with this name.
     #[must_use]
     pub fn new(node: NodeId) -> Self {
-        Self { node, sessions: Arc::new(LocalSessions), listeners: Arc::new(MemoryListeners::default()) }
+        Self {
+            node,
+            sessions: Arc::new(LocalSessions),
+            listeners: Arc::new(MemoryListeners::default()),
+            parked: Arc::new(LocalParked),
+        }
     }
 
     /// Sets the directory of open sessions.
     #[must_use]
     pub fn with_sessions(mut self, sessions: Arc<dyn SessionDirectory>) -> Self {
         self.sessions = sessions;
+        self
+    }
+
+    /// Sets the directory of parked calls.
+    #[must_use]
+    pub fn with_parked(mut self, parked: Arc<dyn ParkedDirectory>) -> Self {
+        self.parked = parked;
         self
     }
 

@@ -12,6 +12,7 @@ use crate::context::Context;
 use crate::mrtr::{StatelessTask, TaskNotifier};
 use crate::node::NodeId;
 use crate::parked::ParkedCalls;
+use crate::parked_directory::ParkedDirectory;
 use crate::server::open_sessions::{OpenSession, OpenSessions};
 use crate::server::resource_listeners::ResourceListeners;
 use crate::session_directory::SessionRecord;
@@ -91,7 +92,7 @@ impl ServerHandle {
             stateless: Stateless::new(Arc::clone(&info)),
             info,
             limits,
-            parked: ParkedCalls::new(limits.max_parked),
+            parked: ParkedCalls::new(limits.max_parked, stores.node.clone(), Arc::clone(&stores.parked)),
             tasks: TaskStore::new(Room { tasks: limits.tasks.max, of_one: usize::MAX, bytes: limits.tasks.max_bytes }),
             is_swept: AtomicBool::new(false),
             resource_listeners: Arc::new(ResourceListeners::new(Arc::clone(&stores.listeners))),
@@ -260,6 +261,10 @@ impl ServerHandle {
 
     pub(super) fn parked(&self) -> &ParkedCalls<Context> {
         &self.0.parked
+    }
+
+    pub(super) fn parked_directory(&self) -> &Arc<dyn ParkedDirectory> {
+        &self.0.stores.parked
     }
 
     /// Knowledge of the transport about the request without a session that goes on as this task. A transport that lets

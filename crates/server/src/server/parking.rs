@@ -1,13 +1,17 @@
 //! Stateless calls that ask their client: the request is answered with the questions, the call is parked, and another
 //! request takes it up again (MCP 2026-07-28, basic/patterns/mrtr).
 
+use std::pin::Pin;
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
+use futures_util::FutureExt;
 use protomcp_types::{CallTool, ErrorObject, Method, RequiredCapability, TASKS_EXTENSION};
 
 use crate::context::Context;
+use crate::ended::Outcome;
 use crate::mrtr::{MultiRoundTrip, ReplyTarget, Returned};
+use crate::overload;
 use crate::server::clock::now;
 use crate::server::handle::ServerHandle;
 use protomcp_session::{InputRequest, InputRequired, RequestBinding, RequestState, RetryInput, ServerResult};
@@ -18,7 +22,15 @@ pub(super) enum RoundTrip {
     First(Arc<MultiRoundTrip>),
     /// One that a parked call waits for.
     Retry(Context, Returned),
+    /// One whose call is not in this process. The future finds the reason to refuse it.
+    Refused(Refusal),
 }
+
+/// Asks the directory of parked calls for the process that holds a call.
+pub(super) type Refusal = Pin<Box<dyn Future<Output = ErrorObject> + Send>>;
+
+/// The time for which the directory may take to answer.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Finds the parked call that a request takes up, or prepares a new one. An error leaves a parked call parked.
 pub(super) fn round_trip(
@@ -38,7 +50,9 @@ pub(super) fn round_trip(
             Some(RequestState::Own(state)) => Some(state),
             Some(RequestState::Parked(number)) => {
                 let gone = || invalid("is used up or too old, or its call gave way to others; call again");
-                let call = sessions.parked().look(number, now()).ok_or_else(gone)?;
+                let Some(call) = sessions.parked().look(number, now()) else {
+                    return refused(find(sessions, number, gone()));
+                };
                 call.mrtr().map_or(Ok(()), |mrtr| mrtr.check(&responses))?;
                 // Another request may have taken it in between.
                 let call = sessions.parked().take(number, now()).ok_or_else(gone)?;
@@ -53,6 +67,36 @@ pub(super) fn round_trip(
     let max_questions = sessions.limits().max_questions;
     let mrtr = MultiRoundTrip::new(binding, target, responses, max_questions, may_be_task).with_state(state);
     Ok(RoundTrip::First(Arc::new(mrtr)))
+}
+
+/// Refuses a request at once if the directory answers at once.
+fn refused(mut refusal: Refusal) -> Result<RoundTrip, ErrorObject> {
+    match (&mut refusal).now_or_never() {
+        Some(error) => Err(error),
+        None => Ok(RoundTrip::Refused(refusal)),
+    }
+}
+
+/// The reason to refuse a request whose call is not here; `gone`: that of one whose call is in no other process either.
+fn find(sessions: &ServerHandle, number: u128, gone: ErrorObject) -> Refusal {
+    let (directory, own) = (Arc::clone(sessions.parked_directory()), sessions.node().clone());
+    Box::pin(async move {
+        match tokio::time::timeout(PATIENCE, directory.find(number)).await {
+            Ok(Some(node)) if node != own => overload::in_other_process(&node),
+            Ok(_) => gone,
+            Err(_) => overload::no_directory(),
+        }
+    })
+}
+
+/// Waits for the refusal of a request, unless it is cancelled.
+pub(super) async fn refuse(context: Context, refusal: Refusal) -> (Context, Outcome) {
+    let outcome = tokio::select! {
+        biased;
+        () = context.cancelled() => None,
+        error = refusal => Some(Err(error)),
+    };
+    (context, outcome)
 }
 
 /// Parks a call that has asked. Returns the answer to its request; `None`: the call goes on, because nothing is to be

@@ -23,6 +23,7 @@ mod logging;
 mod many;
 mod meta;
 mod mrtr;
+mod parked_directory;
 mod ping;
 mod progress;
 mod prompts;

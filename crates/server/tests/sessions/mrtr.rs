@@ -11,7 +11,7 @@ use super::transcript::{Host, Stage, expand, full, play};
 const ALL: &str = r#"«2026 {"sampling":{},"roots":{"listChanged":true},"elicitation":{}}»"#;
 
 /// A request with this capability line and these parameters, and its answer.
-async fn ask(host: &mut Host, id: u32, method: &str, params: &Value) -> Value {
+pub(crate) async fn ask(host: &mut Host, id: u32, method: &str, params: &Value) -> Value {
     send(host, id, method, ALL, params).await;
     answer(host, id).await
 }
@@ -37,7 +37,7 @@ fn questions(answer: &Value) -> Vec<(&str, &str)> {
 }
 
 /// The parameters of the next round.
-fn again(params: &Value, answer: &Value, responses: Value) -> Value {
+pub(crate) fn again(params: &Value, answer: &Value, responses: Value) -> Value {
     let mut params = params.clone();
     params["inputResponses"] = responses;
     params["requestState"] = answer["result"]["requestState"].clone();
@@ -46,17 +46,17 @@ fn again(params: &Value, answer: &Value, responses: Value) -> Value {
 }
 
 #[track_caller]
-fn says(answer: &Value, text: &str) {
+pub(crate) fn says(answer: &Value, text: &str) {
     assert_eq!(answer["result"]["resultType"], "complete", "{answer}");
     assert_eq!(answer["result"]["content"][0]["text"], text, "{answer}");
 }
 
 #[track_caller]
-fn fails(answer: &Value, code: i32) {
+pub(crate) fn fails(answer: &Value, code: i32) {
     assert_eq!(answer["error"]["code"], code, "{answer}");
 }
 
-fn accept(name: &str) -> Value {
+pub(crate) fn accept(name: &str) -> Value {
     json!({"user_name": {"action": "accept", "content": {"name": name}}})
 }
 

@@ -108,12 +108,17 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
             parking::round_trip(&self.server.sessions, principal, request.method(), inputs, target)
         });
         let round_trip = round_trip.transpose();
+        let mut refusal = None;
         let kind = match round_trip {
             Ok(None) => CallKind::Plain,
             Ok(Some(RoundTrip::First(mrtr))) => CallKind::Stateless(mrtr),
             Ok(Some(RoundTrip::Retry(call, resumed))) => {
                 self.resume(info.key, call, resumed);
                 return (None, Some(number));
+            }
+            Ok(Some(RoundTrip::Refused(later))) => {
+                refusal = Some(later);
+                CallKind::Plain
             }
             Err(error) => return (self.session.reply(&info.key, Err(error)), None),
         };
@@ -126,6 +131,10 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         let target = ReplyTarget { queue: Arc::clone(&self.queue), info };
         let context = Context::new(caller, self.id, target, limits.ask_timeout, kind);
         self.calls.running.insert(number, context.clone());
+        if let Some(refusal) = refusal {
+            drop(tokio::spawn(parking::refuse(context, refusal).map(|(context, outcome)| context.finish(outcome))));
+            return (None, Some(number));
+        }
         let may_leave = context.may_leave();
         let call = call::run(Arc::clone(&self.server.service), request, context, limits.cancel_grace);
         match &mut self.calls.inline {

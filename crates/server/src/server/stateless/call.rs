@@ -95,15 +95,19 @@ impl StatelessCall {
                 (context, None)
             }
             round => {
-                let kind = match round {
-                    Some(RoundTrip::First(mrtr)) => CallKind::Stateless(mrtr),
-                    Some(RoundTrip::Retry(..)) | None => CallKind::Plain,
+                let (kind, refusal) = match round {
+                    Some(RoundTrip::First(mrtr)) => (CallKind::Stateless(mrtr), None),
+                    Some(RoundTrip::Refused(refusal)) => (CallKind::Plain, Some(refusal)),
+                    Some(RoundTrip::Retry(..)) | None => (CallKind::Plain, None),
                 };
                 let caller = parts.peer.without_session(open.id);
                 let target = ReplyTarget { queue: Arc::clone(&queue), info };
                 let context = Context::new(caller, open.id, target, limits.ask_timeout, kind);
-                let call = call::run(Arc::clone(service), request, context.clone(), limits.cancel_grace);
-                (context, Some(Box::pin(call) as Running))
+                let call: Running = match refusal {
+                    Some(refusal) => Box::pin(parking::refuse(context.clone(), refusal)),
+                    None => Box::pin(call::run(Arc::clone(service), request, context.clone(), limits.cancel_grace)),
+                };
+                (context, Some(call))
             }
         };
         let ending = Ending::new(sessions);
