@@ -1,4 +1,4 @@
-//! `pmcp dev` and `pmcp run`: one bridge, its hosts, and the signals.
+//! `pmcp dev` and `pmcp run`: serves one bridge to its clients, under the control of signals.
 
 mod http;
 mod listeners;
@@ -16,7 +16,7 @@ use crate::exit::Failure;
 /// The time in which aborted tasks must release their resources.
 const LAST_TASKS: Duration = Duration::from_secs(1);
 
-/// Serves until the host leaves or a signal ends it.
+/// Serves until the client disconnects or a signal stops the bridge.
 pub(crate) fn run(options: Options) -> Result<(), Failure> {
     let Options { watch, tool, endpoint } = options;
     let over_http = matches!(endpoint, Endpoint::Http(_));

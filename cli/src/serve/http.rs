@@ -1,4 +1,4 @@
-//! Any number of hosts over HTTP.
+//! Serves any number of clients over HTTP.
 
 use std::future::IntoFuture;
 use std::io;
@@ -17,7 +17,7 @@ use crate::serve::metrics;
 use crate::serve::run::{Signals, failure, prepare};
 
 /// The time in which connections must close after the last call.
-const LEAVE: Duration = Duration::from_secs(5);
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Serves until a signal ends it.
 pub(super) async fn serve(tool: ToolFlags, watch: bool, mut http: HttpOptions) -> Result<(), Failure> {
@@ -27,7 +27,7 @@ pub(super) async fn serve(tool: ToolFlags, watch: bool, mut http: HttpOptions) -
     let scheme = if tls.is_some() { "https" } else { "http" };
     let Listeners { sockets, address } =
         listeners::open("--port", &http.host, http.port, |addresses| http.permit(addresses)).await?;
-    let figures = metrics::open(&http).await?;
+    let monitoring = metrics::open(&http).await?;
     let name = if http.host.contains(':') { format!("[{}]", http.host) } else { http.host.clone() };
     let url = format!("{scheme}://{name}:{}/mcp", address.port());
     if let Some(oauth) = http.oauth.take() {
@@ -35,14 +35,14 @@ pub(super) async fn serve(tool: ToolFlags, watch: bool, mut http: HttpOptions) -
         http.config = http.config.protect(oauth.server(http.public_url.as_deref().unwrap_or(&url))?);
     }
     let mut config = ListenerConfig::default();
-    // Before the tool process starts, which gets the limit from before.
+    // Before the tool process starts, which gets the original limit.
     if let Err(error) = open_files::raise(config.open_files()) {
         tracing::warn!("the limit of open files stays as it is: {error}");
     }
     let (bridge, starting) = tool.bridge(watch).launch();
     let service = StreamableHttp::new(bridge.server(), http.config);
     config.tls = tls;
-    config.drain_timeout = tool.limits.drain_timeout + LEAVE;
+    config.drain_timeout = tool.limits.drain_timeout + CLOSE_TIMEOUT;
     let readiness = Readiness::default();
     let registry = metrics::registry(&bridge, &service);
     let mut routes = Routes::new(service.clone());
@@ -54,7 +54,7 @@ pub(super) async fn serve(tool: ToolFlags, watch: bool, mut http: HttpOptions) -
     }
     let mut serving = JoinSet::new();
     serving.spawn(protomcp_http::serve(Listener::from_sockets(sockets).with_config(config), routes).into_future());
-    if let Some(Listeners { sockets, .. }) = figures {
+    if let Some(Listeners { sockets, .. }) = monitoring {
         let routes = Routes::monitoring().with_health(readiness.clone()).with_metrics(registry);
         let service = service.clone();
         let ended = async move { service.drained().await };
@@ -68,7 +68,7 @@ pub(super) async fn serve(tool: ToolFlags, watch: bool, mut http: HttpOptions) -
     let run = prepare((bridge, starting), signals, served)
         .on_ready(move || ready.set_ready())
         .on_drain(move || unready.set_unready());
-    // After a second signal the calls have failed with their process, and their answers are on their way.
+    // After a second signal the calls have failed with their process, and their answers are sent.
     let run = run.on_stopped(move || service.shut_down());
     let outcome = run.serve(all(serving)).await;
     outcome.map_err(|error| failure(&error))

@@ -1,4 +1,4 @@
-//! Sockets that are listened on before anything is started, so that what is wrong with them leaves nothing behind.
+//! Opens the listening sockets. This happens before anything else starts, so that an error needs no cleanup.
 
 use std::io;
 use std::net::SocketAddr;
@@ -7,7 +7,7 @@ use tokio::net::TcpListener;
 
 use crate::exit::Failure;
 
-/// Sockets that are listened on already, all with the same port.
+/// Listening sockets, all with the same port.
 pub(super) struct Listeners {
     pub(super) sockets: Vec<TcpListener>,
     pub(super) address: SocketAddr,

@@ -16,7 +16,7 @@ pub(super) fn prepare((bridge, starting): (Bridge, Starting), signals: Signals, 
     run
 }
 
-/// The error of a run, with the flag that mends it.
+/// The error of a run, with the flag that avoids it.
 pub(super) fn failure<E: Display>(error: &RunError<E>) -> Failure {
     let hint = match error {
         RunError::Start(StartError::Socket(

@@ -9,7 +9,7 @@ use crate::exit::Failure;
 use crate::log;
 use crate::serve::run::{Signals, failure, prepare};
 
-/// Serves until the client leaves or a signal stops the bridge.
+/// Serves until the client disconnects or a signal stops the bridge.
 pub(super) async fn serve(tool: &ToolFlags, watch: bool, options: StdioOptions) -> Result<(), Failure> {
     // Before anything else can write to descriptor 1.
     let client = stdio().map_err(|error| Failure::failed(format!("cannot use standard input and output: {error}")))?;

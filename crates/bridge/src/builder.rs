@@ -158,7 +158,7 @@ impl Builder {
         self
     }
 
-    /// Limits the time of calls after a client has left or the bridge is shut down. Default 5 s.
+    /// Limits the time of calls after a client has disconnected or the bridge is shut down. Default 5 s.
     #[must_use]
     pub fn drain_timeout(mut self, timeout: Duration) -> Self {
         self.limits.drain_timeout = timeout;

@@ -403,7 +403,7 @@ impl Dispatcher {
         self.grant(state);
     }
 
-    /// Wakes the calls whose turn it is. A permit without a receiver comes back through its drop, which needs the lock,
+    /// Wakes the calls whose turn it is. A permit without a receiver is released by its drop, which needs the lock,
     /// so the waiters are woken after it is released.
     fn grant(self: &Arc<Self>, mut state: MutexGuard<'_, State>) {
         let mut woken = Vec::new();

@@ -161,7 +161,7 @@ impl Decoder {
 
     fn begin_payload(&mut self, mut header: RawHeader, request_id: String) -> Result<(), DecodeError> {
         if header.request_id.is_empty() {
-            // Wire §1.5 wants the id in the header and the envelope's own empty. The reverse is unambiguous too.
+            // Wire §1.5 requires the id in the header and an empty one in the envelope. The reverse is unambiguous too.
             header.request_id = request_id;
         }
         if header.size > self.limits.max_payload || isize::try_from(header.size).is_err() {

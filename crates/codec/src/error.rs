@@ -2,7 +2,7 @@
 
 /// The bytes at the head of the stream are not a frame.
 ///
-/// [`is_fatal`](Self::is_fatal) tells if the stream can continue.
+/// [`is_fatal`](Self::is_fatal) decides if the stream can continue.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DecodeError {

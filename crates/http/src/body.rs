@@ -1,7 +1,7 @@
 //! Request bodies, and their share of the inbound budget.
 //!
-//! Bytes are reserved as they arrive, never because a header announces them: a body has at most twice the room of what
-//! has come of it so far.
+//! Bytes are reserved as they arrive, never because a header announces them: at most twice as many bytes are
+//! reserved for a body as have arrived.
 
 use std::future::poll_fn;
 use std::pin::pin;

@@ -125,7 +125,7 @@ impl Endpoint {
         self.server.tool_definition(tool)
     }
 
-    /// Waits until every session and request has ended after the server was told to shut down.
+    /// Waits until the server shuts down and every session and request has ended.
     pub(crate) async fn drained(&self) {
         self.sessions.shutdown_token().cancelled().await;
         self.tasks.close();

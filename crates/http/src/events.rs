@@ -84,7 +84,7 @@ impl StreamHandle {
         let Self { session, stream_ref, .. } = self;
         let Some(store) = session.store() else { return sse::event(None, message) };
         let event = sse::event(Some(&event_id(stream_ref.stream, number)), message);
-        // No client can come back to an ended session, and nothing would delete the events.
+        // No client can reconnect to an ended session, and nothing would delete the events.
         if !session.is_over() {
             let key = EventKey { session: session.key(), stream: stream_ref.stream, number };
             store.keep(&session.owner(), key, &event);

@@ -1,4 +1,4 @@
-//! Delivery of requests to the session's task: a request that does not get there is not waited for.
+//! Delivers requests to the task of their session: the id of a request that is not delivered is freed.
 
 use protomcp_types::{Incoming, Message, RequestId};
 

@@ -251,7 +251,7 @@ async fn respond(
 fn stream(endpoint: &Endpoint, mut handle: StreamHandle) -> Response<Body> {
     handle.session.stream(handle.stream_ref);
     let opens = handle.session.can_open_empty();
-    // A client that cannot come back would lose the answer.
+    // A client that cannot reconnect would lose the answer.
     handle.until = handle.until.filter(|_| opens);
     let id = event_id(handle.stream_ref.stream, 0);
     let events = endpoint.events(EventSource::Session(handle));

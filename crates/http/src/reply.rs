@@ -19,7 +19,7 @@ use crate::store::StoredEvent;
 /// The content type of metrics (OpenMetrics 1.0).
 const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// Tells nginx not to buffer events.
+/// Makes nginx pass events on without buffering.
 const BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
 
 /// A failure before a message was parsed; JSON-RPC leaves these codes to servers.

@@ -23,7 +23,7 @@ use crate::headers::{EVENTS, JSON, accepts, is_json};
 use crate::reply::{self, Body, Refusal, TRANSPORT_ERROR};
 use crate::{auth, cors, delete, get, http_sse, post, protocol_era};
 
-/// An MCP server over HTTP, as a [`tower_service::Service`] for any server that speaks [`http`]. Cloning is cheap.
+/// An MCP server over HTTP, as a [`tower_service::Service`] for any server based on [`http`]. Cloning is cheap.
 ///
 /// It ignores the path, except for that of the old transport and, with OAuth, that of the metadata
 /// ([`ResourceServer::metadata_path`](protomcp_auth::ResourceServer::metadata_path)), so it can be mounted anywhere.

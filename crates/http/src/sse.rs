@@ -88,7 +88,7 @@ pub(crate) fn opening(id: &str, retry: Duration) -> Bytes {
     format!("id: {id}\nretry: {}\ndata: \n\n", retry.as_millis()).into()
 }
 
-/// Tells the client of the old HTTP+SSE transport the address for POSTs.
+/// The event with the address for POSTs, for clients of the old HTTP+SSE transport.
 pub(crate) fn endpoint(uri: &str) -> Bytes {
     format!("event: endpoint\ndata: {uri}\n\n").into()
 }

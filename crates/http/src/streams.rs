@@ -9,7 +9,7 @@
 //!  Waiting ────────────────▶ answers taken ◀─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ gone
 //!     │  another message came first, or the answer takes long
 //!     ▼                connection ends
-//!  Streaming ◀──────────────────────────────▶ Detached (the client may come back with Last-Event-ID)
+//!  Streaming ◀──────────────────────────────▶ Detached (the client may reconnect with Last-Event-ID)
 //!                        attached
 //! ```
 
@@ -78,7 +78,7 @@ enum Phase {
     Waiting,
     /// The response is a stream of events.
     Streaming,
-    /// No client can come back for it.
+    /// No client can reconnect for it.
     Lost,
 }
 
@@ -307,7 +307,7 @@ impl<M: Borrow<Message>> Streams<M> {
         Next::Pending
     }
 
-    /// Detaches a connection. `until`: the time until which its client is expected back; `None`: it cannot come back.
+    /// Detaches a connection. `until`: the time until which its client may reconnect; `None`: it cannot.
     /// Returns the requests whose messages can no longer reach the client.
     pub(crate) fn detach(&mut self, stream_ref: StreamRef, until: Option<Instant>) -> Vec<RequestId> {
         let Some(stream) = self.at(stream_ref) else { return Vec::new() };
@@ -335,7 +335,7 @@ impl<M: Borrow<Message>> Streams<M> {
         self.next_loss
     }
 
-    /// Gives up streams whose clients have not come back in time, and returns their requests. Their answers are kept
+    /// Gives up streams whose clients have not reconnected in time, and returns their requests. Their answers are kept
     /// for a client that reconnects later.
     pub(crate) fn give_up(&mut self, now: Instant) -> Vec<RequestId> {
         if self.next_loss.is_none_or(|next| next > now) {
@@ -356,7 +356,7 @@ impl<M: Borrow<Message>> Streams<M> {
         late.into_iter().flat_map(|id| self.requests_of(id)).collect()
     }
 
-    /// True if messages of a request can reach its client, now or when it comes back in time.
+    /// True if messages of a request can reach its client, now or when it reconnects in time.
     pub(crate) fn reaches(&self, request: &RequestId) -> bool {
         let stream = self.owners.get(request).and_then(|id| self.open.get(id));
         stream.is_none_or(|stream| stream.phase != Phase::Lost && !stream.given_up)
@@ -378,7 +378,7 @@ impl<M: Borrow<Message>> Streams<M> {
         self.open.get_mut(&stream_ref.stream).filter(|stream| stream.connection == stream_ref.connection)
     }
 
-    /// Removes a stream without a connection that no client can come back to, and limits the number of those that wait.
+    /// Removes a stream without a connection that no client can reconnect to, and limits the number of those that wait.
     fn tidy(&mut self, id: StreamId) {
         let Some(stream) = self.open.get(&id) else { return };
         if id == STANDALONE || stream.connection != 0 || stream.waiting > 0 {

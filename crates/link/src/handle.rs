@@ -75,7 +75,7 @@ impl Options {
         self
     }
 
-    /// Receives the progress of the call; without a listener the process is told not to send any.
+    /// Receives the progress of the call; without a listener the process is asked to send none.
     ///
     /// The listener runs on the link's own task, so it must neither wait nor panic.
     pub fn on_progress(mut self, listener: impl FnMut(Progress) + Send + 'static) -> Self {

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub struct CallId(u64);
 
 /// The text before the number on the wire. Both directions use the same, because ids of the two directions never meet:
-/// the kind of a message says whose id it carries.
+/// the kind of a message decides which side has chosen its id.
 const PREFIX: &str = "req-";
 
 impl CallId {

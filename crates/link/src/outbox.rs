@@ -54,7 +54,7 @@ impl Outbox {
         self.urgent.len() + self.queued_replies + self.deferred.len()
     }
 
-    /// Queues a request of ours.
+    /// Queues a request.
     pub(crate) fn request(&mut self, envelope: &Envelope) -> Result<(), EncodeError> {
         self.encoder.encode_envelope(envelope, &mut self.queued)
     }

@@ -1,4 +1,4 @@
-//! Cursors of lists: opaque to clients, and verified when they come back.
+//! Cursors of lists: opaque to clients, and verified when a client sends one.
 
 /// The cursor of the page after the item with this key.
 pub(crate) fn write(last: &str) -> String {
@@ -22,7 +22,7 @@ pub(crate) fn read(cursor: &str) -> Option<String> {
     (u32::from_str_radix(check, 16) == Ok(checksum(&last))).then_some(last)
 }
 
-/// FNV-1a. It tells a cursor from a typing error or a cursor of another server; nothing secret depends on it.
+/// FNV-1a. It distinguishes a cursor from a typing error or a cursor of another server; nothing secret depends on it.
 fn checksum(text: &str) -> u32 {
     text.bytes().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
 }

@@ -9,7 +9,7 @@ use protomcp_types::{ErrorObject, RawJson, array};
 
 use crate::cursor;
 
-/// The items on one page, unless [`Pages::new`] says otherwise.
+/// The default number of items on one page; see [`Pages::new`].
 pub const PAGE_SIZE: usize = 1000;
 
 /// The pages of a list that never changes. Another list has other pages.

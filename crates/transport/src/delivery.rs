@@ -37,7 +37,7 @@ impl DeliveryFailures {
         Self(Arc::new(report))
     }
 
-    /// Reports that no message of this request can reach the client, as [`Delivery::is_deliverable`] then says. The
+    /// Reports that no message of this request can reach the client; [`Delivery::is_deliverable`] is then false. The
     /// requests that its call has sent to the client fail. The call itself continues, because a broken connection
     /// cancels nothing.
     pub fn report(&self, request: RequestId) {

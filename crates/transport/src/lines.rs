@@ -14,7 +14,7 @@ use crate::transport::Transport;
 pub use sink::LinesSink;
 pub use source::LinesSource;
 
-/// The longest line that is read unless said otherwise, in bytes.
+/// The longest line that is read by default, in bytes.
 pub const MAX_LINE: usize = 64 * 1024 * 1024;
 
 /// A connection over a reader and a writer.
@@ -31,7 +31,7 @@ impl<R, W> Lines<R, W> {
     }
 
     /// Sets how long a line may be, in bytes without its line feed. A longer one is skipped without being kept and
-    /// answered with −32600; the session goes on.
+    /// answered with −32600; the session continues.
     #[must_use]
     pub fn with_max_line(mut self, max_line: usize) -> Self {
         self.source.set_max_line(max_line);

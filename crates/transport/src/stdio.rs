@@ -1,17 +1,17 @@
-//! The connection to the host that started us: standard input and output.
+//! The connection to the host that started the program: standard input and output.
 //!
-//! The descriptors are taken away from the rest of the program first. What they really are decides how they are used,
-//! because a host hands over whatever its language makes easy, and because the descriptions behind them are shared with
-//! the host and with other children of it: they are never switched to non-blocking.
+//! The descriptors are first taken from the rest of the program. Their kind decides their use: hosts pass pipes,
+//! sockets, terminals or files, depending on their language. The open file descriptions are shared with the host and
+//! with its other children, so they are never switched to non-blocking.
 //!
 //! | descriptor | use |
 //! |---|---|
-//! | pipe | opened anew through `/proc/self/fd`, which gives a description of our own |
-//! | socket (hosts written in Node) | calls that each say that they do not want to wait |
+//! | pipe | opened anew through `/proc/self/fd`, which makes a private description |
+//! | socket (hosts written in Node) | system calls with `MSG_DONTWAIT` |
 //! | terminal | opened anew, like a pipe |
 //! | file, `/dev/null`, a pipe that cannot be opened anew | one thread that may block |
 //!
-//! Afterwards descriptor 1 is what descriptor 2 is, and descriptor 0 is `/dev/null`: no library can write into the
+//! Afterwards descriptor 1 is a copy of descriptor 2, and descriptor 0 is `/dev/null`: no library can write into the
 //! conversation or read from it.
 
 #[cfg(unix)]
@@ -45,7 +45,7 @@ pub fn stdio() -> Result<Stdio, StdioError> {
     Ok(Lines::new(reader, writer))
 }
 
-/// Like [`stdio`], for those who speak something else than JSON lines.
+/// Like [`stdio`], for other protocols than JSON lines.
 ///
 /// # Errors
 /// When they were taken before, or the system refuses them.

@@ -239,7 +239,7 @@ impl Tool {
         self
     }
 
-    /// Limits the time of each call. A call that takes longer is dropped, and its result says so.
+    /// Limits the time of each call. A call that takes longer is dropped, and its result is an error with the reason.
     #[must_use]
     pub fn timeout(self, after: Duration) -> Self {
         self.layer(TimeoutLayer::new(after))

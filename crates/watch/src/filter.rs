@@ -75,7 +75,7 @@ impl Filter {
         }
     }
 
-    /// Notes that `directory` is a Python virtual environment. Its files are installed ones, whatever its name is.
+    /// Notes that `directory` is a Python virtual environment. Its files are installed ones, with any name.
     pub fn add_environment(&mut self, directory: &Path) {
         self.environments.insert(directory.to_owned());
     }

@@ -8,8 +8,8 @@ use protomcp_types::{
     ListRootsResult, RawJson, Role, array,
 };
 
-/// The limit of tokens for a request without one: MCP requires a number, and this is the default of the published Python
-/// SDK.
+/// The limit of tokens for a request without one: MCP requires a number, and this is the default of the published
+/// Python SDK.
 const MAX_TOKENS: u64 = 1000;
 
 /// `sampling/createMessage`. Published SDKs document and send the content of a message as a plain string (wire contract
@@ -43,7 +43,7 @@ pub fn one_block_each(messages: &RawJson) -> RawJson {
     array(messages.to::<Vec<RawJson>>().unwrap_or_default().into_iter().flat_map(one))
 }
 
-/// The answer of the model. A single block that came as an array goes on as the block: SDKs look for its text.
+/// The answer of the model. A single block in an array is passed on without the array: SDKs look for its text.
 pub fn sampled(result: CreateMessageResult) -> SamplingResponse {
     let CreateMessageResult { role, content, model, stop_reason, meta: _ } = result;
     let content = match content.to::<[RawJson; 1]>() {

@@ -23,7 +23,7 @@ impl std::error::Error for InvalidStructured {}
 ///
 /// # Errors
 /// When the tool has succeeded with structured content that is not a JSON object. In the answer of a tool that has failed
-/// it is left out: the error of the tool says more.
+/// it is left out: the error of the tool has the reason.
 pub fn to_mcp(response: CallToolResponse) -> Result<CallToolResult, InvalidStructured> {
     let structured = match structured(&response) {
         Ok(structured) => structured,

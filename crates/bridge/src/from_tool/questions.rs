@@ -108,7 +108,7 @@ impl Questions {
         Self { dispatcher, sessions, pages: UrlElicitations::default(), places: Budget::new(OPEN_QUESTIONS) }
     }
 
-    /// A slot for one more question; `None` if too many are open, which the process is told.
+    /// A slot for one more question; `None` if too many are open; the process then gets an error.
     pub(crate) fn admit(&self, process: &ToolProcess, question: &Question) -> Option<Reservation> {
         let owner = match self.dispatcher.recipient(process.generation(), &question.for_call) {
             Recipient::Call(_, context) => context.caller().owner.clone(),

@@ -126,7 +126,7 @@ impl Delivery for SessionSink {
     }
 
     fn close_stream(&mut self, request: &RequestId) {
-        // A client that cannot come back would lose the answer.
+        // A client that cannot reconnect would lose the answer.
         if !self.0.can_open_empty() {
             return;
         }

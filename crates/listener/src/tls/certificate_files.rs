@@ -75,7 +75,7 @@ impl FileState {
     }
 }
 
-/// Tells a file from its replacement with the same time and length.
+/// Distinguishes a file from its replacement with the same time and length.
 #[cfg(unix)]
 fn inode(metadata: &Metadata) -> u64 {
     std::os::unix::fs::MetadataExt::ino(metadata)

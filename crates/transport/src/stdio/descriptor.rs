@@ -1,4 +1,4 @@
-//! Finds out what a descriptor is, and gets hold of it without changing it for others.
+//! Determines the kind of a descriptor, and takes it without changing it for other processes.
 
 use std::fs::{File, OpenOptions};
 use std::io;

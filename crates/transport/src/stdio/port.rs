@@ -24,7 +24,7 @@ const SEND: SendFlags = SendFlags::DONTWAIT;
 /// The kind of a descriptor, which decides how it is read and written without waiting.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Kind {
-    /// Its description is shared, so that each call must say that it does not want to wait.
+    /// Its description is shared, so each system call has a flag against blocking.
     Socket,
     /// Its description is our own and non-blocking.
     Own,
@@ -142,7 +142,7 @@ impl AsyncWrite for OutPort {
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        // The description is shared: it is not ours to shut down.
+        // The description is shared with the host, so it is not shut down.
         Poll::Ready(Ok(()))
     }
 }
@@ -162,7 +162,7 @@ fn receive(fd: &OwnedFd, kind: Kind, buf: &mut ReadBuf<'_>) -> io::Result<()> {
     Ok(())
 }
 
-/// The runtime wants a promise about the descriptor.
+/// Registers the descriptor with the runtime.
 #[expect(unsafe_code, reason = "tokio has no safe way to wait for a descriptor that is not its own")]
 fn register(fd: OwnedFd, interest: Interest) -> io::Result<AsyncFd<OwnedFd>> {
     // SAFETY: an `OwnedFd` is open and stays the same descriptor for as long as it lives. It lives inside the

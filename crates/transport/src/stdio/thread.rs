@@ -1,4 +1,4 @@
-//! The slow but certain way: one thread per direction, which may block for as long as it likes.
+//! Reads and writes that may block, on one thread per direction: slower, and possible with every descriptor.
 
 use std::io::{self, Read, Write};
 use std::pin::Pin;
