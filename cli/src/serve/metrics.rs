@@ -19,7 +19,7 @@ use crate::serve::listeners::{self, Listeners};
 const MAX_CONNECTIONS: usize = 64;
 
 /// The time in which a running scrape must finish at shutdown.
-const LEAVE: Duration = Duration::from_secs(1);
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// All metrics of the bridge, the HTTP server and this process.
 pub(super) fn registry(bridge: &Bridge, service: &StreamableHttp) -> Arc<Registry> {
@@ -46,6 +46,6 @@ pub(super) async fn open(options: &HttpOptions) -> Result<Option<Listeners>, Fai
 
 /// A listener for metrics and nothing else.
 pub(super) fn listener(sockets: Vec<TcpListener>) -> Listener {
-    let config = ListenerConfig::default().with_max_connections(MAX_CONNECTIONS).with_drain_timeout(LEAVE);
+    let config = ListenerConfig::default().with_max_connections(MAX_CONNECTIONS).with_drain_timeout(CLOSE_TIMEOUT);
     Listener::from_sockets(sockets).with_config(config)
 }
