@@ -31,7 +31,7 @@ pub(super) async fn serve(tool: ToolFlags, watch: bool, mut http: HttpOptions) -
     let name = if http.host.contains(':') { format!("[{}]", http.host) } else { http.host.clone() };
     let url = format!("{scheme}://{name}:{}/mcp", address.port());
     if let Some(oauth) = http.oauth.take() {
-        tracing::info!("asking hosts for a token of {}", oauth.issuer());
+        tracing::info!("asking clients for a token of {}", oauth.issuer());
         http.config = http.config.protect(oauth.server(http.public_url.as_deref().unwrap_or(&url))?);
     }
     let mut config = ListenerConfig::default();

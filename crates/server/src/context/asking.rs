@@ -114,7 +114,7 @@ impl Context {
         match self.mrtr() {
             Some(mrtr) => {
                 mrtr.require(required);
-                ErrorObject::internal("the host is asked first")
+                ErrorObject::internal("the client is asked first")
             }
             None if !self.is_stateless() => {
                 *self.0.required.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(required));

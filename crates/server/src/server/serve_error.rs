@@ -10,7 +10,7 @@ pub enum ServeError {
     #[error(transparent)]
     Transport(#[from] TransportError),
     /// The client has stopped reading; the last answers could not be written.
-    #[error("the host does not read its answers")]
+    #[error("the client does not read its answers")]
     Stalled,
     /// The client did not answer a ping
     /// ([`Limits::ping_interval`](crate::Limits::ping_interval)).

@@ -207,7 +207,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         if dropped == 0 {
             return Ok(());
         }
-        tracing::warn!(session = %self.id, dropped, "the host reads too slowly: notifications were dropped");
+        tracing::warn!(session = %self.id, dropped, "the client reads too slowly: notifications were dropped");
         if !self.may_log(Level::Warning) {
             return Ok(());
         }
