@@ -30,7 +30,7 @@ const PURE: &[(&str, &[&str])] = &[
     ("codec", &[]),
     ("session", &[]),
     ("link", &["--no-default-features"]),
-    ("auth", &["--no-default-features", "--features", "jwt"]),
+    ("auth", &["--no-default-features", "--features", "jwt,oauth"]),
 ];
 
 /// Crates that a package without I/O does not use.

@@ -117,6 +117,9 @@ pub enum AuthorizationError {
     /// The MCP server asks for more scopes although the authorization server granted, or refuses to grant, these.
     #[error("the MCP server still asks for more after authorization; it wants the scopes {0:?}")]
     InsufficientScope(String),
+    /// The MCP server rejects the token that was obtained as it has asked.
+    #[error("the MCP server rejects its new token: {0}")]
+    Rejected(String),
     /// The configuration of this client does not suffice for this authorization server.
     #[error("the configuration does not fit this authorization server: {0}")]
     Unsupported(String),

@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::fmt::Write as _;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
@@ -15,8 +14,9 @@ use tokio::time::Instant;
 
 use crate::cache::{Cache, Fingerprint};
 use crate::claims::{Kind, TokenPolicy};
-use crate::client::{HttpClient, Outgoing};
 use crate::fair_slots::{Slot, SlotQueue};
+use crate::form::encode;
+use crate::http_client::{HttpClient, Outgoing};
 use crate::identity::Identity;
 use crate::jwt::cache_ttl;
 use crate::peer::PeerKey;
@@ -48,7 +48,7 @@ impl ClientCredentials {
     /// The id and secret under which the issuer knows this server (RFC 6749, section 2.3.1).
     #[must_use]
     pub fn new(id: &str, secret: &str) -> Self {
-        let pair = STANDARD.encode(format!("{}:{}", form(id), form(secret)));
+        let pair = STANDARD.encode(format!("{}:{}", encode(id), encode(secret)));
         let mut value = HeaderValue::try_from(format!("Basic {pair}")).expect("base64 is visible ASCII");
         value.set_sensitive(true);
         Self(value)
@@ -170,7 +170,7 @@ impl Inner {
 
     async fn ask(&self, token: &str, fingerprint: Fingerprint) -> Outcome {
         let outgoing = Outgoing {
-            form: Some(format!("token={}&token_type_hint=access_token", form(token))),
+            form: Some(format!("token={}&token_type_hint=access_token", encode(token))),
             authorization: Some(self.credentials.0.clone()),
         };
         let answer = self.client.send(&self.endpoint, outgoing).await;
@@ -227,27 +227,9 @@ fn broken_off() -> Outcome {
     Err(TokenError::Unavailable("the question about the token was broken off".to_owned()))
 }
 
-/// A value of a form.
-fn form(text: &str) -> String {
-    let mut coded = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'*' => coded.push(char::from(byte)),
-            b' ' => coded.push('+'),
-            _ => write!(coded, "%{byte:02X}").expect("a text can always grow"),
-        }
-    }
-    coded
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn values_of_forms_are_coded() {
-        assert_eq!(form("aZ0-._* +&=/~ü"), "aZ0-._*+%2B%26%3D%2F%7E%C3%BC");
-    }
 
     #[test]
     fn a_secret_is_coded_and_not_shown() {

@@ -8,7 +8,7 @@ use tokio::time::Instant;
 use crate::algorithm::Algorithm;
 use crate::cache::{Cache, Fingerprint};
 use crate::claims::TokenPolicy;
-use crate::client::HttpClient;
+use crate::http_client::HttpClient;
 use crate::identity::Identity;
 use crate::jws::Unverified;
 use crate::key_source::{KeySource, Keys};

@@ -9,8 +9,8 @@ use serde::Deserialize;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use crate::client::HttpClient;
 use crate::freshness::{Freshness, Step, Wanted};
+use crate::http_client::HttpClient;
 use crate::key_set::{KeySet, Verdict};
 use crate::url::Url;
 

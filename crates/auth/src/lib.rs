@@ -7,12 +7,16 @@ mod bearer;
 #[cfg(feature = "client")]
 mod cache;
 mod claims;
-#[cfg(feature = "client")]
-mod client;
+#[cfg(feature = "oauth")]
+mod exchange;
 #[cfg(feature = "client")]
 mod fair_slots;
+#[cfg(any(feature = "client", feature = "oauth"))]
+mod form;
 #[cfg(feature = "client")]
 mod freshness;
+#[cfg(feature = "client")]
+mod http_client;
 mod identity;
 #[cfg(feature = "client")]
 mod introspection;
@@ -25,6 +29,8 @@ mod key_set;
 #[cfg(feature = "client")]
 mod key_source;
 mod log_limit;
+#[cfg(feature = "oauth")]
+mod oauth;
 mod peer;
 mod rejection;
 mod resource;
@@ -32,14 +38,18 @@ mod scopes;
 mod token_kind;
 mod url;
 mod verifier;
+#[cfg(feature = "oauth")]
+mod www_authenticate;
 
 #[cfg(feature = "jwt")]
 pub use algorithm::Algorithm;
 pub use authorizer::{AuthorizationError, Authorizer, BoxFuture, Challenge};
 pub use bearer::MAX_TOKEN;
 pub use claims::{Kind, MAX_LEEWAY, TokenPolicy};
+#[cfg(feature = "oauth")]
+pub use exchange::{ExchangeError, HttpExchange, HttpRequest, HttpResponse, MAX_DOCUMENT};
 #[cfg(feature = "client")]
-pub use client::{FetchError, HttpClient};
+pub use http_client::{FetchError, HttpClient};
 pub use identity::Identity;
 #[cfg(feature = "client")]
 pub use introspection::{ClientCredentials, Introspection};
@@ -49,6 +59,11 @@ pub use jwt::JwtVerifier;
 pub use key_set::{KeySet, KeySetError};
 #[cfg(feature = "client")]
 pub use key_source::KeySource;
+#[cfg(feature = "oauth")]
+pub use oauth::{
+    AuthorizationFlow, ClientSecret, ConfiguredClient, Credentials, Es256Key, FlowAction, FlowEvent, Grant,
+    IdentityProvider, KeyError, OAuthConfig, TokenDemand,
+};
 pub use peer::PeerKey;
 pub use rejection::Rejection;
 pub use resource::{Operation, ResourceServer};

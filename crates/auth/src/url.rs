@@ -69,6 +69,30 @@ impl Url {
     pub(crate) fn uri(&self) -> &Uri {
         &self.uri
     }
+
+    /// True if the URL names this machine.
+    #[cfg(feature = "oauth")]
+    pub(crate) fn is_local(&self) -> bool {
+        is_local(self.uri.host().unwrap_or_default())
+    }
+
+    /// True if both have the same scheme, name and port.
+    #[cfg(feature = "oauth")]
+    pub(crate) fn is_same_origin(&self, other: &Self) -> bool {
+        let port = |url: &Self| {
+            let default = if url.uri.scheme_str() == Some("https") { 443 } else { 80 };
+            url.uri.port_u16().unwrap_or(default)
+        };
+        let (host, other_host) = (self.uri.host().unwrap_or_default(), other.uri.host().unwrap_or_default());
+        self.uri.scheme() == other.uri.scheme() && host.eq_ignore_ascii_case(other_host) && port(self) == port(other)
+    }
+
+    /// True if `other` has the same origin, and a path that begins with the segments of this one.
+    #[cfg(feature = "oauth")]
+    pub(crate) fn contains(&self, other: &Self) -> bool {
+        let rest = other.uri.path().strip_prefix(self.path());
+        self.is_same_origin(other) && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    }
 }
 
 impl fmt::Display for Url {
@@ -108,6 +132,33 @@ mod tests {
             ["", "login.example.com", "ftp://a/", "https://", "https://a/#b", "https://u@a/", "/mcp", "https://a/\"b"]
         {
             assert!(matches!(Url::parse(text), Err(UrlError::Malformed(_))), "{text}");
+        }
+    }
+
+    #[cfg(feature = "oauth")]
+    #[test]
+    fn a_resource_contains_the_paths_below_it() {
+        let contains = |outer: &str, inner: &str| Url::parse(outer).unwrap().contains(&Url::parse(inner).unwrap());
+        for (outer, inner) in [
+            ("https://a", "https://a/mcp"),
+            ("https://a/", "https://A:443/mcp?x=y"),
+            ("https://a/mcp", "https://a/mcp"),
+            ("https://a/mcp/", "https://a/mcp"),
+            ("https://a/mcp", "https://a/mcp/"),
+            ("https://a/mcp", "https://a/mcp/x"),
+            ("http://[::1]:80/", "http://[::1]/"),
+        ] {
+            assert!(contains(outer, inner), "{outer} {inner}");
+        }
+        for (outer, inner) in [
+            ("https://a/mcp", "https://a/mcpx"),
+            ("https://a/mcp", "https://a/"),
+            ("https://a", "https://b"),
+            ("https://a", "https://a.evil"),
+            ("https://a:8443", "https://a"),
+            ("https://localhost", "http://localhost"),
+        ] {
+            assert!(!contains(outer, inner), "{outer} {inner}");
         }
     }
 }

@@ -1,0 +1,25 @@
+//! The client half as a value: one authorization from challenge to token, without I/O.
+
+mod client_choice;
+mod config;
+mod credentials;
+mod demand;
+mod discovery;
+mod dpop;
+mod flow;
+mod grants;
+mod metadata;
+mod presentation;
+mod scope_choice;
+mod sign_in;
+mod signing;
+mod step;
+mod target;
+mod token_request;
+mod well_known;
+
+pub use config::{ClientSecret, ConfiguredClient, Grant, IdentityProvider, OAuthConfig};
+pub use credentials::Credentials;
+pub use demand::TokenDemand;
+pub use flow::{AuthorizationFlow, FlowAction, FlowEvent};
+pub use signing::{Es256Key, KeyError};

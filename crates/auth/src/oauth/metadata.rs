@@ -1,0 +1,179 @@
+//! The documents by which a client finds its authorization server: RFC 9728 and RFC 8414.
+
+use http::StatusCode;
+use serde_json::{Map, Value};
+
+use crate::authorizer::AuthorizationError;
+use crate::exchange::{HttpResponse, MAX_DOCUMENT};
+use crate::scopes::Scopes;
+use crate::url::Url;
+
+/// The most entries of a list that are read.
+const MAX_ENTRIES: usize = 256;
+
+/// The longest text that is taken from a document, in bytes.
+pub(crate) const MAX_TEXT: usize = 2048;
+
+/// The description of a protected resource (RFC 9728, section 2).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ResourceMetadata {
+    /// As published: it is sent back exactly so.
+    pub(crate) resource: String,
+    /// As published: issuers are compared as texts.
+    pub(crate) issuers: Vec<String>,
+    pub(crate) scopes: Option<Scopes>,
+    /// True if only tokens that are bound to a key are accepted.
+    pub(crate) requires_dpop: bool,
+    pub(crate) supports_dpop: bool,
+}
+
+/// The description of an authorization server (RFC 8414, section 2).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ServerMetadata {
+    /// As published.
+    pub(crate) issuer: String,
+    pub(crate) authorization_endpoint: Option<Url>,
+    pub(crate) token_endpoint: Url,
+    pub(crate) registration_endpoint: Option<Url>,
+    pub(crate) scopes: Option<Vec<String>>,
+    pub(crate) grant_types: Option<Vec<String>>,
+    pub(crate) auth_methods: Option<Vec<String>>,
+    pub(crate) dpop_algorithms: Option<Vec<String>>,
+    pub(crate) has_s256: bool,
+    /// RFC 9207: each redirect names the issuer.
+    pub(crate) sends_iss: bool,
+    /// True if a client may be a URL (Client ID Metadata Documents).
+    pub(crate) takes_client_urls: bool,
+}
+
+/// The JSON object of a response; none if it is something else, such as a web page.
+pub(crate) fn json_object(response: &HttpResponse) -> Option<Map<String, Value>> {
+    if response.body.len() > MAX_DOCUMENT {
+        return None;
+    }
+    serde_json::from_slice(&response.body).ok()
+}
+
+/// True if the response says that there is no such document.
+pub(crate) fn is_absent(response: &HttpResponse) -> bool {
+    response.status.is_client_error() && response.status != StatusCode::TOO_MANY_REQUESTS
+}
+
+impl ResourceMetadata {
+    /// Reads the description of `server`.
+    pub(crate) fn read(document: &Map<String, Value>, server: &Url) -> Result<Self, AuthorizationError> {
+        let resource = text(document, "resource")
+            .ok_or_else(|| untrusted(format!("the metadata of {server} names no resource")))?;
+        let is_of_server = Url::parse(resource).is_ok_and(|resource| resource.contains(server));
+        if !is_of_server {
+            return Err(untrusted(format!(
+                "the metadata of {server} is that of another resource, {}",
+                brief(resource)
+            )));
+        }
+        Ok(Self {
+            resource: resource.to_owned(),
+            issuers: texts(document, "authorization_servers").unwrap_or_default(),
+            scopes: scopes(document),
+            requires_dpop: flag(document, "dpop_bound_access_tokens_required"),
+            supports_dpop: has(document, "dpop_signing_alg_values_supported", "ES256"),
+        })
+    }
+}
+
+impl ServerMetadata {
+    /// Reads the description of the authorization server for `resource`. Its issuer is not compared here.
+    pub(crate) fn read(document: &Map<String, Value>, resource: &Url) -> Result<Self, AuthorizationError> {
+        let issuer = text(document, "issuer").unwrap_or_default().to_owned();
+        let endpoint = |name: &str| text(document, name).map(|url| foreign_url(url, resource)).transpose();
+        let token_endpoint = endpoint("token_endpoint")?;
+        let token_endpoint = token_endpoint
+            .ok_or_else(|| untrusted(format!("the metadata of {} names no token endpoint", brief(&issuer))))?;
+        Ok(Self {
+            authorization_endpoint: endpoint("authorization_endpoint")?,
+            token_endpoint,
+            registration_endpoint: endpoint("registration_endpoint")?,
+            scopes: texts(document, "scopes_supported"),
+            grant_types: texts(document, "grant_types_supported"),
+            auth_methods: texts(document, "token_endpoint_auth_methods_supported"),
+            dpop_algorithms: texts(document, "dpop_signing_alg_values_supported"),
+            has_s256: has(document, "code_challenge_methods_supported", "S256"),
+            sends_iss: flag(document, "authorization_response_iss_parameter_supported"),
+            takes_client_urls: flag(document, "client_id_metadata_document_supported"),
+            issuer,
+        })
+    }
+
+    /// The endpoints of a server without metadata (MCP 2025-03-26, "Fallbacks for Servers without Metadata Discovery").
+    pub(crate) fn without_document(resource: &Url) -> Result<Self, AuthorizationError> {
+        let origin = resource.origin();
+        let endpoint = |name: &str| foreign_url(&format!("{origin}/{name}"), resource);
+        Ok(Self {
+            issuer: origin.to_owned(),
+            authorization_endpoint: Some(endpoint("authorize")?),
+            token_endpoint: endpoint("token")?,
+            registration_endpoint: Some(endpoint("register")?),
+            scopes: None,
+            grant_types: None,
+            auth_methods: None,
+            dpop_algorithms: None,
+            // The revision requires PKCE of its servers.
+            has_s256: true,
+            sends_iss: false,
+            takes_client_urls: false,
+        })
+    }
+
+    /// True unless the server lists its grant types without this one.
+    pub(crate) fn may_grant(&self, grant_type: &str) -> bool {
+        self.grant_types.as_ref().is_none_or(|known| known.iter().any(|known| known == grant_type))
+    }
+}
+
+/// A URL that `resource` or its authorization server has sent. It may be on this machine only if the resource is, so
+/// that a server elsewhere cannot send requests to services of this machine.
+pub(crate) fn foreign_url(text: &str, resource: &Url) -> Result<Url, AuthorizationError> {
+    if text.len() > MAX_TEXT {
+        return Err(untrusted(format!("the URL {} is too long", brief(text))));
+    }
+    let url = Url::parse(text).map_err(|error| untrusted(error.to_string()))?;
+    if url.is_local() && !resource.is_local() {
+        return Err(untrusted(format!("{resource} refers to {url}, on this machine")));
+    }
+    Ok(url)
+}
+
+pub(crate) fn untrusted(reason: String) -> AuthorizationError {
+    AuthorizationError::Untrusted(reason)
+}
+
+/// A text of a peer, for a message: its first 200 characters without control characters.
+pub(crate) fn brief(text: &str) -> String {
+    text.chars().filter(|letter| !letter.is_control()).take(200).collect()
+}
+
+/// A text of at most [`MAX_TEXT`] bytes.
+fn text<'a>(document: &'a Map<String, Value>, name: &str) -> Option<&'a str> {
+    document.get(name)?.as_str().filter(|text| !text.is_empty() && text.len() <= MAX_TEXT)
+}
+
+fn texts(document: &Map<String, Value>, name: &str) -> Option<Vec<String>> {
+    let entries = document.get(name)?.as_array()?.iter().take(MAX_ENTRIES);
+    let texts = entries.filter_map(Value::as_str).filter(|text| text.len() <= MAX_TEXT);
+    Some(texts.map(str::to_owned).collect())
+}
+
+fn has(document: &Map<String, Value>, name: &str, value: &str) -> bool {
+    document.get(name).and_then(Value::as_array).is_some_and(|list| list.iter().any(|entry| entry == value))
+}
+
+fn flag(document: &Map<String, Value>, name: &str) -> bool {
+    document.get(name) == Some(&Value::Bool(true))
+}
+
+/// The scopes of a document, if it lists any.
+fn scopes(document: &Map<String, Value>) -> Option<Scopes> {
+    let texts = texts(document, "scopes_supported")?;
+    let scopes = Scopes::lenient(texts.iter().map(String::as_str));
+    (!scopes.is_empty()).then_some(scopes)
+}
