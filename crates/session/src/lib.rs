@@ -41,7 +41,7 @@ pub use list_changed::{List, ListChangedDebounce, ListScope};
 pub use mrtr::{Asked, AskedInput, CallOutcome, Detached, Finished, Resumed, RoundTrips};
 pub use no_answer::{HttpStatus, NoAnswer};
 pub use outgoing::CallId;
-pub use pending::RequestKey;
+pub use pending::{Attempt, RequestKey};
 pub use request::{ServerRequest, ServerResult};
 pub use request_state::{RequestBinding, RequestDigest, RequestState, RequestStateKeys};
 pub use server::{

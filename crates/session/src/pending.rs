@@ -31,10 +31,17 @@ pub(crate) enum Era {
     /// A revision with a handshake.
     Stateful,
     /// The revision without one.
-    Stateless {
-        /// True if the request carries answers of its client.
-        is_retried: bool,
-    },
+    Stateless(Attempt),
+}
+
+/// The number of a stateless request among the attempts of its client.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Attempt {
+    /// The first one.
+    First,
+    /// A repetition that carries answers of the client, or state that it was given. The answer depends on them, so it
+    /// must not be cached.
+    Retry,
 }
 
 /// The facts about a request that is answered.

@@ -165,7 +165,7 @@ impl Session {
         let outcome = outcome.and_then(|result| self.succeed(then, result));
         let outcome = match era {
             Era::Stateful => outcome.map(|result| encode::result(result, Shape::Stateful)),
-            Era::Stateless { is_retried } => self.stateless.outcome(outcome, is_retried),
+            Era::Stateless(attempt) => self.stateless.outcome(outcome, attempt),
         };
         Some(Response { id: Some(key.id.clone()), outcome }.into())
     }

@@ -25,7 +25,7 @@ use crate::server::stateless::listener::Listener;
 use crate::server::stateless::request::StatelessParts;
 use crate::server::stateless_tasks;
 use crate::service::Service;
-use protomcp_session::{Extensions, ServerResult, StatelessRequest, TaskAnswer};
+use protomcp_session::{Attempt, Extensions, ServerResult, StatelessRequest, TaskAnswer};
 
 /// The messages that answer one request: notifications, then the answer.
 ///
@@ -63,13 +63,13 @@ impl<S: Service> Server<S> {
             Ok(StatelessRequest::Task(request)) => {
                 let answer = match stateless_tasks::answer(&parts.sessions, &parts.peer, request) {
                     Ok(Some(task)) => parts.response(Ok(parts.sessions.stateless().task(&task, TaskAnswer::Queried))),
-                    Ok(None) => parts.answer(Ok(ServerResult::Empty), false),
-                    Err(error) => parts.answer(Err(error), false),
+                    Ok(None) => parts.answer(Ok(ServerResult::Empty), Attempt::First),
+                    Err(error) => parts.answer(Err(error), Attempt::First),
                 };
                 parts.answered(answer)
             }
             Ok(StatelessRequest::Listen(..) | StatelessRequest::Call(_)) if parts.sessions.is_shut_down() => {
-                parts.answered(parts.answer(Err(overload::shutting_down()), false))
+                parts.answered(parts.answer(Err(overload::shutting_down()), Attempt::First))
             }
             Ok(StatelessRequest::Listen(client, filter)) => {
                 match Listener::start(parts, service, client, filter, known) {

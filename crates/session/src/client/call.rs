@@ -83,7 +83,7 @@ pub(super) struct Call {
     pub(super) token: Option<u64>,
     pub(super) last_progress: Option<Amount>,
     pub(super) rounds: u32,
-    /// How often it was sent again to a new session.
+    /// The number of times it was sent again to a new session.
     pub(super) repeats: u32,
     pub(super) round: Round,
     pub(super) task: Option<TaskRef>,

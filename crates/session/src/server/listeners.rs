@@ -8,7 +8,7 @@
 use protomcp_types::{ErrorObject, JsonBuf, JsonObject, Message, RawJson, RequestId, SubscriptionFilter, meta, method};
 
 use crate::list_changed::List;
-use crate::pending::{Era, OnSuccess, RequestKey};
+use crate::pending::{Attempt, Era, OnSuccess, RequestKey};
 use crate::server::listener::Listener;
 use crate::server::{Session, encode};
 use crate::subscriptions::Topic;
@@ -36,7 +36,7 @@ impl Session {
         }
         let key = self
             .pending
-            .open(id, OnSuccess::Nothing, Era::Stateless { is_retried: false })
+            .open(id, OnSuccess::Nothing, Era::Stateless(Attempt::First))
             .map_err(|id| (id, Self::overloaded()))?;
         self.listeners.0.push(Listener { key: key.clone(), lists: [false; List::ALL.len()], is_listening: false });
         Ok(key)

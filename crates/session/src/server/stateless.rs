@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use protomcp_types::{Message, Request, RequestMeta, Response};
 
-use crate::pending::{Era, OnSuccess};
+use crate::pending::{Attempt, Era, OnSuccess};
 use crate::server::stateless_revision::{Stateless, StatelessCall, StatelessRequest};
 use crate::server::{Inbound, IncomingCall, Session};
 
@@ -24,15 +24,15 @@ impl Session {
                 Err((id, error)) => return Inbound::Reply(Message::error(Some(id), error)),
             },
             Ok(StatelessRequest::Task(request)) => {
-                return match self.pending.open(id, OnSuccess::Nothing, Era::Stateless { is_retried: false }) {
+                return match self.pending.open(id, OnSuccess::Nothing, Era::Stateless(Attempt::First)) {
                     Ok(key) => Inbound::Task(key, request),
                     Err(id) => Inbound::Reply(Message::error(Some(id), Self::overloaded())),
                 };
             }
             Ok(StatelessRequest::Call(call)) => {
-                let is_retried = call.is_retried();
+                let attempt = call.attempt();
                 let StatelessCall { request, client, progress_token, info } = *call;
-                return match self.pending.open(id, OnSuccess::Nothing, Era::Stateless { is_retried }) {
+                return match self.pending.open(id, OnSuccess::Nothing, Era::Stateless(attempt)) {
                     Ok(key) => Inbound::Call(IncomingCall {
                         key,
                         request,

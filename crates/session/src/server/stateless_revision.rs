@@ -15,6 +15,7 @@ use protomcp_types::{
 use crate::client_info::ClientInfo;
 use crate::info::ServerInfo;
 use crate::list_changed::List;
+use crate::pending::Attempt;
 use crate::request::{ServerRequest, ServerResult};
 use crate::server::encode::{self, Shape};
 use crate::server::stateless_info::{RetryInput, StatelessInfo};
@@ -55,11 +56,11 @@ pub struct StatelessCall {
 }
 
 impl StatelessCall {
-    /// True if the request brings answers of its client; its own answer then depends on them.
+    /// The first attempt, or one with answers of the client.
     #[must_use]
-    pub fn is_retried(&self) -> bool {
-        let brings = |inputs: &RetryInput| inputs.state.is_some() || !inputs.responses.is_empty();
-        self.info.inputs.as_ref().is_some_and(brings)
+    pub fn attempt(&self) -> Attempt {
+        let is_retry = |inputs: &RetryInput| inputs.state.is_some() || !inputs.responses.is_empty();
+        if self.info.inputs.as_ref().is_some_and(is_retry) { Attempt::Retry } else { Attempt::First }
     }
 }
 
@@ -123,17 +124,16 @@ impl Stateless {
         Ok(StatelessRequest::Call(Box::new(StatelessCall { request, client, progress_token, info })))
     }
 
-    /// The outcome of a request in the shape of this revision. The answer to a request that brought answers of its
-    /// client ([`StatelessCall::is_retried`]) must not be cached.
+    /// The outcome of a request in the shape of this revision.
     ///
     /// # Errors
     /// The error of the outcome, with the code that this revision has for it.
     pub fn outcome(
         &self,
         outcome: Result<ServerResult, ErrorObject>,
-        is_retried: bool,
+        attempt: Attempt,
     ) -> Result<JsonBuf, ErrorObject> {
-        let cache = Some(&self.info.cache).filter(|_| !is_retried);
+        let cache = Some(&self.info.cache).filter(|_| attempt == Attempt::First);
         let shape = Shape::Stateless { server: self.identity(), cache };
         match outcome {
             Ok(result) => Ok(encode::result(result, shape)),

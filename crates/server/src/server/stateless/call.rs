@@ -28,7 +28,8 @@ use crate::server::stateless_tasks;
 use crate::service::Service;
 use crate::session_queue::{Notice, SessionEvent, SessionQueue, Usage};
 use protomcp_session::{
-    Extensions, RequestKey, Reservation, ServerResult, StatelessCall as Call, Subscriptions, TaskAnswer, TaskOptions,
+    Attempt, Extensions, RequestKey, Reservation, ServerResult, StatelessCall as Call, Subscriptions, TaskAnswer,
+    TaskOptions,
 };
 
 type Running = Pin<Box<dyn Future<Output = (Context, Outcome)> + Send>>;
@@ -37,7 +38,7 @@ type Running = Pin<Box<dyn Future<Output = (Context, Outcome)> + Send>>;
 pub(super) struct StatelessCall {
     parts: StatelessParts,
     open: OpenRequest,
-    is_retried: bool,
+    attempt: Attempt,
     queue: Arc<SessionQueue>,
     events: mpsc::UnboundedReceiver<Box<SessionEvent>>,
     context: Context,
@@ -69,7 +70,7 @@ impl StatelessCall {
         call: Call,
         known: Extensions,
     ) -> Result<Self, Box<Message>> {
-        let is_retried = call.is_retried();
+        let attempt = call.attempt();
         let Call { request, client, progress_token: token, mut info } = call;
         let (sessions, owner) = (&parts.sessions, parts.peer.owner.clone());
         let limits = sessions.limits();
@@ -85,7 +86,7 @@ impl StatelessCall {
             parking::round_trip(sessions, parts.peer.principal.clone(), request.method(), inputs, target)
         });
         let open = sessions.enter(owner);
-        let (context, call) = match round.transpose().map_err(|error| Box::new(parts.answer(Err(error), is_retried)))? {
+        let (context, call) = match round.transpose().map_err(|error| Box::new(parts.answer(Err(error), attempt)))? {
             Some(RoundTrip::Retry(context, returned)) => {
                 match returned {
                     Returned::Running => {}
@@ -112,7 +113,7 @@ impl StatelessCall {
         };
         let ending = Ending::new(sessions);
         let stage = Stage::Open;
-        Ok(Self { parts, open, is_retried, queue, events, context, call, ended: None, ending, stage })
+        Ok(Self { parts, open, attempt, queue, events, context, call, ended: None, ending, stage })
     }
 
     /// True until the answer was sent.
@@ -204,7 +205,7 @@ impl StatelessCall {
         }
         let required = parking::park(&self.parts.sessions, &self.context)?;
         self.spawn_call();
-        let answer = self.parts.answer(Ok(ServerResult::InputRequired(required)), self.is_retried);
+        let answer = self.parts.answer(Ok(ServerResult::InputRequired(required)), self.attempt);
         Some(self.parts.with_room(answer, None))
     }
 
@@ -253,6 +254,6 @@ impl StatelessCall {
     fn reply(&mut self, outcome: Result<ServerResult, ErrorObject>, room: Option<Reservation>) -> Option<Reserved> {
         let was_open = self.is_open();
         self.stage = Stage::Over;
-        was_open.then(|| self.parts.with_room(self.parts.answer(outcome, self.is_retried), room))
+        was_open.then(|| self.parts.with_room(self.parts.answer(outcome, self.attempt), room))
     }
 }

@@ -28,7 +28,7 @@ use crate::server::stateless_tasks;
 use crate::service::Service;
 use crate::session_queue::{SessionEvent, SessionQueue};
 use protomcp_session::{
-    ClientInfo, Extensions, List, ListChangedDebounce, ListScope, RequestKey, Session, SessionId, Topic,
+    Attempt, ClientInfo, Extensions, List, ListChangedDebounce, ListScope, RequestKey, Session, SessionId, Topic,
 };
 
 /// One request that listens.
@@ -148,7 +148,7 @@ impl Listener {
             match due {
                 Poll::Pending => return Poll::Pending,
                 Poll::Ready(Due::GiveUp) => {
-                    self.answer(self.parts.answer(Err(overload::shutting_down()), false));
+                    self.answer(self.parts.answer(Err(overload::shutting_down()), Attempt::First));
                 }
                 Poll::Ready(Due::Cancel | Due::Nothing | Due::Stalled) => {
                     self.opening.iter().for_each(Context::cancel);
@@ -191,7 +191,7 @@ impl Listener {
                 self.guard = guard;
                 self.ready.push_back(acknowledged.into());
             }
-            Err(error) => self.answer(self.parts.answer(Err(error), false)),
+            Err(error) => self.answer(self.parts.answer(Err(error), Attempt::First)),
         }
     }
 

@@ -8,7 +8,7 @@ use crate::ended::Reserved;
 use crate::outgoing_layer::OutgoingLayer;
 use crate::server::handle::ServerHandle;
 use crate::server::peer::Peer;
-use protomcp_session::{Reservation, ServerResult, SessionId};
+use protomcp_session::{Attempt, Reservation, ServerResult, SessionId};
 
 /// One request: the server around it, and its sender.
 pub(super) struct StatelessParts {
@@ -19,9 +19,9 @@ pub(super) struct StatelessParts {
 }
 
 impl StatelessParts {
-    /// The answer with this outcome; `is_retried`: the request carries answers of its client.
-    pub(super) fn answer(&self, outcome: Result<ServerResult, ErrorObject>, is_retried: bool) -> Message {
-        self.response(self.sessions.stateless().outcome(outcome, is_retried))
+    /// The answer with this outcome.
+    pub(super) fn answer(&self, outcome: Result<ServerResult, ErrorObject>, attempt: Attempt) -> Message {
+        self.response(self.sessions.stateless().outcome(outcome, attempt))
     }
 
     /// The answer with this outcome as it is.
