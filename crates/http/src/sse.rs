@@ -4,10 +4,13 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use memchr::{memchr2, memchr2_iter};
-use protomcp_types::{Message, Output};
+use protomcp_types::{Message, Output, Response, SHARE_FROM};
 
 /// A comment, which keeps proxies from closing an idle connection.
 pub(crate) const KEEP_ALIVE: Bytes = Bytes::from_static(b": keep-alive\n\n");
+
+/// The bytes of a message or an event besides a result; others are as short as that.
+const FRAME: usize = 256;
 
 /// JSON text in pieces without a line break. Big parts are shared.
 #[derive(Debug, Default)]
@@ -17,6 +20,17 @@ pub(crate) struct Pieces {
 }
 
 impl Pieces {
+    /// None yet, with room for the parts of this message that are not shared.
+    fn of(message: &Message) -> Self {
+        let copied = match message {
+            Message::Response(Response { outcome: Ok(body), .. }) => {
+                body.segments().map(Bytes::len).filter(|bytes| *bytes < SHARE_FROM).sum()
+            }
+            _ => 0,
+        };
+        Self { done: Vec::new(), tail: Vec::with_capacity(FRAME + copied) }
+    }
+
     /// The pieces.
     pub(crate) fn into_vec(mut self) -> Vec<Bytes> {
         if !self.tail.is_empty() {
@@ -51,7 +65,7 @@ impl Output for Pieces {
 
 /// One message as JSON text.
 pub(crate) fn json(message: &Message) -> Vec<Bytes> {
-    let mut out = Pieces { done: Vec::new(), tail: Vec::with_capacity(256) };
+    let mut out = Pieces::of(message);
     message.write_to(&mut out);
     out.into_vec()
 }
@@ -69,7 +83,7 @@ pub(crate) fn json_array(messages: &[Message]) -> Vec<Bytes> {
 
 /// One message as an event.
 pub(crate) fn event(id: Option<&str>, message: &Message) -> Vec<Bytes> {
-    let mut out = Pieces { done: Vec::new(), tail: Vec::with_capacity(256) };
+    let mut out = Pieces::of(message);
     // Names and ids have line breaks of their own, so they do not go through `put`.
     if let Some(id) = id {
         out.tail.extend_from_slice(b"id: ");

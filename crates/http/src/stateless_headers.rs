@@ -39,7 +39,7 @@ pub(crate) fn check(
         return Err(missing(&NAME));
     }
     let in_body = meta.requested_version()?;
-    meta.capabilities()?;
+    meta.declared_capabilities()?;
     if in_body != version {
         return Err(mismatch(&VERSION, version, &in_body));
     }
@@ -50,7 +50,7 @@ pub(crate) fn check(
     if let (Some(member), Some(header)) = (names, name) {
         let given = decode(header).ok_or_else(|| undecodable(&NAME))?;
         // A name that is missing or not text is an error of the body.
-        if let Ok(expected) = request.params.required::<String>(member)
+        if let Some(expected) = request.params.member(member).and_then(RawJson::to_text)
             && given != expected
         {
             return Err(mismatch(&NAME, &given, &expected));

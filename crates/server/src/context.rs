@@ -34,7 +34,7 @@ pub struct Context(Arc<Call>);
 struct Call {
     caller: CallerKey,
     session: SessionId,
-    info: CallInfo,
+    info: Arc<CallInfo>,
     queue: Arc<SessionQueue>,
     ask_timeout: Duration,
     kind: CallKind,
@@ -104,7 +104,7 @@ impl Context {
         Self(Arc::new(Call {
             caller: call.caller.clone(),
             session: call.session,
-            info: call.info.clone(),
+            info: Arc::clone(&call.info),
             queue: Arc::clone(&call.queue),
             ask_timeout: call.ask_timeout,
             kind,
@@ -147,7 +147,7 @@ impl Context {
         Self::new(
             CallerKey { owner: Owner::Local, conversation: Conversation::Session(SessionId::DETACHED) },
             SessionId::DETACHED,
-            ReplyTarget { queue: SessionQueue::closed(), info },
+            ReplyTarget { queue: SessionQueue::closed(), info: Arc::new(info) },
             Duration::ZERO,
             CallKind::Plain,
         )
@@ -309,7 +309,7 @@ impl Context {
             None => self.0.queue.done(self.0.info.key.clone(), self.0.queue.settle(outcome)),
             Some(mrtr) => {
                 if let Some((ReplyTarget { queue, info }, ended)) = mrtr.finish(outcome, &self.0.queue) {
-                    queue.done(info.key, ended);
+                    queue.done(info.key.clone(), ended);
                 }
             }
         }

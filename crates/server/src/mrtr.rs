@@ -45,7 +45,7 @@ struct Inner {
 #[derive(Debug, Clone)]
 pub(crate) struct ReplyTarget {
     pub(crate) queue: Arc<SessionQueue>,
-    pub(crate) info: CallInfo,
+    pub(crate) info: Arc<CallInfo>,
 }
 
 /// A question that was asked.
@@ -117,7 +117,7 @@ impl MultiRoundTrip {
         };
         let waiting = inputs.into_iter().map(wait).collect();
         if let Some(ReplyTarget { queue, info }) = target {
-            queue.asked(info.key);
+            queue.asked(info.key.clone());
         }
         notify(inner);
         Ok(waiting)

@@ -41,7 +41,7 @@ pub struct RequestDigest([u8; 32]);
 /// A request to which states can be bound. Most never are, so it is digested only then.
 #[derive(Debug)]
 pub struct RequestBinding {
-    method: String,
+    method: &'static str,
     params: JsonObject,
     principal: Option<Arc<str>>,
     bound: OnceLock<RequestDigest>,
@@ -116,13 +116,13 @@ impl fmt::Debug for RequestStateKeys {
 
 impl RequestBinding {
     /// Of a request with this method and these parameters, from this principal.
-    pub fn new(method: &str, params: JsonObject, principal: Option<Arc<str>>) -> Self {
-        Self { method: method.to_owned(), params, principal, bound: OnceLock::new() }
+    pub fn new(method: &'static str, params: JsonObject, principal: Option<Arc<str>>) -> Self {
+        Self { method, params, principal, bound: OnceLock::new() }
     }
 
     /// The digest of the request.
     pub fn bound(&self) -> &RequestDigest {
-        self.bound.get_or_init(|| RequestDigest::of(&self.method, &self.params, self.principal.as_deref()))
+        self.bound.get_or_init(|| RequestDigest::of(self.method, &self.params, self.principal.as_deref()))
     }
 }
 

@@ -23,7 +23,13 @@ impl JsonBuf {
     /// Starts an object.
     #[must_use]
     pub fn object() -> ObjectWriter {
-        ObjectWriter { rope: Rope { done: SmallVec::new(), tail: Vec::with_capacity(128) }, empty: true }
+        Self::object_with_capacity(128)
+    }
+
+    /// Starts an object whose small parts have about this many bytes.
+    #[must_use]
+    pub fn object_with_capacity(bytes: usize) -> ObjectWriter {
+        ObjectWriter { rope: Rope { done: SmallVec::new(), tail: Vec::with_capacity(bytes) }, empty: true }
     }
 
     /// `{}`

@@ -15,6 +15,7 @@ use serde_json::value::RawValue;
 use smallvec::SmallVec;
 
 use crate::json_buf::JsonBuf;
+use crate::meta::{CLIENT_CAPABILITIES, CLIENT_INFO, PROTOCOL_VERSION, SERVER_INFO};
 use crate::output::{Output, put_either, put_text};
 use crate::raw::RawJson;
 
@@ -257,8 +258,21 @@ impl<'de> Deserialize<'de> for Name<'de> {
 
 /// Returns the names of the hot path without an allocation.
 fn intern(name: Cow<'_, str>) -> Cow<'static, str> {
-    const KNOWN: [&str; 9] =
-        ["name", "arguments", "_meta", "cursor", "requestId", "reason", "progressToken", "progress", "level"];
+    const KNOWN: [&str; 13] = [
+        "name",
+        "arguments",
+        "_meta",
+        "cursor",
+        "requestId",
+        "reason",
+        "progressToken",
+        "progress",
+        "level",
+        PROTOCOL_VERSION,
+        CLIENT_INFO,
+        CLIENT_CAPABILITIES,
+        SERVER_INFO,
+    ];
     match KNOWN.iter().find(|known| **known == name) {
         Some(known) => Cow::Borrowed(known),
         None => Cow::Owned(name.into_owned()),

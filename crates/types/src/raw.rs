@@ -4,6 +4,7 @@
 //! and escapes stay unchanged, and nothing is scanned twice. `RawJson` is the proof that such a text is one valid JSON
 //! value in UTF-8.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use bytes::Bytes;
@@ -141,6 +142,16 @@ impl RawJson {
         }
     }
 
+    /// The text of a string, without a copy unless it holds escapes. `None` for values of other kinds.
+    #[must_use]
+    pub fn to_text(&self) -> Option<Cow<'_, str>> {
+        let quoted = self.0.strip_prefix(b"\"").and_then(|text| text.strip_suffix(b"\""))?;
+        if !quoted.contains(&b'\\') {
+            return std::str::from_utf8(quoted).ok().map(Cow::Borrowed);
+        }
+        self.to().ok().map(Cow::Owned)
+    }
+
     /// Reads the value into a Rust type.
     ///
     /// # Errors
@@ -234,5 +245,17 @@ mod tests {
         assert_eq!(serde_json::to_string(&map).unwrap(), text);
         assert_eq!(RawJson::of(&vec![1, 2]).unwrap().as_str(), "[1,2]");
         assert_eq!(RawJson::text("a\"b").as_str(), r#""a\"b""#);
+    }
+
+    #[test]
+    fn only_strings_have_text() {
+        for (json, text) in [(r#""a b""#, "a b"), (r#""\u00e9\n""#, "é\n"), (r#""""#, "")] {
+            assert_eq!(RawJson::parse(json).unwrap().to_text().as_deref(), Some(text));
+        }
+        for other in ["1", "null", "true", "[]", "{}", r#""\ud800""#] {
+            assert_eq!(RawJson::parse(other).unwrap().to_text(), None, "{other}");
+        }
+        let plain = RawJson::text("a");
+        assert!(matches!(plain.to_text(), Some(Cow::Borrowed("a"))));
     }
 }

@@ -3,6 +3,8 @@
 //! Since 2026-07-28 there is no handshake: every request carries its revision and the capabilities and identity of its
 //! client (MCP 2026-07-28, basic). Requests of the stateful revisions carry only a progress token.
 
+use std::borrow::Cow;
+
 use crate::capability::ClientCapabilities;
 use crate::error::ErrorObject;
 use crate::id::ProgressToken;
@@ -36,9 +38,9 @@ impl RequestMeta {
     ///
     /// # Errors
     /// −32602 if it is absent or not a string.
-    pub fn requested_version(&self) -> Result<String, ErrorObject> {
+    pub fn requested_version(&self) -> Result<Cow<'_, str>, ErrorObject> {
         let version = self.0.member(PROTOCOL_VERSION).ok_or_else(|| missing(PROTOCOL_VERSION))?;
-        version.to().map_err(|_| invalid(PROTOCOL_VERSION, "must be a string"))
+        version.to_text().ok_or_else(|| invalid(PROTOCOL_VERSION, "must be a string"))
     }
 
     /// The revision, if it is supported and has no handshake.
@@ -52,13 +54,22 @@ impl RequestMeta {
         known.ok_or_else(|| ErrorObject::unsupported_version(&requested))
     }
 
+    /// The capabilities of the client, unread.
+    ///
+    /// # Errors
+    /// −32602 if they are absent or not an object.
+    pub fn declared_capabilities(&self) -> Result<&RawJson, ErrorObject> {
+        let capabilities = self.0.member(CLIENT_CAPABILITIES).ok_or_else(|| missing(CLIENT_CAPABILITIES))?;
+        let is_object = capabilities.kind() == Kind::Object;
+        is_object.then_some(capabilities).ok_or_else(|| invalid(CLIENT_CAPABILITIES, "must be an object"))
+    }
+
     /// The capabilities of the client.
     ///
     /// # Errors
     /// −32602 if they are absent or not an object.
     pub fn capabilities(&self) -> Result<ClientCapabilities, ErrorObject> {
-        let capabilities = self.0.member(CLIENT_CAPABILITIES).ok_or_else(|| missing(CLIENT_CAPABILITIES))?;
-        capabilities.to().map_err(|_| invalid(CLIENT_CAPABILITIES, "must be an object"))
+        self.declared_capabilities()?.to().map_err(|_| invalid(CLIENT_CAPABILITIES, "must be an object"))
     }
 
     /// The identity of the client. Nothing depends on it, so an unreadable one is ignored.

@@ -165,7 +165,7 @@ impl Context {
     /// [`Context::task_required_error`].
     pub fn continue_as_task(&self, options: TaskOptions) -> bool {
         if let Some(target) = self.mrtr().filter(|mrtr| mrtr.may_be_task()).and_then(|mrtr| mrtr.want_task()) {
-            target.queue.detach(target.info.key, options);
+            target.queue.detach(target.info.key.clone(), options);
         }
         self.can_be_task()
     }

@@ -36,11 +36,10 @@ const PATIENCE: Duration = Duration::from_secs(30);
 pub(super) fn round_trip(
     sessions: &ServerHandle,
     principal: Option<Arc<str>>,
-    method: &str,
     inputs: RetryInput,
     target: ReplyTarget,
 ) -> Result<RoundTrip, ErrorObject> {
-    let RetryInput { responses, state, params } = inputs;
+    let RetryInput { method, responses, state, params } = inputs;
     let binding = RequestBinding::new(method, params, principal);
     let invalid = |why| ErrorObject::invalid_params(format!("invalid params: requestState {why}"));
     let state = match state {

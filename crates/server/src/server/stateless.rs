@@ -57,7 +57,7 @@ impl<S: Service> Server<S> {
         let sessions = self.0.sessions.clone();
         let parts = StatelessParts { sessions, sending: self.0.sending.clone(), peer, id };
         let service = &self.0.service;
-        let driver = match parts.sessions.stateless().read(&method, params, meta) {
+        let driver = match parts.sessions.stateless().read(method, params, meta) {
             Err(error) => parts.answered(parts.response(Err(error))),
             Ok(StatelessRequest::Discovered(result)) => parts.answered(parts.response(Ok(result))),
             Ok(StatelessRequest::Task(request)) => {

@@ -7,14 +7,42 @@
 use std::time::Duration;
 
 use protomcp_types::{
-    CacheHint, CallToolResult, CompleteResult, CreateTaskResult, ErrorObject, GetPromptResult, JsonBuf, JsonObject,
-    ObjectWriter, ProtocolVersion, RawJson, ReadResourceResult, ServerCapabilities, code, meta, timestamp,
+    CacheHint, CallToolResult, CompleteResult, CreateTaskResult, ErrorObject, GetPromptResult, Implementation, JsonBuf,
+    JsonObject, ObjectWriter, ProtocolVersion, RawJson, ReadResourceResult, SHARE_FROM, ServerCapabilities, code, meta,
+    timestamp,
 };
 
 use crate::info::{CacheHints, ServerInfo};
 use crate::input::InputRequired;
 use crate::request::ServerResult;
 use crate::task_view::{TaskAnswer, TaskDetail, TaskView};
+
+/// The bytes of the names in a result, and of its short members.
+const FRAME: usize = 128;
+
+/// The identity of a server as JSON, written once.
+#[derive(Debug)]
+pub(super) struct ServerIdentity {
+    /// Its name and version.
+    pub(super) info: RawJson,
+    /// A `_meta` with nothing else in it.
+    meta: RawJson,
+}
+
+impl ServerIdentity {
+    pub(super) fn of(implementation: &Implementation) -> Self {
+        let info = RawJson::of(implementation).expect("an implementation has string keys only");
+        Self { meta: meta::with_member(None, meta::SERVER_INFO, &info), info }
+    }
+
+    /// This `_meta` with the identity.
+    fn in_meta(&self, meta: Option<&RawJson>) -> RawJson {
+        match meta {
+            None => self.meta.clone(),
+            Some(_) => meta::with_member(meta, meta::SERVER_INFO, &self.info),
+        }
+    }
+}
 
 /// The shape in which results and errors are written.
 #[derive(Debug, Clone, Copy)]
@@ -23,8 +51,8 @@ pub(super) enum Shape<'a> {
     Stateful,
     /// Of the one without (MCP 2026-07-28, basic, results).
     Stateless {
-        /// The identity of the server, as JSON.
-        server: &'a RawJson,
+        /// The identity of the server.
+        server: &'a ServerIdentity,
         /// `None`: the answer depends on earlier answers of the client, and must not be cached.
         cache: Option<&'a CacheHints>,
     },
@@ -74,22 +102,32 @@ pub(super) fn error(mut error: ErrorObject, shape: Shape<'_>) -> ErrorObject {
 
 impl Shape<'_> {
     fn begin(self) -> ObjectWriter {
+        self.begin_for(0)
+    }
+
+    /// Starts a result that copies about this many bytes, besides names and the identity of the server.
+    fn begin_for(self, bytes: usize) -> ObjectWriter {
         match self {
-            Self::Stateful => JsonBuf::object(),
-            Self::Stateless { .. } => JsonBuf::object().text("resultType", "complete"),
+            Self::Stateful => JsonBuf::object_with_capacity(FRAME + bytes),
+            Self::Stateless { server, .. } => {
+                let object = JsonBuf::object_with_capacity(FRAME + bytes + server.meta.len());
+                object.text("resultType", "complete")
+            }
         }
     }
 
     fn meta(self, object: ObjectWriter, meta: Option<&RawJson>) -> ObjectWriter {
         match self {
             Self::Stateful => object.raw_if("_meta", meta),
-            Self::Stateless { server, .. } => object.raw("_meta", &meta::with_member(meta, meta::SERVER_INFO, server)),
+            Self::Stateless { server, .. } => object.raw("_meta", &server.in_meta(meta)),
         }
     }
 
     fn call_tool(self, result: &CallToolResult) -> JsonBuf {
+        let copied = [Some(&result.content), result.structured_content.as_ref(), result.meta.as_ref()];
+        let copied = copied.into_iter().flatten().map(RawJson::len).filter(|bytes| *bytes < SHARE_FROM).sum();
         let object = self
-            .begin()
+            .begin_for(copied)
             .raw("content", &result.content)
             .raw_if("structuredContent", result.structured_content.as_ref());
         let object = self.meta(object, result.meta.as_ref());
@@ -146,7 +184,7 @@ impl Shape<'_> {
         if members.member("resultType").is_none() {
             members.insert("resultType", RawJson::text("complete"));
         }
-        let meta = meta::with_member(members.member("_meta"), meta::SERVER_INFO, server);
+        let meta = server.in_meta(members.member("_meta"));
         members.with("_meta", meta).to_body()
     }
 }
@@ -163,7 +201,7 @@ pub(super) fn task(task: &TaskView, answer: TaskAnswer, shape: Shape<'_>) -> Jso
 }
 
 /// The parameters of the notification that a task has changed: the same as the answer to `tasks/get`.
-pub(super) fn task_notice(task: &TaskView, server: &RawJson) -> JsonObject {
+pub(super) fn task_notice(task: &TaskView, server: &ServerIdentity) -> JsonObject {
     let shape = Shape::Stateless { server, cache: None };
     let body = detail(seed(JsonBuf::object(), task), &task.detail, shape).finish();
     JsonObject::from_raw(&body.into_raw()).expect("a task is an object")
@@ -210,7 +248,7 @@ pub(super) fn initialize(info: &ServerInfo, offered: &ServerCapabilities, versio
 }
 
 /// The answer to `server/discover` (MCP 2026-07-28, server/discover).
-pub(super) fn discover(info: &ServerInfo, offered: &ServerCapabilities, server: &RawJson) -> JsonBuf {
+pub(super) fn discover(info: &ServerInfo, offered: &ServerCapabilities, server: &ServerIdentity) -> JsonBuf {
     let shape = Shape::Stateless { server, cache: Some(&info.cache) };
     let versions: Vec<_> = ProtocolVersion::ALL.iter().rev().map(|version| version.as_str()).collect();
     let object = shape

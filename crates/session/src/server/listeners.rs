@@ -125,7 +125,8 @@ impl Session {
             if self.pending.close(&key).is_none() {
                 continue;
             }
-            let meta = meta::with_member(Some(&subscription(&key.id)), meta::SERVER_INFO, self.stateless.identity());
+            let meta =
+                meta::with_member(Some(&subscription(&key.id)), meta::SERVER_INFO, &self.stateless.identity().info);
             let result = JsonBuf::object().text("resultType", "complete").raw("_meta", &meta).finish();
             answers.push((key.id.clone(), Message::result(key.id, result)));
         }

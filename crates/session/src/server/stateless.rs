@@ -17,7 +17,7 @@ impl Session {
     }
 
     pub(super) fn stateless(&mut self, Request { id, method, params }: Request, meta: &RequestMeta) -> Inbound {
-        let answer = match self.stateless.read(&method, params, meta) {
+        let answer = match self.stateless.read(method, params, meta) {
             Ok(StatelessRequest::Discovered(result)) => Ok(result),
             Ok(StatelessRequest::Listen(client, filter)) => match self.listen(id, &filter) {
                 Ok(key) => return Inbound::Listen(key, client, filter),

@@ -14,8 +14,10 @@ pub struct StatelessInfo {
 }
 
 /// The answers and the state in a request whose call may ask the client (MCP 2026-07-28, basic/patterns/mrtr).
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RetryInput {
+    /// The method of the request.
+    pub method: &'static str,
     /// Answers to questions, by key; each is an object.
     pub responses: BTreeMap<String, RawJson>,
     /// The state of an earlier answer, as the client sends it.

@@ -3,13 +3,14 @@
 //! Faults of a request are found in this order: missing members of `_meta`, an unsupported revision, a method that does
 //! not exist, parameters that do not fit it.
 
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
 use protomcp_types::{
     CallTool, ClientCapabilities, Complete, Discover, ErrorObject, GetPrompt, Implementation, JsonBuf, JsonObject,
     Kind, ListPrompts, ListResourceTemplates, ListResources, ListTools, Listen, MAX_SUBSCRIBED_URI, Method, Params,
-    ProgressToken, RawJson, ReadResource, RequestMeta, ServerCapabilities, SubscriptionFilter, TASKS_EXTENSION,
-    TaskRequest,
+    ProgressToken, ReadResource, RequestMeta, ServerCapabilities, SubscriptionFilter, TASKS_EXTENSION, TaskRequest,
 };
 
 use crate::client_info::ClientInfo;
@@ -17,7 +18,7 @@ use crate::info::ServerInfo;
 use crate::list_changed::List;
 use crate::pending::Attempt;
 use crate::request::{ServerRequest, ServerResult};
-use crate::server::encode::{self, Shape};
+use crate::server::encode::{self, ServerIdentity, Shape};
 use crate::server::stateless_info::{RetryInput, StatelessInfo};
 use crate::task_view::{TaskAnswer, TaskView};
 
@@ -26,7 +27,7 @@ use crate::task_view::{TaskAnswer, TaskView};
 pub struct Stateless {
     info: Arc<ServerInfo>,
     /// The identity of the server, as results name it; written with the first one.
-    identity: OnceLock<RawJson>,
+    identity: OnceLock<ServerIdentity>,
 }
 
 /// The effect of a stateless request without a fault.
@@ -82,7 +83,13 @@ impl Stateless {
     ///
     /// # Errors
     /// The error that answers the request.
-    pub fn read(&self, method: &str, mut params: Params, meta: &RequestMeta) -> Result<StatelessRequest, ErrorObject> {
+    pub fn read(
+        &self,
+        name: Cow<'static, str>,
+        mut params: Params,
+        meta: &RequestMeta,
+    ) -> Result<StatelessRequest, ErrorObject> {
+        let method = name.as_ref();
         // MCP 2026-07-28, basic: both are required, so they are checked first.
         meta.requested_version()?;
         let capabilities = meta.capabilities()?;
@@ -111,10 +118,12 @@ impl Stateless {
         }
         let log_level = meta.log_level()?;
         let inputs = match method {
-            CallTool::NAME | GetPrompt::NAME | ReadResource::NAME => Some(inputs(&mut params)?),
+            CallTool::NAME => Some(inputs(CallTool::NAME, &mut params)?),
+            GetPrompt::NAME => Some(inputs(GetPrompt::NAME, &mut params)?),
+            ReadResource::NAME => Some(inputs(ReadResource::NAME, &mut params)?),
             _ => None,
         };
-        let mut request = ServerRequest::read(method.to_owned().into(), params)?;
+        let mut request = ServerRequest::read(name, params)?;
         if let ServerRequest::CallTool(call) = &mut request {
             // The member belongs to another revision.
             call.task = None;
@@ -146,16 +155,16 @@ impl Stateless {
         encode::task(task, answer, Shape::Stateless { server: self.identity(), cache: None })
     }
 
-    pub(super) fn identity(&self) -> &RawJson {
-        let implementation = &self.info.implementation;
-        self.identity.get_or_init(|| RawJson::of(implementation).expect("an implementation has string keys only"))
+    pub(super) fn identity(&self) -> &ServerIdentity {
+        self.identity.get_or_init(|| ServerIdentity::of(&self.info.implementation))
     }
 }
 
 /// Takes the answers and the state out of the parameters.
-fn inputs(params: &mut Params) -> Result<RetryInput, ErrorObject> {
-    let Params::Named(members) = params else { return Ok(RetryInput::default()) };
-    let mut inputs = RetryInput { params: members.clone(), ..RetryInput::default() };
+fn inputs(method: &'static str, params: &mut Params) -> Result<RetryInput, ErrorObject> {
+    let mut inputs = RetryInput { method, responses: BTreeMap::new(), state: None, params: JsonObject::new() };
+    let Params::Named(members) = params else { return Ok(inputs) };
+    inputs.params = members.clone();
     let invalid = |what: &str| ErrorObject::invalid_params(format!("invalid params: {what}"));
     if let Some(state) = members.take("requestState") {
         inputs.state = Some(state.to().map_err(|_| invalid("requestState must be a string"))?);

@@ -101,11 +101,12 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         let number = key.number;
         let limits = *self.server.sessions.limits();
         let inputs = stateless.as_mut().and_then(|stateless| stateless.inputs.take());
-        let info = CallInfo { key, client, token, stateless, known: self.connection.arrival.known.clone(), room };
+        let known = self.connection.arrival.known.clone();
+        let info = Arc::new(CallInfo { key, client, token, stateless, known, room });
         let round_trip = inputs.map(|inputs| {
-            let target = ReplyTarget { queue: Arc::clone(&self.queue), info: info.clone() };
+            let target = ReplyTarget { queue: Arc::clone(&self.queue), info: Arc::clone(&info) };
             let principal = self.connection.peer.principal.clone();
-            parking::round_trip(&self.server.sessions, principal, request.method(), inputs, target)
+            parking::round_trip(&self.server.sessions, principal, inputs, target)
         });
         let round_trip = round_trip.transpose();
         let mut refusal = None;
@@ -113,7 +114,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
             Ok(None) => CallKind::Plain,
             Ok(Some(RoundTrip::First(mrtr))) => CallKind::Stateless(mrtr),
             Ok(Some(RoundTrip::Retry(call, resumed))) => {
-                self.resume(info.key, call, resumed);
+                self.resume(info.key.clone(), call, resumed);
                 return (None, Some(number));
             }
             Ok(Some(RoundTrip::Refused(later))) => {

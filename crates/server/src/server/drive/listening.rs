@@ -34,7 +34,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         }
         // The service knows the resources.
         let number = key.number;
-        let info = CallInfo::of_listener(key, client, self.connection.arrival.known.clone());
+        let info = Arc::new(CallInfo::of_listener(key, client, self.connection.arrival.known.clone()));
         let caller = self.connection.peer.without_session(self.id);
         let timeout = self.server.sessions.limits().ask_timeout;
         let target = ReplyTarget { queue: Arc::clone(&self.queue), info };

@@ -80,18 +80,18 @@ impl StatelessCall {
         let inputs = info.inputs.take();
         let key = RequestKey { number: 0, id: parts.id.clone() };
         let stateless = Some(Box::new(info));
-        let info = CallInfo { key, client: Arc::new(client), token, stateless, known, room: None };
+        let info = Arc::new(CallInfo { key, client: Arc::new(client), token, stateless, known, room: None });
         let round = inputs.map(|inputs| {
-            let target = ReplyTarget { queue: Arc::clone(&queue), info: info.clone() };
-            parking::round_trip(sessions, parts.peer.principal.clone(), request.method(), inputs, target)
+            let target = ReplyTarget { queue: Arc::clone(&queue), info: Arc::clone(&info) };
+            parking::round_trip(sessions, parts.peer.principal.clone(), inputs, target)
         });
         let open = sessions.enter(owner);
         let (context, call) = match round.transpose().map_err(|error| Box::new(parts.answer(Err(error), attempt)))? {
             Some(RoundTrip::Retry(context, returned)) => {
                 match returned {
                     Returned::Running => {}
-                    Returned::Asking => queue.asked(info.key),
-                    Returned::Ended(ended) => queue.done(info.key, *ended),
+                    Returned::Asking => queue.asked(info.key.clone()),
+                    Returned::Ended(ended) => queue.done(info.key.clone(), *ended),
                 }
                 (context, None)
             }

@@ -98,7 +98,7 @@ impl Listener {
             return Ok(listener);
         }
         // The service knows the resources.
-        let info = CallInfo::of_listener(key, client, known);
+        let info = Arc::new(CallInfo::of_listener(key, client, known));
         let caller = listener.parts.peer.without_session(open);
         let context = Context::new(caller, open, ReplyTarget { queue, info }, limits.ask_timeout, CallKind::Plain);
         listener.opening = Some(context.clone());
