@@ -9,6 +9,8 @@ pub enum NoAnswer {
     Status(u16),
     /// The session is not known to the server (404): a handshake begins another one. The request was not executed.
     SessionLost,
+    /// The request was not sent: the server cannot be reached, or a header field cannot be sent. It was not executed.
+    NotSent,
     /// The connection failed before a response came. The request may have been executed.
     Connection,
     /// The response ended before the answer, and could not be resumed. The request may have been executed.
