@@ -8,6 +8,8 @@ mod readme;
 pub use protomcp_auth as auth;
 #[cfg(feature = "bridge")]
 pub use protomcp_bridge as bridge;
+#[cfg(feature = "client")]
+pub use protomcp_client as client;
 #[cfg(feature = "http")]
 pub use protomcp_http as http;
 #[cfg(feature = "http")]
@@ -22,6 +24,8 @@ pub use protomcp_types as types;
 
 #[cfg(feature = "bridge")]
 pub use protomcp_bridge::{Bridge, ToolFile};
+#[cfg(feature = "client")]
+pub use protomcp_client::{Client, ClientSession};
 #[cfg(feature = "http")]
 pub use protomcp_http::StreamableHttp;
 #[cfg(feature = "server")]

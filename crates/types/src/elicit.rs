@@ -30,7 +30,7 @@ pub enum ElicitWay {
     Url {
         /// The page.
         url: String,
-        /// The id that announces its completion.
+        /// The id that announces its completion; empty since 2026-07-28, which has no such notification.
         elicitation_id: String,
     },
 }
@@ -113,7 +113,8 @@ impl From<Elicit> for Wire {
         match way {
             ElicitWay::Form { requested_schema } => Self { requested_schema: Some(requested_schema), ..wire },
             ElicitWay::Url { url, elicitation_id } => {
-                Self { mode: Some("url".into()), url: Some(url), elicitation_id: Some(elicitation_id), ..wire }
+                let elicitation_id = Some(elicitation_id).filter(|id| !id.is_empty());
+                Self { mode: Some("url".into()), url: Some(url), elicitation_id, ..wire }
             }
         }
     }
@@ -129,7 +130,7 @@ impl TryFrom<Wire> for Elicit {
             }
             Some("url") => ElicitWay::Url {
                 url: wire.url.ok_or("url is missing")?,
-                elicitation_id: wire.elicitation_id.ok_or("elicitationId is missing")?,
+                elicitation_id: wire.elicitation_id.unwrap_or_default(),
             },
             Some(_) => return Err("the mode is neither form nor url"),
         };
@@ -154,6 +155,9 @@ mod tests {
         }
         let explicit = r#"{"mode":"form","message":"who?","requestedSchema":{"type":"object"}}"#;
         assert_eq!(serde_json::from_str::<Elicit>(explicit).unwrap(), form);
+        let stateless = r#"{"mode":"url","message":"log in","url":"https://a/b"}"#;
+        assert_eq!(serde_json::to_string(&Elicit::url("log in", "https://a/b", "")).unwrap(), stateless);
+        assert_eq!(serde_json::from_str::<Elicit>(stateless).unwrap(), Elicit::url("log in", "https://a/b", ""));
         for bad in [r#"{"message":""}"#, r#"{"mode":"url","message":""}"#, r#"{"mode":"x","message":""}"#] {
             assert!(serde_json::from_str::<Elicit>(bad).is_err(), "{bad}");
         }

@@ -39,6 +39,9 @@ pub enum RequestError {
     /// As many requests as allowed are without an answer.
     #[error("too many requests wait for an answer")]
     TooMany,
+    /// The parameters cannot be written as a JSON object.
+    #[error("the parameters cannot be written: {0}")]
+    InvalidParams(String),
     /// The revision of the connection does not have the request.
     #[error("{0}")]
     NotAvailable(&'static str),
@@ -108,6 +111,7 @@ impl RequestError {
             | Self::TooManyRounds(_)
             | Self::NoInput(_)
             | Self::TaskCancelled(_)
+            | Self::InvalidParams(_)
             | Self::NotAvailable(_) => false,
         }
     }

@@ -45,7 +45,13 @@ impl ClientConnection {
             call.until += total.saturating_sub(call.total);
             call.total = total.max(call.total);
         });
-        self.follow(now, id, view, task);
+        let is_stateful = self.phase.server().is_some_and(|server| server.is_stateful());
+        if view.status == TaskStatus::Working || is_stateful {
+            return self.follow(now, id, view, task);
+        }
+        // A new task comes without its questions and its result.
+        self.events.push_back(ClientEvent::Task { call: id, task: view.notice() });
+        self.poll_task(now, id);
     }
 
     /// Does the next step of a task in this state.
@@ -109,8 +115,10 @@ impl ClientConnection {
     }
 
     fn task_asks(&mut self, now: Instant, id: CallId, view: &TaskFacts, members: &JsonObject) {
-        let Some(mut questions) = members.member("inputRequests").and_then(questions) else {
-            return self.invalid(id, "inputRequests cannot be read");
+        let mut questions = match members.member("inputRequests").map(questions) {
+            Some(Some(questions)) => questions,
+            Some(None) => return self.invalid(id, "inputRequests cannot be read"),
+            None => return self.poll_later(now, id, view.interval),
         };
         let fresh = self.calls.change(id, |call| {
             // A key is never used again, so an answer may still be on its way to the server.

@@ -1,0 +1,97 @@
+//! Messages of sessions' handles to the task of the connection.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use protomcp_session::{CallId, CloseReason, OutgoingCall, RequestError, RequestKey, TaskNotice};
+use protomcp_types::{ErrorObject, JsonBuf, Level, Progress, RawJson};
+use tokio::sync::{OwnedSemaphorePermit, oneshot};
+use tokio::time::Instant;
+
+/// A message to the task of a connection.
+#[derive(Debug)]
+pub(crate) enum Command {
+    Call(Box<NewCall>),
+    Cancel(CallId),
+    /// A handler has answered a request of the server.
+    Reply(RequestKey, Result<JsonBuf, ErrorObject>),
+    /// Handlers have answered a round of questions.
+    Inputs(CallId, Result<BTreeMap<String, RawJson>, ErrorObject>),
+    /// Keep or end the subscription to a resource without a session.
+    Watch {
+        uri: String,
+        is_wanted: bool,
+        done: oneshot::Sender<Result<(), RequestError>>,
+    },
+    /// The level of the log messages that stateless requests ask for.
+    LogLevel(Level),
+    RootsChanged,
+    /// Close the connection, and stop waiting for the server's end of it at this time.
+    Close(Instant),
+}
+
+/// A request with the receivers of its consequences.
+#[derive(Debug)]
+pub(crate) struct NewCall {
+    pub(crate) id: CallId,
+    pub(crate) request: OutgoingCall,
+    pub(crate) caller: Caller,
+}
+
+/// The receivers of the consequences of a call.
+#[derive(Debug)]
+pub(crate) struct Caller {
+    pub(crate) answer: oneshot::Sender<CallOutcome>,
+    pub(crate) progress: Option<Callback<Progress>>,
+    pub(crate) task: Option<Callback<TaskNotice>>,
+    /// The place of the call among those without an answer.
+    pub(crate) place: Option<OwnedSemaphorePermit>,
+}
+
+/// The end of a call.
+#[derive(Debug)]
+pub(crate) struct CallOutcome {
+    pub(crate) outcome: Result<JsonBuf, RequestError>,
+    /// The rounds of questions before it.
+    pub(crate) rounds: u32,
+}
+
+/// A function that is called on the task of the connection.
+pub(crate) struct Callback<T>(Arc<dyn Fn(T) + Send + Sync>);
+
+impl<T> Callback<T> {
+    pub(crate) fn new(function: impl Fn(T) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(function))
+    }
+
+    /// Calls the function. A panic stays inside.
+    pub(crate) fn call(&self, argument: T) {
+        let call = std::panic::AssertUnwindSafe(|| (self.0)(argument));
+        if std::panic::catch_unwind(call).is_err() {
+            tracing::error!("a progress callback panicked");
+        }
+    }
+}
+
+impl<T> Clone for Callback<T> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
+impl<T> fmt::Debug for Callback<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Callback").finish_non_exhaustive()
+    }
+}
+
+/// The state of a connection for everyone with a handle.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Status {
+    Opening,
+    Open,
+    /// The last messages are written.
+    Closing(CloseReason),
+    Closed(CloseReason),
+}

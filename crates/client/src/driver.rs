@@ -1,0 +1,323 @@
+//! One connection: carries commands and messages to the machine, and its decisions to transport, handlers and callers.
+//!
+//! The task waits for many things at once and decides nothing; the rules are those of
+//! [`ClientConnection`](protomcp_session::ClientConnection). It takes all commands that are ready before it writes, so a
+//! burst of requests leaves in one write.
+
+mod deliver;
+mod watching;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use protomcp_session::{
+    AnswerFacts, CallId, Channel, ClientConfig, ClientConnection, CloseReason, HttpStatus, NoAnswer, Transmit,
+};
+use protomcp_transport::{Received, Sink, Source, Transport, TransportError};
+use protomcp_types::{Incoming, Message, method};
+use tokio::sync::{Semaphore, mpsc, watch};
+use tokio::task::AbortHandle;
+use tokio::time::Instant;
+
+use crate::command::{Caller, Command, NewCall, Status};
+use crate::driver::watching::Watching;
+use crate::notices::Notices;
+use crate::questions::Answerer;
+use crate::registry::Registry;
+use crate::server_context::ServerContext;
+use crate::session::ClientSession;
+use crate::settings::Settings;
+use crate::shared::Shared;
+
+/// Opens a connection.
+pub(crate) async fn connect(
+    settings: Arc<Settings>,
+    registry: Arc<Registry>,
+    transport: impl Transport,
+) -> Result<ClientSession, CloseReason> {
+    let (source, mut sink) = transport.split();
+    let has_streams = sink.request_streams().is_some();
+    let (sender, commands) = mpsc::unbounded_channel();
+    let (status, watched) = watch::channel(Status::Opening);
+    let id = registry.enter(sender.downgrade());
+    let shared = Arc::new(Shared::new(id, watched, settings.limits.max_pending, has_streams));
+    let context = ServerContext::new(Arc::clone(&shared), sender.downgrade());
+    let config = ClientConfig {
+        implementation: settings.implementation.clone(),
+        capabilities: settings.capabilities(registry.roots.are_offered()),
+        mode: settings.mode,
+        version: settings.version,
+        channel: if has_streams { Channel::Exchanges } else { Channel::Shared },
+        log_level: settings.log_level,
+        limits: settings.limits,
+    };
+    let driver = Driver {
+        connection: ClientConnection::new(config, Instant::now().into_std()),
+        source,
+        sink,
+        commands,
+        status,
+        callers: HashMap::new(),
+        answering: HashMap::new(),
+        watching: Watching::new(&settings.handlers),
+        notices: Notices::start(&settings.handlers, &context),
+        answerer: Answerer {
+            places: Arc::new(Semaphore::new(settings.limits.max_incoming)),
+            settings,
+            registry,
+            context,
+            commands: sender.downgrade(),
+        },
+        shared: Arc::clone(&shared),
+        close_at: None,
+        is_readable: true,
+    };
+    tokio::spawn(driver.run());
+    let session = ClientSession::new(shared, sender);
+    let mut status = session.shared.status.clone();
+    let is_settled = status.wait_for(|status| *status != Status::Opening).await;
+    match is_settled.as_deref() {
+        Ok(Status::Open) => {}
+        Ok(Status::Closing(reason) | Status::Closed(reason)) => return Err(reason.clone()),
+        Ok(Status::Opening) | Err(_) => return Err(CloseReason::Failed("the task of the connection has ended".into())),
+    }
+    Ok(session)
+}
+
+struct Driver<Q, K> {
+    connection: ClientConnection,
+    source: Q,
+    sink: K,
+    commands: mpsc::UnboundedReceiver<Command>,
+    status: watch::Sender<Status>,
+    callers: HashMap<CallId, Caller>,
+    /// The handlers that answer the server.
+    answering: HashMap<Question, AbortHandle>,
+    watching: Watching,
+    notices: Notices,
+    answerer: Answerer,
+    shared: Arc<Shared>,
+    /// The end of the time for the last messages and the end of the server.
+    close_at: Option<Instant>,
+    /// The server has not closed its end.
+    is_readable: bool,
+}
+
+/// Identifies the work of handlers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Question {
+    /// A request of the server, by its number.
+    Request(u64),
+    /// A round of questions in a call.
+    Round(CallId),
+}
+
+/// One thing that has happened.
+enum Step {
+    Command(Option<Command>),
+    Received(Result<Option<Received>, TransportError>),
+    Flushed(Result<(), TransportError>),
+    Time,
+}
+
+impl<Q: Source, K: Sink> Driver<Q, K> {
+    async fn run(mut self) {
+        loop {
+            self.settle();
+            if self.connection.closed().is_some() {
+                break;
+            }
+            let deadline = self.connection.deadline().map(Instant::from_std);
+            let step = tokio::select! {
+                command = self.commands.recv() => Step::Command(command),
+                received = self.source.next() => Step::Received(received),
+                flushed = self.sink.flush(), if self.sink.unwritten() > 0 => Step::Flushed(flushed),
+                () = sleep_until(deadline) => Step::Time,
+            };
+            self.take(step);
+        }
+        self.finish().await;
+    }
+
+    fn take(&mut self, step: Step) {
+        match step {
+            Step::Command(Some(command)) => {
+                self.command(command);
+                for _ in 0..BATCH {
+                    let Ok(command) = self.commands.try_recv() else { break };
+                    self.command(command);
+                }
+            }
+            // The last handle is gone.
+            Step::Command(None) => self.close(Instant::now() + LAST_WORDS, CloseReason::Requested),
+            Step::Received(Ok(Some(received))) => self.received(received),
+            Step::Received(Ok(None)) => {
+                self.is_readable = false;
+                self.connection.close(CloseReason::ByServer(None));
+            }
+            Step::Received(Err(error)) => {
+                self.is_readable = false;
+                self.connection.close(lost(&error));
+            }
+            Step::Flushed(Err(error)) => self.connection.close(lost(&error)),
+            Step::Flushed(Ok(())) => {}
+            Step::Time => self.connection.time(now()),
+        }
+    }
+
+    fn received(&mut self, received: Received) {
+        let extensions = self.source.extensions();
+        let facts = AnswerFacts {
+            no_answer: extensions.find::<NoAnswer>().copied(),
+            status: extensions.find::<HttpStatus>().copied(),
+        };
+        let now = now();
+        match received {
+            Ok(Incoming::One(message)) => self.connection.receive(now, message, facts),
+            // MCP 2025-03-26, basic: a server may send several messages in one array.
+            Ok(Incoming::Batch(messages)) => {
+                for message in messages {
+                    match message {
+                        Ok(message) => self.connection.receive(now, message, facts),
+                        Err(malformed) => tracing::warn!(error = %malformed.error, "a message cannot be read"),
+                    }
+                }
+            }
+            // The answer to a call, if its id could be read: the call need not wait for its deadline.
+            Err(malformed) => {
+                tracing::warn!(error = %malformed.error, "a message of the server cannot be read");
+                if let Some(id) = malformed.id {
+                    self.connection.receive(now, Message::error(Some(id), malformed.error), facts);
+                }
+            }
+        }
+    }
+
+    fn command(&mut self, command: Command) {
+        let now = now();
+        match command {
+            Command::Call(call) => {
+                let NewCall { id, request, caller } = *call;
+                self.callers.insert(id, caller);
+                self.connection.call(now, id, request);
+            }
+            Command::Cancel(call) => {
+                self.callers.remove(&call);
+                self.stop_answering(Question::Round(call));
+                self.connection.cancel(call);
+            }
+            Command::Reply(key, outcome) => {
+                self.answering.remove(&Question::Request(key.number));
+                self.connection.reply(&key, outcome);
+            }
+            Command::Inputs(call, answers) => {
+                self.answering.remove(&Question::Round(call));
+                self.connection.answer_inputs(now, call, answers);
+            }
+            Command::Watch { uri, is_wanted, done } => self.watch(uri, is_wanted, done),
+            Command::LogLevel(level) => self.connection.set_log_level(Some(level)),
+            Command::RootsChanged => {
+                self.connection.notify(method::ROOTS_CHANGED, protomcp_types::Params::Absent);
+            }
+            Command::Close(deadline) => self.close(deadline, CloseReason::Requested),
+        }
+    }
+
+    fn close(&mut self, deadline: Instant, reason: CloseReason) {
+        self.close_at = Some(deadline);
+        self.connection.close(reason);
+    }
+
+    fn stop_answering(&mut self, question: Question) {
+        if let Some(task) = self.answering.remove(&question) {
+            task.abort();
+        }
+    }
+
+    /// Does everything that follows from the last step.
+    fn settle(&mut self) {
+        loop {
+            while let Some(transmit) = self.connection.poll_transmit() {
+                if let Err(error) = self.transmit(transmit) {
+                    self.connection.close(lost(&error));
+                }
+            }
+            let Some(event) = self.connection.poll_event() else { break };
+            self.deliver(event);
+        }
+    }
+
+    fn transmit(&mut self, transmit: Transmit) -> Result<(), TransportError> {
+        let streams = self.sink.request_streams();
+        match (transmit, streams) {
+            (Transmit::SendWith(message, fields), streams) => {
+                if let (Some(streams), Message::Request(request)) = (streams, &message) {
+                    streams.add_fields(&request.id, fields);
+                }
+                self.sink.send(message, None)?;
+            }
+            (Transmit::Send(message), _) => self.sink.send(message, None)?,
+            (Transmit::CloseStream(id), Some(streams)) => streams.close_stream(&id),
+            (Transmit::BeginSession(version), Some(streams)) => streams.begin_session(version),
+            (Transmit::EndSession, Some(streams)) => streams.end_session(),
+            (Transmit::CloseStream(_) | Transmit::BeginSession(_) | Transmit::EndSession, None) => {}
+        }
+        Ok(())
+    }
+
+    /// Writes the last messages and waits for the end of the server, within the time for it.
+    async fn finish(mut self) {
+        for task in self.answering.values() {
+            task.abort();
+        }
+        let reason = self.connection.closed().cloned().unwrap_or(CloseReason::Requested);
+        self.status.send_replace(Status::Closing(reason.clone()));
+        // Calls that have come too late fail at once.
+        self.commands.close();
+        while let Ok(command) = self.commands.try_recv() {
+            self.command(command);
+            self.settle();
+        }
+        let until = self.close_at.unwrap_or_else(|| Instant::now() + LAST_WORDS);
+        let Self { mut source, mut sink, is_readable, .. } = self;
+        let last_words = async {
+            drop(sink.flush().await);
+            // The server sees the end of its input.
+            drop(sink);
+            while is_readable && matches!(source.next().await, Ok(Some(_))) {}
+        };
+        if tokio::time::timeout_at(until, last_words).await.is_err() {
+            tracing::debug!("the server did not end in time");
+        }
+        self.answerer.registry.leave(self.shared.id);
+        self.status.send_replace(Status::Closed(reason));
+    }
+}
+
+fn lost(error: &TransportError) -> CloseReason {
+    match error {
+        TransportError::Closed => CloseReason::ByServer(None),
+        error => {
+            let cause = std::error::Error::source(error).map(|cause| format!(": {cause}")).unwrap_or_default();
+            CloseReason::Failed(format!("{error}{cause}"))
+        }
+    }
+}
+
+fn now() -> std::time::Instant {
+    Instant::now().into_std()
+}
+
+async fn sleep_until(deadline: Option<Instant>) {
+    match deadline {
+        Some(deadline) => tokio::time::sleep_until(deadline).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Commands that are taken before the next write.
+const BATCH: usize = 64;
+
+/// The time for the last messages if the caller has named none.
+const LAST_WORDS: Duration = Duration::from_secs(5);

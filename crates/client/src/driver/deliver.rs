@@ -1,0 +1,82 @@
+//! Events of the machine on their way to callers and handlers.
+
+use protomcp_session::{ClientEvent, CloseReason, ServerView};
+use protomcp_transport::{Sink, Source};
+use protomcp_types::{Notification, method};
+use std::sync::Arc;
+
+use crate::cache::Kind;
+use crate::command::{CallOutcome, Status};
+use crate::driver::{Driver, Question};
+
+impl<Q: Source, K: Sink> Driver<Q, K> {
+    pub(super) fn deliver(&mut self, event: ClientEvent) {
+        match event {
+            ClientEvent::Opened(server) => self.opened(&server),
+            ClientEvent::Answer { call, outcome, rounds } => {
+                self.stop_answering(Question::Round(call));
+                if let Some(mut caller) = self.callers.remove(&call) {
+                    // The place is free before the caller can use it again.
+                    drop(caller.place.take());
+                    // A caller that has gone needs no answer.
+                    drop(caller.answer.send(CallOutcome { outcome, rounds }));
+                }
+            }
+            ClientEvent::Progress { call, progress } => {
+                if let Some(report) = self.callers.get(&call).and_then(|caller| caller.progress.as_ref()) {
+                    report.call(progress);
+                }
+            }
+            ClientEvent::Task { call, task } => {
+                if let Some(report) = self.callers.get(&call).and_then(|caller| caller.task.as_ref()) {
+                    report.call(task);
+                }
+            }
+            ClientEvent::Input { call, questions } => {
+                let task = self.answerer.answer_all(call, questions);
+                self.answering.insert(Question::Round(call), task);
+            }
+            ClientEvent::Asked(key, question) => {
+                let number = key.number;
+                let task = self.answerer.answer(key, question);
+                self.answering.insert(Question::Request(number), task);
+            }
+            ClientEvent::Withdrawn(key) => self.stop_answering(Question::Request(key.number)),
+            ClientEvent::Told(notification) => self.told(notification),
+            ClientEvent::Listening(outcome) => self.listening(&outcome),
+            ClientEvent::Ignored(why) => tracing::debug!(why, "message ignored"),
+            ClientEvent::Closed(reason) => self.closed(&reason),
+        }
+    }
+
+    fn opened(&mut self, server: &Arc<ServerView>) {
+        let is_first = *self.status.borrow() == Status::Opening;
+        tracing::debug!(version = %server.version, is_first, "connection opened");
+        self.shared.opened(Arc::clone(server));
+        self.watch_lists(server);
+        if is_first {
+            self.status.send_replace(Status::Open);
+        } else {
+            self.restore(server);
+        }
+    }
+
+    fn told(&mut self, notification: Notification) {
+        let stale: &[Kind] = match notification.method.as_ref() {
+            method::TOOLS_CHANGED => &[Kind::Tools],
+            method::PROMPTS_CHANGED => &[Kind::Prompts],
+            method::RESOURCES_CHANGED => &[Kind::Resources, Kind::Templates, Kind::Reads],
+            method::RESOURCE_UPDATED => &[Kind::Reads],
+            _ => &[],
+        };
+        if !stale.is_empty() {
+            self.shared.cache().invalidate(stale);
+        }
+        self.notices.tell(notification);
+    }
+
+    fn closed(&mut self, reason: &CloseReason) {
+        tracing::debug!(%reason, "connection closed");
+        self.stop_watching(reason);
+    }
+}

@@ -1,0 +1,186 @@
+//! Arguments of tools in header fields (MCP 2026-07-28, server/tools, `x-mcp-header`), for proxies that do not read
+//! bodies.
+
+use std::collections::HashSet;
+
+use protomcp_types::{JsonObject, Kind, RawJson, header};
+
+/// The arguments of one tool that are mirrored.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Mirrored(Vec<Field>);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Field {
+    /// The name of the header field.
+    name: String,
+    /// The properties that lead to the argument.
+    path: Vec<String>,
+}
+
+impl Mirrored {
+    /// Reads the annotations of an input schema.
+    ///
+    /// # Errors
+    /// The reason why the annotations are invalid. Such a tool cannot be called over HTTP.
+    pub(crate) fn of(schema: &RawJson) -> Result<Self, String> {
+        let mut walk = Walk { fields: Vec::new(), names: HashSet::new(), found: 0 };
+        walk.schema(schema, &mut Vec::new(), 0)?;
+        // An annotation that no chain of properties leads to.
+        let all = occurrences(schema, 0);
+        if all > walk.found {
+            return Err("x-mcp-header is on something other than a property".to_owned());
+        }
+        Ok(Self(walk.fields))
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The header fields for these arguments. Absent and `null` ones have none.
+    pub(crate) fn fields(&self, arguments: &RawJson) -> Vec<(String, String)> {
+        let field = |field: &Field| Some((field.name.clone(), value(&argument(arguments, &field.path)?)?));
+        self.0.iter().filter_map(field).collect()
+    }
+}
+
+fn argument(arguments: &RawJson, path: &[String]) -> Option<RawJson> {
+    path.iter().try_fold(arguments.clone(), |value, name| JsonObject::from_raw(&value).ok()?.take(name))
+}
+
+fn value(argument: &RawJson) -> Option<String> {
+    match argument.kind() {
+        Kind::String => argument.to::<String>().ok().map(|text| header::encode(&text).into_owned()),
+        Kind::Boolean | Kind::Number => Some(argument.as_str().to_owned()),
+        Kind::Null | Kind::Object | Kind::Array => None,
+    }
+}
+
+struct Walk {
+    fields: Vec<Field>,
+    /// In lower case.
+    names: HashSet<String>,
+    found: usize,
+}
+
+impl Walk {
+    fn schema(&mut self, schema: &RawJson, path: &mut Vec<String>, depth: usize) -> Result<(), String> {
+        let Ok(schema) = JsonObject::from_raw(schema) else { return Ok(()) };
+        if depth > MAX_DEPTH {
+            return Ok(());
+        }
+        if let Some(annotation) = schema.member("x-mcp-header").filter(|_| !path.is_empty()) {
+            self.found += 1;
+            let name = self.name(annotation)?;
+            let kind = schema.member("type").and_then(|kind| kind.to::<String>().ok());
+            if !kind.as_deref().is_some_and(|kind| ["string", "integer", "boolean"].contains(&kind)) {
+                return Err(format!(
+                    "x-mcp-header {name:?} is on an argument that is not a string, integer or boolean"
+                ));
+            }
+            self.fields.push(Field { name: format!("Mcp-Param-{name}"), path: path.clone() });
+        }
+        let properties = schema.member("properties").and_then(|raw| JsonObject::from_raw(raw).ok());
+        for (name, property) in properties.iter().flat_map(JsonObject::iter) {
+            path.push(name.to_owned());
+            self.schema(property, path, depth + 1)?;
+            path.pop();
+        }
+        Ok(())
+    }
+
+    fn name(&mut self, annotation: &RawJson) -> Result<String, String> {
+        let name = annotation.to::<String>().map_err(|_| "x-mcp-header is not a string".to_owned())?;
+        if name.is_empty() || !name.bytes().all(is_token) {
+            return Err(format!("x-mcp-header {name:?} is not the name of a header field"));
+        }
+        match self.names.insert(name.to_ascii_lowercase()) {
+            true => Ok(name),
+            false => Err(format!("x-mcp-header {name:?} is used twice")),
+        }
+    }
+}
+
+/// The number of annotations anywhere in a schema, also where no property is.
+fn occurrences(schema: &RawJson, depth: usize) -> usize {
+    if depth > MAX_DEPTH {
+        return 0;
+    }
+    match schema.kind() {
+        Kind::Object => {
+            let Ok(members) = JsonObject::from_raw(schema) else { return 0 };
+            let own = usize::from(members.member("x-mcp-header").is_some());
+            let inside = |(name, value): (&str, &RawJson)| match name {
+                // Values, not schemas.
+                "default" | "const" | "enum" | "examples" | "x-mcp-header" => 0,
+                "properties" => JsonObject::from_raw(value)
+                    .map_or(0, |properties| properties.iter().map(|(_, one)| occurrences(one, depth + 1)).sum()),
+                _ => occurrences(value, depth + 1),
+            };
+            own + members.iter().map(inside).sum::<usize>()
+        }
+        Kind::Array => schema
+            .to::<Vec<RawJson>>()
+            .map_or(0, |elements| elements.iter().map(|element| occurrences(element, depth + 1)).sum()),
+        Kind::String | Kind::Number | Kind::Boolean | Kind::Null => 0,
+    }
+}
+
+/// RFC 9110, 5.6.2.
+fn is_token(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
+}
+
+/// The depth at which schemas are no longer searched; messages are not nested deeper.
+const MAX_DEPTH: usize = 64;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn schema(properties: &str) -> RawJson {
+        RawJson::parse(format!(r#"{{"type":"object","properties":{{{properties}}}}}"#)).unwrap()
+    }
+
+    #[test]
+    fn annotated_arguments_become_fields() {
+        let schema = schema(
+            r#""a":{"type":"string","x-mcp-header":"Region"},"b":{"type":"integer","x-mcp-header":"Method"},"c":{"type":"boolean","x-mcp-header":"C"},"d":{"type":"object","properties":{"e":{"type":"string","x-mcp-header":"E"}}},"f":{"type":"string"}"#,
+        );
+        let mirrored = Mirrored::of(&schema).unwrap();
+        let fields = |arguments: &'static str| {
+            let fields = mirrored.fields(&RawJson::parse(arguments).unwrap());
+            fields.into_iter().map(|(name, value)| format!("{name}: {value}")).collect::<Vec<_>>()
+        };
+        assert_eq!(
+            fields(r#"{"a":"eu west","b":42,"c":false,"d":{"e":"ü"},"f":"x"}"#),
+            ["Mcp-Param-Region: eu west", "Mcp-Param-Method: 42", "Mcp-Param-C: false", "Mcp-Param-E: =?base64?w7w=?="]
+        );
+        assert_eq!(fields(r#"{"a":"","b":null}"#), ["Mcp-Param-Region: "]);
+        assert!(fields("{}").is_empty());
+    }
+
+    #[test]
+    fn invalid_annotations_are_named() {
+        for properties in [
+            r#""a":{"type":"string","x-mcp-header":""}"#,
+            r#""a":{"type":"string","x-mcp-header":5}"#,
+            r#""a":{"type":"string","x-mcp-header":"a b"}"#,
+            r#""a":{"type":"string","x-mcp-header":"a:b"}"#,
+            r#""a":{"type":"string","x-mcp-header":"\u00fc"}"#,
+            r#""a":{"type":"string","x-mcp-header":"a\n"}"#,
+            r#""a":{"type":"object","x-mcp-header":"A"}"#,
+            r#""a":{"type":"array","x-mcp-header":"A"}"#,
+            r#""a":{"type":"null","x-mcp-header":"A"}"#,
+            r#""a":{"type":"number","x-mcp-header":"A"}"#,
+            r#""a":{"x-mcp-header":"A"}"#,
+            r#""a":{"type":"string","x-mcp-header":"A"},"b":{"type":"string","x-mcp-header":"a"}"#,
+            r#""a":{"type":"array","items":{"type":"string","x-mcp-header":"A"}}"#,
+        ] {
+            assert!(Mirrored::of(&schema(properties)).is_err(), "{properties}");
+        }
+        for properties in ["", r#""x-mcp-header":{"type":"string"}"#, r#""a":{"default":{"x-mcp-header":"A"}}"#] {
+            assert!(Mirrored::of(&schema(properties)).unwrap().is_empty(), "{properties}");
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! Requests of servers, answered by the handlers of the client. Handlers run in tasks of their own: a bounded number at
+//! once, each with a deadline, and a panic is an error of its request.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use futures_util::future::join_all;
+use protomcp_session::{CallId, RequestKey, ServerQuestion};
+use protomcp_types::{
+    CreateMessage, CreateMessageResult, Elicit, ElicitResult, ErrorObject, JsonBuf, ListRoots, ListRootsResult, Method,
+    RawJson,
+};
+use serde::Serialize;
+use tokio::sync::{Semaphore, mpsc};
+use tokio::task::AbortHandle;
+
+use crate::catch_unwind::catch_unwind;
+use crate::command::Command;
+use crate::defaults;
+use crate::registry::Registry;
+use crate::server_context::ServerContext;
+use crate::settings::Settings;
+
+/// Answers the requests of one server.
+#[derive(Debug, Clone)]
+pub(crate) struct Answerer {
+    pub(crate) settings: Arc<Settings>,
+    pub(crate) registry: Arc<Registry>,
+    pub(crate) context: ServerContext,
+    /// Where the answers go. It does not keep the connection open.
+    pub(crate) commands: mpsc::WeakUnboundedSender<Command>,
+    /// Free places for handlers.
+    pub(crate) places: Arc<Semaphore>,
+}
+
+impl Answerer {
+    /// Answers a request of a session.
+    pub(crate) fn answer(&self, key: RequestKey, question: ServerQuestion) -> AbortHandle {
+        let this = self.clone();
+        let task = tokio::spawn(async move {
+            let outcome = this.run(question).await.map(JsonBuf::from);
+            this.tell(Command::Reply(key, outcome));
+        });
+        task.abort_handle()
+    }
+
+    /// Answers a round of questions. The first refusal refuses all of them.
+    pub(crate) fn answer_all(&self, call: CallId, questions: Vec<ServerQuestion>) -> AbortHandle {
+        let this = self.clone();
+        let task = tokio::spawn(async move {
+            let answers = questions.into_iter().map(|question| {
+                let key = question.key.clone();
+                let answer = this.run(question);
+                async move { Ok((key, answer.await?)) }
+            });
+            let answers: Result<BTreeMap<String, RawJson>, ErrorObject> = join_all(answers).await.into_iter().collect();
+            this.tell(Command::Inputs(call, answers));
+        });
+        task.abort_handle()
+    }
+
+    fn tell(&self, command: Command) {
+        if let Some(commands) = self.commands.upgrade() {
+            drop(commands.send(command));
+        }
+    }
+
+    async fn run(&self, question: ServerQuestion) -> Result<RawJson, ErrorObject> {
+        let limit = self.settings.answer_timeout;
+        let method = question.method.clone();
+        let work = async {
+            let _place = self.places.acquire().await.map_err(|_| ErrorObject::internal("the client is closing"))?;
+            match catch_unwind(|| self.dispatch(question)).await {
+                Some(answer) => answer,
+                None => Err(ErrorObject::internal("the handler of the client panicked")),
+            }
+        };
+        match tokio::time::timeout(limit, work).await {
+            Ok(answer) => answer,
+            Err(_) => {
+                tracing::warn!(method, ?limit, "a handler did not answer in time");
+                Err(ErrorObject::internal("the handler of the client did not answer in time"))
+            }
+        }
+    }
+
+    async fn dispatch(&self, question: ServerQuestion) -> Result<RawJson, ErrorObject> {
+        let ServerQuestion { method, params, .. } = question;
+        let handlers = &self.settings.handlers;
+        match (method.as_str(), &handlers.elicit, &handlers.sample) {
+            (Elicit::NAME, Some(handler), _) => {
+                let elicit: Elicit = params.to()?;
+                let answer: ElicitResult = handler.call(elicit.clone(), self.context.clone()).await?;
+                write(&defaults::fill(&elicit, answer))
+            }
+            (CreateMessage::NAME, _, Some(handler)) => {
+                let answer: CreateMessageResult = handler.call(params.to()?, self.context.clone()).await?;
+                write(&answer)
+            }
+            (ListRoots::NAME, ..) => write(&ListRootsResult { roots: self.registry.roots.list(), meta: None }),
+            (method, ..) => Err(ErrorObject::method_not_found(method)),
+        }
+    }
+}
+
+fn write<T: Serialize>(answer: &T) -> Result<RawJson, ErrorObject> {
+    RawJson::of(answer).map_err(|error| ErrorObject::internal(format!("the answer cannot be written: {error}")))
+}

@@ -1,0 +1,250 @@
+//! Requests of a client, from the builder to the answer.
+//!
+//! Every request of a session passes `Request::send`, as a [`ServerRequest`].
+
+use std::fmt;
+use std::future::{Future, IntoFuture};
+use std::marker::PhantomData;
+use std::time::{Duration, Instant};
+
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use protomcp_session::{CallId, OutgoingCall, RequestError, ServerRequest, TaskNotice, TaskWish};
+use protomcp_types::{JsonObject, Method, Params, Progress, RawJson, code};
+use serde::de::DeserializeOwned;
+use tokio::sync::oneshot;
+
+use crate::cache::Slot;
+use crate::command::{CallOutcome, Callback, Caller, Command, NewCall};
+use crate::session::ClientSession;
+
+/// A request, which `.await` sends. Dropping the future cancels the request.
+///
+/// # Errors
+/// If the server refuses, does not answer in time, or answers with something else; and if the connection is over.
+#[must_use = "the request is sent by `.await`"]
+pub struct Request<M> {
+    session: ClientSession,
+    request: Result<ServerRequest, RequestError>,
+    options: Options,
+    method: PhantomData<fn() -> M>,
+}
+
+/// The options of a request.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Options {
+    timeout: Option<Duration>,
+    total_timeout: Option<Duration>,
+    progress: Option<Callback<Progress>>,
+    on_task: Option<Callback<TaskNotice>>,
+    task: Option<TaskWish>,
+    /// Do not answer from the cache.
+    pub(crate) is_fresh: bool,
+}
+
+impl<M: Method> Request<M> {
+    pub(crate) fn new(session: &ClientSession, request: ServerRequest) -> Self {
+        Self { session: session.clone(), request: Ok(request), options: Options::default(), method: PhantomData }
+    }
+
+    pub(crate) fn of_params(session: &ClientSession, params: Result<Params, serde_json::Error>) -> Self {
+        match params {
+            Ok(params) => {
+                let typed = ServerRequest::read(M::NAME.into(), params.clone());
+                Self::new(session, typed.unwrap_or(ServerRequest::Other { method: M::NAME.into(), params }))
+            }
+            Err(error) => Self::failed(session, error.to_string()),
+        }
+    }
+
+    /// A request whose parameters cannot be written.
+    pub(crate) fn failed(session: &ClientSession, why: String) -> Self {
+        let request = Err(RequestError::InvalidParams(why));
+        Self { session: session.clone(), request, options: Options::default(), method: PhantomData }
+    }
+
+    /// Sets the time for which the request may be without an answer and without progress, instead of
+    /// [`ClientLimits::timeout`](crate::ClientLimits::timeout).
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.options.timeout = Some(timeout);
+        self
+    }
+
+    /// Sets the time for which the request may take in all, instead of
+    /// [`ClientLimits::total_timeout`](crate::ClientLimits::total_timeout).
+    pub fn total_timeout(mut self, timeout: Duration) -> Self {
+        self.options.total_timeout = Some(timeout);
+        self
+    }
+
+    /// Calls `report` with the progress of the request: in order, each report greater than the one before, and none
+    /// after the answer. It runs on the task of the connection, and must not block.
+    pub fn on_progress(mut self, report: impl Fn(Progress) + Send + Sync + 'static) -> Self {
+        self.options.progress = Some(Callback::new(report));
+        self
+    }
+
+    /// Asks for a task, which the server keeps for `ttl`, where a server makes tasks at the client's wish (2025-11-25).
+    /// The future is the same: it polls the task until there is a result. Servers of 2026-07-28 make tasks at their own
+    /// choice.
+    pub fn as_task(mut self, ttl: impl Into<Option<Duration>>) -> Self {
+        self.options.task = Some(TaskWish { ttl: ttl.into() });
+        self
+    }
+
+    /// Calls `report` when the server makes a task of the request, and when the task changes. It runs on the task of
+    /// the connection, and must not block.
+    pub fn on_task(mut self, report: impl Fn(TaskNotice) + Send + Sync + 'static) -> Self {
+        self.options.on_task = Some(Callback::new(report));
+        self
+    }
+
+    /// Asks the server even if a fresh answer is in the cache.
+    pub fn fresh(mut self) -> Self {
+        self.options.is_fresh = true;
+        self
+    }
+
+    /// Sends the request and returns its result as text.
+    pub fn raw(self) -> BoxFuture<'static, Result<RawJson, RequestError>> {
+        let Self { session, request, options, .. } = self;
+        match request {
+            Ok(request) => send(session, request, options),
+            Err(error) => std::future::ready(Err(error)).boxed(),
+        }
+    }
+}
+
+impl<M: Method<Result: DeserializeOwned> + 'static> IntoFuture for Request<M> {
+    type Output = Result<M::Result, RequestError>;
+    type IntoFuture = BoxFuture<'static, Self::Output>;
+
+    /// Sends the request.
+    fn into_future(self) -> Self::IntoFuture {
+        let answer = self.raw();
+        async move {
+            let raw = answer.await?;
+            raw.to().map_err(|error| RequestError::InvalidAnswer(format!("{}: {error}", M::NAME)))
+        }
+        .boxed()
+    }
+}
+
+/// The one way out: every request of a session passes here.
+fn send(
+    session: ClientSession,
+    request: ServerRequest,
+    options: Options,
+) -> BoxFuture<'static, Result<RawJson, RequestError>> {
+    let method = request.method().to_owned();
+    let slot = slot(&session, &request);
+    if let Some(slot) = slot.as_ref().filter(|_| !options.is_fresh)
+        && let Some(answer) = session.shared.cache().find(slot, now())
+    {
+        return std::future::ready(Ok(answer)).boxed();
+    }
+    let again = session.shared.mirrors().then(|| request.clone()).filter(|request| request.tool().is_some());
+    let first = Sent::begin(&session, request, &options);
+    async move {
+        let outcome = match (first?.await, again) {
+            // The definition of the tool has changed (MCP 2026-07-28, server/tools).
+            (CallOutcome { outcome: Err(error), .. }, Some(request)) if error.code() == Some(code::HEADER_MISMATCH) => {
+                session.refresh_tools().await?;
+                Sent::begin(&session, request, &options)?.await
+            }
+            (outcome, _) => outcome,
+        };
+        let answer = outcome.outcome?.into_raw();
+        tracing::trace!(method, "answered");
+        if let Some(slot) = slot.filter(|_| outcome.rounds == 0) {
+            session.shared.cache().keep(slot, &answer, now());
+        }
+        Ok(answer)
+    }
+    .boxed()
+}
+
+fn slot(session: &ClientSession, request: &ServerRequest) -> Option<Slot> {
+    if !session.shared.is_stateless() {
+        return None;
+    }
+    let members = match request.clone().into_params() {
+        Params::Named(members) => members,
+        Params::Absent => JsonObject::new(),
+        Params::Positional(_) => return None,
+    };
+    session.shared.cache().slot(request.method(), &members)
+}
+
+/// A request that was sent. Dropping it cancels the request.
+struct Sent {
+    session: ClientSession,
+    call: CallId,
+    answer: oneshot::Receiver<CallOutcome>,
+    is_done: bool,
+}
+
+impl Sent {
+    fn begin(session: &ClientSession, request: ServerRequest, options: &Options) -> Result<Self, RequestError> {
+        let place = std::sync::Arc::clone(&session.shared.places);
+        let place = place.try_acquire_owned().map_err(|_| RequestError::TooMany)?;
+        let fields = match &request {
+            ServerRequest::CallTool(call) if session.shared.mirrors() => {
+                session.shared.tool_fields().fields(&call.name, &call.arguments_or_empty())
+            }
+            _ => Vec::new(),
+        };
+        let method = match request.method() {
+            "tools/call" => "tools/call".into(),
+            method => method.to_owned().into(),
+        };
+        let request = OutgoingCall {
+            method,
+            params: request.into_params(),
+            fields,
+            wants_progress: options.progress.is_some(),
+            timeout: options.timeout,
+            total_timeout: options.total_timeout,
+            task: options.task,
+        };
+        let (answer, outcome) = oneshot::channel();
+        let (progress, task) = (options.progress.clone(), options.on_task.clone());
+        let caller = Caller { answer, progress, task, place: Some(place) };
+        let call = session.shared.next_call();
+        session.tell(Command::Call(Box::new(NewCall { id: call, request, caller })));
+        Ok(Self { session: session.clone(), call, answer: outcome, is_done: false })
+    }
+}
+
+impl Future for Sent {
+    type Output = CallOutcome;
+
+    fn poll(mut self: std::pin::Pin<&mut Self>, cx: &mut std::task::Context<'_>) -> std::task::Poll<CallOutcome> {
+        self.answer.poll_unpin(cx).map(|answer| {
+            self.is_done = true;
+            answer.unwrap_or_else(|_| CallOutcome { outcome: Err(self.session.closed_error()), rounds: 0 })
+        })
+    }
+}
+
+impl Drop for Sent {
+    fn drop(&mut self) {
+        if !self.is_done {
+            self.session.tell(Command::Cancel(self.call));
+        }
+    }
+}
+
+impl<M> fmt::Debug for Request<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Request")
+            .field("request", &self.request)
+            .field("options", &self.options)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The clock of the runtime, which tests can stop.
+fn now() -> Instant {
+    tokio::time::Instant::now().into_std()
+}

@@ -1,0 +1,192 @@
+//! The handle on one connection.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use protomcp_session::{CloseReason, RequestError, ServerRequest, ServerView};
+use protomcp_types::{
+    CallTool, Complete, CompleteArgument, Discover, GetPrompt, Level, Method, Params, Ping, RawJson, ReadResource,
+    Reference, SetLevel, Subscribe, Unsubscribe,
+};
+use serde::Serialize;
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::Instant;
+
+use crate::command::{Command, Status};
+use crate::request::Request;
+use crate::shared::Shared;
+
+/// One connection to a server. Cloning is cheap; the connection closes when the last clone and the last request are
+/// gone.
+#[derive(Debug, Clone)]
+pub struct ClientSession {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) commands: mpsc::UnboundedSender<Command>,
+}
+
+impl ClientSession {
+    pub(crate) fn new(shared: Arc<Shared>, commands: mpsc::UnboundedSender<Command>) -> Self {
+        Self { shared, commands }
+    }
+
+    /// Tells the sessions of one client apart.
+    #[must_use]
+    pub fn id(&self) -> u64 {
+        self.shared.id
+    }
+
+    /// The server, as it has described itself, and the revision of the connection.
+    #[must_use]
+    pub fn server(&self) -> Arc<ServerView> {
+        self.shared.server().expect("a session is handed out when its connection is open")
+    }
+
+    /// Any request: `.await` sends it.
+    ///
+    /// ```
+    /// use protomcp_client::{ClientSession, RequestError};
+    /// use protomcp_types::{ListTools, ListToolsResult};
+    ///
+    /// async fn page(session: &ClientSession) -> Result<ListToolsResult, RequestError> {
+    ///     session.request::<ListTools>(&ListTools::default()).await
+    /// }
+    /// ```
+    pub fn request<M: Method<Params: Serialize>>(&self, params: &M::Params) -> Request<M> {
+        Request::of_params(self, Params::of(params))
+    }
+
+    /// Calls a tool. A tool that fails answers too, with `is_error`.
+    pub fn call_tool(&self, name: impl Into<String>, arguments: &(impl Serialize + ?Sized)) -> Request<CallTool> {
+        match RawJson::of(arguments) {
+            Ok(arguments) => self.call(CallTool::new(name).with_arguments(arguments)),
+            Err(error) => Request::failed(self, error.to_string()),
+        }
+    }
+
+    /// Calls a tool with arguments that are text already, which are sent byte for byte.
+    pub fn call(&self, call: CallTool) -> Request<CallTool> {
+        Request::new(self, ServerRequest::CallTool(call))
+    }
+
+    /// Reads a resource.
+    pub fn read_resource(&self, uri: impl Into<String>) -> Request<ReadResource> {
+        Request::new(self, ServerRequest::ReadResource(ReadResource::new(uri)))
+    }
+
+    /// Gets a prompt; the arguments are an object of strings.
+    pub fn get_prompt(&self, name: impl Into<String>, arguments: &(impl Serialize + ?Sized)) -> Request<GetPrompt> {
+        match RawJson::of(arguments) {
+            Ok(arguments) => {
+                let prompt = GetPrompt { arguments: Some(arguments), ..GetPrompt::new(name) };
+                Request::new(self, ServerRequest::GetPrompt(prompt))
+            }
+            Err(error) => Request::failed(self, error.to_string()),
+        }
+    }
+
+    /// Completes the argument of a prompt or of a resource template.
+    pub fn complete(
+        &self,
+        reference: Reference,
+        argument: impl Into<String>,
+        value: impl Into<String>,
+    ) -> Request<Complete> {
+        let argument = CompleteArgument { name: argument.into(), value: value.into() };
+        let request = Complete { reference, argument, context: None, meta: None };
+        Request::new(self, ServerRequest::Complete(request))
+    }
+
+    /// Asks for notifications when a resource changes, which
+    /// [`Client::on_resource_updated`](crate::Client::on_resource_updated) gets. Without a session the subscription is
+    /// a stream that this session keeps open (`subscriptions/listen`).
+    ///
+    /// # Errors
+    /// If the server refuses, or does not honour the subscription.
+    pub async fn subscribe(&self, uri: impl Into<String> + Send) -> Result<(), RequestError> {
+        let uri = uri.into();
+        if self.shared.is_stateless() {
+            return self.watch(uri, true).await;
+        }
+        let request: Request<Subscribe> = Request::new(self, ServerRequest::Subscribe(Subscribe::new(uri)));
+        request.await.map(drop)
+    }
+
+    /// Ends a subscription.
+    ///
+    /// # Errors
+    /// If the server refuses.
+    pub async fn unsubscribe(&self, uri: impl Into<String> + Send) -> Result<(), RequestError> {
+        let uri = uri.into();
+        if self.shared.is_stateless() {
+            return self.watch(uri, false).await;
+        }
+        let request: Request<Unsubscribe> = Request::new(self, ServerRequest::Unsubscribe(Unsubscribe::new(uri)));
+        request.await.map(drop)
+    }
+
+    async fn watch(&self, uri: String, is_wanted: bool) -> Result<(), RequestError> {
+        let (done, answer) = oneshot::channel();
+        self.tell(Command::Watch { uri, is_wanted, done });
+        answer.await.unwrap_or_else(|_| Err(self.closed_error()))
+    }
+
+    /// Sets the least severe level of the log messages that the server sends. Without a session the level is sent with
+    /// each request from here on.
+    ///
+    /// # Errors
+    /// If the server refuses.
+    pub async fn set_level(&self, level: Level) -> Result<(), RequestError> {
+        if self.shared.is_stateless() {
+            self.tell(Command::LogLevel(level));
+            return Ok(());
+        }
+        self.request::<SetLevel>(&SetLevel { level }).await.map(drop)
+    }
+
+    /// Checks that the server answers. Revisions without `ping` use `server/discover`.
+    ///
+    /// # Errors
+    /// If the server does not answer in time.
+    pub async fn ping(&self) -> Result<(), RequestError> {
+        if self.shared.is_stateless() {
+            let request = Request::<Discover>::of_params(self, Ok(Params::Absent));
+            return request.raw().await.map(drop);
+        }
+        self.request::<Ping>(&Ping {}).await.map(drop)
+    }
+
+    /// Closes the connection: requests without an answer fail, and the server's end is awaited for `deadline` at most.
+    /// Returns the reason of the end, which is another one if the connection was over before.
+    pub async fn close(&self, deadline: Duration) -> CloseReason {
+        self.tell(Command::Close(Instant::now() + deadline));
+        self.closed().await
+    }
+
+    /// Waits until the connection is over.
+    pub async fn closed(&self) -> CloseReason {
+        let mut status = self.shared.status.clone();
+        let ended = status.wait_for(|status| matches!(status, Status::Closed(_))).await;
+        match ended.as_deref() {
+            Ok(Status::Closed(reason)) => reason.clone(),
+            _ => CloseReason::Failed("the task of the connection has ended".into()),
+        }
+    }
+
+    /// True if the connection is over.
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
+        matches!(*self.shared.status.borrow(), Status::Closing(_) | Status::Closed(_)) || self.commands.is_closed()
+    }
+
+    pub(crate) fn tell(&self, command: Command) {
+        // Without a receiver the connection is over, which each caller finds out by itself.
+        drop(self.commands.send(command));
+    }
+
+    pub(crate) fn closed_error(&self) -> RequestError {
+        match &*self.shared.status.borrow() {
+            Status::Closing(reason) | Status::Closed(reason) => RequestError::Closed(reason.clone()),
+            Status::Opening | Status::Open => RequestError::Closed(CloseReason::Requested),
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! The part of a session that its handles and its task share.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use protomcp_session::{CallId, ServerView};
+use tokio::sync::{Semaphore, watch};
+
+use crate::cache::Cache;
+use crate::command::Status;
+use crate::tool_fields::ToolFields;
+
+/// The part of a session that its handles and its task share.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub(crate) id: u64,
+    pub(crate) status: watch::Receiver<Status>,
+    /// Free places for calls without an answer.
+    pub(crate) places: Arc<Semaphore>,
+    /// True if each request has an exchange of its own, as over HTTP.
+    pub(crate) has_fields: bool,
+    server: Mutex<Option<Arc<ServerView>>>,
+    cache: Mutex<Cache>,
+    tool_fields: Mutex<ToolFields>,
+    last_call: AtomicU64,
+}
+
+impl Shared {
+    pub(crate) fn new(id: u64, status: watch::Receiver<Status>, max_pending: usize, has_fields: bool) -> Self {
+        Self {
+            id,
+            status,
+            places: Arc::new(Semaphore::new(max_pending)),
+            has_fields,
+            server: Mutex::default(),
+            cache: Mutex::default(),
+            tool_fields: Mutex::default(),
+            last_call: AtomicU64::new(0),
+        }
+    }
+
+    pub(crate) fn next_call(&self) -> CallId {
+        CallId::new(self.last_call.fetch_add(1, Ordering::Relaxed) + 1)
+    }
+
+    /// The server; `None` before the connection was opened.
+    pub(crate) fn server(&self) -> Option<Arc<ServerView>> {
+        lock(&self.server).clone()
+    }
+
+    pub(crate) fn opened(&self, server: Arc<ServerView>) {
+        *lock(&self.server) = Some(server);
+    }
+
+    pub(crate) fn is_stateless(&self) -> bool {
+        lock(&self.server).as_ref().is_some_and(|server| !server.is_stateful())
+    }
+
+    /// True if arguments are mirrored in header fields.
+    pub(crate) fn mirrors(&self) -> bool {
+        self.has_fields && self.is_stateless()
+    }
+
+    pub(crate) fn cache(&self) -> MutexGuard<'_, Cache> {
+        lock(&self.cache)
+    }
+
+    pub(crate) fn tool_fields(&self) -> MutexGuard<'_, ToolFields> {
+        lock(&self.tool_fields)
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,79 @@
+//! Notifications of the server: changes of lists and resources, and log messages.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use protomcp_client::{ListChanged, Mode};
+use protomcp_typed::Tool;
+use protomcp_types::{JsonObject, Level};
+
+use crate::server::{Seen, Stage, client, in_both_eras, run};
+
+#[test]
+fn changes_of_lists_are_told() {
+    let told = Seen::default();
+    for mode in [Mode::Stateful, Mode::Stateless] {
+        let heard = told.clone();
+        let client = client().on_list_changed(move |list, server| {
+            let heard = heard.clone();
+            async move {
+                // The handler may use the session.
+                let session = server.session().unwrap();
+                let tools = session.list_tools(None).await.unwrap();
+                heard.push(format!("{list:?} {}", tools.items.len()));
+            }
+        });
+        run(async {
+            let stage = Stage::open(mode, client).await;
+            // Without a session, the subscription is under way.
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            stage.registry.tools().insert(Tool::new("new", "New").handler(async || "new")).unwrap();
+            assert_eq!(told.wait().await, [format!("{:?} 3", ListChanged::Tools)]);
+        });
+    }
+}
+
+#[test]
+fn a_subscribed_resource_is_told_of() {
+    let told = Seen::default();
+    let heard = told.clone();
+    let listening = || {
+        let heard = heard.clone();
+        client().on_resource_updated(move |uri, _| {
+            let heard = heard.clone();
+            async move { heard.push(uri) }
+        })
+    };
+    in_both_eras(listening, async |stage| {
+        stage.session.subscribe("test:a").await.unwrap();
+        stage.registry.resource_updated("test:other");
+        stage.registry.resource_updated("test:a");
+        assert_eq!(told.wait().await, ["test:a"]);
+        stage.session.unsubscribe("test:a").await.unwrap();
+        stage.registry.resource_updated("test:a");
+        stage.session.subscribe("test:b").await.unwrap();
+        stage.registry.resource_updated("test:b");
+        assert_eq!(told.wait().await, ["test:b"]);
+    });
+}
+
+#[test]
+fn log_messages_come_from_the_wanted_level_on() {
+    let told = Seen::default();
+    let heard = Arc::new(told.clone());
+    let listening = || {
+        let heard = Arc::clone(&heard);
+        client().log_level(Level::Info).on_log(move |message, _| {
+            let heard = Arc::clone(&heard);
+            async move { heard.push(format!("{} {:?} {}", message.level, message.logger, message.data)) }
+        })
+    };
+    in_both_eras(listening, async |stage| {
+        stage.session.call_tool("log", &JsonObject::new()).await.unwrap();
+        assert_eq!(told.wait().await, [r#"info Some("test") "hello""#]);
+        stage.session.set_level(Level::Debug).await.unwrap();
+        stage.session.call_tool("log", &JsonObject::new()).await.unwrap();
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        assert_eq!(told.take().len(), 2);
+    });
+}

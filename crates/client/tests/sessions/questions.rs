@@ -1,0 +1,115 @@
+//! Questions of the server, which the handlers of the client answer.
+
+use std::time::Duration;
+
+use protomcp_client::{Client, Mode, RequestError};
+use protomcp_types::{CreateMessageResult, ElicitAction, ElicitResult, ErrorObject, JsonObject, RawJson, Role};
+
+use crate::server::{Stage, client, connect, in_both_eras, run};
+
+fn answers(action: ElicitAction) -> Client {
+    client().on_elicit(move |form, server| async move {
+        assert_eq!((form.message.as_str(), server.session_id()), ("Who?", 1));
+        assert!(server.session().is_some() && server.server().is_some());
+        Ok(ElicitResult { action, content: None, meta: None })
+    })
+}
+
+async fn text(stage: &Stage, tool: &str) -> String {
+    let result = stage.session.call_tool(tool, &JsonObject::new()).await.unwrap();
+    let content: serde_json::Value = result.content.to().unwrap();
+    content[0]["text"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn an_accepted_form_has_its_defaults() {
+    in_both_eras(
+        || answers(ElicitAction::Accept),
+        async |stage| {
+            assert_eq!(text(&stage, "ask").await, r#"{"name":"Ann"}"#);
+        },
+    );
+    in_both_eras(
+        || answers(ElicitAction::Decline),
+        async |stage| {
+            assert_eq!(text(&stage, "ask").await, "declined");
+        },
+    );
+}
+
+#[test]
+fn the_model_of_the_client_answers() {
+    let model = || {
+        client().on_sample(|question, _| async move {
+            assert_eq!(question.max_tokens, 10);
+            let content = RawJson::parse(r#"{"type":"text","text":"4"}"#).unwrap();
+            Ok(CreateMessageResult {
+                role: Role::Assistant,
+                content,
+                model: "m1".into(),
+                stop_reason: None,
+                meta: None,
+            })
+        })
+    };
+    in_both_eras(model, async |stage| assert_eq!(text(&stage, "sample").await, "m1"));
+}
+
+#[test]
+fn roots_are_offered_and_told() {
+    in_both_eras(
+        || client().with_roots(["/srv/data", "https://a/b"]),
+        async |stage| {
+            assert_eq!(text(&stage, "roots").await, "file:///srv/data,https://a/b");
+        },
+    );
+    run(async {
+        let client = client().with_roots(["/a"]).mode(Mode::Stateful);
+        let stage = Stage::open(Mode::Stateful, client.clone()).await;
+        let second = connect(&stage.registry, &client).await;
+        client.add_root("/b");
+        while stage.seen.take().len() < 2 {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+            if !stage.seen.take().is_empty() {
+                break;
+            }
+        }
+        assert!(!client.remove_root("/nowhere"), "removing an absent root fails nothing");
+        assert!(client.remove_root("/a"));
+        assert_eq!(text(&stage, "roots").await, "file:///b");
+        drop(second);
+    });
+}
+
+#[test]
+fn what_is_not_declared_is_not_asked() {
+    in_both_eras(client, async |stage| {
+        for tool in ["ask", "sample", "roots"] {
+            let answer = stage.session.call_tool(tool, &JsonObject::new()).await;
+            let failed = match answer {
+                Ok(result) => result.is_error,
+                Err(error) => matches!(error, RequestError::Refused(_)),
+            };
+            assert!(failed, "{tool}");
+        }
+    });
+}
+
+#[test]
+fn a_handler_that_fails_harms_only_its_question() {
+    async fn fails(stage: &Stage) {
+        let failed = match stage.session.call_tool("ask", &JsonObject::new()).await {
+            Ok(result) => result.is_error,
+            Err(error) => matches!(error, RequestError::NoInput(_)),
+        };
+        assert!(failed);
+        stage.session.ping().await.unwrap();
+    }
+    in_both_eras(
+        || client().on_elicit(|_, _| async { Err(ErrorObject::internal("no")) }),
+        async |stage| fails(&stage).await,
+    );
+    in_both_eras(|| client().on_elicit(|_, _| async { panic!("oops") }), async |stage| fails(&stage).await);
+    let slow = || client().on_elicit(|_, _| std::future::pending()).answer_timeout(Duration::from_secs(2));
+    in_both_eras(slow, async |stage| fails(&stage).await);
+}
