@@ -86,7 +86,9 @@ impl ClientConnection {
         };
         let may_retry = match &error {
             RequestError::NotAvailable(_) => true,
-            RequestError::Unanswered { why, .. } => matches!(why, NoAnswer::Connection | NoAnswer::Incomplete),
+            RequestError::Unanswered { why, .. } => {
+                matches!(why, NoAnswer::NotSent | NoAnswer::Connection | NoAnswer::Incomplete)
+            }
             _ => false,
         };
         let pause = self.listening.pause(now, open.map(|open| open.since)).filter(|_| may_retry);
