@@ -74,14 +74,14 @@ impl Calls {
         let process = Arc::clone(permit.process());
         let (link, chain) = (process.link(), process.chain());
         let mut time = Deadline::new(self.timeout);
-        permit.asks(tool.name());
+        permit.mark_called(tool.name());
         let turn = Turn { permit: &permit, chain: &chain, time: &time, context };
         let mut answer = self.ask(turn, call, &mut arguments_json, listener.clone()).await;
         if matches!(answer, Err(Failure::Crashed { .. })) {
             self.dispatcher.lose(process.generation());
         }
         if !answer.as_ref().is_err_and(Failure::leaves_busy) {
-            permit.is_answered();
+            permit.mark_answered();
         }
         if let Ok(CallAnswer::Task(task)) = answer {
             permit.detach();

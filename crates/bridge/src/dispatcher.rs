@@ -287,7 +287,7 @@ impl Dispatcher {
     pub(crate) fn await_idle(&self, generation: Generation) {
         let mut state = self.lock();
         if state.scheduler.in_flight(generation) == 0 {
-            self.say_idle(generation);
+            self.send_idle(generation);
         } else {
             state.awaited.push(generation);
         }
@@ -382,7 +382,7 @@ impl Dispatcher {
         };
         if idle && state.awaited.contains(&generation) {
             state.awaited.retain(|awaited| *awaited != generation);
-            self.say_idle(generation);
+            self.send_idle(generation);
         }
         if let Some(runtime) = handler {
             let (answered, late) = oneshot::channel();
@@ -425,7 +425,7 @@ impl Dispatcher {
         Permit::new(Arc::clone(self), process, call)
     }
 
-    fn say_idle(&self, generation: Generation) {
+    fn send_idle(&self, generation: Generation) {
         // The receiver is gone when the bridge has ended.
         let _ended = self.idle.send(generation);
     }

@@ -195,7 +195,7 @@ impl Driver {
                 tracing::debug!(%generation, "stopping the start under way");
                 self.superseded.cancel();
             }
-            Effect::AskReload(generation) => self.with(generation, |process| process.link().reload()),
+            Effect::RequestReload(generation) => self.with(generation, |process| process.link().reload()),
             Effect::AwaitIdle(generation) => self.dispatcher.await_idle(generation),
             Effect::Hold => self.dispatcher.hold(),
             Effect::ReleaseTo(generation) => self.dispatcher.release_to(generation),
@@ -207,7 +207,7 @@ impl Driver {
             Effect::ToolsChanged(audience) => self.sessions.tools_changed(audience),
             Effect::ResourcesChanged(audience) => self.sessions.resources_changed(audience),
             Effect::PromptsChanged(audience) => self.sessions.prompts_changed(audience),
-            Effect::AskCatalog(generation, kind) => self.ask_catalog(generation, kind),
+            Effect::RequestList(generation, kind) => self.ask_catalog(generation, kind),
             Effect::Remove(generation) => self.remove(generation),
             Effect::FirstStarted => self.answer_first(Ok(())),
             Effect::FirstStartFailed => {
@@ -237,9 +237,9 @@ impl Driver {
             }
             Effect::AnsweredLate(generation, id) => self.dispatcher.answered_late(generation, &id),
             Effect::ResourceUpdated(uri) => self.sessions.resource_updated(&uri),
-            Effect::ElicitationComplete(id) => self.questions.page_is_done(&id),
+            Effect::ElicitationComplete(id) => self.questions.elicitation_complete(&id),
             Effect::Report(report) => self.report(&report),
-            Effect::NameCalls(generations) => self.name_calls(&generations),
+            Effect::ReportCalls(generations) => self.name_calls(&generations),
         }
         ControlFlow::Continue(())
     }

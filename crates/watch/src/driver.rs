@@ -116,11 +116,11 @@ impl Driver {
         };
         let mut because = if asked.is_some() { None } else { driver.open_notifier().err() };
         // Existing files are not changes, unless they are newer than `since`.
-        let (mut found, failure) = driver.look();
+        let (mut found, failure) = driver.scan();
         found.retain(|path| watch.since.is_some_and(|moment| is_newer(path, moment)));
         driver.report(found);
         because = because.or(failure);
-        driver.plan_look();
+        driver.schedule_scan();
         let backend = match (&driver.notifier, driver.pause()) {
             (Some(_), None) => Backend::Native,
             (Some(_), Some(every)) => Backend::NativeAndPoll { every },
@@ -153,7 +153,7 @@ impl Driver {
             if self.next_look.is_some_and(|at| at <= Instant::now()) {
                 self.reopen_root();
                 self.look_and_report();
-                self.plan_look();
+                self.schedule_scan();
             }
         }
     }
@@ -182,7 +182,7 @@ impl Driver {
     }
 
     fn look_and_report(&mut self) {
-        let (changed, failure) = self.look();
+        let (changed, failure) = self.scan();
         self.report(changed);
         if let Some(error) = failure {
             self.fall_back(&error);
@@ -190,7 +190,7 @@ impl Driver {
     }
 
     /// Scans all files. Returns the error if notifications are not available for all directories, which ends them.
-    fn look(&mut self) -> (Vec<PathBuf>, Option<WatchError>) {
+    fn scan(&mut self) -> (Vec<PathBuf>, Option<WatchError>) {
         let mut failure = None;
         let notifier = &mut self.notifier;
         let changed = self.tree.scan(&mut |directory| {
@@ -227,10 +227,10 @@ impl Driver {
     fn fall_back(&mut self, error: &WatchError) {
         tracing::warn!(root = %self.tree.root().display(), "{error}");
         self.notifier = None;
-        self.plan_look();
+        self.schedule_scan();
     }
 
-    fn plan_look(&mut self) {
+    fn schedule_scan(&mut self) {
         self.next_look = self.pause().map(|pause| Instant::now() + pause);
     }
 

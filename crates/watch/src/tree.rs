@@ -202,7 +202,7 @@ impl Tree {
         let mut queue = VecDeque::from([from]);
         while let Some(path) = queue.pop_front() {
             if !self.directories.contains_key(&path) && self.directories.len() >= self.bounds.directories {
-                self.complain("too many directories; the deepest are not watched, list large ones in .gitignore");
+                self.warn_once("too many directories; the deepest are not watched, list large ones in .gitignore");
                 continue;
             }
             on_directory(&path);
@@ -256,7 +256,9 @@ impl Tree {
             let Ok(stamp) = Stamp::of(&path) else { continue };
             let was = before.files.remove(&name);
             if self.files + now.files.len() >= self.bounds.files {
-                self.complain("too many files; polling does not see all of them, list large directories in .gitignore");
+                self.warn_once(
+                    "too many files; polling does not see all of them, list large directories in .gitignore",
+                );
                 continue;
             }
             if was != Some(stamp) {
@@ -303,7 +305,7 @@ impl Tree {
         }
     }
 
-    fn complain(&mut self, what: &str) {
+    fn warn_once(&mut self, what: &str) {
         if !self.complained {
             self.complained = true;
             tracing::warn!(root = %self.root.display(), "{what}");

@@ -81,7 +81,7 @@ impl Catalogs {
             let question = &mut self.questions[*kind as usize];
             if *question == Question::None {
                 *question = Question::Asked;
-                fx.push(Effect::AskCatalog(generation, *kind));
+                fx.push(Effect::RequestList(generation, *kind));
             } else {
                 *question = Question::AskAgain;
             }

@@ -80,7 +80,7 @@ pub(crate) enum Effect {
     /// or `Started` if it took calls a moment before.
     GiveUp(Generation),
     /// Send the reload request; `Reloaded` or `NotReloaded` follows.
-    AskReload(Generation),
+    RequestReload(Generation),
     /// Send `Idle` as soon as this process has no call in flight.
     AwaitIdle(Generation),
     /// Hold calls.
@@ -110,7 +110,7 @@ pub(crate) enum Effect {
     /// Notify sessions that prompts have changed.
     PromptsChanged(Audience),
     /// Request one of its lists from this process; `Catalogued` follows.
-    AskCatalog(Generation, Kind),
+    RequestList(Generation, Kind),
     /// Answer a tool list control request with the active tools.
     Reply { generation: Generation, id: String, active: Vec<String> },
     /// Answer it with empty frames, for a process with two readers.
@@ -134,5 +134,5 @@ pub(crate) enum Effect {
     /// Log it, and send it to the sessions.
     Report(Report),
     /// Log the calls of these processes that a reload waits for.
-    NameCalls(Vec<Generation>),
+    ReportCalls(Vec<Generation>),
 }

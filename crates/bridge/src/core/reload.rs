@@ -92,7 +92,7 @@ impl Core {
         if self.step == Step::Draining && self.current == Some(generation) {
             self.step = Step::Asking;
             self.drain_until = None;
-            fx.push(Effect::AskReload(generation));
+            fx.push(Effect::RequestReload(generation));
         } else if self.retiring.stop(generation) {
             fx.push(Effect::Stop(generation));
         }
@@ -192,7 +192,7 @@ impl Core {
     /// Reports once the calls that a reload waits for.
     fn name_calls(&mut self, of: Vec<Generation>, fx: &mut Vec<Effect>) {
         if !std::mem::replace(&mut self.change.calls_named, true) {
-            fx.push(Effect::NameCalls(of));
+            fx.push(Effect::ReportCalls(of));
         }
     }
 }

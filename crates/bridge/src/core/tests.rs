@@ -160,7 +160,7 @@ fn describe(effects: &[Effect]) -> String {
         match effect {
             Effect::Start(generation) => write!(word, "start {}", number(generation)),
             Effect::GiveUp(generation) => write!(word, "give up {}", number(generation)),
-            Effect::AskReload(generation) => write!(word, "ask {}", number(generation)),
+            Effect::RequestReload(generation) => write!(word, "ask {}", number(generation)),
             Effect::AwaitIdle(generation) => write!(word, "await {}", number(generation)),
             Effect::Hold => write!(word, "hold"),
             Effect::ReleaseTo(generation) => write!(word, "release {}", number(generation)),
@@ -176,7 +176,7 @@ fn describe(effects: &[Effect]) -> String {
             Effect::ToolsChanged(Audience::Session(_) | Audience::Owner(_)) => write!(word, "changed one"),
             Effect::ResourcesChanged(_) => write!(word, "resources changed"),
             Effect::PromptsChanged(_) => write!(word, "prompts changed"),
-            Effect::AskCatalog(generation, kind) => write!(word, "{kind:?}? {}", number(generation)),
+            Effect::RequestList(generation, kind) => write!(word, "{kind:?}? {}", number(generation)),
             Effect::Reply { active, .. } => write!(word, "reply {}", active.join(",")),
             Effect::Remove(generation) => write!(word, "remove {}", number(generation)),
             Effect::FirstStarted => write!(word, "first started"),
@@ -195,7 +195,7 @@ fn describe(effects: &[Effect]) -> String {
             Effect::ResourceUpdated(uri) => write!(word, "resource updated {uri}"),
             Effect::ElicitationComplete(id) => write!(word, "elicitation complete {id}"),
             Effect::Report(report) => write!(word, "report {}", kind(report)),
-            Effect::NameCalls(of) => {
+            Effect::ReportCalls(of) => {
                 write!(
                     word,
                     "name calls of {}",

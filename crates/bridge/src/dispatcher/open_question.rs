@@ -23,7 +23,12 @@ pub(crate) struct OpenQuestion {
 
 impl Dispatcher {
     /// Adds a question of a call of this process. `None` for the call: one of several of a session.
-    pub(crate) fn asks(self: &Arc<Self>, generation: Generation, owner: &Owner, call: Option<CallId>) -> OpenQuestion {
+    pub(crate) fn open_question(
+        self: &Arc<Self>,
+        generation: Generation,
+        owner: &Owner,
+        call: Option<CallId>,
+    ) -> OpenQuestion {
         let mut state = self.lock();
         let number = state.open_questions.begin(generation, owner.clone(), call, now());
         let is_next = Arc::new(Notify::new());

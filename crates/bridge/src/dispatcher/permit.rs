@@ -40,15 +40,15 @@ impl Permit {
         self.slot
     }
 
-    /// Records that the process is about to be asked to call this tool. Until [`is_answered`](Self::is_answered),
+    /// Records that the process is about to be asked to call this tool. Until [`mark_answered`](Self::mark_answered),
     /// dropping the permit leaves a handler that may continue.
-    pub(crate) fn asks(&mut self, tool: &ToolName) {
+    pub(crate) fn mark_called(&mut self, tool: &ToolName) {
         self.busy = true;
         self.process.running().begin(self.call, tool.clone(), now());
     }
 
     /// The process has nothing more to do for the call.
-    pub(crate) fn is_answered(&mut self) {
+    pub(crate) fn mark_answered(&mut self) {
         self.busy = false;
     }
 

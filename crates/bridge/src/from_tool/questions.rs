@@ -52,7 +52,7 @@ pub(crate) struct Questions {
     dispatcher: Arc<Dispatcher>,
     sessions: ServerHandle,
     pages: UrlElicitations,
-    places: Budget,
+    slots: Budget,
 }
 
 /// The reason for which a request has no answer.
@@ -105,7 +105,7 @@ impl Asked {
 
 impl Questions {
     pub(crate) fn new(dispatcher: Arc<Dispatcher>, sessions: ServerHandle) -> Self {
-        Self { dispatcher, sessions, pages: UrlElicitations::default(), places: Budget::new(OPEN_QUESTIONS) }
+        Self { dispatcher, sessions, pages: UrlElicitations::default(), slots: Budget::new(OPEN_QUESTIONS) }
     }
 
     /// A slot for one more question; `None` if too many are open; the process then gets an error.
@@ -115,11 +115,11 @@ impl Questions {
             Recipient::Session(_, owner) => owner,
             Recipient::Over | Recipient::Anyone => self.sessions.sole_owner().unwrap_or(Owner::Local),
         };
-        let place = self.places.reserve(&owner, 1).ok();
-        if place.is_none() {
+        let slot = self.slots.reserve(&owner, 1).ok();
+        if slot.is_none() {
             process.link().reply(question.id.as_str(), question.asked.refuse(Unanswered::TooMany.to_string()));
         }
-        place
+        slot
     }
 
     /// Asks, and sends the outcome to the process. Ends early when the process has gone.
@@ -131,7 +131,7 @@ impl Questions {
             Recipient::Session(_, owner) => Some((owner, None)),
             Recipient::Over | Recipient::Anyone => None,
         };
-        let open = open.map(|(owner, call)| self.dispatcher.asks(process.generation(), owner, call));
+        let open = open.map(|(owner, call)| self.dispatcher.open_question(process.generation(), owner, call));
         let taken_back = async {
             match &open {
                 Some(open) => open.taken_back().await,
@@ -183,7 +183,7 @@ impl Questions {
     }
 
     /// The user has finished this URL elicitation.
-    pub(crate) fn page_is_done(&self, id: &str) {
+    pub(crate) fn elicitation_complete(&self, id: &str) {
         match self.pages.done(id) {
             Some(session) => self.sessions.elicitation_complete(session, id),
             None => tracing::debug!("a completed URL elicitation has no session"),

@@ -177,7 +177,7 @@ fn a_batch_waits_for_a_busy_reader_and_grows() {
     driver.deliver();
     assert!(reader.try_recv().is_err());
     driver.poll = None;
-    driver.plan_look();
+    driver.schedule_scan();
     assert_eq!(driver.wake_at(), None, "nothing is left to wait for");
 }
 

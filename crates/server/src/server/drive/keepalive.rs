@@ -30,7 +30,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         if self.keepalive_deadline().is_none() {
             return Ok(());
         }
-        match self.keepalive.time(now) {
+        match self.keepalive.poll(now) {
             None => Ok(()),
             // A ping that does not arrive cannot be answered.
             Some(_) if !self.can_send_unsolicited() => {
@@ -39,7 +39,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
             }
             Some(KeepAliveAction::Ping) => {
                 let (call, message) = self.session.call(Ping::NAME, Params::Absent);
-                self.keepalive.asked(call, now);
+                self.keepalive.ping_sent(call, now);
                 self.send(message, None).map_err(ServeError::from)
             }
             Some(KeepAliveAction::Expired(_)) => {
@@ -54,7 +54,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
     }
 
     fn reset_keepalive(&mut self, now: Instant) {
-        if let Some(call) = self.keepalive.heard(now) {
+        if let Some(call) = self.keepalive.received(now) {
             // The answer may still come. It is ignored, so the ping needs no cancellation.
             drop(self.session.abandon(call));
         }
