@@ -231,7 +231,7 @@ pub(crate) const BOUNDS: &[(&str, &str, &str)] = &[
     ),
     (
         "a request to an authorization server",
-        "{crates/auth/src/client.rs TIMEOUT time}, {crates/auth/src/client.rs MAX_BODY bytes}, no redirects",
+        "{crates/auth/src/http_client.rs TIMEOUT time}, {crates/auth/src/http_client.rs MAX_BODY bytes}, no redirects",
         "",
     ),
     (
@@ -255,6 +255,33 @@ pub(crate) const BOUNDS: &[(&str, &str, &str)] = &[
         "{crates/auth/src/introspection.rs MAX_WAITING count}, of one address 204, each for {crates/auth/src/introspection.rs MAX_WAIT time}, then 503",
         "",
     ),
+    ("**Authorization of a client**", "", ""),
+    ("a document of an authorization server", "{crates/auth/src/exchange.rs MAX_DOCUMENT bytes}", ""),
+    ("a URL or an id in it", "{crates/auth/src/oauth/metadata.rs MAX_TEXT bytes}", ""),
+    (
+        "redirects of a metadata document",
+        "{crates/auth/src/oauth/discovery.rs MAX_REDIRECTS count}, within its origin; none of any other request",
+        "",
+    ),
+    (
+        "authorizations that an MCP server can cause",
+        "{crates/auth/src/driver/round_limit.rs BURST count} at once, then one each {crates/auth/src/driver/round_limit.rs INTERVAL time}",
+        "",
+    ),
+    ("challenges of one request", "{crates/auth/src/driver/session.rs MAX_ATTEMPTS count}", ""),
+    (
+        "time for an authorization",
+        "{crates/auth/src/driver/flight.rs MAX_FLOW time}, of which the user has {crates/auth/src/driver/loopback.rs TIMEOUT time}",
+        "",
+    ),
+    (
+        "connections to the redirect listener",
+        "{crates/auth/src/driver/redirect_listener.rs MAX_CONNECTIONS count} at a time, each {crates/auth/src/driver/redirect_listener.rs REQUEST_TIMEOUT time}",
+        "",
+    ),
+    ("credentials in memory", "{crates/auth/src/driver/token_store.rs MAX_CREDENTIALS count}", ""),
+    ("a file of credentials", "{crates/auth/src/driver/file_store.rs MAX_FILE bytes}", ""),
+    ("time that a refresh waits for another program", "{crates/auth/src/driver/file_store.rs MAX_WAIT time}", ""),
 ];
 
 /// Memory that peers can fill: of clients, then of the tool process and the versions of it that live side by side.

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use bytes::{Buf, Bytes};
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HOST, USER_AGENT};
-use http::{HeaderValue, Method, Request, StatusCode};
+use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
 use http_body::Body;
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
@@ -109,12 +109,29 @@ impl HttpClient {
     }
 
     pub(crate) async fn send(&self, url: &Url, outgoing: Outgoing) -> Result<Bytes, FetchError> {
-        tokio::time::timeout(self.timeout, self.exchange(url, outgoing))
+        let response = self.exchange(url, outgoing.into_request(url), MAX_BODY).await?;
+        if response.status() != StatusCode::OK {
+            return Err(FetchError::Status { url: url.to_string(), status: response.status() });
+        }
+        if response.body().len() > MAX_BODY {
+            return Err(FetchError::TooLong { url: url.to_string() });
+        }
+        Ok(response.into_body())
+    }
+
+    /// The response of any status, in time. Its body ends behind the limit.
+    pub(crate) async fn exchange(
+        &self,
+        url: &Url,
+        request: Request<Form>,
+        limit: usize,
+    ) -> Result<Response<Bytes>, FetchError> {
+        tokio::time::timeout(self.timeout, self.connect(url, request, limit))
             .await
             .unwrap_or_else(|_| Err(FetchError::TimedOut { url: url.to_string(), timeout: self.timeout }))
     }
 
-    async fn exchange(&self, url: &Url, outgoing: Outgoing) -> Result<Bytes, FetchError> {
+    async fn connect(&self, url: &Url, request: Request<Form>, limit: usize) -> Result<Response<Bytes>, FetchError> {
         let unreachable = |source| FetchError::Unreachable { url: url.to_string(), source };
         let is_secure = url.uri().scheme_str() == Some("https");
         let host = url.uri().host().unwrap_or_default();
@@ -122,13 +139,13 @@ impl HttpClient {
         let port = url.uri().port_u16().unwrap_or(if is_secure { 443 } else { 80 });
         let stream = TcpStream::connect((bare, port)).await.map_err(unreachable)?;
         if !is_secure {
-            return speak(stream, url, outgoing).await;
+            return speak(stream, url, request, limit).await;
         }
         let name = ServerName::try_from(bare.to_owned())
             .map_err(|error| unreachable(io::Error::new(io::ErrorKind::InvalidInput, error)))?;
         let tls = self.tls().await.map_err(unreachable)?;
         let stream = TlsConnector::from(tls).connect(name, stream).await.map_err(unreachable)?;
-        speak(stream, url, outgoing).await
+        speak(stream, url, request, limit).await
     }
 
     async fn tls(&self) -> io::Result<Arc<ClientConfig>> {
@@ -161,26 +178,25 @@ fn trusting_the_system() -> io::Result<Arc<ClientConfig>> {
 async fn speak(
     stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
     url: &Url,
-    outgoing: Outgoing,
-) -> Result<Bytes, FetchError> {
+    request: Request<Form>,
+    limit: usize,
+) -> Result<Response<Bytes>, FetchError> {
     let broken = |source| FetchError::Broken { url: url.to_string(), source };
     let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await.map_err(broken)?;
     let mut connection = pin!(connection);
     let exchange = async {
-        let response = sender.send_request(request(url, outgoing)).await.map_err(broken)?;
-        if response.status() != StatusCode::OK {
-            return Err(FetchError::Status { url: url.to_string(), status: response.status() });
-        }
-        let mut body = pin!(response.into_body());
+        let (head, body) = sender.send_request(request).await.map_err(broken)?.into_parts();
+        let mut body = pin!(body);
         let mut whole = Vec::new();
         while let Some(frame) = poll_fn(|cx| body.as_mut().poll_frame(cx)).await {
             let Ok(mut data) = frame.map_err(broken)?.into_data() else { continue };
-            if whole.len() + data.remaining() > MAX_BODY {
-                return Err(FetchError::TooLong { url: url.to_string() });
+            let room = limit + 1 - whole.len();
+            whole.extend_from_slice(&data.copy_to_bytes(data.remaining().min(room)));
+            if whole.len() > limit {
+                break;
             }
-            whole.extend_from_slice(&data.copy_to_bytes(data.remaining()));
         }
-        Ok(whole.into())
+        Ok(Response::from_parts(head, whole.into()))
     };
     let mut exchange = pin!(exchange);
     // The connection progresses only while it is polled; its rest is dropped with the answer.
@@ -193,27 +209,35 @@ async fn speak(
     }
 }
 
-fn request(url: &Url, outgoing: Outgoing) -> Request<Form> {
+impl Outgoing {
+    fn into_request(self, url: &Url) -> Request<Form> {
+        let method = if self.form.is_some() { Method::POST } else { Method::GET };
+        let mut headers = HeaderMap::new();
+        headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
+        if self.form.is_some() {
+            headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/x-www-form-urlencoded"));
+        }
+        headers.extend(self.authorization.map(|value| (AUTHORIZATION, value)));
+        request(url, method, headers, self.form)
+    }
+}
+
+/// A request over a connection of its own.
+pub(crate) fn request(url: &Url, method: Method, mut headers: HeaderMap, body: Option<String>) -> Request<Form> {
     let target = url.uri().path_and_query().map_or("/", |target| target.as_str());
-    let Outgoing { form, authorization } = outgoing;
-    let mut request = Request::new(Form(form.clone().map(Bytes::from)));
-    *request.method_mut() = if form.is_some() { Method::POST } else { Method::GET };
-    *request.uri_mut() = target.parse().unwrap_or_default();
-    let headers = request.headers_mut();
     if let Ok(host) = url.uri().authority().map_or("", |authority| authority.as_str()).parse() {
         headers.insert(HOST, host);
     }
-    headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
     headers.insert(USER_AGENT, HeaderValue::from_static("protomcp"));
-    if form.is_some() {
-        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/x-www-form-urlencoded"));
-    }
-    headers.extend(authorization.map(|value| (AUTHORIZATION, value)));
+    let mut request = Request::new(Form(body.map(Bytes::from)));
+    *request.method_mut() = method;
+    *request.uri_mut() = target.parse().unwrap_or_default();
+    *request.headers_mut() = headers;
     request
 }
 
 /// A body in one piece, or none.
-struct Form(Option<Bytes>);
+pub(crate) struct Form(Option<Bytes>);
 
 impl Body for Form {
     type Data = Bytes;

@@ -7,6 +7,8 @@ mod bearer;
 #[cfg(feature = "client")]
 mod cache;
 mod claims;
+#[cfg(feature = "oauth-driver")]
+mod driver;
 #[cfg(feature = "oauth")]
 mod exchange;
 #[cfg(feature = "client")]
@@ -46,6 +48,11 @@ pub use algorithm::Algorithm;
 pub use authorizer::{AuthorizationError, Authorizer, BoxFuture, Challenge};
 pub use bearer::MAX_TOKEN;
 pub use claims::{Kind, MAX_LEEWAY, TokenPolicy};
+#[cfg(feature = "oauth-driver")]
+pub use driver::{
+    Browser, FileTokenStore, LoopbackUserAgent, MemoryTokenStore, OAuthClient, OAuthClientBuilder, PendingRedirect,
+    RedirectListener, SignInNotice, StoreError, StoreGuard, SubjectTokens, SystemBrowser, TokenStore, UserAgent,
+};
 #[cfg(feature = "oauth")]
 pub use exchange::{ExchangeError, HttpExchange, HttpRequest, HttpResponse, MAX_DOCUMENT};
 #[cfg(feature = "client")]

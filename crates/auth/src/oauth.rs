@@ -21,5 +21,9 @@ mod well_known;
 pub use config::{ClientSecret, ConfiguredClient, Grant, IdentityProvider, OAuthConfig};
 pub use credentials::Credentials;
 pub use demand::TokenDemand;
+#[cfg(feature = "oauth-driver")]
+pub(crate) use dpop::accepted_nonce;
 pub use flow::{AuthorizationFlow, FlowAction, FlowEvent};
+#[cfg(feature = "oauth-driver")]
+pub(crate) use signing::random_text;
 pub use signing::{Es256Key, KeyError};

@@ -147,4 +147,22 @@ impl OAuthConfig {
         self.grant = grant;
         self
     }
+
+    /// The URL of the MCP server.
+    #[must_use]
+    pub fn resource(&self) -> &str {
+        self.resource.as_str()
+    }
+
+    /// True for a URL with the origin of the MCP server.
+    #[cfg(feature = "oauth-driver")]
+    pub(crate) fn is_same_origin(&self, url: &Url) -> bool {
+        self.resource.is_same_origin(url)
+    }
+
+    /// True if no user takes part in the grant.
+    #[cfg(feature = "oauth-driver")]
+    pub(crate) fn is_for_machine(&self) -> bool {
+        !matches!(self.grant, Grant::AuthorizationCode)
+    }
 }

@@ -136,6 +136,12 @@ impl Credentials {
         self.token.received
     }
 
+    /// True if the token can be refreshed.
+    #[must_use]
+    pub fn has_refresh_token(&self) -> bool {
+        self.token.refresh_token.is_some()
+    }
+
     /// True if the token has expired.
     #[must_use]
     pub fn has_expired(&self, now: SystemTime) -> bool {

@@ -260,7 +260,10 @@ impl AuthorizationFlow {
         let refreshable =
             previous.filter(|previous| self.may_refresh && target.is_refreshed_by(previous, &self.demand));
         // A client that is no longer configured cannot refresh, and may well sign in.
-        if let Some((previous, Ok(request))) = refreshable.map(|known| (known, grants::refresh(&self.config, known))) {
+        if let Some((previous, Ok(mut request))) =
+            refreshable.map(|known| (known, grants::refresh(&self.config, known)))
+        {
+            request.endpoint = target.server.token_endpoint.clone();
             let (action, previous) = (FlowAction::Send(request.to_http(now)), Box::new(previous.clone()));
             self.state = State::Refreshing { request, previous, target: Some(target) };
             return Ok(action);

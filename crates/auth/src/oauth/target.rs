@@ -44,7 +44,7 @@ impl Target {
             wants_refresh: matches!(config.grant, Grant::AuthorizationCode),
         };
         let scopes = sources.choose();
-        if let Some(previous) = previous.as_ref().filter(|_| demand.is_step_up) {
+        if let Some(previous) = previous.as_ref().filter(|_| demand.is_step_up()) {
             let wanted = scopes.clone().unwrap_or_default();
             if previous.scopes().include(&wanted) {
                 // The same request would have the same result.
@@ -76,7 +76,7 @@ impl Target {
         let mut known = previous.scopes();
         known.add(&Scopes::lenient([previous.requested.as_str()]));
         previous.token.refresh_token.is_some()
-            && !demand.is_step_up
+            && !demand.is_step_up()
             && demand.scopes.as_ref().is_none_or(|scopes| known.include(scopes))
             && previous.dpop_key.is_some() == self.dpop_key.is_some()
             && previous.indicator == self.indicator

@@ -1,0 +1,21 @@
+//! The client half over a network: the flow's driver, and the parts of a program that it uses.
+
+mod browser;
+mod exchange;
+mod file_store;
+mod flight;
+mod loopback;
+mod oauth_client;
+mod redirect_listener;
+mod round_limit;
+mod session;
+mod token_store;
+mod user_agent;
+
+pub use browser::{Browser, SystemBrowser};
+pub use file_store::FileTokenStore;
+pub use loopback::{LoopbackUserAgent, SignInNotice};
+pub use oauth_client::{OAuthClient, OAuthClientBuilder};
+pub use redirect_listener::RedirectListener;
+pub use token_store::{MemoryTokenStore, StoreError, StoreGuard, TokenStore};
+pub use user_agent::{PendingRedirect, SubjectTokens, UserAgent};

@@ -1,0 +1,162 @@
+//! The token of one MCP server as it is known now, and the decisions that requests and challenges lead to.
+
+use std::time::{Duration, SystemTime};
+
+use http::HeaderValue;
+use tokio::time::Instant;
+
+use crate::authorizer::{AuthorizationError, Challenge};
+use crate::driver::round_limit::RoundLimit;
+use crate::oauth::{Credentials, TokenDemand, accepted_nonce};
+
+/// The most challenges of one request that are answered.
+const MAX_ATTEMPTS: u32 = 5;
+
+/// The most of them that are answered with a nonce.
+const MAX_NONCES: u32 = 3;
+
+/// The time after a failed refresh in which a token that is still valid is used without another attempt.
+const REFRESH_PAUSE: Duration = Duration::from_secs(30);
+
+/// The time in which the answer of a user holds for requests that were sent before it.
+const DECLINED: Duration = Duration::from_secs(2);
+
+/// The token of one MCP server.
+#[derive(Debug, Default)]
+pub(crate) struct Session {
+    pub(crate) credentials: Option<Credentials>,
+    is_loaded: bool,
+    /// The last nonce of the MCP server.
+    nonce: Option<String>,
+    /// The token of the last grant, as it was issued: if it is rejected, another grant has no better one.
+    granted: Option<HeaderValue>,
+    rounds: RoundLimit,
+    refresh_failed: Option<Instant>,
+    /// The last answer of a user who did not sign in.
+    declined: Option<(Instant, AuthorizationError)>,
+}
+
+/// The decision about a request.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum RequestStep {
+    /// The stored credentials have to be read first.
+    Load,
+    /// The token has to be refreshed first.
+    Refresh,
+    /// Is sent with these credentials, or without any.
+    Present(Option<Box<Credentials>>),
+}
+
+/// The decision about a challenge.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum ChallengeStep {
+    /// The stored credentials have to be read first.
+    Load,
+    /// The request is repeated with the current token.
+    Repeat,
+    /// A flow begins.
+    Authorize { may_refresh: bool },
+}
+
+impl Session {
+    pub(crate) fn request(&self, now: SystemTime, instant: Instant) -> RequestStep {
+        if !self.is_loaded {
+            return RequestStep::Load;
+        }
+        let Some(credentials) = &self.credentials else { return RequestStep::Present(None) };
+        let has_expired = credentials.has_expired(now);
+        let is_pausing = self.refresh_failed.is_some_and(|failed| instant < failed + REFRESH_PAUSE);
+        if credentials.is_due(now) && credentials.has_refresh_token() && (has_expired || !is_pausing) {
+            return RequestStep::Refresh;
+        }
+        RequestStep::Present((!has_expired).then(|| Box::new(credentials.clone())))
+    }
+
+    pub(crate) fn challenge(
+        &mut self,
+        challenge: &Challenge,
+        demand: &TokenDemand,
+        now: SystemTime,
+    ) -> Result<ChallengeStep, AuthorizationError> {
+        if challenge.attempt > MAX_ATTEMPTS {
+            return Err(AuthorizationError::Rejected(format!("{MAX_ATTEMPTS} attempts have not been enough")));
+        }
+        if !self.is_loaded {
+            return Ok(ChallengeStep::Load);
+        }
+        let nonce = self.record_nonce(challenge.dpop_nonce.as_deref());
+        let current = self.credentials.as_ref().filter(|current| !current.has_expired(now));
+        let is_current = challenge.authorization == current.map(Credentials::authorization);
+        if current.is_some() && !is_current {
+            return Ok(ChallengeStep::Repeat);
+        }
+        if current.is_some() && demand.asks_nonce() {
+            let reason = "it asks for a nonce that it has sent".to_owned();
+            let is_answerable = nonce && challenge.attempt <= MAX_NONCES;
+            return if is_answerable { Ok(ChallengeStep::Repeat) } else { Err(AuthorizationError::Rejected(reason)) };
+        }
+        let is_granted = challenge.authorization.is_some() && challenge.authorization == self.granted;
+        if is_granted && challenge.attempt > 1 && !demand.is_step_up() {
+            return Err(AuthorizationError::Rejected("it was issued for this request".to_owned()));
+        }
+        Ok(ChallengeStep::Authorize { may_refresh: challenge.attempt == 1 })
+    }
+
+    /// Allows a flow that an MCP server has caused, or rejects it.
+    pub(crate) fn begin_round(&mut self, now: Instant) -> Result<(), AuthorizationError> {
+        match &self.declined {
+            Some((since, error)) if now < *since + DECLINED => return Err(error.clone()),
+            _ => self.declined = None,
+        }
+        if self.rounds.take(now) {
+            return Ok(());
+        }
+        let reason = "it has caused too many authorizations; try again in a minute".to_owned();
+        Err(AuthorizationError::Rejected(reason))
+    }
+
+    /// Records the nonce of a response. True if it is one.
+    pub(crate) fn record_nonce(&mut self, nonce: Option<&str>) -> bool {
+        let nonce = nonce.and_then(accepted_nonce);
+        if let Some(nonce) = nonce {
+            self.nonce = Some(nonce.to_owned());
+        }
+        nonce.is_some()
+    }
+
+    pub(crate) fn nonce(&self) -> Option<&str> {
+        self.nonce.as_deref()
+    }
+
+    /// Replaces the credentials.
+    pub(crate) fn replace(&mut self, credentials: Option<Credentials>) {
+        self.is_loaded = true;
+        self.refresh_failed = None;
+        self.credentials = credentials;
+    }
+
+    /// Records that a grant has issued the current token.
+    pub(crate) fn record_grant(&mut self) {
+        self.granted = self.credentials.as_ref().map(Credentials::authorization);
+    }
+
+    /// Records the failure of a flow, if it was the decision of a user.
+    pub(crate) fn flow_failed(&mut self, error: &AuthorizationError, now: Instant) {
+        if matches!(error, AuthorizationError::Refused { .. } | AuthorizationError::SignInRequired(_)) {
+            self.declined = Some((now, error.clone()));
+        }
+    }
+
+    /// Handles a refresh that has failed. True if the token can be obtained in another way: by a challenge.
+    pub(crate) fn refresh_failed(&mut self, error: &AuthorizationError, now: Instant) -> bool {
+        self.refresh_failed = Some(now);
+        if matches!(error, AuthorizationError::Unavailable(_) | AuthorizationError::Store(_)) {
+            return false;
+        }
+        self.credentials = None;
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests;

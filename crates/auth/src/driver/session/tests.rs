@@ -1,0 +1,141 @@
+//! The decisions about requests and challenges as tables.
+
+use std::time::UNIX_EPOCH;
+
+use http::StatusCode;
+use serde_json::json;
+
+use super::*;
+
+/// A token that was received at 1,000 and lives for 100 seconds.
+fn credentials(access_token: &str, refresh_token: Option<&str>) -> Credentials {
+    let kind = if access_token.starts_with("bound") { "dpop" } else { "bearer" };
+    serde_json::from_value(json!({
+        "issuer": "https://login.example.com",
+        "resource": "https://tools.example.com/mcp",
+        "client": {"id": "c", "source": "registered", "auth_method": "none"},
+        "token_endpoint": "https://login.example.com/token",
+        "token": {
+            "access_token": access_token, "kind": kind, "received": 1000, "expires": 1100, "refresh_token": refresh_token,
+        },
+    }))
+    .unwrap()
+}
+
+fn at(seconds: u64) -> SystemTime {
+    UNIX_EPOCH + Duration::from_secs(seconds)
+}
+
+fn session(credentials: Option<Credentials>) -> Session {
+    let mut session = Session::default();
+    session.replace(credentials);
+    session
+}
+
+fn challenge(
+    attempt: u32,
+    authorization: Option<&'static str>,
+    www_authenticate: &str,
+    nonce: Option<&str>,
+) -> Challenge {
+    let is_step_up = www_authenticate.contains("insufficient_scope");
+    Challenge {
+        url: "https://tools.example.com/mcp".to_owned(),
+        status: if is_step_up { StatusCode::FORBIDDEN } else { StatusCode::UNAUTHORIZED },
+        www_authenticate: vec![www_authenticate.to_owned()],
+        dpop_nonce: nonce.map(str::to_owned),
+        authorization: authorization.map(HeaderValue::from_static),
+        attempt,
+    }
+}
+
+fn decide(session: &mut Session, challenge: &Challenge) -> Result<ChallengeStep, AuthorizationError> {
+    session.challenge(challenge, &TokenDemand::read(challenge).unwrap(), at(1000))
+}
+
+#[test]
+fn a_request_waits_for_a_refresh_only_when_it_must() {
+    let start = Instant::now();
+    assert_eq!(Session::default().request(at(0), start), RequestStep::Load);
+    assert_eq!(session(None).request(at(0), start), RequestStep::Present(None));
+    let present = |known: &Credentials| RequestStep::Present(Some(Box::new(known.clone())));
+    let (plain, refreshable) = (credentials("t", None), credentials("t", Some("r")));
+    for (seconds, without, with) in [
+        (1089, present(&plain), present(&refreshable)),
+        (1090, present(&plain), RequestStep::Refresh),
+        (1099, present(&plain), RequestStep::Refresh),
+        (1100, RequestStep::Present(None), RequestStep::Refresh),
+    ] {
+        assert_eq!(session(Some(plain.clone())).request(at(seconds), start), without, "{seconds}");
+        assert_eq!(session(Some(refreshable.clone())).request(at(seconds), start), with, "{seconds}");
+    }
+}
+
+#[test]
+fn a_failed_refresh_pauses_while_the_token_is_valid() {
+    let start = Instant::now();
+    let mut session = session(Some(credentials("t", Some("r"))));
+    let later = |seconds| start + Duration::from_secs(seconds);
+    assert!(!session.refresh_failed(&AuthorizationError::Unavailable(String::new()), start));
+    assert!(matches!(session.request(at(1095), later(29)), RequestStep::Present(Some(_))));
+    assert_eq!(session.request(at(1095), later(30)), RequestStep::Refresh);
+    assert_eq!(session.request(at(1100), later(1)), RequestStep::Refresh, "an expired token is of no use");
+    assert!(session.refresh_failed(&AuthorizationError::Untrusted(String::new()), start));
+    assert_eq!(session.request(at(1095), start), RequestStep::Present(None));
+}
+
+#[test]
+fn a_challenge_of_a_replaced_token_repeats_the_request() {
+    let mut known = session(Some(credentials("t2", None)));
+    for old in [None, Some("Bearer t1")] {
+        assert_eq!(decide(&mut known, &challenge(1, old, "Bearer", None)), Ok(ChallengeStep::Repeat));
+    }
+    let current = challenge(1, Some("Bearer t2"), "Bearer", None);
+    assert_eq!(decide(&mut known, &current), Ok(ChallengeStep::Authorize { may_refresh: true }));
+    assert_eq!(decide(&mut Session::default(), &current), Ok(ChallengeStep::Load));
+    let mut known = session(Some(credentials("t", None)));
+    let unsent = challenge(1, None, "Bearer", None);
+    let step = known.challenge(&unsent, &TokenDemand::read(&unsent).unwrap(), at(1100));
+    assert_eq!(step, Ok(ChallengeStep::Authorize { may_refresh: true }), "an expired token is not sent again");
+}
+
+#[test]
+fn the_token_of_a_grant_is_not_granted_again() {
+    let mut session = session(Some(credentials("t", None)));
+    session.record_grant();
+    let rejected = |attempt, text: &str| challenge(attempt, Some("Bearer t"), text, None);
+    let authorize = |may_refresh| Ok(ChallengeStep::Authorize { may_refresh });
+    assert_eq!(decide(&mut session, &rejected(1, "Bearer")), authorize(true));
+    assert!(matches!(decide(&mut session, &rejected(2, "Bearer")), Err(AuthorizationError::Rejected(_))));
+    let step_up = rejected(2, "Bearer error=\"insufficient_scope\"");
+    assert_eq!(decide(&mut session, &step_up), authorize(false));
+    session.replace(Some(credentials("refreshed", None)));
+    assert_eq!(decide(&mut session, &challenge(2, Some("Bearer refreshed"), "Bearer", None)), authorize(false));
+    let last = challenge(6, Some("Bearer old"), "Bearer", None);
+    assert!(matches!(decide(&mut session, &last), Err(AuthorizationError::Rejected(_))));
+}
+
+#[test]
+fn nonces_are_answered_without_a_flow_and_not_for_ever() {
+    let mut session = session(Some(credentials("bound", None)));
+    let asks = |attempt, nonce| challenge(attempt, Some("DPoP bound"), "DPoP error=\"use_dpop_nonce\"", nonce);
+    for (attempt, nonce) in [(1, "n1"), (2, "n2"), (3, "n3")] {
+        assert_eq!(decide(&mut session, &asks(attempt, Some(nonce))), Ok(ChallengeStep::Repeat));
+        assert_eq!(session.nonce(), Some(nonce));
+    }
+    for (attempt, nonce) in [(4, Some("n4")), (1, None), (1, Some("not a nonce"))] {
+        let outcome = decide(&mut session, &asks(attempt, nonce));
+        assert!(matches!(outcome, Err(AuthorizationError::Rejected(_))), "{attempt} {nonce:?} {outcome:?}");
+    }
+}
+
+#[test]
+fn a_user_who_declines_is_not_asked_again_at_once() {
+    let (mut session, start) = (session(None), Instant::now());
+    let declined = AuthorizationError::Refused { code: "access_denied".to_owned(), description: None };
+    session.flow_failed(&AuthorizationError::Unavailable(String::new()), start);
+    assert_eq!(session.begin_round(start), Ok(()));
+    session.flow_failed(&declined, start);
+    assert_eq!(session.begin_round(start + Duration::from_millis(1999)), Err(declined));
+    assert_eq!(session.begin_round(start + Duration::from_secs(2)), Ok(()));
+}

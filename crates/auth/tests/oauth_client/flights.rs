@@ -1,0 +1,145 @@
+//! One flow at a time, for all requests that need its token.
+
+use std::sync::{Arc, mpsc};
+use std::time::Duration;
+
+use axum::response::IntoResponse;
+use futures_util::future::join_all;
+use http::StatusCode;
+use protomcp_auth::{AuthorizationError, Authorizer, FileTokenStore, MemoryTokenStore, TokenStore};
+use serde_json::json;
+
+use crate::servers::{World, challenge, json_reply};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_request_signs_in_and_carries_its_token() {
+    let world = World::start().await;
+    let client = world.client();
+    assert_eq!(world.call(&client).await, Ok(200));
+    assert_eq!(world.call(&client).await, Ok(200));
+    let seen: Vec<_> = world
+        .mcp
+        .log()
+        .iter()
+        .filter(|request| request.target == "/mcp")
+        .map(|request| request.authorization().map(str::to_owned))
+        .collect();
+    assert_eq!(seen, [None, Some("Bearer t1".to_owned()), Some("Bearer t1".to_owned())]);
+    assert_eq!((world.browser.count(), world.issuer.count("/token")), (1, 1));
+    world.check_destinations();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn requests_at_once_share_one_sign_in_and_one_refresh() {
+    let world = World::start().await;
+    let client = world.client();
+    let outcomes = join_all((0..20).map(|_| world.call(&client))).await;
+    assert!(outcomes.iter().all(|outcome| *outcome == Ok(200)), "{outcomes:?}");
+    assert_eq!((world.browser.count(), world.issuer.count("/register"), world.issuer.count("/token")), (1, 1, 1));
+    // The MCP server rejects the token before its time.
+    world.valid.lock().unwrap().clear();
+    let outcomes = join_all((0..20).map(|_| world.call(&client))).await;
+    assert!(outcomes.iter().all(|outcome| *outcome == Ok(200)), "{outcomes:?}");
+    assert_eq!((world.browser.count(), world.issuer.count("grant_type=refresh_token")), (1, 1));
+    world.check_destinations();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_outcome_is_that_of_all_that_waited() {
+    let world = World::start().await;
+    let mut answer = world.issuer_script();
+    world.issuer.on(move |request| match request.target.as_str() {
+        "/token" => json_reply(400, &json!({"error": "access_denied"})),
+        _ => answer(request),
+    });
+    // A user who refuses is not asked by each of the requests.
+    let client = world.client();
+    let outcomes = join_all((0..10).map(|_| world.call(&client))).await;
+    let denied = |outcome: &Result<u16, AuthorizationError>| matches!(outcome, Err(AuthorizationError::Refused { .. }));
+    assert!(outcomes.iter().all(denied), "{outcomes:?}");
+    assert_eq!(world.browser.count(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_end_of_a_request_does_not_lose_a_refresh() {
+    let world = Arc::new(World::start().await);
+    let store = MemoryTokenStore::default();
+    let client = world.builder().store(store.clone()).build();
+    world.call(&client).await.unwrap();
+    world.valid.lock().unwrap().clear();
+    // The token endpoint waits until the request that needs the token is gone.
+    let (arrived, is_here) = mpsc::channel();
+    let (release, is_released) = mpsc::channel::<()>();
+    let mut answer = world.issuer_script();
+    let valid = Arc::clone(&world.valid);
+    world.issuer.on(move |request| {
+        if request.target != "/token" {
+            return answer(request);
+        }
+        arrived.send(()).unwrap();
+        is_released.recv_timeout(Duration::from_secs(10)).unwrap();
+        valid.lock().unwrap().push("late".to_owned());
+        let token = json!({"access_token": "late", "token_type": "Bearer", "refresh_token": "r-late"});
+        json_reply(200, &token)
+    });
+    let call = tokio::spawn({
+        let (world, client) = (Arc::clone(&world), client.clone());
+        async move { world.call(&client).await }
+    });
+    tokio::task::spawn_blocking(move || is_here.recv_timeout(Duration::from_secs(10)).unwrap()).await.unwrap();
+    call.abort();
+    assert!(call.await.unwrap_err().is_cancelled());
+    release.send(()).unwrap();
+    assert_eq!(world.call(&client).await, Ok(200));
+    let stored = store.list(&world.server_url()).await.unwrap();
+    assert!(serde_json::to_string(&stored).unwrap().contains("r-late"));
+    assert_eq!(world.browser.count(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn programs_with_one_store_refresh_once() {
+    let world = World::start().await;
+    let directory = tempfile::tempdir().unwrap();
+    let program = || world.builder().store(FileTokenStore::new(directory.path())).build();
+    let programs = [program(), program(), program()];
+    assert_eq!(world.call(&programs[0]).await, Ok(200));
+    for client in &programs[1..] {
+        assert_eq!(world.call(client).await, Ok(200));
+    }
+    assert_eq!(world.browser.count(), 1, "the others have read the token");
+    world.valid.lock().unwrap().clear();
+    let outcomes = join_all(programs.iter().map(|client| world.call(client))).await;
+    assert!(outcomes.iter().all(|outcome| *outcome == Ok(200)), "{outcomes:?}");
+    // A second use of the refresh token would have ended the session of all.
+    assert_eq!((world.issuer.count("grant_type=refresh_token"), world.browser.count()), (1, 1));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_token_goes_to_its_origin_alone() {
+    let world = World::start().await;
+    let client = world.client();
+    world.call(&client).await.unwrap();
+    let url = world.server_url();
+    assert_eq!(client.headers("POST", &url).await.unwrap().len(), 1);
+    for other in [
+        world.stranger.url.clone(),
+        world.issuer.url.clone(),
+        url.replace("http:", "https:"),
+        url.replace("127.0.0.1", "localhost"),
+        format!("{}@evil.example.com/", world.mcp.url),
+        "https://evil.example.com/mcp".to_owned(),
+        String::new(),
+    ] {
+        assert!(client.headers("POST", &other).await.unwrap().is_empty(), "{other}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_403_without_a_demand_is_the_answer() {
+    let world = World::start().await;
+    world.mcp.on(|_| StatusCode::FORBIDDEN.into_response());
+    assert_eq!(world.call(&world.client()).await, Ok(403));
+    world.mcp.on(|_| challenge(403, "Bearer error=\"invalid_token\""));
+    assert_eq!(world.call(&world.client()).await, Ok(403));
+    assert!(world.issuer.log().is_empty());
+}

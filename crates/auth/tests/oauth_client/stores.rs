@@ -1,0 +1,118 @@
+//! Credentials in memory and in files.
+
+use std::fs;
+
+use protomcp_auth::{Credentials, FileTokenStore, MemoryTokenStore, TokenStore};
+use serde_json::json;
+
+const A: &str = "https://a.example.com/mcp";
+const B: &str = "https://b.example.com/mcp";
+
+fn credentials(issuer: &str, resource: &str, received: u64) -> Credentials {
+    serde_json::from_value(json!({
+        "issuer": issuer,
+        "resource": resource,
+        "client": {"id": "c", "source": "registered", "auth_method": "none"},
+        "token_endpoint": "https://login.example.com/token",
+        "token": {"access_token": format!("t{received}"), "kind": "bearer", "received": received},
+    }))
+    .unwrap()
+}
+
+async fn received(store: &impl TokenStore, resource: &str) -> Vec<u64> {
+    store.list(resource).await.unwrap().iter().map(Credentials::received).collect()
+}
+
+async fn check(store: &impl TokenStore) {
+    let slash = "https://login.example.com/";
+    for known in [
+        credentials("https://login.example.com", A, 1),
+        credentials(slash, A, 2),
+        credentials("https://login.example.com", B, 3),
+        credentials("https://login.example.com", A, 4),
+    ] {
+        store.store(&known).await.unwrap();
+    }
+    assert_eq!(received(store, A).await, [4, 2], "issuers are compared as texts");
+    assert_eq!(received(store, B).await, [3]);
+    assert_eq!(received(store, "https://a.example.com/").await, [0; 0]);
+    for _ in 0..2 {
+        store.remove(&credentials("https://login.example.com", A, 9)).await.unwrap();
+    }
+    assert_eq!(received(store, A).await, [2]);
+    assert_eq!(received(store, B).await, [3]);
+}
+
+#[tokio::test]
+async fn stores_keep_one_token_for_each_issuer_and_server() {
+    check(&MemoryTokenStore::default()).await;
+    let directory = tempfile::tempdir().unwrap();
+    check(&FileTokenStore::new(directory.path().join("not/yet/there"))).await;
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn files_are_readable_for_their_user_alone() {
+    use std::os::unix::fs::PermissionsExt;
+    let parent = tempfile::tempdir().unwrap();
+    let directory = parent.path().join("tokens");
+    let store = FileTokenStore::new(&directory);
+    for received in 0..3 {
+        store.store(&credentials("https://login.example.com", A, received)).await.unwrap();
+    }
+    let _guard = store.lock(A).await.unwrap();
+    let mode = |path: &std::path::Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(&directory), 0o700);
+    let files: Vec<_> = fs::read_dir(&directory).unwrap().map(|entry| entry.unwrap().path()).collect();
+    assert_eq!(files.len(), 2, "the token and the lock, and no draft: {files:?}");
+    for file in files {
+        assert_eq!(mode(&file), 0o600, "{}", file.display());
+    }
+}
+
+#[tokio::test]
+async fn a_file_that_cannot_be_read_is_replaced() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = FileTokenStore::new(directory.path());
+    store.store(&credentials("https://login.example.com", A, 1)).await.unwrap();
+    let file = fs::read_dir(directory.path()).unwrap().next().unwrap().unwrap().path();
+    for bad in ["", "{}", "{\"issuer\":"] {
+        fs::write(&file, bad).unwrap();
+        assert_eq!(received(&store, A).await, [0; 0]);
+    }
+    // A file that was copied under another name is not taken for it.
+    fs::write(&file, serde_json::to_string(&credentials("https://login.example.com", B, 5)).unwrap()).unwrap();
+    assert_eq!(received(&store, A).await, [0; 0]);
+    store.store(&credentials("https://login.example.com", A, 6)).await.unwrap();
+    assert_eq!(received(&store, A).await, [6]);
+}
+
+#[tokio::test]
+async fn a_failed_write_leaves_the_old_token() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = FileTokenStore::new(directory.path());
+    store.store(&credentials("https://login.example.com", A, 1)).await.unwrap();
+    // A directory in place of the file makes the last step fail.
+    let file = fs::read_dir(directory.path()).unwrap().next().unwrap().unwrap().path();
+    let kept = fs::read(&file).unwrap();
+    fs::remove_file(&file).unwrap();
+    fs::create_dir(&file).unwrap();
+    fs::write(file.join("inside"), &kept).unwrap();
+    assert!(store.store(&credentials("https://login.example.com", A, 2)).await.is_err());
+    assert_eq!(fs::read(file.join("inside")).unwrap(), kept);
+    let left: Vec<_> = fs::read_dir(directory.path()).unwrap().collect();
+    assert_eq!(left.len(), 1, "no draft is left: {left:?}");
+}
+
+#[tokio::test]
+async fn a_lock_excludes_others_until_it_is_dropped() {
+    let directory = tempfile::tempdir().unwrap();
+    let (one, other) = (FileTokenStore::new(directory.path()), FileTokenStore::new(directory.path()));
+    let guard = one.lock(A).await.unwrap();
+    drop(other.lock(B).await.unwrap());
+    let mut waiting = std::pin::pin!(other.lock(A));
+    let first = std::future::poll_fn(|cx| std::task::Poll::Ready(waiting.as_mut().poll(cx).is_ready())).await;
+    assert!(!first);
+    drop(guard);
+    waiting.await.unwrap();
+}
