@@ -210,6 +210,25 @@ pub(crate) const REVISIONS: &[(&str, &str, &[Test])] = &[
         ],
     ),
     (
+        "M34",
+        "obtaining tokens: the table of OAuth scenarios, issuers as texts, bounds, no secret that goes astray",
+        &[
+            ("crates/auth/tests/authorization/discovery.rs", "the_root_describes_no_issuer_with_a_path"),
+            ("crates/auth/tests/authorization/discovery.rs", "metadata_of_another_resource_stops_the_flow"),
+            ("crates/auth/tests/authorization/discovery.rs", "the_issuer_is_compared_as_a_text"),
+            (
+                "crates/auth/tests/authorization/registration.rs",
+                "credentials_of_an_issuer_that_is_no_longer_named_are_dropped",
+            ),
+            ("crates/auth/tests/authorization/scopes.rs", "a_step_up_asks_for_the_union"),
+            ("crates/auth/tests/authorization/sign_in.rs", "the_issuer_of_a_redirect_is_compared_as_a_text"),
+            ("crates/auth/tests/authorization/dpop.rs", "a_bound_token_is_presented_with_a_new_proof_each_time"),
+            ("crates/auth/tests/oauth_client/hostile.rs", "an_endless_step_up_ends"),
+            ("crates/auth/tests/oauth_client/hostile.rs", "redirects_lead_no_secret_away"),
+            ("crates/auth/tests/oauth_client/flights.rs", "requests_at_once_share_one_sign_in_and_one_refresh"),
+        ],
+    ),
+    (
         "M36",
         "−32700, −32600, ids as they came",
         &[
