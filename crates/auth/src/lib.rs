@@ -9,7 +9,6 @@ mod cache;
 mod claims;
 #[cfg(feature = "oauth-driver")]
 mod driver;
-#[cfg(feature = "oauth")]
 mod exchange;
 #[cfg(feature = "client")]
 mod fair_slots;
@@ -53,7 +52,6 @@ pub use driver::{
     Browser, FileTokenStore, LoopbackUserAgent, MemoryTokenStore, OAuthClient, OAuthClientBuilder, PendingRedirect,
     RedirectListener, SignInNotice, StoreError, StoreGuard, SubjectTokens, SystemBrowser, TokenStore, UserAgent,
 };
-#[cfg(feature = "oauth")]
 pub use exchange::{ExchangeError, HttpExchange, HttpRequest, HttpResponse, MAX_DOCUMENT};
 #[cfg(feature = "client")]
 pub use http_client::{FetchError, HttpClient};
