@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 
 /// A program to start, built like [`std::process::Command`].
 ///
-/// Standard input is always the null device, standard output and error are always captured by line.
+/// Standard input is the null device and standard output is captured by line, unless both are pipes
+/// ([`Command::piped`]). Standard error is always captured by line.
 ///
 /// ```
 /// use protomcp_supervisor::Command;
@@ -26,6 +27,7 @@ pub struct Command {
     directory: Option<PathBuf>,
     guardian: Option<Guardian>,
     socket: Option<OsString>,
+    is_piped: bool,
 }
 
 impl Command {
@@ -41,6 +43,7 @@ impl Command {
             directory: None,
             guardian: None,
             socket: None,
+            is_piped: false,
         }
     }
 
@@ -79,6 +82,13 @@ impl Command {
         self.env(name, path)
     }
 
+    /// Makes standard input and output pipes that [`Process::take_pipes`](crate::process::Process::take_pipes) returns.
+    #[must_use]
+    pub fn piped(mut self) -> Self {
+        self.is_piped = true;
+        self
+    }
+
     /// Starts the process in this directory instead of the caller's.
     #[must_use]
     pub fn current_dir(mut self, directory: impl Into<PathBuf>) -> Self {
@@ -110,6 +120,10 @@ impl Command {
     /// The variable with the path of a socket.
     pub(crate) fn socket_variable(&self) -> Option<&OsStr> {
         self.socket.as_deref()
+    }
+
+    pub(crate) fn is_piped(&self) -> bool {
+        self.is_piped
     }
 
     pub(crate) fn directory(&self) -> Option<&Path> {

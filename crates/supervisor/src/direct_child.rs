@@ -6,7 +6,8 @@
 //! The process leads its own group, and the whole group is killed with it; see
 //! [`Guardian::None`](crate::command::Guardian::None) for the exceptions.
 
-use std::process::{Child, ChildStderr, ChildStdout};
+use std::os::fd::OwnedFd;
+use std::process::{Child, ChildStderr, ChildStdout, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::{io, thread};
 
@@ -29,6 +30,9 @@ pub(crate) async fn launch(command: &Command) -> Result<Started<Hold, oneshot::R
     let mut std = std::process::Command::new(command.program());
     std.args(command.arguments());
     configure_stdio(command, &mut std);
+    if command.is_piped() {
+        std.stdin(Stdio::piped());
+    }
     if let Some(directory) = command.directory() {
         // The standard library would report a missing directory as a missing program.
         if let Err(source) = std::fs::read_dir(directory) {
@@ -42,17 +46,18 @@ pub(crate) async fn launch(command: &Command) -> Result<Started<Hold, oneshot::R
     let (ended, end) = oneshot::channel();
     let thread = thread::Builder::new().name("protomcp-tool".into()).stack_size(STACK);
     thread.spawn(move || wait_thread(std, started, ended)).map_err(other)?;
-    let Start { hold, stdout, stderr } = match start.await {
+    let Start { hold, stdin, stdout, stderr } = match start.await {
         Ok(Ok(start)) => start,
         Ok(Err(source)) => return Err(SpawnError::executing(command.program().to_owned(), source)),
         Err(_) => return Err(other(io::ErrorKind::Other.into())),
     };
     let pid = hold.pid.as_raw_pid().cast_unsigned();
-    Ok(Started { pid, hold, reports: end, stdout, stderr })
+    Ok(Started { pid, hold, reports: end, stdin, stdout, stderr })
 }
 
 struct Start {
     hold: Hold,
+    stdin: Option<OwnedFd>,
     stdout: ChildStdout,
     stderr: ChildStderr,
 }
@@ -70,12 +75,13 @@ fn wait_thread(
             return;
         }
     };
+    let stdin = child.stdin.take().map(OwnedFd::from);
     let stdout = child.stdout.take().expect("standard output was asked for as a pipe");
     let stderr = child.stderr.take().expect("standard error was asked for as a pipe");
     let pid = Pid::from_child(&child);
     let running = Arc::new(Mutex::new(true));
     // If the receiver is gone, the hold is dropped here and kills.
-    let _ = started.send(Ok(Start { hold: Hold { pid, running: running.clone() }, stdout, stderr }));
+    let _ = started.send(Ok(Start { hold: Hold { pid, running: running.clone() }, stdin, stdout, stderr }));
 
     // Waits without reaping: until then the group keeps its number, so the last signal cannot hit another one.
     while matches!(waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT), Err(Errno::INTR)) {}

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tokio::io::AsyncRead;
+use tokio::net::unix::pipe::{Receiver, Sender};
 use tokio::process::{ChildStderr, ChildStdout};
 use tokio::sync::{mpsc, watch};
 
@@ -15,6 +16,7 @@ use crate::launch::{Launched, Reports};
 use crate::lifecycle::{Effect, Input, Lifecycle, Notice};
 use crate::output::Output;
 use crate::output_collector::OutputCollector;
+use crate::pipes::Pipes;
 use crate::policy::StopPolicy;
 
 /// The state that the owner asks for; each includes the previous ones.
@@ -40,17 +42,24 @@ pub(crate) fn start(
     policy: StopPolicy,
     desired: watch::Receiver<DesiredState>,
     now: Instant,
-) -> io::Result<(Arc<KillHandle>, mpsc::Receiver<Event>)> {
-    let Launched { pid, kill_handle, reports, stdout, stderr } = launched;
+) -> io::Result<Running> {
+    let Launched { pid, kill_handle, reports, stdin, stdout, stderr } = launched;
     let kill_handle = Arc::new(kill_handle);
     let (sender, events) = mpsc::channel(CHANNEL);
+    let (captured, pipes) = match stdin {
+        Some(stdin) => {
+            let pipes = Pipes { stdin: Sender::from_owned_fd(stdin)?, stdout: Receiver::from_owned_fd(stdout.into())? };
+            (Output::none(Stream::Stdout), Some(pipes))
+        }
+        None => (Output::new(Stream::Stdout, ChildStdout::from_std(stdout)?), None),
+    };
     let mut lifecycle = Lifecycle::new(policy);
     lifecycle.handle(now, Input::Start);
     let mut driver = Driver {
         started: now,
         lifecycle,
         kill_handle: kill_handle.clone(),
-        stdout: Output::new(Stream::Stdout, ChildStdout::from_std(stdout)?),
+        stdout: captured,
         stderr: Output::new(Stream::Stderr, ChildStderr::from_std(stderr)?),
         collector: OutputCollector::default(),
         pid,
@@ -58,7 +67,15 @@ pub(crate) fn start(
     };
     driver.handle(Input::Spawned);
     tokio::spawn(driver.run(reports, desired, sender));
-    Ok((kill_handle, events))
+    Ok(Running { kill_handle, events, pipes })
+}
+
+/// The handles on a process and its driver.
+#[derive(Debug)]
+pub(crate) struct Running {
+    pub(crate) kill_handle: Arc<KillHandle>,
+    pub(crate) events: mpsc::Receiver<Event>,
+    pub(crate) pipes: Option<Pipes>,
 }
 
 struct Driver {

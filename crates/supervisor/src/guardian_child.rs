@@ -1,8 +1,9 @@
 //! The bridge's side of a guardian: starts it, sends orders, receives reports.
 
 use std::ffi::OsString;
-use std::io;
-use std::os::fd::OwnedFd;
+use std::io::{self, IoSlice};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::UnixStream as StdStream;
 use std::os::unix::process::CommandExt;
@@ -13,7 +14,8 @@ use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use rustix::net::SendFlags;
+use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
+use rustix::pipe::PipeFlags;
 use rustix::process::{Pid, Signal, kill_process};
 use tokio::io::AsyncReadExt;
 use tokio::net::UnixStream;
@@ -75,7 +77,16 @@ pub(crate) async fn start(waiting: Waiting, command: &Command) -> Result<Started
     let broken = |source| SpawnError::Guardian { program: program(), source };
 
     let Waiting { hold, mut reports, stdout, stderr } = waiting;
-    hold.order(Order::Start);
+    let (theirs, stdin) = match command.is_piped() {
+        true => {
+            let (theirs, ours) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC)
+                .map_err(|source| SpawnError::Other { program: program(), source: source.into() })?;
+            (Some(theirs), Some(ours))
+        }
+        false => (None, None),
+    };
+    hold.start(theirs.as_ref()).map_err(broken)?;
+    drop(theirs);
     let pid = match reports.answer(&hold).await.map_err(broken)? {
         Report::Started(pid) => pid,
         Report::Failed(stage, errno) => {
@@ -88,7 +99,7 @@ pub(crate) async fn start(waiting: Waiting, command: &Command) -> Result<Started
         }
         Report::Ready | Report::Exited(_) => return Err(broken(io::ErrorKind::InvalidData.into())),
     };
-    Ok(Started { pid, hold, reports, stdout, stderr })
+    Ok(Started { pid, hold, reports, stdin, stdout, stderr })
 }
 
 /// The command is dropped here, and with it our copy of the guardian's end.
@@ -128,6 +139,24 @@ impl Hold {
     pub(crate) fn kill(&self) {
         if self.lock().is_some() {
             self.order(Order::Kill);
+        }
+    }
+
+    /// Orders the start. The process reads from `stdin`, or from the null device.
+    fn start(&self, stdin: Option<&OwnedFd>) -> io::Result<()> {
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+        let mut attached = SendAncillaryBuffer::new(&mut space);
+        let descriptors: Vec<_> = stdin.map(AsFd::as_fd).into_iter().collect();
+        if !descriptors.is_empty() && !attached.push(SendAncillaryMessage::ScmRights(&descriptors)) {
+            return Err(io::ErrorKind::OutOfMemory.into());
+        }
+        let order = [Order::Start.to_byte()];
+        loop {
+            match sendmsg(&self.control, &[IoSlice::new(&order)], &mut attached, SendFlags::NOSIGNAL) {
+                Ok(_) => return Ok(()),
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
         }
     }
 

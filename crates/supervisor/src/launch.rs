@@ -1,6 +1,7 @@
 //! Launches a command, with or without a guardian.
 
 use std::io;
+use std::os::fd::OwnedFd;
 #[cfg(target_os = "linux")]
 use std::path::Path;
 use std::process::{ChildStderr, ChildStdout};
@@ -23,6 +24,8 @@ pub(crate) struct Launched {
     pub(crate) pid: u32,
     pub(crate) kill_handle: KillHandle,
     pub(crate) reports: Reports,
+    /// The writing end of standard input, if that is a pipe.
+    pub(crate) stdin: Option<OwnedFd>,
     pub(crate) stdout: ChildStdout,
     pub(crate) stderr: ChildStderr,
 }
@@ -64,14 +67,14 @@ pub(crate) async fn start(prepared: Prepared, command: &Command) -> Result<Launc
     match prepared {
         #[cfg(target_os = "linux")]
         Prepared::Guarded(waiting) => {
-            let Started { pid, hold, reports, stdout, stderr } = guardian_child::start(waiting, command).await?;
+            let Started { pid, hold, reports, stdin, stdout, stderr } = guardian_child::start(waiting, command).await?;
             let (kill_handle, reports) = (KillHandle::Guarded(hold), Reports::Guarded(reports));
-            Ok(Launched { pid, kill_handle, reports, stdout, stderr })
+            Ok(Launched { pid, kill_handle, reports, stdin, stdout, stderr })
         }
         Prepared::Direct => {
-            let Started { pid, hold, reports, stdout, stderr } = direct_child::launch(command).await?;
+            let Started { pid, hold, reports, stdin, stdout, stderr } = direct_child::launch(command).await?;
             let (kill_handle, reports) = (KillHandle::Direct(hold), Reports::Direct(reports));
-            Ok(Launched { pid, kill_handle, reports, stdout, stderr })
+            Ok(Launched { pid, kill_handle, reports, stdin, stdout, stderr })
         }
     }
 }

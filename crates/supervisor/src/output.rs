@@ -25,6 +25,11 @@ impl<R: AsyncRead + Unpin> Output<R> {
         Self { stream, pipe: Some(pipe), buffer: vec![0; CHUNK].into(), lines: Lines::default() }
     }
 
+    /// An output that is not captured.
+    pub(crate) fn none(stream: Stream) -> Self {
+        Self { stream, pipe: None, buffer: Box::default(), lines: Lines::default() }
+    }
+
     /// True if the output was read to its end.
     pub(crate) fn has_ended(&self) -> bool {
         self.pipe.is_none()

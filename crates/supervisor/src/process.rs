@@ -6,11 +6,12 @@ use std::time::Instant;
 use tokio::sync::{mpsc, watch};
 
 use crate::command::Command;
-use crate::driver::{self, DesiredState};
+use crate::driver::{self, DesiredState, Running};
 use crate::error::SpawnError;
 use crate::event::Event;
 use crate::kill_handle::KillHandle;
 use crate::launch;
+use crate::pipes::Pipes;
 use crate::policy::StopPolicy;
 
 /// A running process and its descendants.
@@ -22,6 +23,7 @@ pub struct Process {
     pid: u32,
     desired: watch::Sender<DesiredState>,
     kill_handle: Arc<KillHandle>,
+    pipes: Option<Pipes>,
 }
 
 impl Process {
@@ -62,6 +64,11 @@ impl Process {
     /// The id of the process itself, not of its guardian.
     pub fn pid(&self) -> u32 {
         self.pid
+    }
+
+    /// The standard streams of a process whose command is [piped](crate::command::Command::piped), once.
+    pub fn take_pipes(&mut self) -> Option<Pipes> {
+        self.pipes.take()
     }
 
     /// Begins a stop: [`Event::CloseLink`], then SIGTERM, then SIGKILL. Returns at once; [`Event::Exited`] follows.
@@ -108,9 +115,9 @@ impl Prepared<'_> {
         let launched = launch::start(prepared, command).await?;
         let (desired, changes) = watch::channel(DesiredState::Run);
         let pid = launched.pid;
-        let (kill_handle, events) = driver::start(launched, policy, changes, Instant::now())
+        let Running { kill_handle, events, pipes } = driver::start(launched, policy, changes, Instant::now())
             .map_err(|source| SpawnError::Other { program: command.program().to_owned(), source })?;
-        Ok((Process { pid, desired, kill_handle }, events))
+        Ok((Process { pid, desired, kill_handle, pipes }, events))
     }
 }
 

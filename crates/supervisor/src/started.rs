@@ -1,5 +1,6 @@
 //! A process that was just started.
 
+use std::os::fd::OwnedFd;
 use std::process::{ChildStderr, ChildStdout, Stdio};
 
 use crate::command::Command;
@@ -10,11 +11,13 @@ pub(crate) struct Started<H, R> {
     pub(crate) pid: u32,
     pub(crate) hold: H,
     pub(crate) reports: R,
+    /// The writing end of standard input, if that is a pipe.
+    pub(crate) stdin: Option<OwnedFd>,
     pub(crate) stdout: ChildStdout,
     pub(crate) stderr: ChildStderr,
 }
 
-/// Sets the environment and the standard streams: input is empty, outputs are pipes.
+/// Sets the environment and the standard streams: input is empty unless it is set later, outputs are pipes.
 pub(crate) fn configure_stdio(command: &Command, std: &mut std::process::Command) {
     std.envs(command.variables()).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
 }

@@ -1,6 +1,6 @@
 //! The protocol between bridge and guardian.
 //!
-//! The guardian's command line is `protomcp-guardian --protomcp-guardian-4 [--cwd DIR] [--socket VARIABLE]
+//! The guardian's command line is `protomcp-guardian --protomcp-guardian-5 [--cwd DIR] [--socket VARIABLE]
 //! [--open-files N] -- PROGRAM [ARG ...]`, where the variable holds the path of a socket that belongs to the process,
 //! and the number is the soft limit of open files for it; its standard input is the socket of this protocol. Orders are
 //! one byte, reports are six. The marker carries a version: both sides are normally one executable, but a guardian may
@@ -19,7 +19,7 @@ use crate::exit::Status;
 pub(crate) const NAME: &str = "protomcp-guardian";
 
 /// First argument of a guardian.
-pub(crate) const MARKER: &str = "--protomcp-guardian-4";
+pub(crate) const MARKER: &str = "--protomcp-guardian-5";
 
 const CWD: &str = "--cwd";
 const SOCKET: &str = "--socket";
@@ -85,7 +85,8 @@ impl Task {
 /// From the bridge to the guardian. The end of the stream means [`Order::Kill`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Order {
-    /// Start the tool process. The first order, after [`Report::Ready`].
+    /// Start the tool process. The first order, after [`Report::Ready`]. A descriptor that comes with it becomes the
+    /// standard input of the process.
     Start,
     /// SIGTERM to the group of the tool process.
     Terminate,

@@ -1,12 +1,14 @@
 //! The work of a guardian, from its first to its last instruction.
 
-use std::io;
+use std::io::{self, IoSliceMut};
+use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::process::Command;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::Errno;
+use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
 use rustix::process::{Pid, Signal};
 
 use crate::exit::Status;
@@ -24,7 +26,8 @@ pub(super) fn serve(args: impl Iterator<Item = std::ffi::OsString>) -> i32 {
         Err(error) => return fail(&control, Stage::Setup, &error),
     };
     report(&control, Report::Ready);
-    if order(&control) != Order::Start {
+    let (first, stdin) = first_order(&control);
+    if first != Order::Start {
         remove_socket(task.socket.as_deref().and_then(SocketFile::of), &control);
         return 0;
     }
@@ -42,6 +45,11 @@ pub(super) fn serve(args: impl Iterator<Item = std::ffi::OsString>) -> i32 {
     let mut command = Command::new(&task.program);
     command.args(&task.args);
     os::prepare_child(&mut command, None);
+    if let Some(stdin) = stdin
+        && let Err(error) = rustix::stdio::dup2_stdin(stdin)
+    {
+        return fail(&control, Stage::Setup, &error.into());
+    }
     let tool = match command.spawn() {
         Ok(child) => Pid::from_child(&child),
         Err(error) => {
@@ -51,8 +59,8 @@ pub(super) fn serve(args: impl Iterator<Item = std::ffi::OsString>) -> i32 {
         }
     };
     report(&control, Report::Started(tool.as_raw_pid().cast_unsigned()));
-    // The outputs must end with the tool process and its children, not with the guardian.
-    let silent = silence_outputs();
+    // The streams must end with the tool process and its children, not with the guardian.
+    let silent = let_go_of_streams();
     let mut guard = Guard { control, children, tool, running: true };
     if silent.is_ok() {
         guard.watch();
@@ -100,8 +108,9 @@ fn become_guardian() -> io::Result<OwnedFd> {
     Ok(children)
 }
 
-fn silence_outputs() -> io::Result<()> {
+fn let_go_of_streams() -> io::Result<()> {
     let null = null()?;
+    rustix::stdio::dup2_stdin(&null)?;
     rustix::stdio::dup2_stdout(&null)?;
     rustix::stdio::dup2_stderr(&null)?;
     Ok(())
@@ -127,6 +136,27 @@ fn report(control: &OwnedFd, report: Report) {
 fn fail(control: &OwnedFd, stage: Stage, error: &io::Error) -> i32 {
     report(control, Report::Failed(stage, error.raw_os_error().unwrap_or(libc::EIO)));
     1
+}
+
+/// Waits for the first order, and for the descriptor that comes with it.
+fn first_order(control: &OwnedFd) -> (Order, Option<OwnedFd>) {
+    let mut byte = [0];
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    loop {
+        let mut attached = RecvAncillaryBuffer::new(&mut space);
+        match recvmsg(control, &mut [IoSliceMut::new(&mut byte)], &mut attached, RecvFlags::CMSG_CLOEXEC) {
+            Ok(received) if received.bytes == 1 => {
+                let descriptors = attached.drain().filter_map(|message| match message {
+                    RecvAncillaryMessage::ScmRights(descriptors) => Some(descriptors),
+                    _ => None,
+                });
+                let stdin = descriptors.flatten().last();
+                return (Order::from_byte(byte[0]), stdin);
+            }
+            Err(Errno::INTR) => {}
+            Ok(_) | Err(_) => return (Order::Kill, None),
+        }
+    }
 }
 
 /// Waits for the next order.

@@ -12,6 +12,8 @@ mod orphans;
 #[cfg(target_os = "linux")]
 mod output;
 #[cfg(target_os = "linux")]
+mod pipes;
+#[cfg(target_os = "linux")]
 mod start;
 #[cfg(target_os = "linux")]
 mod stop;
