@@ -52,6 +52,10 @@ pub(crate) enum Kind {
 impl Kind {
     const COUNT: usize = 5;
 
+    /// All of them.
+    pub(crate) const ALL: [Self; Self::COUNT] =
+        [Self::Tools, Self::Prompts, Self::Resources, Self::Templates, Self::Reads];
+
     fn of(method: &str) -> Option<Self> {
         match method {
             ListTools::NAME => Some(Self::Tools),

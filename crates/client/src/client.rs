@@ -13,6 +13,7 @@ use protomcp_types::{
 
 use crate::driver;
 use crate::handlers::{Handler, ListChanged, LogMessage};
+use crate::reconnection::Reconnection;
 use crate::registry::Registry;
 use crate::roots;
 use crate::server_context::ServerContext;
@@ -237,6 +238,19 @@ impl Client {
     /// # Panics
     /// Outside a tokio runtime.
     pub async fn connect(&self, transport: impl Transport) -> Result<ClientSession, CloseReason> {
-        driver::connect(Arc::clone(&self.settings), Arc::clone(&self.registry), transport).await
+        self.connect_with(transport, Reconnection::Never).await
+    }
+
+    pub(crate) async fn connect_with<T: Transport>(
+        &self,
+        transport: T,
+        reconnection: Reconnection<T::Source, T::Sink>,
+    ) -> Result<ClientSession, CloseReason> {
+        driver::connect(Arc::clone(&self.settings), Arc::clone(&self.registry), transport, reconnection).await
+    }
+
+    #[cfg(feature = "command")]
+    pub(crate) fn chosen_mode(&self) -> Mode {
+        self.settings.mode
     }
 }

@@ -24,7 +24,12 @@ pub(crate) enum Command {
         is_wanted: bool,
         done: oneshot::Sender<Result<(), RequestError>>,
     },
-    /// The level of the log messages that stateless requests ask for.
+    /// A subscription with a session has begun or ended; it is renewed in a new session.
+    Subscribed {
+        uri: String,
+        is_wanted: bool,
+    },
+    /// The level of the log messages that are wanted, also in a new session.
     LogLevel(Level),
     RootsChanged,
     /// Close the connection, and stop waiting for the server's end of it at this time.

@@ -5,6 +5,7 @@
 //! burst of requests leaves in one write.
 
 mod deliver;
+mod replacing;
 mod watching;
 
 use std::collections::HashMap;
@@ -24,6 +25,7 @@ use crate::command::{Caller, Command, NewCall, Status};
 use crate::driver::watching::Watching;
 use crate::notices::Notices;
 use crate::questions::Answerer;
+use crate::reconnection::{Reconnection, ServerEnd};
 use crate::registry::Registry;
 use crate::server_context::ServerContext;
 use crate::session::ClientSession;
@@ -31,10 +33,11 @@ use crate::settings::Settings;
 use crate::shared::Shared;
 
 /// Opens a connection.
-pub(crate) async fn connect(
+pub(crate) async fn connect<T: Transport>(
     settings: Arc<Settings>,
     registry: Arc<Registry>,
-    transport: impl Transport,
+    transport: T,
+    reconnection: Reconnection<T::Source, T::Sink>,
 ) -> Result<ClientSession, CloseReason> {
     let (source, mut sink) = transport.split();
     let has_streams = sink.request_streams().is_some();
@@ -54,8 +57,9 @@ pub(crate) async fn connect(
     };
     let driver = Driver {
         connection: ClientConnection::new(config, Instant::now().into_std()),
-        source,
-        sink,
+        source: Some(source),
+        sink: Some(sink),
+        reconnection,
         commands,
         status,
         callers: HashMap::new(),
@@ -71,7 +75,6 @@ pub(crate) async fn connect(
         },
         shared: Arc::clone(&shared),
         close_at: None,
-        is_readable: true,
     };
     tokio::spawn(driver.run());
     let session = ClientSession::new(shared, sender);
@@ -87,8 +90,11 @@ pub(crate) async fn connect(
 
 struct Driver<Q, K> {
     connection: ClientConnection,
-    source: Q,
-    sink: K,
+    /// `None` once the server has closed its end.
+    source: Option<Q>,
+    /// `None` while there is no connection.
+    sink: Option<K>,
+    reconnection: Reconnection<Q, K>,
     commands: mpsc::UnboundedReceiver<Command>,
     status: watch::Sender<Status>,
     callers: HashMap<CallId, Caller>,
@@ -100,8 +106,6 @@ struct Driver<Q, K> {
     shared: Arc<Shared>,
     /// The end of the time for the last messages and the end of the server.
     close_at: Option<Instant>,
-    /// The server has not closed its end.
-    is_readable: bool,
 }
 
 /// Identifies the work of handlers.
@@ -114,10 +118,11 @@ enum Question {
 }
 
 /// One thing that has happened.
-enum Step {
+enum Step<Q, K> {
     Command(Option<Command>),
     Received(Result<Option<Received>, TransportError>),
     Flushed(Result<(), TransportError>),
+    Reconnected(Option<(Q, K)>),
     Time,
 }
 
@@ -131,8 +136,9 @@ impl<Q: Source, K: Sink> Driver<Q, K> {
             let deadline = self.connection.deadline().map(Instant::from_std);
             let step = tokio::select! {
                 command = self.commands.recv() => Step::Command(command),
-                received = self.source.next() => Step::Received(received),
-                flushed = self.sink.flush(), if self.sink.unwritten() > 0 => Step::Flushed(flushed),
+                received = next(&mut self.source) => Step::Received(received),
+                flushed = flush(&mut self.sink) => Step::Flushed(flushed),
+                link = self.reconnection.done() => Step::Reconnected(link),
                 () = sleep_until(deadline) => Step::Time,
             };
             self.take(step);
@@ -140,7 +146,7 @@ impl<Q: Source, K: Sink> Driver<Q, K> {
         self.finish().await;
     }
 
-    fn take(&mut self, step: Step) {
+    fn take(&mut self, step: Step<Q, K>) {
         match step {
             Step::Command(Some(command)) => {
                 self.command(command);
@@ -153,21 +159,19 @@ impl<Q: Source, K: Sink> Driver<Q, K> {
             Step::Command(None) => self.close(Instant::now() + LAST_WORDS, CloseReason::Requested),
             Step::Received(Ok(Some(received))) => self.received(received),
             Step::Received(Ok(None)) => {
-                self.is_readable = false;
-                self.connection.close(CloseReason::ByServer(None));
+                let facts = self.source.as_mut().map(Source::extensions).unwrap_or_default();
+                let end = facts.find::<ServerEnd>().map(|end| end.0.clone());
+                self.disconnected(CloseReason::ByServer(end));
             }
-            Step::Received(Err(error)) => {
-                self.is_readable = false;
-                self.connection.close(lost(&error));
-            }
-            Step::Flushed(Err(error)) => self.connection.close(lost(&error)),
+            Step::Received(Err(error)) | Step::Flushed(Err(error)) => self.disconnected(lost(&error)),
+            Step::Reconnected(link) => self.reconnected(link),
             Step::Flushed(Ok(())) => {}
             Step::Time => self.connection.time(now()),
         }
     }
 
     fn received(&mut self, received: Received) {
-        let extensions = self.source.extensions();
+        let extensions = self.source.as_mut().map(Source::extensions).unwrap_or_default();
         let facts = AnswerFacts {
             no_answer: extensions.find::<NoAnswer>().copied(),
             status: extensions.find::<HttpStatus>().copied(),
@@ -216,7 +220,8 @@ impl<Q: Source, K: Sink> Driver<Q, K> {
                 self.connection.answer_inputs(now, call, answers);
             }
             Command::Watch { uri, is_wanted, done } => self.watch(uri, is_wanted, done),
-            Command::LogLevel(level) => self.connection.set_log_level(Some(level)),
+            Command::Subscribed { uri, is_wanted } => self.subscribed(uri, is_wanted),
+            Command::LogLevel(level) => self.set_level(level),
             Command::RootsChanged => {
                 self.connection.notify(method::ROOTS_CHANGED, protomcp_types::Params::Absent);
             }
@@ -240,7 +245,7 @@ impl<Q: Source, K: Sink> Driver<Q, K> {
         loop {
             while let Some(transmit) = self.connection.poll_transmit() {
                 if let Err(error) = self.transmit(transmit) {
-                    self.connection.close(lost(&error));
+                    self.disconnected(lost(&error));
                 }
             }
             let Some(event) = self.connection.poll_event() else { break };
@@ -249,15 +254,15 @@ impl<Q: Source, K: Sink> Driver<Q, K> {
     }
 
     fn transmit(&mut self, transmit: Transmit) -> Result<(), TransportError> {
-        let streams = self.sink.request_streams();
-        match (transmit, streams) {
+        let Some(sink) = &mut self.sink else { return Ok(()) };
+        match (transmit, sink.request_streams()) {
             (Transmit::SendWith(message, fields), streams) => {
                 if let (Some(streams), Message::Request(request)) = (streams, &message) {
                     streams.add_fields(&request.id, fields);
                 }
-                self.sink.send(message, None)?;
+                sink.send(message, None)?;
             }
-            (Transmit::Send(message), _) => self.sink.send(message, None)?,
+            (Transmit::Send(message), _) => sink.send(message, None)?,
             (Transmit::CloseStream(id), Some(streams)) => streams.close_stream(&id),
             (Transmit::BeginSession(version), Some(streams)) => streams.begin_session(version),
             (Transmit::EndSession, Some(streams)) => streams.end_session(),
@@ -280,12 +285,15 @@ impl<Q: Source, K: Sink> Driver<Q, K> {
             self.settle();
         }
         let until = self.close_at.unwrap_or_else(|| Instant::now() + LAST_WORDS);
-        let Self { mut source, mut sink, is_readable, .. } = self;
+        let Self { mut source, sink, .. } = self;
         let last_words = async {
-            drop(sink.flush().await);
-            // The server sees the end of its input.
-            drop(sink);
-            while is_readable && matches!(source.next().await, Ok(Some(_))) {}
+            if let Some(mut sink) = sink {
+                drop(sink.flush().await);
+                // Dropped here: the server sees the end of its input.
+            }
+            if let Some(source) = &mut source {
+                while matches!(source.next().await, Ok(Some(_))) {}
+            }
         };
         if tokio::time::timeout_at(until, last_words).await.is_err() {
             tracing::debug!("the server did not end in time");
@@ -307,6 +315,22 @@ fn lost(error: &TransportError) -> CloseReason {
 
 fn now() -> std::time::Instant {
     Instant::now().into_std()
+}
+
+/// Reads the next message; never resolves without a source.
+async fn next<Q: Source>(source: &mut Option<Q>) -> Result<Option<Received>, TransportError> {
+    match source {
+        Some(source) => source.next().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Writes; never resolves if there is nothing to write.
+async fn flush<K: Sink>(sink: &mut Option<K>) -> Result<(), TransportError> {
+    match sink {
+        Some(sink) if sink.unwritten() > 0 => sink.flush().await,
+        _ => std::future::pending().await,
+    }
 }
 
 async fn sleep_until(deadline: Option<Instant>) {

@@ -4,6 +4,8 @@ mod cache;
 mod catch_unwind;
 mod client;
 mod command;
+#[cfg(feature = "command")]
+mod command_transport;
 mod defaults;
 mod driver;
 mod handlers;
@@ -11,6 +13,7 @@ mod mirror;
 mod notices;
 mod pages;
 mod questions;
+mod reconnection;
 mod registry;
 mod request;
 mod roots;
@@ -22,12 +25,18 @@ mod tool_fields;
 mod typed_call;
 
 pub use client::Client;
+#[cfg(feature = "command")]
+pub use command_transport::{CommandTransport, Running, SpawnedError};
 pub use handlers::{ListChanged, LogMessage};
 pub use pages::{MAX_PAGES, Page};
 #[doc(no_inline)]
 pub use protomcp_session::{
     ClientLimits, CloseReason, Mode, NoAnswer, OpenError, Pings, RequestError, ServerView, TaskNotice,
 };
+#[cfg(feature = "command")]
+#[doc(no_inline)]
+pub use protomcp_supervisor::{Backoff, Command, Guardian, SpawnError, StopPolicy, guardian};
+pub use reconnection::ServerEnd;
 pub use request::Request;
 pub use server_context::ServerContext;
 pub use session::ClientSession;

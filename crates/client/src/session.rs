@@ -107,8 +107,10 @@ impl ClientSession {
         if self.shared.is_stateless() {
             return self.watch(uri, true).await;
         }
-        let request: Request<Subscribe> = Request::new(self, ServerRequest::Subscribe(Subscribe::new(uri)));
-        request.await.map(drop)
+        let request: Request<Subscribe> = Request::new(self, ServerRequest::Subscribe(Subscribe::new(&*uri)));
+        request.await?;
+        self.tell(Command::Subscribed { uri, is_wanted: true });
+        Ok(())
     }
 
     /// Ends a subscription.
@@ -120,8 +122,10 @@ impl ClientSession {
         if self.shared.is_stateless() {
             return self.watch(uri, false).await;
         }
-        let request: Request<Unsubscribe> = Request::new(self, ServerRequest::Unsubscribe(Unsubscribe::new(uri)));
-        request.await.map(drop)
+        let request: Request<Unsubscribe> = Request::new(self, ServerRequest::Unsubscribe(Unsubscribe::new(&*uri)));
+        request.await?;
+        self.tell(Command::Subscribed { uri, is_wanted: false });
+        Ok(())
     }
 
     async fn watch(&self, uri: String, is_wanted: bool) -> Result<(), RequestError> {
@@ -136,11 +140,11 @@ impl ClientSession {
     /// # Errors
     /// If the server refuses.
     pub async fn set_level(&self, level: Level) -> Result<(), RequestError> {
-        if self.shared.is_stateless() {
-            self.tell(Command::LogLevel(level));
-            return Ok(());
+        if !self.shared.is_stateless() {
+            self.request::<SetLevel>(&SetLevel { level }).await?;
         }
-        self.request::<SetLevel>(&SetLevel { level }).await.map(drop)
+        self.tell(Command::LogLevel(level));
+        Ok(())
     }
 
     /// Checks that the server answers. Revisions without `ping` use `server/discover`.

@@ -177,7 +177,7 @@ impl ClientConnection {
     pub fn closed(&self) -> Option<&CloseReason> {
         match &self.phase {
             Phase::Closed(reason) => Some(reason),
-            Phase::Discovering(_) | Phase::Initializing(_) | Phase::Open(_) => None,
+            Phase::Discovering(_) | Phase::Initializing(_) | Phase::Open(_) | Phase::Suspended(_) => None,
         }
     }
 

@@ -61,7 +61,7 @@ impl<Q: Source, K: Sink> Driver<Q, K> {
         }
     }
 
-    fn told(&mut self, notification: Notification) {
+    pub(super) fn told(&mut self, notification: Notification) {
         let stale: &[Kind] = match notification.method.as_ref() {
             method::TOOLS_CHANGED => &[Kind::Tools],
             method::PROMPTS_CHANGED => &[Kind::Prompts],

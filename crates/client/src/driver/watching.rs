@@ -1,11 +1,12 @@
 //! Subscriptions of a session: to resources, and without a handshake also to changes of lists.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
-use protomcp_session::{CloseReason, RequestError, ServerView};
+use protomcp_session::{CloseReason, OutgoingCall, RequestError, ServerRequest, ServerView};
 use protomcp_transport::{Sink, Source};
-use protomcp_types::{MAX_SUBSCRIBED_URI, SubscriptionFilter};
+use protomcp_types::{
+    Level, MAX_SUBSCRIBED_URI, Method, Notification, Params, SetLevel, Subscribe, SubscriptionFilter, method,
+};
 use tokio::sync::oneshot;
 
 use crate::driver::{Driver, now};
@@ -17,6 +18,7 @@ pub(super) struct Watching {
     wants_lists: bool,
     lists: SubscriptionFilter,
     uris: BTreeSet<String>,
+    level: Option<Level>,
     waiting: Vec<Waiting>,
 }
 
@@ -34,6 +36,7 @@ impl Watching {
             wants_lists: handlers.list_changed.is_some(),
             lists: SubscriptionFilter::default(),
             uris: BTreeSet::new(),
+            level: None,
             waiting: Vec::new(),
         }
     }
@@ -101,9 +104,49 @@ impl<Q: Source, K: Sink> Driver<Q, K> {
         }
     }
 
-    /// After a lost session: what the server has forgotten is lost, and the program hears of it as of changes.
-    pub(super) fn restore(&mut self, server: &Arc<ServerView>) {
+    /// Asks a new session for everything that the old one was asked for, and announces that its lists may differ.
+    pub(super) fn restore(&mut self, server: &ServerView) {
         tracing::info!(version = %server.version, "the session was lost, and a new one has begun");
+        if server.is_stateful() {
+            let subscriptions = self.watching.uris.iter().cloned();
+            let subscriptions = subscriptions.map(|uri| ServerRequest::Subscribe(Subscribe::new(uri)));
+            let level = self.watching.level.map(|level| ServerRequest::Other {
+                method: SetLevel::NAME.into(),
+                params: Params::of(&SetLevel { level }).unwrap_or_default(),
+            });
+            for request in subscriptions.chain(level).collect::<Vec<_>>() {
+                let method = request.method().to_owned();
+                let call = OutgoingCall::new(method, request.into_params());
+                // The answer concerns no caller.
+                self.connection.call(now(), self.shared.next_call(), call);
+            }
+        } else if self.watching.filter() != SubscriptionFilter::default() {
+            self.connection.listen(now(), self.watching.filter());
+        }
+        let capabilities = server.capabilities.clone().unwrap_or_default();
+        for (method, is_there) in [
+            (method::TOOLS_CHANGED, capabilities.tools.is_some()),
+            (method::PROMPTS_CHANGED, capabilities.prompts.is_some()),
+            (method::RESOURCES_CHANGED, capabilities.resources.is_some()),
+        ] {
+            if is_there {
+                self.told(Notification { method: method.into(), params: Params::Absent });
+            }
+        }
+    }
+
+    /// Remembers a subscription of a session with a handshake.
+    pub(super) fn subscribed(&mut self, uri: String, is_wanted: bool) {
+        if is_wanted && self.watching.uris.len() < MAX_WATCHED {
+            self.watching.uris.insert(uri);
+        } else {
+            self.watching.uris.remove(&uri);
+        }
+    }
+
+    pub(super) fn set_level(&mut self, level: Level) {
+        self.watching.level = Some(level);
+        self.connection.set_log_level(Some(level));
     }
 
     pub(super) fn stop_watching(&mut self, reason: &CloseReason) {

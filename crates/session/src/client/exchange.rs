@@ -66,6 +66,11 @@ impl Exchanges {
         self.open.remove(&number).map(|purpose| (number, purpose))
     }
 
+    /// Forgets all of them. Ids go on, so that a late answer belongs to none.
+    pub(super) fn clear(&mut self) {
+        self.open.clear();
+    }
+
     /// True if the exchange had no answer.
     pub(super) fn forget(&mut self, number: u64) -> bool {
         self.open.remove(&number).is_some()

@@ -10,13 +10,15 @@ use protomcp_types::{
 
 use crate::client::ClientConnection;
 use crate::client::config::{Channel, Mode};
-use crate::client::error::{CloseReason, OpenError};
+use crate::client::error::{CloseReason, OpenError, RequestError};
 use crate::client::event::{ClientEvent, Transmit};
 use crate::client::exchange::{Draft, Purpose};
 use crate::client::failure::Failure;
+use crate::client::listen_state::Listening;
 use crate::client::phase::{Discovery, Handshake, Phase};
 use crate::client::server_view::ServerView;
 use crate::no_answer::NoAnswer;
+use crate::pending::Pending;
 
 impl ClientConnection {
     pub(super) fn open(&mut self, now: Instant) {
@@ -59,13 +61,43 @@ impl ClientConnection {
         }
     }
 
+    /// The transport is lost, and another one will replace it: whatever was sent is lost with it, and fails. Calls that
+    /// come until then wait.
+    pub fn suspend(&mut self, reason: &CloseReason) {
+        let version = match &self.phase {
+            Phase::Closed(_) => return,
+            Phase::Open(server) => Some(server.version),
+            Phase::Suspended(version) => *version,
+            Phase::Initializing(handshake) => Some(handshake.version),
+            Phase::Discovering(_) => None,
+        };
+        self.phase = Phase::Suspended(version);
+        self.heartbeat.stop();
+        self.transmits.clear();
+        self.exchanges.clear();
+        self.incoming = Pending::new(self.config.limits.max_incoming);
+        self.listening = Listening::default();
+        for id in self.calls.ids() {
+            self.finish(id, Err(RequestError::Closed(reason.clone())));
+        }
+    }
+
+    /// The other transport is there: opens the connection again, in the era of before.
+    pub fn resume(&mut self, now: Instant) {
+        let Phase::Suspended(version) = self.phase else { return };
+        match version.filter(|version| version.is_stateful()) {
+            Some(version) => self.initialize(version, None, now + self.config.limits.open_timeout),
+            None => self.open(now),
+        }
+    }
+
     pub(super) fn opened(&mut self, now: Instant, outcome: Result<JsonBuf, Failure>) {
         match (self.phase.clone(), outcome) {
             (Phase::Discovering(discovery), Ok(body)) => self.discovered(now, discovery, body),
             (Phase::Discovering(discovery), Err(failure)) => self.not_discovered(now, discovery, failure),
             (Phase::Initializing(_), Ok(body)) => self.initialized(now, body),
             (Phase::Initializing(handshake), Err(failure)) => self.not_initialized(handshake, failure),
-            (Phase::Open(_) | Phase::Closed(_), _) => {}
+            (Phase::Open(_) | Phase::Suspended(_) | Phase::Closed(_), _) => {}
         }
     }
 
@@ -156,7 +188,7 @@ impl ClientConnection {
             Phase::Discovering(_) | Phase::Initializing(_) => {
                 self.fail_opening(OpenError::TimedOut(self.config.limits.open_timeout));
             }
-            Phase::Open(_) | Phase::Closed(_) => {}
+            Phase::Open(_) | Phase::Suspended(_) | Phase::Closed(_) => {}
         }
     }
 

@@ -11,6 +11,8 @@
 //!                       │    └──────────── session lost ─────────────┘
 //!                       ▼ refused, or out of time
 //!                    Closed
+//!
+//!   each of them but Closed ──transport lost──▶ Suspended ──another transport──▶ Discovering or Initializing
 //! ```
 
 use std::sync::Arc;
@@ -30,6 +32,8 @@ pub(super) enum Phase {
     Initializing(Handshake),
     /// Requests are sent.
     Open(Arc<ServerView>),
+    /// The transport is lost and will be replaced. The revision before, if there was one.
+    Suspended(Option<ProtocolVersion>),
     /// Nothing more happens.
     Closed(CloseReason),
 }
@@ -63,7 +67,7 @@ impl Phase {
         match self {
             Self::Discovering(discovery) => Some(discovery.until),
             Self::Initializing(handshake) => Some(handshake.until),
-            Self::Open(_) | Self::Closed(_) => None,
+            Self::Open(_) | Self::Suspended(_) | Self::Closed(_) => None,
         }
     }
 
@@ -71,7 +75,7 @@ impl Phase {
     pub(super) fn server(&self) -> Option<&Arc<ServerView>> {
         match self {
             Self::Open(server) => Some(server),
-            Self::Discovering(_) | Self::Initializing(_) | Self::Closed(_) => None,
+            Self::Discovering(_) | Self::Initializing(_) | Self::Suspended(_) | Self::Closed(_) => None,
         }
     }
 
@@ -80,7 +84,7 @@ impl Phase {
         match self {
             Self::Discovering(discovery) => Some(discovery.request),
             Self::Initializing(handshake) => Some(handshake.request),
-            Self::Open(_) | Self::Closed(_) => None,
+            Self::Open(_) | Self::Suspended(_) | Self::Closed(_) => None,
         }
     }
 }

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use protomcp_session::{Channel, ClientConfig, CloseReason, NoAnswer, Pings};
+use protomcp_session::{Channel, ClientConfig, CloseReason, Mode, NoAnswer, Pings};
 use protomcp_types::Level;
 
-use crate::wire::{INITIALIZED, Wire};
+use crate::wire::{DISCOVERED, INITIALIZED, Wire};
 
 #[test]
 fn answers_belong_to_calls_by_their_id() {
@@ -200,4 +200,31 @@ fn log_levels_travel_with_stateless_requests() {
     wire.connection.set_log_level(None);
     wire.call("a");
     assert!(!wire.sent()[0].contains("logLevel"));
+}
+
+#[test]
+fn a_lost_transport_fails_calls_and_is_replaced() {
+    for mode in [Mode::Stateful, Mode::Stateless] {
+        let mut wire = if mode == Mode::Stateful { Wire::stateful(|_| {}) } else { Wire::stateless(|_| {}) };
+        wire.call("a");
+        wire.server(r#""method":"notifications/x""#);
+        wire.connection.suspend(&CloseReason::ByServer(None));
+        wire.connection.suspend(&CloseReason::ByServer(None));
+        wire.call("b");
+        assert_eq!(
+            wire.events(),
+            ["told notifications/x", "call 1 failed: the server closed the connection"],
+            "a later call waits"
+        );
+        assert!(wire.sent().is_empty());
+        wire.connection.resume(wire.now);
+        let opening = wire.sent();
+        let method = if mode == Mode::Stateful { "initialize" } else { "server/discover" };
+        assert!(opening.len() == 1 && opening[0].contains(method), "{opening:?}");
+        let opened = if mode == Mode::Stateful { INITIALIZED } else { DISCOVERED };
+        wire.server(&opened.replace(r#""id":1"#, r#""id":3"#));
+        assert!(wire.sent().last().unwrap().contains(r#""id":4,"method":"tools/call","params":{"name":"b""#));
+        wire.server(r#""id":2,"result":{}"#);
+        assert_eq!(wire.events()[1..], ["ignored: an answer to nothing that was asked"]);
+    }
 }

@@ -1,0 +1,98 @@
+//! Standard error of a process, and its end in words.
+
+use std::fmt;
+use std::sync::Arc;
+
+use protomcp_supervisor::{Event, Exit};
+use tokio::sync::{mpsc, watch};
+
+/// The receiver of the lines of standard error.
+#[derive(Clone, Default)]
+pub(crate) struct StderrHandler(Option<LineFn>);
+
+type LineFn = Arc<dyn Fn(&str) + Send + Sync>;
+
+/// The end of a process.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Ended {
+    /// It runs.
+    No,
+    /// It has ended; the text says how, with the last lines of its standard error.
+    Yes(String),
+}
+
+impl StderrHandler {
+    pub(crate) fn new(handler: impl Fn(&str) + Send + Sync + 'static) -> Self {
+        Self(Some(Arc::new(handler)))
+    }
+
+    fn line(&self, name: &str, text: &str) {
+        match &self.0 {
+            Some(handler) => {
+                let call = std::panic::AssertUnwindSafe(|| handler(text));
+                if std::panic::catch_unwind(call).is_err() {
+                    tracing::error!("a handler of standard error panicked");
+                }
+            }
+            None => tracing::info!(target: "protomcp_client::stderr", server = name, "{text}"),
+        }
+    }
+}
+
+impl fmt::Debug for StderrHandler {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StderrHandler").field("is_set", &self.0.is_some()).finish()
+    }
+}
+
+/// Passes the lines of a process on until it has ended.
+pub(crate) async fn read(
+    name: String,
+    handler: StderrHandler,
+    mut events: mpsc::Receiver<Event>,
+    ended: watch::Sender<Ended>,
+) {
+    while let Some(event) = events.recv().await {
+        match event {
+            Event::Line { text, .. } => handler.line(&name, &text),
+            Event::Exited(exit) => {
+                ended.send_replace(Ended::Yes(in_words(&name, &exit)));
+            }
+            // The sink closes the input before it asks for the stop.
+            Event::Started { .. } | Event::CloseLink => {}
+        }
+    }
+}
+
+/// One line, or several if the process has written its reasons.
+fn in_words(name: &str, exit: &Exit) -> String {
+    let tail = exit.stderr_tail.join("\n");
+    let start = tail.len().saturating_sub(MAX_TAIL);
+    let start = (start..=tail.len()).find(|at| tail.is_char_boundary(*at)).unwrap_or(tail.len());
+    match tail[start..].trim_end() {
+        "" => format!("{name} {exit}"),
+        tail => format!("{name} {exit}\n{tail}"),
+    }
+}
+
+/// The bytes of standard error that an error quotes.
+const MAX_TAIL: usize = 4 * 1024;
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use protomcp_supervisor::Status;
+
+    use super::*;
+
+    #[test]
+    fn the_end_quotes_the_last_words() {
+        let exit =
+            |tail: &[String]| Exit { status: Status::Code(2), stderr_tail: tail.to_vec(), uptime: Duration::ZERO };
+        assert_eq!(in_words("a", &exit(&[])), "a exited with status 2");
+        assert_eq!(in_words("a", &exit(&["b".into(), "c".into()])), "a exited with status 2\nb\nc");
+        let long = in_words("a", &exit(&["ü".repeat(MAX_TAIL)]));
+        assert!(long.len() <= MAX_TAIL + 30, "{}", long.len());
+    }
+}

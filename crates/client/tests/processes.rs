@@ -1,0 +1,173 @@
+//! Servers as child processes. The server is the example `child_server`, which `cargo test` builds along with the tests.
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use protomcp_client::{
+    Backoff, Client, ClientSession, CloseReason, Command, CommandTransport, Guardian, RequestError, SpawnError,
+    SpawnedError, StopPolicy,
+};
+use protomcp_transport::Transport;
+use protomcp_types::{JsonObject, ProtocolVersion};
+
+/// Far more than anything here takes, so that a busy machine is not a failure.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+fn server() -> Command {
+    let tests = std::env::current_exe().unwrap();
+    let example: PathBuf = tests.parent().unwrap().parent().unwrap().join("examples/child_server");
+    assert!(example.exists(), "run `cargo build -p protomcp-client --examples --all-features` first");
+    Command::new(example).guardian(Guardian::None)
+}
+
+fn shell(script: &str) -> Command {
+    Command::new("sh").arg("-c").arg(script).guardian(Guardian::None)
+}
+
+fn client() -> Client {
+    Client::new("host", "1.0")
+}
+
+async fn text(session: &ClientSession, tool: &str) -> Result<String, RequestError> {
+    let result = session.call_tool(tool, &JsonObject::new()).await?;
+    let content: serde_json::Value = result.content.to().unwrap();
+    Ok(content[0]["text"].as_str().unwrap().to_owned())
+}
+
+/// Waits until a process does not exist, or is a zombie.
+async fn wait_for_the_end_of(pid: &str) {
+    let began = Instant::now();
+    let is_alive = || {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        stat.rsplit(')').next().is_some_and(|rest| !rest.is_empty() && !rest.starts_with(" Z"))
+    };
+    while is_alive() {
+        assert!(began.elapsed() < PATIENCE, "{pid} is still there");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+#[tokio::test]
+async fn a_program_is_a_server() {
+    let session = client().spawn(server()).await.unwrap();
+    assert_eq!(session.server().version, ProtocolVersion::V2026_07_28);
+    assert_eq!(session.list_tools(None).await.unwrap().items.len(), 3);
+    let pid = text(&session, "pid").await.unwrap();
+    assert_eq!(session.close(PATIENCE).await, CloseReason::Requested);
+    wait_for_the_end_of(&pid).await;
+}
+
+#[tokio::test]
+async fn the_last_handle_ends_the_process() {
+    let session = client().spawn(server()).await.unwrap();
+    let pid = text(&session, "pid").await.unwrap();
+    drop(session);
+    wait_for_the_end_of(&pid).await;
+}
+
+#[tokio::test]
+async fn the_end_of_a_process_is_quoted() {
+    let lines = Arc::new(Mutex::new(Vec::new()));
+    let heard = Arc::clone(&lines);
+    let server = CommandTransport::new(server()).on_stderr(move |line| heard.lock().unwrap().push(line.to_owned()));
+    let session = client().spawn_transport(server).await.unwrap();
+    let failed = text(&session, "crash").await.unwrap_err();
+    assert!(failed.is_retryable());
+    let why = failed.to_string();
+    assert!(why.contains("exited with status 3") && why.contains("out of luck"), "{why}");
+    assert_eq!(*lines.lock().unwrap(), ["out of luck"]);
+    assert!(session.closed().await.to_string().contains("out of luck"));
+
+    let Err(SpawnedError::Connect(reason)) = client().spawn(shell("echo no config >&2; exit 4")).await else {
+        panic!()
+    };
+    let why = reason.to_string();
+    assert!(why.contains("exited with status 4") && why.contains("no config"), "{why}");
+}
+
+#[tokio::test]
+async fn a_program_that_cannot_be_started_is_named() {
+    let failed = client().spawn(Command::new("no-such-program").guardian(Guardian::None)).await;
+    assert!(matches!(failed, Err(SpawnedError::Spawn(SpawnError::NotFound { .. }))));
+}
+
+#[tokio::test]
+async fn a_server_that_ends_at_discovery_gets_a_handshake() {
+    let script = r#"read line; case "$line" in *discover*) exit 1;; esac
+        echo '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2024-11-05","capabilities":{},"serverInfo":{"name":"old","version":"1"}}}'
+        cat > /dev/null"#;
+    let session = client().spawn(shell(script)).await.unwrap();
+    assert_eq!(session.server().version, ProtocolVersion::V2024_11_05);
+}
+
+#[tokio::test]
+async fn a_server_that_ignores_the_end_of_its_input_is_killed() {
+    let script = r#"trap '' TERM; read line
+        echo '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"'$$'","version":"1"}}}'
+        while true; do sleep 1; done"#;
+    let quick = Duration::from_millis(20);
+    let server =
+        CommandTransport::new(shell(script)).stop(StopPolicy { close: quick, terminate: quick, kill: PATIENCE });
+    let client = client().mode(protomcp_client::Mode::Stateful);
+    let session = client.spawn_transport(server).await.unwrap();
+    let pid = session.server().implementation.clone().unwrap().name;
+    session.close(PATIENCE).await;
+    wait_for_the_end_of(&pid).await;
+}
+
+#[tokio::test]
+async fn a_crashed_server_is_started_again() {
+    let changes = Arc::new(Mutex::new(0));
+    let seen = Arc::clone(&changes);
+    let client = client().on_list_changed(move |_, _| {
+        *seen.lock().unwrap() += 1;
+        async {}
+    });
+    let backoff = Backoff { first: Duration::from_millis(10), ..Backoff::default() };
+    let session = client.spawn_transport(CommandTransport::new(server()).restart(backoff)).await.unwrap();
+    let before = text(&session, "pid").await.unwrap();
+    let hanging = tokio::spawn(session.call_tool("hang", &JsonObject::new()).into_future());
+    session.ping().await.unwrap();
+    assert!(text(&session, "crash").await.unwrap_err().is_retryable());
+    assert!(hanging.await.unwrap().unwrap_err().is_retryable(), "every call of the old process fails");
+    let after = text(&session, "pid").await.unwrap();
+    assert_ne!(before, after);
+    // The lists of the new process may differ.
+    let began = Instant::now();
+    while *changes.lock().unwrap() == 0 {
+        assert!(began.elapsed() < PATIENCE);
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    session.close(PATIENCE).await;
+    wait_for_the_end_of(&after).await;
+}
+
+#[tokio::test]
+async fn a_server_that_keeps_crashing_is_given_up() {
+    let once = std::env::temp_dir().join(format!("protomcp-client-once-{}", std::process::id()));
+    let script = format!(
+        r#"[ -e {once} ] && exit 7; touch {once}; read line
+        echo '{{"jsonrpc":"2.0","id":1,"result":{{"protocolVersion":"2025-11-25","capabilities":{{}},"serverInfo":{{"name":"s","version":"1"}}}}}}'
+        read line"#,
+        once = once.display()
+    );
+    let backoff = Backoff { first: Duration::from_millis(1), give_up_after: 3, ..Backoff::default() };
+    let client = client().mode(protomcp_client::Mode::Stateful);
+    let session = client.spawn_transport(CommandTransport::new(shell(&script)).restart(backoff)).await.unwrap();
+    let end = tokio::time::timeout(PATIENCE, session.closed()).await.unwrap();
+    std::fs::remove_file(&once).unwrap();
+    assert!(matches!(end, CloseReason::Failed(_) | CloseReason::ByServer(_)), "{end}");
+}
+
+#[test]
+fn a_transport_may_be_dropped_outside_a_runtime() {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let running = runtime.block_on(CommandTransport::new(shell("echo $$ >&2; cat")).spawn()).unwrap();
+    let (source, sink) = running.split();
+    drop(runtime);
+    drop(source);
+    drop(sink);
+}
