@@ -1,28 +1,16 @@
 //! Members of `_meta` objects.
 
+pub(crate) mod names;
+
 use crate::id::ProgressToken;
 use crate::json_buf::JsonBuf;
 use crate::json_object::JsonObject;
 use crate::params::Params;
 use crate::raw::RawJson;
 
-/// The revision of a stateless request (MCP 2026-07-28, basic).
-pub const PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
-
-/// The client's capabilities in a stateless request.
-pub const CLIENT_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
-
-/// The client's identity in a stateless request.
-pub const CLIENT_INFO: &str = "io.modelcontextprotocol/clientInfo";
-
-/// The least severe log level that a stateless request asks for.
-pub const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
-
-/// The server's identity in a stateless result.
-pub const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
-
-/// The id of the `subscriptions/listen` that a notification belongs to.
-pub const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
+pub use crate::meta::names::{
+    CLIENT_CAPABILITIES, CLIENT_INFO, LOG_LEVEL, PROTOCOL_VERSION, RELATED_TASK, SERVER_INFO, SUBSCRIPTION_ID,
+};
 
 /// Adds a member to `meta`, or to an empty object. An existing member stays; a value that is not an object is
 /// unchanged.
@@ -70,9 +58,6 @@ fn with_meta(params: Params, change: impl FnOnce(Option<&RawJson>) -> RawJson) -
     members.insert("_meta", change(meta.as_ref()));
     members.into()
 }
-
-/// The task that a message belongs to (MCP 2025-11-25, basic/utilities/tasks).
-pub const RELATED_TASK: &str = "io.modelcontextprotocol/related-task";
 
 /// Adds the task that a message belongs to, to `meta` or to an empty object.
 #[must_use]
