@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Instant, SystemTime};
 
-use protomcp_types::{ErrorObject, RawJson};
+use protomcp_types::{ErrorObject, JsonBuf, RawJson};
 
 use crate::ask_error::AskError;
 use crate::client_info::ClientInfo;
@@ -163,7 +163,13 @@ impl<T: Clone, E> RoundTrips<T, E> {
     /// The task as its client sees it; `None`: the call is not a task.
     #[must_use]
     pub fn view(&self) -> Option<TaskView> {
-        self.task().map(|task| task.view(self.questions.requests()))
+        self.task().map(|task| task.view(self.asked()))
+    }
+
+    /// The `inputRequests` of the open questions; `None`: there are none.
+    #[must_use]
+    pub fn asked(&self) -> Option<JsonBuf> {
+        (self.questions.len() > 0).then(|| self.questions.requests().to_body())
     }
 
     /// Asks the client. `until`: the time at which the questions expire.
@@ -351,18 +357,8 @@ impl<T: Clone, E> RoundTrips<T, E> {
 
     /// Ends the task with the outcome of its call.
     pub fn end_task(&mut self, outcome: CallOutcome, now: SystemTime) {
-        let Place::Task { state, .. } = &mut self.place else { return };
-        match outcome {
-            Some(Ok(ServerResult::InputRequired(_))) => {
-                state.end(Err(ErrorObject::internal("a task cannot be answered with questions")), now);
-            }
-            Some(outcome) => {
-                state.end(outcome, now);
-            }
-            None => {
-                let message = state.message().map(str::to_owned);
-                state.cancel(message.as_deref(), TaskState::CANCELLED, now);
-            }
+        if let Place::Task { state, .. } = &mut self.place {
+            state.end_call(outcome, now);
         }
     }
 

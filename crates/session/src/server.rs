@@ -8,7 +8,7 @@
 //! opened (`server/lifecycle.rs`); each request of the stateless revision describes itself completely
 //! (`server/stateless.rs`). The era is decided for each request, so both kinds may come in any order.
 
-mod encode;
+pub(crate) mod encode;
 mod handshake;
 mod lifecycle;
 mod listener;

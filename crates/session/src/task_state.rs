@@ -7,11 +7,13 @@
 //!  Completed, Failed or Cancelled        once; everything later is ignored
 //! ```
 
+mod json;
+
 use std::time::{Duration, SystemTime};
 
-use protomcp_types::{CallToolResult, ErrorObject, JsonObject, Task, TaskStatus};
+use protomcp_types::{CallToolResult, ErrorObject, JsonBuf, JsonObject, Task, TaskStatus};
+use serde::{Deserialize, Serialize};
 
-use crate::input::InputRequests;
 use crate::request::ServerResult;
 use crate::task_view::{TaskDetail, TaskOptions, TaskView};
 
@@ -22,7 +24,8 @@ const MAX_MESSAGE: usize = 4096;
 pub type TaskOutcome = Result<ServerResult, ErrorObject>;
 
 /// The revision that a task belongs to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum TaskEra {
     /// MCP 2025-11-25, basic/utilities/tasks. A result with `isError` is a failure.
     Session,
@@ -68,6 +71,12 @@ impl TaskState {
     #[must_use]
     pub fn id(&self) -> &str {
         &self.id
+    }
+
+    /// The time for which it is kept, and the time between polls.
+    #[must_use]
+    pub fn options(&self) -> &TaskOptions {
+        &self.options
     }
 
     /// The status.
@@ -145,6 +154,21 @@ impl TaskState {
         self.end_as(status, message, outcome, now)
     }
 
+    /// Ends the task with the outcome of its call, which may have been dropped or have asked for more input. Returns
+    /// false if it has ended before.
+    pub fn end_call(&mut self, outcome: Option<TaskOutcome>, now: SystemTime) -> bool {
+        match outcome {
+            Some(Ok(ServerResult::InputRequired(_))) => {
+                self.end(Err(ErrorObject::internal("a task cannot be answered with questions")), now)
+            }
+            Some(outcome) => self.end(outcome, now),
+            None => {
+                let message = self.message.clone();
+                self.cancel(message.as_deref(), Self::CANCELLED, now)
+            }
+        }
+    }
+
     /// Cancels the task; `text` is the result of its call. Returns false if it has ended before.
     pub fn cancel(&mut self, message: Option<&str>, text: &str, now: SystemTime) -> bool {
         self.end_as(TaskStatus::Cancelled, message.map(str::to_owned), Ok(CallToolResult::error(text).into()), now)
@@ -170,15 +194,14 @@ impl TaskState {
         task
     }
 
-    /// The task as MCP 2026-07-28 writes it, with its open questions.
+    /// The task as MCP 2026-07-28 writes it, with the `inputRequests` of its open questions.
     #[must_use]
-    pub fn view(&self, questions: InputRequests) -> TaskView {
+    pub fn view(&self, questions: Option<JsonBuf>) -> TaskView {
         let detail = match &self.phase {
             Phase::Ended { status: TaskStatus::Cancelled, .. } => TaskDetail::Cancelled,
             Phase::Ended { outcome: Ok(result), .. } => TaskDetail::Completed(result.clone()),
             Phase::Ended { outcome: Err(error), .. } => TaskDetail::Failed(error.clone()),
-            Phase::Running { .. } if questions.is_empty() => TaskDetail::Working,
-            Phase::Running { .. } => TaskDetail::Asking(questions),
+            Phase::Running { .. } => questions.map_or(TaskDetail::Working, TaskDetail::Asking),
         };
         let Self { id, options, created, updated, message, .. } = self.clone();
         TaskView { id, options, created, updated, message, detail }

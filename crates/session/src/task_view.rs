@@ -2,9 +2,8 @@
 
 use std::time::{Duration, SystemTime};
 
-use protomcp_types::{ErrorObject, TaskStatus};
+use protomcp_types::{ErrorObject, JsonBuf, TaskStatus};
 
-use crate::input::InputRequests;
 use crate::request::ServerResult;
 
 /// The settings of a handler for its task.
@@ -56,7 +55,7 @@ pub enum TaskDetail {
     /// It runs.
     Working,
     /// It waits for answers of its client.
-    Asking(InputRequests),
+    Asking(JsonBuf),
     /// It has ended with this result.
     Completed(ServerResult),
     /// It has ended with this error.

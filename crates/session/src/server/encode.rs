@@ -91,6 +91,11 @@ pub(super) fn result(result: ServerResult, shape: Shape<'_>) -> JsonBuf {
     }
 }
 
+/// A result as the revisions with a handshake write it.
+pub(crate) fn plain(other: ServerResult) -> JsonBuf {
+    result(other, Shape::Stateful)
+}
+
 /// The `error` of a response.
 pub(super) fn error(mut error: ErrorObject, shape: Shape<'_>) -> ErrorObject {
     // MCP 2026-07-28, server/resources: the code for an unknown resource no longer exists.
@@ -224,7 +229,7 @@ fn seed(object: ObjectWriter, task: &TaskView) -> ObjectWriter {
 fn detail(object: ObjectWriter, detail: &TaskDetail, shape: Shape<'_>) -> ObjectWriter {
     match detail {
         TaskDetail::Working | TaskDetail::Cancelled => object,
-        TaskDetail::Asking(questions) => object.body("inputRequests", &questions.to_body()),
+        TaskDetail::Asking(questions) => object.body("inputRequests", questions),
         TaskDetail::Completed(completed) => object.body("result", &result(completed.clone(), shape)),
         TaskDetail::Failed(failed) => object.value("error", &error(failed.clone(), shape)),
     }

@@ -2,6 +2,8 @@
 
 use std::time::{Duration, UNIX_EPOCH};
 
+use protomcp_types::RawJson;
+
 use super::*;
 
 /// A change of a task, and the value that it returns.
@@ -100,12 +102,35 @@ fn each_era_has_its_own_idea_of_a_failure() {
 
 #[test]
 fn a_view_has_the_detail_of_its_status() {
-    let detail =
-        |steps: &[Step], expected| check(TaskEra::Stateless, steps, expected).view(InputRequests::new()).detail;
+    let detail = |steps: &[Step], expected| check(TaskEra::Stateless, steps, expected).view(None).detail;
     assert!(matches!(detail(&[], (TaskStatus::Working, None, 0)), TaskDetail::Working));
     let completed = detail(&[End(error_result(), true)], (TaskStatus::Completed, None, 1));
     assert!(matches!(completed, TaskDetail::Completed(ServerResult::CallTool(result)) if result.is_error));
     let failed = detail(&[End(error(), true)], (TaskStatus::Failed, Some("broken"), 1));
     assert!(matches!(failed, TaskDetail::Failed(_)));
     assert!(matches!(detail(&[Cancel(true)], (TaskStatus::Cancelled, Some("stop"), 1)), TaskDetail::Cancelled));
+}
+
+#[test]
+fn a_task_is_read_as_it_was_written() {
+    use TaskEra::{Session, Stateless};
+    let body = JsonBuf::object().text("a", "b").finish();
+    for task in [
+        check(Session, &[], (TaskStatus::Working, None, 0)),
+        check(Session, &[Message("ä", true), Questions(2, true)], (TaskStatus::InputRequired, Some("ä"), 2)),
+        check(Session, &[End(error_result(), true)], (TaskStatus::Failed, Some("no luck"), 1)),
+        check(Stateless, &[Message("m", true), End(done(), true)], (TaskStatus::Completed, Some("m"), 2)),
+        check(Stateless, &[End(error(), true)], (TaskStatus::Failed, Some("broken"), 1)),
+        check(Stateless, &[End(Ok(ServerResult::Body(body)), true)], (TaskStatus::Completed, None, 1)),
+        check(Stateless, &[Cancel(true)], (TaskStatus::Cancelled, Some("stop"), 1)),
+    ] {
+        let written = task.to_json().into_raw();
+        let read = TaskState::from_json(&written).unwrap_or_else(|| panic!("{written}"));
+        assert_eq!(format!("{read:?}"), format!("{task:?}"));
+    }
+    let other = check(Stateless, &[End(Ok(ServerResult::Empty), true)], (TaskStatus::Completed, None, 1));
+    assert_eq!(TaskState::from_json(&other.to_json().into_raw()).map(|task| task.is_running()), Some(false));
+    for text in ["{}", "[]", r#"{"status":"completed"}"#, r#"{"questions":0}"#] {
+        assert!(TaskState::from_json(&RawJson::parse(text).unwrap()).is_none(), "{text}");
+    }
 }
