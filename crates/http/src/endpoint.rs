@@ -106,6 +106,10 @@ impl Drop for TablePlace {
 
 impl Endpoint {
     pub(crate) fn new(server: Box<dyn Serve>, sessions: ServerHandle, config: Config) -> Self {
+        if config.oauth.is_some() {
+            // The scopes that a task has needed are known to the process that has begun it.
+            sessions.serve_own_tasks_only();
+        }
         Self {
             table: SessionTable::new(config.max_sessions),
             guard: Guard::new(&config),

@@ -5,6 +5,8 @@
 
 mod listeners;
 mod parked;
+mod tasks;
 
 pub use listeners::listener_store;
 pub use parked::parked_directory;
+pub use tasks::task_store;

@@ -12,6 +12,7 @@ mod ended;
 mod fair;
 mod handler;
 mod input_loop;
+mod kept_tasks;
 pub mod layer;
 mod listen_guard;
 mod listener_store;
@@ -32,7 +33,10 @@ mod session_notice;
 mod session_queue;
 mod store_future;
 mod stores;
+mod task_record;
 mod task_store;
+mod task_table;
+mod task_writer;
 mod tasks;
 
 pub use ask::Ask;
@@ -50,7 +54,7 @@ pub use parked_directory::{LocalParked, ParkedDirectory, ParkedRecord};
 pub use protomcp_session::{
     AskError, Budget, CacheHints, CallerKey, ClientInfo, Conversation, Extensions, InputRequests, InputRequired,
     InputResponses, Limits, List, OverBudget, Owner, RequestStateKeys, Reservation, ServerInfo, ServerRequest,
-    ServerResult, SessionId, SessionView, TaskLimits, TaskOptions,
+    ServerResult, SessionId, SessionView, TaskEra, TaskLimits, TaskOptions, TaskState,
 };
 pub use router::Router;
 pub use server::{CloseReason, Peer, Replies, ServeError, Server, ServerHandle, SessionHandle};
@@ -59,4 +63,6 @@ pub use session_directory::{LocalSessions, SessionDirectory, SessionRecord};
 pub use session_notice::{Audience, SessionNotice};
 pub use store_future::StoreFuture;
 pub use stores::Stores;
+pub use task_record::{TaskKey, TaskRecord};
+pub use task_store::{MemoryTaskStore, TaskStore, TaskUpdate};
 pub use tasks::Tasks;

@@ -23,7 +23,7 @@ use crate::listen_guard::ListenGuard;
 use crate::session_notice::{Audience, SessionNotice};
 use protomcp_session::{
     Budget, ClientInfo, Limits, List, ListScope, Owner, RequestKey, Reservation, Session, Subscriptions, TaskOptions,
-    Topic,
+    TaskView, Topic,
 };
 
 /// The events of a session's task.
@@ -51,6 +51,10 @@ pub(crate) enum SessionEvent {
     Withdraw(u64),
     /// The messages of this request can no longer reach the client.
     Undeliverable(RequestId),
+    /// The store has found the task of a request, which is answered with this.
+    TaskAnswered(RequestKey, Result<Option<TaskView>, ErrorObject>),
+    /// The store has found a task that has changed; `None`: it no longer exists.
+    TaskFound(Arc<str>, Option<Box<TaskView>>),
     /// A resource has changed that the client had subscribed to, or a task that it listens for.
     Updated(Topic, Arc<str>),
     /// The topics that a request listens to while it holds the guard.
@@ -272,6 +276,16 @@ impl SessionQueue {
     /// The service has accepted the topics that a request listens to.
     pub(crate) fn listening(&self, key: RequestKey, filter: Box<SubscriptionFilter>, guard: ListenGuard) {
         self.send(SessionEvent::Listening(key, filter, guard));
+    }
+
+    /// The store has found the task of a request.
+    pub(crate) fn task_answered(&self, key: RequestKey, reply: Result<Option<TaskView>, ErrorObject>) {
+        self.send(SessionEvent::TaskAnswered(key, reply));
+    }
+
+    /// The store has found a task that has changed.
+    pub(crate) fn task_found(&self, id: Arc<str>, task: Option<TaskView>) {
+        self.send(SessionEvent::TaskFound(id, task.map(Box::new)));
     }
 
     /// The messages of this request can no longer reach the client.

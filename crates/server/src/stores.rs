@@ -6,6 +6,7 @@ use crate::listener_store::{ListenerStore, MemoryListeners};
 use crate::node::NodeId;
 use crate::parked_directory::{LocalParked, ParkedDirectory};
 use crate::session_directory::{LocalSessions, SessionDirectory};
+use crate::task_store::TaskStore;
 
 /// The stores of a server. By default all of them are in the memory of this process, and no other process sees them.
 ///
@@ -29,6 +30,8 @@ pub struct Stores {
     pub(crate) sessions: Arc<dyn SessionDirectory>,
     pub(crate) listeners: Arc<dyn ListenerStore>,
     pub(crate) parked: Arc<dyn ParkedDirectory>,
+    /// `None`: in memory, with the limits of the server.
+    pub(crate) tasks: Option<Arc<dyn TaskStore>>,
 }
 
 impl Stores {
@@ -40,6 +43,7 @@ impl Stores {
             sessions: Arc::new(LocalSessions),
             listeners: Arc::new(MemoryListeners::default()),
             parked: Arc::new(LocalParked),
+            tasks: None,
         }
     }
 
@@ -47,6 +51,14 @@ impl Stores {
     #[must_use]
     pub fn with_sessions(mut self, sessions: Arc<dyn SessionDirectory>) -> Self {
         self.sessions = sessions;
+        self
+    }
+
+    /// Sets the store of tasks. By default it is a [`MemoryTaskStore`](crate::MemoryTaskStore) with the limits of the
+    /// server.
+    #[must_use]
+    pub fn with_tasks(mut self, tasks: Arc<dyn TaskStore>) -> Self {
+        self.tasks = Some(tasks);
         self
     }
 

@@ -22,12 +22,12 @@ use protomcp_types::{
 use crate::cancel::Cancel;
 use crate::catch_unwind::catch_unwind;
 use crate::context::Context;
-use crate::ended;
+use crate::kept_tasks::{NewTask, TaskCall};
 use crate::observer::SessionObserver;
-use crate::overload;
 use crate::server::ServerHandle;
-use crate::task_store::{Belongs, Room, TaskStore};
-use protomcp_session::{ServerRequest, ServerResult, SessionId, TaskOptions, TaskOutcome, TaskState};
+use crate::task_record::{TaskKey, TaskRecord};
+use crate::tasks::session_task::EndedTask;
+use protomcp_session::{Extensions, ServerRequest, ServerResult, SessionId, TaskOptions, TaskOutcome, TaskState};
 
 pub(crate) use crate::tasks::session_task::SessionTask;
 
@@ -65,20 +65,13 @@ pub(crate) use crate::tasks::session_task::SessionTask;
 /// }
 /// ```
 #[derive(Clone)]
-pub struct Tasks(Arc<Inner>);
-
-struct Inner {
-    sessions: ServerHandle,
-    store: TaskStore<SessionId, Arc<SessionTask>>,
-}
+pub struct Tasks(ServerHandle);
 
 impl Tasks {
     /// None yet.
     #[must_use]
     pub fn new(sessions: ServerHandle) -> Self {
-        let limits = sessions.limits().tasks;
-        let room = Room { tasks: limits.max, of_one: limits.max_per_session, bytes: limits.max_bytes };
-        Self(Arc::new(Inner { store: TaskStore::new(room), sessions }))
+        Self(sessions)
     }
 
     /// Answers a call with a task, and runs it in the background once the answer is sent. The context that `run` gets
@@ -101,29 +94,32 @@ impl Tasks {
         if context.is_stateless() {
             return Err(ErrorObject::method_not_found(CallTool::NAME));
         }
-        let limits = self.0.sessions.limits();
+        let limits = self.0.limits();
         let ttl = wish.map_or(options.ttl, Duration::from_millis).min(limits.tasks.max_ttl);
         let (now, session) = (now(), context.session());
-        let until = now + ttl;
-        let make = |id: &str| {
-            let options = TaskOptions { ttl, ..options };
-            Arc::new(SessionTask::new(id, options, Arc::clone(context.queue())))
+        let new = NewTask {
+            key: self.key(session),
+            owner: context.caller().owner.clone(),
+            options: TaskOptions { ttl, ..options },
+            known: Extensions::default(),
         };
-        let belongs = Belongs { key: session, owner: context.caller().owner.clone() };
-        let Some((task, gone)) = self.0.store.keep(belongs, now, until, make) else {
+        let make = |state: &TaskState, writer| {
+            let task = Arc::new(SessionTask::new(state.clone(), writer, Arc::clone(context.queue())));
+            (Arc::clone(&task), TaskCall::Session(task))
+        };
+        let Some(task) = self.0.keep_task(new, now, make) else {
             return Err(ErrorObject::internal("too many tasks are kept; call again when one has expired"));
         };
-        gone.iter().for_each(|oldest| self.gone(oldest));
-        if self.0.sessions.view(session).is_none() {
+        if self.0.view(session).is_none() {
             // It has ended in between, and the task would never be forgotten.
-            self.0.store.forget(task.id());
+            self.0.tasks().forget(task.id());
             return Err(ErrorObject::internal("the session is over"));
         }
         let created = task.task().into();
         let call = context.for_task(Arc::clone(&task));
         task.is_run_by(call.canceller());
         let tasks = self.clone();
-        context.after_response(move || drop(tokio::spawn(tasks.run(task, call, until, run))));
+        context.after_response(move || drop(tokio::spawn(tasks.run(task, call, now + ttl, run))));
         Ok(created)
     }
 
@@ -136,43 +132,59 @@ impl Tasks {
     /// task that has ended; the error of the call whose result is asked for; −32601 for any other request.
     pub async fn answer(&self, request: ServerRequest, context: &Context) -> Result<ServerResult, ErrorObject> {
         match request {
-            ServerRequest::GetTask(request) => self.find(&request.task_id, context).map(|task| task.task().into()),
+            ServerRequest::GetTask(request) => self.get(&request.task_id, context).await.map(Into::into),
             ServerRequest::GetTaskPayload(request) => self.result(&request, context).await,
-            ServerRequest::ListTasks(request) => self.list(&request, context).map(Into::into),
-            ServerRequest::CancelTask(request) => self.cancel(&request, context).map(Into::into),
+            ServerRequest::ListTasks(request) => self.list(&request, context).await.map(Into::into),
+            ServerRequest::CancelTask(request) => self.cancel(&request, context).await.map(Into::into),
             other => Err(ErrorObject::method_not_found(other.method())),
+        }
+    }
+
+    async fn get(&self, id: &str, context: &Context) -> Result<Task, ErrorObject> {
+        match self.running(id, context) {
+            Some(task) => Ok(task.task()),
+            None => Ok(self.find(id, context).await?.task()),
         }
     }
 
     /// Waits for the end of the task. Until then its questions go to the client together with this request.
     async fn result(&self, request: &GetTaskPayload, context: &Context) -> TaskOutcome {
-        let mut answer = self.find(&request.task_id, context)?.outcome(context.key()).await?;
+        let id = &request.task_id;
+        let outcome = match self.running(id, context) {
+            Some(task) => task.outcome(context.key()).await,
+            None => self.find(id, context).await?.state.outcome().cloned().ok_or_else(|| unknown(id))?,
+        };
+        let mut answer = outcome?;
         if let ServerResult::CallTool(result) = &mut answer {
-            result.meta = Some(meta::with_related_task(result.meta.as_ref(), &request.task_id));
+            result.meta = Some(meta::with_related_task(result.meta.as_ref(), id));
         }
         Ok(answer)
     }
 
     /// The tasks of the session, oldest first, on one page.
-    fn list(&self, request: &ListTasks, context: &Context) -> Result<ListTasksResult, ErrorObject> {
+    async fn list(&self, request: &ListTasks, context: &Context) -> Result<ListTasksResult, ErrorObject> {
         match request.cursor.as_deref() {
             None | Some("") => {
-                let tasks: Vec<_> = self.0.store.of(&context.session(), now()).iter().map(|task| task.task()).collect();
-                Ok(ListTasksResult::of(&tasks))
+                let records = self.0.tasks().list(&self.key(context.session())).await;
+                let now_or_kept = |record: &TaskRecord| {
+                    self.running(record.id(), context).map_or_else(|| record.task(), |task| task.task())
+                };
+                Ok(ListTasksResult::of(&records.iter().map(now_or_kept).collect::<Vec<_>>()))
             }
             Some(cursor) => Err(ErrorObject::invalid_params(format!("invalid cursor {cursor:?}"))),
         }
     }
 
-    fn cancel(&self, request: &CancelTask, context: &Context) -> Result<Task, ErrorObject> {
-        let task = self.find(&request.task_id, context)?;
-        match self.end_cancelled(&task, TaskState::CANCELLED) {
-            Some(call) => {
+    async fn cancel(&self, request: &CancelTask, context: &Context) -> Result<Task, ErrorObject> {
+        if let Some(task) = self.running(&request.task_id, context) {
+            if let Some(call) = self.settle(&task, task.cancel(TaskState::CANCELLED)) {
                 call.cancel();
-                Ok(task.task())
+                return Ok(task.task());
             }
-            None => Err(ErrorObject::invalid_params(format!("the task has ended already: {:?}", request.task_id))),
+        } else {
+            self.find(&request.task_id, context).await?;
         }
+        Err(ErrorObject::invalid_params(format!("the task has ended already: {:?}", request.task_id)))
     }
 
     async fn run<R, F>(self, task: Arc<SessionTask>, call: Context, until: Instant, run: R)
@@ -180,7 +192,7 @@ impl Tasks {
         R: FnOnce(Context) -> F,
         F: Future<Output = Result<CallToolResult, ErrorObject>> + Send,
     {
-        let grace = self.0.sessions.limits().cancel_grace;
+        let grace = self.0.limits().cancel_grace;
         let outcome = {
             let mut work = pin!(catch_unwind(|| run(call.clone())));
             tokio::select! {
@@ -195,69 +207,48 @@ impl Tasks {
         };
         drop(call);
         match outcome {
-            Some(Ok(outcome)) => drop(self.end(&task, outcome.map(Into::into))),
+            Some(Ok(outcome)) => drop(self.settle(&task, task.end(&outcome.map(Into::into)))),
             Some(Err(why)) => {
                 tracing::error!(task = task.id(), why, "a task panicked");
-                drop(self.end(&task, Ok(CallToolResult::error(format!("the tool panicked: {why}")).into())));
+                let result = CallToolResult::error(format!("the tool panicked: {why}"));
+                drop(self.settle(&task, task.end(&Ok(result.into()))));
             }
-            None => drop(self.end_cancelled(&task, "the task was cancelled")),
-        }
-        tokio::select! {
-            () = task.forgotten() => {}
-            () = tokio::time::sleep_until(until.into()) => {
-                self.0.store.forget(task.id());
-            }
+            None => drop(self.settle(&task, task.cancel("the task was cancelled"))),
         }
     }
 
-    /// Ends a task with the outcome of its call, unless it has ended before.
-    fn end(&self, task: &SessionTask, outcome: TaskOutcome) -> Option<Arc<dyn Cancel>> {
-        let mut gone = Vec::new();
-        let call = task.end(|state, now| {
-            if !state.is_running() {
-                return false;
-            }
-            let bytes = ended::weight(&outcome);
-            let kept = self.0.store.ended(state.id(), bytes);
-            gone = kept.gone;
-            let outcome = if kept.is_kept { outcome } else { Ok(overload::result(bytes).into()) };
-            state.end(outcome, now)
-        });
-        for oldest in gone {
-            tracing::debug!(task = oldest.id(), "the result of a task is forgotten to make room");
-            self.gone(&oldest);
-        }
+    /// The task has ended: its record is all that is kept, and others may have made room for it. Returns the handle
+    /// that cancels its call.
+    fn settle(&self, task: &SessionTask, ended: Option<EndedTask>) -> Option<Arc<dyn Cancel>> {
+        let EndedTask { call, evicted } = ended?;
+        self.0.tasks().ended(task.id());
+        self.0.tasks().evict(&evicted);
         call
     }
 
-    /// Cancels a task, unless it has ended before. Returns the handle that cancels its call.
-    fn end_cancelled(&self, task: &SessionTask, text: &str) -> Option<Arc<dyn Cancel>> {
-        let call = task.end(|state, now| state.cancel(Some(text), text, now))?;
-        // The text needs no room of its own.
-        self.0.store.ended(task.id(), 0);
-        Some(call)
-    }
-
-    /// Forgets a task. Requests that wait for its result get an error result.
-    fn gone(&self, task: &SessionTask) {
-        task.forget();
-        if let Some(call) = task.end(|state, now| state.cancel(None, "the task is gone", now)) {
-            call.cancel();
+    /// A task of the session that runs, or has just ended.
+    fn running(&self, id: &str, context: &Context) -> Option<Arc<SessionTask>> {
+        match self.0.tasks().call(id, &self.key(context.session()), now())? {
+            TaskCall::Session(task) => Some(task),
+            TaskCall::Stateless(_) | TaskCall::Ended => None,
         }
     }
 
-    fn find(&self, id: &str, context: &Context) -> Result<Arc<SessionTask>, ErrorObject> {
-        let found = self.0.store.find(id, &context.session(), now());
-        found.ok_or_else(|| ErrorObject::invalid_params(format!("unknown task {id:?}")))
+    /// The record of a task of the session that has ended.
+    async fn find(&self, id: &str, context: &Context) -> Result<TaskRecord, ErrorObject> {
+        let found = self.0.tasks().find(id, self.key(context.session())).await;
+        found.ok_or_else(|| unknown(id))
+    }
+
+    fn key(&self, session: SessionId) -> TaskKey {
+        TaskKey::Session(self.0.node().clone(), session)
     }
 }
 
 impl SessionObserver for Tasks {
     /// Cancels and forgets the tasks of the session.
     fn closed(&self, session: SessionId) {
-        for task in self.0.store.close(&session) {
-            self.gone(&task);
-        }
+        self.0.tasks().close(&self.key(session));
     }
 }
 
@@ -265,6 +256,10 @@ impl fmt::Debug for Tasks {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Tasks").finish_non_exhaustive()
     }
+}
+
+fn unknown(id: &str) -> ErrorObject {
+    ErrorObject::invalid_params(format!("unknown task {id:?}"))
 }
 
 /// The time of the runtime, which tests can stop.

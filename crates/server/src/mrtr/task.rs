@@ -5,42 +5,40 @@ use std::fmt;
 use std::sync::{Arc, MutexGuard, Weak};
 use std::time::SystemTime;
 
-use protomcp_types::RawJson;
+use protomcp_types::{JsonBuf, RawJson};
 
 use crate::cancel::Cancel;
 use crate::ended::{self, Ended, Outcome};
 use crate::mrtr::{Inner, MultiRoundTrip, ReplyTarget};
 use crate::session_queue::SessionQueue;
-use protomcp_session::{Detached, Extensions, TaskOptions, TaskView};
+use protomcp_session::{Detached, TaskOptions, TaskState, TaskView};
 
-/// The server that keeps the tasks.
+/// The server that keeps a task.
 pub(crate) trait TaskNotifier: fmt::Debug + Send + Sync {
-    /// A task has changed.
-    fn changed(&self, id: &str);
+    /// Writes a task that has changed to the store. Called under its lock, in the order of its changes.
+    fn write(&self, task: &TaskState, questions: Option<JsonBuf>);
 
-    /// A task has ended, with a result of so many bytes. Returns false if there is no room for it.
-    fn ended(&self, id: &str, size: usize) -> bool;
+    /// Writes a task that has ended with a result of so many bytes. Returns false if there is no room for it.
+    fn end(&self, task: &TaskState, size: usize) -> bool;
+
+    /// Notifies the clients that listen for the task.
+    fn changed(&self, id: &str);
 }
 
-/// A task in the store of its server. It does not keep the memory of its call.
+/// A task that runs. It does not keep the memory of its call.
 #[derive(Debug, Clone)]
 pub(crate) struct StatelessTask {
     mrtr: Arc<MultiRoundTrip>,
     call: Weak<dyn Cancel>,
-    known: Extensions,
 }
 
 impl StatelessTask {
-    pub(crate) fn new(mrtr: &Arc<MultiRoundTrip>, call: Weak<dyn Cancel>, known: Extensions) -> Self {
-        Self { mrtr: Arc::clone(mrtr), call, known }
+    pub(crate) fn new(mrtr: &Arc<MultiRoundTrip>, call: Weak<dyn Cancel>) -> Self {
+        Self { mrtr: Arc::clone(mrtr), call }
     }
 
     pub(crate) fn mrtr(&self) -> &MultiRoundTrip {
         &self.mrtr
-    }
-
-    pub(crate) fn extensions(&self) -> &Extensions {
-        &self.known
     }
 
     /// Cancels the call, unless it has ended.
@@ -83,6 +81,8 @@ impl MultiRoundTrip {
         let view = inner.trips.view();
         if has_ended {
             notify(inner);
+        } else {
+            inner.write();
         }
         view
     }
@@ -114,6 +114,7 @@ impl MultiRoundTrip {
         let is_cancelled = inner.trips.cancel(SystemTime::now());
         if is_cancelled {
             inner.answers.clear();
+            inner.write_end();
             notify(inner);
         }
         is_cancelled
@@ -124,17 +125,37 @@ impl Inner {
     /// Ends the task with the outcome of its call, or with a short error if there is no room for it.
     pub(super) fn end_task(&mut self, outcome: Outcome) {
         let (Some(task), Some(notifier)) = (self.trips.task(), &self.notifier) else { return };
-        let bytes = outcome.as_ref().map_or(0, ended::weight);
-        let is_kept = notifier.ended(task.id(), bytes);
+        let (bytes, now) = (outcome.as_ref().map_or(0, ended::weight), SystemTime::now());
+        let mut ended = task.clone();
+        ended.end_call(outcome.clone(), now);
+        let is_kept = notifier.end(&ended, bytes);
         let outcome = outcome.map(|answer| if is_kept { answer } else { ended::in_place_of(&answer, bytes) });
-        self.trips.end_task(outcome, SystemTime::now());
+        self.trips.end_task(outcome, now);
+        if !is_kept {
+            self.write_end();
+        }
+    }
+
+    /// Writes the task to the store, if the call is one and has not ended. The end is written with its size.
+    pub(super) fn write(&self) {
+        if let (Some(task), Some(notifier)) = (self.trips.task().filter(|task| task.is_running()), &self.notifier) {
+            notifier.write(task, self.trips.asked());
+        }
+    }
+
+    /// Writes a task that has ended without a result that needs room.
+    fn write_end(&self) {
+        if let (Some(task), Some(notifier)) = (self.trips.task(), &self.notifier) {
+            notifier.end(task, 0);
+        }
     }
 }
 
-/// Releases the lock, and notifies the clients that listen for the task, if the call is one.
+/// Writes the task, releases the lock, and notifies the clients that listen for the task, if the call is one.
 pub(super) fn notify(inner: MutexGuard<'_, Inner>) {
     let (Some(task), Some(notifier)) = (inner.trips.task(), &inner.notifier) else { return };
     let (id, notifier) = (task.id().to_owned(), Arc::clone(notifier));
+    inner.write();
     drop(inner);
     notifier.changed(&id);
 }

@@ -17,7 +17,7 @@ mod tasks;
 mod timers;
 mod unsent;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::future::Future;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
@@ -82,6 +82,8 @@ struct Connection<Q, K> {
 struct Calls {
     /// Calls that have not ended, cancelled ones included.
     running: HashMap<u64, Context>,
+    /// Requests about tasks that wait for the store.
+    queries: HashSet<u64>,
     /// Those that run in this task; `None` when each has a task of its own.
     inline: Option<InlineCalls>,
     /// Keep requests listening to resources.
@@ -134,7 +136,7 @@ impl<S: Service, Q: Source, K: Sink> Driver<S, Q, K> {
             session,
             queue,
             events,
-            calls: Calls { running: HashMap::new(), inline, listening: HashMap::new() },
+            calls: Calls { running: HashMap::new(), queries: HashSet::new(), inline, listening: HashMap::new() },
             batches: Batches::default(),
             announcements: ListChangedDebounce::new(limits.announce_delay),
             unsent: Unsent::default(),

@@ -4,12 +4,13 @@ use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use protomcp_types::{ClientMethod, Level, Progress, ProgressToken, RawJson, Task};
+use protomcp_types::{ClientMethod, JsonBuf, Level, Progress, ProgressToken, RawJson, Task};
 use tokio_util::sync::CancellationToken;
 
 use crate::ask::Ask;
 use crate::context::Context;
-use crate::mrtr::{StatelessTask, TaskNotifier};
+use crate::kept_tasks::KeptTasks;
+use crate::mrtr::TaskNotifier;
 use crate::node::NodeId;
 use crate::parked::ParkedCalls;
 use crate::parked_directory::ParkedDirectory;
@@ -19,9 +20,11 @@ use crate::session_directory::SessionRecord;
 use crate::session_notice::{Audience, SessionNotice};
 use crate::session_queue::SessionQueue;
 use crate::stores::Stores;
-use crate::task_store::{Kept, Room, TaskStore};
+use crate::task_store::{MemoryTaskStore, TaskUpdate};
+use crate::task_writer::TaskWriter;
 use protomcp_session::{
     AskError, Budget, Extensions, Limits, List, Owner, RequestStateKeys, ServerInfo, SessionId, SessionView, Stateless,
+    TaskState,
 };
 
 /// The open sessions of a server, and what can be told to them. Cloning is cheap.
@@ -39,7 +42,9 @@ pub(super) struct ServerState {
     shutdown: CancellationToken,
     /// Stateless calls whose client has been asked something.
     pub(super) parked: ParkedCalls<Context>,
-    pub(super) tasks: StatelessTasks,
+    pub(super) tasks: Arc<KeptTasks>,
+    /// True if tasks of other processes are not served.
+    has_own_tasks_only: AtomicBool,
     /// True if a task ends those that wait for too long.
     pub(super) is_swept: AtomicBool,
     /// Resources that requests listen to.
@@ -64,11 +69,14 @@ impl Drop for OpenRequest {
     }
 }
 
-/// Stateless calls that go on as tasks, by who began them.
-pub(super) type StatelessTasks = TaskStore<Option<Arc<str>>, StatelessTask>;
+/// Tasks that begin at the same time, over those that a full store keeps.
+const SPARE_TASKS: usize = 64;
 
-/// The way from a stateless task to those who listen for it.
-struct ListenerNotifier(Weak<ServerState>);
+/// Writes one task to the store, and notifies those who listen for it.
+struct TaskKeeper {
+    state: Weak<ServerState>,
+    writer: TaskWriter,
+}
 
 impl ServerHandle {
     /// None yet.
@@ -88,12 +96,14 @@ impl ServerHandle {
     #[must_use]
     pub fn with_stores(info: ServerInfo, limits: Limits, keys: RequestStateKeys, stores: Stores) -> Self {
         let info = Arc::new(info);
+        let tasks = stores.tasks.clone().unwrap_or_else(|| Arc::new(MemoryTaskStore::new(&limits.tasks)));
         Self(Arc::new(ServerState {
             stateless: Stateless::new(Arc::clone(&info)),
             info,
             limits,
             parked: ParkedCalls::new(limits.max_parked, stores.node.clone(), Arc::clone(&stores.parked)),
-            tasks: TaskStore::new(Room { tasks: limits.tasks.max, of_one: usize::MAX, bytes: limits.tasks.max_bytes }),
+            tasks: Arc::new(KeptTasks::new(stores.node.clone(), tasks, 2 * limits.tasks.max + SPARE_TASKS)),
+            has_own_tasks_only: AtomicBool::new(false),
             is_swept: AtomicBool::new(false),
             resource_listeners: Arc::new(ResourceListeners::new(Arc::clone(&stores.listeners))),
             keys,
@@ -272,10 +282,20 @@ impl ServerHandle {
     #[must_use]
     pub fn task_extensions(&self, id: &str) -> Option<Extensions> {
         let now = tokio::time::Instant::now().into_std();
-        self.0.tasks.peek(id, now).map(|task| task.extensions().clone())
+        self.0.tasks.known(id, now)
     }
 
-    pub(super) fn task_store(&self) -> &StatelessTasks {
+    /// Serves no tasks of other processes: a transport that compares [`ServerHandle::task_extensions`] with requests
+    /// calls this, because only the process that has begun a task knows them.
+    pub fn serve_own_tasks_only(&self) {
+        self.0.has_own_tasks_only.store(true, Ordering::Relaxed);
+    }
+
+    pub(super) fn has_own_tasks_only(&self) -> bool {
+        self.0.has_own_tasks_only.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn tasks(&self) -> &Arc<KeptTasks> {
         &self.0.tasks
     }
 
@@ -283,8 +303,13 @@ impl ServerHandle {
         &self.0.resource_listeners
     }
 
-    pub(super) fn task_notifier(&self) -> Arc<dyn TaskNotifier> {
-        Arc::new(ListenerNotifier(Arc::downgrade(&self.0)))
+    pub(super) fn task_notifier(&self, writer: TaskWriter) -> Arc<dyn TaskNotifier> {
+        Arc::new(TaskKeeper { state: Arc::downgrade(&self.0), writer })
+    }
+
+    /// Notifies the clients that listen for a task.
+    pub(super) fn task_changed(&self, id: &str) {
+        self.notify(Audience::Everyone, SessionNotice::TaskChanged(id));
     }
 
     pub(super) fn keys(&self) -> &RequestStateKeys {
@@ -328,26 +353,35 @@ fn view(id: SessionId, session: &OpenSession) -> Option<SessionView> {
     Some(SessionView { id, owner: session.owner.clone(), client })
 }
 
-impl TaskNotifier for ListenerNotifier {
-    fn changed(&self, id: &str) {
-        if let Some(state) = self.0.upgrade() {
-            ServerHandle(state).notify(Audience::Everyone, SessionNotice::TaskChanged(id));
-        }
+impl TaskNotifier for TaskKeeper {
+    fn write(&self, task: &TaskState, questions: Option<JsonBuf>) {
+        self.writer.write(task, questions);
     }
 
-    fn ended(&self, id: &str, size: usize) -> bool {
-        let Some(state) = self.0.upgrade() else { return true };
-        let Kept { is_kept, gone } = state.tasks.ended(id, size);
-        if !gone.is_empty() {
-            tracing::debug!(forgotten = gone.len(), "results of tasks are forgotten to make room");
+    fn end(&self, task: &TaskState, size: usize) -> bool {
+        let (is_kept, evicted) = match self.writer.end(task, size) {
+            TaskUpdate::Kept { evicted } => (true, evicted),
+            TaskUpdate::NoRoom { evicted } => (false, evicted),
+        };
+        if let Some(state) = self.state.upgrade() {
+            if is_kept {
+                state.tasks.ended(task.id());
+            }
+            state.tasks.evict(&evicted);
         }
         is_kept
     }
+
+    fn changed(&self, id: &str) {
+        if let Some(state) = self.state.upgrade() {
+            ServerHandle(state).task_changed(id);
+        }
+    }
 }
 
-impl fmt::Debug for ListenerNotifier {
+impl fmt::Debug for TaskKeeper {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ListenerNotifier").finish_non_exhaustive()
+        f.debug_struct("TaskKeeper").finish_non_exhaustive()
     }
 }
 

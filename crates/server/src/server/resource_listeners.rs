@@ -18,6 +18,7 @@ use crate::context::Context;
 use crate::listen_guard::ListenGuard;
 use crate::listener_store::ListenerStore;
 use crate::service::Service;
+use crate::store_future::StoreFuture;
 use protomcp_session::{ServerRequest, ServerResult};
 
 /// The time for which the service may take to answer.
@@ -64,12 +65,16 @@ pub(super) fn listen_to_resources<S: Service>(
     service: Arc<S>,
     mut filter: Box<SubscriptionFilter>,
     context: Context,
+    tasks: Option<StoreFuture<'static, Vec<String>>>,
 ) {
     let (queue, key) = (Arc::clone(context.queue()), context.key().clone());
     tokio::spawn(async move {
         let uris = std::mem::take(&mut filter.resource_subscriptions);
         let watch = ListenedResources::open(listeners, service, uris, context).await;
         filter.resource_subscriptions = watch.uris();
+        if let Some(tasks) = tasks {
+            filter.task_ids = tasks.await;
+        }
         queue.listening(key, filter, ListenGuard::new(watch));
     });
 }

@@ -11,9 +11,10 @@ mod timer;
 
 use std::fmt;
 use std::future::poll_fn;
-use std::task::{Context as Wakes, Poll};
+use std::task::{Context as Wakes, Poll, ready};
 
-use protomcp_types::{Message, Request, RequestMeta};
+use futures_util::FutureExt;
+use protomcp_types::{Message, Request, RequestMeta, TaskRequest};
 use tokio::runtime::Handle;
 
 use crate::ended::Reserved;
@@ -25,6 +26,7 @@ use crate::server::stateless::listener::Listener;
 use crate::server::stateless::request::StatelessParts;
 use crate::server::stateless_tasks;
 use crate::service::Service;
+use crate::store_future::StoreFuture;
 use protomcp_session::{Attempt, Extensions, ServerResult, StatelessRequest, TaskAnswer};
 
 /// The messages that answer one request: notifications, then the answer.
@@ -40,6 +42,8 @@ pub struct Replies {
 enum Driver {
     /// The answer is there, or everything was sent.
     Answered(Option<Box<Reserved>>),
+    /// The store is asked for the task.
+    Task(StoreFuture<'static, Reserved>),
     Call(Box<StatelessCall>),
     Listener(Box<Listener>),
 }
@@ -61,12 +65,11 @@ impl<S: Service> Server<S> {
             Err(error) => parts.answered(parts.response(Err(error))),
             Ok(StatelessRequest::Discovered(result)) => parts.answered(parts.response(Ok(result))),
             Ok(StatelessRequest::Task(request)) => {
-                let answer = match stateless_tasks::answer(&parts.sessions, &parts.peer, request) {
-                    Ok(Some(task)) => parts.response(Ok(parts.sessions.stateless().task(&task, TaskAnswer::Queried))),
-                    Ok(None) => parts.answer(Ok(ServerResult::Empty), Attempt::First),
-                    Err(error) => parts.answer(Err(error), Attempt::First),
-                };
-                parts.answered(answer)
+                let mut answer: StoreFuture<'static, Reserved> = Box::pin(parts.answer_task(request));
+                match (&mut answer).now_or_never() {
+                    Some(answer) => Driver::Answered(Some(Box::new(answer))),
+                    None => Driver::Task(answer),
+                }
             }
             Ok(StatelessRequest::Listen(..) | StatelessRequest::Call(_)) if parts.sessions.is_shut_down() => {
                 parts.answered(parts.answer(Err(overload::shutting_down()), Attempt::First))
@@ -90,6 +93,16 @@ impl StatelessParts {
     fn answered(&self, answer: Message) -> Driver {
         Driver::Answered(Some(Box::new(self.with_room(answer, None))))
     }
+
+    /// Carries out a request about a task.
+    async fn answer_task(self, request: TaskRequest) -> Reserved {
+        let answer = match stateless_tasks::answer(&self.sessions, &self.peer, request).await {
+            Ok(Some(task)) => self.response(Ok(self.sessions.stateless().task(&task, TaskAnswer::Queried))),
+            Ok(None) => self.answer(Ok(ServerResult::Empty), Attempt::First),
+            Err(error) => self.answer(Err(error), Attempt::First),
+        };
+        self.with_room(answer, None)
+    }
 }
 
 impl Replies {
@@ -104,6 +117,11 @@ impl Replies {
     pub fn poll_next(&mut self, cx: &mut Wakes<'_>) -> Poll<Option<Reserved>> {
         match &mut self.driver {
             Driver::Answered(answer) => Poll::Ready(answer.take().map(|answer| *answer)),
+            Driver::Task(answer) => {
+                let answer = ready!(answer.as_mut().poll(cx));
+                self.driver = Driver::Answered(None);
+                Poll::Ready(Some(answer))
+            }
             Driver::Call(call) => call.poll_next(cx),
             Driver::Listener(listener) => listener.poll_next(cx),
         }

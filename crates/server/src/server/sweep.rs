@@ -10,9 +10,10 @@ use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 
 use crate::context::Context;
-use crate::mrtr::StatelessTask;
+use crate::kept_tasks::{NewTask, TaskCall};
 use crate::server::handle::{ServerHandle, ServerState};
-use crate::task_store::Belongs;
+use crate::task_writer::TaskWriter;
+use protomcp_session::TaskState;
 
 /// The time between two checks.
 const EVERY: Duration = Duration::from_secs(1);
@@ -26,23 +27,16 @@ impl ServerHandle {
         Some(number)
     }
 
-    /// Keeps a task and returns its id; `None`: there is no room.
-    pub(super) fn keep_task(
+    /// Keeps a task; see [`KeptTasks::begin`](crate::kept_tasks::KeptTasks::begin).
+    pub(crate) fn keep_task<T>(
         &self,
-        belongs: Belongs<Option<Arc<str>>>,
+        task: NewTask,
         now: Instant,
-        until: Instant,
-        task: StatelessTask,
-    ) -> Option<String> {
-        let mut id = String::new();
-        let make = |chosen: &str| {
-            chosen.clone_into(&mut id);
-            task
-        };
-        let (_, gone) = self.0.tasks.keep(belongs, now, until, make)?;
-        gone.iter().for_each(StatelessTask::cancel);
+        make: impl FnOnce(&TaskState, TaskWriter) -> (T, TaskCall),
+    ) -> Option<T> {
+        let made = self.0.tasks.begin(task, now, make)?;
         self.sweep();
-        Some(id)
+        Some(made)
     }
 
     /// Starts the sweeping task, unless it runs.
@@ -60,11 +54,11 @@ async fn run(state: Weak<ServerState>, shutdown: CancellationToken) {
         if shutdown.is_cancelled() {
             state.parked.cancel_all();
             // They stay: their clients may still query them.
-            state.tasks.all().iter().for_each(StatelessTask::cancel);
+            state.tasks.cancel_stateless();
         } else {
             let now = tokio::time::Instant::now().into_std();
             state.parked.expire(now);
-            state.tasks.expire(now).iter().for_each(StatelessTask::cancel);
+            state.tasks.expire(now);
         }
         let is_done = || state.parked.is_empty() && (state.tasks.is_empty() || shutdown.is_cancelled());
         if is_done() {

@@ -9,18 +9,21 @@ use protomcp_types::{Notification, Params, Task, meta};
 use tokio_util::sync::CancellationToken;
 
 use crate::cancel::Cancel;
+use crate::ended;
+use crate::overload;
 use crate::session_queue::SessionQueue;
-use protomcp_session::{RequestKey, TaskEra, TaskOptions, TaskOutcome, TaskState};
+use crate::task_store::TaskUpdate;
+use crate::task_writer::TaskWriter;
+use protomcp_session::{RequestKey, TaskOutcome, TaskState};
 
 #[derive(Debug)]
 pub(crate) struct SessionTask {
     id: String,
     /// Of the session that began it.
     queue: Arc<SessionQueue>,
+    writer: TaskWriter,
     inner: Mutex<Inner>,
     ended: CancellationToken,
-    /// Cancelled when the task is no longer kept.
-    gone: CancellationToken,
 }
 
 #[derive(Debug)]
@@ -35,14 +38,13 @@ struct Inner {
 }
 
 impl SessionTask {
-    pub(super) fn new(id: &str, options: TaskOptions, queue: Arc<SessionQueue>) -> Self {
-        let state = TaskState::new(TaskEra::Session, id, options, SystemTime::now());
+    pub(super) fn new(state: TaskState, writer: TaskWriter, queue: Arc<SessionQueue>) -> Self {
         Self {
-            id: id.to_owned(),
+            id: state.id().to_owned(),
             queue,
+            writer,
             inner: Mutex::new(Inner { state, call: None, questions: 0, waiting: Vec::new() }),
             ended: CancellationToken::new(),
-            gone: CancellationToken::new(),
         }
     }
 
@@ -92,14 +94,53 @@ impl SessionTask {
         Notification { params: self.mark(notification.params), ..notification }
     }
 
-    /// Ends the task, unless it has ended. Returns the handle that cancels its call.
-    pub(super) fn end(&self, end: impl FnOnce(&mut TaskState, SystemTime) -> bool) -> Option<Arc<dyn Cancel>> {
-        let mut inner = self.inner();
-        if !self.change(&mut inner, end) {
+    /// Ends the task with the outcome of its call, or with a short one if there is no room for it; `None`: it has ended.
+    pub(super) fn end(&self, outcome: &TaskOutcome) -> Option<EndedTask> {
+        let bytes = ended::weight(outcome);
+        let result = |state: &mut TaskState, now| state.end(outcome.clone(), now);
+        let short = |state: &mut TaskState, now| state.end(Ok(overload::result(bytes).into()), now);
+        self.end_as(bytes, result, short)
+    }
+
+    /// Cancels the task; `text` is the result of its call. `None`: it has ended.
+    pub(super) fn cancel(&self, text: &str) -> Option<EndedTask> {
+        let cancel = |state: &mut TaskState, now| state.cancel(Some(text), text, now);
+        self.end_as(0, cancel, cancel)
+    }
+
+    /// The task is no longer kept. Requests that wait for its result get an error result.
+    pub(crate) fn evict(&self) {
+        let cancel = |state: &mut TaskState, now| state.cancel(None, "the task is gone", now);
+        if let Some(EndedTask { call: Some(call), .. }) = self.end_as(0, cancel, cancel) {
+            call.cancel();
+        }
+    }
+
+    /// Ends the task, with a result of so many bytes or else with `short`.
+    fn end_as(
+        &self,
+        bytes: usize,
+        end: impl FnOnce(&mut TaskState, SystemTime) -> bool,
+        short: impl FnOnce(&mut TaskState, SystemTime) -> bool,
+    ) -> Option<EndedTask> {
+        let (mut inner, now) = (self.inner(), SystemTime::now());
+        let mut ended = inner.state.clone();
+        if !end(&mut ended, now) {
             return None;
         }
+        let evicted = match self.writer.end(&ended, bytes) {
+            TaskUpdate::Kept { evicted } => evicted,
+            TaskUpdate::NoRoom { evicted } => {
+                ended = inner.state.clone();
+                short(&mut ended, now);
+                self.writer.write(&ended, None);
+                evicted
+            }
+        };
+        inner.state = ended;
+        self.queue.task_status(&inner.state.to_task());
         self.ended.cancel();
-        inner.call.take()
+        Some(EndedTask { call: inner.call.take(), evicted })
     }
 
     /// Waits for the end, on behalf of a request.
@@ -122,27 +163,27 @@ impl SessionTask {
         self.ended.cancelled().await;
     }
 
-    pub(super) fn forget(&self) {
-        self.gone.cancel();
-    }
-
-    pub(super) async fn forgotten(&self) {
-        self.gone.cancelled().await;
-    }
-
-    /// Sends the status after a change, under the lock, so that the client receives changes in their order. Returns
-    /// true if there was one.
-    fn change(&self, inner: &mut Inner, change: impl FnOnce(&mut TaskState, SystemTime) -> bool) -> bool {
-        let changes = change(&mut inner.state, SystemTime::now());
-        if changes {
+    /// Writes and sends the status after a change, under the lock, so that the store and the client receive changes in
+    /// their order.
+    fn change(&self, inner: &mut Inner, change: impl FnOnce(&mut TaskState, SystemTime) -> bool) {
+        if change(&mut inner.state, SystemTime::now()) {
+            self.writer.write(&inner.state, None);
             self.queue.task_status(&inner.state.to_task());
         }
-        changes
     }
 
     fn inner(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// A task that has just ended.
+#[derive(Debug)]
+pub(super) struct EndedTask {
+    /// Cancels its call; `None`: it has not begun.
+    pub(super) call: Option<Arc<dyn Cancel>>,
+    /// Other tasks, which the store has forgotten to make room for the result.
+    pub(super) evicted: Vec<String>,
 }
 
 /// An open question of a task.

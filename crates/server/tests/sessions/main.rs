@@ -31,6 +31,7 @@ mod resources;
 mod routes;
 mod shapes;
 mod task_extension;
+mod task_store;
 mod tasks;
 mod tools;
 mod torture;

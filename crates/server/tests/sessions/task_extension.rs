@@ -18,12 +18,12 @@ async fn ask_with(host: &mut Host, meta: &str, method: &str, params: &Value) -> 
     serde_json::from_str(&host.next().await.expect("an answer")).unwrap()
 }
 
-async fn ask(host: &mut Host, method: &str, params: &Value) -> Value {
+pub(crate) async fn ask(host: &mut Host, method: &str, params: &Value) -> Value {
     ask_with(host, KNOWN, method, params).await
 }
 
 /// Calls a tool that goes on as a task, and returns the id.
-async fn begin(host: &mut Host, tool: &str) -> Value {
+pub(crate) async fn begin(host: &mut Host, tool: &str) -> Value {
     let answer = ask(host, "tools/call", &json!({"name": tool})).await;
     let result = &answer["result"];
     assert_eq!(result["resultType"], "task", "{answer}");
@@ -40,13 +40,13 @@ async fn begin(host: &mut Host, tool: &str) -> Value {
     result["taskId"].clone()
 }
 
-async fn look(host: &mut Host, id: &Value) -> Value {
+pub(crate) async fn look(host: &mut Host, id: &Value) -> Value {
     let answer = ask(host, "tasks/get", &json!({"taskId": id})).await;
     assert_eq!((&answer["result"]["resultType"], &answer["result"]["taskId"]), (&json!("complete"), id), "{answer}");
     answer["result"].clone()
 }
 
-async fn later(millis: u64) {
+pub(crate) async fn later(millis: u64) {
     tokio::time::sleep(Duration::from_millis(millis)).await;
 }
 

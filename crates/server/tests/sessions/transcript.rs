@@ -20,7 +20,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use protomcp_server::{Limits, RequestStateKeys, Router, ServeError, Server, ServerHandle, ServerInfo, Stores};
+use protomcp_server::{
+    Limits, RequestStateKeys, Router, ServeError, Server, ServerHandle, ServerInfo, Service, Stores,
+};
 use protomcp_transport::Transport;
 use protomcp_transport::lines::Lines;
 use protomcp_types::{RawJson, ServerCapabilities};
@@ -125,14 +127,22 @@ impl Stage {
     }
 
     pub(crate) fn connect_over(&self, pipe: usize, principal: Option<Arc<str>>) -> Host {
-        let (ours, theirs) = tokio::io::duplex(pipe);
-        let (reader, writer) = tokio::io::split(theirs);
-        let transport = Known { principal, lines: Lines::new(reader, writer).with_max_line(1000) };
-        let serving = self.serve(transport);
-        let (output, input) = tokio::io::split(ours);
-        let lines = BufReader::new(output).lines();
-        Host { lines, input: Some(input), serving: Some(serving), sessions: self.server.handle().clone() }
+        connect_to(&self.server, pipe, principal)
     }
+}
+
+/// A host of any server.
+pub(crate) fn connect_to<S: Service>(server: &Server<S>, pipe: usize, principal: Option<Arc<str>>) -> Host {
+    let (ours, theirs) = tokio::io::duplex(pipe);
+    let (reader, writer) = tokio::io::split(theirs);
+    let transport = Known { principal, lines: Lines::new(reader, writer).with_max_line(1000) };
+    let serving = {
+        let server = server.clone();
+        tokio::spawn(async move { server.serve(transport).await })
+    };
+    let (output, input) = tokio::io::split(ours);
+    let lines = BufReader::new(output).lines();
+    Host { lines, input: Some(input), serving: Some(serving), sessions: server.handle().clone() }
 }
 
 /// A transport that may know who is at the other end.

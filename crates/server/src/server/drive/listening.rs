@@ -12,6 +12,7 @@ use crate::overload;
 use crate::server::clock::now;
 use crate::server::drive::Driver;
 use crate::server::resource_listeners::listen_to_resources;
+use crate::server::stateless_tasks;
 use crate::service::Service;
 use protomcp_session::{ClientInfo, List, ListScope, RequestKey, Session, Topic};
 use protomcp_transport::{Sink, TransportError};
@@ -27,12 +28,12 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         if !self.shutdown.is_open() {
             return Ok(self.session.reply(&key, Err(overload::shutting_down())));
         }
-        self.known_tasks(&mut filter.task_ids);
-        if filter.resource_subscriptions.is_empty() {
+        let tasks = stateless_tasks::retain_known(&self.server.sessions, &self.connection.peer, &mut filter);
+        if filter.resource_subscriptions.is_empty() && tasks.is_none() {
             self.begin_listening(&key, &filter, None)?;
             return Ok(None);
         }
-        // The service knows the resources.
+        // The service knows the resources, and the store the tasks.
         let number = key.number;
         let info = Arc::new(CallInfo::of_listener(key, client, self.connection.arrival.known.clone()));
         let caller = self.connection.peer.without_session(self.id);
@@ -42,7 +43,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         self.calls.running.insert(number, context.clone());
         let (listeners, service) =
             (Arc::clone(self.server.sessions.resource_listeners()), Arc::clone(&self.server.service));
-        listen_to_resources(listeners, service, filter, context);
+        listen_to_resources(listeners, service, filter, context, tasks);
         Ok(None)
     }
 

@@ -48,6 +48,8 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
             SessionEvent::Undeliverable(request) => self.undeliverable(&request),
             SessionEvent::Updated(Topic::Resource, uri) => self.updated(uri),
             SessionEvent::Updated(Topic::Task, id) => self.task_changed(id),
+            SessionEvent::TaskFound(id, task) => self.task_found(id, task.as_deref()),
+            SessionEvent::TaskAnswered(key, reply) => self.task_answered(&key, reply),
             SessionEvent::Listening(key, filter, guard) => self.begin_listening(&key, &filter, Some(guard)),
         }
     }
@@ -223,6 +225,6 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
 
     /// Requests that are running, or whose answer is kept for the client.
     pub(super) fn in_flight(&self) -> usize {
-        self.calls.running.len() + self.unsent.answers + self.batches.held()
+        self.calls.running.len() + self.calls.queries.len() + self.unsent.answers + self.batches.held()
     }
 }

@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
+use futures_util::FutureExt;
 use protomcp_types::{Message, TaskRequest};
 
 use crate::server::drive::Driver;
-use crate::server::stateless_tasks;
+use crate::server::stateless_tasks::{self, TaskReply};
 use crate::service::Service;
-use protomcp_session::{RequestKey, ServerResult, TaskAnswer, TaskOptions, Topic};
+use protomcp_session::{RequestKey, ServerResult, TaskAnswer, TaskOptions, TaskView, Topic};
 use protomcp_transport::{Sink, TransportError};
 
 impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
@@ -31,16 +32,22 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         }
     }
 
-    /// Removes the ids of tasks that do not exist, or that the client did not begin.
-    pub(super) fn known_tasks(&self, ids: &mut Vec<String>) {
-        stateless_tasks::retain_known(&self.server.sessions, &self.connection.peer, ids);
-    }
-
     /// A task has changed: notifies its listeners.
     pub(super) fn task_changed(&mut self, id: Arc<str>) -> Result<(), TransportError> {
+        let mut task = stateless_tasks::view(&self.server.sessions, &self.connection.peer, &id);
+        if let Some(task) = (&mut task).now_or_never() {
+            return self.task_found(id, task.as_ref());
+        }
+        let queue = Arc::clone(&self.queue);
+        tokio::spawn(async move { queue.task_found(id, task.await) });
+        Ok(())
+    }
+
+    /// A task that has changed was looked up.
+    pub(super) fn task_found(&mut self, id: Arc<str>, task: Option<&TaskView>) -> Result<(), TransportError> {
         let Some(wanted) = self.session.subscriptions().sending(Topic::Task, &id) else { return Ok(()) };
-        if let Some(task) = stateless_tasks::view(&self.server.sessions, &self.connection.peer, &id) {
-            for (listener, notice) in self.session.task_notices(&task, &wanted.listeners) {
+        if let Some(task) = task {
+            for (listener, notice) in self.session.task_notices(task, &wanted.listeners) {
                 self.send_unsolicited(notice, Some(&listener))?;
             }
         }
@@ -48,9 +55,27 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         Ok(())
     }
 
-    /// Answers a request about a task.
+    /// Carries out a request about a task. Returns the answer if it is ready.
     pub(super) fn task(&mut self, key: &RequestKey, request: TaskRequest) -> Option<Message> {
-        match stateless_tasks::answer(&self.server.sessions, &self.connection.peer, request) {
+        let mut reply = stateless_tasks::answer(&self.server.sessions, &self.connection.peer, request);
+        if let Some(reply) = (&mut reply).now_or_never() {
+            return self.task_reply(key, reply);
+        }
+        self.calls.queries.insert(key.number);
+        let (queue, key) = (Arc::clone(&self.queue), key.clone());
+        tokio::spawn(async move { queue.task_answered(key, reply.await) });
+        None
+    }
+
+    /// A request about a task was carried out.
+    pub(super) fn task_answered(&mut self, key: &RequestKey, reply: TaskReply) -> Result<(), TransportError> {
+        self.calls.queries.remove(&key.number);
+        let reply = self.task_reply(key, reply);
+        self.answer(key, reply, None)
+    }
+
+    fn task_reply(&mut self, key: &RequestKey, reply: TaskReply) -> Option<Message> {
+        match reply {
             Ok(Some(task)) => self.session.reply_task(key, &task, TaskAnswer::Queried),
             Ok(None) => self.session.reply(key, Ok(ServerResult::Empty)),
             Err(error) => self.session.reply(key, Err(error)),

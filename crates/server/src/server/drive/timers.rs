@@ -36,6 +36,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
             Due::GiveUp => {
                 tracing::warn!(session = %self.id, calls = self.calls.running.len(), "abandoning calls that ignored cancellation");
                 self.calls.running.clear();
+                self.calls.queries.clear();
                 Ok(self.answer_open_requests()?)
             }
             Due::Stalled => Err(ServeError::Stalled),
@@ -69,7 +70,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         if self.shutdown.is_open() || self.shutdown.is_over() {
             return self.shutdown.is_over();
         }
-        let is_busy = !self.calls.running.is_empty() || !self.events.is_empty();
+        let is_busy = !self.calls.running.is_empty() || !self.calls.queries.is_empty() || !self.events.is_empty();
         if self.shutdown.is_settled(is_busy, self.announcements.deadline().is_some()) {
             match self.end_listening() {
                 Ok(()) => self.shutdown.flush(now(), self.connection.sink.unwritten()),

@@ -184,6 +184,8 @@ impl StatelessCall {
             | SessionEvent::Withdraw(_)
             | SessionEvent::Undeliverable(_)
             | SessionEvent::Updated(..)
+            | SessionEvent::TaskAnswered(..)
+            | SessionEvent::TaskFound(..)
             | SessionEvent::Listening(..) => None,
         }
     }

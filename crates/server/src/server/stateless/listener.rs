@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::task::{Context as Wakes, Poll};
 
+use futures_util::FutureExt;
 use protomcp_types::{Message, SubscriptionFilter};
 use tokio::sync::mpsc;
 
@@ -28,7 +29,8 @@ use crate::server::stateless_tasks;
 use crate::service::Service;
 use crate::session_queue::{SessionEvent, SessionQueue};
 use protomcp_session::{
-    Attempt, ClientInfo, Extensions, List, ListChangedDebounce, ListScope, RequestKey, Session, SessionId, Topic,
+    Attempt, ClientInfo, Extensions, List, ListChangedDebounce, ListScope, RequestKey, Session, SessionId, TaskView,
+    Topic,
 };
 
 /// One request that listens.
@@ -76,7 +78,7 @@ impl Listener {
         let subscriptions = Arc::clone(session.subscriptions());
         let (queue, events) = SessionQueue::new(&limits, false, subscriptions, budget, owner.clone());
         let open = sessions.join(owner.clone(), &queue);
-        stateless_tasks::retain_known(sessions, &parts.peer, &mut filter.task_ids);
+        let tasks = stateless_tasks::retain_known(sessions, &parts.peer, &mut filter);
         let mut listener = Self {
             open,
             key: key.clone(),
@@ -93,11 +95,11 @@ impl Listener {
             is_over: false,
             parts,
         };
-        if filter.resource_subscriptions.is_empty() {
+        if filter.resource_subscriptions.is_empty() && tasks.is_none() {
             listener.begin(&filter, None);
             return Ok(listener);
         }
-        // The service knows the resources.
+        // The service knows the resources, and the store the tasks.
         let info = Arc::new(CallInfo::of_listener(key, client, known));
         let caller = listener.parts.peer.without_session(open);
         let context = Context::new(caller, open, ReplyTarget { queue, info }, limits.ask_timeout, CallKind::Plain);
@@ -107,6 +109,7 @@ impl Listener {
             Arc::clone(service),
             filter,
             context,
+            tasks,
         );
         Ok(listener)
     }
@@ -122,7 +125,10 @@ impl Listener {
             }
             for (topic, name) in std::mem::take(&mut self.told) {
                 if self.session.subscriptions().flushed(topic, &name) && !self.ending.has_begun() {
-                    self.updated(topic, name);
+                    match topic {
+                        Topic::Resource => self.updated(name),
+                        Topic::Task => self.task_changed(name),
+                    }
                 }
             }
             if !self.ready.is_empty() {
@@ -166,7 +172,9 @@ impl Listener {
                     self.announcements.changed(list, scope, now(), self.session.next_number());
                 }
             }
-            SessionEvent::Updated(topic, name) => self.updated(topic, name),
+            SessionEvent::Updated(Topic::Resource, uri) => self.updated(uri),
+            SessionEvent::Updated(Topic::Task, id) => self.task_changed(id),
+            SessionEvent::TaskFound(id, task) => self.task_found(id, task.as_deref()),
             SessionEvent::Listening(_, filter, guard) => self.begin(&filter, Some(guard)),
             // These belong to calls and to sessions.
             SessionEvent::Done(..)
@@ -177,6 +185,7 @@ impl Listener {
             | SessionEvent::Ask(_)
             | SessionEvent::Asked(_)
             | SessionEvent::Detach(..)
+            | SessionEvent::TaskAnswered(..)
             | SessionEvent::Withdraw(_)
             | SessionEvent::Undeliverable(_) => {}
         }
@@ -200,18 +209,30 @@ impl Listener {
         self.notify(notices.into_iter().map(|(_, notice)| notice));
     }
 
-    /// A resource or a task has changed.
-    fn updated(&mut self, topic: Topic, name: Arc<str>) {
-        let Some(wanted) = self.session.subscriptions().sending(topic, &name) else { return };
-        let notices = match topic {
-            Topic::Resource => self.session.update_notices(&name, &wanted.listeners),
-            Topic::Task => {
-                let task = stateless_tasks::view(&self.parts.sessions, &self.parts.peer, &name);
-                task.map(|task| self.session.task_notices(&task, &wanted.listeners)).unwrap_or_default()
-            }
-        };
+    /// A resource has changed.
+    fn updated(&mut self, uri: Arc<str>) {
+        let Some(wanted) = self.session.subscriptions().sending(Topic::Resource, &uri) else { return };
+        let notices = self.session.update_notices(&uri, &wanted.listeners);
         self.notify(notices.into_iter().map(|(_, notice)| notice));
-        self.told.push((topic, name));
+        self.told.push((Topic::Resource, uri));
+    }
+
+    /// A task has changed.
+    fn task_changed(&mut self, id: Arc<str>) {
+        let mut task = stateless_tasks::view(&self.parts.sessions, &self.parts.peer, &id);
+        if let Some(task) = (&mut task).now_or_never() {
+            return self.task_found(id, task.as_ref());
+        }
+        let queue = Arc::clone(&self.queue);
+        tokio::spawn(async move { queue.task_found(id, task.await) });
+    }
+
+    /// A task that has changed was looked up.
+    fn task_found(&mut self, id: Arc<str>, task: Option<&TaskView>) {
+        let Some(wanted) = self.session.subscriptions().sending(Topic::Task, &id) else { return };
+        let notices = task.map(|task| self.session.task_notices(task, &wanted.listeners)).unwrap_or_default();
+        self.notify(notices.into_iter().map(|(_, notice)| notice));
+        self.told.push((Topic::Task, id));
     }
 
     fn notify(&mut self, notices: impl Iterator<Item = Message>) {

@@ -1,0 +1,67 @@
+//! The contract of [`TaskStore`].
+
+use std::time::{Duration, SystemTime};
+
+use protomcp_types::CallToolResult;
+
+use crate::node::NodeId;
+use crate::task_record::{TaskKey, TaskRecord};
+use crate::task_store::{TaskStore, TaskUpdate};
+use protomcp_session::{Owner, SessionId, TaskEra, TaskOptions, TaskState};
+
+/// Checks that a store finds tasks by id and key as they were last written, and forgets those that are removed. The
+/// store must have room for four tasks and their short results.
+///
+/// # Panics
+/// When it does not.
+pub async fn task_store(store: &dyn TaskStore) {
+    let ann = TaskKey::Principal(Some("ann".into()));
+    let session = TaskKey::Session(NodeId::new("a"), SessionId::new(1));
+    let keys = [ann.clone(), TaskKey::Principal(None), session.clone(), ann.clone()];
+    for (id, key) in ["1", "2", "3", "4"].into_iter().zip(&keys) {
+        assert_eq!(store.insert(record(id, key)), Some(vec![]), "there is room");
+    }
+    for (id, key) in ["1", "2", "3", "4"].into_iter().zip(&keys) {
+        let found = store.find(id, key).await.expect("it is kept");
+        assert_eq!((found.id(), &found.key, found.state.is_running()), (id, key, true));
+    }
+    for key in [TaskKey::Principal(None), TaskKey::Principal(Some("bob".into())), session.clone()] {
+        assert!(store.find("1", &key).await.is_none(), "the key of another");
+    }
+    let other_node = TaskKey::Session(NodeId::new("b"), SessionId::new(1));
+    assert!(store.find("3", &other_node).await.is_none(), "sessions of two processes have the same numbers");
+    assert_eq!(ids(&store.list(&ann).await), ["1", "4"], "oldest first");
+    assert!(store.list(&other_node).await.is_empty());
+
+    let mut changed = record("1", &ann);
+    changed.state.set_message("half", SystemTime::now());
+    assert_eq!(store.update(changed), TaskUpdate::Kept { evicted: vec![] });
+    assert_eq!(
+        store.find("1", &ann).await.and_then(|found| found.state.message().map(str::to_owned)).as_deref(),
+        Some("half")
+    );
+    let mut ended = record("4", &ann);
+    ended.size = 4;
+    ended.state.end(Ok(CallToolResult::text("done").into()), SystemTime::now());
+    assert_eq!(store.update(ended), TaskUpdate::Kept { evicted: vec![] });
+    let ended = store.find("4", &ann).await.expect("an ended task is kept");
+    assert!(!ended.state.is_running() && ended.state.outcome().is_some_and(Result::is_ok) && ended.size == 4);
+
+    store.remove("1");
+    store.remove("1");
+    assert!(store.find("1", &ann).await.is_none());
+    assert_eq!(store.update(record("1", &ann)), TaskUpdate::Kept { evicted: vec![] });
+    assert!(store.find("1", &ann).await.is_none(), "a change does not bring a task back");
+    assert_eq!(ids(&store.list(&ann).await), ["4"]);
+    assert!(store.find("3", &session).await.is_some());
+}
+
+fn record(id: &str, key: &TaskKey) -> TaskRecord {
+    let options = TaskOptions { ttl: Duration::from_secs(60), ..TaskOptions::default() };
+    let state = TaskState::new(TaskEra::Stateless, id, options, SystemTime::now());
+    TaskRecord { key: key.clone(), owner: Owner::Local, node: NodeId::new("a"), state, questions: None, size: 0 }
+}
+
+fn ids(records: &[TaskRecord]) -> Vec<&str> {
+    records.iter().map(TaskRecord::id).collect()
+}

@@ -1,0 +1,257 @@
+//! A store of tasks of the test's own, which keeps records as text and is shared by two servers.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use protomcp_server::{
+    Audience, Context, Handler, Limits, NodeId, RequestStateKeys, Server, ServerHandle, ServerInfo, SessionNotice,
+    StoreFuture, Stores, TaskKey, TaskOptions, TaskRecord, TaskStore, TaskUpdate, Tasks,
+};
+use protomcp_types::{CallTool, CallToolResult, CreateTaskResult, ErrorObject, RawJson, ServerCapabilities};
+use serde_json::{Value, json};
+
+use super::task_extension::{ask, begin, later, look};
+use super::transcript::{Stage, connect_to, expand, full, run};
+
+/// Answers later, as another process would.
+#[derive(Debug, Default)]
+struct Shared {
+    /// Records in the order of their insertion.
+    records: Mutex<BTreeMap<usize, String>>,
+    inserted: AtomicUsize,
+    /// Refuses every task.
+    is_full: bool,
+    /// Has no room for results.
+    is_narrow: bool,
+}
+
+impl Shared {
+    fn read(&self) -> Vec<TaskRecord> {
+        let records = self.records.lock().unwrap();
+        records.values().map(|text| TaskRecord::from_json(&RawJson::parse(text.clone()).unwrap()).unwrap()).collect()
+    }
+
+    fn number(&self, id: &str) -> Option<usize> {
+        let place = self.read().iter().position(|record| record.id() == id)?;
+        self.records.lock().unwrap().keys().nth(place).copied()
+    }
+
+    fn write(&self, number: usize, task: &TaskRecord) {
+        self.records.lock().unwrap().insert(number, task.to_json().into_raw().to_string());
+    }
+}
+
+impl TaskStore for Shared {
+    fn insert(&self, task: TaskRecord) -> Option<Vec<String>> {
+        if self.is_full {
+            return None;
+        }
+        self.write(self.inserted.fetch_add(1, Ordering::Relaxed), &task);
+        Some(Vec::new())
+    }
+
+    fn update(&self, task: TaskRecord) -> TaskUpdate {
+        if self.is_narrow && task.size > 0 {
+            return TaskUpdate::NoRoom { evicted: Vec::new() };
+        }
+        if let Some(number) = self.number(task.id()) {
+            self.write(number, &task);
+        }
+        TaskUpdate::Kept { evicted: Vec::new() }
+    }
+
+    fn find<'a>(&'a self, id: &'a str, key: &'a TaskKey) -> StoreFuture<'a, Option<TaskRecord>> {
+        Box::pin(async move {
+            tokio::task::yield_now().await;
+            self.read().into_iter().find(|record| record.id() == id && record.key == *key)
+        })
+    }
+
+    fn list<'a>(&'a self, key: &'a TaskKey) -> StoreFuture<'a, Vec<TaskRecord>> {
+        Box::pin(async move {
+            tokio::task::yield_now().await;
+            self.read().into_iter().filter(|record| record.key == *key).collect()
+        })
+    }
+
+    fn remove(&self, id: &str) {
+        if let Some(number) = self.number(id) {
+            self.records.lock().unwrap().remove(&number);
+        }
+    }
+}
+
+fn stores(node: &str, store: &Arc<Shared>) -> Stores {
+    Stores::new(NodeId::new(node)).with_tasks(Arc::clone(store) as Arc<dyn TaskStore>)
+}
+
+fn server(node: &str, store: &Arc<Shared>) -> Stage {
+    Stage::with_stores(Limits::default(), RequestStateKeys::shared([[1; 32]]), stores(node, store))
+}
+
+#[test]
+fn a_task_is_read_in_another_process_and_changed_in_its_own() {
+    run(async {
+        let store = Arc::new(Shared::default());
+        let (a, b) = (server("a", &store), server("b", &store));
+        let (mut here, mut there) = (a.connect(), b.connect());
+        let id = begin(&mut here, "task 100").await;
+        for host in [&mut here, &mut there] {
+            assert_eq!(look(host, &id).await["status"], "working");
+        }
+        for method in ["tasks/cancel", "tasks/update"] {
+            let refused = ask(&mut there, method, &json!({"taskId": id, "inputResponses": {}})).await;
+            let error = &refused["error"]["data"]["protomcp/error"];
+            assert_eq!((&error["error_code"], &error["node"]), (&json!("WRONG_PROCESS"), &json!("a")), "{refused}");
+        }
+        later(100).await;
+        for host in [&mut there, &mut here] {
+            let ended = look(host, &id).await;
+            assert_eq!(
+                (&ended["status"], &ended["result"]["content"][0]["text"]),
+                (&json!("completed"), &json!("done"))
+            );
+            assert!(ask(host, "tasks/cancel", &json!({"taskId": id})).await["error"].is_null(), "it has ended");
+        }
+        later(3_700_000).await;
+        assert!(store.read().is_empty(), "its time is up");
+    });
+}
+
+#[test]
+fn questions_of_a_task_are_read_in_another_process() {
+    run(async {
+        let store = Arc::new(Shared::default());
+        let (a, b) = (server("a", &store), server("b", &store));
+        let (mut here, mut there) = (a.connect(), b.connect());
+        let id = begin(&mut here, "task-names").await;
+        let asking = look(&mut there, &id).await;
+        assert_eq!(asking["status"], "input_required");
+        assert_eq!(asking["inputRequests"], look(&mut here, &id).await["inputRequests"]);
+        assert!(ask(&mut here, "tasks/cancel", &json!({"taskId": id})).await["error"].is_null());
+        assert_eq!(look(&mut there, &id).await["status"], "cancelled");
+    });
+}
+
+#[test]
+fn a_request_listens_to_a_task_of_another_process() {
+    run(async {
+        let store = Arc::new(Shared::default());
+        let (a, b) = (server("a", &store), server("b", &store));
+        let (mut here, mut there) = (a.connect(), b.connect());
+        let id = begin(&mut here, "task 100").await;
+        let meta = r#"«2026 {"extensions":{"io.modelcontextprotocol/tasks":{}}}»"#;
+        let filter = json!({"taskIds": [id, "unknown"]});
+        let listen = format!(
+            r#"{{"id":"l","method":"subscriptions/listen","params":{{"_meta":{{{meta}}},"notifications":{filter}}}}}"#
+        );
+        there.send(&full(&expand(&listen))).await;
+        let acknowledged: Value = serde_json::from_str(&there.next().await.unwrap()).unwrap();
+        assert_eq!(acknowledged["params"]["notifications"]["taskIds"], json!([id]), "{acknowledged}");
+        later(100).await;
+        let id = id.as_str().unwrap();
+        b.server.handle().deliver(&Audience::Everyone, SessionNotice::TaskChanged(id));
+        let notice: Value = serde_json::from_str(&there.next().await.unwrap()).unwrap();
+        assert_eq!((&notice["params"]["taskId"], &notice["params"]["status"]), (&json!(id), &json!("completed")));
+    });
+}
+
+#[test]
+fn a_server_may_keep_to_its_own_tasks() {
+    run(async {
+        let store = Arc::new(Shared::default());
+        let (a, b) = (server("a", &store), server("b", &store));
+        b.server.handle().serve_own_tasks_only();
+        let id = begin(&mut a.connect(), "task 1").await;
+        later(1).await;
+        assert_eq!(ask(&mut b.connect(), "tasks/get", &json!({"taskId": id})).await["error"]["code"], -32602);
+        assert_eq!(look(&mut a.connect(), &id).await["status"], "completed");
+    });
+}
+
+#[test]
+fn tasks_and_results_without_room() {
+    run(async {
+        let store = Arc::new(Shared { is_narrow: true, ..Shared::default() });
+        let mut host = server("a", &store).connect();
+        let id = begin(&mut host, "task 1").await;
+        later(1).await;
+        assert_eq!(look(&mut host, &id).await["result"]["isError"], true);
+
+        let full = Arc::new(Shared { is_full: true, ..Shared::default() });
+        let mut host = server("a", &full).connect();
+        let answer = ask(&mut host, "tools/call", &json!({"name": "task 1"})).await;
+        assert_eq!(answer["result"]["content"][0]["text"], "done", "{answer}");
+    });
+}
+
+struct Slow(Tasks);
+
+impl Handler for Slow {
+    fn info(&self) -> ServerInfo {
+        ServerInfo::new("stage", "1").with_capabilities(ServerCapabilities::default().with_tools().with_tasks())
+    }
+
+    async fn call_tool_as_task(&self, call: CallTool, context: Context) -> Result<CreateTaskResult, ErrorObject> {
+        self.0.begin(&context, call.task_ttl(), TaskOptions::default(), async |context: Context| {
+            context.set_task_message("half");
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            Ok(CallToolResult::text("done"))
+        })
+    }
+
+    fn tasks(&self) -> Option<&Tasks> {
+        Some(&self.0)
+    }
+}
+
+#[test]
+fn tasks_of_a_session_are_in_the_store_until_it_ends() {
+    run(async {
+        let store = Arc::new(Shared::default());
+        let info =
+            ServerInfo::new("stage", "1").with_capabilities(ServerCapabilities::default().with_tools().with_tasks());
+        let sessions =
+            ServerHandle::with_stores(info, Limits::default(), RequestStateKeys::random(), stores("a", &store));
+        let server = Server::with_sessions(sessions.clone(), Slow(Tasks::new(sessions)));
+        let (mut host, mut other) = (connect_to(&server, 1 << 20, None), connect_to(&server, 1 << 20, None));
+        host.steps(&["→ hello"]).await;
+        other.steps(&["→ hello"]).await;
+        let mut request = async |id: u32, method: &str, params: Value| {
+            host.send(&full(&format!(r#"{{"id":{id},"method":"{method}","params":{params}}}"#))).await;
+            loop {
+                let line: Value = serde_json::from_str(&host.next().await.unwrap()).unwrap();
+                if line["id"] == id {
+                    return line;
+                }
+            }
+        };
+        let created = request(1, "tools/call", json!({"name": "slow", "task": {}})).await;
+        let task = json!({"taskId": created["result"]["task"]["taskId"]});
+        later(1).await;
+        assert_eq!(store.read()[0].state.message(), Some("half"), "each change is written");
+        let result = request(2, "tasks/result", task.clone()).await;
+        assert_eq!(result["result"]["content"][0]["text"], "done", "{result}");
+        assert_eq!(request(3, "tasks/get", task.clone()).await["result"]["status"], "completed");
+        assert_eq!(request(4, "tasks/list", json!({})).await["result"]["tasks"][0]["status"], "completed");
+        assert_eq!(request(5, "tasks/result", task.clone()).await["result"], result["result"], "it is kept");
+        assert_eq!(request(6, "tasks/cancel", task.clone()).await["error"]["code"], -32602);
+        other.send(&full(&format!(r#"{{"id":1,"method":"tasks/get","params":{task}}}"#))).await;
+        assert!(other.next().await.unwrap().contains("unknown task"));
+        assert_eq!(store.read().len(), 1);
+        host.end().await;
+        later(10_000).await;
+        assert!(store.read().is_empty());
+    });
+}
+
+#[cfg(feature = "contract-tests")]
+#[test]
+fn the_contract_holds() {
+    run(async {
+        protomcp_server::contract::task_store(&protomcp_server::MemoryTaskStore::default()).await;
+        protomcp_server::contract::task_store(&Shared::default()).await;
+    });
+}
