@@ -78,7 +78,7 @@ fn is_library(file: &Path) -> bool {
 
 fn source(package: &str) -> PathBuf {
     let folder = package.strip_prefix("protomcp_").expect("all packages are named after the project");
-    root().join(Path::new("crates").join(folder).join("src"))
+    root().join(Path::new("crates").join(folder.replace('_', "-")).join("src"))
 }
 
 /// The public signatures of a file: each with the type that it belongs to, or its own name.

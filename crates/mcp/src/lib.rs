@@ -4,7 +4,7 @@
 #[cfg(all(doctest, feature = "typed"))]
 mod readme;
 
-#[cfg(feature = "http")]
+#[cfg(any(feature = "http", feature = "http-client"))]
 pub use protomcp_auth as auth;
 #[cfg(feature = "bridge")]
 pub use protomcp_bridge as bridge;
@@ -12,6 +12,8 @@ pub use protomcp_bridge as bridge;
 pub use protomcp_client as client;
 #[cfg(feature = "http")]
 pub use protomcp_http as http;
+#[cfg(feature = "http-client")]
+pub use protomcp_http_client as http_client;
 #[cfg(feature = "http")]
 pub use protomcp_listener as listener;
 #[cfg(feature = "server")]
@@ -28,6 +30,8 @@ pub use protomcp_bridge::{Bridge, ToolFile};
 pub use protomcp_client::{Client, ClientSession};
 #[cfg(feature = "http")]
 pub use protomcp_http::StreamableHttp;
+#[cfg(feature = "http-client")]
+pub use protomcp_http_client::HttpTransport;
 #[cfg(feature = "server")]
 pub use protomcp_server::{
     AskError, Audience, Context, Handler, Layer, Limits, Router, ServeError, Server, ServerHandle, ServerInfo, Service,

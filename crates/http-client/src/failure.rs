@@ -1,0 +1,84 @@
+//! The reasons for which a request has no answer of the server.
+
+use std::error::Error;
+use std::fmt::Write;
+use std::sync::Arc;
+
+use protomcp_session::Extensions;
+use protomcp_transport::NoAnswer;
+use protomcp_types::{ErrorObject, Message, RequestId, code};
+
+/// A request without an answer: the reason for programs, and a sentence for people.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Failure {
+    pub(crate) reason: NoAnswer,
+    pub(crate) text: String,
+}
+
+impl Failure {
+    pub(crate) fn new(reason: NoAnswer, text: impl Into<String>) -> Self {
+        Self { reason, text: text.into() }
+    }
+
+    /// The connection failed before a response came.
+    pub(crate) fn connection(text: impl Into<String>) -> Self {
+        Self::new(NoAnswer::Connection, text)
+    }
+
+    /// The response ended before the answer.
+    pub(crate) fn incomplete(text: impl Into<String>) -> Self {
+        Self::new(NoAnswer::Incomplete, text)
+    }
+
+    pub(crate) fn session_lost() -> Self {
+        Self::new(NoAnswer::SessionLost, "the server does not know the session any longer")
+    }
+
+    /// The error in place of the answer, and the facts about it.
+    pub(crate) fn answer(self, id: RequestId) -> (Message, Extensions) {
+        let message = Message::error(Some(id), ErrorObject::new(code::INTERNAL_ERROR, self.text));
+        (message, Extensions::default().with(Arc::new(self.reason)))
+    }
+}
+
+/// An error with its causes, as one sentence.
+pub(crate) fn chain(error: &(dyn Error + 'static)) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let part = error.to_string();
+        // Some errors repeat their cause in their own text.
+        if !text.ends_with(&part) {
+            write!(text, ": {part}").expect("a string grows");
+        }
+        cause = error.source();
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use super::*;
+
+    #[test]
+    fn causes_are_named_once() {
+        #[derive(Debug, thiserror::Error)]
+        #[error("{text}")]
+        struct Outer {
+            text: &'static str,
+            source: io::Error,
+        }
+        let chained = |text| chain(&Outer { text, source: io::Error::other("refused") });
+        assert_eq!(chained("cannot connect"), "cannot connect: refused");
+        assert_eq!(chained("cannot connect: refused"), "cannot connect: refused");
+    }
+
+    #[test]
+    fn an_answer_carries_its_reason() {
+        let (message, extensions) = Failure::session_lost().answer(RequestId::from(1));
+        assert!(message.to_text().contains("-32603"));
+        assert_eq!(extensions.find::<NoAnswer>(), Some(&NoAnswer::SessionLost));
+    }
+}

@@ -1,0 +1,84 @@
+//! The stream for messages that belong to no request, which a session opens with GET.
+
+use std::sync::Arc;
+
+use http::{Method, StatusCode};
+use protomcp_session::Extensions;
+use tokio::time::{Instant, sleep};
+
+use crate::conversation::{Conversation, Session};
+use crate::reply::random;
+use crate::request;
+use crate::response::Resumed;
+use crate::response_body::{BodyError, EventStream};
+use crate::resumption::{Resumption, Step, StreamKind};
+use crate::sse::EventKind;
+
+/// Listens until the session is over, the server has no such stream, or no attempts are left.
+pub(crate) async fn run(conversation: Arc<Conversation>, session: Arc<Session>) {
+    session.over.run_until_cancelled(listen(&conversation, &session)).await;
+}
+
+async fn listen(conversation: &Conversation, session: &Session) {
+    let mut resumption = Resumption::new(StreamKind::Standalone, conversation.limits.pace());
+    let mut was_open = false;
+    loop {
+        let headers = request::stream_get(&session.fields, resumption.position());
+        match conversation.client.send(conversation.outgoing(Method::GET, headers, Vec::new())).await {
+            Ok(response) => {
+                let status = response.status();
+                match Resumed::of(status, response.headers()) {
+                    Resumed::Continues => {
+                        was_open = true;
+                        let opened = Instant::now();
+                        let events = EventStream::new(response.into_body(), &conversation.limits);
+                        if read(conversation, &mut resumption, events).await.is_err() {
+                            return;
+                        }
+                        resumption.stayed_open(opened.elapsed());
+                    }
+                    Resumed::Later => tracing::debug!("the server replies with {status} to GET"),
+                    // The position is too old: listening continues without the events since.
+                    Resumed::Never if status == StatusCode::BAD_REQUEST && resumption.position().is_some() => {
+                        tracing::warn!("messages of the server that belong to no request may be lost");
+                        resumption.forget_position();
+                    }
+                    Resumed::Never if was_open => {
+                        return tracing::warn!("the server sends no more messages that belong to no request: {status}");
+                    }
+                    Resumed::Never => return tracing::debug!("the server sends such messages to no one: {status}"),
+                }
+            }
+            Err(failure) => tracing::debug!("cannot listen to the server: {}", failure.text),
+        }
+        match resumption.ended(random()) {
+            Step::Open { after, .. } => sleep(after).await,
+            Step::GiveUp(why) => {
+                return tracing::warn!("listening for messages that belong to no request has ended: {why}");
+            }
+        }
+    }
+}
+
+/// Delivers the messages of a stream.
+async fn read(conversation: &Conversation, resumption: &mut Resumption, mut events: EventStream) -> Result<(), ()> {
+    loop {
+        match events.next(&conversation.room).await {
+            Ok(Some((event, taken))) => {
+                resumption.event(&event);
+                if event.kind != EventKind::Message || event.data.is_empty() {
+                    continue;
+                }
+                if let Err(malformed) = conversation.deliver(event.data, taken, None, Extensions::default()).await {
+                    conversation.deliver_malformed(malformed).await;
+                }
+            }
+            Ok(None) | Err(BodyError::Broken(_)) => return Ok(()),
+            // The same event would come again.
+            Err(error) => {
+                tracing::warn!("listening for messages that belong to no request has ended: {error}");
+                return Err(());
+            }
+        }
+    }
+}

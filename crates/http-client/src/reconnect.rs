@@ -1,0 +1,133 @@
+//! Decides when a stream that has ended is opened again. A value: durations and random numbers are arguments.
+//!
+//! ```text
+//!             closed                     opened, and an event came
+//!   (open) ─────────────▶ (waiting) ─────────────────────────────────▶ (open, all attempts again)
+//!                            │ closed or failed, without an event
+//!                            ├──▶ (waiting, twice as long)
+//!                            └──▶ (given up) after the last attempt
+//! ```
+
+use std::time::Duration;
+
+/// The longest delay that a server can ask for.
+const MAX_RETRY: Duration = Duration::from_secs(300);
+
+/// The shortest delay, whatever the server asks for.
+const MIN_RETRY: Duration = Duration::from_millis(100);
+
+/// The time for which a stream must stay open to count as working although no event came.
+const WORKING: Duration = Duration::from_secs(60);
+
+/// The pace of attempts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Pace {
+    /// The most attempts in a row without an event.
+    pub(crate) attempts: u32,
+    /// The delay before the first attempt, if the server asks for none.
+    pub(crate) first: Duration,
+    /// The longest delay.
+    pub(crate) longest: Duration,
+}
+
+/// The attempts to open a stream again.
+#[derive(Debug)]
+pub(crate) struct Reconnect {
+    pace: Pace,
+    /// The delay that the server has asked for.
+    retry: Option<Duration>,
+    /// The attempts since the last event.
+    used: u32,
+}
+
+impl Reconnect {
+    pub(crate) fn new(pace: Pace) -> Self {
+        Self { pace, retry: None, used: 0 }
+    }
+
+    /// The server asks for this delay.
+    pub(crate) fn retry(&mut self, delay: Duration) {
+        self.retry = Some(delay.clamp(MIN_RETRY, MAX_RETRY));
+    }
+
+    /// An event has come: the next attempts begin anew. An open response alone is not a reason, because a server that
+    /// ends each response at once would be asked for ever.
+    pub(crate) fn progressed(&mut self) {
+        self.used = 0;
+    }
+
+    /// The stream was open for this long. A long time is as good as an event: attempts cannot follow each other quickly.
+    pub(crate) fn stayed_open(&mut self, time: Duration) {
+        if time >= WORKING {
+            self.used = 0;
+        }
+    }
+
+    /// The delay before the next attempt; `None` if none is left. `random` spreads the attempts of many clients by up
+    /// to a quarter; the first delay that a server asks for is kept exactly.
+    pub(crate) fn next_delay(&mut self, random: u32) -> Option<Duration> {
+        if self.used >= self.pace.attempts {
+            return None;
+        }
+        let base = self.retry.unwrap_or(self.pace.first);
+        let doubled = base * (1 << self.used.min(16));
+        self.used += 1;
+        if self.used == 1 && self.retry.is_some() {
+            return Some(base);
+        }
+        let delay = doubled.min(self.pace.longest.max(base));
+        Some(delay + delay.mul_f64(f64::from(random) / f64::from(u32::MAX) / 4.0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PACE: Pace = Pace { attempts: 5, first: Duration::from_secs(1), longest: Duration::from_secs(6) };
+
+    fn delays(reconnect: &mut Reconnect) -> Vec<u64> {
+        std::iter::from_fn(|| reconnect.next_delay(0)).map(|delay| delay.as_millis().try_into().unwrap()).collect()
+    }
+
+    #[test]
+    fn delays_double_up_to_the_longest() {
+        assert_eq!(delays(&mut Reconnect::new(PACE)), [1000, 2000, 4000, 6000, 6000]);
+    }
+
+    #[test]
+    fn the_delay_of_the_server_is_kept_and_bounded() {
+        for (retry, expected) in [
+            (500, [500, 1000, 2000, 4000, 6000]),
+            (0, [100, 200, 400, 800, 1600]),
+            (10_000, [10_000; 5]),
+            (u64::MAX, [300_000; 5]),
+        ] {
+            let mut reconnect = Reconnect::new(PACE);
+            reconnect.retry(Duration::from_millis(retry));
+            assert_eq!(delays(&mut reconnect), expected);
+        }
+    }
+
+    #[test]
+    fn attempts_are_spread_except_for_the_first_of_the_server() {
+        let mut reconnect = Reconnect::new(PACE);
+        assert_eq!(reconnect.next_delay(u32::MAX), Some(Duration::from_millis(1250)));
+        reconnect.retry(Duration::from_millis(500));
+        assert_eq!(reconnect.next_delay(u32::MAX), Some(Duration::from_millis(1250)));
+        reconnect.progressed();
+        assert_eq!(reconnect.next_delay(u32::MAX), Some(Duration::from_millis(500)));
+    }
+
+    #[test]
+    fn only_events_and_long_streams_renew_the_attempts() {
+        let mut reconnect = Reconnect::new(PACE);
+        assert_eq!(delays(&mut reconnect).len(), 5);
+        reconnect.stayed_open(Duration::from_secs(59));
+        assert_eq!(reconnect.next_delay(0), None);
+        reconnect.stayed_open(Duration::from_secs(60));
+        assert_eq!(delays(&mut reconnect).len(), 5);
+        reconnect.progressed();
+        assert_eq!(delays(&mut reconnect).len(), 5);
+    }
+}
