@@ -1,0 +1,104 @@
+//! The stream for messages that belong to no request.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use protomcp_types::ProtocolVersion;
+
+use super::peer::Peer;
+use super::script::{Part, Request, Script, event, json, response, result, stream, text, welcome};
+
+const NOTE: &str = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
+
+/// A client with a session at a server that replies to GET like this; the argument is the number of GETs before.
+async fn listening(reply: impl Fn(usize, &Request) -> Vec<Part> + Send + Sync + 'static) -> (Script, Peer) {
+    let count = AtomicUsize::new(0);
+    let script = Script::new(move |request| match request.method.as_str() {
+        "GET" => reply(count.fetch_add(1, Ordering::SeqCst), request),
+        _ if request.body.contains("\"initialize\"") => welcome("2025-11-25"),
+        _ if request.body.contains("notifications/") => response(202, "", ""),
+        _ => json(&result(1, "{}")),
+    })
+    .await;
+    let mut peer = Peer::quick(&script.url());
+    peer.initialize(ProtocolVersion::V2025_11_25).await;
+    (script, peer)
+}
+
+fn gets(requests: &[Request]) -> Vec<Option<&str>> {
+    let gets = requests.iter().filter(|request| request.method == "GET");
+    gets.map(|request| request.headers.get("last-event-id").map(String::as_str)).collect()
+}
+
+#[tokio::test]
+async fn it_is_resumed_after_its_last_event() {
+    let (script, mut peer) = listening(|count, _| match count {
+        0 => vec![stream(), event("e1", NOTE), Part::Close],
+        1 => vec![stream(), event("e2", NOTE), Part::UntilClosed],
+        _ => response(500, "", ""),
+    })
+    .await;
+    for _ in 0..2 {
+        assert!(peer.next_text().await.contains("list_changed"));
+    }
+    assert_eq!(gets(&script.requests()), [None, Some("e1")]);
+}
+
+#[tokio::test]
+async fn a_position_that_is_too_old_is_forgotten() {
+    let (script, mut peer) = listening(|_, request| match request.headers.get("last-event-id") {
+        None if request.index < 4 => vec![stream(), event("e1", NOTE), Part::Close],
+        None => vec![stream(), event("e2", NOTE), Part::UntilClosed],
+        Some(_) => response(400, "", ""),
+    })
+    .await;
+    for _ in 0..2 {
+        assert!(peer.next_text().await.contains("list_changed"));
+    }
+    assert_eq!(gets(&script.requests()), [None, Some("e1"), None]);
+}
+
+/// The number of GETs of a server that replies like this. The end of listening shows by a message that follows it.
+async fn attempts(parts: Vec<Part>) -> usize {
+    let (script, peer) = listening(move |_, _| parts.clone()).await;
+    let mut last = 0;
+    // No attempt is later than the longest delay: 1, 2 and 4 ms, and a quarter, or 100 ms and its doubles.
+    loop {
+        tokio::time::sleep(std::time::Duration::from_millis(600)).await;
+        let now = gets(&script.requests()).len();
+        if now == last {
+            drop(peer);
+            return now;
+        }
+        last = now;
+    }
+}
+
+#[tokio::test]
+async fn empty_streams_use_up_the_attempts() {
+    for parts in [
+        vec![stream(), Part::Close],
+        vec![stream(), text(": hello\n\n"), Part::Close],
+        vec![stream(), text("id: 1\ndata:\n\n"), Part::Close],
+        response(503, "", ""),
+        vec![Part::Close],
+    ] {
+        assert_eq!(attempts(parts).await, 4);
+    }
+    // Each time another position, but never a message.
+    let number = Arc::new(AtomicUsize::new(0));
+    let (script, _peer) = listening(move |_, _| {
+        let id = number.fetch_add(1, Ordering::SeqCst);
+        vec![stream(), text(&format!("id: {id}\ndata:\n\n")), Part::Close]
+    })
+    .await;
+    tokio::time::sleep(std::time::Duration::from_millis(600)).await;
+    assert_eq!(gets(&script.requests()).len(), 4);
+}
+
+#[tokio::test]
+async fn a_server_without_it_is_asked_once() {
+    for parts in [response(405, "", ""), response(404, "", ""), response(200, "", ""), response(400, "", "")] {
+        assert_eq!(attempts(parts).await, 1);
+    }
+}

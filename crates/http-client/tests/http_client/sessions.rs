@@ -1,0 +1,138 @@
+//! The life of a session: its id, its loss, its end.
+
+use std::sync::Arc;
+
+use protomcp_http_client::HttpTransport;
+use protomcp_transport::{NoAnswer, RequestStreams};
+use protomcp_types::ProtocolVersion;
+use tokio::sync::Notify;
+
+use super::peer::{Peer, SHORT, params, quick, stateless};
+use super::script::{Part, Script, in_session, json, response, result, welcome};
+
+#[tokio::test]
+async fn the_fields_of_a_session_follow_the_handshake() {
+    for (version, expected) in [
+        (ProtocolVersion::V2024_11_05, None),
+        (ProtocolVersion::V2025_03_26, None),
+        (ProtocolVersion::V2025_06_18, Some("2025-06-18")),
+        (ProtocolVersion::V2025_11_25, Some("2025-11-25")),
+    ] {
+        let script = Script::new(move |request| match request.method.as_str() {
+            "POST" if request.body.contains("\"initialize\"") => welcome(version.as_str()),
+            "POST" if request.body.contains("notifications/") => response(202, "", ""),
+            "POST" => json(&result(1, "{}")),
+            _ => response(405, "", ""),
+        })
+        .await;
+        let mut peer = Peer::quick(&script.url());
+        peer.initialize(version).await;
+        peer.request(1, "tools/list", params("{}")).await;
+        peer.result(1).await;
+        let requests = script.seen(4).await;
+        for name in ["mcp-session-id", "mcp-protocol-version", "mcp-method"] {
+            assert!(!requests[0].headers.contains_key(name), "{name}");
+        }
+        for request in &requests[1..] {
+            assert_eq!(request.headers["mcp-session-id"], "s1");
+            assert_eq!(request.headers.get("mcp-protocol-version").map(String::as_str), expected);
+        }
+        // A request without a session names none.
+        peer.request(2, "tools/list", stateless("")).await;
+        let requests = script.seen(5).await;
+        let headers = &requests[4].headers;
+        assert!(!headers.contains_key("mcp-session-id"));
+        assert_eq!(
+            (headers["mcp-protocol-version"].as_str(), headers["mcp-method"].as_str()),
+            ("2026-07-28", "tools/list")
+        );
+    }
+}
+
+#[tokio::test]
+async fn an_unknown_session_is_told_from_other_failures() {
+    let unknown = r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32001,"message":"Session not found"}}"#;
+    let own = r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32001,"message":"Session not found"}}"#;
+    for body in ["", unknown, own] {
+        let script = Script::new(in_session(move |_| response(404, "content-type: application/json\r\n", body))).await;
+        let mut peer = Peer::quick(&script.url());
+        peer.initialize(ProtocolVersion::V2025_11_25).await;
+        assert_eq!(peer.fails(1, "tools/list").await.0, NoAnswer::SessionLost);
+        // Another handshake begins another session.
+        peer.initialize(ProtocolVersion::V2025_11_25).await;
+    }
+    let unknown = r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"x"}}"#;
+    let script = Script::new(in_session(move |_| response(404, "", unknown))).await;
+    let mut peer = Peer::quick(&script.url());
+    peer.initialize(ProtocolVersion::V2025_11_25).await;
+    peer.request(1, "x", params("{}")).await;
+    assert_eq!(peer.refusal().await, (404, -32601));
+}
+
+#[tokio::test]
+async fn the_end_of_a_session_is_told_to_the_server() {
+    let script = Script::new(in_session(|_| response(200, "", ""))).await;
+    let mut peer = Peer::quick(&script.url());
+    peer.initialize(ProtocolVersion::V2025_11_25).await;
+    peer.sink.end_session();
+    peer.flush().await;
+    let requests = script.requests();
+    let ended = requests.iter().find(|request| request.method == "DELETE").expect("no DELETE");
+    assert_eq!(ended.headers["mcp-session-id"], "s1");
+    assert_eq!(ended.headers["mcp-protocol-version"], "2025-11-25");
+    // There is nothing to end any longer.
+    peer.sink.end_session();
+    peer.flush().await;
+    assert_eq!(script.requests().iter().filter(|request| request.method == "DELETE").count(), 1);
+}
+
+#[tokio::test]
+async fn a_server_that_ignores_the_end_delays_it_briefly() {
+    let script = Script::new(in_session(|_| vec![Part::UntilClosed])).await;
+    let limits = quick().with_end_timeout(SHORT);
+    let mut peer = Peer::with(HttpTransport::new(&script.url()).unwrap().limits(limits));
+    peer.initialize(ProtocolVersion::V2025_11_25).await;
+    peer.sink.end_session();
+    peer.flush().await;
+}
+
+#[tokio::test]
+async fn the_end_waits_for_earlier_notifications() {
+    let go = Arc::new(Notify::new());
+    let waiting = Arc::clone(&go);
+    let script = Script::new(in_session(move |request| match request.method.as_str() {
+        "POST" => [vec![Part::Wait(Arc::clone(&waiting))], response(202, "", "")].concat(),
+        _ => response(204, "", ""),
+    }))
+    .await;
+    let mut peer = Peer::new(&script.url());
+    peer.initialize(ProtocolVersion::V2025_11_25).await;
+    script.seen(3).await;
+    peer.notify("notifications/roots/list_changed", params("{}")).await;
+    peer.sink.end_session();
+    let requests = script.seen(4).await;
+    assert!(requests.iter().all(|request| request.method != "DELETE"));
+    go.notify_one();
+    peer.flush().await;
+    assert_eq!(script.seen(5).await[4].method, "DELETE");
+}
+
+#[tokio::test]
+async fn dropping_the_sink_ends_everything() {
+    let script = Script::new(|request| match request.method.as_str() {
+        "POST" if request.body.contains("\"initialize\"") => welcome("2025-11-25"),
+        "POST" if request.body.contains("notifications/") => response(202, "", ""),
+        // A request without a response, and a stream without an end.
+        "POST" => vec![Part::UntilClosed],
+        _ => vec![super::script::stream(), Part::UntilClosed],
+    })
+    .await;
+    let mut peer = Peer::new(&script.url());
+    peer.initialize(ProtocolVersion::V2025_11_25).await;
+    peer.request(1, "tools/call", params("{}")).await;
+    script.seen(4).await;
+    drop(peer.sink);
+    let rest = protomcp_transport::Source::next(&mut peer.source).await.unwrap();
+    assert!(rest.is_none());
+    script.closed(2).await;
+}
