@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use protomcp_session::{CallId, CloseReason, OutgoingCall, RequestError, RequestKey, TaskNotice};
-use protomcp_types::{ErrorObject, JsonBuf, Level, Progress, RawJson};
+use protomcp_types::{ErrorObject, JsonBuf, Level, Params, Progress, RawJson};
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 use tokio::time::Instant;
 
@@ -31,7 +31,8 @@ pub(crate) enum Command {
     },
     /// The level of the log messages that are wanted, also in a new session.
     LogLevel(Level),
-    RootsChanged,
+    /// A notification for the server; sent only with a session.
+    Notify(&'static str, Params),
     /// Close the connection, and stop waiting for the server's end of it at this time.
     Close(Instant),
 }

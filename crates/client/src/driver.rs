@@ -16,7 +16,7 @@ use protomcp_session::{
     AnswerFacts, CallId, Channel, ClientConfig, ClientConnection, CloseReason, HttpStatus, NoAnswer, Transmit,
 };
 use protomcp_transport::{Received, Sink, Source, Transport, TransportError};
-use protomcp_types::{Incoming, Message, method};
+use protomcp_types::{Incoming, Message};
 use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
@@ -222,9 +222,7 @@ impl<Q: Source, K: Sink> Driver<Q, K> {
             Command::Watch { uri, is_wanted, done } => self.watch(uri, is_wanted, done),
             Command::Subscribed { uri, is_wanted } => self.subscribed(uri, is_wanted),
             Command::LogLevel(level) => self.set_level(level),
-            Command::RootsChanged => {
-                self.connection.notify(method::ROOTS_CHANGED, protomcp_types::Params::Absent);
-            }
+            Command::Notify(method, params) => self.connection.notify(method, params),
             Command::Close(deadline) => self.close(deadline, CloseReason::Requested),
         }
     }

@@ -87,14 +87,15 @@ impl Answerer {
     async fn dispatch(&self, question: ServerQuestion) -> Result<RawJson, ErrorObject> {
         let ServerQuestion { method, params, .. } = question;
         let handlers = &self.settings.handlers;
+        let context = self.context.of_request(&params);
         match (method.as_str(), &handlers.elicit, &handlers.sample) {
             (Elicit::NAME, Some(handler), _) => {
                 let elicit: Elicit = params.to()?;
-                let answer: ElicitResult = handler.call(elicit.clone(), self.context.clone()).await?;
+                let answer: ElicitResult = handler.call(elicit.clone(), context).await?;
                 write(&defaults::fill(&elicit, answer))
             }
             (CreateMessage::NAME, _, Some(handler)) => {
-                let answer: CreateMessageResult = handler.call(params.to()?, self.context.clone()).await?;
+                let answer: CreateMessageResult = handler.call(params.to()?, context).await?;
                 write(&answer)
             }
             (ListRoots::NAME, ..) => write(&ListRootsResult { roots: self.registry.roots.list(), meta: None }),

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use protomcp_types::{Params, method};
 use tokio::sync::mpsc::WeakUnboundedSender;
 
 use crate::command::Command;
@@ -33,7 +34,7 @@ impl Registry {
     pub(crate) fn roots_changed(&self) {
         for session in self.sessions().values().filter_map(WeakUnboundedSender::upgrade) {
             // A session at its end needs no news.
-            drop(session.send(Command::RootsChanged));
+            drop(session.send(Command::Notify(method::ROOTS_CHANGED, Params::Absent)));
         }
     }
 

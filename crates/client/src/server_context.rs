@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use protomcp_session::ServerView;
+use protomcp_types::{Params, Progress, ProgressToken};
 use tokio::sync::mpsc;
 
 use crate::command::Command;
@@ -14,11 +15,19 @@ use crate::shared::Shared;
 pub struct ServerContext {
     shared: Arc<Shared>,
     commands: mpsc::WeakUnboundedSender<Command>,
+    /// The server wants progress of its request under this token.
+    token: Option<ProgressToken>,
 }
 
 impl ServerContext {
     pub(crate) fn new(shared: Arc<Shared>, commands: mpsc::WeakUnboundedSender<Command>) -> Self {
-        Self { shared, commands }
+        Self { shared, commands, token: None }
+    }
+
+    /// For the handler of a request with these parameters.
+    pub(crate) fn of_request(&self, params: &Params) -> Self {
+        let token = params.member("_meta").and_then(protomcp_types::meta::progress_token);
+        Self { token, ..self.clone() }
     }
 
     /// Tells the sessions of one client apart.
@@ -37,5 +46,16 @@ impl ServerContext {
     #[must_use]
     pub fn session(&self) -> Option<ClientSession> {
         Some(ClientSession::new(Arc::clone(&self.shared), self.commands.upgrade()?))
+    }
+
+    /// Reports the progress of the answer, if the server has asked for it. Without a session there are no such reports.
+    pub fn progress(&self, progress: &Progress) {
+        let (Some(token), Some(commands), Some(server)) = (&self.token, self.commands.upgrade(), self.server()) else {
+            return;
+        };
+        if let Some(notification) = progress.to_notification(token, server.version) {
+            // A connection at its end needs no reports.
+            drop(commands.send(Command::Notify(protomcp_types::method::PROGRESS, notification.params)));
+        }
     }
 }

@@ -15,7 +15,11 @@ impl<Q: Source, K: Sink> Driver<Q, K> {
             ClientEvent::Opened(server) => self.opened(&server),
             ClientEvent::Answer { call, outcome, rounds } => {
                 self.stop_answering(Question::Round(call));
-                if let Some(mut caller) = self.callers.remove(&call) {
+                let caller = self.callers.remove(&call);
+                if let (None, Err(error)) = (&caller, &outcome) {
+                    tracing::debug!(%error, "a request without a caller has failed");
+                }
+                if let Some(mut caller) = caller {
                     // The place is free before the caller can use it again.
                     drop(caller.place.take());
                     // A caller that has gone needs no answer.

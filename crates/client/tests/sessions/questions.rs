@@ -3,9 +3,11 @@
 use std::time::Duration;
 
 use protomcp_client::{Client, Mode, RequestError};
-use protomcp_types::{CreateMessageResult, ElicitAction, ElicitResult, ErrorObject, JsonObject, RawJson, Role};
+use protomcp_types::{
+    CreateMessageResult, Elicit, ElicitAction, ElicitResult, ErrorObject, JsonObject, Progress, RawJson, Role,
+};
 
-use crate::server::{Stage, client, connect, in_both_eras, run};
+use crate::server::{Seen, Stage, client, connect, in_both_eras, run};
 
 fn answers(action: ElicitAction) -> Client {
     client().on_elicit(move |form, server| async move {
@@ -112,4 +114,51 @@ fn a_handler_that_fails_harms_only_its_question() {
     in_both_eras(|| client().on_elicit(|_, _| async { panic!("oops") }), async |stage| fails(&stage).await);
     let slow = || client().on_elicit(|_, _| std::future::pending()).answer_timeout(Duration::from_secs(2));
     in_both_eras(slow, async |stage| fails(&stage).await);
+}
+
+#[test]
+fn a_handler_reports_progress_to_the_server() {
+    run(async {
+        let client = client().on_elicit(|_, server| async move {
+            server.progress(&Progress::new(1).of(2));
+            Ok(ElicitResult { action: ElicitAction::Decline, content: None, meta: None })
+        });
+        let stage = Stage::open(Mode::Stateful, client).await;
+        let (sessions, seen) = (stage.registry.sessions(), stage.seen.clone());
+        let server_side = sessions.views()[0].id;
+        let form = Elicit::form("Who?", RawJson::EMPTY_OBJECT);
+        let asked = sessions.ask::<Elicit>(server_side, &form);
+        let answer = asked.on_progress(move |progress| seen.push(format!("{:?}", progress.progress))).await.unwrap();
+        assert_eq!(answer.action, ElicitAction::Decline);
+        assert_eq!(stage.seen.take(), ["Integer(1)"]);
+    });
+}
+
+#[test]
+fn a_handler_ends_with_its_question() {
+    struct Guard(Seen);
+    impl Drop for Guard {
+        fn drop(&mut self) {
+            self.0.push("dropped");
+        }
+    }
+    let seen = Seen::default();
+    let asking = || {
+        let guard = Guard(seen.clone());
+        let guard = std::sync::Arc::new(std::sync::Mutex::new(Some(guard)));
+        client().on_elicit(move |_, _| {
+            let guard = guard.lock().unwrap().take();
+            async move {
+                let _guard = guard;
+                std::future::pending().await
+            }
+        })
+    };
+    in_both_eras(asking, async |stage| {
+        let call = tokio::spawn(stage.session.call_tool("ask", &JsonObject::new()).into_future());
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        assert!(seen.take().is_empty());
+        call.abort();
+        assert_eq!(seen.wait().await, ["dropped"]);
+    });
 }

@@ -7,4 +7,5 @@ mod listening;
 mod opening;
 mod rounds;
 mod tasks;
+mod torture;
 mod wire;

@@ -1,0 +1,74 @@
+//! Answers that are used again.
+
+use protomcp_client::{ClientSession, Mode};
+use protomcp_types::{ListTools, ReadResource};
+use tokio::task::JoinHandle;
+
+use crate::script::Script;
+use crate::server::{client, run};
+
+fn list(session: &ClientSession) -> JoinHandle<usize> {
+    let session = session.clone();
+    tokio::spawn(async move { session.list_tools(None).await.unwrap().items.len() })
+}
+
+const EMPTY: &str = r#"{"resultType":"complete","tools":[],"ttlMs":60000,"cacheScope":"private"}"#;
+const ONE: &str = r#"{"resultType":"complete","tools":[{"name":"a","inputSchema":{"type":"object"}}],"ttlMs":60000,"cacheScope":"public"}"#;
+
+#[test]
+fn a_fresh_list_is_used_until_it_changes() {
+    run(async {
+        let (session, mut script) = Script::open(Mode::Stateless, client()).await;
+        let first = list(&session);
+        script.expect("tools/list").await;
+        script.answer(2, EMPTY);
+        assert_eq!(first.await.unwrap(), 0);
+        assert_eq!(list(&session).await.unwrap(), 0, "without a request");
+        script.tell("notifications/tools/list_changed");
+        tokio::task::yield_now().await;
+        let changed = list(&session);
+        script.expect("tools/list").await;
+        script.answer(3, ONE);
+        assert_eq!(changed.await.unwrap(), 1);
+        let fresh = tokio::spawn(session.request::<ListTools>(&ListTools::default()).fresh().into_future());
+        script.expect("tools/list").await;
+        script.answer(4, ONE);
+        fresh.await.unwrap().unwrap();
+        tokio::time::sleep(std::time::Duration::from_secs(61)).await;
+        let old = list(&session);
+        script.expect("tools/list").await;
+        script.answer(5, EMPTY);
+        assert_eq!(old.await.unwrap(), 0);
+    });
+}
+
+#[test]
+fn an_answer_after_questions_is_never_kept() {
+    run(async {
+        let (session, mut script) = Script::open(Mode::Stateless, client()).await;
+        for round in 0..2 {
+            let read = tokio::spawn(session.request::<ReadResource>(&ReadResource::new("test:a")).into_future());
+            script.expect("resources/read").await;
+            script.answer(2 + 2 * round, r#"{"resultType":"input_required","requestState":"s"}"#);
+            script.expect(r#""requestState":"s""#).await;
+            script.answer(
+                3 + 2 * round,
+                r#"{"resultType":"complete","contents":[],"ttlMs":60000,"cacheScope":"private"}"#,
+            );
+            read.await.unwrap().unwrap();
+        }
+    });
+}
+
+#[test]
+fn with_a_session_every_list_is_asked_for() {
+    run(async {
+        let (session, mut script) = Script::open(Mode::Stateful, client()).await;
+        for id in 2..4 {
+            let listing = list(&session);
+            script.expect("tools/list").await;
+            script.answer(id, EMPTY);
+            listing.await.unwrap();
+        }
+    });
+}

@@ -1,0 +1,133 @@
+//! Sessions over a transport on which each request has an exchange of its own, as over HTTP.
+
+use std::time::Duration;
+
+use protomcp_client::{ClientSession, CloseReason, Mode, NoAnswer, RequestError};
+use protomcp_types::{CallToolResult, JsonObject, code};
+use tokio::task::JoinHandle;
+
+use crate::script::Script;
+use crate::server::{client, run};
+
+const TOOLS: &str = r#"{"ttlMs":0,"tools":[{"name":"a","inputSchema":{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"}}}},{"name":"bad","inputSchema":{"type":"object","properties":{"x":{"type":"number","x-mcp-header":"X"}}}},{"name":"plain","inputSchema":{"type":"object"}}]}"#;
+const DONE: &str = r#"{"resultType":"complete","content":[]}"#;
+
+fn call(session: &ClientSession) -> JoinHandle<Result<CallToolResult, RequestError>> {
+    tokio::spawn(session.call_tool("a", &serde_json::json!({"region": "eu \u{fc}"})).into_future())
+}
+
+#[test]
+fn annotated_arguments_travel_in_header_fields() {
+    run(async {
+        let (session, mut script) = Script::open(Mode::Stateless, client()).await;
+        let listing = tokio::spawn({
+            let session = session.clone();
+            async move { session.list_tools(None).await }
+        });
+        script.expect("tools/list").await;
+        script.answer(2, TOOLS);
+        let names: Vec<_> =
+            listing.await.unwrap().unwrap().items.into_iter().map(|tool| tool.name.to_string()).collect();
+        assert_eq!(names, ["a", "plain"], "a tool that cannot be called is not listed");
+        let call = call(&session);
+        script.expect(r#"3 [("Mcp-Param-Region", "=?base64?ZXUgw7w=?=")]"#).await;
+        script.expect(r#""id":3,"method":"tools/call""#).await;
+        script.answer(3, DONE);
+        call.await.unwrap().unwrap();
+    });
+}
+
+#[test]
+fn with_a_session_nothing_is_mirrored() {
+    run(async {
+        let (session, mut script) = Script::open(Mode::Stateful, client()).await;
+        let listing = tokio::spawn({
+            let session = session.clone();
+            async move { session.list_tools(None).await }
+        });
+        script.expect("tools/list").await;
+        script.answer(2, TOOLS);
+        assert_eq!(listing.await.unwrap().unwrap().items.len(), 3);
+        drop(call(&session));
+        script.expect("tools/call").await;
+    });
+}
+
+#[test]
+fn a_header_mismatch_is_repaired_once() {
+    run(async {
+        let (session, mut script) = Script::open(Mode::Stateless, client()).await;
+        let call = call(&session);
+        script.expect(r#""id":2,"method":"tools/call""#).await;
+        script.refuse(2, code::HEADER_MISMATCH);
+        script.expect(r#""id":3,"method":"tools/list""#).await;
+        script.answer(3, TOOLS);
+        script.expect("4 [(\"Mcp-Param-Region\"").await;
+        script.expect(r#""id":4,"method":"tools/call""#).await;
+        script.refuse(4, code::HEADER_MISMATCH);
+        assert_eq!(call.await.unwrap().unwrap_err().code(), Some(code::HEADER_MISMATCH));
+        assert!(script.is_quiet().await);
+    });
+}
+
+#[test]
+fn a_dropped_call_closes_its_stream() {
+    run(async {
+        let (session, mut script) = Script::open(Mode::Stateless, client()).await;
+        let call = call(&session);
+        script.expect("tools/call").await;
+        call.abort();
+        assert_eq!(script.next().await, "close 2");
+        session.close(Duration::ZERO).await;
+        assert_eq!(script.next().await, "end");
+    });
+}
+
+#[test]
+fn a_lost_session_is_opened_again_with_everything_in_it() {
+    run(async {
+        let (session, mut script) = Script::open(Mode::Stateful, client()).await;
+        let subscribing = tokio::spawn({
+            let session = session.clone();
+            async move { session.subscribe("test:a").await }
+        });
+        script.expect("resources/subscribe").await;
+        script.answer(2, "{}");
+        subscribing.await.unwrap().unwrap();
+        let call = call(&session);
+        script.expect(r#""id":3,"method":"tools/call""#).await;
+        script.lose(3);
+        script.shake_hands(4).await;
+        script.expect(r#""id":5,"method":"tools/call""#).await;
+        script.expect(r#""id":6,"method":"resources/subscribe","params":{"uri":"test:a"}"#).await;
+        script.answer(5, DONE);
+        call.await.unwrap().unwrap();
+    });
+}
+
+#[test]
+fn a_stateless_request_is_not_repeated() {
+    run(async {
+        let (session, mut script) = Script::open(Mode::Stateless, client()).await;
+        let call = call(&session);
+        script.expect("tools/call").await;
+        script.lose(2);
+        let failed = call.await.unwrap().unwrap_err();
+        assert!(matches!(failed, RequestError::Unanswered { why: NoAnswer::SessionLost, .. }));
+    });
+}
+
+#[test]
+fn the_end_of_the_transport_ends_every_call() {
+    run(async {
+        let (session, script) = Script::open(Mode::Stateless, client()).await;
+        let calls: Vec<_> = (0..10).map(|_| call(&session)).collect();
+        tokio::task::yield_now().await;
+        drop(script);
+        for call in calls {
+            assert!(matches!(call.await.unwrap(), Err(RequestError::Closed(_))));
+        }
+        assert!(matches!(session.closed().await, CloseReason::ByServer(None)));
+        assert!(session.call_tool("a", &JsonObject::new()).await.is_err());
+    });
+}
