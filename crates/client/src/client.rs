@@ -4,15 +4,15 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use protomcp_session::{ClientLimits, CloseReason, Mode, Pings};
+use protomcp_session::{ClientLimits, CloseReason, Mode, Pings, ServerQuestion};
 use protomcp_transport::Transport;
 use protomcp_types::{
     ClientCapabilities, CreateMessage, CreateMessageResult, Elicit, ElicitResult, ErrorObject, Implementation, Level,
-    Notification, ProtocolVersion, Root,
+    Notification, ProtocolVersion, RawJson, Root,
 };
 
 use crate::driver;
-use crate::handlers::{Handler, ListChanged, LogMessage};
+use crate::handlers::{Handler, ListChanged, LogMessage, Observe};
 use crate::reconnection::Reconnection;
 use crate::registry::Registry;
 use crate::roots;
@@ -152,6 +152,26 @@ impl Client {
         F: Future<Output = Result<CreateMessageResult, ErrorObject>> + Send + 'static,
     {
         self.on_sample(handler).change(|settings| settings.handlers.samples_with_tools = true)
+    }
+
+    /// Answers every request of servers unread, instead of the handlers for each kind. For proxies; the kinds that the
+    /// client answers are declared with [`Client::capabilities`]. An error refuses the request.
+    #[must_use]
+    pub fn on_question<F>(self, handler: impl Fn(ServerQuestion, ServerContext) -> F + Send + Sync + 'static) -> Self
+    where
+        F: Future<Output = Result<RawJson, ErrorObject>> + Send + 'static,
+    {
+        self.change(|settings| settings.handlers.question = Some(Handler::new(handler)))
+    }
+
+    /// Calls `observe` with every notification that concerns no request, before the handlers for it: on the task of the
+    /// connection, in order with the answers and the progress of requests. It must not block.
+    #[must_use]
+    pub fn observe_notifications(
+        self,
+        observe: impl Fn(&Notification, &ServerContext) + Send + Sync + 'static,
+    ) -> Self {
+        self.change(|settings| settings.handlers.observe = Some(Observe::new(observe)))
     }
 
     /// Gets the log messages of servers, in order.

@@ -9,6 +9,8 @@ use protomcp_types::{ErrorObject, JsonBuf, Level, Params, Progress, RawJson};
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 use tokio::time::Instant;
 
+use crate::handlers::QuestionHandler;
+
 /// A message to the task of a connection.
 #[derive(Debug)]
 pub(crate) enum Command {
@@ -51,6 +53,8 @@ pub(crate) struct Caller {
     pub(crate) answer: oneshot::Sender<CallOutcome>,
     pub(crate) progress: Option<Callback<Progress>>,
     pub(crate) task: Option<Callback<TaskNotice>>,
+    /// Answers the questions of the call, instead of the handlers of the client.
+    pub(crate) input: Option<QuestionHandler>,
     /// The place of the call among those without an answer.
     pub(crate) place: Option<OwnedSemaphorePermit>,
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
+use protomcp_session::ServerQuestion;
 use protomcp_types::{
     CreateMessage, CreateMessageResult, Elicit, ElicitResult, ErrorObject, Level, Notification, RawJson,
 };
@@ -18,6 +19,15 @@ pub(crate) struct Handler<T, R>(Arc<dyn Fn(T, ServerContext) -> BoxFuture<'stati
 /// The answer to a request of a server; an error refuses it.
 pub(crate) type Answer<T> = Result<T, ErrorObject>;
 
+/// Answers requests of servers unread.
+pub(crate) type QuestionHandler = Handler<ServerQuestion, Answer<RawJson>>;
+
+/// A function that sees notifications on the task of the connection.
+#[derive(Clone)]
+pub(crate) struct Observe(Arc<ObserveFn>);
+
+type ObserveFn = dyn Fn(&Notification, &ServerContext) + Send + Sync;
+
 /// All functions of one client.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Handlers {
@@ -27,6 +37,8 @@ pub(crate) struct Handlers {
     pub(crate) sample: Option<Handler<CreateMessage, Answer<CreateMessageResult>>>,
     /// The model can use tools.
     pub(crate) samples_with_tools: bool,
+    pub(crate) question: Option<QuestionHandler>,
+    pub(crate) observe: Option<Observe>,
     pub(crate) log: Option<Handler<LogMessage, ()>>,
     pub(crate) list_changed: Option<Handler<ListChanged, ()>>,
     pub(crate) resource_updated: Option<Handler<String, ()>>,
@@ -77,6 +89,26 @@ impl<T, R> Clone for Handler<T, R> {
 impl<T, R> fmt::Debug for Handler<T, R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Handler").finish_non_exhaustive()
+    }
+}
+
+impl Observe {
+    pub(crate) fn new(function: impl Fn(&Notification, &ServerContext) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(function))
+    }
+
+    /// Calls the function. A panic stays inside.
+    pub(crate) fn call(&self, notification: &Notification, context: &ServerContext) {
+        let call = std::panic::AssertUnwindSafe(|| (self.0)(notification, context));
+        if std::panic::catch_unwind(call).is_err() {
+            tracing::error!("an observer of notifications panicked");
+        }
+    }
+}
+
+impl fmt::Debug for Observe {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Observe").finish_non_exhaustive()
     }
 }
 

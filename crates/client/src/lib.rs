@@ -31,13 +31,13 @@ pub use handlers::{ListChanged, LogMessage};
 pub use pages::{MAX_PAGES, Page};
 #[doc(no_inline)]
 pub use protomcp_session::{
-    ClientLimits, CloseReason, Mode, NoAnswer, OpenError, Pings, RequestError, ServerView, TaskNotice,
+    ClientLimits, CloseReason, Mode, NoAnswer, OpenError, Pings, RequestError, ServerQuestion, ServerView, TaskNotice,
 };
 #[cfg(feature = "command")]
 #[doc(no_inline)]
 pub use protomcp_supervisor::{Backoff, Command, Guardian, SpawnError, StopPolicy, guardian};
 pub use reconnection::ServerEnd;
-pub use request::Request;
+pub use request::{Forwarded, Request};
 pub use server_context::ServerContext;
 pub use session::ClientSession;
 pub use typed_call::{CallError, TypedCall};

@@ -17,6 +17,7 @@ use tokio::task::AbortHandle;
 use crate::catch_unwind::catch_unwind;
 use crate::command::Command;
 use crate::defaults;
+use crate::handlers::QuestionHandler;
 use crate::registry::Registry;
 use crate::server_context::ServerContext;
 use crate::settings::Settings;
@@ -38,19 +39,26 @@ impl Answerer {
     pub(crate) fn answer(&self, key: RequestKey, question: ServerQuestion) -> AbortHandle {
         let this = self.clone();
         let task = tokio::spawn(async move {
-            let outcome = this.run(question).await.map(JsonBuf::from);
+            let handler = this.settings.handlers.question.clone();
+            let outcome = this.run(question, handler).await.map(JsonBuf::from);
             this.tell(Command::Reply(key, outcome));
         });
         task.abort_handle()
     }
 
-    /// Answers a round of questions. The first refusal refuses all of them.
-    pub(crate) fn answer_all(&self, call: CallId, questions: Vec<ServerQuestion>) -> AbortHandle {
+    /// Answers a round of questions, with the handler of the call if it has one. The first refusal refuses all of them.
+    pub(crate) fn answer_all(
+        &self,
+        call: CallId,
+        questions: Vec<ServerQuestion>,
+        handler: Option<QuestionHandler>,
+    ) -> AbortHandle {
         let this = self.clone();
+        let handler = handler.or_else(|| self.settings.handlers.question.clone());
         let task = tokio::spawn(async move {
             let answers = questions.into_iter().map(|question| {
                 let key = question.key.clone();
-                let answer = this.run(question);
+                let answer = this.run(question, handler.clone());
                 async move { Ok((key, answer.await?)) }
             });
             let answers: Result<BTreeMap<String, RawJson>, ErrorObject> = join_all(answers).await.into_iter().collect();
@@ -65,12 +73,18 @@ impl Answerer {
         }
     }
 
-    async fn run(&self, question: ServerQuestion) -> Result<RawJson, ErrorObject> {
+    async fn run(&self, question: ServerQuestion, handler: Option<QuestionHandler>) -> Result<RawJson, ErrorObject> {
         let limit = self.settings.answer_timeout;
         let method = question.method.clone();
         let work = async {
             let _place = self.places.acquire().await.map_err(|_| ErrorObject::internal("the client is closing"))?;
-            match catch_unwind(|| self.dispatch(question)).await {
+            let answer = catch_unwind(|| async {
+                match handler {
+                    Some(handler) => handler.call(question, self.context.clone()).await,
+                    None => self.dispatch(question).await,
+                }
+            });
+            match answer.await {
                 Some(answer) => answer,
                 None => Err(ErrorObject::internal("the handler of the client panicked")),
             }

@@ -9,13 +9,15 @@ use std::time::{Duration, Instant};
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use protomcp_session::{CallId, OutgoingCall, RequestError, ServerRequest, TaskNotice, TaskWish};
-use protomcp_types::{JsonObject, Method, Params, Progress, RawJson, code};
+use protomcp_session::{CallId, OutgoingCall, RequestError, ServerQuestion, ServerRequest, TaskNotice, TaskWish};
+use protomcp_types::{ErrorObject, JsonObject, Method, Params, Progress, RawJson, code};
 use serde::de::DeserializeOwned;
 use tokio::sync::oneshot;
 
 use crate::cache::Slot;
 use crate::command::{CallOutcome, Callback, Caller, Command, NewCall};
+use crate::handlers::{Handler, QuestionHandler};
+use crate::server_context::ServerContext;
 use crate::session::ClientSession;
 
 /// A request, which `.await` sends. Dropping the future cancels the request.
@@ -30,6 +32,16 @@ pub struct Request<M> {
     method: PhantomData<fn() -> M>,
 }
 
+/// Any method: the marker of [`ClientSession::forward`](crate::ClientSession::forward).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Forwarded;
+
+impl Method for Forwarded {
+    const NAME: &'static str = "the request";
+    type Params = Params;
+    type Result = RawJson;
+}
+
 /// The options of a request.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Options {
@@ -38,6 +50,7 @@ pub(crate) struct Options {
     progress: Option<Callback<Progress>>,
     on_task: Option<Callback<TaskNotice>>,
     task: Option<TaskWish>,
+    on_input: Option<QuestionHandler>,
     /// Do not answer from the cache.
     pub(crate) is_fresh: bool,
 }
@@ -96,6 +109,19 @@ impl<M: Method> Request<M> {
     /// the connection, and must not block.
     pub fn on_task(mut self, report: impl Fn(TaskNotice) + Send + Sync + 'static) -> Self {
         self.options.on_task = Some(Callback::new(report));
+        self
+    }
+
+    /// Answers the questions that the server asks before it answers this request, instead of the handlers of the client:
+    /// in revisions without a session, and of tasks. With a session a question does not name its request, so the
+    /// handlers of the client get it. An error fails the request with [`RequestError::NoInput`].
+    ///
+    /// Servers ask what the client declares ([`Client::capabilities`](crate::Client::capabilities)).
+    pub fn on_input<F>(mut self, handler: impl Fn(ServerQuestion, ServerContext) -> F + Send + Sync + 'static) -> Self
+    where
+        F: Future<Output = Result<RawJson, ErrorObject>> + Send + 'static,
+    {
+        self.options.on_input = Some(Handler::new(handler));
         self
     }
 
@@ -209,7 +235,7 @@ impl Sent {
         };
         let (answer, outcome) = oneshot::channel();
         let (progress, task) = (options.progress.clone(), options.on_task.clone());
-        let caller = Caller { answer, progress, task, place: Some(place) };
+        let caller = Caller { answer, progress, task, input: options.on_input.clone(), place: Some(place) };
         let call = session.shared.next_call();
         session.tell(Command::Call(Box::new(NewCall { id: call, request, caller })));
         Ok(Self { session: session.clone(), call, answer: outcome, is_done: false })

@@ -13,7 +13,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
 use crate::command::{Command, Status};
-use crate::request::Request;
+use crate::request::{Forwarded, Request};
 use crate::shared::Shared;
 
 /// One connection to a server. Cloning is cheap; the connection closes when the last clone and the last request are
@@ -53,6 +53,17 @@ impl ClientSession {
     /// ```
     pub fn request<M: Method<Params: Serialize>>(&self, params: &M::Params) -> Request<M> {
         Request::of_params(self, Params::of(params))
+    }
+
+    /// A request as a server reads it; for proxies. Arguments are sent byte for byte, and `.raw()` sends the request and
+    /// returns the result as text.
+    pub fn forward(&self, request: ServerRequest) -> Request<Forwarded> {
+        Request::new(self, request)
+    }
+
+    /// Sends a notification. Revisions without a session have none of the client, and nothing is sent.
+    pub fn notify(&self, method: &'static str, params: Params) {
+        self.tell(Command::Notify(method, params));
     }
 
     /// Calls a tool. A tool that fails answers too, with `is_error`.

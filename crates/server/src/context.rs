@@ -262,6 +262,15 @@ impl Context {
         self.0.kind.set_task_message(message);
     }
 
+    /// The least severe level of the log messages that [`Context::log`] sends; `None`: it sends none.
+    #[must_use]
+    pub fn log_level(&self) -> Option<Level> {
+        match self.0.info.stateless.as_deref() {
+            None => Some(self.0.queue.level()),
+            Some(info) => info.log_level,
+        }
+    }
+
     /// Sends the client a log message, if it wants messages of this level: in its session, or about this request.
     pub fn log(&self, level: Level, logger: Option<&str>, data: &RawJson) {
         self.with_reply_target(|queue, info| match info.stateless.as_deref() {

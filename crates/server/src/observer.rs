@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use protomcp_types::Notification;
+use protomcp_types::{Level, Notification};
 
 use protomcp_session::{SessionId, SessionView};
 
@@ -44,6 +44,11 @@ pub trait SessionObserver: Send + Sync + 'static {
         let _ = session;
     }
 
+    /// The client has set another level for its log messages (`logging/setLevel`).
+    fn log_level_set(&self, session: SessionId, level: Level) {
+        let _ = (session, level);
+    }
+
     /// The client has sent a notification that the session does not handle itself, such as
     /// `notifications/roots/list_changed`. Called in the order of the client's messages.
     fn notified(&self, session: SessionId, notification: &Notification) {
@@ -66,6 +71,10 @@ impl Observers {
 
     pub(crate) fn closed(&self, session: SessionId) {
         self.0.iter().for_each(|observer| observer.closed(session));
+    }
+
+    pub(crate) fn log_level_set(&self, session: SessionId, level: Level) {
+        self.0.iter().for_each(|observer| observer.log_level_set(session, level));
     }
 
     pub(crate) fn notified(&self, session: SessionId, notification: &Notification) {

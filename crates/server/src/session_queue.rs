@@ -307,8 +307,14 @@ impl SessionQueue {
         self.client.get()
     }
 
-    pub(crate) fn set_level(&self, level: Level) {
-        self.level.store(level as u8, Ordering::Relaxed);
+    /// True if this is another level.
+    pub(crate) fn set_level(&self, level: Level) -> bool {
+        self.level.swap(level as u8, Ordering::Relaxed) != level as u8
+    }
+
+    /// The lowest level of log messages that are sent.
+    pub(crate) fn level(&self) -> Level {
+        Level::ALL.get(usize::from(self.level.load(Ordering::Relaxed))).copied().unwrap_or(Level::Emergency)
     }
 
     /// Frees the room of notices that were written or dropped.

@@ -37,7 +37,8 @@ impl<Q: Source, K: Sink> Driver<Q, K> {
                 }
             }
             ClientEvent::Input { call, questions } => {
-                let task = self.answerer.answer_all(call, questions);
+                let handler = self.callers.get(&call).and_then(|caller| caller.input.clone());
+                let task = self.answerer.answer_all(call, questions, handler);
                 self.answering.insert(Question::Round(call), task);
             }
             ClientEvent::Asked(key, question) => {
@@ -75,6 +76,9 @@ impl<Q: Source, K: Sink> Driver<Q, K> {
         };
         if !stale.is_empty() {
             self.shared.cache().invalidate(stale);
+        }
+        if let Some(observe) = &self.answerer.settings.handlers.observe {
+            observe.call(&notification, &self.answerer.context);
         }
         self.notices.tell(notification);
     }

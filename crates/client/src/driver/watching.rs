@@ -33,7 +33,7 @@ struct Waiting {
 impl Watching {
     pub(super) fn new(handlers: &Handlers) -> Self {
         Self {
-            wants_lists: handlers.list_changed.is_some(),
+            wants_lists: handlers.list_changed.is_some() || handlers.observe.is_some(),
             lists: SubscriptionFilter::default(),
             uris: BTreeSet::new(),
             level: None,

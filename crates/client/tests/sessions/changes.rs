@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use protomcp_client::{ListChanged, Mode};
+use protomcp_session::ServerRequest;
 use protomcp_typed::Tool;
-use protomcp_types::{JsonObject, Level};
+use protomcp_types::{CallTool, JsonObject, Level, Params, method};
 
 use crate::server::{Seen, Stage, client, in_both_eras, run};
 
@@ -76,4 +77,38 @@ fn log_messages_come_from_the_wanted_level_on() {
         tokio::time::sleep(Duration::from_secs(1)).await;
         assert_eq!(told.take().len(), 2);
     });
+}
+
+#[test]
+fn an_observer_sees_notifications_before_the_answers_that_follow_them() {
+    let told = Seen::default();
+    let heard = told.clone();
+    let watching = || {
+        let heard = heard.clone();
+        client().log_level(Level::Info).observe_notifications(move |notification, server| {
+            assert!(server.session().is_some());
+            heard.push(notification.method.clone());
+        })
+    };
+    in_both_eras(watching, async |stage| {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        let call = ServerRequest::CallTool(CallTool::new("log"));
+        let answer = stage.session.forward(call).raw().await.unwrap();
+        assert_eq!(told.take(), [method::LOG]);
+        assert!(answer.as_str().contains("logged"));
+        stage.registry.tools().insert(Tool::new("new", "New").handler(async || "new")).unwrap();
+        assert_eq!(told.wait().await, [method::TOOLS_CHANGED]);
+    });
+}
+
+#[test]
+fn a_notification_goes_to_servers_with_sessions() {
+    for (mode, seen) in [(Mode::Stateful, true), (Mode::Stateless, false)] {
+        run(async {
+            let stage = Stage::open(mode, client()).await;
+            stage.session.notify(method::ROOTS_CHANGED, Params::Absent);
+            stage.session.ping().await.unwrap();
+            assert_eq!(!stage.seen.take().is_empty(), seen);
+        });
+    }
 }

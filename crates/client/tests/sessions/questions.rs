@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
-use protomcp_client::{Client, Mode, RequestError};
+use protomcp_client::{Client, Mode, RequestError, ServerQuestion};
 use protomcp_types::{
-    CreateMessageResult, Elicit, ElicitAction, ElicitResult, ErrorObject, JsonObject, Progress, RawJson, Role,
+    ClientCapabilities, CreateMessageResult, Elicit, ElicitAction, ElicitResult, ErrorObject, JsonObject, Method,
+    Progress, RawJson, Role,
 };
 
 use crate::server::{Seen, Stage, client, connect, in_both_eras, run};
@@ -160,5 +161,42 @@ fn a_handler_ends_with_its_question() {
         assert!(seen.take().is_empty());
         call.abort();
         assert_eq!(seen.wait().await, ["dropped"]);
+    });
+}
+
+/// A client that declares forms and pages, and reads no question.
+fn proxy() -> Client {
+    let forms = ClientCapabilities::new().with("elicitation", RawJson::parse(r#"{"form":{},"url":{}}"#).unwrap());
+    client().capabilities(&forms)
+}
+
+fn accepted(question: &ServerQuestion, name: &str) -> RawJson {
+    assert_eq!(
+        (question.method.as_str(), question.params.member("message").unwrap().as_str()),
+        (Elicit::NAME, r#""Who?""#)
+    );
+    RawJson::parse(format!(r#"{{"action":"accept","content":{{"name":"{name}"}},"later":1}}"#)).unwrap()
+}
+
+#[test]
+fn one_function_answers_every_question_unread() {
+    let proxy = || proxy().on_question(|question, _| async move { Ok(accepted(&question, "Bob")) });
+    in_both_eras(proxy, async |stage| assert_eq!(text(&stage, "ask").await, r#"{"name":"Bob"}"#));
+}
+
+#[test]
+fn the_questions_of_a_request_are_its_own() {
+    run(async {
+        let stage = Stage::open(Mode::Stateless, proxy()).await;
+        let ask = |tool: &str, name: &'static str| {
+            let call = stage.session.call_tool(tool, &JsonObject::new());
+            call.on_input(move |question, _| async move { Ok(accepted(&question, name)) })
+        };
+        let (ann, bob) = tokio::join!(ask("ask", "Ann"), ask("long-ask", "Bob"));
+        assert!(ann.unwrap().content.as_str().contains("Ann"));
+        assert!(bob.unwrap().content.as_str().contains("Bob"), "a task asks the same function");
+        let refused = stage.session.call_tool("ask", &JsonObject::new());
+        let refused = refused.on_input(|_, _| async { Err(ErrorObject::internal("no")) }).await;
+        assert!(matches!(refused, Err(RequestError::NoInput(_))), "{refused:?}");
     });
 }

@@ -1,12 +1,16 @@
 //! Log messages, and which of them a host wants.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
-use protomcp_server::{Audience, Limits, Owner, Server, ServerHandle, ServerInfo};
-use protomcp_types::{Level, RawJson, ServerCapabilities};
+use protomcp_server::{
+    Audience, Context, Limits, Owner, Server, ServerHandle, ServerInfo, ServerRequest, ServerResult, Service,
+    SessionId, SessionObserver,
+};
+use protomcp_transport::{Sink, Source, Transport, memory};
+use protomcp_types::{CallToolResult, ErrorObject, Level, Message, Params, RawJson, RequestId, ServerCapabilities};
 
 use super::handler::FixedTasks;
-use super::transcript::{Stage, check, play};
+use super::transcript::{Stage, check, play, run};
 
 fn line(level: &str) -> String {
     format!(r#"← {{"method":"notifications/message","params":{{"level":"{level}","logger":"tool","data":"{level}"}}}}"#)
@@ -86,6 +90,54 @@ fn levels_are_per_session_and_count_after_the_handshake() {
         loud.steps(&both).await;
         quiet.steps(&both).await;
         new.steps(&["· 1000ms", "→ hello"]).await;
+    });
+}
+
+/// Logs the levels that clients set, and answers with the level of the call.
+#[derive(Clone, Default)]
+struct Levels(Arc<Mutex<Vec<Level>>>);
+
+impl SessionObserver for Levels {
+    fn log_level_set(&self, _: SessionId, level: Level) {
+        self.0.lock().unwrap().push(level);
+    }
+}
+
+impl Service for Levels {
+    async fn call(&self, _: ServerRequest, context: Context) -> Result<ServerResult, ErrorObject> {
+        let level = context.log_level().map_or("none", Level::as_str);
+        Ok(CallToolResult::text(level).into())
+    }
+}
+
+#[test]
+fn services_and_observers_see_the_level() {
+    run(async {
+        let levels = Levels::default();
+        let sessions = ServerHandle::new(ServerInfo::new("levels", "1"), Limits::default());
+        let server = Server::new(sessions, levels.clone()).observe(Arc::new(levels.clone()));
+        let (ours, theirs) = memory::pair();
+        let session = server.connect(theirs);
+        let (mut source, mut sink) = ours.split();
+        let mut answers = Vec::new();
+        for (id, (method, params)) in (0..).zip([
+            ("initialize", r#"{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"a"}}"#),
+            ("tools/call", r#"{"name":"a"}"#),
+            ("logging/setLevel", r#"{"level":"debug"}"#),
+            ("logging/setLevel", r#"{"level":"debug"}"#),
+            ("tools/call", r#"{"name":"a"}"#),
+        ]) {
+            let params = Params::of(&RawJson::parse(params).unwrap()).unwrap();
+            sink.send(Message::request(RequestId::from(id), method, params), None).unwrap();
+            if id == 0 {
+                sink.send(Message::notification("notifications/initialized", Params::Absent), None).unwrap();
+            }
+            sink.flush().await.unwrap();
+            answers.push(format!("{:?}", source.next().await.unwrap()));
+        }
+        assert!(answers[1].contains("info") && answers[4].contains("debug"), "{answers:?}");
+        assert_eq!(*levels.0.lock().unwrap(), [Level::Debug], "the same level again is not news");
+        drop(session);
     });
 }
 

@@ -45,7 +45,10 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         match self.session.receive(message) {
             Inbound::Call(call) => return Ok(self.start(call)),
             Inbound::Reply(reply) => {
-                self.queue.set_level(self.session.level());
+                let level = self.session.level();
+                if self.queue.set_level(level) {
+                    self.server.observers.log_level_set(self.id, level);
+                }
                 return Ok((Some(reply), None));
             }
             Inbound::Opened(client, reply) => {
