@@ -30,6 +30,7 @@ mod prompts;
 mod resources;
 mod routes;
 mod shapes;
+mod stateless;
 mod task_extension;
 mod task_store;
 mod tasks;

@@ -8,6 +8,7 @@ use protomcp_server::{Limits, NodeId, ParkedDirectory, ParkedRecord, RequestStat
 use serde_json::{Value, json};
 
 use super::mrtr::{accept, again, ask, fails, says};
+use super::stateless::{next, send};
 use super::transcript::{Stage, run};
 
 /// Answers later, as another process would.
@@ -118,6 +119,25 @@ fn a_directory_that_does_not_answer_holds_up_only_its_request() {
             (began.elapsed().as_secs(), &refused["error"]["data"]["protomcp/error"]["retryable"]),
             (30, &json!(true))
         );
+    });
+}
+
+#[test]
+fn a_retry_without_a_session_is_sent_to_the_process_as_well() {
+    run(async {
+        let directory = Arc::new(Recording::default());
+        let (a, b) = servers(&directory);
+        let meta = r#""_meta":{«2026 {"elicitation":{}}»}"#;
+        let call = format!(r#""name":"name 1",{meta}"#);
+        let asked = next(&mut send(&a, "tools/call", &call)).await.unwrap();
+        let asked: Value = serde_json::from_str(&asked).unwrap();
+        let retry =
+            format!(r#"{call},"requestState":{},"inputResponses":{}"#, asked["result"]["requestState"], accept("ann"));
+        let refused = next(&mut send(&b, "tools/call", &retry)).await.unwrap();
+        assert!(refused.contains("WRONG_PROCESS"), "{refused}");
+        drop(send(&b, "tools/call", &retry));
+        let answered = next(&mut send(&a, "tools/call", &retry)).await.unwrap();
+        assert!(answered.contains(r#"{\"name\":\"ann\"}"#), "{answered}");
     });
 }
 

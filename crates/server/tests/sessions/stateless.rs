@@ -1,0 +1,96 @@
+//! `Server::answer`: one request of 2026-07-28 without a session, and the messages that answer it.
+
+use std::future::poll_fn;
+
+use protomcp_server::{Audience, Extensions, Limits, Peer, Replies};
+use protomcp_types::{Incoming, Message, RequestMeta};
+
+use super::transcript::{Stage, expand, full, play};
+
+/// Sends a request with these parameters, and without a session.
+pub(crate) fn send(stage: &Stage, method: &str, params: &str) -> Replies {
+    let text = full(&expand(&format!(r#"{{"id":1,"method":"{method}","params":{{{params}}}}}"#)));
+    let Ok(Incoming::One(Message::Request(request))) = Incoming::parse(&text.into()) else { panic!("not a request") };
+    let meta = RequestMeta::of(&request.params);
+    stage.server.answer(request, &meta, Peer::new(None, None, None), Extensions::default())
+}
+
+/// The next message, without its version.
+pub(crate) async fn next(replies: &mut Replies) -> Option<String> {
+    let reply = poll_fn(|cx| replies.poll_next(cx)).await?;
+    Some(reply.message.to_text().replacen(r#""jsonrpc":"2.0","#, "", 1))
+}
+
+/// Checks all messages that answer a request.
+fn check<const N: usize>(method: &str, params: &str, expected: [&str; N]) {
+    play(Limits::default(), async |stage| {
+        let mut replies = send(&stage, method, params);
+        for expected in &expected {
+            assert_eq!(next(&mut replies).await.as_deref(), Some(&*expand(expected)), "{method} {params}");
+        }
+        assert_eq!(next(&mut replies).await, None, "{method} {params}");
+    });
+}
+
+const META: &str = r#""_meta":{«2026»}"#;
+
+#[test]
+fn a_call_is_answered_after_its_notifications() {
+    let done =
+        r#"{"id":1,"result":{"resultType":"complete","content":[{"type":"text","text":"done"}],"_meta":{«server»}}}"#;
+    check("tools/call", &format!(r#""name":"sleep 5",{META}"#), [done]);
+    let progress = r#""name":"count 1","_meta":{«2026»,"progressToken":"t"}"#;
+    let report = r#"{"method":"notifications/progress","params":{"progressToken":"t","progress":1}}"#;
+    check("tools/call", progress, [report, done]);
+    let failed = r#"{"id":1,"result":{"resultType":"complete","content":[{"type":"text","text":"it did not work"}],"_meta":{«server»},"isError":true}}"#;
+    check("tools/call", &format!(r#""name":"fail",{META}"#), [failed]);
+}
+
+#[test]
+fn a_request_that_cannot_be_served_is_answered_with_an_error() {
+    for (method, params, error) in [
+        (
+            "tools/call",
+            &*format!(r#""name":"nothing",{META}"#),
+            r#"{"code":-32602,"message":"unknown tool \"nothing\""}"#,
+        ),
+        ("nothing", META, r#"{"code":-32601,"message":"method not found: \"nothing\""}"#),
+        ("tasks/list", META, r#"{"code":-32601,"message":"method not found: \"tasks/list\""}"#),
+    ] {
+        check(method, params, [&format!(r#"{{"id":1,"error":{error}}}"#)]);
+    }
+}
+
+#[test]
+fn a_request_listens_until_the_server_stops() {
+    play(Limits::default(), async |stage| {
+        let mut replies =
+            send(&stage, "subscriptions/listen", &format!(r#""notifications":{{"toolsListChanged":true}},{META}"#));
+        let id = r#""_meta":{"io.modelcontextprotocol/subscriptionId":1"#;
+        let acknowledged = format!(
+            r#"{{"method":"notifications/subscriptions/acknowledged","params":{{{id}}},"notifications":{{"toolsListChanged":true}}}}}}"#
+        );
+        assert_eq!(next(&mut replies).await, Some(acknowledged));
+        stage.server.handle().tools_changed(Audience::Everyone);
+        let changed = format!(r#"{{"method":"notifications/tools/list_changed","params":{{{id}}}}}}}"#);
+        assert_eq!(next(&mut replies).await, Some(changed));
+        assert!(stage.server.handle().sole_owner().is_some(), "it is open");
+        stage.server.handle().shutdown();
+        let ended = format!(r#"{{"id":1,"result":{{"resultType":"complete",{id},«server»}}}}}}"#);
+        assert_eq!((next(&mut replies).await, next(&mut replies).await), (Some(expand(&ended)), None));
+        drop(replies);
+        assert_eq!(stage.server.handle().sole_owner(), None);
+    });
+}
+
+#[test]
+fn a_request_that_is_dropped_is_cancelled() {
+    play(Limits::default(), async |stage| {
+        let mut replies = send(&stage, "tools/call", &format!(r#""name":"listen",{META}"#));
+        let first = tokio::time::timeout(std::time::Duration::from_millis(1), next(&mut replies)).await;
+        assert!(first.is_err(), "the call runs");
+        drop(replies);
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+        assert_eq!(stage.tools.closed.load(std::sync::atomic::Ordering::SeqCst), 100);
+    });
+}
