@@ -130,10 +130,10 @@ pub trait Sink: Send + 'static {
 #[non_exhaustive]
 pub enum TransportError {
     /// The client has closed the connection.
-    #[error("the host has closed the connection")]
+    #[error("the client has closed the connection")]
     Closed,
     /// An error of the operating system.
-    #[error("the connection to the host failed")]
+    #[error("the connection to the client failed")]
     Io(#[source] io::Error),
 }
 

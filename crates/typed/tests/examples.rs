@@ -134,7 +134,7 @@ fn custom_transport() {
     let output = start("custom_transport").wait_with_output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(text.contains("\"greeter\"") && text.contains("\"hi\""), "{text}");
-    assert!(text.ends_with("the session has ended: HostLeft\n"), "{text}");
+    assert!(text.ends_with("the session has ended: ClientLeft\n"), "{text}");
 }
 
 #[test]

@@ -37,7 +37,7 @@ struct Inner {
 #[non_exhaustive]
 pub enum CloseReason {
     /// The client has closed its end, and has all its answers.
-    HostLeft,
+    ClientLeft,
     /// [`SessionHandle::close`] was called, and the client has all its answers.
     Closed,
     /// [`ServerHandle::shutdown`] was called, and the client has all its answers.
@@ -69,7 +69,7 @@ impl<S: Service> Server<S> {
             let reason = match running.await {
                 Ok(Ok(())) if sessions.is_shut_down() => CloseReason::Shutdown,
                 Ok(Ok(())) if stop.is_cancelled() => CloseReason::Closed,
-                Ok(Ok(())) => CloseReason::HostLeft,
+                Ok(Ok(())) => CloseReason::ClientLeft,
                 Ok(Err(ServeError::Stalled)) => CloseReason::Stalled,
                 Ok(Err(ServeError::Silent)) => CloseReason::Silent,
                 Ok(Err(ServeError::Transport(error))) => CloseReason::Broken(describe(&error)),
@@ -146,7 +146,7 @@ fn describe(error: &TransportError) -> String {
 
 impl fmt::Debug for SessionHandle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Connected")
+        f.debug_struct("SessionHandle")
             .field("id", &self.0.id)
             .field("ended", &*self.0.ended.borrow())
             .finish_non_exhaustive()

@@ -54,7 +54,7 @@ fn one_server_has_many_sessions_and_they_are_told_apart() {
         assert_eq!(registry.sessions().count(), 2);
         assert!(!one.client().unwrap().capabilities.has_roots() && two.client().unwrap().capabilities.has_roots());
         first.leave();
-        assert_eq!(one.closed().await, CloseReason::HostLeft);
+        assert_eq!(one.closed().await, CloseReason::ClientLeft);
         assert_eq!((one.is_closed(), one.client(), two.is_closed()), (true, None, false));
         assert_eq!(second.text("who", json!({})).await, two.id().to_string());
     });
@@ -90,7 +90,7 @@ fn a_session_says_why_it_has_ended() {
         let registry = registry();
         let (session, host) = pair(&registry, json!({})).await;
         drop(host);
-        assert!(matches!(session.closed().await, CloseReason::HostLeft | CloseReason::Broken(_)));
+        assert!(matches!(session.closed().await, CloseReason::ClientLeft | CloseReason::Broken(_)));
         let (session, _host) = pair(&registry, json!({})).await;
         registry.sessions().shutdown();
         assert_eq!(session.closed().await, CloseReason::Shutdown);
