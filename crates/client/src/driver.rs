@@ -75,6 +75,7 @@ pub(crate) async fn connect<T: Transport>(
         },
         shared: Arc::clone(&shared),
         close_at: None,
+        unsent: 0,
     };
     tokio::spawn(driver.run());
     let session = ClientSession::new(shared, sender);
@@ -106,6 +107,8 @@ struct Driver<Q, K> {
     shared: Arc<Shared>,
     /// The end of the time for the last messages and the end of the server.
     close_at: Option<Instant>,
+    /// Messages since everything was written.
+    unsent: usize,
 }
 
 /// Identifies the work of handlers.
@@ -134,9 +137,13 @@ impl<Q: Source, K: Sink> Driver<Q, K> {
                 break;
             }
             let deadline = self.connection.deadline().map(Instant::from_std);
+            if self.sink.as_ref().is_none_or(|sink| sink.unwritten() == 0) {
+                self.unsent = 0;
+            }
             let step = tokio::select! {
                 command = self.commands.recv() => Step::Command(command),
-                received = next(&mut self.source) => Step::Received(received),
+                // A server that does not read is not read either.
+                received = next(&mut self.source), if self.unsent < MAX_UNSENT => Step::Received(received),
                 flushed = flush(&mut self.sink) => Step::Flushed(flushed),
                 link = self.reconnection.done() => Step::Reconnected(link),
                 () = sleep_until(deadline) => Step::Time,
@@ -165,7 +172,7 @@ impl<Q: Source, K: Sink> Driver<Q, K> {
             }
             Step::Received(Err(error)) | Step::Flushed(Err(error)) => self.disconnected(lost(&error)),
             Step::Reconnected(link) => self.reconnected(link),
-            Step::Flushed(Ok(())) => {}
+            Step::Flushed(Ok(())) => self.unsent = 0,
             Step::Time => self.connection.time(now()),
         }
     }
@@ -253,6 +260,7 @@ impl<Q: Source, K: Sink> Driver<Q, K> {
 
     fn transmit(&mut self, transmit: Transmit) -> Result<(), TransportError> {
         let Some(sink) = &mut self.sink else { return Ok(()) };
+        self.unsent += 1;
         match (transmit, sink.request_streams()) {
             (Transmit::SendWith(message, fields), streams) => {
                 if let (Some(streams), Message::Request(request)) = (streams, &message) {
@@ -337,6 +345,9 @@ async fn sleep_until(deadline: Option<Instant>) {
         None => std::future::pending().await,
     }
 }
+
+/// Messages that wait to be written. With so many, nothing more is read.
+const MAX_UNSENT: usize = 4096;
 
 /// Commands that are taken before the next write.
 const BATCH: usize = 64;

@@ -5,9 +5,10 @@
 
 use std::collections::HashSet;
 use std::hash::Hash;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use protomcp_types::{Notification, method};
+use protomcp_types::{MAX_SUBSCRIBED_URI, Notification, method};
 use tokio::sync::mpsc;
 
 use crate::catch_unwind::catch_unwind;
@@ -15,7 +16,11 @@ use crate::handlers::{Handler, Handlers, ListChanged, LogMessage};
 use crate::server_context::ServerContext;
 
 /// The notifications that a handler may leave unread. Further ones are dropped and counted.
-pub(crate) const MAX_NOTICES: usize = 1024;
+const MAX_NOTICES: usize = 1024;
+
+/// Bytes of the parameters of notifications that a handler may leave unread. One that does not fit is dropped and
+/// counted.
+const MAX_NOTICE_BYTES: usize = 16 << 20;
 
 /// The queues of one session.
 #[derive(Debug)]
@@ -54,17 +59,21 @@ impl Notices {
             }
         } else if notification.method == method::RESOURCE_UPDATED {
             let uri = notification.params.member("uri").and_then(|uri| uri.to::<String>().ok());
-            if let (Some(changes), Some(uri)) = (&self.resource_updated, uri) {
-                changes.push(&uri);
+            match (&self.resource_updated, uri) {
+                // A longer one cannot be subscribed to.
+                (Some(changes), Some(uri)) if uri.len() <= MAX_SUBSCRIBED_URI => changes.push(&uri),
+                (Some(_), _) => tracing::debug!("an update of a resource cannot be read"),
+                (None, _) => {}
             }
         } else if notification.method == method::LOG {
             match (&mut self.log, LogMessage::read(&notification)) {
-                (Some(queue), Some(message)) => queue.push(message),
+                (Some(queue), Some(message)) => queue.push(message, notification.params.weight()),
                 (Some(_), None) => tracing::debug!("a log message of the server cannot be read"),
                 (None, _) => {}
             }
         } else if let Some(queue) = &mut self.notification {
-            queue.push(notification);
+            let weight = notification.params.weight();
+            queue.push(notification, weight);
         }
     }
 }
@@ -73,29 +82,36 @@ impl Notices {
 #[derive(Debug)]
 struct Queue<T> {
     name: &'static str,
-    sender: mpsc::Sender<T>,
+    sender: mpsc::Sender<(T, usize)>,
+    /// Bytes of the queued ones.
+    bytes: Arc<AtomicUsize>,
     dropped: u64,
 }
 
 impl<T: Send + 'static> Queue<T> {
     fn start(name: &'static str, handler: Handler<T, ()>, context: ServerContext) -> Self {
         let (sender, mut receiver) = mpsc::channel(MAX_NOTICES);
+        let bytes = Arc::new(AtomicUsize::new(0));
+        let queued = Arc::clone(&bytes);
         tokio::spawn(async move {
-            while let Some(notice) = receiver.recv().await {
+            while let Some((notice, weight)) = receiver.recv().await {
                 run(&handler, notice, &context).await;
+                queued.fetch_sub(weight, Ordering::Relaxed);
             }
         });
-        Self { name, sender, dropped: 0 }
+        Self { name, sender, bytes, dropped: 0 }
     }
 
-    fn push(&mut self, notice: T) {
-        match self.sender.try_send(notice) {
-            Ok(()) if self.dropped > 0 => {
-                tracing::warn!(handler = self.name, dropped = self.dropped, "notifications were dropped");
-                self.dropped = 0;
-            }
-            Ok(()) => {}
-            Err(_) => self.dropped += 1,
+    fn push(&mut self, notice: T, weight: usize) {
+        let has_room = self.bytes.load(Ordering::Relaxed).saturating_add(weight) <= MAX_NOTICE_BYTES;
+        if !has_room || self.sender.try_send((notice, weight)).is_err() {
+            self.dropped += 1;
+            return;
+        }
+        self.bytes.fetch_add(weight, Ordering::Relaxed);
+        if self.dropped > 0 {
+            tracing::warn!(handler = self.name, dropped = self.dropped, "notifications were dropped");
+            self.dropped = 0;
         }
     }
 }

@@ -7,6 +7,7 @@
 //! Both eras of MCP are one conversation to the caller: a call has one answer, after however many rounds, polls and new
 //! sessions. **Each call gets exactly one [`ClientEvent::Answer`]**, unless it was cancelled.
 
+mod asked;
 mod call;
 mod cancelling;
 mod config;
@@ -33,6 +34,7 @@ use std::time::Instant;
 
 use protomcp_types::{ErrorObject, JsonBuf, Level, Message, Params, Response};
 
+use crate::client::asked::AskedRequests;
 use crate::client::call::{Call, Calls};
 use crate::client::exchange::Exchanges;
 use crate::client::heartbeat::Heartbeat;
@@ -40,7 +42,7 @@ use crate::client::identity::Identity;
 use crate::client::listen_state::Listening;
 use crate::client::phase::Phase;
 use crate::outgoing::CallId;
-use crate::pending::{Pending, RequestKey};
+use crate::pending::RequestKey;
 
 pub use crate::client::call::{OutgoingCall, TaskWish};
 pub use crate::client::config::{Channel, ClientConfig, ClientLimits, Mode, Pings};
@@ -59,7 +61,7 @@ pub struct ClientConnection {
     exchanges: Exchanges,
     /// The calls that asked for progress, by token.
     tokens: HashMap<u64, CallId>,
-    incoming: Pending,
+    incoming: AskedRequests,
     listening: Listening,
     heartbeat: Heartbeat,
     transmits: VecDeque<Transmit>,
@@ -77,7 +79,7 @@ impl ClientConnection {
             calls: Calls::default(),
             exchanges: Exchanges::default(),
             tokens: HashMap::new(),
-            incoming: Pending::new(config.limits.max_incoming),
+            incoming: AskedRequests::new(config.limits.max_incoming, config.limits.max_incoming_bytes),
             listening: Listening::default(),
             heartbeat: Heartbeat::new(config.limits.keep_alive),
             transmits: VecDeque::new(),
@@ -129,7 +131,7 @@ impl ClientConnection {
 
     /// Answers a request of the server. Without effect if the server has cancelled it.
     pub fn reply(&mut self, key: &RequestKey, outcome: Result<JsonBuf, ErrorObject>) {
-        if self.incoming.close(key).is_some() {
+        if self.incoming.close(key) {
             self.transmits.push_back(Transmit::Send(Response { id: Some(key.id.clone()), outcome }.into()));
         }
     }

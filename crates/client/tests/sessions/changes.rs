@@ -112,3 +112,30 @@ fn a_notification_goes_to_servers_with_sessions() {
         });
     }
 }
+
+#[test]
+fn a_slow_handler_holds_up_nothing_and_loses_only_a_flood() {
+    let told = Seen::default();
+    let heard = told.clone();
+    let gate = Arc::new(tokio::sync::Semaphore::new(0));
+    let entry = Arc::clone(&gate);
+    let slow = client().on_log(move |message, _| {
+        let (heard, entry) = (heard.clone(), Arc::clone(&entry));
+        async move {
+            entry.acquire().await.unwrap().forget();
+            heard.push(message.data.to_string());
+        }
+    });
+    run(async {
+        let stage = Stage::open(Mode::Stateful, slow).await;
+        for _ in 0..1500 {
+            stage.session.call_tool("log", &JsonObject::new()).await.unwrap();
+        }
+        gate.add_permits(10_000);
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        let kept = told.take().len();
+        assert!((1024..1100).contains(&kept), "{kept}");
+        stage.session.call_tool("log", &JsonObject::new()).await.unwrap();
+        assert_eq!(told.wait().await, ["\"hello\""]);
+    });
+}

@@ -65,6 +65,8 @@ pub struct ClientLimits {
     pub max_pending: usize,
     /// Requests of the server that are being answered. One more is refused with −32603.
     pub max_incoming: usize,
+    /// Bytes of the parameters of these requests. One that does not fit is refused with −32603.
+    pub max_incoming_bytes: usize,
     /// The rounds of questions in one request (MCP 2026-07-28, basic/patterns/mrtr). A server that asks once more has
     /// failed the request.
     pub max_rounds: u32,
@@ -107,6 +109,7 @@ impl Default for ClientLimits {
             task_timeout: Duration::from_secs(24 * 3600),
             max_pending: 1024,
             max_incoming: 64,
+            max_incoming_bytes: 64 << 20,
             max_rounds: 10,
             keep_alive: None,
         }

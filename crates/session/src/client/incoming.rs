@@ -17,7 +17,6 @@ use crate::client::failure::Failure;
 use crate::client::identity::members;
 use crate::client::phase::Phase;
 use crate::outgoing::CallId;
-use crate::pending::{Era, OnSuccess};
 
 impl ClientConnection {
     pub(super) fn answered(&mut self, now: Instant, response: Response, facts: AnswerFacts) {
@@ -80,7 +79,7 @@ impl ClientConnection {
         if let Some(refusal) = refusal {
             return self.send_response(id, Err(refusal));
         }
-        match self.incoming.open(id, OnSuccess::Nothing, Era::Stateful) {
+        match self.incoming.open(id, question.params.weight()) {
             Ok(key) => self.events.push_back(ClientEvent::Asked(key, question)),
             Err(id) => {
                 self.send_response(id, Err(ErrorObject::internal("too many requests in flight, try again later")));

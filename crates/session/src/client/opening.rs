@@ -18,7 +18,6 @@ use crate::client::listen_state::Listening;
 use crate::client::phase::{Discovery, Handshake, Phase};
 use crate::client::server_view::ServerView;
 use crate::no_answer::NoAnswer;
-use crate::pending::Pending;
 
 impl ClientConnection {
     pub(super) fn open(&mut self, now: Instant) {
@@ -75,7 +74,7 @@ impl ClientConnection {
         self.heartbeat.stop();
         self.transmits.clear();
         self.exchanges.clear();
-        self.incoming = Pending::new(self.config.limits.max_incoming);
+        self.incoming.clear();
         self.listening = Listening::default();
         for id in self.calls.ids() {
             self.finish(id, Err(RequestError::Closed(reason.clone())));

@@ -49,6 +49,21 @@ fn the_server_asks_only_for_declared_capabilities() {
 }
 
 #[test]
+fn the_bytes_of_requests_are_bounded() {
+    let mut wire = Wire::stateful(|config| config.limits.max_incoming_bytes = 50);
+    let ask = |wire: &mut Wire, id: u64| {
+        let form = format!(r#"{{"message":"{}"}}"#, "x".repeat(20));
+        wire.server(&format!(r#""id":{id},"method":"elicitation/create","params":{form}"#));
+        wire.events().len()
+    };
+    assert_eq!((ask(&mut wire, 1), ask(&mut wire, 2)), (1, 0));
+    assert!(wire.sent()[0].contains(r#""id":2,"error":{"code":-32603"#));
+    let key = wire.asked.remove(0);
+    wire.connection.reply(&key, Ok(JsonBuf::empty_object()));
+    assert_eq!(ask(&mut wire, 3), 1, "the room is free again");
+}
+
+#[test]
 fn a_stateless_server_never_asks_by_request() {
     let mut wire = Wire::stateless(|_| {});
     wire.server(r#""id":7,"method":"roots/list""#);
