@@ -7,8 +7,8 @@ use futures_util::FutureExt;
 use http::header::RETRY_AFTER;
 use http::request::Parts;
 use http::{HeaderValue, Response, StatusCode};
-use protomcp_server::{Limits, Replies, Reservation, Server, ServerHandle, Service};
-use protomcp_types::{RawJson, Request, RequestMeta};
+use protomcp_server::{Limits, Replies, Reservation, Server, ServerHandle, Service, StatelessMeta};
+use protomcp_types::{RawJson, Request};
 use tokio::time::Instant;
 use tokio_util::task::TaskTracker;
 
@@ -47,7 +47,7 @@ pub(crate) trait Serve: Send + Sync {
     fn spawn(&self, session: Arc<HttpSession>, place: TablePlace, head: &Parts, tasks: &TaskTracker);
 
     /// Serves a request without a session.
-    fn answer(&self, request: Request, meta: &RequestMeta, source: &SourceRequest) -> Replies;
+    fn answer(&self, request: Request, meta: &StatelessMeta, source: &SourceRequest) -> Replies;
 
     /// The definition of a tool as every client reads it, if it is the same in all sessions.
     fn tool_definition(&self, tool: &str) -> Option<RawJson> {
@@ -67,7 +67,7 @@ impl<S: Service> Serve for Server<S> {
         }));
     }
 
-    fn answer(&self, request: Request, meta: &RequestMeta, source: &SourceRequest) -> Replies {
+    fn answer(&self, request: Request, meta: &StatelessMeta, source: &SourceRequest) -> Replies {
         Self::answer(self, request, meta, Caller::of(&source.head).peer(), source.clone().extensions())
     }
 
@@ -87,7 +87,7 @@ impl<S: Service, F: Fn(&Parts, &ServerHandle) -> Server<S> + Send + Sync> Serve 
         (self.make)(head, &self.sessions).spawn(session, place, head, tasks);
     }
 
-    fn answer(&self, request: Request, meta: &RequestMeta, source: &SourceRequest) -> Replies {
+    fn answer(&self, request: Request, meta: &StatelessMeta, source: &SourceRequest) -> Replies {
         Serve::answer(&(self.make)(&source.head, &self.sessions), request, meta, source)
     }
 }
@@ -210,7 +210,7 @@ impl Endpoint {
     }
 
     /// Serves a request without a session. [`Endpoint::drained`] waits for its end.
-    pub(crate) fn answer(&self, request: Request, meta: &RequestMeta, source: &SourceRequest) -> Replies {
+    pub(crate) fn answer(&self, request: Request, meta: &StatelessMeta, source: &SourceRequest) -> Replies {
         self.server.answer(request, meta, source).keeping(self.tasks.token())
     }
 }

@@ -11,7 +11,7 @@ use http::request::Parts;
 use http::{HeaderName, HeaderValue, Response, StatusCode};
 use protomcp_server::{Limits, Reserved};
 use protomcp_types::{
-    ErrorObject, Incoming, Initialize, Malformed, Message, Method, ProtocolVersion, Request, RequestId, RequestMeta,
+    ErrorObject, Incoming, Initialize, Malformed, Message, Method, ProtocolVersion, Request, RequestId,
 };
 
 use crate::auth::{authorize_tasks, valid_until};
@@ -79,8 +79,8 @@ pub(crate) fn session(endpoint: &Endpoint, parts: &Parts) -> Result<Arc<HttpSess
 
 async fn handle_request(endpoint: &Arc<Endpoint>, source: &SourceRequest, request: Request) -> Response<Body> {
     let parts = &*source.head;
-    let meta = RequestMeta::of(&request.params);
-    match protocol_era::of(&request.method, &meta, text(&parts.headers, &VERSION)) {
+    let meta = endpoint.sessions.meta_of(&request.params);
+    match protocol_era::of(&request.method, meta.members(), text(&parts.headers, &VERSION)) {
         Era::Stateless => stateless::serve(endpoint, source, &meta, request).await,
         Era::Handshake | Era::Session if repeated(&parts.headers).is_some() => ambiguous(parts, Some(request.id)),
         // A request that names an open session does not begin another one.

@@ -6,8 +6,8 @@
 use std::sync::Arc;
 
 use http::{Response, StatusCode};
-use protomcp_server::{Replies, Reserved};
-use protomcp_types::{Listen, Message, Method, Request, RequestMeta};
+use protomcp_server::{Replies, Reserved, StatelessMeta};
+use protomcp_types::{Listen, Message, Method, Request};
 
 use crate::auth::{authorize_reading, needed_by_tasks, valid_until};
 use crate::body::SourceRequest;
@@ -23,12 +23,12 @@ use crate::stateless_headers;
 pub(crate) async fn serve(
     endpoint: &Arc<Endpoint>,
     source: &SourceRequest,
-    meta: &RequestMeta,
+    meta: &StatelessMeta,
     request: Request,
 ) -> Response<Body> {
     let parts = &*source.head;
     let definition = |tool: &str| endpoint.tool_definition(tool);
-    if let Err(error) = stateless_headers::check(&request, meta, &parts.headers, definition) {
+    if let Err(error) = stateless_headers::check(&request, meta.members(), &parts.headers, definition) {
         return reply::refuse(stateless_headers::status(&error), Some(request.id), error);
     }
     let needed = needed_by_tasks(&endpoint.sessions, &request);

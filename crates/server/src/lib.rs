@@ -54,7 +54,7 @@ pub use parked_directory::{LocalParked, ParkedDirectory, ParkedRecord};
 pub use protomcp_session::{
     AskError, Budget, CacheHints, CallerKey, ClientInfo, Conversation, Extensions, InputRequests, InputRequired,
     InputResponses, Limits, List, OverBudget, Owner, RequestStateKeys, Reservation, ServerInfo, ServerRequest,
-    ServerResult, SessionId, SessionView, TaskEra, TaskLimits, TaskOptions, TaskState,
+    ServerResult, SessionId, SessionView, StatelessMeta, TaskEra, TaskLimits, TaskOptions, TaskState,
 };
 pub use router::Router;
 pub use server::{CloseReason, Peer, Replies, ServeError, Server, ServerHandle, SessionHandle};

@@ -19,6 +19,7 @@ mod pending;
 mod request;
 mod request_state;
 mod server;
+mod stateless_meta;
 mod subscriptions;
 mod task_limits;
 mod task_state;
@@ -47,6 +48,7 @@ pub use request_state::{RequestBinding, RequestDigest, RequestState, RequestStat
 pub use server::{
     Inbound, IncomingCall, RetryInput, Session, Stateless, StatelessCall, StatelessInfo, StatelessRequest,
 };
+pub use stateless_meta::{KnownMeta, StatelessMeta};
 pub use subscriptions::{Subscriptions, Topic, Wanted};
 pub use task_limits::TaskLimits;
 pub use task_state::{TaskEra, TaskOutcome, TaskState};

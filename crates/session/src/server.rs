@@ -150,7 +150,7 @@ impl Session {
         }
         let meta = RequestMeta::of(&request.params);
         if Stateless::has(&request.method, &meta) {
-            self.stateless(request, &meta)
+            self.stateless(request, &meta.into())
         } else {
             self.stateful(request, meta.progress_token())
         }

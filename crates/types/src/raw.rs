@@ -115,6 +115,12 @@ impl RawJson {
         &self.0
     }
 
+    /// A copy that shares no memory with the text around it.
+    #[must_use]
+    pub fn to_copy(&self) -> Self {
+        Self(Bytes::copy_from_slice(&self.0))
+    }
+
     /// Length of the text in bytes; never 0.
     #[must_use]
     #[expect(clippy::len_without_is_empty, reason = "a JSON value is never empty")]

@@ -24,8 +24,19 @@ impl RequestMeta {
     /// The `_meta` of these parameters; empty if it is absent or not an object.
     #[must_use]
     pub fn of(params: &Params) -> Self {
-        let meta = params.member("_meta").filter(|meta| meta.kind() == Kind::Object);
-        Self(meta.and_then(|meta| JsonObject::from_raw(meta).ok()).unwrap_or_default())
+        params.member("_meta").map(Self::from_raw).unwrap_or_default()
+    }
+
+    /// This `_meta`; empty if it is not an object.
+    #[must_use]
+    pub fn from_raw(meta: &RawJson) -> Self {
+        let members = Some(meta).filter(|meta| meta.kind() == Kind::Object);
+        Self(members.and_then(|meta| JsonObject::from_raw(meta).ok()).unwrap_or_default())
+    }
+
+    /// The names of all members.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(|(name, _)| name)
     }
 
     /// True for a request of the stateless revision: one of its two required members is present, with any value.

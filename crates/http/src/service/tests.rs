@@ -4,11 +4,10 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use protomcp_server::{Handler, Limits, Replies, ServerInfo};
+use protomcp_server::{Handler, Limits, Replies, ServerInfo, StatelessMeta};
 use protomcp_transport::{Sink, Source, Transport};
 use protomcp_types::{
     ErrorObject, Incoming, JsonBuf as Payload, ListTools, ListToolsResult, Message, Params, RawJson, RequestId,
-    RequestMeta,
 };
 use tokio::task::unconstrained;
 
@@ -40,7 +39,7 @@ impl Serve for Arc<Still> {
         self.0.lock().unwrap().push(Held { source, sink, _place: place });
     }
 
-    fn answer(&self, _: protomcp_types::Request, _: &RequestMeta, _: &SourceRequest) -> Replies {
+    fn answer(&self, _: protomcp_types::Request, _: &StatelessMeta, _: &SourceRequest) -> Replies {
         unreachable!("no request without a session comes here")
     }
 }

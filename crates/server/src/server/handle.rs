@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use protomcp_types::{ClientMethod, JsonBuf, Level, Progress, ProgressToken, RawJson, Task};
+use protomcp_types::{ClientMethod, JsonBuf, Level, Params, Progress, ProgressToken, RawJson, Task};
 use tokio_util::sync::CancellationToken;
 
 use crate::ask::Ask;
@@ -23,8 +23,8 @@ use crate::stores::Stores;
 use crate::task_store::{MemoryTaskStore, TaskUpdate};
 use crate::task_writer::TaskWriter;
 use protomcp_session::{
-    AskError, Budget, Extensions, Limits, List, Owner, RequestStateKeys, ServerInfo, SessionId, SessionView, Stateless,
-    TaskState,
+    AskError, Budget, Extensions, KnownMeta, Limits, List, Owner, RequestStateKeys, ServerInfo, SessionId, SessionView,
+    Stateless, StatelessMeta, TaskState,
 };
 
 /// The open sessions of a server, and what can be told to them. Cloning is cheap.
@@ -36,6 +36,7 @@ pub struct ServerHandle(pub(super) Arc<ServerState>);
 pub(super) struct ServerState {
     info: Arc<ServerInfo>,
     stateless: Stateless,
+    known_meta: KnownMeta,
     limits: Limits,
     open: Mutex<OpenSessions>,
     last: AtomicU64,
@@ -99,6 +100,7 @@ impl ServerHandle {
         let tasks = stores.tasks.clone().unwrap_or_else(|| Arc::new(MemoryTaskStore::new(&limits.tasks)));
         Self(Arc::new(ServerState {
             stateless: Stateless::new(Arc::clone(&info)),
+            known_meta: KnownMeta::default(),
             info,
             limits,
             parked: ParkedCalls::new(limits.max_parked, stores.node.clone(), Arc::clone(&stores.parked)),
@@ -336,6 +338,12 @@ impl ServerHandle {
         let id = SessionId::new(self.0.last.fetch_add(1, Ordering::Relaxed) + 1);
         self.open().enter(owner.clone());
         OpenRequest { id, sessions: self.clone(), owner }
+    }
+
+    /// The `_meta` of a request, for [`Server::answer`](crate::Server::answer). A text that clients repeat is read once.
+    #[must_use]
+    pub fn meta_of(&self, params: &Params) -> Arc<StatelessMeta> {
+        self.0.known_meta.of(params)
     }
 
     pub(super) fn stateless(&self) -> &Stateless {

@@ -14,7 +14,7 @@ use std::future::poll_fn;
 use std::task::{Context as Wakes, Poll, ready};
 
 use futures_util::FutureExt;
-use protomcp_types::{Message, Request, RequestMeta, TaskRequest};
+use protomcp_types::{Message, Request, TaskRequest};
 use tokio::runtime::Handle;
 
 use crate::ended::Reserved;
@@ -27,7 +27,7 @@ use crate::server::stateless::request::StatelessParts;
 use crate::server::stateless_tasks;
 use crate::service::Service;
 use crate::store_future::StoreFuture;
-use protomcp_session::{Attempt, Extensions, ServerResult, StatelessRequest, TaskAnswer};
+use protomcp_session::{Attempt, Extensions, ServerResult, StatelessMeta, StatelessRequest, TaskAnswer};
 
 /// The messages that answer one request: notifications, then the answer.
 ///
@@ -56,7 +56,7 @@ impl<S: Service> Server<S> {
     ///
     /// At a shutdown a call may end within [`Limits::drain_timeout`](crate::Limits::drain_timeout), as in
     /// [`Server::serve`].
-    pub fn answer(&self, request: Request, meta: &RequestMeta, peer: Peer, known: Extensions) -> Replies {
+    pub fn answer(&self, request: Request, meta: &StatelessMeta, peer: Peer, known: Extensions) -> Replies {
         let Request { id, method, params } = request;
         let sessions = self.0.sessions.clone();
         let parts = StatelessParts { sessions, sending: self.0.sending.clone(), peer, id };

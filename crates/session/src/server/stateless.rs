@@ -1,13 +1,12 @@
 //! Requests of the stateless revision in a connection that also carries sessions: each names its revision and the
 //! capabilities of its client, and depends on no earlier request (MCP 2026-07-28, basic).
 
-use std::sync::Arc;
-
 use protomcp_types::{Message, Request, RequestMeta, Response};
 
 use crate::pending::{Attempt, Era, OnSuccess};
 use crate::server::stateless_revision::{Stateless, StatelessCall, StatelessRequest};
 use crate::server::{Inbound, IncomingCall, Session};
+use crate::stateless_meta::StatelessMeta;
 
 impl Session {
     /// True if a request is one of the stateless revision.
@@ -16,7 +15,7 @@ impl Session {
         Stateless::has(&request.method, &RequestMeta::of(&request.params))
     }
 
-    pub(super) fn stateless(&mut self, Request { id, method, params }: Request, meta: &RequestMeta) -> Inbound {
+    pub(super) fn stateless(&mut self, Request { id, method, params }: Request, meta: &StatelessMeta) -> Inbound {
         let answer = match self.stateless.read(method, params, meta) {
             Ok(StatelessRequest::Discovered(result)) => Ok(result),
             Ok(StatelessRequest::Listen(client, filter)) => match self.listen(id, &filter) {
@@ -37,7 +36,7 @@ impl Session {
                         key,
                         request,
                         progress_token,
-                        client: Arc::new(client),
+                        client,
                         stateless: Some(Box::new(info)),
                     }),
                     Err(id) => Inbound::Reply(Message::error(Some(id), Self::overloaded())),

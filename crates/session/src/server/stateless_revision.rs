@@ -8,9 +8,9 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
 use protomcp_types::{
-    CallTool, ClientCapabilities, Complete, Discover, ErrorObject, GetPrompt, Implementation, JsonBuf, JsonObject,
-    Kind, ListPrompts, ListResourceTemplates, ListResources, ListTools, Listen, MAX_SUBSCRIBED_URI, Method, Params,
-    ProgressToken, ReadResource, RequestMeta, ServerCapabilities, SubscriptionFilter, TASKS_EXTENSION, TaskRequest,
+    CallTool, ClientCapabilities, Complete, Discover, ErrorObject, GetPrompt, JsonBuf, JsonObject, Kind, ListPrompts,
+    ListResourceTemplates, ListResources, ListTools, Listen, MAX_SUBSCRIBED_URI, Method, Params, ProgressToken,
+    ReadResource, RequestMeta, ServerCapabilities, SubscriptionFilter, TASKS_EXTENSION, TaskRequest,
 };
 
 use crate::client_info::ClientInfo;
@@ -20,6 +20,7 @@ use crate::pending::Attempt;
 use crate::request::{ServerRequest, ServerResult};
 use crate::server::encode::{self, ServerIdentity, Shape};
 use crate::server::stateless_info::{RetryInput, StatelessInfo};
+use crate::stateless_meta::StatelessMeta;
 use crate::task_view::{TaskAnswer, TaskView};
 
 /// The stateless revision of one server: reads requests and encodes answers. It keeps nothing of earlier requests.
@@ -49,7 +50,7 @@ pub struct StatelessCall {
     /// The request itself.
     pub request: ServerRequest,
     /// The client, as the request describes it.
-    pub client: ClientInfo,
+    pub client: Arc<ClientInfo>,
     /// The token for reports of progress.
     pub progress_token: Option<ProgressToken>,
     /// The members that only this revision has.
@@ -87,28 +88,21 @@ impl Stateless {
         &self,
         name: Cow<'static, str>,
         mut params: Params,
-        meta: &RequestMeta,
+        meta: &StatelessMeta,
     ) -> Result<StatelessRequest, ErrorObject> {
         let method = name.as_ref();
-        // MCP 2026-07-28, basic: both are required, so they are checked first.
-        meta.requested_version()?;
-        let capabilities = meta.capabilities()?;
-        let version = meta.version()?;
+        let client = meta.client()?;
         if method == Discover::NAME {
             let offered = offered(&self.info.capabilities);
             return Ok(StatelessRequest::Discovered(encode::discover(&self.info, &offered, self.identity())));
         }
-        let client = |capabilities| {
-            let implementation = meta.client().unwrap_or_else(|| Implementation::new("", ""));
-            ClientInfo { version, implementation, capabilities }
-        };
         if method == Listen::NAME {
-            let filter = filter(params, &capabilities, &self.info.capabilities)?;
-            return Ok(StatelessRequest::Listen(Arc::new(client(capabilities)), Box::new(filter)));
+            let filter = filter(params, &client.capabilities, &self.info.capabilities)?;
+            return Ok(StatelessRequest::Listen(Arc::clone(client), Box::new(filter)));
         }
         if TaskRequest::is_method(method) && self.info.capabilities.has_extension(TASKS_EXTENSION) {
             let request = TaskRequest::read(method, &params)?;
-            if !capabilities.has_extension(TASKS_EXTENSION) {
+            if !client.capabilities.has_extension(TASKS_EXTENSION) {
                 return Err(ErrorObject::missing_capability(&TaskRequest::required()));
             }
             return Ok(StatelessRequest::Task(request));
@@ -116,7 +110,7 @@ impl Stateless {
         if !is_offered(method, &self.info.capabilities) {
             return Err(ErrorObject::method_not_found(method));
         }
-        let log_level = meta.log_level()?;
+        let log_level = meta.members().log_level()?;
         let inputs = match method {
             CallTool::NAME => Some(inputs(CallTool::NAME, &mut params)?),
             GetPrompt::NAME => Some(inputs(GetPrompt::NAME, &mut params)?),
@@ -128,7 +122,7 @@ impl Stateless {
             // The member belongs to another revision.
             call.task = None;
         }
-        let (client, progress_token) = (client(capabilities), meta.progress_token());
+        let (client, progress_token) = (Arc::clone(client), meta.members().progress_token());
         let info = StatelessInfo { log_level, inputs };
         Ok(StatelessRequest::Call(Box::new(StatelessCall { request, client, progress_token, info })))
     }

@@ -80,7 +80,7 @@ impl StatelessCall {
         let inputs = info.inputs.take();
         let key = RequestKey { number: 0, id: parts.id.clone() };
         let stateless = Some(Box::new(info));
-        let info = Arc::new(CallInfo { key, client: Arc::new(client), token, stateless, known, room: None });
+        let info = Arc::new(CallInfo { key, client, token, stateless, known, room: None });
         let round = inputs.map(|inputs| {
             let target = ReplyTarget { queue: Arc::clone(&queue), info: Arc::clone(&info) };
             parking::round_trip(sessions, parts.peer.principal.clone(), inputs, target)
