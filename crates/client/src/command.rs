@@ -2,14 +2,15 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::future::Future;
 use std::sync::Arc;
 
-use protomcp_session::{CallId, CloseReason, OutgoingCall, RequestError, RequestKey, TaskNotice};
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use protomcp_session::{CallId, CloseReason, OutgoingCall, RequestError, RequestKey, ServerQuestion, TaskNotice};
 use protomcp_types::{ErrorObject, JsonBuf, Level, Params, Progress, RawJson};
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 use tokio::time::Instant;
-
-use crate::handlers::QuestionHandler;
 
 /// A message to the task of a connection.
 #[derive(Debug)]
@@ -54,7 +55,7 @@ pub(crate) struct Caller {
     pub(crate) progress: Option<Callback<Progress>>,
     pub(crate) task: Option<Callback<TaskNotice>>,
     /// Answers the questions of the call, instead of the handlers of the client.
-    pub(crate) input: Option<QuestionHandler>,
+    pub(crate) input: Option<InputHandler>,
     /// The place of the call among those without an answer.
     pub(crate) place: Option<OwnedSemaphorePermit>,
 }
@@ -65,6 +66,31 @@ pub(crate) struct CallOutcome {
     pub(crate) outcome: Result<JsonBuf, RequestError>,
     /// The rounds of questions before it.
     pub(crate) rounds: u32,
+}
+
+/// Answers the questions of one call.
+#[derive(Clone)]
+pub(crate) struct InputHandler(Arc<InputFn>);
+
+type InputFn = dyn Fn(ServerQuestion) -> BoxFuture<'static, Result<RawJson, ErrorObject>> + Send + Sync;
+
+impl InputHandler {
+    pub(crate) fn new<F>(function: impl Fn(ServerQuestion) -> F + Send + Sync + 'static) -> Self
+    where
+        F: Future<Output = Result<RawJson, ErrorObject>> + Send + 'static,
+    {
+        Self(Arc::new(move |question| function(question).boxed()))
+    }
+
+    pub(crate) fn call(&self, question: ServerQuestion) -> BoxFuture<'static, Result<RawJson, ErrorObject>> {
+        (self.0)(question)
+    }
+}
+
+impl fmt::Debug for InputHandler {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("InputHandler").finish_non_exhaustive()
+    }
 }
 
 /// A function that is called on the task of the connection.

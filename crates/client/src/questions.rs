@@ -15,9 +15,8 @@ use tokio::sync::{Semaphore, mpsc};
 use tokio::task::AbortHandle;
 
 use crate::catch_unwind::catch_unwind;
-use crate::command::Command;
+use crate::command::{Command, InputHandler};
 use crate::defaults;
-use crate::handlers::QuestionHandler;
 use crate::registry::Registry;
 use crate::server_context::ServerContext;
 use crate::settings::Settings;
@@ -39,8 +38,7 @@ impl Answerer {
     pub(crate) fn answer(&self, key: RequestKey, question: ServerQuestion) -> AbortHandle {
         let this = self.clone();
         let task = tokio::spawn(async move {
-            let handler = this.settings.handlers.question.clone();
-            let outcome = this.run(question, handler).await.map(JsonBuf::from);
+            let outcome = this.run(question, None).await.map(JsonBuf::from);
             this.tell(Command::Reply(key, outcome));
         });
         task.abort_handle()
@@ -51,10 +49,9 @@ impl Answerer {
         &self,
         call: CallId,
         questions: Vec<ServerQuestion>,
-        handler: Option<QuestionHandler>,
+        handler: Option<InputHandler>,
     ) -> AbortHandle {
         let this = self.clone();
-        let handler = handler.or_else(|| self.settings.handlers.question.clone());
         let task = tokio::spawn(async move {
             let answers = questions.into_iter().map(|question| {
                 let key = question.key.clone();
@@ -73,15 +70,19 @@ impl Answerer {
         }
     }
 
-    async fn run(&self, question: ServerQuestion, handler: Option<QuestionHandler>) -> Result<RawJson, ErrorObject> {
+    async fn run(&self, question: ServerQuestion, handler: Option<InputHandler>) -> Result<RawJson, ErrorObject> {
         let limit = self.settings.answer_timeout;
         let method = question.method.clone();
         let work = async {
             let _place = self.places.acquire().await.map_err(|_| ErrorObject::internal("the client is closing"))?;
             let answer = catch_unwind(|| async {
-                match handler {
-                    Some(handler) => handler.call(question, self.context.clone()).await,
-                    None => self.dispatch(question).await,
+                match (handler, &self.settings.handlers.question) {
+                    (Some(handler), _) => handler.call(question).await,
+                    (None, Some(handler)) => {
+                        let context = self.context.of_request(&question.params);
+                        handler.call(question, context).await
+                    }
+                    (None, None) => self.dispatch(question).await,
                 }
             });
             match answer.await {

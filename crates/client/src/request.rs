@@ -5,6 +5,7 @@
 use std::fmt;
 use std::future::{Future, IntoFuture};
 use std::marker::PhantomData;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures_util::FutureExt;
@@ -15,8 +16,7 @@ use serde::de::DeserializeOwned;
 use tokio::sync::oneshot;
 
 use crate::cache::Slot;
-use crate::command::{CallOutcome, Callback, Caller, Command, NewCall};
-use crate::handlers::{Handler, QuestionHandler};
+use crate::command::{CallOutcome, Callback, Caller, Command, InputHandler, NewCall};
 use crate::server_context::ServerContext;
 use crate::session::ClientSession;
 
@@ -50,7 +50,7 @@ pub(crate) struct Options {
     progress: Option<Callback<Progress>>,
     on_task: Option<Callback<TaskNotice>>,
     task: Option<TaskWish>,
-    on_input: Option<QuestionHandler>,
+    on_input: Option<InputHandler>,
     /// Do not answer from the cache.
     pub(crate) is_fresh: bool,
 }
@@ -121,7 +121,8 @@ impl<M: Method> Request<M> {
     where
         F: Future<Output = Result<RawJson, ErrorObject>> + Send + 'static,
     {
-        self.options.on_input = Some(Handler::new(handler));
+        let context = ServerContext::new(Arc::clone(&self.session.shared), self.session.commands.downgrade());
+        self.options.on_input = Some(InputHandler::new(move |question| handler(question, context.clone())));
         self
     }
 
@@ -212,7 +213,7 @@ struct Sent {
 
 impl Sent {
     fn begin(session: &ClientSession, request: ServerRequest, options: &Options) -> Result<Self, RequestError> {
-        let place = std::sync::Arc::clone(&session.shared.places);
+        let place = Arc::clone(&session.shared.places);
         let place = place.try_acquire_owned().map_err(|_| RequestError::TooMany)?;
         let fields = match &request {
             ServerRequest::CallTool(call) if session.shared.mirrors() => {

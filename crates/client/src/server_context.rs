@@ -7,14 +7,13 @@ use protomcp_types::{Params, Progress, ProgressToken};
 use tokio::sync::mpsc;
 
 use crate::command::Command;
-use crate::session::ClientSession;
 use crate::shared::Shared;
 
 /// The origin of a request or notification. It does not keep the connection open.
 #[derive(Debug, Clone)]
 pub struct ServerContext {
-    shared: Arc<Shared>,
-    commands: mpsc::WeakUnboundedSender<Command>,
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) commands: mpsc::WeakUnboundedSender<Command>,
     /// The server wants progress of its request under this token.
     token: Option<ProgressToken>,
 }
@@ -40,12 +39,6 @@ impl ServerContext {
     #[must_use]
     pub fn server(&self) -> Option<Arc<ServerView>> {
         self.shared.server()
-    }
-
-    /// The session, for requests to the server; `None` if its last handle is gone.
-    #[must_use]
-    pub fn session(&self) -> Option<ClientSession> {
-        Some(ClientSession::new(Arc::clone(&self.shared), self.commands.upgrade()?))
     }
 
     /// Reports the progress of the answer, if the server has asked for it. Without a session there are no such reports.

@@ -14,6 +14,7 @@ use tokio::time::Instant;
 
 use crate::command::{Command, Status};
 use crate::request::{Forwarded, Request};
+use crate::server_context::ServerContext;
 use crate::shared::Shared;
 
 /// One connection to a server. Cloning is cheap; the connection closes when the last clone and the last request are
@@ -203,5 +204,13 @@ impl ClientSession {
             Status::Closing(reason) | Status::Closed(reason) => RequestError::Closed(reason.clone()),
             Status::Opening | Status::Open => RequestError::Closed(CloseReason::Requested),
         }
+    }
+}
+
+impl ServerContext {
+    /// The session, for requests to the server; `None` if its last handle is gone.
+    #[must_use]
+    pub fn session(&self) -> Option<ClientSession> {
+        Some(ClientSession::new(Arc::clone(&self.shared), self.commands.upgrade()?))
     }
 }

@@ -80,7 +80,7 @@ fn log_messages_come_from_the_wanted_level_on() {
 }
 
 #[test]
-fn an_observer_sees_notifications_before_the_answers_that_follow_them() {
+fn an_observer_sees_notifications_in_order_with_answers() {
     let told = Seen::default();
     let heard = told.clone();
     let watching = || {
