@@ -16,3 +16,4 @@ mod script;
 mod sessions;
 #[cfg(feature = "tls")]
 mod tls;
+mod with_client;

@@ -54,8 +54,7 @@ async fn more_requests_than_slots_wait() {
     let go = Arc::new(Notify::new());
     let waiting = Arc::clone(&go);
     let script = Script::new(move |request| {
-        let id = request.body.split("\"id\":").nth(1).unwrap().split(',').next().unwrap().parse().unwrap();
-        [vec![Part::Wait(Arc::clone(&waiting))], json(&result(id, "{}"))].concat()
+        [vec![Part::Wait(Arc::clone(&waiting))], json(&result(request.id(), "{}"))].concat()
     })
     .await;
     let limits = quick().with_max_concurrent_requests(2);

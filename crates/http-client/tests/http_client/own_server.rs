@@ -18,12 +18,27 @@ pub(crate) struct OwnServer {
     pub(crate) sessions: ServerHandle,
     /// Lets the tool `leave` continue.
     pub(crate) go: Arc<Notify>,
+    /// The tool `hang` was called.
+    pub(crate) begun: Arc<Notify>,
+    /// The tool `hang` was cancelled.
+    pub(crate) dropped: Arc<Notify>,
     serving: tokio::task::JoinHandle<std::io::Result<()>>,
 }
 
 struct Tools {
     sessions: ServerHandle,
     go: Arc<Notify>,
+    begun: Arc<Notify>,
+    dropped: Arc<Notify>,
+}
+
+/// Tells when it is dropped.
+struct OnDrop(Arc<Notify>);
+
+impl Drop for OnDrop {
+    fn drop(&mut self) {
+        self.0.notify_one();
+    }
 }
 
 impl Handler for Tools {
@@ -48,6 +63,11 @@ impl Handler for Tools {
                 self.go.notified().await;
                 context.progress(&Progress::new(1));
             }
+            "hang" => {
+                let _on_drop = OnDrop(Arc::clone(&self.dropped));
+                self.begun.notify_one();
+                std::future::pending::<()>().await;
+            }
             "big" => return Ok(CallToolResult::text("x".repeat(3_000_000))),
             _ => {}
         }
@@ -66,12 +86,13 @@ impl OwnServer {
             ServerInfo::new("own", "1").with_capabilities(capabilities),
             protomcp_server::Limits::default(),
         );
-        let go = Arc::new(Notify::new());
-        let tools = Tools { sessions: sessions.clone(), go: Arc::clone(&go) };
+        let [go, begun, dropped] = [(); 3].map(|()| Arc::new(Notify::new()));
+        let [for_go, for_begun, for_dropped] = [&go, &begun, &dropped].map(Arc::clone);
+        let tools = Tools { sessions: sessions.clone(), go: for_go, begun: for_begun, dropped: for_dropped };
         let service = StreamableHttp::new(Server::with_sessions(sessions.clone(), tools), config);
         let url = format!("http://{}/mcp", listener.local_addr().unwrap());
         let serving = tokio::spawn(listener.serve(service).into_future());
-        Self { url, sessions, go, serving }
+        Self { url, sessions, go, begun, dropped, serving }
     }
 }
 

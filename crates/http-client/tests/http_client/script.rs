@@ -38,6 +38,13 @@ pub(crate) enum Part {
     Close,
 }
 
+impl Request {
+    /// The id of its message.
+    pub(crate) fn id(&self) -> i64 {
+        self.body.split("\"id\":").nth(1).unwrap().split(',').next().unwrap().parse().unwrap()
+    }
+}
+
 type Reply = dyn Fn(&Request) -> Vec<Part> + Send + Sync;
 
 pub(crate) struct Script {
@@ -85,7 +92,13 @@ pub(crate) fn text(text: &str) -> Part {
 
 /// The answer to a handshake, with a session.
 pub(crate) fn welcome(version: &str) -> Vec<Part> {
-    let result = result(0, &format!(r#"{{"protocolVersion":"{version}","capabilities":{{}},"serverInfo":{{}}}}"#));
+    welcome_to(0, version)
+}
+
+fn welcome_to(id: i64, version: &str) -> Vec<Part> {
+    let server = r#"{"name":"script","version":"1"}"#;
+    let result = format!(r#"{{"protocolVersion":"{version}","capabilities":{{}},"serverInfo":{server}}}"#);
+    let result = self::result(id, &result);
     response(200, "content-type: application/json\r\nmcp-session-id: s1\r\n", &result)
 }
 
@@ -94,7 +107,7 @@ pub(crate) fn in_session(
     reply: impl Fn(&Request) -> Vec<Part> + Send + Sync + 'static,
 ) -> impl Fn(&Request) -> Vec<Part> {
     move |request| match request.method.as_str() {
-        "POST" if request.body.contains(r#""initialize""#) => welcome("2025-11-25"),
+        "POST" if request.body.contains(r#""initialize""#) => welcome_to(request.id(), "2025-11-25"),
         "POST" if request.body.contains("notifications/initialized") => response(202, "", ""),
         "GET" if !request.headers.contains_key("last-event-id") => response(405, "", ""),
         _ => reply(request),
