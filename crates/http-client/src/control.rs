@@ -16,7 +16,8 @@ use crate::request;
 pub(crate) enum Control {
     /// A notification, or an answer to a request of the server.
     Send(Posted),
-    /// The end of the handshake: the requests of the session follow it.
+    /// The end of the handshake: the requests of the session follow it, and the opening of the stream for messages that
+    /// belong to none of them.
     Initialized(Posted, Option<Arc<Session>>),
     /// The cancellation of a request.
     Cancelled(Posted, RequestId),
@@ -41,9 +42,10 @@ pub(crate) async fn run(conversation: Arc<Conversation>, mut queue: mpsc::Receiv
             Control::Initialized(posted, session) => {
                 let is_accepted = post(&conversation, posted).await;
                 let Some(session) = session else { continue };
-                session.ready.cancel();
                 if is_accepted && matches!(conversation.speaks(), Speaks::Streamable) {
                     conversation.spawn(listening::run(Arc::clone(&conversation), session));
+                } else {
+                    session.ready.cancel();
                 }
             }
             Control::Cancelled(posted, id) => cancel(&conversation, posted, &id).await,

@@ -53,7 +53,7 @@ pub(crate) struct Delivered {
 #[derive(Debug)]
 pub(crate) struct Session {
     pub(crate) fields: SessionFields,
-    /// Cancelled when the server has been told of the end of the handshake: requests can follow.
+    /// Cancelled when the server has been told of the end of the handshake and listening has begun: requests can follow.
     pub(crate) ready: CancellationToken,
     /// Cancelled when the session has ended.
     pub(crate) over: CancellationToken,

@@ -1,6 +1,7 @@
 //! The stream for messages that belong to no request, which a session opens with GET.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use http::{Method, StatusCode};
 use protomcp_session::Extensions;
@@ -14,9 +15,26 @@ use crate::response_body::{BodyError, EventStream};
 use crate::resumption::{Resumption, Step, StreamKind};
 use crate::sse::EventKind;
 
+/// The longest time for which the requests of a session wait for this stream. Some servers send the head of the response
+/// with its first event.
+const OPENING: Duration = Duration::from_secs(1);
+
 /// Listens until the session is over, the server has no such stream, or no attempts are left.
+///
+/// The requests of the session wait for the reply to the first attempt, because servers may send their questions about a
+/// call on this stream, and lose them if it is not open.
 pub(crate) async fn run(conversation: Arc<Conversation>, session: Arc<Session>) {
-    session.over.run_until_cancelled(listen(&conversation, &session)).await;
+    let _ready = session.ready.clone().drop_guard();
+    let late = async {
+        sleep(OPENING).await;
+        session.ready.cancel();
+        std::future::pending::<()>().await;
+    };
+    tokio::select! {
+        () = session.over.cancelled() => {}
+        () = listen(&conversation, &session) => {}
+        () = late => {}
+    }
 }
 
 async fn listen(conversation: &Conversation, session: &Session) {
@@ -24,7 +42,9 @@ async fn listen(conversation: &Conversation, session: &Session) {
     let mut was_open = false;
     loop {
         let headers = request::stream_get(&session.fields, resumption.position());
-        match conversation.client.send(conversation.outgoing(Method::GET, headers, Vec::new())).await {
+        let reply = conversation.client.send(conversation.outgoing(Method::GET, headers, Vec::new())).await;
+        session.ready.cancel();
+        match reply {
             Ok(response) => {
                 let status = response.status();
                 match Resumed::of(status, response.headers()) {

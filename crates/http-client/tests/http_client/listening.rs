@@ -4,8 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use protomcp_types::ProtocolVersion;
+use tokio::sync::Notify;
+use tokio::time::timeout;
 
-use super::peer::Peer;
+use super::peer::{Peer, SHORT, params};
 use super::script::{Part, Request, Script, event, json, response, result, stream, text, welcome};
 
 const NOTE: &str = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
@@ -28,6 +30,26 @@ async fn listening(reply: impl Fn(usize, &Request) -> Vec<Part> + Send + Sync + 
 fn gets(requests: &[Request]) -> Vec<Option<&str>> {
     let gets = requests.iter().filter(|request| request.method == "GET");
     gets.map(|request| request.headers.get("last-event-id").map(String::as_str)).collect()
+}
+
+#[tokio::test]
+async fn requests_wait_until_it_is_open() {
+    let go = Arc::new(Notify::new());
+    let waiting = Arc::clone(&go);
+    let (script, mut peer) =
+        listening(move |_, _| vec![Part::Wait(Arc::clone(&waiting)), stream(), Part::UntilClosed]).await;
+    peer.request(1, "tools/call", params("{}")).await;
+    assert!(timeout(SHORT, peer.next()).await.is_err(), "the call was sent before the server could ask about it");
+    assert_eq!(script.requests()[2].method, "GET");
+    go.notify_one();
+    assert_eq!(peer.result(1).await, "{}");
+}
+
+#[tokio::test]
+async fn requests_do_not_wait_for_a_server_that_does_not_reply() {
+    let (_script, mut peer) = listening(|_, _| vec![Part::UntilClosed]).await;
+    peer.request(1, "tools/call", params("{}")).await;
+    assert_eq!(peer.result(1).await, "{}");
 }
 
 #[tokio::test]
