@@ -1,8 +1,8 @@
 //! Connections: directly or through a proxy, with or without TLS.
 //!
-//! Proxies are those of `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY`, as with curl, but the local machine is
-//! never reached through one.
+//! Plain requests go to a proxy, which forwards them; secure ones through a tunnel that the proxy opens (CONNECT).
 
+mod proxies;
 #[cfg(feature = "tls")]
 mod tls;
 
@@ -10,7 +10,6 @@ use std::error::Error;
 use std::fmt;
 use std::future::Future;
 use std::io;
-use std::net::IpAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -20,13 +19,14 @@ use http::{HeaderValue, Uri};
 use hyper::rt::{Read, ReadBufCursor, Write};
 use hyper_util::client::legacy::connect::proxy::Tunnel;
 use hyper_util::client::legacy::connect::{Connected, Connection, HttpConnector};
-use hyper_util::client::proxy::matcher::{Intercept, Matcher};
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tower_service::Service;
 
 use crate::server_url::is_https;
 
+pub(crate) use self::proxies::Proxies;
+pub use self::proxies::ProxyError;
 #[cfg(feature = "tls")]
 pub use self::tls::{Tls, TlsError};
 
@@ -40,7 +40,7 @@ const TCP_KEEP_ALIVE: Duration = Duration::from_secs(60);
 #[derive(Clone)]
 pub(crate) struct Connector {
     direct: Direct,
-    proxies: Arc<Matcher>,
+    proxies: Arc<Proxies>,
     timeout: Duration,
 }
 
@@ -76,13 +76,13 @@ enum Alpn {
 
 impl Connector {
     #[cfg(feature = "tls")]
-    pub(crate) fn new(tls: Tls, timeout: Duration) -> Self {
-        Self { direct: Direct { tcp: tcp(), tls }, proxies: Arc::new(Matcher::from_env()), timeout }
+    pub(crate) fn new(tls: Tls, proxies: Proxies, timeout: Duration) -> Self {
+        Self { direct: Direct { tcp: tcp(), tls }, proxies: Arc::new(proxies), timeout }
     }
 
     #[cfg(not(feature = "tls"))]
-    pub(crate) fn new(timeout: Duration) -> Self {
-        Self { direct: Direct { tcp: tcp() }, proxies: Arc::new(Matcher::from_env()), timeout }
+    pub(crate) fn new(proxies: Proxies, timeout: Duration) -> Self {
+        Self { direct: Direct { tcp: tcp() }, proxies: Arc::new(proxies), timeout }
     }
 
     /// The field that authorizes a request which a proxy forwards, if one does.
@@ -90,15 +90,11 @@ impl Connector {
         if is_https(target) {
             return None;
         }
-        self.proxy(target)?.basic_auth().cloned()
-    }
-
-    fn proxy(&self, target: &Uri) -> Option<Intercept> {
-        if is_local(target.host().unwrap_or_default()) { None } else { self.proxies.intercept(target) }
+        self.proxies.find(target)?.basic_auth().cloned()
     }
 
     async fn connect(self, target: Uri) -> Result<Stream, BoxError> {
-        let Some(proxy) = self.proxy(&target) else {
+        let Some(proxy) = self.proxies.find(&target) else {
             let (io, is_h2) = self.direct.open(&target, Alpn::Both).await?;
             return Ok(Stream { io, is_h2, is_proxied: false });
         };
@@ -189,12 +185,6 @@ fn tcp() -> HttpConnector {
     tcp
 }
 
-/// True for the names and addresses of this machine.
-fn is_local(host: &str) -> bool {
-    let bare = host.trim_start_matches('[').trim_end_matches(']');
-    host.eq_ignore_ascii_case("localhost") || bare.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
-}
-
 impl Connection for Stream {
     fn connected(&self) -> Connected {
         let connected = Connected::new().proxy(self.is_proxied);
@@ -240,20 +230,5 @@ impl fmt::Debug for Connector {
             .field("proxies", &self.proxies)
             .field("timeout", &self.timeout)
             .finish_non_exhaustive()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn this_machine_is_local() {
-        for host in ["localhost", "LOCALHOST", "127.0.0.1", "127.1.2.3", "[::1]", "::1"] {
-            assert!(is_local(host), "{host}");
-        }
-        for host in ["localhost.evil.com", "10.0.0.1", "[fe80::1]", "example.com", ""] {
-            assert!(!is_local(host), "{host}");
-        }
     }
 }

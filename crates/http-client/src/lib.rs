@@ -25,6 +25,7 @@ mod sink;
 mod sse;
 mod transport;
 
+pub use connector::ProxyError;
 #[cfg(feature = "tls")]
 pub use connector::{Tls, TlsError};
 pub use limits::Limits;

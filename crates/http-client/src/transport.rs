@@ -9,9 +9,9 @@ use protomcp_session::Extensions;
 use protomcp_transport::{Received, Source, Transport, TransportError};
 use tokio::sync::mpsc;
 
-use crate::connector::Connector;
 #[cfg(feature = "tls")]
 use crate::connector::Tls;
+use crate::connector::{Connector, Proxies, ProxyError};
 use crate::conversation::{Conversation, Delivered};
 use crate::http_client::HttpClient;
 use crate::limits::Limits;
@@ -28,6 +28,8 @@ pub struct HttpTransport {
     headers: HeaderMap,
     authorizer: Option<Arc<dyn Authorizer>>,
     limits: Limits,
+    /// `None`: those of the environment.
+    proxies: Option<Proxies>,
     #[cfg(feature = "tls")]
     tls: Tls,
 }
@@ -58,6 +60,7 @@ impl HttpTransport {
             headers: HeaderMap::new(),
             authorizer: None,
             limits: Limits::default(),
+            proxies: None,
             #[cfg(feature = "tls")]
             tls: Tls::default(),
         })
@@ -92,6 +95,23 @@ impl HttpTransport {
         self
     }
 
+    /// Reaches the server through this proxy, instead of those of `HTTPS_PROXY`, `HTTP_PROXY` and `ALL_PROXY`: an
+    /// `http` or `https` URL, with credentials if the proxy wants some.
+    ///
+    /// # Errors
+    /// If the text is not such a URL.
+    pub fn proxy(mut self, url: &str) -> Result<Self, ProxyError> {
+        self.proxies = Some(Proxies::one(url)?);
+        Ok(self)
+    }
+
+    /// Reaches the server directly, whatever the environment says.
+    #[must_use]
+    pub fn without_proxy(mut self) -> Self {
+        self.proxies = Some(Proxies::Off);
+        self
+    }
+
     /// Replaces the certificates that are trusted, and that of the client.
     #[cfg(feature = "tls")]
     #[must_use]
@@ -107,10 +127,11 @@ impl Transport for HttpTransport {
 
     fn split(self) -> (HttpSource, HttpSink) {
         let timeout = self.limits.connect_timeout;
+        let proxies = self.proxies.unwrap_or_else(Proxies::from_environment);
         #[cfg(feature = "tls")]
-        let connector = Connector::new(self.tls, timeout);
+        let connector = Connector::new(self.tls, proxies, timeout);
         #[cfg(not(feature = "tls"))]
-        let connector = Connector::new(timeout);
+        let connector = Connector::new(proxies, timeout);
         let client = HttpClient::new(self.server, connector, self.headers, self.authorizer, &self.limits);
         let (conversation, messages) = Conversation::new(client, self.limits);
         (HttpSource { messages, last: None, _taken: Taken::default() }, HttpSink::new(conversation))

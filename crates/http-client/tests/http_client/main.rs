@@ -10,6 +10,7 @@ mod old_servers;
 mod order;
 mod own_server;
 mod peer;
+mod proxies;
 mod redirects;
 mod resuming;
 mod script;

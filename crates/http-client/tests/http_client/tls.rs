@@ -28,7 +28,7 @@ fn pem(label: &str, der: &[u8]) -> Vec<u8> {
 }
 
 /// A server at `localhost` with a certificate of its own, and that certificate.
-async fn server() -> (OwnServer, String, Vec<u8>) {
+pub(crate) async fn server() -> (OwnServer, String, Vec<u8>) {
     let key = KeyPair::generate().unwrap();
     let certificate = CertificateParams::new(["localhost".to_owned()]).unwrap().self_signed(&key).unwrap();
     let certificate = pem("CERTIFICATE", certificate.der());
