@@ -120,7 +120,7 @@ const LATER: &[(&str, &str)] = &[
     ("92 to 94", "`pmcp validate` and `pmcp test`"),
     ("97", "the transports `tcp`, `ws` and `grpc`, which are refused by name until then"),
     ("98", "the playground"),
-    ("M28 to M33, M35", "the MCP client, and gateways to other servers"),
+    ("M28 to M30, M32, M33, M35", "the MCP client, and gateways to other servers"),
 ];
 
 /// Tests of other packages: item, source file, name.

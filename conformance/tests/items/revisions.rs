@@ -121,7 +121,7 @@ pub(crate) const REVISIONS: &[(&str, &str, &[Test])] = &[
         &[
             (ERAS, "faults_are_reported_in_the_order_that_clients_expect"),
             (ERAS, "annotated_arguments_are_repeated_in_headers"),
-            ("crates/http/src/headers.rs", "a_value_may_be_wrapped_in_base64_and_then_strictly"),
+            ("crates/types/src/header.rs", "wrapped_text_is_read_strictly"),
             (META, "a_revision_that_is_not_spoken_is_refused_with_those_that_are"),
             (META, "what_the_revision_has_removed_is_not_there"),
             (MRTR, "what_the_client_does_not_declare_is_named"),
@@ -207,6 +207,22 @@ pub(crate) const REVISIONS: &[(&str, &str, &[Test])] = &[
             (LIMITS, "a_body_that_is_too_long_is_refused"),
             (LIMITS, "json_that_is_nested_too_deep_is_an_error"),
             (LIMITS, "an_unread_stream_is_bounded_and_keeps_the_newest"),
+        ],
+    ),
+    (
+        "M31",
+        "a client reads events in every spelling, keeps the delay of the server, and resumes after the last event",
+        &[
+            (SSE, "lines_end_in_three_ways_in_any_mix"),
+            (SSE, "data_is_joined_and_the_rest_is_ignored"),
+            (SSE, "fields_are_read_by_their_rules"),
+            (SSE, "an_event_without_data_moves_the_position"),
+            (SSE, "an_event_is_bounded_and_other_lines_keep_nothing"),
+            (SSE, "the_pieces_make_no_difference"),
+            (RESUMING, "the_answer_comes_after_the_delay_of_the_server"),
+            (RESUMING, "each_resumption_begins_at_the_last_event"),
+            (RESUMING, "empty_streams_use_up_the_attempts"),
+            (CLIENT_CUTS, "a_stream_that_breaks_is_resumed_after_its_first_id"),
         ],
     ),
     (
@@ -317,6 +333,10 @@ const REQUESTS: &str = "crates/http/tests/http/requests.rs";
 const RESUME: &str = "crates/http/tests/http/resume.rs";
 const SAFETY: &str = "crates/http/tests/http/safety.rs";
 const SESSIONS: &str = "crates/http/tests/http/sessions.rs";
+
+const CLIENT_CUTS: &str = "crates/http-client/tests/http_client/cuts.rs";
+const RESUMING: &str = "crates/http-client/tests/http_client/resuming.rs";
+const SSE: &str = "crates/http-client/src/sse.rs";
 
 const ASK: &str = "crates/server/tests/sessions/ask.rs";
 const CANCEL: &str = "crates/server/tests/sessions/cancel.rs";
