@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use protomcp_session::{CloseReason, RequestError, ServerRequest, ServerView};
+use protomcp_session::{ClientLimits, CloseReason, RequestError, ServerRequest, ServerView};
 use protomcp_types::{
     CallTool, Complete, CompleteArgument, Discover, GetPrompt, Level, Method, Params, Ping, RawJson, ReadResource,
     Reference, SetLevel, Subscribe, Unsubscribe,
@@ -174,7 +174,7 @@ impl ClientSession {
     /// Closes the connection: requests without an answer fail, and the server's end is awaited for `deadline` at most.
     /// Returns the reason of the end, which is another one if the connection was over before.
     pub async fn close(&self, deadline: Duration) -> CloseReason {
-        self.tell(Command::Close(Instant::now() + deadline));
+        self.tell(Command::Close(Instant::now() + deadline.min(ClientLimits::LONGEST)));
         self.closed().await
     }
 

@@ -165,9 +165,21 @@ async fn a_server_that_keeps_crashing_is_given_up() {
 #[test]
 fn a_transport_may_be_dropped_outside_a_runtime() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
-    let running = runtime.block_on(CommandTransport::new(shell("echo $$ >&2; cat")).spawn()).unwrap();
+    let pid = Arc::new(Mutex::new(String::new()));
+    let heard = Arc::clone(&pid);
+    let server =
+        CommandTransport::new(shell("echo $$ >&2; cat")).on_stderr(move |line| *heard.lock().unwrap() = line.into());
+    let running = runtime.block_on(async {
+        let running = server.spawn().await.unwrap();
+        while pid.lock().unwrap().is_empty() {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        running
+    });
     let (source, sink) = running.split();
     drop(runtime);
     drop(source);
     drop(sink);
+    let pid = pid.lock().unwrap().clone();
+    tokio::runtime::Runtime::new().unwrap().block_on(wait_for_the_end_of(&pid));
 }

@@ -30,7 +30,7 @@ mod timers;
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use protomcp_types::{ErrorObject, JsonBuf, Level, Message, Params, Response};
 
@@ -71,7 +71,8 @@ pub struct ClientConnection {
 impl ClientConnection {
     /// Begins a conversation: the first message is ready to be sent.
     #[must_use]
-    pub fn new(config: ClientConfig, now: Instant) -> Self {
+    pub fn new(mut config: ClientConfig, now: Instant) -> Self {
+        config.limits = config.limits.bounded();
         let mut connection = Self {
             identity: Identity::new(&config.implementation, &config.capabilities),
             log_level: config.log_level,
@@ -92,7 +93,7 @@ impl ClientConnection {
 
     /// Sends a request, at once or as soon as the connection is open. `id` is of the caller's choice, and never used
     /// twice.
-    pub fn call(&mut self, now: Instant, id: CallId, request: OutgoingCall) {
+    pub fn call(&mut self, now: Instant, id: CallId, mut request: OutgoingCall) {
         let refusal = match &self.phase {
             Phase::Closed(reason) => Some(RequestError::Closed(reason.clone())),
             _ if self.calls.len() >= self.config.limits.max_pending => Some(RequestError::TooMany),
@@ -102,6 +103,9 @@ impl ClientConnection {
             self.events.push_back(ClientEvent::Answer { call: id, outcome: Err(error), rounds: 0 });
             return;
         }
+        let cut = |time: Duration| time.min(ClientLimits::LONGEST);
+        request.timeout = request.timeout.map(cut);
+        request.total_timeout = request.total_timeout.map(cut);
         let total = request.total_timeout.unwrap_or(self.config.limits.total_timeout);
         self.calls.insert(id, Call::new(request, now, total));
         self.dispatch(now, id);

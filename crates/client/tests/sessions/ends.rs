@@ -6,6 +6,7 @@ use protomcp_client::{CloseReason, Mode, OpenError, RequestError};
 use protomcp_transport::memory;
 use protomcp_types::{JsonObject, ProtocolVersion};
 
+use crate::script::Script;
 use crate::server::{Seen, Stage, client, connect, in_both_eras, registry, run};
 
 #[test]
@@ -88,11 +89,41 @@ fn a_silent_server_does_not_hold_up_connect() {
 }
 
 #[test]
-fn a_silent_session_is_given_up() {
+fn a_server_that_answers_pings_is_kept() {
     run(async {
         let stage = Stage::open(Mode::Stateful, client().keep_alive(Duration::from_secs(10), 2)).await;
         // The server answers pings.
         tokio::time::sleep(Duration::from_secs(100)).await;
         assert!(!stage.session.is_closed());
+    });
+}
+
+#[test]
+fn a_silent_server_is_given_up() {
+    run(async {
+        let client = client().keep_alive(Duration::from_secs(10), 2);
+        let (session, mut script) = Script::open(Mode::Stateful, client).await;
+        let call = tokio::spawn(session.call_tool("hang", &JsonObject::new()).into_future());
+        script.expect("tools/call").await;
+        script.expect("ping").await;
+        script.expect("ping").await;
+        assert_eq!(call.await.unwrap(), Err(RequestError::Closed(CloseReason::Unresponsive)));
+        assert_eq!(session.closed().await, CloseReason::Unresponsive);
+    });
+}
+
+#[test]
+fn an_unreadable_answer_fails_its_call_at_once() {
+    run(async {
+        let (session, mut script) = Script::open(Mode::Stateless, client()).await;
+        let call = tokio::spawn(session.call_tool("a", &JsonObject::new()).into_future());
+        script.expect("tools/call").await;
+        script.answer(2, r#"{"resultType":"complete","content":5,"isError":"maybe"}"#);
+        assert!(matches!(call.await.unwrap(), Err(RequestError::InvalidAnswer(_))));
+        let call = tokio::spawn(session.call_tool("a", &JsonObject::new()).into_future());
+        script.expect("tools/call").await;
+        script.say_malformed(3);
+        assert!(call.await.unwrap().is_err());
+        assert!(!session.is_closed());
     });
 }

@@ -80,6 +80,11 @@ impl Script {
         self.say(&format!(r#""id":{id},"error":{{"code":-32603,"message":"gone"}}"#), lost);
     }
 
+    /// An answer with neither result nor error.
+    pub(crate) fn say_malformed(&self, id: u64) {
+        self.say(&format!(r#""id":{id}"#), Extensions::default());
+    }
+
     pub(crate) fn tell(&self, method: &str) {
         self.say(&format!(r#""method":"{method}""#), Extensions::default());
     }

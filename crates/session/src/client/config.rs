@@ -99,6 +99,28 @@ impl ClientConfig {
     }
 }
 
+impl ClientLimits {
+    /// The longest time that a deadline can be away; longer ones are cut. Ten years.
+    pub const LONGEST: Duration = Duration::from_secs(10 * 366 * 24 * 3600);
+
+    /// These limits with times that can be added to any moment.
+    pub(super) fn bounded(mut self) -> Self {
+        for time in [
+            &mut self.discover_timeout,
+            &mut self.open_timeout,
+            &mut self.timeout,
+            &mut self.total_timeout,
+            &mut self.task_timeout,
+        ] {
+            *time = (*time).min(Self::LONGEST);
+        }
+        if let Some(pings) = &mut self.keep_alive {
+            pings.every = pings.every.min(Self::LONGEST);
+        }
+        self
+    }
+}
+
 impl Default for ClientLimits {
     fn default() -> Self {
         Self {

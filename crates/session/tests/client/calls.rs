@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use protomcp_session::{Channel, ClientConfig, CloseReason, Mode, NoAnswer, Pings};
+use protomcp_session::{Channel, ClientConfig, ClientLimits, CloseReason, Mode, NoAnswer, Pings, TaskWish};
 use protomcp_types::Level;
 
 use crate::wire::{DISCOVERED, INITIALIZED, Wire};
@@ -227,4 +227,30 @@ fn a_lost_transport_fails_calls_and_is_replaced() {
         wire.server(r#""id":2,"result":{}"#);
         assert_eq!(wire.events()[1..], ["ignored: an answer to nothing that was asked"]);
     }
+}
+
+#[test]
+fn endless_times_are_cut() {
+    let mut wire = Wire::new(|config| {
+        config.limits = ClientLimits {
+            discover_timeout: Duration::MAX,
+            open_timeout: Duration::MAX,
+            timeout: Duration::MAX,
+            total_timeout: Duration::MAX,
+            task_timeout: Duration::MAX,
+            keep_alive: Some(Pings { every: Duration::MAX, misses: 1 }),
+            ..ClientLimits::default()
+        };
+        config.mode = Mode::Stateful;
+    });
+    wire.server(INITIALIZED);
+    wire.call_with("a", |call| {
+        call.timeout = Some(Duration::MAX);
+        call.total_timeout = Some(Duration::MAX);
+        call.task = Some(TaskWish::default());
+    });
+    wire.server(r#""id":2,"result":{"task":{"taskId":"t","status":"completed"}}"#);
+    assert!(wire.connection.deadline().unwrap() > wire.now + Duration::from_secs(9 * 366 * 24 * 3600));
+    wire.server(r#""id":3,"result":{}"#);
+    assert_eq!(wire.events().last().unwrap(), "call 1 after 0: {}");
 }
