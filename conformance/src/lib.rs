@@ -8,7 +8,7 @@
 //! - [`Web`] is a client over HTTP, request by request, together with its `pmcp`.
 //! - [`Peer`] is the tool process end, scripted: the test reads and writes the envelopes itself. `pmcp` starts the tool
 //!   process, so a small program, `relay`, stands in and carries every byte to the test; [`Stage`] is where it reports.
-//! - [`suite`] runs the official conformance suite against a server.
+//! - [`suite`] runs the official conformance suite against a server or a client.
 //! - [`neighbours`] has two users of one server, one of whom attacks while the other works.
 //! - [`Everything`] is a server written with the library, for the official suite and for third-party hosts.
 //! - The published SDKs and the official clients are installed by `scripts/setup`; [`peers`] says where.
@@ -40,7 +40,7 @@ pub use issuer::Issuer;
 pub use launch::Launch;
 pub use orphans::{Orphan, living};
 pub use peer::{Peer, frame, tool};
-pub use programs::{envelope_tools, everything_server, example, hostile_tools, peers, pmcp, relay};
+pub use programs::{envelope_tools, everything_client, everything_server, example, hostile_tools, peers, pmcp, relay};
 pub use sandbox::Sandbox;
 pub use scene::{Scene, rust_session, session};
 pub use stage::{Hello, Stage};

@@ -58,6 +58,11 @@ pub fn everything_server() -> PathBuf {
     build_folder().join("everything_server")
 }
 
+/// The client for the official suite, which cargo builds together with this package's tests.
+pub fn everything_client() -> PathBuf {
+    build_folder().join("everything_client")
+}
+
 /// The tool process without an SDK, which cargo builds together with this package's tests.
 pub fn envelope_tools() -> PathBuf {
     build_folder().join("envelope_tools")

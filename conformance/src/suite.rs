@@ -9,6 +9,28 @@ use serde_json::Value;
 
 use crate::programs::peers;
 
+/// A run of the suite, and its numbers of required and of unscored scenarios.
+#[derive(Debug)]
+pub struct Run {
+    /// The scenarios, as options of the suite.
+    pub which: &'static [&'static str],
+    /// The revision.
+    pub revision: &'static str,
+    /// The number of required scenarios; all, for revisions without requirements.
+    pub required: usize,
+    /// The number of other scenarios.
+    pub others: usize,
+}
+
+/// All runs against a client. For revisions without requirements all applicable scenarios run; the suite does not know
+/// 2024-11-05.
+pub const CLIENT_RUNS: &[Run] = &[
+    Run { which: &["--requirements", "2025-11-25"], revision: "2025-11-25", required: 18, others: 7 },
+    Run { which: &["--requirements", "2026-07-28"], revision: "2026-07-28", required: 32, others: 7 },
+    Run { which: &["--suite", "all", "--spec-version", "2025-06-18"], revision: "2025-06-18", required: 5, others: 0 },
+    Run { which: &["--suite", "all", "--spec-version", "2025-03-26"], revision: "2025-03-26", required: 2, others: 0 },
+];
+
 /// The results of a run.
 #[derive(Debug)]
 pub struct Outcome {
@@ -20,6 +42,8 @@ pub struct Outcome {
     pub scenarios: BTreeMap<String, Vec<String>>,
     /// Scenarios that were run but are not required.
     pub not_scored: BTreeSet<String>,
+    /// The standard error of the clients that wrote to it, by scenario. None for runs against a server.
+    pub client_errors: BTreeMap<String, String>,
 }
 
 impl Outcome {
@@ -67,7 +91,15 @@ fn run_role(role: &[&str], which: &[&str]) -> Outcome {
     let said = |bytes| String::from_utf8_lossy(bytes).into_owned();
     let text = format!("{}\n{}", said(&output.stdout), said(&output.stderr));
     let not_scored = not_scored(&text);
-    Outcome { success: output.status.success(), text, scenarios: scenarios(folder.path()), not_scored }
+    let (mut scenarios, mut client_errors) = (BTreeMap::new(), BTreeMap::new());
+    for (scenario, results) in results(folder.path()) {
+        scenarios.insert(scenario.clone(), complaints(&scenario, &results));
+        let said = fs::read_to_string(results.join("stderr.txt")).unwrap_or_default();
+        if !said.is_empty() {
+            client_errors.insert(scenario, said);
+        }
+    }
+    Outcome { success: output.status.success(), text, scenarios, not_scored, client_errors }
 }
 
 /// The suite ends with lines of a mark, a name and a reason.
@@ -77,29 +109,32 @@ fn not_scored(text: &str) -> BTreeSet<String> {
     names.map(str::to_owned).collect()
 }
 
-/// The complaints of each scenario. Names of scenarios can have a slash, as `auth/dpop`.
-fn scenarios(folder: &Path) -> BTreeMap<String, Vec<String>> {
+/// The folder of each scenario. Names of scenarios can have a slash, as `auth/dpop`.
+fn results(folder: &Path) -> BTreeMap<String, PathBuf> {
     let mut found = BTreeMap::new();
     let mut folders = vec![(String::new(), folder.to_owned())];
     while let Some((prefix, folder)) = folders.pop() {
         for entry in fs::read_dir(folder).expect("the results can be read") {
             let path = entry.expect("an entry").path();
             let name = path.file_name().expect("a name").to_string_lossy().into_owned();
-            let Ok(checks) = fs::read_to_string(path.join("checks.json")) else {
+            if !path.join("checks.json").exists() {
                 folders.push((format!("{prefix}{name}/"), path));
                 continue;
-            };
-            let checks: Vec<Value> = serde_json::from_str(&checks).expect("checks are JSON");
+            }
             // `server-<scenario>-<year>-<month>-<day>T<time>`, without `server-` for clients
             let name = name.strip_prefix("server-").unwrap_or(&name);
             let day = name.rfind('T').unwrap_or(name.len());
-            let scenario = format!("{prefix}{}", &name[..day.saturating_sub("-2026-07-28".len())]);
-            let bad = checks.iter().filter(|check| matches!(check["status"].as_str(), Some("FAILURE" | "WARNING")));
-            let complaints = bad.map(|check| format!("{scenario}: {check:#}")).collect();
-            found.insert(scenario, complaints);
+            found.insert(format!("{prefix}{}", &name[..day.saturating_sub("-2026-07-28".len())]), path);
         }
     }
     found
+}
+
+fn complaints(scenario: &str, results: &Path) -> Vec<String> {
+    let checks = fs::read_to_string(results.join("checks.json")).expect("the checks can be read");
+    let checks: Vec<Value> = serde_json::from_str(&checks).expect("checks are JSON");
+    let bad = checks.iter().filter(|check| matches!(check["status"].as_str(), Some("FAILURE" | "WARNING")));
+    bad.map(|check| format!("{scenario}: {check:#}")).collect()
 }
 
 fn program(name: &str) -> PathBuf {

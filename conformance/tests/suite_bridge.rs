@@ -229,7 +229,8 @@ fn the_table_of_missing_scenarios_is_up_to_date() {
 
 fn table() -> String {
     let mut text = String::from(
-        "# The official suite through the bridge\n\n\
+        "# The official suite\n\n\
+         ## The bridge\n\n\
          Which scenarios of the official conformance suite pass with `pmcp run` over HTTP, required ones and others, and what\n\
          the rest waits for. There are three tool processes: `everything.py` on the published Python SDK, a program that\n\
          writes the envelopes of the published link without an SDK, and the same program when it uses their extensions, too\n\
@@ -265,5 +266,19 @@ fn table() -> String {
         let (link, extensions) = (passes(Speech::Link), passes(Speech::Extensions));
         let _ = writeln!(text, "| {} | {link} | {extensions} | {} |", missing.why(), names.join("<br>"));
     }
-    text
+    text + &client_section()
+}
+
+fn client_section() -> String {
+    let mut text = String::from(
+        "\n## The client\n\n\
+         The suite against `everything_client`, which is written with `protomcp-client`, `protomcp-http-client` and\n\
+         `protomcp-auth`. All scenarios pass without a warning (`tests/suite_client.rs`).\n\n\
+         | revision | required | others |\n| --- | --- | --- |\n",
+    );
+    for suite::Run { revision, required, others, .. } in suite::CLIENT_RUNS {
+        let others = if *others == 0 { "–".to_owned() } else { format!("{others} of {others}") };
+        let _ = writeln!(text, "| {revision} | {required} of {required} | {others} |");
+    }
+    text + "\nThe suite has no requirements for the last two: all scenarios that it has for them count.\n"
 }
