@@ -68,13 +68,15 @@ pub fn run(url: &str, which: &[&str]) -> Outcome {
 }
 
 /// Runs the scenarios of the suite that `which` selects against a client: the suite starts the program once for each
-/// scenario, with the URL of a server as its last argument.
+/// scenario, with these options and the URL of a server.
 ///
 /// # Panics
 ///
 /// As [`run`].
-pub fn run_client(program: &Path, which: &[&str]) -> Outcome {
-    run_role(&["client", "--command", program.to_str().expect("a path in UTF-8")], which)
+pub fn run_client(program: &Path, options: &[&str], which: &[&str]) -> Outcome {
+    let program = program.to_str().expect("a path in UTF-8");
+    let command = [&[program], options].concat().join(" ");
+    run_role(&["client", "--command", &command], which)
 }
 
 fn run_role(role: &[&str], which: &[&str]) -> Outcome {

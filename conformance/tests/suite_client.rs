@@ -19,8 +19,17 @@ const REFUSALS: &[(&str, &str)] = &[
 
 #[test]
 fn the_official_suite_passes_at_all_revisions_without_a_warning() {
+    check(&[]);
+}
+
+#[test]
+fn a_client_that_finds_the_era_out_by_itself_passes_too() {
+    check(&["--auto"]);
+}
+
+fn check(options: &[&str]) {
     for Run { which, required, others, .. } in CLIENT_RUNS {
-        let outcome = run_client(&everything_client(), which);
+        let outcome = run_client(&everything_client(), options, which);
         assert!(outcome.success, "{which:?}: {}", outcome.text);
         assert_eq!(outcome.complaints(), "", "{which:?}");
         assert_eq!(outcome.scenarios.len(), required + others, "{which:?}: {}", outcome.text);

@@ -6,9 +6,13 @@ use std::error::Error;
 use protomcp_types::{CallTool, ProtocolVersion};
 use serde::Deserialize;
 
+const USAGE: &str = "usage: everything_client [--auto] URL";
+
 /// One run: a server and a scenario.
 pub(crate) struct Assignment {
     pub(crate) url: String,
+    /// The client finds the era of the server out by itself.
+    pub(crate) is_auto: bool,
     pub(crate) scenario: String,
     pub(crate) version: ProtocolVersion,
     pub(crate) context: Context,
@@ -35,10 +39,17 @@ pub(crate) struct Context {
 
 impl Assignment {
     pub(crate) fn read() -> Result<Self, Box<dyn Error>> {
-        let url = env::args().nth(1).ok_or("usage: everything_client URL")?;
+        let mut arguments: Vec<_> = env::args().skip(1).collect();
+        let url = arguments.pop();
+        let is_auto = match arguments.as_slice() {
+            [] => false,
+            [option] if option == "--auto" => true,
+            _ => return Err(USAGE.into()),
+        };
         let version = env::var("MCP_CONFORMANCE_PROTOCOL_VERSION")?;
         Ok(Self {
-            url,
+            url: url.ok_or(USAGE)?,
+            is_auto,
             scenario: env::var("MCP_CONFORMANCE_SCENARIO")?,
             version: ProtocolVersion::parse(&version).ok_or_else(|| format!("{version} is not a revision"))?,
             context: match env::var("MCP_CONFORMANCE_CONTEXT") {

@@ -1,6 +1,6 @@
 //! The client that the official conformance suite starts, once for each scenario, written as any author would write one.
 //!
-//! Usage: everything_client URL        (the environment says the rest; see `assignment.rs`)
+//! Usage: everything_client [--auto] URL        (--auto: find the era of the server out; the environment says the rest)
 
 mod assignment;
 mod authorization;
@@ -15,7 +15,6 @@ use std::time::Duration;
 
 use protomcp_client::{Client, Mode};
 use protomcp_http_client::HttpTransport;
-use protomcp_types::ProtocolVersion;
 
 use crate::assignment::Assignment;
 
@@ -40,20 +39,23 @@ async fn run() -> Result<(), Box<dyn Error>> {
     if assignment.needs_authorization() {
         transport = transport.authorizer(Arc::new(authorization::client(&assignment)?));
     }
-    let session = client(assignment.version).connect(transport).await?;
+    let session = client(&assignment).connect(transport).await?;
     calls::make(&assignment, &session).await?;
     session.close(END).await;
     Ok(())
 }
 
-/// A client that answers everything that servers may ask. It opens sessions, unless this is a revision without them.
-fn client(version: ProtocolVersion) -> Client {
-    Client::new("everything", env!("CARGO_PKG_VERSION"))
-        .mode(Mode::Stateful)
-        .version(version)
+/// A client that answers everything that servers may ask.
+fn client(assignment: &Assignment) -> Client {
+    let client = Client::new("everything", env!("CARGO_PKG_VERSION"))
         .with_roots(["file:///srv/project"])
         .on_elicit(|form, _| async move { user::fill_in(&form) })
-        .on_sample(|_, _| async { Ok(user::sample()) })
+        .on_sample(|_, _| async { Ok(user::sample()) });
+    if assignment.is_auto {
+        return client;
+    }
+    // A revision without sessions implies the other mode.
+    client.mode(Mode::Stateful).version(assignment.version)
 }
 
 /// Writes to standard error, which the suite shows with the results.
