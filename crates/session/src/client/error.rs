@@ -14,11 +14,11 @@ pub enum RequestError {
     #[error("the server refused the request: {0}")]
     Refused(ErrorObject),
     /// The server has not answered, as its transport has found out.
-    #[error("the server did not answer: {error}")]
+    #[error("the server did not answer: {}", .error.message)]
     Unanswered {
         /// The reason.
         why: NoAnswer,
-        /// The reason in words.
+        /// The reason in words. Its code is not the server's.
         error: ErrorObject,
     },
     /// The time without an answer or progress, or the time in all, is over. The request was cancelled.
@@ -82,11 +82,11 @@ pub enum OpenError {
     #[error("the server refused the connection: {0}")]
     Refused(ErrorObject),
     /// The server has not answered, as its transport has found out.
-    #[error("the server did not answer: {error}")]
+    #[error("the server did not answer: {}", .error.message)]
     Unanswered {
         /// The reason.
         why: NoAnswer,
-        /// The reason in words.
+        /// The reason in words. Its code is not the server's.
         error: ErrorObject,
     },
     /// The two sides have no revision in common.
