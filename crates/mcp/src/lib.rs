@@ -10,6 +10,8 @@ pub use protomcp_auth as auth;
 pub use protomcp_bridge as bridge;
 #[cfg(feature = "client")]
 pub use protomcp_client as client;
+#[cfg(feature = "gateway")]
+pub use protomcp_gateway as gateway;
 #[cfg(feature = "http")]
 pub use protomcp_http as http;
 #[cfg(feature = "http-client")]

@@ -1,0 +1,166 @@
+//! Resources, prompts and completion. A resource has no prefix: the server that has listed it is asked first.
+
+use std::sync::Arc;
+
+use protomcp_client::RequestError;
+use protomcp_server::{Context, ServerRequest, ServerResult, SessionId};
+use protomcp_types::{Complete, ErrorObject, GetPrompt, ReadResource, Reference, Subscribe, code};
+
+use crate::failure::{Failure, Why};
+use crate::inner::Inner;
+use crate::relay::{Answer, TaskWish};
+use crate::translate::{self, Hints};
+use crate::upstream_session::UpstreamSession;
+
+impl Inner {
+    pub(crate) async fn read_resource(
+        &self,
+        request: ReadResource,
+        context: &Context,
+    ) -> Result<ServerResult, ErrorObject> {
+        let uri = request.uri.clone();
+        let answer = self.first_that_knows(&uri, context, ServerRequest::ReadResource(request)).await?;
+        translate::contents(
+            &answer.raw,
+            match answer.has_asked {
+                _ if !context.is_stateless() => Hints::Absent,
+                true => Hints::Never,
+                false => Hints::Given,
+            },
+        )
+    }
+
+    /// Asks the servers one after another until one knows the resource.
+    async fn first_that_knows(
+        &self,
+        uri: &str,
+        context: &Context,
+        request: ServerRequest,
+    ) -> Result<Answer, ErrorObject> {
+        let mut outcome = None;
+        for upstream in self.by_uri(uri, context)? {
+            match self.relay(&upstream, context, request.clone(), TaskWish::None).await {
+                Ok(answer) => return Ok(answer),
+                Err(failure) => {
+                    let is_final = !is_unknown(&failure);
+                    // A server that is down may have had it.
+                    if is_final || outcome.is_none() {
+                        outcome = Some(failure);
+                    }
+                }
+            }
+        }
+        Err(outcome.map_or_else(|| ErrorObject::resource_not_found(uri), |failure| error(failure, Some(uri), context)))
+    }
+
+    /// The servers, those that have listed the resource first.
+    fn by_uri(&self, uri: &str, context: &Context) -> Result<Vec<Arc<UpstreamSession>>, ErrorObject> {
+        let sessions = self.pools.iter().map(|pool| pool.session_of(context).map_err(Failure::into_error));
+        let mut sessions = sessions.collect::<Result<Vec<_>, _>>()?;
+        if sessions.len() > 1 {
+            sessions.sort_by_key(|session| !session.known().has(uri));
+        }
+        Ok(sessions)
+    }
+
+    /// Subscribes at the first server that knows the resource, once for all clients that share its session.
+    pub(crate) async fn subscribe(&self, request: Subscribe, context: &Context) -> Result<(), ErrorObject> {
+        let (uri, holder) = (request.uri, context.session());
+        let mut outcome = None;
+        for upstream in self.by_uri(&uri, context)? {
+            match watch(&upstream, &uri, holder).await {
+                Ok(()) => return Ok(()),
+                Err(failure) => {
+                    if !is_unknown(&failure) || outcome.is_none() {
+                        outcome = Some(failure);
+                    }
+                }
+            }
+        }
+        Err(outcome
+            .map_or_else(|| ErrorObject::resource_not_found(&uri), |failure| error(failure, Some(&uri), context)))
+    }
+
+    /// Ends a subscription where it was made.
+    pub(crate) async fn unsubscribe(&self, uri: &str, context: &Context) -> Result<(), ErrorObject> {
+        let holder = context.session();
+        for upstream in self.by_uri(uri, context)? {
+            let is_last = upstream.holders().remove(uri, holder);
+            let Some(session) = upstream.open_session().filter(|_| is_last) else { continue };
+            session
+                .unsubscribe(uri)
+                .await
+                .map_err(|refusal| error(upstream.reach.failure(Why::Request(refusal)), Some(uri), context))?;
+        }
+        Ok(())
+    }
+
+    pub(crate) async fn get_prompt(&self, request: GetPrompt, context: &Context) -> Result<ServerResult, ErrorObject> {
+        let Some((pool, name)) = self.route(&request.name) else {
+            return Err(ErrorObject::unknown_prompt(&request.name));
+        };
+        let upstream = pool.session_of(context).map_err(Failure::into_error)?;
+        let request = ServerRequest::GetPrompt(GetPrompt { name: name.to_owned(), ..request });
+        self.pass(&upstream, request, context).await
+    }
+
+    pub(crate) async fn complete(&self, request: Complete, context: &Context) -> Result<ServerResult, ErrorObject> {
+        match &request.reference {
+            Reference::Prompt { name } => {
+                let Some((pool, name)) = self.route(name) else { return Err(ErrorObject::unknown_prompt(name)) };
+                let upstream = pool.session_of(context).map_err(Failure::into_error)?;
+                let reference = Reference::Prompt { name: name.to_owned() };
+                let request = ServerRequest::Complete(Complete { reference, ..request });
+                self.pass(&upstream, request, context).await
+            }
+            Reference::Resource { uri } => {
+                let uri = uri.clone();
+                let answer = self.first_that_knows(&uri, context, ServerRequest::Complete(request)).await?;
+                Ok(ServerResult::Body(translate::result(&answer.raw)?.to_body()))
+            }
+        }
+    }
+
+    /// Passes on a request of any other kind.
+    pub(crate) async fn pass(
+        &self,
+        upstream: &Arc<UpstreamSession>,
+        request: ServerRequest,
+        context: &Context,
+    ) -> Result<ServerResult, ErrorObject> {
+        let answer = self.relay(upstream, context, request, TaskWish::None).await;
+        let answer = answer.map_err(|failure| error(failure, None, context))?;
+        Ok(ServerResult::Body(translate::result(&answer.raw)?.to_body()))
+    }
+}
+
+async fn watch(upstream: &UpstreamSession, uri: &str, holder: SessionId) -> Result<(), Failure> {
+    let session = upstream.session().await?;
+    let can_watch = |server: &protomcp_client::ServerView| {
+        server.capabilities.as_ref().is_none_or(|can| can.resources.is_some_and(|resources| resources.subscribe))
+    };
+    if !can_watch(&session.server()) {
+        let refusal = RequestError::Refused(ErrorObject::method_not_found("resources/subscribe"));
+        return Err(upstream.reach.failure(Why::Request(refusal)));
+    }
+    if upstream.holders().has(uri, holder) || !upstream.holders().add(uri, holder) {
+        return Ok(());
+    }
+    session.subscribe(uri).await.map_err(|error| {
+        upstream.holders().remove(uri, holder);
+        upstream.reach.failure(Why::Request(error))
+    })
+}
+
+/// True if another server may know what this one does not.
+fn is_unknown(failure: &Failure) -> bool {
+    let codes = [code::RESOURCE_NOT_FOUND, code::INVALID_PARAMS, code::METHOD_NOT_FOUND];
+    failure.refusal().is_some_and(|error| codes.contains(&error.code))
+}
+
+fn error(failure: Failure, uri: Option<&str>, context: &Context) -> ErrorObject {
+    match failure.refusal() {
+        Some(refusal) => translate::refusal(refusal.clone(), uri, context.is_stateless()),
+        None => failure.into_error(),
+    }
+}

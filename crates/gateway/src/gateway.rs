@@ -1,0 +1,181 @@
+//! A gateway: opened over its servers, served like any service, closed with all sessions.
+
+use std::fmt;
+use std::sync::Arc;
+
+use futures_util::future::join_all;
+use protomcp_client::ClientSession;
+use protomcp_server::{Limits, Server, ServerHandle};
+use protomcp_types::Implementation;
+use tokio::task::AbortHandle;
+
+use crate::capabilities;
+use crate::environment::Environment;
+use crate::failure::Why;
+use crate::inner::Inner;
+use crate::limits::GatewayLimits;
+use crate::pool::{self, Pool};
+use crate::reach::Reach;
+use crate::upstream::Upstream;
+
+/// Any servers as one. Cloning is cheap; all clones are the same gateway.
+#[derive(Clone)]
+pub struct Gateway {
+    pub(crate) inner: Arc<Inner>,
+    #[expect(dead_code, reason = "its tasks end with the last clone")]
+    maintenance: Arc<Maintenance>,
+}
+
+/// The tasks that connect servers again and end idle sessions. They end with the last clone.
+struct Maintenance(Vec<AbortHandle>);
+
+impl Drop for Maintenance {
+    fn drop(&mut self) {
+        self.0.iter().for_each(AbortHandle::abort);
+    }
+}
+
+/// The servers and settings of a [`Gateway`].
+#[derive(Debug, Clone)]
+pub struct Builder {
+    implementation: Implementation,
+    upstreams: Vec<Upstream>,
+    limits: GatewayLimits,
+    server_limits: Limits,
+}
+
+/// The reason why a gateway cannot be opened.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum GatewayError {
+    /// It has no servers.
+    #[error("the gateway has no servers")]
+    Empty,
+    /// Tools of two servers could have the same name, because one prefix is the beginning of the other.
+    #[error("tools of the servers \"{0}\" and \"{1}\" could have the same name: one prefix begins with the other")]
+    AmbiguousPrefixes(String, String),
+    /// No server can be reached; the names with the reasons.
+    #[error("{}", .0.iter().map(|(name, why)| format!("server \"{name}\": {why}")).collect::<Vec<_>>().join("; "))]
+    Unreachable(Vec<(String, String)>),
+}
+
+impl Builder {
+    /// Adds a server. Lists begin with those that were added first where names are equal.
+    #[must_use]
+    pub fn upstream(mut self, upstream: Upstream) -> Self {
+        self.upstreams.push(upstream);
+        self
+    }
+
+    /// Sets bounds and times.
+    #[must_use]
+    pub fn limits(mut self, limits: GatewayLimits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Sets the bounds of the sessions of clients.
+    #[must_use]
+    pub fn server_limits(mut self, limits: Limits) -> Self {
+        self.server_limits = limits;
+        self
+    }
+
+    /// Connects all servers, because the capabilities of the gateway are theirs. Those that cannot be reached are tried
+    /// again in the background, if there are others.
+    ///
+    /// # Errors
+    /// If no server can be reached, and if the prefixes do not tell the servers apart.
+    ///
+    /// # Panics
+    /// Outside a tokio runtime.
+    pub async fn open(self) -> Result<Gateway, GatewayError> {
+        self.check()?;
+        let names_servers = self.upstreams.len() > 1;
+        let environment = Arc::new(Environment::new(self.limits, names_servers));
+        let gateway = Arc::new(self.implementation);
+        let pool = |upstream| Pool::new(Reach::new(upstream), Arc::clone(&environment), Arc::clone(&gateway));
+        let pools: Vec<_> = self.upstreams.into_iter().map(pool).collect();
+        let outcomes = join_all(pools.iter().map(|pool| pool.shared.session())).await;
+        let mut failures = Vec::new();
+        for (pool, outcome) in pools.iter().zip(&outcomes) {
+            if let Err(failure) = outcome {
+                let why = match &failure.why {
+                    Why::Down { cause, .. } => cause.to_string(),
+                    _ => failure.to_string(),
+                };
+                failures.push((pool.reach.upstream.name().to_owned(), why));
+            }
+        }
+        if failures.len() == pools.len() {
+            join_all(pools.iter().map(|pool| pool.close())).await;
+            return Err(GatewayError::Unreachable(failures));
+        }
+        let views: Vec<_> = outcomes.iter().map(|outcome| outcome.as_ref().ok().map(ClientSession::server)).collect();
+        let names = pools.iter().map(|pool| pool.reach.upstream.name());
+        let described: Vec<_> = names.zip(views.iter().map(Option::as_deref)).collect();
+        let clients = ServerHandle::new(capabilities::describe(&described, &gateway), self.server_limits);
+        environment.serve(clients.clone());
+        let maintenance = pools.iter().flat_map(|pool| {
+            let reconnecting = tokio::spawn(pool::reconnect(Arc::downgrade(pool)));
+            let sweeping = tokio::spawn(pool::sweep(Arc::downgrade(pool), self.limits.idle_timeout));
+            [reconnecting.abort_handle(), sweeping.abort_handle()]
+        });
+        let maintenance = Maintenance(maintenance.collect());
+        Ok(Gateway { inner: Arc::new(Inner::new(pools, environment, clients)), maintenance: Arc::new(maintenance) })
+    }
+
+    fn check(&self) -> Result<(), GatewayError> {
+        if self.upstreams.is_empty() {
+            return Err(GatewayError::Empty);
+        }
+        for (index, one) in self.upstreams.iter().enumerate() {
+            for other in &self.upstreams[..index] {
+                let (a, b) = (other.name_prefix(), one.name_prefix());
+                if a.starts_with(b) || b.starts_with(a) {
+                    return Err(GatewayError::AmbiguousPrefixes(other.name().to_owned(), one.name().to_owned()));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Gateway {
+    /// A gateway that is called so where it cannot use the name of a single server: among several, and towards them.
+    #[must_use]
+    pub fn builder(name: impl Into<String>, version: impl Into<String>) -> Builder {
+        Builder {
+            implementation: Implementation::new(name, version),
+            upstreams: Vec::new(),
+            limits: GatewayLimits::default(),
+            server_limits: Limits::default(),
+        }
+    }
+
+    /// The server for its clients. Layers can be added to it.
+    #[must_use]
+    pub fn server(&self) -> Server<Self> {
+        let definitions = Arc::clone(&self.inner);
+        Server::new(self.inner.clients.clone(), self.clone())
+            .observe(Arc::new(self.clone()))
+            .with_tool_definitions(move |tool| definitions.tool_definition(tool))
+    }
+
+    /// The sessions of its clients.
+    #[must_use]
+    pub fn clients(&self) -> &ServerHandle {
+        &self.inner.clients
+    }
+
+    /// Ends all sessions with servers, and waits until the servers have ended them as well, for ten seconds at most.
+    pub async fn close(&self) {
+        join_all(self.inner.pools.iter().map(|pool| pool.close())).await;
+    }
+}
+
+impl fmt::Debug for Gateway {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Gateway").field("servers", &self.inner.pools.len()).finish_non_exhaustive()
+    }
+}

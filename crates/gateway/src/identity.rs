@@ -1,0 +1,69 @@
+//! The client that a server sees: that of the session, or one that can do everything that any client may be able to.
+
+use protomcp_client::{Client, ClientLimits};
+use protomcp_server::{Context, Owner, SessionId};
+use protomcp_types::{ClientCapabilities, Implementation, RawJson};
+
+use crate::limits::GatewayLimits;
+
+/// The only client of a session with a server.
+#[derive(Debug, Clone)]
+pub(crate) struct SessionClient {
+    pub(crate) session: SessionId,
+    pub(crate) owner: Owner,
+    implementation: Implementation,
+    capabilities: ClientCapabilities,
+}
+
+/// The capabilities of the client side that a gateway can pass on.
+const PASSED_ON: [(&str, &str); 3] = [
+    ("roots", r#"{"listChanged":true}"#),
+    ("sampling", r#"{"tools":{},"context":{}}"#),
+    ("elicitation", r#"{"form":{},"url":{}}"#),
+];
+
+impl SessionClient {
+    /// The client of a call.
+    pub(crate) fn of(context: &Context) -> Self {
+        Self {
+            session: context.session(),
+            owner: context.caller().owner.clone(),
+            implementation: context.client().clone(),
+            capabilities: context.capabilities().clone(),
+        }
+    }
+}
+
+/// A client with the identity of `session`, or with that of the gateway for a session that clients share.
+pub(crate) fn client(session: Option<&SessionClient>, gateway: &Implementation, limits: &GatewayLimits) -> Client {
+    let identity = session.map_or(gateway, |client| &client.implementation);
+    let can = |name: &str, all: &'static str| match session {
+        Some(client) => client.capabilities.capability(name).cloned(),
+        None => RawJson::parse(all).ok(),
+    };
+    let mut capabilities = ClientCapabilities::new();
+    for (name, all) in PASSED_ON {
+        if let Some(value) = can(name, all) {
+            capabilities = capabilities.with(name, value);
+        }
+    }
+    let limits = ClientLimits {
+        open_timeout: limits.open_timeout,
+        timeout: limits.timeout,
+        total_timeout: limits.total_timeout,
+        max_pending: MAX_PENDING,
+        max_incoming: MAX_QUESTIONS,
+        ..ClientLimits::default()
+    };
+    Client::with_implementation(identity.clone())
+        .capabilities(&capabilities)
+        .limits(limits)
+        // Clients have a deadline of their own for each question.
+        .answer_timeout(limits.total_timeout)
+}
+
+/// The requests in one session with a server that have no answer. The sessions of clients have bounds of their own.
+const MAX_PENDING: usize = 16 * 1024;
+
+/// The questions in one session with a server that have no answer.
+const MAX_QUESTIONS: usize = 1024;

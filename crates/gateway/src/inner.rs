@@ -1,0 +1,85 @@
+//! The parts of a gateway that its requests use: the servers in order, their names, and the tasks of its clients.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use protomcp_server::{Context, ServerHandle, SessionId, Tasks};
+use protomcp_types::{Level, RawJson};
+
+use crate::environment::Environment;
+use crate::list::{ListKind, Merged};
+use crate::pool::Pool;
+
+/// The parts of a gateway that its requests use.
+#[derive(Debug)]
+pub(crate) struct Inner {
+    pub(crate) pools: Vec<Arc<Pool>>,
+    pub(crate) environment: Arc<Environment>,
+    pub(crate) clients: ServerHandle,
+    pub(crate) tasks: Tasks,
+    /// The lists of which clients have not read every page.
+    unread: Mutex<HashMap<(SessionId, ListKind), Arc<Merged>>>,
+    /// The levels that clients have set.
+    levels: Mutex<HashMap<SessionId, Level>>,
+}
+
+impl Inner {
+    pub(crate) fn new(pools: Vec<Arc<Pool>>, environment: Arc<Environment>, clients: ServerHandle) -> Self {
+        let tasks = Tasks::new(clients.clone());
+        Self { pools, environment, clients, tasks, unread: Mutex::default(), levels: Mutex::default() }
+    }
+
+    /// The server that a name belongs to, and the name there.
+    pub(crate) fn route<'a>(&self, name: &'a str) -> Option<(&Arc<Pool>, &'a str)> {
+        self.pools.iter().find_map(|pool| Some((pool, name.strip_prefix(pool.reach.upstream.name_prefix())?)))
+    }
+
+    /// The only server.
+    pub(crate) fn only(&self) -> Option<&Arc<Pool>> {
+        match self.pools.as_slice() {
+            [only] => Some(only),
+            _ => None,
+        }
+    }
+
+    /// The definition of a tool as clients without a session see it.
+    pub(crate) fn tool_definition(&self, tool: &str) -> Option<RawJson> {
+        let (pool, name) = self.route(tool)?;
+        pool.shared.known().tools.get(name).cloned()
+    }
+
+    pub(crate) fn unread(&self) -> MutexGuard<'_, HashMap<(SessionId, ListKind), Arc<Merged>>> {
+        lock(&self.unread)
+    }
+
+    /// The level that the client of a call has set.
+    pub(crate) fn level_of(&self, context: &Context) -> Option<Level> {
+        match context.is_stateless() {
+            true => context.log_level(),
+            false => lock(&self.levels).get(&context.session()).copied(),
+        }
+    }
+
+    /// A client has set a level.
+    pub(crate) fn set_level(&self, client: SessionId, level: Level) {
+        lock(&self.levels).insert(client, level);
+        for pool in &self.pools {
+            match pool.existing(client) {
+                Some(session) if session.client.is_some() => session.set_level(level),
+                Some(session) => session.lower_level(level),
+                None => {}
+            }
+        }
+    }
+
+    /// A session of a client is over.
+    pub(crate) fn leave(&self, client: SessionId) {
+        lock(&self.levels).remove(&client);
+        self.unread().retain(|(session, _), _| *session != client);
+        self.pools.iter().for_each(|pool| pool.leave(client));
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,33 @@
+#![doc = include_str!("../README.md")]
+
+mod capabilities;
+mod contents;
+mod environment;
+mod failure;
+mod gateway;
+mod health;
+mod holders;
+mod identity;
+mod inner;
+mod known;
+mod limits;
+mod list;
+mod listing;
+mod notices;
+mod opening;
+mod pool;
+mod questions;
+mod reach;
+mod relay;
+mod running;
+mod service;
+mod tools;
+mod translate;
+mod upstream;
+mod upstream_session;
+
+pub use gateway::{Builder, Gateway, GatewayError};
+pub use limits::GatewayLimits;
+#[doc(no_inline)]
+pub use protomcp_client::Mode;
+pub use upstream::{ConnectError, Sharing, Upstream};

@@ -1,0 +1,40 @@
+//! The bounds of a gateway.
+
+use std::time::Duration;
+
+/// The bounds and times of a gateway.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct GatewayLimits {
+    /// The time in which a server must be connected, for one attempt. Default 60 s.
+    pub open_timeout: Duration,
+    /// The time in which a server must answer each page of a list. Otherwise its elements are left out. Default 10 s.
+    pub list_timeout: Duration,
+    /// The time for which a request may be without an answer and without progress. Default 5 min.
+    pub timeout: Duration,
+    /// The time for which a request may take in all, with the questions that it asks. Default 1 h.
+    pub total_timeout: Duration,
+    /// The most sessions with one server that belong to single clients. One more replaces an idle one, or is refused.
+    /// Default 1024.
+    pub max_sessions: usize,
+    /// The time after the last request of its client for which a session with a server is kept. Default 30 min.
+    pub idle_timeout: Duration,
+}
+
+impl Default for GatewayLimits {
+    fn default() -> Self {
+        Self {
+            open_timeout: Duration::from_secs(60),
+            list_timeout: Duration::from_secs(10),
+            timeout: Duration::from_secs(300),
+            total_timeout: Duration::from_secs(3600),
+            max_sessions: 1024,
+            idle_timeout: Duration::from_secs(1800),
+        }
+    }
+}
+
+/// The bytes of one list of one server.
+pub(crate) const MAX_LIST_BYTES: usize = 64 << 20;
+
+/// The pages of one list of one server.
+pub(crate) const MAX_PAGES: usize = 1000;

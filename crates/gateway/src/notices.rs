@@ -1,0 +1,83 @@
+//! Notifications of servers, passed on to the sessions that they concern.
+
+use std::sync::Arc;
+
+use protomcp_server::{Audience, SessionId, SessionNotice};
+use protomcp_types::{Level, Notification, RawJson, method};
+
+use crate::environment::Environment;
+use crate::running::{Caller, Running};
+
+/// The receiver of the notifications of one session with a server.
+#[derive(Debug)]
+pub(crate) struct Notices {
+    pub(crate) server: Arc<str>,
+    pub(crate) environment: Arc<Environment>,
+    pub(crate) running: Arc<Running>,
+    /// The session of the only client; `None`: clients share the session with the server.
+    pub(crate) client: Option<SessionId>,
+}
+
+impl Notices {
+    /// The sessions whose lists come from this session with the server.
+    pub(crate) fn audience(&self) -> Audience {
+        self.client.map_or(Audience::Everyone, Audience::Session)
+    }
+
+    /// Passes a notification on. Does not block.
+    pub(crate) fn take(&self, notification: &Notification) {
+        let Some(clients) = self.environment.clients() else { return };
+        let text = |name: &str| notification.params.member(name).and_then(|raw| raw.to::<String>().ok());
+        match notification.method.as_ref() {
+            method::TOOLS_CHANGED => clients.tools_changed(self.audience()),
+            method::RESOURCES_CHANGED => clients.resources_changed(self.audience()),
+            method::PROMPTS_CHANGED => clients.prompts_changed(self.audience()),
+            method::RESOURCE_UPDATED => match (text("uri"), self.client) {
+                (Some(uri), None) => clients.resource_updated(&uri),
+                (Some(uri), Some(client)) => {
+                    clients.deliver(&Audience::Session(client), SessionNotice::ResourceUpdated(&uri));
+                }
+                (None, _) => tracing::debug!(server = %self.server, "a notification without a URI is ignored"),
+            },
+            method::ELICITATION_COMPLETE => {
+                let id = text("elicitationId").unwrap_or_default();
+                if let Some(client) = self.environment.page_done(&id) {
+                    clients.elicitation_complete(client, &id);
+                }
+            }
+            method::LOG => self.log(notification),
+            other => tracing::debug!(server = %self.server, method = other, "a notification is not passed on"),
+        }
+    }
+
+    /// A log message goes to the caller that it is taken for, otherwise to a sole owner of everything that is open.
+    fn log(&self, notification: &Notification) {
+        let params = &notification.params;
+        let level = params.member("level").and_then(|level| Level::parse(&level.to::<String>().ok()?));
+        let (Some(level), Some(data)) = (level, params.member("data")) else { return };
+        let logger = self.logger(params.member("logger").and_then(|logger| logger.to().ok()));
+        let logger = logger.as_deref();
+        match (self.running.caller(), self.client, self.environment.clients()) {
+            (Caller::Of(context), ..) => context.log(level, logger, data),
+            (_, Some(client), Some(clients)) => clients.log(Audience::Session(client), level, logger, data),
+            (_, None, Some(clients)) if clients.sole_owner().is_some() => {
+                clients.log(Audience::Everyone, level, logger, data);
+            }
+            _ => self.keep(level, data),
+        }
+    }
+
+    fn logger(&self, logger: Option<String>) -> Option<String> {
+        let server = &self.server;
+        match logger {
+            Some(logger) if self.environment.names_servers => Some(format!("{server}/{logger}")),
+            None if self.environment.names_servers => Some(server.as_ref().to_owned()),
+            logger => logger,
+        }
+    }
+
+    /// A message that may concern any of several callers stays in the log of this program.
+    fn keep(&self, level: Level, data: &RawJson) {
+        tracing::debug!(server = %self.server, %level, %data, "a log message of a server");
+    }
+}

@@ -1,0 +1,143 @@
+//! The sessions with one server: one that clients share, and one for each session of a client that needs its own.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
+
+use protomcp_client::RequestError;
+use protomcp_server::{Audience, Context, Owner, SessionId};
+use protomcp_types::Implementation;
+
+use crate::environment::Environment;
+use crate::failure::{Failure, Why};
+use crate::identity::SessionClient;
+use crate::reach::Reach;
+use crate::upstream_session::UpstreamSession;
+
+/// The sessions with one server.
+#[derive(Debug)]
+pub(crate) struct Pool {
+    pub(crate) reach: Arc<Reach>,
+    pub(crate) shared: Arc<UpstreamSession>,
+    environment: Arc<Environment>,
+    gateway: Arc<Implementation>,
+    sessions: Mutex<HashMap<SessionId, Arc<UpstreamSession>>>,
+}
+
+impl Pool {
+    pub(crate) fn new(reach: Reach, environment: Arc<Environment>, gateway: Arc<Implementation>) -> Arc<Self> {
+        let reach = Arc::new(reach);
+        let shared = UpstreamSession::new(Arc::clone(&reach), None, Arc::clone(&environment), &gateway);
+        Arc::new(Self { reach, shared, environment, gateway, sessions: Mutex::default() })
+    }
+
+    /// The session for a call.
+    ///
+    /// # Errors
+    /// If the client needs one of its own and too many are in use.
+    pub(crate) fn session_of(&self, context: &Context) -> Result<Arc<UpstreamSession>, Failure> {
+        let id = context.session();
+        if self.reach.upstream.is_shared() || id == SessionId::STATELESS || id == SessionId::DETACHED {
+            return Ok(Arc::clone(&self.shared));
+        }
+        let mut sessions = self.lock();
+        if let Some(session) = sessions.get(&id) {
+            return Ok(Arc::clone(session));
+        }
+        let client = SessionClient::of(context);
+        if sessions.len() >= self.environment.limits.max_sessions {
+            let victim = victim(&sessions, &client.owner).ok_or_else(|| self.reach.failure(Why::Full))?;
+            if let Some(victim) = sessions.remove(&victim) {
+                tracing::info!(server = self.reach.upstream.name(), "an idle session gives way to another client's");
+                tokio::spawn(async move { victim.close().await });
+            }
+        }
+        let (reach, environment) = (Arc::clone(&self.reach), Arc::clone(&self.environment));
+        let session = UpstreamSession::new(reach, Some(client), environment, &self.gateway);
+        sessions.insert(id, Arc::clone(&session));
+        Ok(session)
+    }
+
+    /// The session of a client, if it has used one.
+    pub(crate) fn existing(&self, client: SessionId) -> Option<Arc<UpstreamSession>> {
+        match self.reach.upstream.is_shared() {
+            true => Some(Arc::clone(&self.shared)),
+            false => self.lock().get(&client).cloned(),
+        }
+    }
+
+    /// A session of a client is over.
+    pub(crate) fn leave(&self, client: SessionId) {
+        self.shared.leave(client);
+        if let Some(session) = self.lock().remove(&client) {
+            tokio::spawn(async move { session.close().await });
+        }
+    }
+
+    /// Ends the sessions that nothing has needed for so long.
+    async fn rest(&self, limit: Duration) {
+        let is_idle = |session: &UpstreamSession| session.idle_time().is_some_and(|idle| idle >= limit);
+        let idle: Vec<_> = self.lock().extract_if(|_, session| is_idle(session)).map(|(_, session)| session).collect();
+        for session in idle {
+            session.close().await;
+        }
+        if !self.reach.upstream.is_shared() && is_idle(&self.shared) {
+            self.shared.rest().await;
+        }
+    }
+
+    /// Ends all sessions.
+    pub(crate) async fn close(&self) {
+        let sessions: Vec<_> = self.lock().drain().map(|(_, session)| session).collect();
+        let all = sessions.iter().chain([&self.shared]).map(|session| session.close());
+        futures_util::future::join_all(all).await;
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<SessionId, Arc<UpstreamSession>>> {
+        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The session that gives way: the one of the owner with most of them that was idle for longest. None if `newcomer` has
+/// more than all others with idle ones.
+fn victim(sessions: &HashMap<SessionId, Arc<UpstreamSession>>, newcomer: &Owner) -> Option<SessionId> {
+    let owner = |session: &UpstreamSession| session.client.as_ref().map(|client| client.owner.clone());
+    let mut counts: HashMap<Owner, usize> = HashMap::new();
+    for session in sessions.values() {
+        *counts.entry(owner(session)?).or_default() += 1;
+    }
+    let own = counts.get(newcomer).copied().unwrap_or_default();
+    let candidates = sessions.iter().filter_map(|(id, session)| {
+        let (idle, owner) = (session.idle_time()?, owner(session)?);
+        let count = counts.get(&owner).copied().unwrap_or_default();
+        (count >= own).then_some((count, idle, *id))
+    });
+    candidates.max_by_key(|(count, idle, _)| (*count, *idle)).map(|(_, _, id)| id)
+}
+
+/// Connects a server again after an outage, until the pool is gone.
+pub(crate) async fn reconnect(pool: Weak<Pool>) {
+    loop {
+        let Some(reach) = pool.upgrade().map(|pool| Arc::clone(&pool.reach)) else { return };
+        reach.next_attempt().await;
+        let Some(pool) = pool.upgrade() else { return };
+        // A failure to open has begun the next pause.
+        let Ok(session) = pool.shared.session().await else { continue };
+        let limit = pool.environment.limits.list_timeout;
+        match tokio::time::timeout(limit, session.ping()).await {
+            Ok(answer) if pool.reach.learn(&answer) => pool.environment.lists_changed(&Audience::Everyone),
+            Ok(Ok(()) | Err(RequestError::Refused(_))) => {}
+            Ok(Err(error)) => drop(pool.reach.failed(&error.to_string())),
+            Err(_) => drop(pool.reach.failed(&format!("it did not answer within {limit:?}"))),
+        }
+    }
+}
+
+/// Ends idle sessions, until the pool is gone.
+pub(crate) async fn sweep(pool: Weak<Pool>, limit: Duration) {
+    loop {
+        tokio::time::sleep((limit / 4).max(Duration::from_millis(100))).await;
+        let Some(pool) = pool.upgrade() else { return };
+        pool.rest(limit).await;
+    }
+}

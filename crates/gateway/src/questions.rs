@@ -1,0 +1,152 @@
+//! Questions of servers, passed on to the client of the call that they belong to. They are not read: the client gets
+//! them as they were written, in the shape of its revision, and the server gets the client's answer.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use protomcp_client::{ServerContext, ServerQuestion};
+use protomcp_server::{Ask, AskError, Context, SessionId};
+use protomcp_types::{
+    ClientCapabilities, ClientMethod, CreateMessage, Elicit, ErrorObject, JsonObject, ListRoots, Method, Params,
+    ProtocolVersion, RawJson, RequiredCapability, code,
+};
+
+use crate::environment::Environment;
+use crate::running::{Caller, Running};
+
+/// Finds the client that a question of a session is for.
+#[derive(Debug)]
+pub(crate) struct Questions {
+    pub(crate) server: Arc<str>,
+    pub(crate) environment: Arc<Environment>,
+    pub(crate) running: Arc<Running>,
+    /// The session of the only client; `None`: clients share the session with the server.
+    pub(crate) client: Option<SessionId>,
+}
+
+impl Questions {
+    /// Asks the client. A question names no call, so the newest call of the only caller is taken for it.
+    pub(crate) async fn answer(&self, question: ServerQuestion, server: ServerContext) -> Result<RawJson, ErrorObject> {
+        loop {
+            let context = match (self.running.caller(), self.client) {
+                (Caller::Of(context), _) => context,
+                (Caller::None, Some(client)) => return self.ask_session(client, &question, &server).await,
+                (Caller::Ambiguous, _) => return Err(self.refusal("calls of several clients are running")),
+                (Caller::None, None) => return Err(self.refusal("no call is running")),
+            };
+            match ask(&self.environment, &context, &question, &server).await {
+                // The call has ended, and another one may be there.
+                Err(AskError::Gone) if context.is_cancelled() || self.has_ended(&context) => {}
+                outcome => return outcome.map_err(refused),
+            }
+        }
+    }
+
+    fn has_ended(&self, context: &Context) -> bool {
+        let is_same =
+            |other: &Context| (other.session(), other.request_id()) == (context.session(), context.request_id());
+        !matches!(self.running.caller(), Caller::Of(other) if is_same(&other))
+    }
+
+    fn refusal(&self, why: &str) -> ErrorObject {
+        let server = &self.server;
+        tracing::warn!(%server, why, "a question of a shared session is refused: it does not name its call");
+        ErrorObject::internal(format!("the gateway cannot tell which client this question is for: {why}"))
+    }
+
+    async fn ask_session(
+        &self,
+        client: SessionId,
+        question: &ServerQuestion,
+        server: &ServerContext,
+    ) -> Result<RawJson, ErrorObject> {
+        let clients = self.environment.clients();
+        let Some((clients, view)) = clients.and_then(|clients| Some((clients, clients.view(client)?))) else {
+            return Err(refused(AskError::Gone));
+        };
+        let params = prepare(&self.environment, question, view.client.version, client);
+        let outcome = match question.method.as_str() {
+            Elicit::NAME => send(clients.ask::<Form>(client, &params), server).await,
+            CreateMessage::NAME => send(clients.ask::<Sample>(client, &params), server).await,
+            _ => send(clients.ask::<Roots>(client, &params), server).await,
+        };
+        outcome.map_err(refused)
+    }
+}
+
+/// Asks the client of a call.
+pub(crate) async fn ask(
+    environment: &Environment,
+    context: &Context,
+    question: &ServerQuestion,
+    server: &ServerContext,
+) -> Result<RawJson, AskError> {
+    let params = prepare(environment, question, context.protocol_version(), context.session());
+    match question.method.as_str() {
+        Elicit::NAME => send(keyed(context.ask::<Form>(&params), question), server).await,
+        CreateMessage::NAME => send(keyed(context.ask::<Sample>(&params), question), server).await,
+        _ => send(keyed(context.ask::<Roots>(&params), question), server).await,
+    }
+}
+
+/// The error with which a server hears that a question has no answer: the client's own, if there is one.
+pub(crate) fn refused(error: AskError) -> ErrorObject {
+    match error {
+        AskError::Refused(error) => error,
+        AskError::NotSupported(_) => ErrorObject::new(code::METHOD_NOT_FOUND, error.to_string()),
+        error => error.into(),
+    }
+}
+
+fn keyed<M: ClientMethod>(ask: Ask<M>, question: &ServerQuestion) -> Ask<M> {
+    if question.key.is_empty() { ask } else { ask.key(question.key.clone()) }
+}
+
+async fn send<M: ClientMethod<Result = RawJson> + 'static>(
+    ask: Ask<M>,
+    server: &ServerContext,
+) -> Result<RawJson, AskError> {
+    let server = server.clone();
+    ask.on_progress(move |progress| server.progress(&progress)).await
+}
+
+/// The parameters in the shape of the client's revision.
+fn prepare(
+    environment: &Environment,
+    question: &ServerQuestion,
+    version: ProtocolVersion,
+    client: SessionId,
+) -> JsonObject {
+    static PAGES: AtomicU64 = AtomicU64::new(0);
+    let params = match &question.params {
+        Params::Named(params) => params.clone(),
+        Params::Absent | Params::Positional(_) => JsonObject::new(),
+    };
+    let page = || format!("gateway-{}", PAGES.fetch_add(1, Ordering::Relaxed));
+    let params = crate::translate::question(&question.method, params, version, page);
+    if let Some(id) = params.member("elicitationId").and_then(|id| id.to::<String>().ok()) {
+        environment.page_opened(&id, client);
+    }
+    params
+}
+
+/// Questions whose parameters and answers are text.
+macro_rules! unread {
+    ($($name:ident = $method:ident),* $(,)?) => {
+        $(struct $name;
+
+        impl Method for $name {
+            const NAME: &'static str = $method::NAME;
+            type Params = JsonObject;
+            type Result = RawJson;
+        }
+
+        impl ClientMethod for $name {
+            fn is_supported_by(params: &JsonObject, capabilities: &ClientCapabilities) -> bool {
+                RequiredCapability::of(Self::NAME, params).is_some_and(|required| required.is_met_by(capabilities))
+            }
+        })*
+    };
+}
+
+unread!(Form = Elicit, Sample = CreateMessage, Roots = ListRoots);

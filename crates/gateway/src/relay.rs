@@ -1,0 +1,151 @@
+//! One request on its way to a server and back: the same parameters, progress in order, questions to its client, and
+//! cancellation.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use protomcp_client::{ClientSession, Forwarded, Request};
+use protomcp_server::{Audience, Context, ServerRequest, TaskOptions};
+use protomcp_types::{Params, RawJson};
+
+use crate::failure::{Failure, Why};
+use crate::inner::Inner;
+use crate::questions;
+use crate::translate;
+use crate::upstream_session::UpstreamSession;
+
+/// The answer of a server.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) raw: RawJson,
+    /// The client was asked for input.
+    pub(crate) has_asked: bool,
+}
+
+/// The task that a request asks the server for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum TaskWish {
+    None,
+    /// The server shall keep the task for so long.
+    Task(Option<Duration>),
+}
+
+impl Inner {
+    /// Sends a request of a client to a server, and returns the answer.
+    ///
+    /// # Errors
+    /// If there is none, or an error.
+    pub(crate) async fn relay(
+        &self,
+        upstream: &Arc<UpstreamSession>,
+        context: &Context,
+        mut request: ServerRequest,
+        wish: TaskWish,
+    ) -> Result<Answer, Failure> {
+        let gone = || upstream.reach.failure(Why::Gone);
+        let session = tokio::select! {
+            biased;
+            () = context.cancelled() => return Err(gone()),
+            session = upstream.session() => session?,
+        };
+        self.set_meta(&mut request, &session, upstream, context);
+        let has_asked = Arc::new(AtomicBool::new(false));
+        let mut sent = self.watched(session.forward(request), upstream, context, &has_asked);
+        if let TaskWish::Task(ttl) = wish {
+            sent = sent.as_task(ttl);
+        }
+        let _running = upstream.running.begin(context.clone());
+        let outcome = tokio::select! {
+            biased;
+            // Dropping the request cancels it at the server.
+            () = context.cancelled() => return Err(gone()),
+            outcome = sent.raw() => outcome,
+        };
+        if upstream.reach.learn(&outcome) {
+            self.environment.lists_changed(&Audience::Everyone);
+        }
+        match outcome {
+            Ok(raw) => Ok(Answer { raw, has_asked: has_asked.load(Ordering::Relaxed) }),
+            Err(error) => Err(upstream.reach.failure(Why::Request(error))),
+        }
+    }
+
+    /// A request whose progress, questions and task are those of the call.
+    fn watched(
+        &self,
+        request: Request<Forwarded>,
+        upstream: &Arc<UpstreamSession>,
+        context: &Context,
+        has_asked: &Arc<AtomicBool>,
+    ) -> Request<Forwarded> {
+        let (environment, asking, asked) = (Arc::clone(&upstream.environment), context.clone(), Arc::clone(has_asked));
+        let request = request.on_input(move |question, server| {
+            let (environment, context) = (Arc::clone(&environment), asking.clone());
+            asked.store(true, Ordering::Relaxed);
+            async move { questions::ask(&environment, &context, &question, &server).await.map_err(questions::refused) }
+        });
+        let task = context.clone();
+        let request = request.on_task(move |notice| {
+            // A call that its client waits for stays one.
+            task.continue_as_task(TaskOptions::default());
+            if let Some(message) = &notice.message {
+                task.set_task_message(message);
+            }
+        });
+        if context.progress_token().is_none() && !context.is_task() {
+            return request;
+        }
+        let reporting = context.clone();
+        request.on_progress(move |progress| reporting.progress(&progress))
+    }
+
+    /// Replaces the members of `_meta` that are for the gateway alone, and passes on the level of log messages.
+    fn set_meta(
+        &self,
+        request: &mut ServerRequest,
+        session: &ClientSession,
+        upstream: &UpstreamSession,
+        context: &Context,
+    ) {
+        let wanted = self.level_of(context);
+        let level = match session.server().is_stateful() {
+            false if context.is_stateless() => wanted,
+            // The session filters by itself.
+            false => context.log_level(),
+            true => {
+                if let Some(level) = wanted {
+                    upstream.lower_level(level);
+                }
+                None
+            }
+        };
+        if let Some(meta) = meta_of(request) {
+            *meta = translate::request_meta(meta.take(), level);
+        } else if let ServerRequest::Other { params: Params::Named(members), .. } = request
+            && let Some(meta) = translate::request_meta(members.take("_meta"), level)
+        {
+            members.insert("_meta", meta);
+        }
+    }
+}
+
+fn meta_of(request: &mut ServerRequest) -> Option<&mut Option<RawJson>> {
+    Some(match request {
+        ServerRequest::ListTools(request) => &mut request.meta,
+        ServerRequest::CallTool(request) => &mut request.meta,
+        ServerRequest::ListResources(request) => &mut request.meta,
+        ServerRequest::ListResourceTemplates(request) => &mut request.meta,
+        ServerRequest::ReadResource(request) => &mut request.meta,
+        ServerRequest::Subscribe(request) => &mut request.meta,
+        ServerRequest::Unsubscribe(request) => &mut request.meta,
+        ServerRequest::ListPrompts(request) => &mut request.meta,
+        ServerRequest::GetPrompt(request) => &mut request.meta,
+        ServerRequest::Complete(request) => &mut request.meta,
+        ServerRequest::GetTask(request) => &mut request.meta,
+        ServerRequest::GetTaskPayload(request) => &mut request.meta,
+        ServerRequest::ListTasks(request) => &mut request.meta,
+        ServerRequest::CancelTask(request) => &mut request.meta,
+        ServerRequest::Other { .. } => return None,
+    })
+}

@@ -1,0 +1,104 @@
+//! Calls of tools, as they are and as tasks.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use protomcp_server::{Context, ServerRequest, ServerResult, TaskOptions};
+use protomcp_types::{CallTool, CallToolResult, ErrorObject, TaskSupport};
+
+use crate::failure::Failure;
+use crate::inner::Inner;
+use crate::list::ListKind;
+use crate::relay::TaskWish;
+use crate::translate;
+use crate::upstream_session::UpstreamSession;
+
+impl Inner {
+    /// Calls a tool. A failure of its server is a result with `isError`.
+    ///
+    /// # Errors
+    /// Those of the server, and −32602 for a name of no server.
+    pub(crate) async fn call_tool(&self, call: CallTool, context: Context) -> Result<ServerResult, ErrorObject> {
+        let Some((pool, name)) = self.route(&call.name) else { return Err(ErrorObject::unknown_tool(&call.name)) };
+        let upstream = match pool.session_of(&context) {
+            Ok(upstream) => upstream,
+            Err(failure) => return failed(failure),
+        };
+        let wish = match self.task_wish(&upstream, name, &call, &context).await {
+            Ok(wish) => wish,
+            Err(failure) => return failed(failure),
+        };
+        let request = CallTool { name: name.to_owned(), task: None, ..call };
+        match self.relay(&upstream, &context, ServerRequest::CallTool(request), wish).await {
+            Ok(answer) => translate::tool_result(&answer.raw),
+            Err(failure) => failed(failure),
+        }
+    }
+
+    /// Begins a task for a call, if the tool can be one.
+    ///
+    /// # Errors
+    /// −32601 for other tools; otherwise those of [`Tasks::begin`](protomcp_server::Tasks::begin).
+    pub(crate) async fn begin_task(
+        self: &Arc<Self>,
+        call: CallTool,
+        context: Context,
+    ) -> Result<ServerResult, ErrorObject> {
+        let Some((pool, name)) = self.route(&call.name) else { return Err(ErrorObject::unknown_tool(&call.name)) };
+        let upstream = pool.session_of(&context).map_err(Failure::into_error)?;
+        if self.task_support(&upstream, name).await.map_err(Failure::into_error)? == TaskSupport::Forbidden {
+            return Err(ErrorObject::method_not_found(&format!("tools/call of {:?} as a task", call.name)));
+        }
+        let (this, ttl) = (Arc::clone(self), call.task_ttl());
+        let created = self.tasks.begin(&context, ttl, TaskOptions::default(), move |context| async move {
+            match this.call_tool(call, context).await? {
+                ServerResult::CallTool(result) => Ok(result),
+                ServerResult::Body(body) => body.into_raw().to::<CallToolResult>().map_err(|error| {
+                    ErrorObject::internal(format!("the result of the server cannot be read: {error}"))
+                }),
+                other => Err(ErrorObject::internal(format!("an unexpected result: {other:?}"))),
+            }
+        });
+        created.map(Into::into)
+    }
+
+    /// The wish for a task at the server: of tools that have to be tasks, if the client can wait for one.
+    async fn task_wish(
+        &self,
+        upstream: &Arc<UpstreamSession>,
+        name: &str,
+        call: &CallTool,
+        context: &Context,
+    ) -> Result<TaskWish, Failure> {
+        if !context.is_task() && !context.is_stateless() {
+            return Ok(TaskWish::None);
+        }
+        let session = upstream.session().await?;
+        let server = session.server();
+        let tasks = server.capabilities.as_ref().and_then(|capabilities| capabilities.tasks);
+        if !server.version.has_tasks() || !tasks.is_some_and(|tasks| tasks.has_tool_calls()) {
+            return Ok(TaskWish::None);
+        }
+        Ok(match self.task_support(upstream, name).await? {
+            TaskSupport::Required => TaskWish::Task(call.task_ttl().map(Duration::from_millis)),
+            TaskSupport::Optional | TaskSupport::Forbidden => TaskWish::None,
+        })
+    }
+
+    /// The support for tasks of a tool, as its server has listed it.
+    async fn task_support(&self, upstream: &Arc<UpstreamSession>, name: &str) -> Result<TaskSupport, Failure> {
+        if upstream.known().tasks.is_none() {
+            self.listed(upstream, ListKind::Tools).await?;
+        }
+        let known = upstream.known();
+        Ok(known.tasks.as_ref().and_then(|tasks| tasks.get(name)).copied().unwrap_or_default())
+    }
+}
+
+/// The answer to a call whose server has refused it or has not answered.
+fn failed(failure: Failure) -> Result<ServerResult, ErrorObject> {
+    match failure.refusal() {
+        Some(refusal) => Err(refusal.clone()),
+        None => Ok(failure.into_result().into()),
+    }
+}

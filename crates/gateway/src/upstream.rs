@@ -1,0 +1,126 @@
+//! A server behind the gateway, as it is configured.
+
+use std::error::Error;
+use std::fmt;
+use std::future::Future;
+use std::sync::Arc;
+
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use protomcp_client::Mode;
+use protomcp_transport::boxed::Boxed;
+
+/// The reason why a connection cannot be made.
+pub type ConnectError = Box<dyn Error + Send + Sync>;
+
+type Connector = dyn Fn() -> BoxFuture<'static, Result<Boxed, ConnectError>> + Send + Sync;
+
+/// A server behind a gateway.
+///
+/// ```
+/// use protomcp_gateway::{Sharing, Upstream};
+/// use protomcp_transport::{boxed::Boxed, memory};
+///
+/// // The connector makes a new transport for each session.
+/// let upstream = Upstream::new("files", || async {
+///     let (ours, theirs) = memory::pair();
+///     drop(theirs);
+///     Ok(Boxed::new(ours))
+/// });
+/// let upstream = upstream.prefix("files_").sharing(Sharing::Shared);
+/// assert_eq!(upstream.name(), "files");
+/// ```
+#[derive(Clone)]
+pub struct Upstream {
+    name: Arc<str>,
+    prefix: Arc<str>,
+    sharing: Sharing,
+    mode: Mode,
+    connector: Arc<Connector>,
+}
+
+/// The clients that share a session with a server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Sharing {
+    /// Each session of a client has a session with the server of its own. Requests without a session share one.
+    #[default]
+    PerSession,
+    /// All clients share one session. A server cannot tell them apart: its questions reach a client only while the calls
+    /// of one session are running.
+    Shared,
+}
+
+impl Upstream {
+    /// A server with this name, for messages. `connect` makes a transport for each session with it.
+    pub fn new<F>(name: impl Into<Arc<str>>, connect: impl Fn() -> F + Send + Sync + 'static) -> Self
+    where
+        F: Future<Output = Result<Boxed, ConnectError>> + Send + 'static,
+    {
+        Self {
+            name: name.into(),
+            prefix: "".into(),
+            sharing: Sharing::default(),
+            mode: Mode::Auto,
+            connector: Arc::new(move || connect().boxed()),
+        }
+    }
+
+    /// Sets the prefix of the names of its tools and prompts, which is empty by default. Several servers need different
+    /// ones.
+    #[must_use]
+    pub fn prefix(mut self, prefix: impl Into<Arc<str>>) -> Self {
+        self.prefix = prefix.into();
+        self
+    }
+
+    /// Sets the clients that share a session with it.
+    #[must_use]
+    pub fn sharing(mut self, sharing: Sharing) -> Self {
+        self.sharing = sharing;
+        self
+    }
+
+    /// Sets the eras of MCP that its sessions may use; [`Mode::Auto`] by default.
+    #[must_use]
+    pub fn mode(mut self, mode: Mode) -> Self {
+        self.mode = mode;
+        self
+    }
+
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(crate) fn shared_name(&self) -> Arc<str> {
+        Arc::clone(&self.name)
+    }
+
+    pub(crate) fn name_prefix(&self) -> &str {
+        &self.prefix
+    }
+
+    pub(crate) fn is_shared(&self) -> bool {
+        self.sharing == Sharing::Shared
+    }
+
+    pub(crate) fn eras(&self) -> Mode {
+        self.mode
+    }
+
+    pub(crate) fn connect(&self) -> BoxFuture<'static, Result<Boxed, ConnectError>> {
+        (self.connector)()
+    }
+}
+
+impl fmt::Debug for Upstream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Upstream")
+            .field("name", &self.name)
+            .field("prefix", &self.prefix)
+            .field("sharing", &self.sharing)
+            .field("mode", &self.mode)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,364 @@
+//! One session with a server: opened when it is needed, opened again after it was lost.
+//!
+//! ```text
+//!          a request             connected
+//!   Idle ────────────▶ Opening ────────────▶ Open
+//!    ▲                    │                   │ lost, or idle for long
+//!    └────── failed ──────┴───────────────────┘        any state ── the client leaves ──▶ Closed
+//! ```
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::{Duration, Instant};
+
+use futures_util::FutureExt;
+use futures_util::future::{BoxFuture, Shared};
+use protomcp_client::{Client, ClientSession, CloseReason};
+use protomcp_server::{Audience, ServerRequest, SessionId};
+use protomcp_types::{Implementation, Level, Method, Params, SetLevel};
+use tokio::sync::oneshot;
+
+use crate::environment::Environment;
+use crate::failure::{Failure, Why};
+use crate::health::Health;
+use crate::holders::Holders;
+use crate::identity::{self, SessionClient};
+use crate::known::Known;
+use crate::notices::Notices;
+use crate::opening;
+use crate::questions::Questions;
+use crate::reach::{Reach, now};
+use crate::running::Running;
+
+/// The time in which a server must end after its session.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// A session with a server.
+pub(crate) struct UpstreamSession {
+    pub(crate) reach: Arc<Reach>,
+    /// The only client; `None`: clients share the session.
+    pub(crate) client: Option<SessionClient>,
+    pub(crate) running: Arc<Running>,
+    /// The elements of its lists, as far as requests depend on them.
+    pub(crate) known: Mutex<Known>,
+    pub(crate) environment: Arc<Environment>,
+    notices: Arc<Notices>,
+    opener: Client,
+    holders: Mutex<Holders>,
+    level: Mutex<Option<Level>>,
+    state: Mutex<State>,
+    /// The losses of this session, whose server may be up.
+    losses: Mutex<Health>,
+    used: Mutex<Instant>,
+    this: Weak<Self>,
+}
+
+#[derive(Debug)]
+enum State {
+    Idle,
+    Opening(Shared<BoxFuture<'static, Result<ClientSession, Failure>>>),
+    Open { session: ClientSession, watched: oneshot::Sender<()> },
+    Closed,
+}
+
+impl UpstreamSession {
+    pub(crate) fn new(
+        reach: Arc<Reach>,
+        client: Option<SessionClient>,
+        environment: Arc<Environment>,
+        gateway: &Implementation,
+    ) -> Arc<Self> {
+        let (running, server) = (Arc::new(Running::default()), reach.upstream.shared_name());
+        let session = client.as_ref().map(|client| client.session);
+        let questions = Arc::new(Questions {
+            server: Arc::clone(&server),
+            environment: Arc::clone(&environment),
+            running: Arc::clone(&running),
+            client: session,
+        });
+        let notices = Arc::new(Notices {
+            server,
+            environment: Arc::clone(&environment),
+            running: Arc::clone(&running),
+            client: session,
+        });
+        let told = Arc::clone(&notices);
+        let opener = identity::client(client.as_ref(), gateway, &environment.limits)
+            .on_question(move |question, server| {
+                let questions = Arc::clone(&questions);
+                async move { questions.answer(question, server).await }
+            })
+            .observe_notifications(move |notification, _| told.take(notification));
+        Arc::new_cyclic(|this| Self {
+            reach,
+            client,
+            running,
+            known: Mutex::default(),
+            environment,
+            notices,
+            opener,
+            holders: Mutex::default(),
+            level: Mutex::default(),
+            state: Mutex::new(State::Idle),
+            losses: Mutex::default(),
+            used: Mutex::new(now()),
+            this: this.clone(),
+        })
+    }
+
+    /// The open session. Opens it if it is not.
+    ///
+    /// # Errors
+    /// If the server cannot be reached now.
+    pub(crate) async fn session(&self) -> Result<ClientSession, Failure> {
+        *lock(&self.used) = now();
+        loop {
+            let opening = match &mut *lock(&self.state) {
+                State::Open { session, .. } if !session.is_closed() => match self.reach.is_blocked() {
+                    false => return Ok(session.clone()),
+                    true => None,
+                },
+                State::Opening(opening) => Some(opening.clone()),
+                State::Closed => return Err(self.reach.failure(Why::Gone)),
+                state @ (State::Idle | State::Open { .. }) => {
+                    if let State::Open { .. } = state {
+                        lock(&self.losses).failed(now(), "the server has ended");
+                    }
+                    let opening = self.begin();
+                    *state = State::Opening(opening.clone());
+                    Some(opening)
+                }
+            };
+            match opening {
+                Some(opening) => return opening.await,
+                // It is open, and the server cannot be reached.
+                None => drop(self.reach.admit().await?),
+            }
+        }
+    }
+
+    /// The session if it is open.
+    pub(crate) fn open_session(&self) -> Option<ClientSession> {
+        match &*lock(&self.state) {
+            State::Open { session, .. } if !session.is_closed() => Some(session.clone()),
+            _ => None,
+        }
+    }
+
+    /// Begins to open in a task of its own, which a request that is cancelled does not stop.
+    fn begin(&self) -> Shared<BoxFuture<'static, Result<ClientSession, Failure>>> {
+        let gone = self.reach.failure(Why::Gone);
+        let Some(this) = self.this.upgrade() else { return std::future::ready(Err(gone)).boxed().shared() };
+        let opening = tokio::spawn(async move { this.open().await });
+        opening.map(move |outcome| outcome.unwrap_or(Err(gone))).boxed().shared()
+    }
+
+    async fn open(&self) -> Result<ClientSession, Failure> {
+        let session = match self.attempt().await {
+            Ok(session) => session,
+            Err(failure) => {
+                let mut state = lock(&self.state);
+                if !matches!(*state, State::Closed) {
+                    *state = State::Idle;
+                }
+                return Err(failure);
+            }
+        };
+        if !self.keep(&session) {
+            session.close(CLOSE_TIMEOUT).await;
+            return Err(self.reach.failure(Why::Gone));
+        }
+        self.restore(&session);
+        if self.reach.works() {
+            self.environment.lists_changed(&Audience::Everyone);
+        }
+        if lock(&self.losses).works(now()) {
+            self.environment.lists_changed(&self.notices.audience());
+        }
+        Ok(session)
+    }
+
+    /// False if the client has left.
+    fn keep(&self, session: &ClientSession) -> bool {
+        let mut state = lock(&self.state);
+        let is_wanted = !matches!(*state, State::Closed);
+        if is_wanted {
+            *state = State::Open { session: session.clone(), watched: self.watch(session.clone()) };
+        }
+        is_wanted
+    }
+
+    async fn attempt(&self) -> Result<ClientSession, Failure> {
+        self.reach.wait(|| lock(&self.losses).blocked(now()).cloned()).await?;
+        let _only = self.reach.admit().await?;
+        let limit = self.environment.limits.open_timeout;
+        match tokio::time::timeout(limit, opening::open(&self.reach.upstream, &self.opener)).await {
+            Ok(Ok(session)) => Ok(session),
+            Ok(Err(cause)) => Err(self.reach.failed(&cause)),
+            Err(_) => Err(self.reach.failed(&format!("it was not connected within {limit:?}"))),
+        }
+    }
+
+    /// Watches for the end of a session, until the sender is dropped.
+    fn watch(&self, session: ClientSession) -> oneshot::Sender<()> {
+        let (watched, dropped) = oneshot::channel();
+        let this = self.this.clone();
+        tokio::spawn(async move {
+            tokio::select! {
+                reason = session.closed() => {
+                    if let Some(this) = this.upgrade() {
+                        this.lost(&session, &reason);
+                    }
+                }
+                _ = dropped => {}
+            }
+        });
+        watched
+    }
+
+    fn lost(&self, ended: &ClientSession, reason: &CloseReason) {
+        let server = self.reach.upstream.name();
+        tracing::warn!(server, %reason, "a session with a server has ended, and is opened again");
+        {
+            let mut state = lock(&self.state);
+            match &*state {
+                State::Open { session, .. } if session.id() == ended.id() => *state = State::Idle,
+                _ => return,
+            }
+            lock(&self.losses).failed(now(), reason.to_string());
+        }
+        let text = format!("server \"{server}\" has ended, and is connected again");
+        self.environment.log(self.notices.audience(), Level::Warning, &text);
+        let this = self.this.clone();
+        tokio::spawn(async move {
+            loop {
+                let Some(pause) = this.upgrade().map(|this| this.pause()) else { return };
+                tokio::time::sleep(pause).await;
+                let Some(this) = this.upgrade() else { return };
+                match this.session().await {
+                    Ok(_) | Err(Failure { why: Why::Gone, .. }) => return,
+                    Err(_) => {}
+                }
+            }
+        });
+    }
+
+    /// The time until the next attempt.
+    fn pause(&self) -> Duration {
+        let lost = lock(&self.losses).outage().map(|outage| outage.retry_at);
+        let until = lost.into_iter().chain(self.reach.retry_at()).max();
+        until.map(|until| until.saturating_duration_since(now())).unwrap_or_default()
+    }
+
+    /// Asks a new session for everything that the last one was asked for.
+    fn restore(&self, session: &ClientSession) {
+        if let Some(level) = *lock(&self.level) {
+            send_level(session, level);
+        }
+        for uri in lock(&self.holders).uris() {
+            let session = session.clone();
+            tokio::spawn(async move {
+                if let Err(error) = session.subscribe(uri.clone()).await {
+                    tracing::warn!(uri, %error, "a subscription was lost with its session");
+                }
+            });
+        }
+    }
+
+    /// Asks for log messages from this level on, where a session has a level.
+    pub(crate) fn set_level(&self, level: Level) {
+        *lock(&self.level) = Some(level);
+        if let Some(session) = self.open_session() {
+            send_level(&session, level);
+        }
+    }
+
+    /// As [`UpstreamSession::set_level`], if that brings more messages.
+    pub(crate) fn lower_level(&self, level: Level) {
+        if lock(&self.level).is_none_or(|least| level < least) {
+            self.set_level(level);
+        }
+    }
+
+    /// The sessions of clients that watch resources.
+    pub(crate) fn holders(&self) -> MutexGuard<'_, Holders> {
+        lock(&self.holders)
+    }
+
+    pub(crate) fn known(&self) -> MutexGuard<'_, Known> {
+        lock(&self.known)
+    }
+
+    /// A session of a client is over.
+    pub(crate) fn leave(&self, client: SessionId) {
+        let Some(session) = self.open_session() else {
+            lock(&self.holders).leave(client);
+            return;
+        };
+        for uri in lock(&self.holders).leave(client) {
+            let session = session.clone();
+            tokio::spawn(async move { drop(session.unsubscribe(uri).await) });
+        }
+    }
+
+    /// The time for which nothing has needed the session; `None` if something does.
+    pub(crate) fn idle_time(&self) -> Option<Duration> {
+        let is_idle = self.running.is_empty() && lock(&self.holders).is_empty();
+        is_idle.then(|| now().saturating_duration_since(*lock(&self.used)))
+    }
+
+    /// Ends the session with the server until the next request.
+    pub(crate) async fn rest(&self) {
+        self.end(State::Idle).await;
+    }
+
+    /// Ends the session with the server for ever.
+    pub(crate) async fn close(&self) {
+        self.end(State::Closed).await;
+    }
+
+    async fn end(&self, state: State) {
+        let before = {
+            let mut current = lock(&self.state);
+            if matches!(*current, State::Opening(_)) && matches!(state, State::Idle) {
+                return;
+            }
+            std::mem::replace(&mut *current, state)
+        };
+        if let State::Open { session, watched } = before {
+            drop(watched);
+            session.close(CLOSE_TIMEOUT).await;
+        }
+    }
+}
+
+/// Sends the level at once. Its answer concerns no client.
+fn send_level(session: &ClientSession, level: Level) {
+    let server = session.server();
+    let has_levels = server.capabilities.as_ref().is_some_and(|can| can.logging.is_some());
+    if !server.is_stateful() || !has_levels {
+        return;
+    }
+    let request = ServerRequest::Other {
+        method: SetLevel::NAME.into(),
+        params: Params::of(&SetLevel { level }).unwrap_or_default(),
+    };
+    let answer = session.forward(request).raw();
+    tokio::spawn(async move {
+        if let Err(error) = answer.await {
+            tracing::debug!(%error, "the server refuses a log level");
+        }
+    });
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl std::fmt::Debug for UpstreamSession {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("UpstreamSession")
+            .field("reach", &self.reach)
+            .field("client", &self.client)
+            .finish_non_exhaustive()
+    }
+}

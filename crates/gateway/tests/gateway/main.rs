@@ -1,0 +1,11 @@
+//! A gateway between our client and our server, in both eras of each.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+mod calls;
+mod changes;
+mod lists;
+mod outages;
+mod questions;
+mod sessions;
+mod stage;
+mod tasks;

@@ -1,0 +1,142 @@
+//! Questions of the server, answered by the client of the gateway.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use protomcp_client::{Client, Mode, RequestError};
+use protomcp_gateway::Sharing;
+use protomcp_types::{CreateMessageResult, ElicitAction, ElicitResult, ErrorObject, JsonObject, RawJson, Role, code};
+use tokio::sync::Barrier;
+
+use crate::stage::{Stage, call, client, connect, everywhere, run};
+
+fn named(name: &'static str) -> Client {
+    client().on_elicit(move |form, _| async move {
+        assert_eq!(form.message, "Who?");
+        let content = RawJson::parse(format!(r#"{{"name":"{name}"}}"#)).unwrap();
+        Ok(ElicitResult { action: ElicitAction::Accept, content: Some(content), meta: None })
+    })
+}
+
+#[test]
+fn the_user_of_the_client_answers() {
+    everywhere(
+        || named("Ann"),
+        async |stage| {
+            assert_eq!(stage.call("ask").await, r#"{"name":"Ann"}"#);
+            let both = tokio::join!(stage.call("whoami"), stage.call("ask"));
+            assert_eq!(both.1, r#"{"name":"Ann"}"#);
+        },
+    );
+    let refusing = || client().on_elicit(|_, _| async { Err(ErrorObject::internal("not now")) });
+    everywhere(refusing, async |stage| {
+        match stage.session.call_tool("ask", &JsonObject::new()).await {
+            Ok(result) => assert!(result.is_error && result.content.as_str().contains("not now"), "{result:?}"),
+            // Without a session a refusal ends the request.
+            Err(error) => assert!(matches!(error, RequestError::NoInput(_)), "{error:?}"),
+        }
+    });
+}
+
+#[test]
+fn the_model_and_the_roots_of_the_client_answer() {
+    let model = || {
+        client().with_roots(["file:///a"]).on_sample(|question, _| async move {
+            assert_eq!(question.max_tokens, 10);
+            let content = RawJson::parse(r#"{"type":"text","text":"4"}"#).unwrap();
+            Ok(CreateMessageResult {
+                role: Role::Assistant,
+                content,
+                model: "m1".into(),
+                stop_reason: None,
+                meta: None,
+            })
+        })
+    };
+    everywhere(model, async |stage| {
+        assert_eq!(stage.call("sample").await, "m1");
+        assert_eq!(stage.call("roots").await, "file:///a");
+    });
+}
+
+#[test]
+fn a_client_is_not_asked_what_it_does_not_declare() {
+    everywhere(client, async |stage| {
+        for tool in ["ask", "sample", "roots"] {
+            match stage.session.call_tool(tool, &JsonObject::new()).await {
+                Ok(result) => assert!(result.is_error, "{result:?}"),
+                Err(RequestError::Refused(error)) => assert_eq!(error.code, code::MISSING_CLIENT_CAPABILITY),
+                Err(error) => panic!("{error:?}"),
+            }
+        }
+    });
+}
+
+/// Two clients ask at the same time.
+async fn both_ask(stage: &Stage, other: &Client) -> [Result<String, RequestError>; 2] {
+    let second = connect(&stage.gateway, other).await;
+    let ask = |session: &protomcp_client::ClientSession| session.call_tool("ask", &JsonObject::new()).into_future();
+    let (one, two) = tokio::join!(ask(&stage.session), ask(&second));
+    [one, two].map(|outcome| outcome.map(|result| result.content.to_string()))
+}
+
+/// A client whose user answers when both were asked.
+fn waiting(name: &'static str, barrier: &Arc<Barrier>) -> Client {
+    let barrier = Arc::clone(barrier);
+    client().on_elicit(move |_, _| {
+        let barrier = Arc::clone(&barrier);
+        async move {
+            barrier.wait().await;
+            let content = RawJson::parse(format!(r#"{{"name":"{name}"}}"#)).unwrap();
+            Ok(ElicitResult { action: ElicitAction::Accept, content: Some(content), meta: None })
+        }
+    })
+}
+
+#[test]
+fn each_client_gets_its_own_questions() {
+    for (ours, theirs, sharing) in [
+        (Mode::Stateful, Mode::Stateful, Sharing::PerSession),
+        (Mode::Stateful, Mode::Stateless, Sharing::PerSession),
+        (Mode::Stateful, Mode::Stateless, Sharing::Shared),
+        (Mode::Stateless, Mode::Stateless, Sharing::Shared),
+    ] {
+        run(async {
+            let barrier = Arc::new(Barrier::new(2));
+            let stage = Stage::open(waiting("Ann", &barrier), (ours, theirs), sharing).await;
+            let [one, two] = both_ask(&stage, &waiting("Bob", &barrier).mode(ours)).await;
+            assert!(one.unwrap().contains("Ann") && two.unwrap().contains("Bob"));
+        });
+    }
+}
+
+#[test]
+fn a_question_that_may_be_for_any_of_several_clients_is_refused() {
+    for ours in [Mode::Stateful, Mode::Stateless] {
+        run(async {
+            let stage = Stage::open(named("Ann"), (ours, Mode::Stateful), Sharing::Shared).await;
+            let second = connect(&stage.gateway, &named("Bob").mode(ours)).await;
+            let hanging = tokio::spawn(second.call_tool("hang", &JsonObject::new()).into_future());
+            stage.backend.seen.wait().await;
+            assert!(stage.call("ask").await.contains("which client"));
+            hanging.abort();
+            stage.backend.seen.wait().await;
+            tokio::time::sleep(Duration::from_secs(2)).await;
+            assert_eq!(call(&stage.session, "ask").await, r#"{"name":"Ann"}"#);
+        });
+    }
+}
+
+#[test]
+fn a_change_of_roots_is_passed_on() {
+    for sharing in [Sharing::PerSession, Sharing::Shared] {
+        run(async {
+            let client = client().with_roots(["/a"]).mode(Mode::Stateful);
+            let stage = Stage::open(client.clone(), (Mode::Stateful, Mode::Stateful), sharing).await;
+            assert_eq!(stage.call("roots").await, "file:///a");
+            client.add_root("/b");
+            assert_eq!(stage.backend.seen.wait().await, ["roots changed"]);
+            assert_eq!(stage.call("roots").await, "file:///a,file:///b");
+        });
+    }
+}

@@ -1,0 +1,55 @@
+//! Calls as tasks.
+
+use std::sync::{Arc, Mutex};
+
+use protomcp_client::{Mode, RequestError};
+use protomcp_gateway::Sharing;
+use protomcp_types::{JsonObject, code};
+
+use crate::stage::{ERAS, Stage, client, run};
+
+#[test]
+fn a_call_can_be_a_task() {
+    for eras in ERAS {
+        run(async {
+            let stage = Stage::open(client(), eras, Sharing::PerSession).await;
+            let notices = Arc::new(Mutex::new(0));
+            let told = Arc::clone(&notices);
+            let call = stage.session.call_tool("long", &JsonObject::new());
+            let result = call.as_task(None).on_task(move |_| *told.lock().unwrap() += 1).await.unwrap();
+            assert!(result.content.as_str().contains("worked as"), "{result:?}");
+            // A server with sessions makes no task of an ordinary call, and a stateless client cannot ask for one.
+            let is_task = eras != (Mode::Stateless, Mode::Stateful);
+            assert_eq!(*notices.lock().unwrap() > 0, is_task, "{eras:?}");
+        });
+    }
+}
+
+#[test]
+fn a_tool_that_has_to_be_a_task_is_one_at_the_server() {
+    for (eras, can_be_called) in ERAS.into_iter().zip([false, true, true, true]) {
+        run(async {
+            let stage = Stage::open(client(), eras, Sharing::PerSession).await;
+            let call = || stage.session.call_tool("task", &JsonObject::new());
+            match call().await {
+                Ok(result) => assert!(can_be_called && result.content.as_str().contains("a task"), "{result:?}"),
+                Err(RequestError::Refused(error)) => {
+                    assert!(!can_be_called && error.code == code::METHOD_NOT_FOUND, "{eras:?} {error}");
+                }
+                Err(error) => panic!("{eras:?} {error}"),
+            }
+            let result = call().as_task(None).await.unwrap();
+            assert!(result.content.as_str().contains("a task"), "{eras:?} {result:?}");
+        });
+    }
+}
+
+#[test]
+fn a_tool_that_cannot_be_a_task_refuses_to() {
+    run(async {
+        let stage = Stage::open(client(), (Mode::Stateful, Mode::Stateful), Sharing::PerSession).await;
+        let refused = stage.session.call_tool("log", &JsonObject::new()).as_task(None).await;
+        let Err(RequestError::Refused(error)) = refused else { panic!("{refused:?}") };
+        assert_eq!(error.code, code::METHOD_NOT_FOUND);
+    });
+}
