@@ -5,6 +5,8 @@
 //! without the variable these tests fail when it is out of date, when an item has no test, or when a test that is named
 //! does not exist.
 
+#[path = "items/clients.rs"]
+mod clients;
 #[path = "items/revisions.rs"]
 mod revisions;
 
@@ -13,7 +15,8 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use revisions::REVISIONS;
+use clients::CLIENTS;
+use revisions::{REVISIONS, Test};
 
 /// The items of the compatibility checklist that are promised so far, in a few words each.
 const ITEMS: &[(u32, &str)] = &[
@@ -120,7 +123,7 @@ const LATER: &[(&str, &str)] = &[
     ("92 to 94", "`pmcp validate` and `pmcp test`"),
     ("97", "the transports `tcp`, `ws` and `grpc`, which are refused by name until then"),
     ("98", "the playground"),
-    ("M28 to M30, M32, M33, M35", "the MCP client, and gateways to other servers"),
+    ("–", "gateways to other servers"),
 ];
 
 /// Tests of other packages: item, source file, name.
@@ -178,7 +181,7 @@ fn every_item_has_a_test_and_the_table_is_up_to_date() {
 
 #[test]
 fn tests_of_other_packages_that_the_table_names_exist() {
-    let revisions = REVISIONS.iter().flat_map(|(item, _, tests)| {
+    let revisions = REVISIONS.iter().chain(CLIENTS).flat_map(|(item, _, tests)| {
         assert!(!tests.is_empty(), "item {item} has no test");
         tests.iter().map(move |(file, name)| ((*item).to_owned(), *file, *name))
     });
@@ -254,11 +257,19 @@ fn table(found: &BTreeMap<u32, Vec<String>>) -> String {
          What MCP asks of a server (M), and where reference servers leave it and the official suite does not look (D).\n\n\
          | item | what | tests |\n| ---: | --- | --- |\n",
     );
-    for (item, what, tests) in REVISIONS {
+    requirements(&mut text, REVISIONS);
+    text.push_str(
+        "\n## Clients of MCP\n\nWhat MCP asks of a client.\n\n| item | what | tests |\n| ---: | --- | --- |\n",
+    );
+    requirements(&mut text, CLIENTS);
+    text
+}
+
+fn requirements(text: &mut String, rows: &[(&str, &str, &[Test])]) {
+    for (item, what, tests) in rows {
         let tests: Vec<_> = tests.iter().map(|(file, name)| format!("`{file}` `{name}`")).collect();
         writeln!(text, "| {item} | {what} | {} |", tests.join("<br>")).expect("a string grows");
     }
-    text
 }
 
 fn here() -> &'static Path {

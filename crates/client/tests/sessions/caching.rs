@@ -72,3 +72,19 @@ fn with_a_session_every_list_is_asked_for() {
         }
     });
 }
+
+#[test]
+fn sessions_share_no_answers() {
+    run(async {
+        let client = client();
+        for scope in ["private", "public"] {
+            let (session, mut script) = Script::open(Mode::Stateless, client.clone()).await;
+            let listing = list(&session);
+            script.expect("tools/list").await;
+            script.answer(2, &EMPTY.replace("private", scope));
+            listing.await.unwrap();
+            assert_eq!(list(&session).await.unwrap(), 0, "without a request");
+            assert!(script.is_quiet().await);
+        }
+    });
+}

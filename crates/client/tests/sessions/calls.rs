@@ -111,6 +111,18 @@ fn calls_without_an_answer_are_bounded() {
 }
 
 #[test]
+fn a_missing_resource_is_recognized_in_both_eras() {
+    in_both_eras(client, async |stage| {
+        let error = stage.session.read_resource("test:nothing").await.unwrap_err();
+        assert!(error.is_resource_not_found(), "{error}");
+        let is_stateful = stage.session.server().version.is_stateful();
+        assert_eq!(error.code(), Some(if is_stateful { code::RESOURCE_NOT_FOUND } else { code::INVALID_PARAMS }));
+        let error = stage.session.call_tool("nothing", &JsonObject::new()).await.unwrap_err();
+        assert!(!error.is_resource_not_found(), "{error}");
+    });
+}
+
+#[test]
 fn what_is_not_an_object_is_not_sent() {
     in_both_eras(client, async |stage| {
         struct Bad;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use protomcp_types::ErrorObject;
+use protomcp_types::{ErrorObject, JsonObject, code};
 
 use crate::no_answer::NoAnswer;
 
@@ -116,12 +116,49 @@ impl RequestError {
         }
     }
 
+    /// True if the server says that a resource does not exist: with −32002, or with −32602 and the URI (MCP 2025-11-25
+    /// and 2026-07-28, server/resources). Servers use either code in any revision.
+    #[must_use]
+    pub fn is_resource_not_found(&self) -> bool {
+        match self {
+            Self::Refused(error) if error.code == code::RESOURCE_NOT_FOUND => true,
+            Self::Refused(error) if error.code == code::INVALID_PARAMS => {
+                let data = error.data.as_ref().and_then(|data| JsonObject::from_raw(data).ok());
+                data.is_some_and(|data| data.member("uri").is_some())
+            }
+            _ => false,
+        }
+    }
+
     /// The code of the server's error, if the server has answered with one.
     #[must_use]
     pub fn code(&self) -> Option<i64> {
         match self {
             Self::Refused(error) => Some(error.code),
             _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use protomcp_types::RawJson;
+
+    use super::*;
+
+    #[test]
+    fn a_missing_resource_is_recognized_by_either_code() {
+        let uri = || RawJson::parse(r#"{"uri":"a"}"#).unwrap();
+        for (error, is_missing) in [
+            (ErrorObject::new(-32002, "no"), true),
+            (ErrorObject::new(-32002, "no").with_data(uri()), true),
+            (ErrorObject::new(-32602, "no").with_data(uri()), true),
+            (ErrorObject::new(-32602, "no").with_data(RawJson::text("a")), false),
+            (ErrorObject::new(-32602, "no"), false),
+            (ErrorObject::new(-32603, "no").with_data(uri()), false),
+        ] {
+            assert_eq!(RequestError::Refused(error.clone()).is_resource_not_found(), is_missing, "{error}");
+            assert!(!RequestError::NoInput(error).is_resource_not_found());
         }
     }
 }
