@@ -11,7 +11,8 @@ use bytes::Bytes;
 use protomcp_link::{CallError, Options};
 use protomcp_proto::{CallAnswer, CallToolRequest, CallToolResponse};
 use protomcp_server::{Context, SessionId, TaskOptions};
-use protomcp_types::{CallTool, CallToolResult, JsonObject, RawJson};
+use protomcp_types::meta::{may_have, with_member};
+use protomcp_types::{CallTool, CallToolResult, JsonObject, Kind, RawJson};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::call::progress::{OnProgress, on_progress};
@@ -151,14 +152,25 @@ impl Calls {
 
     /// The `_meta` of the call for the process: the client's, without the progress token, which has a field of its own.
     fn metadata(&self, meta: Option<&RawJson>, process: &ToolProcess, left: Duration) -> Option<RawJson> {
-        if meta.is_none() && !process.sdk().announced {
+        let announced = process.sdk().announced;
+        if meta.is_none() && !announced {
             return None;
+        }
+        let remaining = || RawJson::of(&left.as_millis()).expect("a number is JSON");
+        // Most have neither member, and are not read.
+        let is_kept = |meta: &&RawJson| {
+            meta.kind() == Kind::Object && !may_have(meta, "progressToken") && !may_have(meta, TIMEOUT_META)
+        };
+        if let Some(meta) = meta.filter(is_kept) {
+            return match announced {
+                true => Some(with_member(Some(meta), TIMEOUT_META, &remaining())),
+                false => Some(meta.clone()).filter(|meta| *meta != RawJson::EMPTY_OBJECT),
+            };
         }
         let mut members = meta.and_then(|meta| JsonObject::from_raw(meta).ok()).unwrap_or_default();
         members.take("progressToken");
-        if process.sdk().announced {
-            let millis = RawJson::of(&left.as_millis()).expect("a number is JSON");
-            members.insert(TIMEOUT_META, millis);
+        if announced {
+            members.insert(TIMEOUT_META, remaining());
         }
         (!members.is_empty()).then(|| members.to_body().into_raw())
     }

@@ -104,8 +104,9 @@ pub(crate) struct SessionQueue {
     /// True if a change is queued, for each kind of list and each scope.
     changed: [[AtomicBool; 2]; List::ALL.len()],
     subscriptions: Arc<Subscriptions>,
-    /// Slots for open questions.
-    questions: Arc<Semaphore>,
+    /// Slots for open questions; made with the first one.
+    questions: OnceLock<Arc<Semaphore>>,
+    max_questions: usize,
     last_question: AtomicU64,
     /// Set when the client has introduced itself.
     client: OnceLock<Arc<ClientInfo>>,
@@ -134,7 +135,8 @@ impl SessionQueue {
             dropped: AtomicUsize::new(0),
             changed: List::ALL.map(|_| Default::default()),
             subscriptions,
-            questions: Arc::new(Semaphore::new(limits.max_questions.min(Semaphore::MAX_PERMITS))),
+            questions: OnceLock::new(),
+            max_questions: limits.max_questions,
             last_question: AtomicU64::new(0),
             client: OnceLock::new(),
             logging,
@@ -255,7 +257,8 @@ impl SessionQueue {
         &self,
         request: OutgoingRequest,
     ) -> Option<(u64, oneshot::Receiver<Result<JsonBuf, ErrorObject>>)> {
-        let place = Arc::clone(&self.questions).try_acquire_owned().ok()?;
+        let slots = || Arc::new(Semaphore::new(self.max_questions.min(Semaphore::MAX_PERMITS)));
+        let place = Arc::clone(self.questions.get_or_init(slots)).try_acquire_owned().ok()?;
         let room = self.outbound.reserve(&self.owner, request.params.weight() + Limits::MESSAGE_OVERHEAD).ok()?;
         let number = self.last_question.fetch_add(1, Ordering::Relaxed) + 1;
         let (answer, receiver) = oneshot::channel();

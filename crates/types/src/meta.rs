@@ -5,6 +5,7 @@ pub(crate) mod names;
 use crate::id::ProgressToken;
 use crate::json_buf::JsonBuf;
 use crate::json_object::JsonObject;
+use crate::output::put_text;
 use crate::params::Params;
 use crate::raw::RawJson;
 
@@ -12,10 +13,21 @@ pub use crate::meta::names::{
     CLIENT_CAPABILITIES, CLIENT_INFO, LOG_LEVEL, PROTOCOL_VERSION, RELATED_TASK, SERVER_INFO, SUBSCRIPTION_ID,
 };
 
+/// True if `meta` may have a member of this name, at any depth; false is certain. Finds out without parsing.
+#[must_use]
+pub fn may_have(meta: &RawJson, name: &str) -> bool {
+    let text = meta.as_str();
+    // Escapes can hide a name.
+    text.contains(name) || text.contains('\\')
+}
+
 /// Adds a member to `meta`, or to an empty object. An existing member stays; a value that is not an object is
 /// unchanged.
 #[must_use]
 pub fn with_member(meta: Option<&RawJson>, name: &'static str, value: &RawJson) -> RawJson {
+    if let Some(appended) = meta.and_then(|meta| append(meta, name, value)) {
+        return appended;
+    }
     let members = match meta {
         None => JsonObject::new(),
         Some(meta) => match JsonObject::from_raw(meta) {
@@ -24,6 +36,24 @@ pub fn with_member(meta: Option<&RawJson>, name: &'static str, value: &RawJson) 
         },
     };
     members.with(name, value.clone()).to_body().into_raw()
+}
+
+/// Adds a member behind the others, without parsing them. `None`: there may be one of this name, or there is none at
+/// all.
+fn append(meta: &RawJson, name: &str, value: &RawJson) -> Option<RawJson> {
+    let members = meta.as_str().strip_prefix('{')?.strip_suffix('}')?;
+    if members.trim_ascii().is_empty() || may_have(meta, name) {
+        return None;
+    }
+    let mut text = Vec::with_capacity(meta.len() + name.len() + value.len() + 4);
+    text.extend_from_slice(b"{");
+    text.extend_from_slice(members.as_bytes());
+    text.extend_from_slice(b",");
+    put_text(&mut text, name);
+    text.extend_from_slice(b":");
+    text.extend_from_slice(value.as_bytes());
+    text.extend_from_slice(b"}");
+    Some(RawJson::trusted(text))
 }
 
 /// The progress token of a request, from its `_meta`. A token that is neither string nor integer is ignored.
@@ -82,6 +112,19 @@ mod tests {
     }
 
     #[test]
+    fn a_name_is_missed_only_where_it_is_not() {
+        for (meta, may_have_it) in [
+            ("{}", false),
+            (r#"{"a":1}"#, false),
+            (r#"{"b":1}"#, true),
+            (r#"{"\u0062":1}"#, true),
+            (r#"{"a":"b"}"#, true),
+        ] {
+            assert_eq!(may_have(&RawJson::parse(meta).unwrap(), "b"), may_have_it, "{meta}");
+        }
+    }
+
+    #[test]
     fn a_member_is_added_to_what_is_there() {
         let raw = |text: &'static str| RawJson::parse(text).unwrap();
         let with = |meta: Option<RawJson>| with_member(meta.as_ref(), "b", &raw("2")).to_string();
@@ -89,6 +132,10 @@ mod tests {
         assert_eq!(with(Some(raw(r#"{"a":1}"#))), r#"{"a":1,"b":2}"#);
         assert_eq!(with(Some(raw(r#"{"b":1}"#))), r#"{"b":1}"#);
         assert_eq!(with(Some(raw("[]"))), "[]");
+        assert_eq!(with(Some(raw("{ }"))), r#"{"b":2}"#);
+        assert_eq!(with(Some(raw(r#"{"a" : [1] }"#))), r#"{"a" : [1] ,"b":2}"#);
+        assert_eq!(with(Some(raw(r#"{"a":{"b":1}}"#))), r#"{"a":{"b":1},"b":2}"#);
+        assert_eq!(with(Some(raw(r#"{"\u0062":1}"#))), r#"{"\u0062":1}"#);
     }
 
     #[test]
