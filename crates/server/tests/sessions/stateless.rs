@@ -3,7 +3,7 @@
 use std::future::poll_fn;
 
 use protomcp_server::{Audience, Extensions, Limits, Peer, Replies};
-use protomcp_types::{Incoming, Message, RequestMeta};
+use protomcp_types::{Incoming, Message};
 
 use super::transcript::{Stage, expand, full, play};
 
@@ -11,7 +11,7 @@ use super::transcript::{Stage, expand, full, play};
 pub(crate) fn send(stage: &Stage, method: &str, params: &str) -> Replies {
     let text = full(&expand(&format!(r#"{{"id":1,"method":"{method}","params":{{{params}}}}}"#)));
     let Ok(Incoming::One(Message::Request(request))) = Incoming::parse(&text.into()) else { panic!("not a request") };
-    let meta = RequestMeta::of(&request.params);
+    let meta = stage.server.handle().meta_of(&request.params);
     stage.server.answer(request, &meta, Peer::new(None, None, None), Extensions::default())
 }
 
