@@ -34,7 +34,6 @@ use protomcp_session::{
 pub struct ServerHandle(pub(super) Arc<ServerState>);
 
 pub(super) struct ServerState {
-    info: Arc<ServerInfo>,
     stateless: Stateless,
     known_meta: KnownMeta,
     limits: Limits,
@@ -96,12 +95,10 @@ impl ServerHandle {
     /// As [`ServerHandle::with_state_keys`], with stores that other processes may share.
     #[must_use]
     pub fn with_stores(info: ServerInfo, limits: Limits, keys: RequestStateKeys, stores: Stores) -> Self {
-        let info = Arc::new(info);
         let tasks = stores.tasks.clone().unwrap_or_else(|| Arc::new(MemoryTaskStore::new(&limits.tasks)));
         Self(Arc::new(ServerState {
-            stateless: Stateless::new(Arc::clone(&info)),
+            stateless: Stateless::new(Arc::new(info)),
             known_meta: KnownMeta::default(),
-            info,
             limits,
             parked: ParkedCalls::new(limits.max_parked, stores.node.clone(), Arc::clone(&stores.parked)),
             tasks: Arc::new(KeptTasks::new(stores.node.clone(), tasks, 2 * limits.tasks.max + SPARE_TASKS)),
@@ -121,7 +118,7 @@ impl ServerHandle {
     /// The description that the server gives of itself.
     #[must_use]
     pub fn info(&self) -> &Arc<ServerInfo> {
-        &self.0.info
+        self.0.stateless.info()
     }
 
     /// The name of this process in the stores.
@@ -395,6 +392,6 @@ impl fmt::Debug for TaskKeeper {
 
 impl fmt::Debug for ServerHandle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ServerHandle").field("info", &self.0.info).field("open", &self.count()).finish_non_exhaustive()
+        f.debug_struct("ServerHandle").field("info", self.info()).field("open", &self.count()).finish_non_exhaustive()
     }
 }

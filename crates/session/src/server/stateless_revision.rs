@@ -73,6 +73,12 @@ impl Stateless {
         Self { info, identity: OnceLock::new() }
     }
 
+    /// The description of the server.
+    #[must_use]
+    pub fn info(&self) -> &Arc<ServerInfo> {
+        &self.info
+    }
+
     /// True if a request with this `_meta` is one of the stateless revision.
     #[must_use]
     pub fn has(method: &str, meta: &RequestMeta) -> bool {
