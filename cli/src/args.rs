@@ -14,6 +14,7 @@ use protomcp_transport::lines::MAX_LINE;
 use crate::exit::Failure;
 
 mod choices;
+mod client;
 mod duration;
 mod http;
 mod oauth;
@@ -21,13 +22,14 @@ mod tls;
 mod tool;
 mod values;
 
+pub(crate) use client::{CallOptions, ListKind, ListOptions, ServerFlags, Target};
 pub(crate) use http::{HttpOptions, Place};
 pub(crate) use tls::TlsFiles;
 pub(crate) use tool::ToolFlags;
 use values::size;
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
-const USAGE: &str = "usage: pmcp <dev|run> <file> [flags]\n\nTry 'pmcp help'.";
+const USAGE: &str = "usage: pmcp <dev|run|list|call> <file> [flags]\n\nTry 'pmcp help'.";
 
 /// Tools in any language, for any MCP host.
 ///
@@ -46,6 +48,8 @@ Examples:
   pmcp run server.js --call-timeout 30s serve without watching; calls time out after 30 seconds
   pmcp dev tools.py --hot-reload swap   start the new version while the old one finishes
   pmcp run tools.py --transport http    serve any number of clients on http://localhost:8080/mcp
+  pmcp list tools.py                    print the tools of tools.py, or of any MCP server
+  pmcp call tools.py add a=2 b=3        call a tool
 
 A tool file is any program that uses a protomcp SDK:
 
@@ -67,6 +71,10 @@ enum Verb {
     Dev(Serve),
     /// Serve a tool file; SIGHUP reloads it
     Run(Serve),
+    /// Print the tools of a tool file or an MCP server
+    List(client::List),
+    /// Call a tool of a tool file or an MCP server
+    Call(client::Call),
     /// Print the version
     Version,
     /// Print help for pmcp or for one command
@@ -111,6 +119,10 @@ pub(crate) enum Parsed {
     Print(String),
     /// Serve a tool file.
     Serve(Box<Options>),
+    /// Print a list of a server.
+    List(Box<ListOptions>),
+    /// Call a tool of a server.
+    Call(Box<CallOptions>),
 }
 
 /// The options of `dev` and `run`.
@@ -157,6 +169,8 @@ pub(crate) fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Parsed,
     match cli {
         Cli { command: Verb::Dev(serve) } => serve.options(true, &network_flags),
         Cli { command: Verb::Run(serve) } => serve.options(false, &network_flags),
+        Cli { command: Verb::List(list) } => list.options().map(|options| Parsed::List(Box::new(options))),
+        Cli { command: Verb::Call(call) } => call.options().map(|options| Parsed::Call(Box::new(options))),
         Cli { command: Verb::Version } => Ok(version()),
         Cli { command: Verb::Help { command } } => help(command.as_deref()),
     }

@@ -35,6 +35,14 @@ impl fmt::Display for Failure {
     }
 }
 
+/// The exit code of a command; a reason for its failure is printed on stderr.
+pub(crate) fn code(outcome: Result<(), Failure>) -> i32 {
+    match outcome {
+        Ok(()) => SUCCESS,
+        Err(failure) => explain(&failure),
+    }
+}
+
 /// Prints the reason on stderr.
 pub(crate) fn explain(failure: &Failure) -> i32 {
     // Earlier log lines come first.

@@ -1,6 +1,7 @@
 //! The `pmcp` command: parses, composes, prints, exits. The work is done in the crates below it.
 
 mod args;
+mod client;
 mod exit;
 mod log;
 mod serve;
@@ -14,10 +15,9 @@ fn main() -> ExitCode {
     protomcp_bridge::guardian::run_if_requested();
     let code = match args::parse(std::env::args_os()) {
         Ok(Parsed::Print(text)) => exit::print(&text),
-        Ok(Parsed::Serve(options)) => match serve::run(*options) {
-            Ok(()) => exit::SUCCESS,
-            Err(failure) => exit::explain(&failure),
-        },
+        Ok(Parsed::Serve(options)) => exit::code(serve::run(*options)),
+        Ok(Parsed::List(options)) => exit::code(client::list(*options)),
+        Ok(Parsed::Call(options)) => exit::code(client::call(*options)),
         Err(failure) => exit::explain(&failure),
     };
     log::flush();

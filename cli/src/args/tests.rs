@@ -14,7 +14,7 @@ fn options(line: &str) -> Options {
     // The manifest is a file that exists wherever the tests run.
     match read(&line.replace("FILE", concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml"))) {
         Ok(Parsed::Serve(options)) => *options,
-        Ok(Parsed::Print(text)) => panic!("{line}: printed {text}"),
+        Ok(other) => panic!("{line}: {other:?}"),
         Err(failure) => panic!("{line}: {failure}"),
     }
 }

@@ -1,0 +1,190 @@
+//! The flags of the commands that use a server: `list` and `call`.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+
+use crate::args::values::call_time;
+use crate::exit::Failure;
+use crate::log::LogLevel;
+
+/// The server that a command uses.
+#[derive(Debug)]
+pub(crate) enum Target {
+    /// A tool file, served by a bridge in this process.
+    File(PathBuf),
+    /// A server over HTTP.
+    Url(String),
+    /// A server as a child process.
+    Command(Vec<OsString>),
+}
+
+/// The way to the server.
+#[derive(Debug, Args)]
+pub(crate) struct ServerFlags {
+    /// A header of each request to a URL, as "name: value"; may be repeated
+    #[arg(long = "header", value_name = "HEADER", value_parser = header)]
+    pub(crate) headers: Vec<(String, String)>,
+
+    /// Run the tool file with this program instead of the one for its extension
+    #[arg(long, value_name = "PROGRAM")]
+    pub(crate) runtime: Option<OsString>,
+
+    /// Timeout of the answer, such as 300ms, 90s or 1m30s; progress prolongs it
+    #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = call_time)]
+    pub(crate) timeout: Duration,
+
+    /// Level of the log on stderr
+    #[arg(long, value_name = "LEVEL", default_value = "warn")]
+    pub(crate) log_level: LogLevel,
+
+    /// A command that is an MCP server on its standard input and output
+    #[arg(last = true, value_name = "COMMAND")]
+    command: Vec<OsString>,
+}
+
+/// The flags of `pmcp list`.
+#[derive(Debug, Args)]
+#[command(after_help = LIST_EXAMPLES)]
+pub(super) struct List {
+    /// A tool file, or the http or https URL of an MCP server; neither with a command after --
+    target: Option<String>,
+
+    /// The list to print
+    #[arg(long, value_name = "KIND", default_value = "tools")]
+    kind: ListKind,
+
+    /// Print the definitions as a JSON array
+    #[arg(long)]
+    json: bool,
+
+    #[command(flatten)]
+    server: ServerFlags,
+}
+
+const LIST_EXAMPLES: &str = "\
+Examples:
+  pmcp list tools.py                              the tools of a tool file
+  pmcp list https://example.com/mcp --json        those of a remote server, as JSON
+  pmcp list --kind resources -- uvx some-server   the resources of a server that a command starts";
+
+/// The flags of `pmcp call`.
+#[derive(Debug, Args)]
+#[command(after_help = CALL_EXAMPLES)]
+pub(super) struct Call {
+    /// A tool file or a URL (neither with a command after --), the tool, and its arguments: name=value, or one JSON
+    /// object; - reads the object from standard input
+    #[arg(value_name = "[TARGET] TOOL [ARGUMENTS]", required = true)]
+    words: Vec<String>,
+
+    /// Print the whole result as JSON
+    #[arg(long)]
+    json: bool,
+
+    #[command(flatten)]
+    server: ServerFlags,
+}
+
+const CALL_EXAMPLES: &str = "\
+Examples:
+  pmcp call tools.py add a=2 b=3                  a tool of a tool file
+  pmcp call https://example.com/mcp search '{\"query\": \"mcp\"}' --json
+  pmcp call get_time zone=UTC -- uvx mcp-server-time
+
+Values are JSON where they can be read as such, otherwise text: n=3 is a number, n='\"3\"' and name=Ada are text.
+Progress and questions appear on the terminal. The exit code is 1 if the tool reports an error.";
+
+/// A list of a server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ListKind {
+    /// Tools
+    Tools,
+    /// Resources
+    Resources,
+    /// Templates of resources
+    Templates,
+    /// Prompts
+    Prompts,
+}
+
+/// The options of `pmcp list`.
+#[derive(Debug)]
+pub(crate) struct ListOptions {
+    pub(crate) target: Target,
+    pub(crate) kind: ListKind,
+    pub(crate) json: bool,
+    pub(crate) server: ServerFlags,
+}
+
+/// The options of `pmcp call`.
+#[derive(Debug)]
+pub(crate) struct CallOptions {
+    pub(crate) target: Target,
+    pub(crate) tool: String,
+    /// `name=value`, a JSON object, or `-`.
+    pub(crate) arguments: Vec<String>,
+    pub(crate) json: bool,
+    pub(crate) server: ServerFlags,
+}
+
+impl List {
+    pub(super) fn options(self) -> Result<ListOptions, Failure> {
+        let Self { target, kind, json, mut server } = self;
+        let target = match (target, server.take_command()) {
+            (Some(word), None) => Target::of(word)?,
+            (None, Some(command)) => Target::Command(command),
+            (Some(word), Some(_)) => return Err(both(&word)),
+            (None, None) => return Err(no_server("list")),
+        };
+        Ok(ListOptions { target, kind, json, server })
+    }
+}
+
+impl Call {
+    pub(super) fn options(self) -> Result<CallOptions, Failure> {
+        let Self { words, json, mut server } = self;
+        let mut words = words.into_iter();
+        let target = match server.take_command() {
+            Some(command) => Target::Command(command),
+            None => Target::of(words.next().ok_or_else(|| no_server("call"))?)?,
+        };
+        let no_tool = || Failure::usage("missing tool name; `pmcp list` prints the names of the tools");
+        let tool = words.next().ok_or_else(no_tool)?;
+        Ok(CallOptions { target, tool, arguments: words.collect(), json, server })
+    }
+}
+
+impl ServerFlags {
+    fn take_command(&mut self) -> Option<Vec<OsString>> {
+        Some(std::mem::take(&mut self.command)).filter(|command| !command.is_empty())
+    }
+}
+
+impl Target {
+    fn of(word: String) -> Result<Self, Failure> {
+        if word.starts_with("http://") || word.starts_with("https://") {
+            return Ok(Self::Url(word));
+        }
+        let path = Path::new(&word);
+        match path {
+            path if path.is_dir() => Err(Failure::usage(format!("{word} is a directory; name the tool file in it"))),
+            path if path.exists() => Ok(Self::File(path.to_owned())),
+            _ => Err(Failure::usage(format!("file not found: {word}; servers are named by a URL or by -- COMMAND"))),
+        }
+    }
+}
+
+fn both(word: &str) -> Failure {
+    Failure::usage(format!("both {word} and a command after -- name a server; leave one out"))
+}
+
+fn no_server(verb: &str) -> Failure {
+    Failure::usage(format!("missing server: name a tool file, a URL, or a command after --\n\nTry 'pmcp help {verb}'."))
+}
+
+fn header(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text.split_once(':').ok_or("expected \"name: value\"")?;
+    Ok((name.trim().to_owned(), value.trim().to_owned()))
+}

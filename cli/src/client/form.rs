@@ -1,0 +1,229 @@
+//! Questions of a server, asked on the terminal (MCP 2025-11-25, client/elicitation).
+
+use std::io::{self, BufRead, IsTerminal, Write};
+
+use protomcp_types::{Elicit, ElicitAction, ElicitResult, ElicitWay, ErrorObject, JsonObject, RawJson};
+use serde_json::{Map, Value};
+
+/// True if a user can be asked: standard input and standard error are a terminal.
+pub(super) fn has_terminal() -> bool {
+    io::stdin().is_terminal() && io::stderr().is_terminal()
+}
+
+/// Asks the user.
+pub(super) async fn answer(question: Elicit) -> Result<ElicitResult, ErrorObject> {
+    let asked = tokio::task::spawn_blocking(move || ask(&question, &mut io::stdin().lock(), &mut io::stderr().lock()));
+    asked.await.map_err(|_| ErrorObject::internal("the question was interrupted"))
+}
+
+/// Asks on these streams. The end of the input dismisses the question.
+fn ask(question: &Elicit, input: &mut impl BufRead, output: &mut impl Write) -> ElicitResult {
+    let answered = match &question.way {
+        ElicitWay::Form { requested_schema } => {
+            form(&question.message, &Form::read(requested_schema), input, output).map(|content| content.map(Some))
+        }
+        ElicitWay::Url { url, .. } => page(&question.message, url, input, output).map(|yes| yes.then_some(None)),
+    };
+    let (action, content) = match answered {
+        Ok(Some(content)) => (ElicitAction::Accept, content.and_then(|content| RawJson::of(&content).ok())),
+        Ok(None) => (ElicitAction::Decline, None),
+        Err(_) => (ElicitAction::Cancel, None),
+    };
+    ElicitResult { action, content, meta: None }
+}
+
+/// The fields of a form, in the order of its schema.
+#[derive(Default)]
+struct Form {
+    fields: Vec<(String, Value)>,
+    required: Vec<String>,
+}
+
+impl Form {
+    fn read(schema: &RawJson) -> Self {
+        let Ok(schema) = JsonObject::from_raw(schema) else { return Self::default() };
+        let properties = schema.member("properties").and_then(|raw| JsonObject::from_raw(raw).ok()).unwrap_or_default();
+        let fields = properties.iter().map(|(name, field)| (name.to_owned(), field.to().unwrap_or_default()));
+        let required = schema.member("required").and_then(|raw| raw.to().ok()).unwrap_or_default();
+        Self { fields: fields.collect(), required }
+    }
+}
+
+/// Asks for each field of the form. `None`: the user declines.
+fn form(
+    message: &str,
+    form: &Form,
+    input: &mut impl BufRead,
+    output: &mut impl Write,
+) -> io::Result<Option<Map<String, Value>>> {
+    writeln!(output, "\n{}", printable(message))?;
+    if !confirm("Answer?", input, output)? {
+        return Ok(None);
+    }
+    let mut content = Map::new();
+    for (name, field) in &form.fields {
+        let is_required = form.required.contains(name);
+        loop {
+            write!(output, "{}", prompt(name, field, is_required))?;
+            output.flush()?;
+            match value(&line(input)?, field, is_required) {
+                Ok(Some(value)) => _ = content.insert(name.clone(), value),
+                Ok(None) => {}
+                Err(why) => {
+                    writeln!(output, "  {why}")?;
+                    continue;
+                }
+            }
+            break;
+        }
+    }
+    Ok(Some(content))
+}
+
+/// Shows the whole URL, and asks for consent. The user opens it.
+fn page(message: &str, url: &str, input: &mut impl BufRead, output: &mut impl Write) -> io::Result<bool> {
+    writeln!(output, "\n{}\nThe server asks you to open {}", printable(message), printable(url))?;
+    confirm("Have you opened it?", input, output)
+}
+
+fn confirm(question: &str, input: &mut impl BufRead, output: &mut impl Write) -> io::Result<bool> {
+    write!(output, "{question} [y/N] ")?;
+    output.flush()?;
+    Ok(matches!(line(input)?.to_lowercase().as_str(), "y" | "yes"))
+}
+
+fn line(input: &mut impl BufRead) -> io::Result<String> {
+    let mut line = String::new();
+    match input.read_line(&mut line)? {
+        0 => Err(io::ErrorKind::UnexpectedEof.into()),
+        _ => Ok(line.trim().to_owned()),
+    }
+}
+
+/// The prompt for a field: title, description, choices and default.
+fn prompt(name: &str, field: &Value, is_required: bool) -> String {
+    let title = field["title"].as_str().unwrap_or(name);
+    let mut prompt = printable(title);
+    if let Some(description) = field["description"].as_str() {
+        prompt.push_str(&format!(" ({})", printable(description)));
+    }
+    let choices = choices(field);
+    if !choices.is_empty() {
+        prompt.push_str(&format!(" [{}]", printable(&choices.join(", "))));
+    }
+    match &field["default"] {
+        Value::Null if !is_required => prompt.push_str(" (optional)"),
+        Value::Null => {}
+        default => prompt.push_str(&format!(" (default {})", printable(&default.to_string()))),
+    }
+    prompt + ": "
+}
+
+/// The values of a field that has a list of them.
+fn choices(field: &Value) -> Vec<String> {
+    let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), ToOwned::to_owned);
+    let of = |field: &Value| -> Vec<String> {
+        let constants = field["oneOf"].as_array().or(field["anyOf"].as_array()).into_iter().flatten();
+        let constants = constants.map(|choice| &choice["const"]).filter(|value| !value.is_null());
+        field["enum"].as_array().into_iter().flatten().chain(constants).map(text).collect()
+    };
+    if field["type"] == "array" { of(&field["items"]) } else { of(field) }
+}
+
+/// The value of a field from the text of the user. `None`: it is left out.
+fn value(text: &str, field: &Value, is_required: bool) -> Result<Option<Value>, String> {
+    if text.is_empty() {
+        return match &field["default"] {
+            Value::Null if is_required => Err("a value is required".to_owned()),
+            Value::Null => Ok(None),
+            default => Ok(Some(default.clone())),
+        };
+    }
+    let choices = choices(field);
+    let check = |text: &str| match choices.is_empty() || choices.iter().any(|choice| choice == text) {
+        true => Ok(Value::String(text.to_owned())),
+        false => Err(format!("expected one of {}", choices.join(", "))),
+    };
+    let value = match field["type"].as_str() {
+        Some("boolean") => match text.to_lowercase().as_str() {
+            "y" | "yes" | "true" => Value::Bool(true),
+            "n" | "no" | "false" => Value::Bool(false),
+            _ => return Err("expected yes or no".to_owned()),
+        },
+        Some("integer") => text.parse::<i64>().map(Value::from).map_err(|_| "expected a whole number")?,
+        Some("number") => text.parse::<f64>().map(Value::from).map_err(|_| "expected a number")?,
+        Some("array") => {
+            let items = text.split(',').map(|item| check(item.trim()));
+            Value::Array(items.collect::<Result<_, _>>()?)
+        }
+        _ => check(text)?,
+    };
+    Ok(Some(value))
+}
+
+/// The text without control characters, which could rewrite the terminal.
+fn printable(text: &str) -> String {
+    text.chars().filter(|c| !c.is_control() || *c == '\n').collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn schema() -> RawJson {
+        RawJson::parse(
+            r#"{"type": "object", "required": ["name", "sure"], "properties": {
+                "name": {"type": "string", "title": "Name"},
+                "age": {"type": "integer", "default": 30},
+                "color": {"type": "string", "enum": ["red", "blue"]},
+                "sure": {"type": "boolean"},
+                "tags": {"type": "array", "items": {"type": "string", "enum": ["a", "b"]}}}}"#,
+        )
+        .unwrap()
+    }
+
+    #[track_caller]
+    fn check(question: &Elicit, typed: &str, action: ElicitAction, content: Option<&Value>) -> String {
+        let mut shown = Vec::new();
+        let answer = ask(question, &mut typed.as_bytes(), &mut shown);
+        assert_eq!(answer.action, action);
+        assert_eq!(answer.content.map(|content| content.to::<Value>().unwrap()).as_ref(), content);
+        String::from_utf8(shown).unwrap()
+    }
+
+    #[test]
+    fn a_form_is_asked_field_by_field() {
+        let content = json!({"name": "Ada", "age": 30, "color": "blue", "sure": true, "tags": ["a", "b"]});
+        // An empty required field, an unknown color and a word for yes or no are asked for again.
+        let typed = "y\n\nAda\n\ngreen\nblue\nperhaps\nyes\na, b\n";
+        let shown = check(&Elicit::form("Who?\x1b[2J", schema()), typed, ElicitAction::Accept, Some(&content));
+        assert!(shown.contains("Who?[2J") && !shown.contains('\x1b'), "{shown}");
+        for text in ["a value is required", "expected one of red, blue", "expected yes or no", "(default 30)"] {
+            assert!(shown.contains(text), "{shown}");
+        }
+    }
+
+    #[test]
+    fn optional_fields_can_be_left_out() {
+        let content = json!({"name": "Ada", "age": 5, "sure": false});
+        check(&Elicit::form("", schema()), "yes\nAda\n5\n\nno\n\n", ElicitAction::Accept, Some(&content));
+    }
+
+    #[test]
+    fn a_user_declines_or_dismisses() {
+        check(&Elicit::form("", schema()), "n\n", ElicitAction::Decline, None);
+        check(&Elicit::form("", schema()), "\n", ElicitAction::Decline, None);
+        check(&Elicit::form("", schema()), "y\nAda\n", ElicitAction::Cancel, None);
+        check(&Elicit::form("", schema()), "", ElicitAction::Cancel, None);
+    }
+
+    #[test]
+    fn a_page_is_shown_and_consented_to() {
+        let page = Elicit::url("Sign in", "https://example.com/x", "1");
+        let shown = check(&page, "y\n", ElicitAction::Accept, None);
+        assert!(shown.contains("https://example.com/x"), "{shown}");
+        check(&page, "n\n", ElicitAction::Decline, None);
+    }
+}

@@ -1,0 +1,72 @@
+//! `pmcp list`: the tools, resources, templates or prompts of a server.
+
+use futures_util::{Stream, TryStreamExt};
+use protomcp_client::{ClientSession, RequestError};
+use protomcp_types::RawJson;
+use serde::Serialize;
+
+use crate::args::{ListKind, ListOptions};
+use crate::client::connection::Connection;
+use crate::exit::{self, Failure};
+
+/// A definition: the name or URI, the description, and the whole as JSON.
+struct Row {
+    name: String,
+    description: Option<String>,
+    json: String,
+}
+
+/// Prints the list.
+pub(super) async fn list(options: ListOptions) -> Result<(), Failure> {
+    let ListOptions { target, kind, json, server } = options;
+    let connection = Connection::open(target, &server).await?;
+    let rows = rows(&connection.session, kind).await;
+    connection.close().await;
+    let rows = rows.map_err(|error| Failure::failed(error.to_string()))?;
+    exit::print(&if json { as_json(&rows) } else { as_table(&rows) });
+    Ok(())
+}
+
+async fn rows(session: &ClientSession, kind: ListKind) -> Result<Vec<Row>, RequestError> {
+    match kind {
+        ListKind::Tools => collect(session.tools(), |tool| (tool.name.to_string(), tool.description.clone())).await,
+        ListKind::Resources => {
+            collect(session.resources(), |resource| (resource.uri.clone(), resource.description.clone())).await
+        }
+        ListKind::Templates => {
+            let templates = session.resource_templates();
+            collect(templates, |template| (template.uri_template.clone(), template.description.clone())).await
+        }
+        ListKind::Prompts => {
+            collect(session.prompts(), |prompt| (prompt.name.clone(), prompt.description.clone())).await
+        }
+    }
+}
+
+async fn collect<T: Serialize>(
+    items: impl Stream<Item = Result<T, RequestError>>,
+    describe: impl Fn(&T) -> (String, Option<String>),
+) -> Result<Vec<Row>, RequestError> {
+    let row = |item: T| {
+        let (name, description) = describe(&item);
+        let json = RawJson::of(&item).map_or_else(|_| "null".to_owned(), |raw| raw.to_string());
+        Row { name, description, json }
+    };
+    items.map_ok(row).try_collect().await
+}
+
+fn as_json(rows: &[Row]) -> String {
+    let items: Vec<_> = rows.iter().map(|row| row.json.as_str()).collect();
+    format!("[{}]\n", items.join(",\n "))
+}
+
+/// A line each: the name, and the first line of the description.
+fn as_table(rows: &[Row]) -> String {
+    let width = rows.iter().map(|row| row.name.chars().count()).max().unwrap_or_default().min(40);
+    rows.iter().fold(String::new(), |mut table, row| {
+        let description = row.description.as_deref().unwrap_or_default().lines().next().unwrap_or_default();
+        table.push_str(format!("{:width$}  {description}", row.name).trim_end());
+        table.push('\n');
+        table
+    })
+}

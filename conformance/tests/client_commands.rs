@@ -1,0 +1,114 @@
+//! `pmcp list` and `pmcp call`: a server as a command of the shell.
+
+use std::io::Write;
+use std::path::Path;
+use std::process::{Output, Stdio};
+
+use protomcp_conformance::{Everything, Sandbox, living, pmcp};
+use serde_json::{Value, json};
+
+/// Runs `pmcp` in a folder with a tool file, to its end.
+fn run(sandbox: &Sandbox, args: &[&str], input: &str) -> Output {
+    let mut command = sandbox.pmcp(args).command();
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("pmcp starts");
+    child.stdin.take().expect("it was piped").write_all(input.as_bytes()).expect("pmcp reads its input");
+    child.wait_with_output().expect("pmcp ends")
+}
+
+fn sandbox() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.copy("py/basics.py");
+    sandbox
+}
+
+/// The output of a command that succeeds.
+#[track_caller]
+fn printed(sandbox: &Sandbox, args: &[&str], input: &str) -> String {
+    let output = run(sandbox, args, input);
+    assert_eq!(output.status.code(), Some(0), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).expect("output is UTF-8")
+}
+
+/// The exit code and the error of a command that fails.
+fn error(sandbox: &Sandbox, args: &[&str]) -> (Option<i32>, String) {
+    let output = run(sandbox, args, "");
+    (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+#[test]
+fn tools_of_a_file_are_listed_and_called() {
+    let sandbox = sandbox();
+    let list = printed(&sandbox, &["list", "basics.py"], "");
+    assert!(list.lines().any(|line| line.starts_with("add ") && line.ends_with("Adds two integers.")), "{list}");
+    let json: Vec<Value> = serde_json::from_str(&printed(&sandbox, &["list", "--json", "basics.py"], "")).unwrap();
+    assert_eq!(json.len(), list.lines().count());
+    assert!(json.iter().all(|tool| tool["inputSchema"]["type"] == "object"), "{json:?}");
+
+    assert_eq!(printed(&sandbox, &["call", "basics.py", "add", "a=2", "b=3"], ""), "5\n");
+    assert_eq!(printed(&sandbox, &["call", "basics.py", "echo", r#"{"text": "a=b"}"#], ""), "a=b\n");
+    assert_eq!(printed(&sandbox, &["call", "basics.py", "echo", "-"], r#"{"text": "from a pipe"}"#), "from a pipe\n");
+    let result = printed(&sandbox, &["call", "--json", "basics.py", "add", "a=1", "b=1"], "");
+    let result: Value = serde_json::from_str(&result).unwrap();
+    assert_eq!(result["content"], json!([{"type": "text", "text": "2"}]));
+    assert_eq!(living(sandbox.marker()), [], "the tool process has ended");
+    assert_eq!(sandbox.leftovers(), Vec::<std::path::PathBuf>::new());
+}
+
+#[test]
+fn a_command_is_a_server() {
+    let sandbox = sandbox();
+    let server = Path::to_str(pmcp()).unwrap();
+    let list = printed(&sandbox, &["list", "--", server, "run", "basics.py"], "");
+    assert_eq!(list, printed(&sandbox, &["list", "basics.py"], ""));
+    assert_eq!(printed(&sandbox, &["call", "add", "a=2", "b=3", "--", server, "run", "basics.py"], ""), "5\n");
+    let (code, text) = error(&sandbox, &["list", "--", "sh", "-c", "echo broken >&2; exit 3"]);
+    assert_eq!(code, Some(1));
+    assert!(text.contains("3") && text.contains("broken"), "{text}");
+    let (code, text) = error(&sandbox, &["list", "--", "no-such-program"]);
+    assert!(code == Some(1) && text.contains("no-such-program"), "{text}");
+    assert_eq!(living(sandbox.marker()), [], "the servers have ended");
+}
+
+#[test]
+fn a_url_is_a_server() {
+    let everything = Everything::start(&[]);
+    let sandbox = Sandbox::new();
+    for (kind, name) in [
+        ("tools", "test_simple_text"),
+        ("resources", "test://static-text"),
+        ("templates", "test://template/{id}/data"),
+        ("prompts", "test_simple_prompt"),
+    ] {
+        let list = printed(&sandbox, &["list", everything.url(), "--kind", kind], "");
+        assert!(list.lines().any(|line| line.starts_with(name)), "{kind}: {list}");
+    }
+    let text = printed(&sandbox, &["call", everything.url(), "test_simple_text"], "");
+    assert_eq!(text, "This is a simple text response for testing.\n");
+    let image = printed(&sandbox, &["call", everything.url(), "test_image_content"], "");
+    assert!(image.starts_with("[image, image/png, "), "{image}");
+}
+
+#[test]
+fn failures_say_what_to_do_next() {
+    let sandbox = sandbox();
+    let output = run(&sandbox, &["call", "basics.py", "raise_error"], "");
+    assert_eq!(output.status.code(), Some(1), "an error result is a failure");
+    assert!(String::from_utf8_lossy(&output.stdout).contains("raised on purpose"), "{output:?}");
+    let (code, text) = error(&sandbox, &["call", "basics.py", "nothing_like_it"]);
+    assert!(code == Some(1) && text.contains("unknown tool"), "{code:?} {text}");
+    let rows: &[(&[&str], &str)] = &[
+        (&["list"], "name a tool file, a URL, or a command after --"),
+        (&["call", "basics.py"], "`pmcp list` prints the names"),
+        (&["call", "basics.py", "add", "2"], "expected name=value"),
+        (&["call", "basics.py", "add", "{a"], "not a JSON object"),
+        (&["list", "nowhere.py"], "file not found: nowhere.py"),
+        (&["list", "basics.py", "--", "true"], "leave one out"),
+        (&["list", "http://"], "http://"),
+        (&["list", "basics.py", "--header", "x"], "name: value"),
+    ];
+    for (args, part) in rows {
+        let (code, text) = error(&sandbox, args);
+        assert!(code == Some(2) && text.contains(part), "{args:?}: {code:?} {text}");
+    }
+}
