@@ -1,14 +1,22 @@
-//! The table of what the design of the library promises about servers, and the tests that show it, `SEED.md`.
+//! The tables of what the design of the library promises, and the tests that show it, `SEED.md`.
 //!
-//! `UPDATE_SEED=1 cargo test -p protomcp-conformance --test seed` writes the table; without the variable these tests
-//! fail when it is out of date, or when a test that is named does not exist.
+//! `UPDATE_SEED=1 cargo test -p protomcp-conformance --test seed` writes them; without the variable these tests
+//! fail when they are out of date, or when a test that is named does not exist.
 
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
-/// The promises in a few words, and the tests that show them: file, name.
-const ROWS: &[(&str, &[(&str, &str)])] = &[
+#[path = "seed/clients.rs"]
+mod clients;
+
+use clients::{CLIENTS, LATER};
+
+/// Promises in a few words, and the tests that show them: file, name.
+type Rows = &'static [(&'static str, &'static [(&'static str, &'static str)])];
+
+/// The promises about servers.
+const ROWS: Rows = &[
     (
         "a transport is a connection to read, write and close, and applications can add their own",
         &[("crates/typed/tests/seed/transports.rs", "a_custom_transport_takes_less_than_sixty_lines")],
@@ -171,13 +179,19 @@ const ROWS: &[(&str, &[(&str, &str)])] = &[
 fn the_table_is_up_to_date() {
     let mut wanted = String::from(
         "# The design and its tests\n\n\
-         What the design of the library promises about servers, and which test shows it.\n\
-         This table is written by `UPDATE_SEED=1 cargo test -p protomcp-conformance --test seed`.\n\n\
-         | what | tests |\n| --- | --- |\n",
+         What the design of the library promises, and which test shows it.\n\
+         These tables are written by `UPDATE_SEED=1 cargo test -p protomcp-conformance --test seed`.\n",
     );
-    for (what, tests) in ROWS {
-        let tests: Vec<_> = tests.iter().map(|(file, name)| format!("`{file}` `{name}`")).collect();
-        writeln!(wanted, "| {what} | {} |", tests.join("<br>")).expect("a string grows");
+    for (title, rows) in [("Servers", ROWS), ("Clients", CLIENTS)] {
+        write!(wanted, "\n## {title}\n\n| what | tests |\n| --- | --- |\n").expect("a string grows");
+        for (what, tests) in rows {
+            let tests: Vec<_> = tests.iter().map(|(file, name)| format!("`{file}` `{name}`")).collect();
+            writeln!(wanted, "| {what} | {} |", tests.join("<br>")).expect("a string grows");
+        }
+    }
+    wanted.push_str("\n## Not there yet\n\n| what | instead |\n| --- | --- |\n");
+    for (what, instead) in LATER {
+        writeln!(wanted, "| {what} | {instead} |").expect("a string grows");
     }
     let path = here().join("SEED.md");
     if std::env::var_os("UPDATE_SEED").is_some() {
@@ -189,7 +203,7 @@ fn the_table_is_up_to_date() {
 
 #[test]
 fn every_test_that_the_table_names_exists() {
-    for (what, tests) in ROWS {
+    for (what, tests) in ROWS.iter().chain(CLIENTS) {
         assert!(!tests.is_empty(), "{what} has no test");
         for (file, name) in *tests {
             let path = here().join("..").join(file);

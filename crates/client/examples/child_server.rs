@@ -3,7 +3,12 @@
 #![expect(clippy::print_stderr, reason = "a server that crashes says why")]
 
 use protomcp_transport::stdio;
-use protomcp_typed::{Registry, Tool};
+use protomcp_typed::{JsonSchema, Registry, Tool, schemars};
+
+#[derive(serde::Deserialize, JsonSchema)]
+struct Greet {
+    name: String,
+}
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -13,6 +18,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
             eprintln!("out of luck");
             std::process::exit(3)
         }))
+        .tool(Tool::new("greet", "say hi").handler(async |Greet { name }: Greet| format!("Hi {name}")))
         .tool(Tool::new("hang", "Never answers").handler(async || -> String { std::future::pending().await }))
         .build()?;
     Ok(registry.serve(stdio()?).await?)

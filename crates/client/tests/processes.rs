@@ -54,7 +54,7 @@ async fn wait_for_the_end_of(pid: &str) {
 async fn a_program_is_a_server() {
     let session = client().spawn(server()).await.unwrap();
     assert_eq!(session.server().version, ProtocolVersion::V2026_07_28);
-    assert_eq!(session.list_tools(None).await.unwrap().items.len(), 3);
+    assert_eq!(session.list_tools(None).await.unwrap().items.len(), 4);
     let pid = text(&session, "pid").await.unwrap();
     assert_eq!(session.close(PATIENCE).await, CloseReason::Requested);
     wait_for_the_end_of(&pid).await;

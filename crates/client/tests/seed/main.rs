@@ -1,0 +1,35 @@
+//! The design that this library follows, sample by sample: its statements about clients, as tests.
+//!
+//! The names in the comments are those of the design; conformance/SEED.md maps its rows to tests.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+mod sample;
+mod sessions;
+mod transports;
+
+use protomcp_typed::{JsonSchema, Registry, Tool, schemars};
+use protomcp_types::CallToolResult;
+
+#[derive(serde::Deserialize, JsonSchema)]
+struct Greet {
+    name: String,
+}
+
+/// A server that greets.
+fn greeter() -> Registry {
+    let greet = async |Greet { name }: Greet| format!("Hi {name}");
+    Registry::builder("greeter", "v1.0.0").tool(Tool::new("greet", "say hi").handler(greet)).build().unwrap()
+}
+
+/// The first text of a result.
+fn text(result: &CallToolResult) -> String {
+    let content: serde_json::Value = result.content.to().unwrap();
+    content[0]["text"].as_str().unwrap().to_owned()
+}
+
+/// Runs a test with a time that passes only while everything waits.
+fn play(test: impl Future<Output = ()>) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
+    runtime.block_on(test);
+}
