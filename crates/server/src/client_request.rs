@@ -27,7 +27,7 @@ pub(crate) struct ClientRequest {
     pub(crate) request: OutgoingRequest,
     pub(crate) answer: oneshot::Sender<Result<JsonBuf, ErrorObject>>,
     /// A slot among the requests without an answer.
-    pub(crate) place: OwnedSemaphorePermit,
+    pub(crate) slot: OwnedSemaphorePermit,
     /// Its bytes in the outbound budget.
     pub(crate) room: Reservation,
 }

@@ -15,7 +15,7 @@ use protomcp_types::{
     ErrorObject, JsonBuf, JsonObject, Level, Notification, Progress, ProgressToken, RawJson, RequestId,
     SubscriptionFilter, Task, method,
 };
-use tokio::sync::{Semaphore, mpsc, oneshot};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 
 use crate::client_request::{ClientRequest, OutgoingRequest};
 use crate::ended::{Ended, Outcome};
@@ -86,6 +86,28 @@ impl Usage {
     }
 }
 
+/// The slots of open questions, and the numbers of questions.
+#[derive(Debug)]
+struct QuestionSlots {
+    /// Made with the first question.
+    slots: OnceLock<Arc<Semaphore>>,
+    max: usize,
+    last: AtomicU64,
+}
+
+impl QuestionSlots {
+    fn new(max: usize) -> Self {
+        Self { slots: OnceLock::new(), max, last: AtomicU64::new(0) }
+    }
+
+    /// A slot and a number for a question; `None`: all slots are taken.
+    fn take(&self) -> Option<(OwnedSemaphorePermit, u64)> {
+        let slots = || Arc::new(Semaphore::new(self.max.min(Semaphore::MAX_PERMITS)));
+        let slot = Arc::clone(self.slots.get_or_init(slots)).try_acquire_owned().ok()?;
+        Some((slot, self.last.fetch_add(1, Ordering::Relaxed) + 1))
+    }
+}
+
 #[derive(Debug)]
 pub(crate) struct SessionQueue {
     events: mpsc::UnboundedSender<Box<SessionEvent>>,
@@ -104,10 +126,7 @@ pub(crate) struct SessionQueue {
     /// True if a change is queued, for each kind of list and each scope.
     changed: [[AtomicBool; 2]; List::ALL.len()],
     subscriptions: Arc<Subscriptions>,
-    /// Slots for open questions; made with the first one.
-    questions: OnceLock<Arc<Semaphore>>,
-    max_questions: usize,
-    last_question: AtomicU64,
+    questions: QuestionSlots,
     /// Set when the client has introduced itself.
     client: OnceLock<Arc<ClientInfo>>,
     /// True if the server has declared log messages.
@@ -135,9 +154,7 @@ impl SessionQueue {
             dropped: AtomicUsize::new(0),
             changed: List::ALL.map(|_| Default::default()),
             subscriptions,
-            questions: OnceLock::new(),
-            max_questions: limits.max_questions,
-            last_question: AtomicU64::new(0),
+            questions: QuestionSlots::new(limits.max_questions),
             client: OnceLock::new(),
             logging,
         };
@@ -257,12 +274,10 @@ impl SessionQueue {
         &self,
         request: OutgoingRequest,
     ) -> Option<(u64, oneshot::Receiver<Result<JsonBuf, ErrorObject>>)> {
-        let slots = || Arc::new(Semaphore::new(self.max_questions.min(Semaphore::MAX_PERMITS)));
-        let place = Arc::clone(self.questions.get_or_init(slots)).try_acquire_owned().ok()?;
+        let (slot, number) = self.questions.take()?;
         let room = self.outbound.reserve(&self.owner, request.params.weight() + Limits::MESSAGE_OVERHEAD).ok()?;
-        let number = self.last_question.fetch_add(1, Ordering::Relaxed) + 1;
         let (answer, receiver) = oneshot::channel();
-        self.send(SessionEvent::Ask(Box::new(ClientRequest { number, request, answer, place, room })));
+        self.send(SessionEvent::Ask(Box::new(ClientRequest { number, request, answer, slot, room })));
         Some((number, receiver))
     }
 

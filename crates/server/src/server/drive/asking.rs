@@ -12,7 +12,7 @@ use protomcp_transport::{Sink, TransportError};
 
 impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
     pub(super) fn ask(&mut self, question: ClientRequest) -> Result<(), TransportError> {
-        let ClientRequest { number, request, answer, place, room } = question;
+        let ClientRequest { number, request, answer, slot, room } = question;
         let OutgoingRequest { during, method, mut params, progress: report } = request;
         let may_ask = match &during {
             Some(key) => self.session.is_pending(key),
@@ -40,7 +40,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         }
         let (call, message) = self.session.call(method, params);
         let asker = during.as_ref().map(|key| key.id.clone());
-        self.open_questions.push(OpenQuestion { call, number, method, during, answer, place, report });
+        self.open_questions.push(OpenQuestion { call, number, method, during, answer, slot, report });
         self.send_reserved(Reserved { message, room: Some(room) }, asker.as_ref())
     }
 
@@ -102,7 +102,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         let open = self.open_questions.swap_remove(index);
         // The question and its cancellation may not be written yet. Its slot is freed when they are, so that they
         // cannot accumulate.
-        self.unsent.places.push(open.place);
+        self.unsent.slots.push(open.slot);
         match self.session.abandon(open.call) {
             Some(notification) => self.send(notification, open.during.as_ref().map(|key| &key.id)),
             None => Ok(()),

@@ -15,6 +15,6 @@ pub(super) struct OpenQuestion {
     /// The request that asks.
     pub(super) during: Option<RequestKey>,
     pub(super) answer: oneshot::Sender<Result<JsonBuf, ErrorObject>>,
-    pub(super) place: OwnedSemaphorePermit,
+    pub(super) slot: OwnedSemaphorePermit,
     pub(super) report: Option<ProgressCallback>,
 }

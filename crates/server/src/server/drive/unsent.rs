@@ -19,5 +19,5 @@ pub(super) struct Unsent {
     /// The reservations that the sink does not hold.
     pub(super) rooms: Vec<Reservation>,
     /// The slots of questions that the messages cancel.
-    pub(super) places: Vec<OwnedSemaphorePermit>,
+    pub(super) slots: Vec<OwnedSemaphorePermit>,
 }
