@@ -4,11 +4,11 @@
 //! accepts its value after `=`.
 
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::parser::ValueSource;
-use clap::{ArgMatches, Args, Command, CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{Arg, ArgMatches, Args, Command, CommandFactory, FromArgMatches, Parser, Subcommand};
 use protomcp_transport::lines::MAX_LINE;
 
 use crate::exit::Failure;
@@ -20,20 +20,26 @@ mod http;
 mod oauth;
 mod tls;
 mod tool;
+mod upstream;
+mod upstream_config;
 mod values;
 
 pub(crate) use client::{CallOptions, ListKind, ListOptions, ServerFlags, Target};
 pub(crate) use http::{HttpOptions, Place};
 pub(crate) use tls::TlsFiles;
 pub(crate) use tool::ToolFlags;
+use upstream::UpstreamFlags;
+pub(crate) use upstream::Upstreams;
+pub(crate) use upstream_config::{Location, StdioCommand};
 use values::size;
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
-const USAGE: &str = "usage: pmcp <dev|run|list|call> <file> [flags]\n\nTry 'pmcp help'.";
+const USAGE: &str = "usage: pmcp <dev|run|list|call> <file> [flags]\n       pmcp run [flags] --upstream <url> | --config <file> | -- <command>\n\nTry 'pmcp help'.";
 
 /// Tools in any language, for any MCP host.
 ///
-/// pmcp runs a tool file and serves its tools to a host such as Claude Desktop or Cursor. Put it into the host's
+/// pmcp runs a tool file, or stands in front of MCP servers, and serves their tools to a host such as Claude Desktop or
+/// Cursor. Put it into the host's
 /// configuration: command `pmcp`, arguments `dev` and the path of your file.
 #[derive(Debug, Parser)]
 #[command(name = "pmcp", disable_version_flag = true, disable_help_subcommand = true, after_help = EXAMPLES)]
@@ -50,6 +56,11 @@ Examples:
   pmcp run tools.py --transport http    serve any number of clients on http://localhost:8080/mcp
   pmcp list tools.py                    print the tools of tools.py, or of any MCP server
   pmcp call tools.py add a=2 b=3        call a tool
+  pmcp run -- npx -y some-server        serve another MCP server, in every revision of MCP
+  pmcp run --upstream https://example.com/mcp
+                                        serve a remote server to a host that knows only stdio
+  pmcp run --config servers.json --transport http
+                                        serve all servers of a host's mcpServers as one, on one port
 
 A tool file is any program that uses a protomcp SDK:
 
@@ -69,8 +80,8 @@ Exit codes: 0 success, 1 failure, 2 an error in the command line or in a file it
 enum Verb {
     /// Serve a tool file and reload it when it changes
     Dev(Serve),
-    /// Serve a tool file; SIGHUP reloads it
-    Run(Serve),
+    /// Serve a tool file, which SIGHUP reloads, or MCP servers
+    Run(Run),
     /// Print the tools of a tool file or an MCP server
     List(client::List),
     /// Call a tool of a tool file or an MCP server
@@ -93,6 +104,15 @@ pub(crate) enum Transport {
     Http,
     /// Like `Http`, and over the transport of MCP 2024-11-05 as well.
     Sse,
+}
+
+#[derive(Debug, Args)]
+struct Run {
+    #[command(flatten)]
+    serve: Serve,
+
+    #[command(flatten)]
+    upstream: UpstreamFlags,
 }
 
 #[derive(Debug, Args)]
@@ -128,9 +148,26 @@ pub(crate) enum Parsed {
 /// The options of `dev` and `run`.
 #[derive(Debug)]
 pub(crate) struct Options {
-    pub(crate) watch: bool,
+    pub(crate) source: Source,
     pub(crate) tool: ToolFlags,
     pub(crate) endpoint: Endpoint,
+}
+
+/// The tools to serve.
+#[derive(Debug)]
+pub(crate) enum Source {
+    /// Those of a tool file.
+    File {
+        path: PathBuf,
+        /// Reload it when it changes.
+        watch: bool,
+    },
+    /// Those of MCP servers.
+    Servers {
+        servers: Box<Upstreams>,
+        /// Flags on the command line that only matter to tool files.
+        idle: Vec<String>,
+    },
 }
 
 /// The transport with its options.
@@ -159,16 +196,30 @@ pub(crate) fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Parsed,
     }
     let mut grammar = Cli::command();
     let read = grammar.try_get_matches_from_mut(words).and_then(|matches| {
-        let network_flags = network_flags_used(&grammar, &matches);
-        Cli::from_arg_matches(&matches).map(|cli| (cli, network_flags))
+        let is_network = |flag: &Arg| flag.get_help_heading().is_some_and(|heading| http::HEADINGS.contains(&heading));
+        let is_tool = |flag: &Arg| flag.get_long().is_some_and(|name| tool::TOOL_FILES_ONLY.contains(&name));
+        let used = (flags_used(&grammar, &matches, is_network), flags_used(&grammar, &matches, is_tool));
+        Cli::from_arg_matches(&matches).map(|cli| (cli, used))
     });
-    let (cli, network_flags) = match read {
+    let (cli, (network_flags, tool_flags)) = match read {
         Ok(read) => read,
         Err(error) => return refuse(&error),
     };
     match cli {
-        Cli { command: Verb::Dev(serve) } => serve.options(true, &network_flags),
-        Cli { command: Verb::Run(serve) } => serve.options(false, &network_flags),
+        Cli { command: Verb::Dev(serve) } => {
+            let source = serve.file(true)?;
+            serve.options(source, &network_flags)
+        }
+        Cli { command: Verb::Run(Run { serve, upstream }) } => {
+            let source = match upstream.servers(&serve.tool.limits, variable)? {
+                Some(_) if serve.tool.file.is_some() => {
+                    return Err(Failure::usage("name either a tool file or servers, not both"));
+                }
+                Some(servers) => Source::Servers { servers: Box::new(servers), idle: tool_flags },
+                None => serve.file(false)?,
+            };
+            serve.options(source, &network_flags)
+        }
         Cli { command: Verb::List(list) } => list.options().map(|options| Parsed::List(Box::new(options))),
         Cli { command: Verb::Call(call) } => call.options().map(|options| Parsed::Call(Box::new(options))),
         Cli { command: Verb::Version } => Ok(version()),
@@ -182,7 +233,13 @@ fn with_values(words: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
     let is_negative =
         |word: &str| word.strip_prefix('-').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
     let mut all: Vec<OsString> = Vec::new();
-    for word in words {
+    let mut words = words.into_iter();
+    for word in words.by_ref() {
+        if word == "--" {
+            // The rest is a command of its own.
+            all.push(word);
+            break;
+        }
         match all.last_mut() {
             Some(flag)
                 if word.to_str().is_some_and(is_negative)
@@ -194,16 +251,17 @@ fn with_values(words: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
             _ => all.push(word),
         }
     }
+    all.extend(words);
     all
 }
 
-/// The network flags on the command line.
-fn network_flags_used(grammar: &Command, matches: &ArgMatches) -> Vec<String> {
+/// The flags of a kind on the command line.
+fn flags_used(grammar: &Command, matches: &ArgMatches, is_kind: impl Fn(&Arg) -> bool) -> Vec<String> {
     let Some((verb, matches)) = matches.subcommand() else { return Vec::new() };
     let flags = grammar.find_subcommand(verb).into_iter().flat_map(Command::get_arguments);
-    let flags = flags.filter(|flag| flag.get_help_heading().is_some_and(|heading| http::HEADINGS.contains(&heading)));
-    let used = flags.filter(|flag| matches.value_source(flag.get_id().as_str()) == Some(ValueSource::CommandLine));
-    used.filter_map(|flag| flag.get_long()).map(|name| format!("--{name}")).collect()
+    let used = flags
+        .filter(|flag| is_kind(flag) && matches.value_source(flag.get_id().as_str()) == Some(ValueSource::CommandLine));
+    used.filter_map(Arg::get_long).map(|name| format!("--{name}")).collect()
 }
 
 fn version() -> Parsed {
@@ -234,7 +292,7 @@ fn refuse(error: &clap::Error) -> Result<Parsed, Failure> {
     };
     let argument = || context(ContextKind::InvalidArg);
     // The parser shows a flag with its value's name.
-    let flag = || argument().split_whitespace().next().unwrap_or_default().to_owned();
+    let flag = || argument().split_whitespace().next().unwrap_or_default().replace('[', "<").replace(']', ">");
     match error.kind() {
         ErrorKind::DisplayHelp => Ok(Parsed::Print(error.render().to_string())),
         ErrorKind::UnknownArgument if argument().starts_with('-') => {
@@ -270,17 +328,22 @@ fn refuse(error: &clap::Error) -> Result<Parsed, Failure> {
 }
 
 impl Serve {
+    /// The tool file as the source of tools.
+    fn file(&self, watch: bool) -> Result<Source, Failure> {
+        let Some(path) = self.tool.file.clone() else {
+            return Err(Failure::usage(format!("missing file argument\n{USAGE}")));
+        };
+        if !path.exists() {
+            return Err(Failure::usage(format!("file not found: {}", path.display())));
+        }
+        if path.is_dir() {
+            return Err(Failure::usage(format!("{} is a directory; name the tool file in it", path.display())));
+        }
+        Ok(Source::File { path, watch })
+    }
+
     /// The options; `network_flags` are the network flags on the command line.
-    fn options(self, watch: bool, network_flags: &[String]) -> Result<Parsed, Failure> {
-        if !self.tool.file.exists() {
-            return Err(Failure::usage(format!("file not found: {}", self.tool.file.display())));
-        }
-        if self.tool.file.is_dir() {
-            return Err(Failure::usage(format!(
-                "{} is a directory; name the tool file in it",
-                self.tool.file.display()
-            )));
-        }
+    fn options(self, source: Source, network_flags: &[String]) -> Result<Parsed, Failure> {
         if self.max_line.is_some() && self.transport != Transport::Stdio {
             return Err(Failure::usage("--max-line applies to stdio only; over HTTP use --max-body"));
         }
@@ -297,7 +360,7 @@ impl Serve {
             Transport::Http => Endpoint::Http(Box::new(self.http.options(false, variable)?)),
             Transport::Sse => Endpoint::Http(Box::new(self.http.options(true, variable)?)),
         };
-        Ok(Parsed::Serve(Box::new(Options { watch, tool: self.tool, endpoint })))
+        Ok(Parsed::Serve(Box::new(Options { source, tool: self.tool, endpoint })))
     }
 }
 

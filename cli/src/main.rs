@@ -4,6 +4,7 @@ mod args;
 mod client;
 mod exit;
 mod log;
+mod remote;
 mod serve;
 
 use std::process::ExitCode;

@@ -1,5 +1,6 @@
-//! `pmcp dev` and `pmcp run`: serves one bridge to its clients, under the control of signals.
+//! `pmcp dev` and `pmcp run`: serves tools to their clients, under the control of signals.
 
+mod gateway;
 mod http;
 mod listeners;
 mod metrics;
@@ -18,7 +19,7 @@ const LAST_TASKS: Duration = Duration::from_secs(1);
 
 /// Serves until the client disconnects or a signal stops the bridge.
 pub(crate) fn run(options: Options) -> Result<(), Failure> {
-    let Options { watch, tool, endpoint } = options;
+    let Options { source, tool, endpoint } = options;
     let over_http = matches!(endpoint, Endpoint::Http(_));
     // One client and one process need one thread: every hop between threads costs more than the work of a call.
     let mut builder =
@@ -26,9 +27,9 @@ pub(crate) fn run(options: Options) -> Result<(), Failure> {
     let runtime = builder.enable_all().build().map_err(|error| Failure::failed(format!("cannot start: {error}")))?;
     let outcome = runtime.block_on(async {
         match endpoint {
-            Endpoint::Stdio(options) => stdio::serve(&tool, watch, options).await,
+            Endpoint::Stdio(options) => stdio::serve(source, &tool, options).await,
             // In the future of `block_on`, I/O is twice as slow.
-            Endpoint::Http(options) => match tokio::spawn(http::serve(tool, watch, *options)).await {
+            Endpoint::Http(options) => match tokio::spawn(http::serve(source, tool, *options)).await {
                 Ok(outcome) => outcome,
                 Err(error) => Err(Failure::failed(format!("the server failed: {error}"))),
             },

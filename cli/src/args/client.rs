@@ -184,7 +184,7 @@ fn no_server(verb: &str) -> Failure {
     Failure::usage(format!("missing server: name a tool file, a URL, or a command after --\n\nTry 'pmcp help {verb}'."))
 }
 
-fn header(text: &str) -> Result<(String, String), String> {
+pub(super) fn header(text: &str) -> Result<(String, String), String> {
     let (name, value) = text.split_once(':').ok_or("expected \"name: value\"")?;
     Ok((name.trim().to_owned(), value.trim().to_owned()))
 }

@@ -29,9 +29,25 @@ fn flags_stand_anywhere_and_take_their_value_either_way() {
         let options = options(line);
         let mode = ReloadMode::from(options.tool.hot_reload);
         assert_eq!((options.tool.limits.call_timeout, mode), (Duration::from_secs(90), ReloadMode::Swap), "{line}");
-        assert!(options.watch);
+        assert!(matches!(options.source, Source::File { watch: true, .. }));
     }
-    assert!(!options("run FILE").watch);
+    assert!(matches!(options("run FILE").source, Source::File { watch: false, .. }));
+}
+
+#[test]
+fn servers_stand_in_for_a_tool_file() {
+    for (line, names, idle) in [
+        ("run -- npx -y some-server --transport http -1", "npx", &[][..]),
+        ("run --upstream https://example.com/mcp --header A:b", "https://example.com/mcp", &[]),
+        ("run --transport http --max-frame 1M -- server", "server", &["--max-frame"]),
+    ] {
+        let Source::Servers { servers, idle: named } = options(line).source else { panic!("{line}: no servers") };
+        assert_eq!(
+            (servers.names().as_str(), named.as_slice()),
+            (names, &*idle.iter().map(|flag| (*flag).to_owned()).collect::<Vec<_>>())
+        );
+    }
+    assert!(matches!(options("run --transport http -- server").endpoint, Endpoint::Http(_)));
 }
 
 #[test]
@@ -93,7 +109,7 @@ fn a_secret_that_is_empty_is_told_from_one_that_is_not_there() {
         let line =
             format!("pmcp run {} --transport http --auth token:X", concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml"));
         let Verb::Run(serve) = Cli::try_parse_from(line.split(' ')).unwrap().command else { panic!("no run") };
-        let failure = serve.http.options(false, |_| value.map(str::to_owned)).unwrap_err().to_string();
+        let failure = serve.serve.http.options(false, |_| value.map(str::to_owned)).unwrap_err().to_string();
         assert!(failure.contains("environment variable \"X\" is not set") && failure.ends_with(end), "{failure}");
     }
 }
@@ -120,6 +136,15 @@ fn mistakes_are_named() {
             "dev FILE --auth MY_TOKEN",
             "invalid --auth format \"MY_TOKEN\": expected scheme:ENV_VAR (e.g. token:MY_TOKEN)",
         ),
+        ("run", "missing file argument"),
+        ("run FILE -- server", "name either a tool file or servers, not both"),
+        ("dev -- server", "file not found: server"),
+        ("run --upstream https://a -- server", "name one of --upstream, --config and a command after --"),
+        ("run --upstream ftp://a", "invalid --upstream \"ftp://a\""),
+        ("run --upstream https://a --header secret", "expected \"name: value\""),
+        ("run --config nothing.json", "invalid --config nothing.json"),
+        ("run --config FILE", "invalid --config"),
+        ("run --upstream https://a --upstream-sessions all", "must be one of client, shared"),
         ("dev FILE --auth token:", "invalid --auth format \"token:\""),
         ("dev FILE --auth basic:X", "unknown auth scheme \"basic\": must be 'token' or 'apikey'"),
         (

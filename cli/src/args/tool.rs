@@ -1,21 +1,38 @@
 //! The flags of the tool process, and the bridge that they describe.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
 use protomcp_bridge::{Bridge, Builder, Setting, ToolFile, Watch};
+use protomcp_server::Limits;
 
 use crate::args::choices::{HotReload, OutputSchema, ToolList, ValidateArgs};
 use crate::args::values::{call_time, patience, size, time};
 use crate::log::LogLevel;
 
+/// Flags that only matter to tool files.
+pub(super) const TOOL_FILES_ONLY: [&str; 12] = [
+    "hot-reload",
+    "validate-args",
+    "output-schema",
+    "tool-list",
+    "runtime",
+    "socket",
+    "poll",
+    "queue-timeout",
+    "max-concurrent-calls",
+    "max-frame",
+    "max-result",
+    "max-retiring",
+];
+
 /// A tool file, and the treatment of its process.
 #[derive(Debug, Args)]
 pub(crate) struct ToolFlags {
     /// The tool file: .py, .ts, .js, .go, .rs, or an executable
-    pub(crate) file: PathBuf,
+    pub(super) file: Option<PathBuf>,
 
     /// Reload mode after a save
     #[arg(long, value_name = "MODE", default_value = "graceful")]
@@ -101,8 +118,8 @@ pub(crate) struct LimitFlags {
 
 impl ToolFlags {
     /// The bridge to the tool file.
-    pub(crate) fn bridge(&self, watch: bool) -> Builder {
-        let mut file = ToolFile::new(&self.file);
+    pub(crate) fn bridge(&self, path: &Path, watch: bool) -> Builder {
+        let mut file = ToolFile::new(path);
         if let Some(runtime) = &self.runtime {
             file = file.runtime(runtime);
         }
@@ -113,7 +130,7 @@ impl ToolFlags {
             .tool_lists(self.tool_list.into())
             .setting_names(flag);
         if watch {
-            let watch = Watch::file(&self.file);
+            let watch = Watch::file(path);
             builder = builder.watch(match self.poll {
                 Some(pause) => watch.poll_every(pause),
                 None => watch,
@@ -130,6 +147,16 @@ impl LimitFlags {
     /// The interval of pings; zero stands for none.
     pub(super) fn ping_interval(&self) -> Option<Duration> {
         self.ping_interval.filter(|interval| !interval.is_zero())
+    }
+
+    /// The bounds of the sessions of clients, without a tool process.
+    pub(super) fn server_limits(&self) -> Limits {
+        Limits {
+            drain_timeout: self.drain_timeout,
+            ping_interval: self.ping_interval(),
+            max_pending: to_usize(self.max_pending),
+            ..Limits::default()
+        }
     }
 
     fn apply(&self, builder: Builder) -> Builder {

@@ -21,8 +21,8 @@ const MAX_CONNECTIONS: usize = 64;
 /// The time in which a running scrape must finish at shutdown.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// All metrics of the bridge, the HTTP server and this process.
-pub(super) fn registry(bridge: &Bridge, service: &StreamableHttp) -> Arc<Registry> {
+/// All metrics of the bridge, if there is one, of the HTTP server and of this process.
+pub(super) fn registry(bridge: Option<&Bridge>, service: &StreamableHttp) -> Arc<Registry> {
     let mut registry = Registry::default();
     let build = Family::<[(&str, &str); 1], Gauge>::default();
     build.get_or_create(&[("version", env!("CARGO_PKG_VERSION"))]).set(1);
@@ -30,7 +30,9 @@ pub(super) fn registry(bridge: &Bridge, service: &StreamableHttp) -> Arc<Registr
     let started = Gauge::<f64, AtomicU64>::default();
     started.set(SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64());
     registry.register("process_start_time_seconds", "The start of this process, in seconds since 1970", started);
-    registry.register_collector(Box::new(bridge.metrics()));
+    if let Some(bridge) = bridge {
+        registry.register_collector(Box::new(bridge.metrics()));
+    }
     registry.register_collector(Box::new(service.metrics()));
     Arc::new(registry)
 }

@@ -27,6 +27,15 @@ pub(super) fn failure<E: Display>(error: &RunError<E>) -> Failure {
     Failure::failed(format!("{error}{hint}"))
 }
 
+/// The meaning of a signal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wish {
+    /// Drain, or end at once if this is the second time.
+    Stop,
+    /// Reload the tools.
+    Reload,
+}
+
 /// The signals of the system and the user.
 pub(super) struct Signals {
     interrupt: Signal,
@@ -45,14 +54,22 @@ impl Signals {
         })
     }
 
+    /// Waits for the next one.
+    pub(super) async fn next(&mut self) -> Wish {
+        tokio::select! {
+            _ = self.interrupt.recv() => Wish::Stop,
+            _ = self.terminate.recv() => Wish::Stop,
+            _ = self.hangup.recv() => Wish::Reload,
+        }
+    }
+
     /// Passes them on to the bridge, as long as it runs.
     fn forward(mut self, to: RunHandle) {
         tokio::spawn(async move {
             loop {
-                tokio::select! {
-                    _ = self.interrupt.recv() => to.stop(),
-                    _ = self.terminate.recv() => to.stop(),
-                    _ = self.hangup.recv() => to.reload(),
+                match self.next().await {
+                    Wish::Stop => to.stop(),
+                    Wish::Reload => to.reload(),
                 }
             }
         });

@@ -60,7 +60,8 @@ impl Inner {
         }
         for failure in &failures {
             tracing::warn!(?kind, %failure, "a list is left out");
-            let text = RawJson::text(&format!("a list is incomplete: {failure}"));
+            // The reason may quote the server, and is not for each of its clients.
+            let text = RawJson::text(&format!("a list is incomplete: server \"{}\" does not answer", failure.server));
             context.log(Level::Warning, Some("gateway"), &text);
         }
         match failures.into_iter().next() {

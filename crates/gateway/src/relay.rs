@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use protomcp_client::{ClientSession, Forwarded, Request};
+use protomcp_client::{ClientSession, CloseReason, Forwarded, Request, RequestError};
 use protomcp_server::{Audience, Context, ServerRequest, TaskOptions};
 use protomcp_types::{Params, RawJson};
 
@@ -67,7 +67,18 @@ impl Inner {
         }
         match outcome {
             Ok(raw) => Ok(Answer { raw, has_asked: has_asked.load(Ordering::Relaxed) }),
-            Err(error) => Err(upstream.reach.failure(Why::Request(error))),
+            Err(error) => Err(upstream.reach.failure(Why::Request(self.without_last_words(error, upstream)))),
+        }
+    }
+
+    /// The last words of a process, such as its standard error, are for its only user.
+    fn without_last_words(&self, error: RequestError, upstream: &UpstreamSession) -> RequestError {
+        let is_for_one = upstream.client.is_some() || self.clients.sole_owner().is_some();
+        match error {
+            RequestError::Closed(CloseReason::ByServer(Some(_))) if !is_for_one => {
+                RequestError::Closed(CloseReason::ByServer(None))
+            }
+            error => error,
         }
     }
 

@@ -121,7 +121,7 @@ impl UpstreamSession {
                 State::Closed => return Err(self.reach.failure(Why::Gone)),
                 state @ (State::Idle | State::Open { .. }) => {
                     if let State::Open { .. } = state {
-                        lock(&self.losses).failed(now(), "the server has ended");
+                        lock(&self.losses).failed(now(), "it has ended");
                     }
                     let opening = self.begin();
                     *state = State::Opening(opening.clone());
@@ -224,7 +224,7 @@ impl UpstreamSession {
                 State::Open { session, .. } if session.id() == ended.id() => *state = State::Idle,
                 _ => return,
             }
-            lock(&self.losses).failed(now(), reason.to_string());
+            lock(&self.losses).failed(now(), "it has ended");
         }
         let text = format!("server \"{server}\" has ended, and is connected again");
         self.environment.log(self.notices.audience(), Level::Warning, &text);

@@ -1,0 +1,126 @@
+//! Servers instead of a tool file: a URL, a command, or a file that names several.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use protomcp_gateway::{GatewayLimits, Sharing};
+use protomcp_server::Limits;
+
+use crate::args::client::header;
+use crate::args::tool::LimitFlags;
+use crate::args::upstream_config::{self, Entry, Location, StdioCommand};
+use crate::exit::Failure;
+
+/// The heading of these flags in the help.
+const HEADING: &str = "Servers";
+
+/// The longest time of a request to a server, if calls have less.
+const TOTAL_TIMEOUT: Duration = Duration::from_secs(3600);
+
+/// The time for a server to be connected: a command may have to download, and a user to sign in.
+const OPEN_TIMEOUT: Duration = Duration::from_secs(600);
+
+/// Servers instead of a tool file.
+#[derive(Debug, Args)]
+#[command(next_help_heading = HEADING)]
+pub(super) struct UpstreamFlags {
+    /// Serve the MCP server at this URL instead of a tool file
+    #[arg(long, value_name = "URL")]
+    upstream: Option<String>,
+
+    /// A header of each request to the URL of --upstream, as "name: value"; may be repeated
+    #[arg(long = "header", value_name = "HEADER", value_parser = header, requires = "upstream")]
+    headers: Vec<(String, String)>,
+
+    /// Serve the servers of this JSON file, which has the mcpServers of a host; with several, the tools of each begin with
+    /// its name and "_"
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+
+    /// Sessions with a server: one for each client, or one that all share [default: client for a URL, shared for a
+    /// command]
+    #[arg(long, value_name = "SCOPE")]
+    upstream_sessions: Option<Scope>,
+
+    /// Serve the MCP server that this command runs on its standard input and output
+    #[arg(last = true, value_name = "COMMAND")]
+    command: Vec<OsString>,
+}
+
+/// The clients that share a session with a server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Scope {
+    /// Each client has a session of its own
+    Client,
+    /// All clients share one
+    Shared,
+}
+
+/// The servers behind the gateway.
+#[derive(Debug)]
+pub(crate) struct Upstreams {
+    pub(crate) entries: Vec<Entry>,
+    scope: Option<Scope>,
+    pub(crate) limits: GatewayLimits,
+    pub(crate) server_limits: Limits,
+}
+
+impl UpstreamFlags {
+    /// The servers that the flags name; `None` if they name none. `variable` looks up the environment.
+    pub(super) fn servers(
+        self,
+        limits: &LimitFlags,
+        variable: impl Fn(&str) -> Option<String>,
+    ) -> Result<Option<Upstreams>, Failure> {
+        let given = [self.config.is_some(), self.upstream.is_some(), !self.command.is_empty()];
+        if given.into_iter().filter(|is_given| *is_given).count() > 1 {
+            return Err(Failure::usage("name one of --upstream, --config and a command after --"));
+        }
+        let mut entries = match &self.config {
+            Some(path) => upstream_config::read(path, variable)?,
+            None => Vec::new(),
+        };
+        if let Some(url) = &self.upstream {
+            let location = Location::Url { url: url.clone(), headers: self.headers };
+            location.check().map_err(|why| Failure::usage(format!("invalid --upstream \"{url}\": {why}")))?;
+            entries.push(Entry { name: url.clone(), location });
+        }
+        let mut words = self.command.into_iter();
+        if let Some(program) = words.next() {
+            let location = Location::Command(StdioCommand {
+                program: program.clone(),
+                arguments: words.collect(),
+                environment: Vec::new(),
+                directory: None,
+            });
+            entries.push(Entry { name: program.to_string_lossy().into_owned(), location });
+        }
+        if entries.is_empty() {
+            return Ok(None);
+        }
+        let mut gateway = GatewayLimits { timeout: limits.call_timeout, ..GatewayLimits::default() };
+        gateway.total_timeout = TOTAL_TIMEOUT.max(limits.call_timeout);
+        gateway.open_timeout = limits.connect_timeout.unwrap_or(OPEN_TIMEOUT);
+        let server_limits = limits.server_limits();
+        Ok(Some(Upstreams { entries, scope: self.upstream_sessions, limits: gateway, server_limits }))
+    }
+}
+
+impl Upstreams {
+    /// The servers in words, for the log.
+    pub(crate) fn names(&self) -> String {
+        self.entries.iter().map(|entry| entry.name.as_str()).collect::<Vec<_>>().join(", ")
+    }
+
+    /// The clients that share a session with a server.
+    pub(crate) fn sharing(&self, entry: &Entry) -> Sharing {
+        match self.scope {
+            Some(Scope::Client) => Sharing::PerSession,
+            Some(Scope::Shared) => Sharing::Shared,
+            None if entry.is_command() => Sharing::Shared,
+            None => Sharing::PerSession,
+        }
+    }
+}
