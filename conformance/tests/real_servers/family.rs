@@ -1,0 +1,103 @@
+//! The processes of one server, from outside: those that carry the mark of its sandbox.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use protomcp_conformance::{Sandbox, living, patience};
+use rustix::process::{Pid, Signal, kill_process};
+
+/// All processes of a server.
+#[derive(Clone)]
+pub(crate) struct Family {
+    sandbox: Sandbox,
+}
+
+impl Family {
+    pub(crate) fn new(sandbox: &Sandbox) -> Self {
+        Self { sandbox: sandbox.clone() }
+    }
+
+    /// The process that was started, which may have started others.
+    pub(crate) fn head(&self) -> Option<u32> {
+        self.members().into_iter().find(|pid| parent(*pid) == Some(std::process::id()))
+    }
+
+    pub(crate) fn members(&self) -> Vec<u32> {
+        living(self.sandbox.marker()).into_iter().map(|process| process.pid).collect()
+    }
+
+    /// Stops all of them, so that no request is answered, and waits until they have stopped.
+    pub(crate) async fn pause(&self) {
+        for pid in self.members() {
+            send(pid, Signal::STOP);
+        }
+        until("the server to stop", || self.members().into_iter().all(has_stopped)).await;
+    }
+
+    pub(crate) fn resume(&self) {
+        for pid in self.members() {
+            send(pid, Signal::CONT);
+        }
+    }
+
+    /// Waits until a paused server has something to read.
+    pub(crate) async fn until_asked(&self) {
+        until("a request in the pipe", || self.members().into_iter().any(has_input)).await;
+    }
+
+    /// Kills the process that was started, and no other one.
+    pub(crate) fn kill_head(&self) {
+        send(self.head().expect("it is running"), Signal::KILL);
+    }
+
+    /// Waits until none is left.
+    pub(crate) async fn gone(&self) {
+        until("all processes to end", || self.members().is_empty()).await;
+    }
+}
+
+/// True if there are bytes in a pipe that the process reads. Its standard input may have another number by now.
+fn has_input(pid: u32) -> bool {
+    let entries = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
+    let is_pipe = |path: &PathBuf| fs::read_link(path).is_ok_and(|to| to.to_string_lossy().starts_with("pipe:"));
+    let mut pipes = entries.map(|entry| entry.path()).filter(is_pipe);
+    pipes.any(|path| {
+        let number = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let about = fs::read_to_string(format!("/proc/{pid}/fdinfo/{number}")).unwrap_or_default();
+        // The last digit of the flags is the access mode.
+        let is_read = about.lines().any(|line| line.starts_with("flags:") && line.ends_with('0'));
+        is_read && File::open(path).is_ok_and(|pipe| rustix::io::ioctl_fionread(&pipe).is_ok_and(|bytes| bytes > 0))
+    })
+}
+
+fn send(pid: u32, signal: Signal) {
+    let pid = Pid::from_raw(pid.cast_signed()).expect("a process has an id");
+    // It may have ended.
+    let _ = kill_process(pid, signal);
+}
+
+/// True if no thread of the process runs: one that was reading when the signal came may still take what arrives.
+fn has_stopped(pid: u32) -> bool {
+    let threads = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    threads.filter_map(|thread| stat(&thread.path())).all(|fields| fields.first().is_some_and(|state| state == "T"))
+}
+
+fn parent(pid: u32) -> Option<u32> {
+    stat(Path::new(&format!("/proc/{pid}")))?.get(1)?.parse().ok()
+}
+
+/// The fields of the file `stat` that follow the name.
+fn stat(folder: &Path) -> Option<Vec<String>> {
+    let text = fs::read_to_string(folder.join("stat")).ok()?;
+    Some(text.rsplit_once(')')?.1.split_whitespace().map(str::to_owned).collect())
+}
+
+/// Polls a condition of the system, which reports no change.
+async fn until(what: &str, holds: impl Fn() -> bool) {
+    let deadline = Instant::now() + patience();
+    while !holds() {
+        assert!(Instant::now() < deadline, "waited {:?} for {what}", patience());
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}

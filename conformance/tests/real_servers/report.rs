@@ -1,0 +1,109 @@
+//! The outcomes of visits, and the tables of them.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+
+use protomcp_conformance::patience;
+use protomcp_types::ProtocolVersion;
+
+use crate::place::Way;
+use crate::servers::Server;
+use crate::visit::{Attempt, Fault};
+
+/// The features, in the order of the tables.
+const FEATURES: &[(&str, &str)] = &[
+    ("open", "discovery or handshake: revision, name"),
+    ("ping", "ping"),
+    ("tools", "list of tools"),
+    ("call", "calls with a known answer"),
+    ("structured", "structured results"),
+    ("failure", "a tool that fails, and an unknown tool"),
+    ("progress", "progress"),
+    ("cancellation", "a call that is given up"),
+    ("deadline", "a call that ends at its deadline"),
+    ("task", "a call as a task"),
+    ("logging", "log messages"),
+    ("resources", "resources: list, text, one that is not there"),
+    ("templates", "resource templates"),
+    ("subscription", "news of a resource"),
+    ("prompts", "prompts: list, arguments"),
+    ("completion", "completion"),
+    ("sampling", "a tool asks the model"),
+    ("elicitation", "a tool asks the user"),
+    ("roots", "a tool asks for the roots"),
+    ("close", "the session is closed; over stdio no process is left"),
+    ("killed", "the server is killed during a call: it fails, and no process is left"),
+];
+
+/// The outcomes with one server over one transport.
+pub(crate) struct Column {
+    server: &'static str,
+    way: Way,
+    revision: ProtocolVersion,
+    outcomes: Vec<(&'static str, Attempt)>,
+}
+
+impl Column {
+    pub(crate) fn new(server: &'static str, way: Way, revision: ProtocolVersion) -> Self {
+        Self { server, way, revision, outcomes: Vec::new() }
+    }
+
+    pub(crate) fn add(&mut self, feature: &'static str, outcome: Attempt) {
+        self.outcomes.push((feature, outcome));
+    }
+
+    /// Tries a feature. Its own waits end earlier than this one, to say what they were for.
+    pub(crate) async fn tries(&mut self, feature: &'static str, attempt: impl Future<Output = Attempt>) {
+        let limit = patience() * 2;
+        let outcome = tokio::time::timeout(limit, attempt).await;
+        self.add(feature, outcome.unwrap_or_else(|_| Err(Fault::Failed(format!("took {limit:?}")))));
+    }
+
+    /// The features that have failed, or were not tried.
+    pub(crate) fn faults(&self) -> Vec<String> {
+        let Self { server, way, .. } = self;
+        let fault = |(feature, _): &(&str, &str)| match self.outcome(feature) {
+            Some(Ok(()) | Err(Fault::Lacks)) => None,
+            Some(Err(Fault::Failed(why))) => Some(format!("{server} over {}: {feature}: {why}", way.title())),
+            None => Some(format!("{server} over {}: {feature} was not tried", way.title())),
+        };
+        FEATURES.iter().filter_map(fault).collect()
+    }
+
+    fn outcome(&self, feature: &str) -> Option<&Attempt> {
+        self.outcomes.iter().find(|(name, _)| *name == feature).map(|(_, outcome)| outcome)
+    }
+}
+
+pub(crate) fn introduction() -> String {
+    "# Servers and what the client uses of them\n\n\
+    Published servers, and servers of this project, each used through `protomcp-client` with `Mode::Auto`: the revision \
+    is the one that the client has found out. Every row was tried in every column: ✓ did what is expected, – is something \
+    that the server does not offer. Nothing fails: that would be a failing test.\n\
+    These tables are written by `UPDATE_SERVERS=1 cargo test -p protomcp-conformance --test real_servers`.\n"
+        .to_owned()
+}
+
+/// The table of one server.
+pub(crate) fn table(server: &Server, columns: &[Column]) -> String {
+    let columns: Vec<_> = columns.iter().filter(|column| column.server == server.name).collect();
+    let titles: Vec<_> = columns.iter().map(|column| format!("{} {}", column.way.title(), column.revision)).collect();
+    let mut text = format!("\n## {}{}\n\n", server.name, version(server));
+    writeln!(text, "| | {} |\n| --- |{}", titles.join(" | "), " :---: |".repeat(columns.len())).expect("it grows");
+    for (feature, what) in FEATURES {
+        let mark = |column: &&Column| if matches!(column.outcome(feature), Some(Ok(()))) { "✓" } else { "–" };
+        let marks: Vec<_> = columns.iter().map(mark).collect();
+        writeln!(text, "| {what} | {} |", marks.join(" | ")).expect("it grows");
+    }
+    text
+}
+
+/// The version of a server, from what `scripts/setup` installs.
+fn version(server: &Server) -> String {
+    let Some((file, before)) = server.pin else { return String::new() };
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("peers").join(file);
+    let pins = fs::read_to_string(path).expect("the pins can be read");
+    let after = pins.split_once(before).unwrap_or_else(|| panic!("{file} does not name {}", server.name)).1;
+    format!(" {}", after.split(['"', '\n']).next().unwrap_or_default())
+}
