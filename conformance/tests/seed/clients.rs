@@ -142,7 +142,17 @@ pub(crate) const CLIENTS: Rows = &[
         ],
     ),
     (
-        "middleware for what is received: one function for questions, one for notifications",
+        "AddSendingMiddleware: one seam for requests, in order; layers of tower",
+        &[
+            (LAYERS, "layers_see_every_request_and_its_response_in_order"),
+            (LAYERS, "a_layer_changes_and_answers_requests"),
+            (LAYERS, "layers_of_tower_are_layers_of_a_client"),
+            (LAYERS, "a_layer_repeats_requests_with_their_options"),
+            (EXCHANGES, "a_repair_is_not_held_back_by_the_layers_of_its_call"),
+        ],
+    ),
+    (
+        "AddReceivingMiddleware: one function for questions, one for notifications",
         &[
             (QUESTIONS, "one_function_answers_every_question_unread"),
             (CHANGES, "an_observer_sees_notifications_in_order_with_answers"),
@@ -164,7 +174,6 @@ pub(crate) const CLIENTS: Rows = &[
 
 /// Promises of the design that the library does not keep yet, and the present state.
 pub(crate) const LATER: &[(&str, &str)] = &[
-    ("AddSendingMiddleware of a client", "layers around the requests of a client"),
     ("typed data of the application on a session of a client", "`ClientSession::id` tells sessions apart"),
     ("a policy for lost sessions", "a lost session is always begun again"),
     ("servers as child processes on Windows", "`CommandTransport` needs unix"),
@@ -175,6 +184,7 @@ const CHANGES: &str = "crates/client/tests/sessions/changes.rs";
 const ENDS: &str = "crates/client/tests/sessions/ends.rs";
 const EXCHANGES: &str = "crates/client/tests/sessions/exchanges.rs";
 const HTTP: &str = "crates/client/tests/http.rs";
+const LAYERS: &str = "crates/client/tests/seed/layers.rs";
 const PROCESSES: &str = "crates/client/tests/processes.rs";
 const QUESTIONS: &str = "crates/client/tests/sessions/questions.rs";
 const RESUMING: &str = "crates/http-client/tests/http_client/resuming.rs";

@@ -10,14 +10,16 @@ use protomcp_types::{
     ClientCapabilities, CreateMessage, CreateMessageResult, Elicit, ElicitResult, ErrorObject, Implementation, Level,
     Notification, ProtocolVersion, RawJson, Root,
 };
+use tower_layer::Layer;
 
 use crate::driver;
+use crate::erased_service::LayeredService;
 use crate::handlers::{Handler, ListChanged, LogMessage, Observe};
 use crate::reconnection::Reconnection;
 use crate::registry::Registry;
+use crate::request::{ClientRequest, RequestService};
 use crate::roots;
-use crate::server_context::ServerContext;
-use crate::session::ClientSession;
+use crate::session::{ClientSession, ServerContext};
 use crate::settings::Settings;
 
 /// Opens sessions with servers. Cloning is cheap: clones share the roots and the sessions, and each has settings of its
@@ -101,6 +103,39 @@ impl Client {
     #[must_use]
     pub fn capabilities(self, capabilities: &ClientCapabilities) -> Self {
         self.change(|settings| settings.capabilities = std::mem::take(&mut settings.capabilities).and(capabilities))
+    }
+
+    /// Wraps every request of the sessions that are opened from here on in a layer of tower; the layer that is added last
+    /// comes first. Layers can delay, change, repeat and answer requests, also those that the cache answers. All sessions
+    /// share them, with their limits. An error of another type than [`RequestError`](crate::RequestError) becomes
+    /// [`RequestError::Layer`](crate::RequestError::Layer).
+    ///
+    /// Messages that the connection sends by itself pass no layer: the opening, pings, subscriptions without a session,
+    /// later rounds of a request, polls of its task, the list that repairs a header mismatch, and notifications.
+    ///
+    /// ```
+    /// use protomcp_client::{Client, ClientRequest, RequestService};
+    /// use tower::{ServiceBuilder, layer::layer_fn};
+    ///
+    /// let client = Client::new("host", "1.0").layer(ServiceBuilder::new().concurrency_limit(8)).layer(layer_fn(
+    ///     |inner: RequestService| {
+    ///         ServiceBuilder::new()
+    ///             .map_request(|call: ClientRequest| {
+    ///                 println!("{} to server {}", call.request.method(), call.session().id());
+    ///                 call
+    ///             })
+    ///             .service(inner)
+    ///     },
+    /// ));
+    /// # drop(client);
+    /// ```
+    #[must_use]
+    pub fn layer<L>(self, layer: L) -> Self
+    where
+        L: Layer<RequestService>,
+        L::Service: LayeredService<ClientRequest>,
+    {
+        self.change(|settings| settings.service = std::mem::take(&mut settings.service).layered(&layer))
     }
 
     /// Answers `elicitation/create` for forms. Defaults of the form that the content of an accepted answer leaves out

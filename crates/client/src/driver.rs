@@ -27,8 +27,7 @@ use crate::notices::Notices;
 use crate::questions::Answerer;
 use crate::reconnection::{Reconnection, ServerEnd};
 use crate::registry::Registry;
-use crate::server_context::ServerContext;
-use crate::session::ClientSession;
+use crate::session::{ClientSession, ServerContext};
 use crate::settings::Settings;
 use crate::shared::Shared;
 
@@ -45,7 +44,8 @@ pub(crate) async fn connect<T: Transport>(
     let (status, watched) = watch::channel(Status::Opening);
     let id = registry.enter(sender.downgrade());
     let shared = Arc::new(Shared::new(id, watched, settings.limits.max_pending, has_streams));
-    let context = ServerContext::new(Arc::clone(&shared), sender.downgrade());
+    let session = ClientSession::new(Arc::clone(&shared), sender, settings.service.clone());
+    let context = ServerContext::new(&session);
     let config = ClientConfig {
         implementation: settings.implementation.clone(),
         capabilities: settings.capabilities(registry.roots.are_offered()),
@@ -71,14 +71,13 @@ pub(crate) async fn connect<T: Transport>(
             settings,
             registry,
             context,
-            commands: sender.downgrade(),
+            commands: session.commands.downgrade(),
         },
-        shared: Arc::clone(&shared),
+        shared,
         close_at: None,
         unsent: 0,
     };
     tokio::spawn(driver.run());
-    let session = ClientSession::new(shared, sender);
     let mut status = session.shared.status.clone();
     let is_settled = status.wait_for(|status| *status != Status::Opening).await;
     match is_settled.as_deref() {

@@ -11,7 +11,7 @@ use protomcp_types::{
     CreateMessage, CreateMessageResult, Elicit, ElicitResult, ErrorObject, Level, Notification, RawJson,
 };
 
-use crate::server_context::ServerContext;
+use crate::session::ServerContext;
 
 /// A function of a program, whatever its type. Cloning is cheap.
 pub(crate) struct Handler<T, R>(Arc<dyn Fn(T, ServerContext) -> BoxFuture<'static, R> + Send + Sync>);

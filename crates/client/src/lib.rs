@@ -8,6 +8,7 @@ mod command;
 mod command_transport;
 mod defaults;
 mod driver;
+mod erased_service;
 mod handlers;
 mod mirror;
 mod notices;
@@ -17,7 +18,6 @@ mod reconnection;
 mod registry;
 mod request;
 mod roots;
-mod server_context;
 mod session;
 mod settings;
 mod shared;
@@ -27,17 +27,18 @@ mod typed_call;
 pub use client::Client;
 #[cfg(feature = "command")]
 pub use command_transport::{CommandTransport, Running, SpawnedError};
+pub use erased_service::LayeredService;
 pub use handlers::{ListChanged, LogMessage};
 pub use pages::{MAX_PAGES, Page};
 #[doc(no_inline)]
 pub use protomcp_session::{
-    ClientLimits, CloseReason, Mode, NoAnswer, OpenError, Pings, RequestError, ServerQuestion, ServerView, TaskNotice,
+    ClientLimits, CloseReason, Mode, NoAnswer, OpenError, Pings, RequestError, ServerQuestion, ServerRequest,
+    ServerView, TaskNotice,
 };
 #[cfg(feature = "command")]
 #[doc(no_inline)]
 pub use protomcp_supervisor::{Backoff, Command, Guardian, SpawnError, StopPolicy, guardian};
 pub use reconnection::ServerEnd;
-pub use request::{Forwarded, Request};
-pub use server_context::ServerContext;
-pub use session::ClientSession;
+pub use request::{ClientRequest, Forwarded, Request, RequestService};
+pub use session::{ClientSession, ServerContext};
 pub use typed_call::{CallError, TypedCall};

@@ -13,7 +13,7 @@ use tokio::sync::mpsc;
 
 use crate::catch_unwind::catch_unwind;
 use crate::handlers::{Handler, Handlers, ListChanged, LogMessage};
-use crate::server_context::ServerContext;
+use crate::session::ServerContext;
 
 /// The notifications that a handler may leave unread. Further ones are dropped and counted.
 const MAX_NOTICES: usize = 1024;

@@ -18,7 +18,7 @@ use crate::catch_unwind::catch_unwind;
 use crate::command::{Command, InputHandler};
 use crate::defaults;
 use crate::registry::Registry;
-use crate::server_context::ServerContext;
+use crate::session::ServerContext;
 use crate::settings::Settings;
 
 /// Answers the requests of one server.

@@ -1,11 +1,12 @@
 //! Requests of a client, from the builder to the answer.
 //!
-//! Every request of a session passes `Request::send`, as a [`ServerRequest`].
+//! Every request of a session passes the layers of its client and then `send`, as a [`ServerRequest`].
 
 use std::fmt;
 use std::future::{Future, IntoFuture};
 use std::marker::PhantomData;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use futures_util::FutureExt;
@@ -14,11 +15,13 @@ use protomcp_session::{CallId, OutgoingCall, RequestError, ServerQuestion, Serve
 use protomcp_types::{ErrorObject, JsonObject, Method, Params, Progress, RawJson, code};
 use serde::de::DeserializeOwned;
 use tokio::sync::oneshot;
+use tower_layer::Layer;
+use tower_service::Service;
 
 use crate::cache::Slot;
 use crate::command::{CallOutcome, Callback, Caller, Command, InputHandler, NewCall};
-use crate::server_context::ServerContext;
-use crate::session::ClientSession;
+use crate::erased_service::{ErasedService, LayeredService};
+use crate::session::{ClientSession, ServerContext};
 
 /// A request, which `.await` sends. Dropping the future cancels the request.
 ///
@@ -121,7 +124,7 @@ impl<M: Method> Request<M> {
     where
         F: Future<Output = Result<RawJson, ErrorObject>> + Send + 'static,
     {
-        let context = ServerContext::new(Arc::clone(&self.session.shared), self.session.commands.downgrade());
+        let context = ServerContext::new(&self.session);
         self.options.on_input = Some(InputHandler::new(move |question| handler(question, context.clone())));
         self
     }
@@ -136,7 +139,7 @@ impl<M: Method> Request<M> {
     pub fn raw(self) -> BoxFuture<'static, Result<RawJson, RequestError>> {
         let Self { session, request, options, .. } = self;
         match request {
-            Ok(request) => send(session, request, options),
+            Ok(request) => session.service.send(ClientRequest { request, session: session.clone(), options }),
             Err(error) => std::future::ready(Err(error)).boxed(),
         }
     }
@@ -157,11 +160,63 @@ impl<M: Method<Result: DeserializeOwned> + 'static> IntoFuture for Request<M> {
     }
 }
 
-/// The one way out: every request of a session passes here.
-fn send(
+/// A request on its way through the layers of a client ([`Client::layer`](crate::Client::layer)). A clone is the same
+/// request once more, for layers that repeat requests.
+#[derive(Debug, Clone)]
+pub struct ClientRequest {
+    /// The request, which layers may change.
+    pub request: ServerRequest,
     session: ClientSession,
-    request: ServerRequest,
     options: Options,
+}
+
+impl ClientRequest {
+    /// The session that sends it.
+    #[must_use]
+    pub fn session(&self) -> &ClientSession {
+        &self.session
+    }
+}
+
+/// Sends requests: what a layer of a client wraps. Cloning is cheap.
+#[derive(Debug, Clone, Default)]
+pub struct RequestService(Option<ErasedService<ClientRequest>>);
+
+impl RequestService {
+    /// This service in a layer.
+    pub(crate) fn layered<L>(self, layer: &L) -> Self
+    where
+        L: Layer<Self>,
+        L::Service: LayeredService<ClientRequest>,
+    {
+        Self(Some(ErasedService::new(layer.layer(self))))
+    }
+
+    fn send(&self, request: ClientRequest) -> BoxFuture<'static, Result<RawJson, RequestError>> {
+        match &self.0 {
+            Some(layers) => layers.send(request),
+            None => send(request),
+        }
+    }
+}
+
+impl Service<ClientRequest> for RequestService {
+    type Response = RawJson;
+    type Error = RequestError;
+    type Future = BoxFuture<'static, Result<RawJson, RequestError>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), RequestError>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: ClientRequest) -> Self::Future {
+        self.send(request)
+    }
+}
+
+/// The one way out: every request of a session passes here, behind the layers of the client.
+fn send(
+    ClientRequest { session, request, options }: ClientRequest,
 ) -> BoxFuture<'static, Result<RawJson, RequestError>> {
     let method = request.method().to_owned();
     let slot = slot(&session, &request);
@@ -176,7 +231,8 @@ fn send(
         let outcome = match (first?.await, again) {
             // The definition of the tool has changed (MCP 2026-07-28, server/tools).
             (CallOutcome { outcome: Err(error), .. }, Some(request)) if error.code() == Some(code::HEADER_MISMATCH) => {
-                session.refresh_tools().await?;
+                // Without layers: a limit of theirs may hold this request back until the call has ended.
+                session.without_layers().refresh_tools().await?;
                 Sent::begin(&session, request, &options)?.await
             }
             (outcome, _) => outcome,
@@ -246,7 +302,7 @@ impl Sent {
 impl Future for Sent {
     type Output = CallOutcome;
 
-    fn poll(mut self: std::pin::Pin<&mut Self>, cx: &mut std::task::Context<'_>) -> std::task::Poll<CallOutcome> {
+    fn poll(mut self: std::pin::Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<CallOutcome> {
         self.answer.poll_unpin(cx).map(|answer| {
             self.is_done = true;
             answer.unwrap_or_else(|_| CallOutcome { outcome: Err(self.session.closed_error()), rounds: 0 })

@@ -1,20 +1,19 @@
-//! The handle on one connection.
+//! The handle on one connection, and its server as handlers see it.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use protomcp_session::{ClientLimits, CloseReason, RequestError, ServerRequest, ServerView};
 use protomcp_types::{
-    CallTool, Complete, CompleteArgument, Discover, GetPrompt, Level, Method, Params, Ping, RawJson, ReadResource,
-    Reference, SetLevel, Subscribe, Unsubscribe,
+    CallTool, Complete, CompleteArgument, Discover, GetPrompt, Level, Method, Params, Ping, Progress, ProgressToken,
+    RawJson, ReadResource, Reference, SetLevel, Subscribe, Unsubscribe,
 };
 use serde::Serialize;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
 use crate::command::{Command, Status};
-use crate::request::{Forwarded, Request};
-use crate::server_context::ServerContext;
+use crate::request::{Forwarded, Request, RequestService};
 use crate::shared::Shared;
 
 /// One connection to a server. Cloning is cheap; the connection closes when the last clone and the last request are
@@ -23,11 +22,18 @@ use crate::shared::Shared;
 pub struct ClientSession {
     pub(crate) shared: Arc<Shared>,
     pub(crate) commands: mpsc::UnboundedSender<Command>,
+    /// The layers of the client.
+    pub(crate) service: RequestService,
 }
 
 impl ClientSession {
-    pub(crate) fn new(shared: Arc<Shared>, commands: mpsc::UnboundedSender<Command>) -> Self {
-        Self { shared, commands }
+    pub(crate) fn new(shared: Arc<Shared>, commands: mpsc::UnboundedSender<Command>, service: RequestService) -> Self {
+        Self { shared, commands, service }
+    }
+
+    /// The same session, for requests that pass no layer.
+    pub(crate) fn without_layers(&self) -> Self {
+        Self { service: RequestService::default(), ..self.clone() }
     }
 
     /// Tells the sessions of one client apart.
@@ -207,10 +213,55 @@ impl ClientSession {
     }
 }
 
+/// The origin of a request or notification. It does not keep the connection open.
+#[derive(Debug, Clone)]
+pub struct ServerContext {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) commands: mpsc::WeakUnboundedSender<Command>,
+    service: RequestService,
+    /// The server wants progress of its request under this token.
+    token: Option<ProgressToken>,
+}
+
 impl ServerContext {
+    /// The server of a session.
+    pub(crate) fn new(session: &ClientSession) -> Self {
+        let (shared, service) = (Arc::clone(&session.shared), session.service.clone());
+        Self { shared, commands: session.commands.downgrade(), service, token: None }
+    }
+
+    /// For the handler of a request with these parameters.
+    pub(crate) fn of_request(&self, params: &Params) -> Self {
+        let token = params.member("_meta").and_then(protomcp_types::meta::progress_token);
+        Self { token, ..self.clone() }
+    }
+
+    /// Tells the sessions of one client apart.
+    #[must_use]
+    pub fn session_id(&self) -> u64 {
+        self.shared.id
+    }
+
+    /// The server, as it has described itself; `None` while the connection opens.
+    #[must_use]
+    pub fn server(&self) -> Option<Arc<ServerView>> {
+        self.shared.server()
+    }
+
+    /// Reports the progress of the answer, if the server has asked for it. Without a session there are no such reports.
+    pub fn progress(&self, progress: &Progress) {
+        let (Some(token), Some(commands), Some(server)) = (&self.token, self.commands.upgrade(), self.server()) else {
+            return;
+        };
+        if let Some(notification) = progress.to_notification(token, server.version) {
+            // A connection at its end needs no reports.
+            drop(commands.send(Command::Notify(protomcp_types::method::PROGRESS, notification.params)));
+        }
+    }
+
     /// The session, for requests to the server; `None` if its last handle is gone.
     #[must_use]
     pub fn session(&self) -> Option<ClientSession> {
-        Some(ClientSession::new(Arc::clone(&self.shared), self.commands.upgrade()?))
+        Some(ClientSession::new(Arc::clone(&self.shared), self.commands.upgrade()?, self.service.clone()))
     }
 }

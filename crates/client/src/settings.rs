@@ -6,6 +6,7 @@ use protomcp_session::{ClientLimits, Mode};
 use protomcp_types::{ClientCapabilities, Implementation, Level, ProtocolVersion, RawJson};
 
 use crate::handlers::Handlers;
+use crate::request::RequestService;
 
 /// The settings of a client.
 #[derive(Debug, Clone)]
@@ -18,6 +19,8 @@ pub(crate) struct Settings {
     /// The time for which a handler may take to answer a server.
     pub(crate) answer_timeout: Duration,
     pub(crate) handlers: Handlers,
+    /// The layers around requests.
+    pub(crate) service: RequestService,
     /// Capabilities beside those that follow from the handlers.
     pub(crate) capabilities: ClientCapabilities,
 }
@@ -32,6 +35,7 @@ impl Settings {
             limits: ClientLimits::default(),
             answer_timeout: Duration::from_secs(300),
             handlers: Handlers::default(),
+            service: RequestService::default(),
             capabilities: ClientCapabilities::new(),
         }
     }

@@ -4,6 +4,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+mod layers;
 mod sample;
 mod sessions;
 mod transports;

@@ -15,7 +15,7 @@ use crate::{Greet, greeter, play, text};
 
 const MINUTE: Duration = Duration::from_secs(60);
 
-async fn connect(client: &Client, registry: &Registry) -> ClientSession {
+pub(crate) async fn connect(client: &Client, registry: &Registry) -> ClientSession {
     let (ours, theirs) = memory::pair();
     let registry = registry.clone();
     tokio::spawn(async move { registry.serve(theirs).await });
@@ -23,7 +23,7 @@ async fn connect(client: &Client, registry: &Registry) -> ClientSession {
 }
 
 /// A server with a tool, a prompt and a resource.
-fn things() -> Registry {
+pub(crate) fn things() -> Registry {
     Registry::builder("things", "2")
         .tool(Tool::new("tool", "d").handler(async || "tool"))
         .prompt(

@@ -104,6 +104,23 @@ fn a_header_mismatch_is_repaired_once() {
 }
 
 #[test]
+fn a_repair_is_not_held_back_by_the_layers_of_its_call() {
+    run(async {
+        let client = client().layer(tower::limit::ConcurrencyLimitLayer::new(1));
+        let (session, mut script) = Script::open(Mode::Stateless, client).await;
+        let call = call(&session);
+        script.expect("tools/call").await;
+        script.refuse(2, code::HEADER_MISMATCH);
+        script.expect("tools/list").await;
+        script.answer(3, TOOLS);
+        script.expect("4 [(\"Mcp-Param-Region\"").await;
+        script.expect("tools/call").await;
+        script.answer(4, DONE);
+        call.await.unwrap().unwrap();
+    });
+}
+
+#[test]
 fn a_dropped_call_closes_its_stream() {
     run(async {
         let (session, mut script) = Script::open(Mode::Stateless, client()).await;

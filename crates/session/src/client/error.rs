@@ -45,6 +45,9 @@ pub enum RequestError {
     /// The revision of the connection does not have the request.
     #[error("{0}")]
     NotAvailable(&'static str),
+    /// A layer of the client has failed, with an error of its own in words.
+    #[error("a layer of the client failed: {0}")]
+    Layer(String),
     /// The connection is over.
     #[error("{0}")]
     Closed(CloseReason),
@@ -112,7 +115,8 @@ impl RequestError {
             | Self::NoInput(_)
             | Self::TaskCancelled(_)
             | Self::InvalidParams(_)
-            | Self::NotAvailable(_) => false,
+            | Self::NotAvailable(_)
+            | Self::Layer(_) => false,
         }
     }
 
