@@ -123,7 +123,6 @@ const LATER: &[(&str, &str)] = &[
     ("92 to 94", "`pmcp validate` and `pmcp test`"),
     ("97", "the transports `tcp`, `ws` and `grpc`, which are refused by name until then"),
     ("98", "the playground"),
-    ("–", "gateways to other servers"),
 ];
 
 /// Tests of other packages: item, source file, name.
