@@ -33,8 +33,9 @@ impl ClientConnection {
     fn discover(&mut self, now: Instant, version: ProtocolVersion, before: Option<Discovery>, open_until: Instant) {
         let params = self.identity.describe(Params::Absent, version.as_str(), None);
         let request = self.send_as_is(Draft::new(Purpose::Open, Discover::NAME, params));
-        let until = match (self.config.mode, self.config.channel) {
-            (Mode::Auto, Channel::Shared) => open_until.min(now + self.config.limits.discover_timeout),
+        let until = match (self.config.mode, self.config.channel, before) {
+            (Mode::Auto, Channel::Shared, None) => open_until.min(now + self.config.limits.discover_timeout),
+            // An old server is not asked twice.
             _ => open_until,
         };
         self.phase = Phase::Discovering(Discovery { request, version, is_retry: before.is_some(), until, open_until });
@@ -48,7 +49,8 @@ impl ClientConnection {
         };
         let params = Params::of(&params).expect("a handshake is an object");
         let request = self.send_as_is(Draft::new(Purpose::Open, Initialize::NAME, params));
-        self.phase = Phase::Initializing(Handshake { request, version, is_retry: before.is_some(), until });
+        let is_retry = before.is_some();
+        self.phase = Phase::Initializing(Handshake { request, version, is_retry, silent: None, until });
     }
 
     /// Begins another session in place of one that the server no longer knows.
@@ -95,7 +97,7 @@ impl ClientConnection {
             (Phase::Discovering(discovery), Ok(body)) => self.discovered(now, discovery, body),
             (Phase::Discovering(discovery), Err(failure)) => self.not_discovered(now, discovery, failure),
             (Phase::Initializing(_), Ok(body)) => self.initialized(now, body),
-            (Phase::Initializing(handshake), Err(failure)) => self.not_initialized(handshake, failure),
+            (Phase::Initializing(handshake), Err(failure)) => self.not_initialized(now, handshake, failure),
             (Phase::Open(_) | Phase::Suspended(_) | Phase::Closed(_), _) => {}
         }
     }
@@ -166,12 +168,17 @@ impl ClientConnection {
         self.enter(now, server);
     }
 
-    fn not_initialized(&mut self, handshake: Handshake, failure: Failure) {
+    fn not_initialized(&mut self, now: Instant, handshake: Handshake, failure: Failure) {
         // Some servers refuse a revision that they do not know, and name those that they do.
         let offered = newest(&supported(&failure.error), ProtocolVersion::is_stateful);
-        match offered.filter(|version| !handshake.is_retry && *version != handshake.version) {
-            Some(version) => self.initialize(version, Some(handshake), handshake.until),
-            None => self.fail_opening(failure.into()),
+        let offered = offered.filter(|version| !handshake.is_retry && *version != handshake.version);
+        // A server that was slow to start reads `server/discover` first, and then takes no handshake.
+        let is_stateless =
+            failure.facts.no_answer.is_none() && failure.error.code == code::UNSUPPORTED_PROTOCOL_VERSION;
+        match (offered, handshake.silent.filter(|_| is_stateless)) {
+            (Some(version), _) => self.initialize(version, Some(handshake), handshake.until),
+            (None, Some(before)) => self.discover(now, before.version, Some(before), handshake.until),
+            (None, None) => self.fail_opening(failure.into()),
         }
     }
 
@@ -183,6 +190,9 @@ impl ClientConnection {
         match self.phase.clone() {
             Phase::Discovering(discovery) if discovery.open_until > now => {
                 self.without_discovery(discovery, OpenError::TimedOut(self.config.limits.discover_timeout));
+                if let Phase::Initializing(handshake) = &mut self.phase {
+                    handshake.silent = Some(discovery);
+                }
             }
             Phase::Discovering(_) | Phase::Initializing(_) => {
                 self.fail_opening(OpenError::TimedOut(self.config.limits.open_timeout));

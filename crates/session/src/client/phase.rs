@@ -12,6 +12,8 @@
 //!                       ▼ refused, or out of time
 //!                    Closed
 //!
+//!   Initializing after silence ──−32022, once──▶ Discovering: the server was slow, and its era is the stateless one
+//!
 //!   each of them but Closed ──transport lost──▶ Suspended ──another transport──▶ Discovering or Initializing
 //! ```
 
@@ -58,6 +60,8 @@ pub(super) struct Handshake {
     pub(super) version: ProtocolVersion,
     /// Another revision was refused before.
     pub(super) is_retry: bool,
+    /// The discovery before it, if that had no answer in time. The server may be slow rather than old.
+    pub(super) silent: Option<Discovery>,
     pub(super) until: Instant,
 }
 

@@ -85,6 +85,38 @@ fn a_silent_server_gets_a_handshake_on_a_shared_stream_only() {
 }
 
 #[test]
+fn a_slow_server_that_refuses_the_handshake_is_asked_again_once() {
+    let refused =
+        |id| format!(r#""id":{id},"error":{{"code":-32022,"message":"no","data":{{"supported":["2026-07-28"]}}}}"#);
+    let asked_again = |answer: &str| {
+        let mut wire = Wire::new(|_| {});
+        wire.wait(5);
+        wire.sent();
+        wire.server(DISCOVERED);
+        wire.events();
+        wire.server(answer);
+        wire
+    };
+    let mut wire = asked_again(&refused(2));
+    assert_eq!(wire.sent(), [DISCOVER.replace(r#""id":1"#, r#""id":3"#)]);
+    wire.server(&DISCOVERED.replace(r#""id":1"#, r#""id":3"#));
+    assert_eq!(wire.events(), ["opened 2026-07-28"]);
+
+    let mut wire = asked_again(&refused(2));
+    wire.sent();
+    wire.wait(5);
+    assert_eq!((wire.sent(), wire.events()), (vec![], vec![]));
+    wire.server(r#""id":3,"error":{"code":-32601,"message":"no"}"#);
+    assert_eq!(wire.sent(), [INITIALIZE.replace(r#""id":2"#, r#""id":4"#)]);
+    wire.server(&refused(4));
+    assert_eq!(wire.events(), ["closed: the server refused the connection: no (-32022)"]);
+
+    // Any other refusal is final.
+    let mut wire = asked_again(r#""id":2,"error":{"code":-32603,"message":"no"}"#);
+    assert_eq!(wire.events(), ["closed: the server refused the connection: no (-32603)"]);
+}
+
+#[test]
 fn the_handshake_accepts_each_known_revision() {
     for version in ProtocolVersion::ALL {
         let mut wire = Wire::new(|config| config.mode = Mode::Stateful);
