@@ -7,6 +7,8 @@ mod facts;
 mod family;
 #[path = "real_servers/hearing.rs"]
 mod hearing;
+#[path = "real_servers/own.rs"]
+mod own;
 #[path = "real_servers/place.rs"]
 mod place;
 #[path = "real_servers/report.rs"]
@@ -18,21 +20,39 @@ mod visit;
 
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
 
-use protomcp_client::CloseReason;
-use protomcp_conformance::{Sandbox, patience};
+use protomcp_client::{ClientLimits, CloseReason, Guardian, RequestError};
+use protomcp_conformance::{Sandbox, patience, pmcp};
+use serde_json::json;
+use tokio::sync::Semaphore;
 
+use crate::family::{kill, pause};
 use crate::hearing::client;
+use crate::own::{OWN, RUST};
 use crate::place::{Place, Way};
 use crate::report::{Column, introduction, table};
 use crate::servers::{NODE, PYTHON, Server};
 use crate::visit::{Fault, Visit, is};
 
+/// The visits at a time. Most of a visit is the start of two processes.
+const AT_ONCE: usize = 6;
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_client_uses_real_servers_and_the_tables_are_current() {
-    let servers: Vec<&'static Server> = NODE.iter().chain(PYTHON).collect();
-    let visits = servers.iter().flat_map(|server| {
-        let visit = |way: &Way| tokio::spawn(column(server, *way));
+    let servers: Vec<&'static Server> = [NODE, PYTHON, RUST, OWN].into_iter().flatten().collect();
+    // Built before the visits, whose time limits are for the servers.
+    pmcp();
+    let places = Arc::new(Semaphore::new(AT_ONCE));
+    let visits = servers.iter().copied().flat_map(|server| {
+        let visit = |way: &Way| {
+            let (places, way) = (Arc::clone(&places), *way);
+            tokio::spawn(async move {
+                let _place = places.acquire().await.expect("it is not closed");
+                column(server, way).await
+            })
+        };
         server.ways.iter().map(visit).collect::<Vec<_>>()
     });
     let mut columns = Vec::new();
@@ -52,6 +72,46 @@ async fn the_client_uses_real_servers_and_the_tables_are_current() {
     }
     let present = fs::read_to_string(&path).unwrap_or_default();
     assert!(present == text, "SERVERS.md is out of date: run this test with UPDATE_SERVERS=1");
+}
+
+/// A server that starts slowly gets a handshake after `server/discover`, and may refuse either of them.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn slow_servers_are_reached() {
+    let limits = ClientLimits { discover_timeout: Duration::from_millis(1), ..ClientLimits::default() };
+    for server in [NODE, PYTHON, RUST, OWN].into_iter().flatten().filter(|server| server.ways.contains(&Way::Stdio)) {
+        let sandbox = Sandbox::new();
+        let place = Place::new((server.program)(&sandbox, Way::Stdio), Way::Stdio, &sandbox);
+        let facts = (server.facts)(&sandbox, Way::Stdio);
+        let (client, _hearing) = client();
+        let session =
+            place.connect(&client.limits(limits)).await.unwrap_or_else(|why| panic!("{}: {why}", server.name));
+        let call = session.call_tool(facts.calls[0].tool, &facts.calls[0].arguments).timeout(patience());
+        assert!(!call.await.unwrap_or_else(|why| panic!("{}: {why}", server.name)).is_error, "{}", server.name);
+        session.close(patience()).await;
+        place.family.gone().await;
+    }
+}
+
+/// Servers are often started by a shell or a package manager, which stays in between.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_killed_wrapper_takes_its_server_along() {
+    for guardian in [Guardian::None, Guardian::Program(pmcp().into())] {
+        let sandbox = Sandbox::new();
+        let server = NODE.iter().find(|server| server.name.ends_with("memory`")).expect("it is among them");
+        let mut program = (server.program)(&sandbox, Way::Stdio);
+        program.words.splice(0..0, ["sh", "-c", "\"$0\"; exit 0"].map(Into::into));
+        let place = Place::new(program, Way::Stdio, &sandbox);
+        let (client, _hearing) = client();
+        let session = client.spawn(place.command().guardian(guardian.clone())).await.expect("the server starts");
+        pause(&place.family.named("node ")).await;
+        let call = session.call_tool("read_graph", &json!({})).timeout(patience()).into_future();
+        place.family.until_asked().await;
+        let [shell] = place.family.named("sh -c")[..] else { panic!("no shell") };
+        kill(shell);
+        let error = call.await.expect_err("the shell is gone");
+        assert!(matches!(error, RequestError::Closed(_)), "{guardian:?}: {error}");
+        place.family.gone().await;
+    }
 }
 
 /// Visits a server twice: until the client closes the session, and until the server is killed.

@@ -19,20 +19,23 @@ impl Family {
     }
 
     /// The process that was started, which may have started others.
-    pub(crate) fn head(&self) -> Option<u32> {
+    fn head(&self) -> Option<u32> {
         self.members().into_iter().find(|pid| parent(*pid) == Some(std::process::id()))
+    }
+
+    /// The processes whose command line begins like this.
+    pub(crate) fn named(&self, command: &str) -> Vec<u32> {
+        let all = living(self.sandbox.marker()).into_iter();
+        all.filter(|process| process.command.starts_with(command)).map(|process| process.pid).collect()
     }
 
     pub(crate) fn members(&self) -> Vec<u32> {
         living(self.sandbox.marker()).into_iter().map(|process| process.pid).collect()
     }
 
-    /// Stops all of them, so that no request is answered, and waits until they have stopped.
+    /// Stops all of them, so that no request is answered.
     pub(crate) async fn pause(&self) {
-        for pid in self.members() {
-            send(pid, Signal::STOP);
-        }
-        until("the server to stop", || self.members().into_iter().all(has_stopped)).await;
+        pause(&self.members()).await;
     }
 
     pub(crate) fn resume(&self) {
@@ -48,13 +51,25 @@ impl Family {
 
     /// Kills the process that was started, and no other one.
     pub(crate) fn kill_head(&self) {
-        send(self.head().expect("it is running"), Signal::KILL);
+        kill(self.head().expect("it is running"));
     }
 
     /// Waits until none is left.
     pub(crate) async fn gone(&self) {
         until("all processes to end", || self.members().is_empty()).await;
     }
+}
+
+/// Stops processes, and waits until they have stopped.
+pub(crate) async fn pause(pids: &[u32]) {
+    for pid in pids {
+        send(*pid, Signal::STOP);
+    }
+    until("processes to stop", || pids.iter().all(|pid| has_stopped(*pid))).await;
+}
+
+pub(crate) fn kill(pid: u32) {
+    send(pid, Signal::KILL);
 }
 
 /// True if there are bytes in a pipe that the process reads. Its standard input may have another number by now.

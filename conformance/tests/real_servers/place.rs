@@ -3,11 +3,12 @@
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Stdio};
+use std::sync::mpsc;
+use std::time::Duration;
 
 use protomcp_client::{Client, ClientSession, Command, Guardian};
 use protomcp_conformance::{Sandbox, patience};
 use protomcp_http_client::{HttpTransport, Limits};
-use std::time::Duration;
 
 use crate::family::Family;
 
@@ -84,10 +85,10 @@ impl Place {
         tokio::time::timeout(patience(), opening).await.map_err(|_| "no session in time".to_owned())?
     }
 
-    fn command(&self) -> Command {
+    /// The command, without a guardian: a test program has no main function of its own that could be one.
+    pub(crate) fn command(&self) -> Command {
         let (program, arguments) = self.program.words.split_first().expect("a program has a name");
         let command = Command::new(program).args(arguments).current_dir(self.sandbox.path(""));
-        // A test program has no main function of its own that could be a guardian.
         let command = command.guardian(Guardian::None);
         self.program.env.iter().fold(command, |command, (name, value)| command.env(name, value))
     }
@@ -96,20 +97,27 @@ impl Place {
 /// The pause before a stream is opened again.
 const MOMENT: Duration = Duration::from_millis(50);
 
-/// Starts a server that says on standard error where it listens.
+/// Starts a server that says on standard error where it listens, and waits for that line.
 fn listen(program: &Program, sandbox: &Sandbox) -> (Child, String) {
     let (name, arguments) = program.words.split_first().expect("a program has a name");
     let mut command = std::process::Command::new(name);
     command.args(arguments).envs(program.env.iter().cloned()).current_dir(sandbox.path(""));
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
     let mut child = command.spawn().expect("the server starts");
-    let mut said = BufReader::new(child.stderr.take().expect("it was piped")).lines().map_while(Result::ok);
-    let url = said.find_map(|line| Some(line.split_once("listening on http")?.1.to_owned()));
-    let url = url.unwrap_or_else(|| panic!("{program:?} does not say where it listens"));
-    // Further output must not fill the pipe.
-    std::thread::spawn(move || said.for_each(drop));
-    let url = url.split_whitespace().next().unwrap_or_default();
-    (child, format!("http{url}"))
+    let stderr = child.stderr.take().expect("it was piped");
+    let (found, line) = mpsc::channel();
+    std::thread::spawn(move || {
+        // Output after the line must not fill the pipe.
+        for line in BufReader::new(stderr).lines().map_while(Result::ok) {
+            let url = line.split_once("listening on http").and_then(|(_, rest)| rest.split_whitespace().next());
+            if let Some(rest) = url {
+                // Only the first such line is waited for.
+                let _ = found.send(format!("http{rest}"));
+            }
+        }
+    });
+    let url = line.recv_timeout(patience());
+    (child, url.unwrap_or_else(|error| panic!("{program:?} does not say where it listens: {error}")))
 }
 
 impl Drop for Place {

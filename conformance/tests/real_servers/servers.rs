@@ -48,7 +48,7 @@ pub(crate) const NODE: &[Server] = &[
     },
 ];
 
-/// The reference servers on the official Python SDK.
+/// The reference servers on the official Python SDK, and one on fastmcp.
 pub(crate) const PYTHON: &[Server] = &[
     Server {
         name: "`mcp-server-git`",
@@ -66,6 +66,13 @@ pub(crate) const PYTHON: &[Server] = &[
             Program::new([program.into_os_string(), "--local-timezone".into(), "UTC".into()])
         },
         facts: |_, _| time_facts(),
+    },
+    Server {
+        name: "A server on `fastmcp`",
+        pin: Some(("requirements-mcp.txt", "\nfastmcp==")),
+        ways: &[Way::Stdio, Way::Http],
+        program: fastmcp,
+        facts: |_, _| fastmcp_facts(),
     },
 ];
 
@@ -273,5 +280,36 @@ fn time_facts() -> Facts {
         calls: vec![ask("convert_time", conversion("UTC", "Asia/Tokyo"), "T21:30:00+09:00")],
         structured: Some(ask("convert_time", conversion("UTC", "Asia/Kathmandu"), "+5.75h")),
         ..Facts::new("mcp-time", ProtocolVersion::V2026_07_28, &["get_current_time", "convert_time"], failure)
+    }
+}
+
+fn fastmcp(_: &Sandbox, way: Way) -> Program {
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/peers/fastmcp_server.py");
+    let mut words = vec![peers().join("mcp/bin/python").into_os_string(), script.into()];
+    words.extend((way == Way::Http).then(|| "--http".into()));
+    Program::new(words)
+}
+
+fn fastmcp_facts() -> Facts {
+    let tools = &["add", "fail", "count", "wait", "note"];
+    let failure = ask("fail", json!({}), "it failed on purpose");
+    Facts {
+        calls: vec![ask("add", json!({"a": 2, "b": 40}), "42")],
+        structured: Some(ask("add", json!({"a": 2, "b": 40}), "42")),
+        progress: Some((ask("count", json!({"to": 3}), "counted to 3"), 3)),
+        long: Some(ask("wait", json!({}), "")),
+        logging: Some((ask("note", json!({"text": "a line of the log"}), "noted"), "a line of the log")),
+        resources: Resources {
+            uris: vec!["demo://greeting"],
+            reading: Some(("demo://greeting", "Good day")),
+            templates: vec!["demo://square/{number}"],
+            ..Resources::default()
+        },
+        prompts: Prompts {
+            names: vec!["weather"],
+            reading: Some(ask("weather", json!({"city": "Paris"}), "the weather in Paris")),
+            completion: Some((Reference::Prompt { name: "weather".into() }, ["city", "Par"], vec!["Paris", "Parma"])),
+        },
+        ..Facts::new("fastmcp-server", ProtocolVersion::V2026_07_28, tools, failure)
     }
 }
