@@ -2,7 +2,7 @@
 
 use protomcp_client::{Client, ClientLimits};
 use protomcp_server::{Context, Owner, SessionId};
-use protomcp_types::{ClientCapabilities, Implementation, RawJson};
+use protomcp_types::{ClientCapabilities, Implementation, JsonObject, RawJson, TASKS_EXTENSION};
 
 use crate::limits::GatewayLimits;
 
@@ -32,6 +32,21 @@ impl SessionClient {
             capabilities: context.capabilities().clone(),
         }
     }
+}
+
+/// The capabilities of a client for a stateless server. The session with the server polls tasks for clients that have a
+/// session; others say if they can.
+pub(crate) fn passed_on(context: &Context) -> ClientCapabilities {
+    let given = context.capabilities();
+    // MCP 2026-07-28, client/roots: no notification announces a change.
+    let value = |name: &str, value: &RawJson| if name == "roots" { RawJson::EMPTY_OBJECT } else { value.clone() };
+    let known = PASSED_ON.iter().filter_map(|(name, _)| Some((*name, value(name, given.capability(name)?))));
+    let capabilities = known.fold(ClientCapabilities::new(), |all, (name, value)| all.with(name, value));
+    if context.is_stateless() && !given.has_extension(TASKS_EXTENSION) {
+        return capabilities;
+    }
+    let extensions = JsonObject::new().with(TASKS_EXTENSION, RawJson::EMPTY_OBJECT);
+    capabilities.with("extensions", extensions.to_body().into_raw())
 }
 
 /// A client with the identity of `session`, or with that of the gateway for a session that clients share.

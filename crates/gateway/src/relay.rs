@@ -10,9 +10,10 @@ use protomcp_server::{Audience, Context, ServerRequest, TaskOptions};
 use protomcp_types::{Params, RawJson};
 
 use crate::failure::{Failure, Why};
+use crate::identity;
 use crate::inner::Inner;
 use crate::questions;
-use crate::translate;
+use crate::translate::{self, Caller};
 use crate::upstream_session::UpstreamSession;
 
 /// The answer of a server.
@@ -111,7 +112,7 @@ impl Inner {
         request.on_progress(move |progress| reporting.progress(&progress))
     }
 
-    /// Replaces the members of `_meta` that are for the gateway alone, and passes on the level of log messages.
+    /// Replaces the members of `_meta` that are for the gateway alone, and passes on the client and its log level.
     fn set_meta(
         &self,
         request: &mut ServerRequest,
@@ -119,22 +120,24 @@ impl Inner {
         upstream: &UpstreamSession,
         context: &Context,
     ) {
-        let wanted = self.level_of(context);
-        let level = match session.server().is_stateful() {
-            false if context.is_stateless() => wanted,
-            // The session filters by itself.
-            false => context.log_level(),
+        let capabilities = identity::passed_on(context);
+        let caller = match session.server().is_stateful() {
+            false => Some(Caller {
+                implementation: context.client(),
+                capabilities: &capabilities,
+                level: context.log_level(),
+            }),
             true => {
-                if let Some(level) = wanted {
+                if let Some(level) = self.level_of(context) {
                     upstream.lower_level(level);
                 }
                 None
             }
         };
         if let Some(meta) = meta_of(request) {
-            *meta = translate::request_meta(meta.take(), level);
+            *meta = translate::request_meta(meta.take(), caller);
         } else if let ServerRequest::Other { params: Params::Named(members), .. } = request
-            && let Some(meta) = translate::request_meta(members.take("_meta"), level)
+            && let Some(meta) = translate::request_meta(members.take("_meta"), caller)
         {
             members.insert("_meta", meta);
         }

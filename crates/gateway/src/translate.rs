@@ -3,7 +3,8 @@
 
 use protomcp_server::ServerResult;
 use protomcp_types::{
-    CacheHint, CallToolResult, Elicit, ErrorObject, JsonObject, Level, Method, ProtocolVersion, RawJson, code, meta,
+    CacheHint, CallToolResult, ClientCapabilities, Elicit, ErrorObject, Implementation, JsonObject, Level, Method,
+    ProtocolVersion, RawJson, code, meta,
 };
 
 /// Members of a request's `_meta` that are for its receiver alone. The gateway writes its own.
@@ -16,17 +17,31 @@ const HOP_BY_HOP: [&str; 6] = [
     meta::LOG_LEVEL,
 ];
 
-/// The `_meta` of a request for a server. `level`: the level of the log messages that a stateless server sends.
-pub(crate) fn request_meta(meta: Option<RawJson>, level: Option<Level>) -> Option<RawJson> {
+/// The client of a request as a stateless server sees it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Caller<'a> {
+    pub(crate) implementation: &'a Implementation,
+    pub(crate) capabilities: &'a ClientCapabilities,
+    /// The least severe level of the log messages that it wants.
+    pub(crate) level: Option<Level>,
+}
+
+/// The `_meta` of a request for a server; `caller`: for a stateless one.
+pub(crate) fn request_meta(meta: Option<RawJson>, caller: Option<Caller<'_>>) -> Option<RawJson> {
     let members = meta.as_ref().and_then(|meta| JsonObject::from_raw(meta).ok());
     let changes = |members: &JsonObject| HOP_BY_HOP.iter().any(|name| members.member(name).is_some());
-    if level.is_none() && !members.as_ref().is_some_and(changes) {
+    if caller.is_none() && !members.as_ref().is_some_and(changes) {
         return meta;
     }
     let mut members = members.unwrap_or_default();
     remove(&mut members, &HOP_BY_HOP);
-    if let Some(level) = level {
-        members.insert(meta::LOG_LEVEL, RawJson::text(level.as_str()));
+    if let Some(Caller { implementation, capabilities, level }) = caller {
+        let json = "a client has string keys only";
+        members.insert(meta::CLIENT_CAPABILITIES, RawJson::of(capabilities).expect(json));
+        members.insert(meta::CLIENT_INFO, RawJson::of(implementation).expect(json));
+        if let Some(level) = level {
+            members.insert(meta::LOG_LEVEL, RawJson::text(level.as_str()));
+        }
     }
     Some(members).filter(|members| !members.is_empty()).map(|members| members.to_body().into_raw())
 }
@@ -158,21 +173,29 @@ mod tests {
 
     #[test]
     fn a_request_keeps_what_is_not_for_the_gateway_alone() {
-        for (meta, level, expected) in [
-            (None, None, None),
-            (Some("{ }"), None, Some("{ }")),
-            (Some(r#"{"traceparent": "00-1" }"#), None, Some(r#"{"traceparent": "00-1" }"#)),
-            (Some(r#"{"progressToken":1}"#), None, None),
+        for (meta, expected) in [
+            (None, None),
+            (Some("{ }"), Some("{ }")),
+            (Some(r#"{"traceparent": "00-1" }"#), Some(r#"{"traceparent": "00-1" }"#)),
+            (Some(r#"{"progressToken":1}"#), None),
             (
                 Some(r#"{"a":1.0,"progressToken":1,"io.modelcontextprotocol/protocolVersion":"2026-07-28"}"#),
-                None,
                 Some(r#"{"a":1.0}"#),
             ),
-            (None, Some(Level::Info), Some(r#"{"io.modelcontextprotocol/logLevel":"info"}"#)),
         ] {
-            let passed = request_meta(meta.map(raw), level);
+            let passed = request_meta(meta.map(raw), None);
             assert_eq!(passed.as_ref().map(RawJson::as_str), expected, "{meta:?}");
         }
+    }
+
+    #[test]
+    fn a_stateless_server_sees_the_client_itself() {
+        let implementation = Implementation::new("host", "1");
+        let capabilities = ClientCapabilities::new().with("roots", RawJson::EMPTY_OBJECT);
+        let caller = Caller { implementation: &implementation, capabilities: &capabilities, level: Some(Level::Info) };
+        let passed = request_meta(Some(raw(r#"{"a":1.0}"#)), Some(caller)).unwrap();
+        let expected = r#"{"a":1.0,"io.modelcontextprotocol/clientCapabilities":{"roots":{}},"io.modelcontextprotocol/clientInfo":{"name":"host","version":"1"},"io.modelcontextprotocol/logLevel":"info"}"#;
+        assert_eq!(passed.as_str(), expected);
     }
 
     #[test]

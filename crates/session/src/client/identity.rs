@@ -18,14 +18,20 @@ impl Identity {
         }
     }
 
-    /// Adds the members that every stateless request carries (MCP 2026-07-28, basic).
+    /// Adds the members that every stateless request carries (MCP 2026-07-28, basic). A request of a proxy brings the
+    /// identity, the capabilities and the log level of its own client; those stay.
     pub(super) fn describe(&self, params: Params, version: &str, level: Option<Level>) -> Params {
         with_meta(params, |meta| {
             meta.insert(meta::PROTOCOL_VERSION, RawJson::text(version));
-            meta.insert(meta::CLIENT_CAPABILITIES, self.capabilities.clone());
-            meta.insert(meta::CLIENT_INFO, self.info.clone());
-            if let Some(level) = level {
-                meta.insert(meta::LOG_LEVEL, RawJson::text(level.as_str()));
+            let level = level.map(|level| RawJson::text(level.as_str()));
+            for (name, value) in [
+                (meta::CLIENT_CAPABILITIES, Some(&self.capabilities)),
+                (meta::CLIENT_INFO, Some(&self.info)),
+                (meta::LOG_LEVEL, level.as_ref()),
+            ] {
+                if let Some(value) = value.filter(|_| meta.member(name).is_none()) {
+                    meta.insert(name, value.clone());
+                }
             }
         })
     }
@@ -83,5 +89,15 @@ mod tests {
         let described = with_token(identity.describe(params, "2026-07-28", Some(Level::Info)), 7);
         let expected = r#"{"a":null,"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"roots":{},"sampling":{},"extensions":{"io.modelcontextprotocol/tasks":{}}},"io.modelcontextprotocol/clientInfo":{"name":"host","version":"1"},"io.modelcontextprotocol/logLevel":"info","progressToken":7}}"#;
         assert_eq!(members(described).to_body().into_raw().as_str(), expected);
+    }
+
+    #[test]
+    fn a_request_may_bring_the_identity_of_another_client() {
+        let identity = Identity::new(&Implementation::new("proxy", "1"), &ClientCapabilities::new());
+        let own = r#"{"io.modelcontextprotocol/clientInfo":{"name":"host"},"io.modelcontextprotocol/protocolVersion":"old","io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/logLevel":"error"}"#;
+        let params = JsonObject::new().with("_meta", RawJson::parse(own).unwrap()).into();
+        let described = identity.describe(params, "2026-07-28", Some(Level::Info));
+        let expected = own.replace("\"old\"", "\"2026-07-28\"");
+        assert_eq!(members(described).member("_meta").unwrap().as_str(), expected);
     }
 }
