@@ -8,6 +8,7 @@ use protomcp_types::{Complete, ErrorObject, GetPrompt, ReadResource, Reference, 
 
 use crate::failure::{Failure, Why};
 use crate::inner::Inner;
+use crate::pool::Pool;
 use crate::relay::{Answer, TaskWish};
 use crate::translate::{self, Hints};
 use crate::upstream_session::UpstreamSession;
@@ -38,8 +39,9 @@ impl Inner {
         request: ServerRequest,
     ) -> Result<Answer, ErrorObject> {
         let mut outcome = None;
-        for upstream in self.by_uri(uri, context)? {
-            match self.relay(&upstream, context, request.clone(), TaskWish::None).await {
+        for pool in self.pools_by_uri(uri, context)? {
+            let mut lease = pool.lease(context).await.map_err(Failure::into_error)?;
+            match self.relay(&mut lease, context, request.clone(), TaskWish::None).await {
                 Ok(answer) => return Ok(answer),
                 Err(failure) => {
                     let is_final = !is_unknown(&failure);
@@ -54,13 +56,21 @@ impl Inner {
     }
 
     /// The servers, those that have listed the resource first.
+    fn pools_by_uri(&self, uri: &str, context: &Context) -> Result<Vec<&Arc<Pool>>, ErrorObject> {
+        let known = |pool| -> Result<_, ErrorObject> {
+            let pool: &Arc<Pool> = pool;
+            let session = pool.session_of(context).map_err(Failure::into_error)?;
+            let is_known = session.known().has(uri);
+            Ok((pool, is_known))
+        };
+        let mut pools = self.pools.iter().map(known).collect::<Result<Vec<_>, _>>()?;
+        pools.sort_by_key(|(_, is_known)| !is_known);
+        Ok(pools.into_iter().map(|(pool, _)| pool).collect())
+    }
+
     fn by_uri(&self, uri: &str, context: &Context) -> Result<Vec<Arc<UpstreamSession>>, ErrorObject> {
-        let sessions = self.pools.iter().map(|pool| pool.session_of(context).map_err(Failure::into_error));
-        let mut sessions = sessions.collect::<Result<Vec<_>, _>>()?;
-        if sessions.len() > 1 {
-            sessions.sort_by_key(|session| !session.known().has(uri));
-        }
-        Ok(sessions)
+        let pools = self.pools_by_uri(uri, context)?;
+        pools.into_iter().map(|pool| pool.session_of(context).map_err(Failure::into_error)).collect()
     }
 
     /// Subscribes at the first server that knows the resource, once for all clients that share its session.
@@ -99,19 +109,17 @@ impl Inner {
         let Some((pool, name)) = self.route(&request.name) else {
             return Err(ErrorObject::unknown_prompt(&request.name));
         };
-        let upstream = pool.session_of(context).map_err(Failure::into_error)?;
         let request = ServerRequest::GetPrompt(GetPrompt { name: name.to_owned(), ..request });
-        self.pass(&upstream, request, context).await
+        self.pass(pool, request, context).await
     }
 
     pub(crate) async fn complete(&self, request: Complete, context: &Context) -> Result<ServerResult, ErrorObject> {
         match &request.reference {
             Reference::Prompt { name } => {
                 let Some((pool, name)) = self.route(name) else { return Err(ErrorObject::unknown_prompt(name)) };
-                let upstream = pool.session_of(context).map_err(Failure::into_error)?;
                 let reference = Reference::Prompt { name: name.to_owned() };
                 let request = ServerRequest::Complete(Complete { reference, ..request });
-                self.pass(&upstream, request, context).await
+                self.pass(pool, request, context).await
             }
             Reference::Resource { uri } => {
                 let uri = uri.clone();
@@ -124,11 +132,12 @@ impl Inner {
     /// Passes on a request of any other kind.
     pub(crate) async fn pass(
         &self,
-        upstream: &Arc<UpstreamSession>,
+        pool: &Arc<Pool>,
         request: ServerRequest,
         context: &Context,
     ) -> Result<ServerResult, ErrorObject> {
-        let answer = self.relay(upstream, context, request, TaskWish::None).await;
+        let mut lease = pool.lease(context).await.map_err(Failure::into_error)?;
+        let answer = self.relay(&mut lease, context, request, TaskWish::None).await;
         let answer = answer.map_err(|failure| error(failure, None, context))?;
         Ok(ServerResult::Body(translate::result(&answer.raw)?.to_body()))
     }

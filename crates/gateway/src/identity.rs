@@ -34,6 +34,11 @@ impl SessionClient {
     }
 }
 
+/// True if the client of a call answers some kind of question.
+pub(crate) fn can_be_asked(context: &Context) -> bool {
+    PASSED_ON.iter().any(|(name, _)| context.capabilities().capability(name).is_some())
+}
+
 /// The capabilities of a client for a stateless server. The session with the server polls tasks for clients that have a
 /// session; others say if they can.
 pub(crate) fn passed_on(context: &Context) -> ClientCapabilities {

@@ -58,7 +58,7 @@ impl Notices {
         let logger = self.logger(params.member("logger").and_then(|logger| logger.to().ok()));
         let logger = logger.as_deref();
         match (self.running.caller(), self.client, self.environment.clients()) {
-            (Caller::Of(context), ..) => context.log(level, logger, data),
+            (Caller::Of(_, context), ..) => context.log(level, logger, data),
             (_, Some(client), Some(clients)) => clients.log(Audience::Session(client), level, logger, data),
             (_, None, Some(clients)) if clients.sole_owner().is_some() => {
                 clients.log(Audience::Everyone, level, logger, data);

@@ -10,7 +10,7 @@ use protomcp_types::Implementation;
 
 use crate::environment::Environment;
 use crate::failure::{Failure, Why};
-use crate::identity::SessionClient;
+use crate::identity::{self, SessionClient};
 use crate::reach::Reach;
 use crate::upstream_session::UpstreamSession;
 
@@ -22,13 +22,88 @@ pub(crate) struct Pool {
     environment: Arc<Environment>,
     gateway: Arc<Implementation>,
     sessions: Mutex<HashMap<SessionId, Arc<UpstreamSession>>>,
+    leases: Mutex<Leases>,
+}
+
+/// Sessions for single calls of clients without a session.
+#[derive(Debug, Default)]
+struct Leases {
+    all: Vec<Arc<UpstreamSession>>,
+    free: Vec<Arc<UpstreamSession>>,
+}
+
+/// A session for one call.
+#[derive(Debug)]
+pub(crate) struct Lease {
+    session: Arc<UpstreamSession>,
+    /// The session is for this call alone.
+    owned_by: Option<Arc<Pool>>,
+    is_answered: bool,
+}
+
+impl Lease {
+    pub(crate) fn session(&self) -> &Arc<UpstreamSession> {
+        &self.session
+    }
+
+    /// The server has answered, so it sends nothing more about the call.
+    pub(crate) fn answered(&mut self) {
+        self.is_answered = true;
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        let Some(pool) = self.owned_by.take() else { return };
+        let session = Arc::clone(&self.session);
+        if self.is_answered {
+            return pool.leases().free.push(session);
+        }
+        // A late question must not be taken for one of the next call.
+        pool.leases().all.retain(|other| !Arc::ptr_eq(other, &session));
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            runtime.spawn(async move { session.close().await });
+        }
+    }
 }
 
 impl Pool {
     pub(crate) fn new(reach: Reach, environment: Arc<Environment>, gateway: Arc<Implementation>) -> Arc<Self> {
         let reach = Arc::new(reach);
-        let shared = UpstreamSession::new(Arc::clone(&reach), None, Arc::clone(&environment), &gateway);
-        Arc::new(Self { reach, shared, environment, gateway, sessions: Mutex::default() })
+        let shared = UpstreamSession::new(Arc::clone(&reach), None, Arc::clone(&environment), &gateway, Arc::default());
+        let (sessions, leases) = (Mutex::default(), Mutex::default());
+        Arc::new(Self { reach, shared, environment, gateway, sessions, leases })
+    }
+
+    /// The session for a call that its server may answer with questions. A question of a server with sessions names no
+    /// call, so a call of a client without a session gets a session of its own, if its client can be asked.
+    ///
+    /// # Errors
+    /// As [`Pool::session_of`].
+    pub(crate) async fn lease(self: &Arc<Self>, context: &Context) -> Result<Lease, Failure> {
+        let session = self.session_of(context)?;
+        let shared = Lease { session, owned_by: None, is_answered: false };
+        if !context.is_stateless() || self.reach.upstream.is_shared() || !identity::can_be_asked(context) {
+            return Ok(shared);
+        }
+        match self.shared.session().await {
+            Ok(session) if session.server().is_stateful() => {}
+            // The call learns the failure by itself.
+            Ok(_) | Err(_) => return Ok(shared),
+        }
+        let mut leases = self.leases();
+        let session = match leases.free.pop() {
+            Some(session) => session,
+            None if leases.all.len() < self.environment.limits.max_sessions => {
+                let (reach, environment) = (Arc::clone(&self.reach), Arc::clone(&self.environment));
+                let known = self.shared.share_known();
+                let session = UpstreamSession::new(reach, None, environment, &self.gateway, known);
+                leases.all.push(Arc::clone(&session));
+                session
+            }
+            None => return Ok(shared),
+        };
+        Ok(Lease { session, owned_by: Some(Arc::clone(self)), is_answered: false })
     }
 
     /// The session for a call.
@@ -53,7 +128,7 @@ impl Pool {
             }
         }
         let (reach, environment) = (Arc::clone(&self.reach), Arc::clone(&self.environment));
-        let session = UpstreamSession::new(reach, Some(client), environment, &self.gateway);
+        let session = UpstreamSession::new(reach, Some(client), environment, &self.gateway, Arc::default());
         sessions.insert(id, Arc::clone(&session));
         Ok(session)
     }
@@ -78,7 +153,7 @@ impl Pool {
     async fn rest(&self, limit: Duration) {
         let is_idle = |session: &UpstreamSession| session.idle_time().is_some_and(|idle| idle >= limit);
         let idle: Vec<_> = self.lock().extract_if(|_, session| is_idle(session)).map(|(_, session)| session).collect();
-        for session in idle {
+        for session in idle.into_iter().chain(self.unused(&is_idle)) {
             session.close().await;
         }
         if !self.reach.upstream.is_shared() && is_idle(&self.shared) {
@@ -86,11 +161,24 @@ impl Pool {
         }
     }
 
+    /// Removes the sessions for single calls that nothing has needed for long.
+    fn unused(&self, is_idle: &impl Fn(&UpstreamSession) -> bool) -> Vec<Arc<UpstreamSession>> {
+        let mut leases = self.leases();
+        let unused: Vec<_> = leases.free.extract_if(.., |session| is_idle(session)).collect();
+        leases.all.retain(|session| !unused.iter().any(|other| Arc::ptr_eq(session, other)));
+        unused
+    }
+
     /// Ends all sessions.
     pub(crate) async fn close(&self) {
-        let sessions: Vec<_> = self.lock().drain().map(|(_, session)| session).collect();
+        let mut sessions: Vec<_> = self.lock().drain().map(|(_, session)| session).collect();
+        sessions.extend(std::mem::take(&mut *self.leases()).all);
         let all = sessions.iter().chain([&self.shared]).map(|session| session.close());
         futures_util::future::join_all(all).await;
+    }
+
+    fn leases(&self) -> MutexGuard<'_, Leases> {
+        self.leases.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<SessionId, Arc<UpstreamSession>>> {

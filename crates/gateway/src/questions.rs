@@ -25,27 +25,22 @@ pub(crate) struct Questions {
 }
 
 impl Questions {
-    /// Asks the client. A question names no call, so the newest call of the only caller is taken for it.
+    /// Asks the client of the call that the question is taken for, or else the client of the session.
     pub(crate) async fn answer(&self, question: ServerQuestion, server: ServerContext) -> Result<RawJson, ErrorObject> {
         loop {
-            let context = match (self.running.caller(), self.client) {
-                (Caller::Of(context), _) => context,
+            let (number, context) = match (self.running.caller(), self.client) {
+                (Caller::Of(number, context), _) => (number, context),
                 (Caller::None, Some(client)) => return self.ask_session(client, &question, &server).await,
                 (Caller::Ambiguous, _) => return Err(self.refusal("calls of several clients are running")),
                 (Caller::None, None) => return Err(self.refusal("no call is running")),
             };
+            let _open = self.running.ask(number);
             match ask(&self.environment, &context, &question, &server).await {
                 // The call has ended, and another one may be there.
-                Err(AskError::Gone) if context.is_cancelled() || self.has_ended(&context) => {}
+                Err(AskError::Gone) if context.is_cancelled() || !self.running.has(number) => {}
                 outcome => return outcome.map_err(refused),
             }
         }
-    }
-
-    fn has_ended(&self, context: &Context) -> bool {
-        let is_same =
-            |other: &Context| (other.session(), other.request_id()) == (context.session(), context.request_id());
-        !matches!(self.running.caller(), Caller::Of(other) if is_same(&other))
     }
 
     fn refusal(&self, why: &str) -> ErrorObject {

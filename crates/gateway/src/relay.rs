@@ -12,6 +12,7 @@ use protomcp_types::{Params, RawJson};
 use crate::failure::{Failure, Why};
 use crate::identity;
 use crate::inner::Inner;
+use crate::pool::Lease;
 use crate::questions;
 use crate::translate::{self, Caller};
 use crate::upstream_session::UpstreamSession;
@@ -30,6 +31,8 @@ pub(crate) enum TaskWish {
     None,
     /// The server shall keep the task for so long.
     Task(Option<Duration>),
+    /// The tool has to be a task, and the client cannot wait for one.
+    Refused,
 }
 
 impl Inner {
@@ -39,11 +42,12 @@ impl Inner {
     /// If there is none, or an error.
     pub(crate) async fn relay(
         &self,
-        upstream: &Arc<UpstreamSession>,
+        lease: &mut Lease,
         context: &Context,
         mut request: ServerRequest,
         wish: TaskWish,
     ) -> Result<Answer, Failure> {
+        let upstream = &Arc::clone(lease.session());
         let gone = || upstream.reach.failure(Why::Gone);
         let session = tokio::select! {
             biased;
@@ -63,6 +67,9 @@ impl Inner {
             () = context.cancelled() => return Err(gone()),
             outcome = sent.raw() => outcome,
         };
+        if matches!(outcome, Ok(_) | Err(RequestError::Refused(_))) {
+            lease.answered();
+        }
         if upstream.reach.learn(&outcome) {
             self.environment.lists_changed(&Audience::Everyone);
         }

@@ -31,10 +31,7 @@ impl Service for Gateway {
             | ServerRequest::CancelTask(_) => this.tasks.answer(request, &context).await,
             ServerRequest::Other { ref method, .. } => match this.only() {
                 // Methods that this program does not know.
-                Some(pool) => {
-                    let upstream = pool.session_of(&context).map_err(crate::failure::Failure::into_error)?;
-                    this.pass(&upstream, request, &context).await
-                }
+                Some(pool) => this.pass(pool, request, &context).await,
                 None => Err(ErrorObject::method_not_found(method)),
             },
         }

@@ -20,16 +20,19 @@ impl Inner {
     /// Those of the server, and −32602 for a name of no server.
     pub(crate) async fn call_tool(&self, call: CallTool, context: Context) -> Result<ServerResult, ErrorObject> {
         let Some((pool, name)) = self.route(&call.name) else { return Err(ErrorObject::unknown_tool(&call.name)) };
-        let upstream = match pool.session_of(&context) {
-            Ok(upstream) => upstream,
+        let mut lease = match pool.lease(&context).await {
+            Ok(lease) => lease,
             Err(failure) => return failed(failure),
         };
-        let wish = match self.task_wish(&upstream, name, &call, &context).await {
+        let wish = match self.task_wish(lease.session(), name, &call, &context).await {
             Ok(wish) => wish,
             Err(failure) => return failed(failure),
         };
+        if wish == TaskWish::Refused {
+            return Err(context.task_required_error(&call.name));
+        }
         let request = CallTool { name: name.to_owned(), task: None, ..call };
-        match self.relay(&upstream, &context, ServerRequest::CallTool(request), wish).await {
+        match self.relay(&mut lease, &context, ServerRequest::CallTool(request), wish).await {
             Ok(answer) => translate::tool_result(&answer.raw),
             Err(failure) => failed(failure),
         }
@@ -62,7 +65,8 @@ impl Inner {
         created.map(Into::into)
     }
 
-    /// The wish for a task at the server: of tools that have to be tasks, if the client can wait for one.
+    /// The wish for a task at the server: of tools that have to be tasks, and of those that can be for clients without a
+    /// session, which leave that to the server.
     async fn task_wish(
         &self,
         upstream: &Arc<UpstreamSession>,
@@ -79,8 +83,11 @@ impl Inner {
         if !server.version.has_tasks() || !tasks.is_some_and(|tasks| tasks.has_tool_calls()) {
             return Ok(TaskWish::None);
         }
+        let task = TaskWish::Task(call.task_ttl().map(Duration::from_millis));
         Ok(match self.task_support(upstream, name).await? {
-            TaskSupport::Required => TaskWish::Task(call.task_ttl().map(Duration::from_millis)),
+            TaskSupport::Required if context.can_be_task() => task,
+            TaskSupport::Required => TaskWish::Refused,
+            TaskSupport::Optional if context.is_stateless() && context.can_be_task() => task,
             TaskSupport::Optional | TaskSupport::Forbidden => TaskWish::None,
         })
     }

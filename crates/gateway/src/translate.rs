@@ -54,8 +54,8 @@ pub(crate) fn result(raw: &RawJson) -> Result<JsonObject, ErrorObject> {
     let not_an_object = |_| ErrorObject::internal("the result of the server is not an object");
     let mut members = JsonObject::from_raw(raw).map_err(not_an_object)?;
     members.take("resultType");
-    // The gateway adds its own identity where there is one.
-    strip_meta(&mut members, &[meta::SERVER_INFO]);
+    // The gateway adds its own identity where there is one, and its tasks have other ids.
+    strip_meta(&mut members, &[meta::SERVER_INFO, meta::RELATED_TASK]);
     Ok(members)
 }
 

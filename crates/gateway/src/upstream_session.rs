@@ -39,7 +39,7 @@ pub(crate) struct UpstreamSession {
     pub(crate) client: Option<SessionClient>,
     pub(crate) running: Arc<Running>,
     /// The elements of its lists, as far as requests depend on them.
-    pub(crate) known: Mutex<Known>,
+    known: Arc<Mutex<Known>>,
     pub(crate) environment: Arc<Environment>,
     notices: Arc<Notices>,
     opener: Client,
@@ -66,6 +66,7 @@ impl UpstreamSession {
         client: Option<SessionClient>,
         environment: Arc<Environment>,
         gateway: &Implementation,
+        known: Arc<Mutex<Known>>,
     ) -> Arc<Self> {
         let (running, server) = (Arc::new(Running::default()), reach.upstream.shared_name());
         let session = client.as_ref().map(|client| client.session);
@@ -92,7 +93,7 @@ impl UpstreamSession {
             reach,
             client,
             running,
-            known: Mutex::default(),
+            known,
             environment,
             notices,
             opener,
@@ -282,6 +283,11 @@ impl UpstreamSession {
     /// The sessions of clients that watch resources.
     pub(crate) fn holders(&self) -> MutexGuard<'_, Holders> {
         lock(&self.holders)
+    }
+
+    /// What the server has listed, for another session with it.
+    pub(crate) fn share_known(&self) -> Arc<Mutex<Known>> {
+        Arc::clone(&self.known)
     }
 
     pub(crate) fn known(&self) -> MutexGuard<'_, Known> {

@@ -8,7 +8,7 @@ use protomcp_gateway::Sharing;
 use protomcp_types::{CreateMessageResult, ElicitAction, ElicitResult, ErrorObject, JsonObject, RawJson, Role, code};
 use tokio::sync::Barrier;
 
-use crate::stage::{Stage, call, client, connect, everywhere, run};
+use crate::stage::{Seen, Stage, call, client, connect, everywhere, run};
 
 fn named(name: &'static str) -> Client {
     client().on_elicit(move |form, _| async move {
@@ -100,6 +100,7 @@ fn each_client_gets_its_own_questions() {
         (Mode::Stateful, Mode::Stateless, Sharing::PerSession),
         (Mode::Stateful, Mode::Stateless, Sharing::Shared),
         (Mode::Stateless, Mode::Stateless, Sharing::Shared),
+        (Mode::Stateless, Mode::Stateful, Sharing::PerSession),
     ] {
         run(async {
             let barrier = Arc::new(Barrier::new(2));
@@ -124,6 +125,28 @@ fn a_question_that_may_be_for_any_of_several_clients_is_refused() {
             tokio::time::sleep(Duration::from_secs(2)).await;
             assert_eq!(call(&stage.session, "ask").await, r#"{"name":"Ann"}"#);
         });
+    }
+}
+
+#[test]
+fn a_question_without_an_answer_holds_up_no_other() {
+    for ours in [Mode::Stateful, Mode::Stateless] {
+        for sharing in [Sharing::PerSession, Sharing::Shared] {
+            run(async {
+                let asked = Seen::default();
+                let told = asked.clone();
+                let silent = client().on_elicit(move |_, _| {
+                    told.push("asked");
+                    std::future::pending()
+                });
+                let stage = Stage::open(named("Ann"), (ours, Mode::Stateful), sharing).await;
+                let second = connect(&stage.gateway, &silent.mode(ours)).await;
+                let waiting = tokio::spawn(second.call_tool("ask", &JsonObject::new()).into_future());
+                asked.wait().await;
+                assert_eq!(stage.call("ask").await, r#"{"name":"Ann"}"#);
+                waiting.abort();
+            });
+        }
     }
 }
 

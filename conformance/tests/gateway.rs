@@ -1,0 +1,138 @@
+//! The gateway: `pmcp run` in front of other MCP servers, and the official suite through it.
+
+use std::path::Path;
+
+use protomcp_client::Mode;
+use protomcp_conformance::{Everything, Sandbox, Web, eventually, living, pmcp, suite};
+use protomcp_gateway::{Gateway, Upstream};
+use protomcp_http::{Config, Listener, Routes, StreamableHttp};
+use protomcp_http_client::HttpTransport;
+use protomcp_transport::boxed::Boxed;
+use rustix::process::Signal;
+use serde_json::json;
+
+/// Runs of the suite, with their numbers of scenarios.
+const RUNS: &[(&[&str], usize)] =
+    &[(&["--requirements", "2025-11-25"], 30 + 3), (&["--requirements", "2026-07-28"], 37 + 13)];
+
+/// Scenarios about the questions of a stateless server that one with sessions asks in another way: without names, one by
+/// one, and from within a task that has begun.
+const ASKED_OTHERWISE: &[&str] = &[
+    "input-required-result-basic-elicitation",
+    "input-required-result-ignore-extra-params",
+    "input-required-result-multiple-input-requests",
+    "tasks-mrtr-composition",
+];
+
+fn check(url: &str, different: &[&str]) {
+    for (which, count) in RUNS {
+        let outcome = suite::run(url, which);
+        assert_eq!(outcome.scenarios.len(), *count, "{which:?}: {}", outcome.text);
+        let failed: Vec<_> = outcome.failed().into_iter().filter(|name| !different.contains(name)).collect();
+        assert_eq!(failed, Vec::<&str>::new(), "{which:?}: {}", outcome.complaints());
+    }
+}
+
+fn over_http(sandbox: &Sandbox, args: &[&str]) -> Web {
+    let launch = sandbox.pmcp(&[&["run", "--transport", "http", "--port", "0"], args].concat());
+    Web::launch(sandbox.clone(), launch)
+}
+
+#[test]
+fn the_official_suite_passes_before_a_stateless_server() {
+    let server = Everything::start(&[]);
+    let gateway = over_http(&Sandbox::new(), &["--upstream", server.url()]);
+    check(&format!("http://localhost:{}/mcp", gateway.port()), &[]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_official_suite_passes_before_a_server_with_sessions() {
+    let server = Everything::start(&[]);
+    let url = server.url().to_owned();
+    let upstream = Upstream::new("everything", move || {
+        let transport = HttpTransport::new(&url);
+        async move { Ok(Boxed::new(transport?)) }
+    });
+    let gateway = Gateway::builder("gateway", "1").upstream(upstream.mode(Mode::Stateful)).open().await.unwrap();
+    let service = StreamableHttp::new(gateway.server(), Config::default());
+    let listener = Listener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+    tokio::spawn(async move { protomcp_http::serve(listener, Routes::new(service)).await });
+    tokio::task::spawn_blocking(move || check(&url, ASKED_OTHERWISE)).await.unwrap();
+}
+
+#[test]
+fn a_command_is_served_on_stdio_and_ends_with_pmcp() {
+    let sandbox = Sandbox::new();
+    sandbox.copy("py/basics.py");
+    let server = Path::to_str(pmcp()).unwrap();
+    let host = sandbox.pmcp(&["run", "--", server, "run", "basics.py"]).start();
+    host.initialize();
+    assert_eq!(host.text("add", &json!({"a": 2, "b": 3})), "5");
+    host.hang_up();
+    assert!(host.exit().success());
+    assert_eq!(living(sandbox.marker()), [], "the server and its tool process have ended");
+    let host = sandbox.pmcp(&["run", "--", server, "run", "basics.py"]).start();
+    host.initialize();
+    host.signal(Signal::KILL);
+    host.no_orphans();
+}
+
+#[test]
+fn a_command_that_ends_is_started_again() {
+    let sandbox = Sandbox::new();
+    sandbox.copy("py/basics.py");
+    let server = Path::to_str(pmcp()).unwrap();
+    let host = sandbox.pmcp(&["run", "--", server, "run", "basics.py"]).start();
+    host.initialize();
+    assert_eq!(host.text("add", &json!({"a": 2, "b": 3})), "5");
+    let place = host.now();
+    let servers = living(sandbox.marker());
+    let is_server = |command: &str| command.ends_with("run basics.py") && !command.contains(" -- ");
+    let server = servers.iter().find(|process| is_server(&process.command));
+    let pid = i32::try_from(server.expect("the server is alive").pid).unwrap();
+    rustix::process::kill_process(rustix::process::Pid::from_raw(pid).unwrap(), Signal::KILL).unwrap();
+    host.list_changed(place);
+    assert_eq!(host.text("add", &json!({"a": 2, "b": 4})), "6");
+}
+
+#[test]
+fn servers_of_a_file_are_one_and_one_may_be_down() {
+    let everything = Everything::start(&[]);
+    let sandbox = Sandbox::new();
+    sandbox.copy("py/basics.py");
+    let servers = json!({"mcpServers": {
+        "files": {"command": Path::to_str(pmcp()).unwrap(), "args": ["run", "basics.py"]},
+        "web": {"url": everything.url()},
+        "gone": {"url": "http://127.0.0.1:9/mcp"},
+    }});
+    sandbox.write("servers.json", servers.to_string());
+    let host = sandbox.pmcp(&["run", "--config", "servers.json"]).start();
+    host.initialize();
+    assert_eq!(host.text("files_add", &json!({"a": 2, "b": 3})), "5");
+    assert_eq!(host.text("web_test_simple_text", &json!({})), "This is a simple text response for testing.");
+    let names = host.names();
+    assert!(names.iter().all(|name| name.starts_with("files_") || name.starts_with("web_")), "{names:?}");
+    let down = host.call("gone_any", &json!({}));
+    assert_eq!(down["_meta"]["protomcp/error"]["retryable"], true, "{down}");
+    drop(everything);
+    eventually("the call to fail", || {
+        let result = host.call("web_test_simple_text", &json!({}));
+        (result["isError"] == true).then_some(())
+    });
+    assert_eq!(host.text("files_add", &json!({"a": 1, "b": 1})), "2");
+}
+
+#[test]
+fn without_a_server_pmcp_says_why() {
+    for (args, part) in [
+        (&["run", "--", "no-such-program"][..], "no-such-program"),
+        (&["run", "--", "sh", "-c", "echo broken >&2; exit 3"], "broken"),
+        (&["run", "--upstream", "http://127.0.0.1:9/mcp"], "127.0.0.1:9"),
+    ] {
+        let output = Sandbox::new().pmcp(args).command().output().unwrap();
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{args:?}: {text}");
+        assert!(text.rsplit_once("\nerror: ").is_some_and(|(_, error)| error.contains(part)), "{args:?}: {text}");
+    }
+}
