@@ -22,6 +22,7 @@ const ASKED_OTHERWISE: &[&str] = &[
     "input-required-result-ignore-extra-params",
     "input-required-result-multiple-input-requests",
     "tasks-mrtr-composition",
+    "tasks-mrtr-input",
 ];
 
 fn check(url: &str, different: &[&str]) {

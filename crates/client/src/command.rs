@@ -20,7 +20,7 @@ pub(crate) enum Command {
     /// A handler has answered a request of the server.
     Reply(RequestKey, Result<JsonBuf, ErrorObject>),
     /// Handlers have answered a round of questions.
-    Inputs(CallId, Result<BTreeMap<String, RawJson>, ErrorObject>),
+    Inputs(CallId, Inputs),
     /// Keep or end the subscription to a resource without a session.
     Watch {
         uri: String,
@@ -68,22 +68,25 @@ pub(crate) struct CallOutcome {
     pub(crate) rounds: u32,
 }
 
-/// Answers the questions of one call.
+/// Answers the rounds of questions of one call.
 #[derive(Clone)]
 pub(crate) struct InputHandler(Arc<InputFn>);
 
-type InputFn = dyn Fn(ServerQuestion) -> BoxFuture<'static, Result<RawJson, ErrorObject>> + Send + Sync;
+type InputFn = dyn Fn(Vec<ServerQuestion>) -> BoxFuture<'static, Inputs> + Send + Sync;
+
+/// The answers to a round of questions by key; an error refuses all of them.
+pub(crate) type Inputs = Result<BTreeMap<String, RawJson>, ErrorObject>;
 
 impl InputHandler {
-    pub(crate) fn new<F>(function: impl Fn(ServerQuestion) -> F + Send + Sync + 'static) -> Self
+    pub(crate) fn new<F>(function: impl Fn(Vec<ServerQuestion>) -> F + Send + Sync + 'static) -> Self
     where
-        F: Future<Output = Result<RawJson, ErrorObject>> + Send + 'static,
+        F: Future<Output = Inputs> + Send + 'static,
     {
-        Self(Arc::new(move |question| function(question).boxed()))
+        Self(Arc::new(move |questions| function(questions).boxed()))
     }
 
-    pub(crate) fn call(&self, question: ServerQuestion) -> BoxFuture<'static, Result<RawJson, ErrorObject>> {
-        (self.0)(question)
+    pub(crate) fn call(&self, questions: Vec<ServerQuestion>) -> BoxFuture<'static, Inputs> {
+        (self.0)(questions)
     }
 }
 

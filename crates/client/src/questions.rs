@@ -1,7 +1,6 @@
 //! Requests of servers, answered by the handlers of the client. Handlers run in tasks of their own: a bounded number at
 //! once, each with a deadline, and a panic is an error of its request.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use futures_util::future::join_all;
@@ -38,7 +37,7 @@ impl Answerer {
     pub(crate) fn answer(&self, key: RequestKey, question: ServerQuestion) -> AbortHandle {
         let this = self.clone();
         let task = tokio::spawn(async move {
-            let outcome = this.run(question, None).await.map(JsonBuf::from);
+            let outcome = this.run(question).await.map(JsonBuf::from);
             this.tell(Command::Reply(key, outcome));
         });
         task.abort_handle()
@@ -53,12 +52,17 @@ impl Answerer {
     ) -> AbortHandle {
         let this = self.clone();
         let task = tokio::spawn(async move {
-            let answers = questions.into_iter().map(|question| {
-                let key = question.key.clone();
-                let answer = this.run(question, handler.clone());
-                async move { Ok((key, answer.await?)) }
-            });
-            let answers: Result<BTreeMap<String, RawJson>, ErrorObject> = join_all(answers).await.into_iter().collect();
+            let answers = match handler {
+                Some(handler) => this.within_time("a round of questions", || handler.call(questions)).await,
+                None => {
+                    let answers = questions.into_iter().map(|question| {
+                        let key = question.key.clone();
+                        let answer = this.run(question);
+                        async move { Ok((key, answer.await?)) }
+                    });
+                    join_all(answers).await.into_iter().collect()
+                }
+            };
             this.tell(Command::Inputs(call, answers));
         });
         task.abort_handle()
@@ -70,22 +74,29 @@ impl Answerer {
         }
     }
 
-    async fn run(&self, question: ServerQuestion, handler: Option<InputHandler>) -> Result<RawJson, ErrorObject> {
-        let limit = self.settings.answer_timeout;
+    async fn run(&self, question: ServerQuestion) -> Result<RawJson, ErrorObject> {
         let method = question.method.clone();
+        let answer = || async {
+            match &self.settings.handlers.question {
+                Some(handler) => {
+                    let context = self.context.of_request(&question.params);
+                    handler.call(question, context).await
+                }
+                None => self.dispatch(question).await,
+            }
+        };
+        self.within_time(&method, answer).await
+    }
+
+    /// Runs a handler when there is a place for it. `what` is for the log.
+    async fn within_time<T, F>(&self, what: &str, handler: impl FnOnce() -> F) -> Result<T, ErrorObject>
+    where
+        F: Future<Output = Result<T, ErrorObject>>,
+    {
+        let limit = self.settings.answer_timeout;
         let work = async {
             let _place = self.places.acquire().await.map_err(|_| ErrorObject::internal("the client is closing"))?;
-            let answer = catch_unwind(|| async {
-                match (handler, &self.settings.handlers.question) {
-                    (Some(handler), _) => handler.call(question).await,
-                    (None, Some(handler)) => {
-                        let context = self.context.of_request(&question.params);
-                        handler.call(question, context).await
-                    }
-                    (None, None) => self.dispatch(question).await,
-                }
-            });
-            match answer.await {
+            match catch_unwind(handler).await {
                 Some(answer) => answer,
                 None => Err(ErrorObject::internal("the handler of the client panicked")),
             }
@@ -93,7 +104,7 @@ impl Answerer {
         match tokio::time::timeout(limit, work).await {
             Ok(answer) => answer,
             Err(_) => {
-                tracing::warn!(method, ?limit, "a handler did not answer in time");
+                tracing::warn!(question = what, ?limit, "a handler did not answer in time");
                 Err(ErrorObject::internal("the handler of the client did not answer in time"))
             }
         }

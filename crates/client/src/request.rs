@@ -2,6 +2,7 @@
 //!
 //! Every request of a session passes the layers of its client and then `send`, as a [`ServerRequest`].
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::future::{Future, IntoFuture};
 use std::marker::PhantomData;
@@ -116,16 +117,20 @@ impl<M: Method> Request<M> {
     }
 
     /// Answers the questions that the server asks before it answers this request, instead of the handlers of the client:
-    /// in revisions without a session, and of tasks. With a session a question does not name its request, so the
-    /// handlers of the client get it. An error fails the request with [`RequestError::NoInput`].
+    /// all questions of a round together, by key. This is for revisions without a session, and for tasks; with a session
+    /// a question does not name its request, so the handlers of the client get it. An error fails the request with
+    /// [`RequestError::NoInput`].
     ///
     /// Servers ask what the client declares ([`Client::capabilities`](crate::Client::capabilities)).
-    pub fn on_input<F>(mut self, handler: impl Fn(ServerQuestion, ServerContext) -> F + Send + Sync + 'static) -> Self
+    pub fn on_input<F>(
+        mut self,
+        handler: impl Fn(Vec<ServerQuestion>, ServerContext) -> F + Send + Sync + 'static,
+    ) -> Self
     where
-        F: Future<Output = Result<RawJson, ErrorObject>> + Send + 'static,
+        F: Future<Output = Result<BTreeMap<String, RawJson>, ErrorObject>> + Send + 'static,
     {
         let context = ServerContext::new(&self.session);
-        self.options.on_input = Some(InputHandler::new(move |question| handler(question, context.clone())));
+        self.options.on_input = Some(InputHandler::new(move |questions| handler(questions, context.clone())));
         self
     }
 

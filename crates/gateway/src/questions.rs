@@ -1,11 +1,12 @@
 //! Questions of servers, passed on to the client of the call that they belong to. They are not read: the client gets
 //! them as they were written, in the shape of its revision, and the server gets the client's answer.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use protomcp_client::{ServerContext, ServerQuestion};
-use protomcp_server::{Ask, AskError, Context, SessionId};
+use protomcp_server::{Ask, AskError, Context, InputRequests, SessionId};
 use protomcp_types::{
     ClientCapabilities, ClientMethod, CreateMessage, Elicit, ErrorObject, JsonObject, ListRoots, Method, Params,
     ProtocolVersion, RawJson, RequiredCapability, code,
@@ -69,8 +70,8 @@ impl Questions {
     }
 }
 
-/// Asks the client of a call.
-pub(crate) async fn ask(
+/// Asks the client of a call one question of a session.
+async fn ask(
     environment: &Environment,
     context: &Context,
     question: &ServerQuestion,
@@ -78,10 +79,31 @@ pub(crate) async fn ask(
 ) -> Result<RawJson, AskError> {
     let params = prepare(environment, question, context.protocol_version(), context.session());
     match question.method.as_str() {
-        Elicit::NAME => send(keyed(context.ask::<Form>(&params), question), server).await,
-        CreateMessage::NAME => send(keyed(context.ask::<Sample>(&params), question), server).await,
-        _ => send(keyed(context.ask::<Roots>(&params), question), server).await,
+        Elicit::NAME => send(context.ask::<Form>(&params), server).await,
+        CreateMessage::NAME => send(context.ask::<Sample>(&params), server).await,
+        _ => send(context.ask::<Roots>(&params), server).await,
     }
+}
+
+/// Asks the client of a call everything that its server needs to know, at once.
+pub(crate) async fn ask_all(
+    environment: &Environment,
+    context: &Context,
+    questions: Vec<ServerQuestion>,
+) -> Result<BTreeMap<String, RawJson>, AskError> {
+    let mut asked = InputRequests::new();
+    for question in &questions {
+        let params = prepare(environment, question, context.protocol_version(), context.session());
+        let key = question.key.as_str();
+        asked = match question.method.as_str() {
+            Elicit::NAME => asked.with::<Form>(key, &params),
+            CreateMessage::NAME => asked.with::<Sample>(key, &params),
+            _ => asked.with::<Roots>(key, &params),
+        };
+    }
+    let answers = context.ask_all(asked).await?;
+    let answer = |question: ServerQuestion| Some((question.key.clone(), answers.raw(&question.key)?.clone()));
+    Ok(questions.into_iter().filter_map(answer).collect())
 }
 
 /// The error with which a server hears that a question has no answer: the client's own, if there is one.
@@ -91,10 +113,6 @@ pub(crate) fn refused(error: AskError) -> ErrorObject {
         AskError::NotSupported(_) => ErrorObject::new(code::METHOD_NOT_FOUND, error.to_string()),
         error => error.into(),
     }
-}
-
-fn keyed<M: ClientMethod>(ask: Ask<M>, question: &ServerQuestion) -> Ask<M> {
-    if question.key.is_empty() { ask } else { ask.key(question.key.clone()) }
 }
 
 async fn send<M: ClientMethod<Result = RawJson> + 'static>(

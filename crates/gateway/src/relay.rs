@@ -99,10 +99,10 @@ impl Inner {
         has_asked: &Arc<AtomicBool>,
     ) -> Request<Forwarded> {
         let (environment, asking, asked) = (Arc::clone(&upstream.environment), context.clone(), Arc::clone(has_asked));
-        let request = request.on_input(move |question, server| {
+        let request = request.on_input(move |questions, _| {
             let (environment, context) = (Arc::clone(&environment), asking.clone());
             asked.store(true, Ordering::Relaxed);
-            async move { questions::ask(&environment, &context, &question, &server).await.map_err(questions::refused) }
+            async move { questions::ask_all(&environment, &context, questions).await.map_err(questions::refused) }
         });
         let task = context.clone();
         let request = request.on_task(move |notice| {

@@ -285,7 +285,7 @@ impl UpstreamSession {
         lock(&self.holders)
     }
 
-    /// What the server has listed, for another session with it.
+    /// The lists of the server, for another session with it.
     pub(crate) fn share_known(&self) -> Arc<Mutex<Known>> {
         Arc::clone(&self.known)
     }

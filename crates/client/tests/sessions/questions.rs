@@ -190,7 +190,9 @@ fn the_questions_of_a_request_are_its_own() {
         let stage = Stage::open(Mode::Stateless, proxy()).await;
         let ask = |tool: &str, name: &'static str| {
             let call = stage.session.call_tool(tool, &JsonObject::new());
-            call.on_input(move |question, _| async move { Ok(accepted(&question, name)) })
+            call.on_input(move |questions, _| async move {
+                Ok(questions.into_iter().map(|question| (question.key.clone(), accepted(&question, name))).collect())
+            })
         };
         let (ann, bob) = tokio::join!(ask("ask", "Ann"), ask("long-ask", "Bob"));
         assert!(ann.unwrap().content.as_str().contains("Ann"));
