@@ -14,7 +14,7 @@ pub(crate) const CLIENTS: &[(&str, &str, &[Test])] = &[
             (OPENING, "the_handshake_accepts_each_known_revision"),
             (OPENING, "a_refused_revision_is_replaced_by_an_offered_one_once"),
             ("crates/client/tests/processes.rs", "a_server_that_ends_at_discovery_gets_a_handshake"),
-            ("crates/client/tests/http.rs", "an_old_revision_is_negotiated_over_http"),
+            ("crates/client/tests/sessions/http.rs", "an_old_revision_is_negotiated_over_http"),
             (WITH_CLIENT, "calls_work_in_every_revision"),
             (WITH_CLIENT, "the_client_falls_back_to_the_oldest_transport"),
             (SUITE_CLIENT, "a_client_that_finds_the_era_out_by_itself_passes_too"),

@@ -1,4 +1,4 @@
-//! Sessions with our own server in memory, in both eras.
+//! Sessions with our own server in both eras, in memory and over HTTP.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod caching;
@@ -6,6 +6,7 @@ mod calls;
 mod changes;
 mod ends;
 mod exchanges;
+mod http;
 mod lists;
 mod questions;
 mod script;

@@ -1,5 +1,4 @@
 //! Sessions with our own server over HTTP, in both eras.
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -11,12 +10,7 @@ use protomcp_listener::Listener;
 use protomcp_typed::{Registry, Tool};
 use protomcp_types::{ElicitAction, ElicitResult, JsonObject, ProtocolVersion};
 
-// Each program of tests uses a part of it.
-#[allow(dead_code, reason = "shared with the tests of sessions in memory")]
-#[path = "sessions/server.rs"]
-mod server;
-
-use server::{Seen, client, registry};
+use crate::server::{Seen, client, registry};
 
 /// Far more than anything here takes, so that a busy machine is not a failure.
 const PATIENCE: Duration = Duration::from_secs(30);
