@@ -228,7 +228,7 @@ impl Host {
     }
 
     /// All notifications with this method from index `place` on.
-    pub fn told(&self, method: &str, place: usize) -> Vec<Message> {
+    pub fn notifications(&self, method: &str, place: usize) -> Vec<Message> {
         self.seen().into_iter().skip(place).filter(|message| message.method() == method).collect()
     }
 

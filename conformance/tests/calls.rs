@@ -312,7 +312,7 @@ fn progress_has_the_clients_token_and_precedes_the_answer() {
         scene.peer.result(&call, r#""done""#);
         scene.peer.send("", progress(3, 3, "too late"));
         let answer = scene.host.answer(id);
-        let told = scene.host.told("notifications/progress", place);
+        let told = scene.host.notifications("notifications/progress", place);
         let params: Vec<_> = told.iter().map(|message| message.value["params"].clone()).collect();
         let wanted = [
             json!({"progressToken": token, "progress": 1}),

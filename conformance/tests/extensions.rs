@@ -145,7 +145,7 @@ fn a_process_reports_errors_and_changed_prompts() {
     let place = scene.host.now();
     scene.peer.prompts.clear();
     scene.peer.send("", PromptListChanged {});
-    let told = || scene.host.told("notifications/prompts/list_changed", place).len() == 1;
+    let told = || scene.host.notifications("notifications/prompts/list_changed", place).len() == 1;
     scene.peer.settle(told);
     assert_eq!(scene.host.ask("prompts/list", &json!({}))["prompts"], json!([]));
 }

@@ -42,18 +42,18 @@ fn a_changed_list_is_fetched_and_only_differences_are_reported() {
     peer.resources.push(resource("memo://new"));
     peer.prompts.push(PromptDefinition { name: "p".into(), ..PromptDefinition::default() });
     peer.send("", ResourceListChanged {});
-    peer.settle(|| !host.told(RESOURCES_CHANGED, place).is_empty());
+    peer.settle(|| !host.notifications(RESOURCES_CHANGED, place).is_empty());
     assert_eq!(keys(&host.ask("resources/list", &json!({}))["resources"], "uri"), ["memo://new"]);
-    assert!(host.told(PROMPTS_CHANGED, place).is_empty(), "the prompts did not change");
+    assert!(host.notifications(PROMPTS_CHANGED, place).is_empty(), "the prompts did not change");
     peer.send("", PromptListChanged {});
-    peer.settle(|| !host.told(PROMPTS_CHANGED, place).is_empty());
+    peer.settle(|| !host.notifications(PROMPTS_CHANGED, place).is_empty());
     assert_eq!(keys(&host.ask("prompts/list", &json!({}))["prompts"], "name"), ["p"]);
-    assert_eq!(host.told(RESOURCES_CHANGED, place).len(), 1, "the first time nothing had changed");
+    assert_eq!(host.notifications(RESOURCES_CHANGED, place).len(), 1, "the first time nothing had changed");
 }
 
 /// Item 83.
 #[test]
-fn a_changed_resource_is_told_to_those_who_subscribed_to_it() {
+fn a_changed_resource_is_announced_to_its_subscribers() {
     let (host, mut peer, _stage, _sandbox) = library(|peer| {
         peer.resources = vec![resource("memo://a"), resource("memo://b")];
         peer.templates = vec![template("note://{id}")];
@@ -69,7 +69,8 @@ fn a_changed_resource_is_told_to_those_who_subscribed_to_it() {
     }
     let last = host.wait_for("the last update", place, |message| message.value["params"]["uri"] == "memo://a");
     assert_eq!(last.method(), UPDATED);
-    let told: Vec<_> = host.told(UPDATED, place).iter().map(|message| message.value["params"]["uri"].clone()).collect();
+    let told: Vec<_> =
+        host.notifications(UPDATED, place).iter().map(|message| message.value["params"]["uri"].clone()).collect();
     assert_eq!(told, ["note://7", "memo://a"]);
 
     host.ask("resources/unsubscribe", &json!({"uri": "memo://a"}));
@@ -77,7 +78,7 @@ fn a_changed_resource_is_told_to_those_who_subscribed_to_it() {
     changed(&mut peer, "memo://a");
     changed(&mut peer, "note://7");
     host.notified(UPDATED, place);
-    assert_eq!(host.told(UPDATED, place).len(), 1);
+    assert_eq!(host.notifications(UPDATED, place).len(), 1);
 }
 
 /// Item 26.

@@ -164,7 +164,7 @@ fn an_answer_of_tiny_entries_fails_its_request_only() {
         scene.peer.prompts = vec![PromptDefinition { name: "one".into(), ..Default::default() }];
         scene.peer.send("", ResourceListChanged {});
         scene.peer.send("", PromptListChanged {});
-        let told = |list: &str| !scene.host.told(&format!("notifications/{list}/list_changed"), 0).is_empty();
+        let told = |list: &str| !scene.host.notifications(&format!("notifications/{list}/list_changed"), 0).is_empty();
         scene.peer.settle(|| told("resources") && told("prompts"));
 
         let read = scene.host.request("resources/read", &json!({"uri": "memo://one"}));
@@ -192,7 +192,7 @@ fn asked(scene: &mut Scene, name: &str) -> String {
 }
 
 #[test]
-fn a_list_with_thousands_of_faults_is_told_in_a_few_lines() {
+fn a_list_with_thousands_of_faults_is_reported_in_a_few_lines() {
     check(MAX_FRAME + EVENTS, |scene| {
         let log = scene.host.stderr().len();
         for round in 0..6 {

@@ -41,6 +41,6 @@ fn a_host_without_a_model_makes_the_python_handler_fail_at_once() {
     let host = session(&json!({}));
     let begun = Instant::now();
     let told = host.text("ask", &json!({"text": "hi"}));
-    assert!(told.contains("the host does not support sampling/createMessage"), "{told}");
+    assert!(told.contains("the client does not support sampling/createMessage"), "{told}");
     assert!(begun.elapsed() < Duration::from_secs(30), "the SDK gives up after 60 s by itself");
 }

@@ -343,7 +343,7 @@ fn a_save_waits_while_too_many_old_versions_run_calls() {
         touch(&scene.sandbox);
         let mut next = scene.stage.accept();
         next.handshake(vec![tool("slow")]);
-        next.settle(|| !scene.host.told("notifications/tools/list_changed", place).is_empty());
+        next.settle(|| !scene.host.notifications("notifications/tools/list_changed", place).is_empty());
         old.push((id, call, std::mem::replace(&mut scene.peer, next)));
     }
     let place = scene.host.now();
@@ -419,7 +419,7 @@ fn run_does_not_watch_and_dev_beside_it_does() {
     dev.list_changed(0);
     assert_eq!(dev.text("work", &json!({"id": 2, "ms": 0})), "2 v1");
     assert_eq!(run.text("work", &json!({"id": 2, "ms": 0})), "2 v0");
-    assert!(run.told("notifications/tools/list_changed", 0).is_empty());
+    assert!(run.notifications("notifications/tools/list_changed", 0).is_empty());
     // Both share the sandbox, which marks the processes of each: end them together.
     end(&run);
     end(&dev);
@@ -427,7 +427,7 @@ fn run_does_not_watch_and_dev_beside_it_does() {
 
 /// Item 76.
 #[test]
-fn run_reloads_when_it_is_told_to_with_sighup() {
+fn run_reloads_on_sighup() {
     let (host, sandbox) = session("run", "py/versioned.py", &[]);
     assert_eq!(host.text("work", &json!({"id": 1, "ms": 0})), "1 v0");
     save(&sandbox, "versioned.py", "v1");

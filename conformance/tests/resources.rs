@@ -164,7 +164,7 @@ fn everything_else_is_answered_while_a_python_tool_runs() {
 
 /// Item 75.
 #[test]
-fn a_save_that_changes_resources_and_prompts_is_told() {
+fn a_save_that_changes_resources_and_prompts_is_announced() {
     let (host, sandbox) = session("dev", "py/library.py", &[]);
     let text = fs::read_to_string(sandbox.path("library.py")).expect("the file is there");
     assert_eq!(host.ask("resources/read", &json!({"uri": at("old")}))["contents"][0]["text"], "old");
@@ -174,14 +174,14 @@ fn a_save_that_changes_resources_and_prompts_is_told() {
     host.list_changed(place);
     assert_eq!(host.ask("resources/read", &json!({"uri": at("new")}))["contents"][0]["text"], "new");
     assert_eq!(host.refused("resources/read", &json!({"uri": at("old")}))["code"], -32002);
-    assert!(host.told(PROMPTS_CHANGED, place).is_empty(), "the prompts are the same");
+    assert!(host.notifications(PROMPTS_CHANGED, place).is_empty(), "the prompts are the same");
 
     let place = host.now();
     let text = fs::read_to_string(sandbox.path("library.py")).expect("the file is there");
     sandbox.write("library.py", text.replace("def torn(", "def ripped("));
     host.notified(PROMPTS_CHANGED, place);
     assert_eq!(keys(&host.ask("prompts/list", &json!({}))["prompts"], "name"), ["ghost", "ripped", "summarize"]);
-    assert!(host.told(RESOURCES_CHANGED, place).is_empty(), "the resources are the same");
+    assert!(host.notifications(RESOURCES_CHANGED, place).is_empty(), "the resources are the same");
 }
 
 fn at(name: &str) -> String {

@@ -100,7 +100,7 @@ const ROWS: Rows = &[
     ),
     (
         "AddTools and RemoveTools",
-        &[("crates/typed/tests/seed/tools.rs", "tools_are_added_and_removed_and_every_session_is_told")],
+        &[("crates/typed/tests/seed/tools.rs", "tools_are_added_and_removed_and_every_session_is_notified")],
     ),
     (
         "required unless it may be left out, skipped when skipped",

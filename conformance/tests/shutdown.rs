@@ -45,7 +45,7 @@ fn wrappers_and_their_children_are_ended_too() {
             host.no_orphans();
             assert!(sandbox.leftovers().is_empty());
             if end != "SIGKILL" {
-                is_told_of_the_end(&host, id);
+                is_notified_of_the_end(&host, id);
             }
         }
     }
@@ -60,11 +60,11 @@ fn an_endless_handler_that_ignores_sigterm_is_killed() {
     host.hang_up();
     assert_eq!(host.exit().code(), Some(0));
     host.no_orphans();
-    is_told_of_the_end(&host, id);
+    is_notified_of_the_end(&host, id);
 }
 
 /// An unfinished call has exactly one answer, which gives the reason.
-fn is_told_of_the_end(host: &Host, id: u64) {
+fn is_notified_of_the_end(host: &Host, id: u64) {
     let answer = host.answer(id);
     assert_eq!(answer.value["result"]["isError"], true, "{}", answer.text);
     let error = &answer.value["result"]["_meta"]["protomcp/error"];

@@ -111,8 +111,8 @@ fn two_subscriptions_on_one_connection_stay_separate() {
         (params["_meta"]["io.modelcontextprotocol/subscriptionId"].clone(), params["uri"].clone())
     };
     let acknowledged = "notifications/subscriptions/acknowledged";
-    peer.settle(|| host.told(acknowledged, 0).len() == 2);
-    let ids: Vec<_> = host.told(acknowledged, 0).iter().map(|message| own(message).0).collect();
+    peer.settle(|| host.notifications(acknowledged, 0).len() == 2);
+    let ids: Vec<_> = host.notifications(acknowledged, 0).iter().map(|message| own(message).0).collect();
     assert_eq!(ids, [json!(a), json!(b)]);
     for uri in ["memo://b", "memo://a"] {
         peer.send("", ResourceChangedNotification { uri: uri.into() });
@@ -128,7 +128,7 @@ fn two_subscriptions_on_one_connection_stay_separate() {
         peer.send("", ResourceChangedNotification { uri: uri.into() });
     }
     host.wait_for("memo://a", place, |message| message.value["params"]["uri"] == "memo://a");
-    let told: Vec<_> = host.told("notifications/resources/updated", 0).iter().map(own).collect();
+    let told: Vec<_> = host.notifications("notifications/resources/updated", 0).iter().map(own).collect();
     let (of_a, of_b) = ((json!(a), json!("memo://a")), (json!(b), json!("memo://b")));
     assert_eq!(told, [of_b, of_a.clone(), of_a]);
 }

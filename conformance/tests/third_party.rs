@@ -40,7 +40,7 @@ fn its_progress_and_its_cancellation_work() {
     let (host, _sandbox) = javascript("run");
     let params = json!({"name": "count", "arguments": {"to": 3}, "_meta": {"progressToken": 5}});
     let answer = host.answer(host.request("tools/call", &params));
-    let told = host.told("notifications/progress", 0);
+    let told = host.notifications("notifications/progress", 0);
     assert_eq!(told.len(), 3);
     assert!(told.iter().all(|message| message.place < answer.place && message.value["params"]["progressToken"] == 5));
 

@@ -29,7 +29,7 @@ fn a_result_is_sent_before_the_notification_of_its_list_change() {
     assert_eq!(scene.host.names(), ["a"], "what is both enabled and disabled is disabled");
     let error = scene.host.refused("tools/call", &json!({"name": "b"}));
     assert_eq!(error["code"], -32602, "a disabled tool is unknown: {error}");
-    assert_eq!(scene.host.told(LIST_CHANGED, place).len(), 1);
+    assert_eq!(scene.host.notifications(LIST_CHANGED, place).len(), 1);
 }
 
 /// Items 59, 40.
@@ -105,7 +105,7 @@ fn a_batch_notifies_once_and_an_invisible_change_not_at_all() {
     scene.peer.send("", SetBlockedRequest::default());
     scene.peer.active_tools();
     scene.host.list_changed(first.place + 1);
-    assert_eq!(scene.host.told(LIST_CHANGED, place).len(), 2);
+    assert_eq!(scene.host.notifications(LIST_CHANGED, place).len(), 2);
 }
 
 /// Item 62.
@@ -160,7 +160,7 @@ fn small_results_of_the_rust_sdk_change_the_list() {
 
 /// Item 66.
 #[test]
-fn nothing_is_told_before_the_session_is_initialized() {
+fn nothing_is_sent_before_the_session_is_initialized() {
     let sandbox = protomcp_conformance::Sandbox::new();
     let stage = protomcp_conformance::Stage::new(&sandbox);
     let host = stage.pmcp(&sandbox, &["run", "./relay"]).start();

@@ -67,8 +67,8 @@ pub(crate) const CLIENTS: &[(&str, &str, &[Test])] = &[
         "M32",
         "a lost session is begun again, its end is told to the server; deadlines move with progress up to a cap",
         &[
-            (SESSIONS, "an_unknown_session_is_told_from_other_failures"),
-            (SESSIONS, "the_end_of_a_session_is_told_to_the_server"),
+            (SESSIONS, "an_unknown_session_is_distinguished_from_other_failures"),
+            (SESSIONS, "the_end_of_a_session_is_sent_to_the_server"),
             (WITH_CLIENT, "a_lost_session_is_begun_again_for_a_call"),
             (CLIENT_CALLS, "a_lost_session_is_replaced_and_its_calls_are_repeated"),
             (CLIENT_CALLS, "a_deadline_moves_with_progress_up_to_a_cap"),

@@ -106,7 +106,7 @@ pub(crate) const REVISIONS: &[(&str, &str, &[Test])] = &[
         "changes are told to those who want to know",
         &[
             (RESOURCES, "only_a_host_that_has_subscribed_hears_of_changes"),
-            (CHANGES, "only_sessions_that_are_meant_and_ready_are_told"),
+            (CHANGES, "only_ready_sessions_of_the_audience_are_notified"),
         ],
     ),
     (
@@ -149,8 +149,8 @@ pub(crate) const REVISIONS: &[(&str, &str, &[Test])] = &[
         "M20",
         "subscriptions/listen",
         &[
-            (LISTEN, "changes_are_told_to_who_listens_after_the_acknowledgement"),
-            (LISTEN, "only_what_was_asked_for_is_told_and_the_id_keeps_its_type"),
+            (LISTEN, "listeners_are_notified_after_the_acknowledgement"),
+            (LISTEN, "only_requested_changes_are_sent_and_the_id_keeps_its_type"),
             (LISTEN, "a_server_that_stops_says_so_to_who_listens"),
             (ERAS, "a_listener_is_notified_of_changes_until_the_end"),
             (ERAS, "each_listen_request_gets_the_changes_it_asked_for"),

@@ -52,7 +52,7 @@ pub(crate) fn replace(scene: &mut Scene) -> Instant {
     touch(&scene.sandbox);
     let mut next = scene.stage.accept();
     next.handshake(vec![tool("slow")]);
-    let told = || scene.host.told("notifications/tools/list_changed", place).first().map(|message| message.at);
+    let told = || scene.host.notifications("notifications/tools/list_changed", place).first().map(|message| message.at);
     next.settle(|| told().is_some());
     let told = told().expect("it has settled");
     scene.peer.until_closed();

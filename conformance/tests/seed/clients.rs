@@ -76,7 +76,7 @@ pub(crate) const CLIENTS: Rows = &[
     (
         "cancelling returns at once and the server is told",
         &[
-            (SESSIONS, "a_cancelled_call_returns_at_once_and_the_server_is_told"),
+            (SESSIONS, "a_cancelled_call_returns_at_once_and_the_server_is_notified"),
             (CALLS, "a_dropped_call_is_cancelled_at_the_server"),
             (HTTP, "a_dropped_call_is_cancelled_over_http"),
         ],
@@ -99,8 +99,8 @@ pub(crate) const CLIENTS: Rows = &[
     (
         "AddRoots and RemoveRoots: paths, absent roots, all sessions",
         &[
-            (SESSIONS, "roots_are_added_and_removed_and_every_session_is_told"),
-            (QUESTIONS, "roots_are_offered_and_told"),
+            (SESSIONS, "roots_are_added_and_removed_and_every_session_is_notified"),
+            (QUESTIONS, "roots_are_declared_and_their_changes_announced"),
             ("crates/client/src/roots.rs", "a_path_becomes_a_file_uri"),
         ],
     ),
@@ -118,13 +118,13 @@ pub(crate) const CLIENTS: Rows = &[
     ),
     (
         "ToolListChangedHandler, PromptListChangedHandler, ResourceListChangedHandler",
-        &[(SESSIONS, "each_list_has_its_notification"), (HTTP, "changes_are_told_over_http")],
+        &[(SESSIONS, "each_list_has_its_notification"), (HTTP, "changes_are_announced_over_http")],
     ),
     (
         "ListPrompts, GetPrompt, ListResources, ReadResource, ListResourceTemplates, Complete",
         &[(SESSIONS, "lists_are_read_and_their_elements_used"), (CALLS, "each_request_has_its_answer")],
     ),
-    ("subscriptions to resources", &[(CHANGES, "a_subscribed_resource_is_told_of")]),
+    ("subscriptions to resources", &[(CHANGES, "changes_of_a_subscribed_resource_are_announced")]),
     (
         "data of users stays unread; results can be read into types",
         &[

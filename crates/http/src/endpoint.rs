@@ -29,12 +29,12 @@ pub(crate) struct Endpoint {
     pub(crate) table: SessionTable,
     pub(crate) guard: Guard,
     pub(crate) metrics: Metrics,
-    /// Requests rejected by the host and origin checks.
-    pub(crate) refused: LogRate,
-    /// Sessions rejected because the table is full.
-    rejected: LogRate,
-    /// Requests rejected because the inbound budget is used up.
-    crowded: LogRate,
+    /// Limits the log of requests that get 403 from the host and origin checks.
+    pub(crate) forbidden_log: LogRate,
+    /// Limits the log of sessions that get 503 because the table is full.
+    table_full_log: LogRate,
+    /// Limits the log of requests that get 503 because the inbound budget is used up.
+    budget_full_log: LogRate,
     server: Box<dyn Serve>,
     pub(crate) sessions: ServerHandle,
     /// One for each session and for each request without one.
@@ -114,9 +114,9 @@ impl Endpoint {
             table: SessionTable::new(config.max_sessions),
             guard: Guard::new(&config),
             metrics: Metrics::default(),
-            refused: LogRate::default(),
-            rejected: LogRate::default(),
-            crowded: LogRate::default(),
+            forbidden_log: LogRate::default(),
+            table_full_log: LogRate::default(),
+            budget_full_log: LogRate::default(),
             sessions,
             tasks: TaskTracker::new(),
             server,
@@ -160,7 +160,7 @@ impl Endpoint {
     /// The response to a request that exceeds the inbound budget.
     pub(crate) fn no_room(&self) -> Refusal {
         let why = "too many bytes of requests wait for their answers";
-        if let Some(left_out) = self.crowded.permit(Instant::now()) {
+        if let Some(left_out) = self.budget_full_log.permit(Instant::now()) {
             tracing::warn!(left_out, "a request was refused: {why}");
         }
         Box::new(unavailable(&format!("{why}; send it again in a moment")))
@@ -194,7 +194,7 @@ impl Endpoint {
         })?;
         let session = HttpSession::new(kind, key, &Caller::of(parts), &self.config);
         if !self.table.insert(&session) {
-            if let Some(left_out) = self.rejected.permit(Instant::now()) {
+            if let Some(left_out) = self.table_full_log.permit(Instant::now()) {
                 tracing::warn!(left_out, "a session was refused: there are {} already", self.table.len());
             }
             return Err(Box::new(unavailable("there are too many sessions")));

@@ -212,8 +212,8 @@ impl HttpSession {
     }
 
     /// A request will not be answered.
-    pub(crate) fn unanswered(&self, request: &RequestId) {
-        let waker = self.state().streams.unanswered(request);
+    pub(crate) fn request_cancelled(&self, request: &RequestId) {
+        let waker = self.state().streams.request_cancelled(request);
         waker.into_iter().for_each(Waker::wake);
     }
 

@@ -35,6 +35,6 @@ impl<'a> PendingRequests<'a> {
 
 impl Drop for PendingRequests<'_> {
     fn drop(&mut self) {
-        self.left.iter().for_each(|request| self.session.unanswered(request));
+        self.left.iter().for_each(|request| self.session.request_cancelled(request));
     }
 }

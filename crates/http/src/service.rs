@@ -135,7 +135,7 @@ impl StreamableHttp {
         let page = match endpoint.guard.check(&parts.uri, &parts.headers) {
             Ok(page) => page,
             Err(why) => {
-                if let Some(left_out) = endpoint.refused.permit(Instant::now()) {
+                if let Some(left_out) = endpoint.forbidden_log.permit(Instant::now()) {
                     tracing::warn!(left_out, "a request was refused: {why}");
                 }
                 endpoint.metrics.count_response(StatusCode::FORBIDDEN);

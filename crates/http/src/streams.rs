@@ -243,7 +243,7 @@ impl<M: Borrow<Message>> Streams<M> {
     }
 
     /// A request will not be answered.
-    pub(crate) fn unanswered(&mut self, request: &RequestId) -> Option<Waker> {
+    pub(crate) fn request_cancelled(&mut self, request: &RequestId) -> Option<Waker> {
         let id = self.owners.remove(request)?;
         let stream = self.open.get_mut(&id)?;
         stream.waiting -= 1;
@@ -253,7 +253,7 @@ impl<M: Borrow<Message>> Streams<M> {
     }
 
     /// The connection of this request may end.
-    pub(crate) fn pause(&mut self, request: &RequestId) -> Option<Waker> {
+    pub(crate) fn close_stream(&mut self, request: &RequestId) -> Option<Waker> {
         let stream = self.open.get_mut(self.owners.get(request)?)?;
         stream.paused = true;
         stream.waker.take()
@@ -357,7 +357,7 @@ impl<M: Borrow<Message>> Streams<M> {
     }
 
     /// True if messages of a request can reach its client, now or when it reconnects in time.
-    pub(crate) fn reaches(&self, request: &RequestId) -> bool {
+    pub(crate) fn is_deliverable(&self, request: &RequestId) -> bool {
         let stream = self.owners.get(request).and_then(|id| self.open.get(id));
         stream.is_none_or(|stream| stream.phase != Phase::Lost && !stream.given_up)
     }

@@ -117,7 +117,7 @@ impl MultiRoundTrip {
         };
         let waiting = inputs.into_iter().map(wait).collect();
         if let Some(ReplyTarget { queue, info }) = target {
-            queue.asked(info.key.clone());
+            queue.park(info.key.clone());
         }
         notify(inner);
         Ok(waiting)

@@ -74,7 +74,7 @@ impl<T: Cancel + Clone> ParkedCalls<T> {
     }
 
     /// The call with this number, without taking it.
-    pub(crate) fn look(&self, number: u128, now: Instant) -> Option<T> {
+    pub(crate) fn peek(&self, number: u128, now: Instant) -> Option<T> {
         self.places().calls.get(&number).filter(|parked| parked.until > now).map(|parked| parked.call.clone())
     }
 
@@ -179,10 +179,10 @@ mod tests {
         let first = calls.park_of("ann", now, now + SECOND).1.unwrap();
         let second = calls.park_of("ann", now, now + 2 * SECOND).1.unwrap();
         assert_ne!(first, second);
-        assert!(calls.look(first, now).is_some() && calls.take(first, now).is_some());
-        assert!(calls.look(first, now).is_none() && calls.take(first, now).is_none());
+        assert!(calls.peek(first, now).is_some() && calls.take(first, now).is_some());
+        assert!(calls.peek(first, now).is_none() && calls.take(first, now).is_none());
         let late = now + 2 * SECOND;
-        assert!(calls.look(second, late).is_none() && calls.take(second, late).is_none(), "its time is up");
+        assert!(calls.peek(second, late).is_none() && calls.take(second, late).is_none(), "its time is up");
     }
 
     #[test]

@@ -32,7 +32,7 @@ pub(crate) enum SessionEvent {
     /// A call has ended.
     Done(RequestKey, Ended),
     /// A notification of a call before its answer: progress, or a log message of its own.
-    During(RequestKey, Notice),
+    CallNotification(RequestKey, Notice),
     /// A log message of a call, or of the server.
     Log(Option<RequestKey>, Level, Notice),
     /// The stream of a call is closed until the call sends something.
@@ -40,11 +40,11 @@ pub(crate) enum SessionEvent {
     /// Any other notification, which is sent only after the handshake.
     Notice(Notice),
     /// A list has changed.
-    Changed(List, ListScope),
+    ListChanged(List, ListScope),
     /// A request to the client.
-    Ask(Box<ClientRequest>),
+    ClientRequest(Box<ClientRequest>),
     /// A stateless call waits for answers: park it, and answer its request with the questions.
-    Asked(RequestKey),
+    Park(RequestKey),
     /// A stateless call asks to continue as a task.
     Detach(RequestKey, TaskOptions),
     /// The answer to this question is no longer needed.
@@ -179,7 +179,7 @@ impl SessionQueue {
 
     pub(crate) fn progress(&self, key: &RequestKey, notification: Notification) {
         if let Some(notice) = self.reserve(notification) {
-            self.send(SessionEvent::During(key.clone(), notice));
+            self.send(SessionEvent::CallNotification(key.clone(), notice));
         }
     }
 
@@ -189,7 +189,7 @@ impl SessionQueue {
             return;
         }
         if let Some(notice) = self.reserve(log_message(level, logger, data)) {
-            self.send(SessionEvent::During(key.clone(), notice));
+            self.send(SessionEvent::CallNotification(key.clone(), notice));
         }
     }
 
@@ -253,7 +253,7 @@ impl SessionQueue {
 
     pub(crate) fn changed(&self, list: List, scope: ListScope) {
         if !self.changed[list as usize][scope as usize].swap(true, Ordering::AcqRel) {
-            self.send(SessionEvent::Changed(list, scope));
+            self.send(SessionEvent::ListChanged(list, scope));
         }
     }
 
@@ -277,13 +277,13 @@ impl SessionQueue {
         let (slot, number) = self.questions.take()?;
         let room = self.outbound.reserve(&self.owner, request.params.weight() + Limits::MESSAGE_OVERHEAD).ok()?;
         let (answer, receiver) = oneshot::channel();
-        self.send(SessionEvent::Ask(Box::new(ClientRequest { number, request, answer, slot, room })));
+        self.send(SessionEvent::ClientRequest(Box::new(ClientRequest { number, request, answer, slot, room })));
         Some((number, receiver))
     }
 
     /// A stateless call waits for answers.
-    pub(crate) fn asked(&self, key: RequestKey) {
-        self.send(SessionEvent::Asked(key));
+    pub(crate) fn park(&self, key: RequestKey) {
+        self.send(SessionEvent::Park(key));
     }
 
     /// A stateless call asks to continue as a task.

@@ -9,26 +9,26 @@ use protomcp_types::ErrorObject;
 #[non_exhaustive]
 pub enum AskError {
     /// The client does not know this kind of question; it was not asked.
-    #[error("the host does not support {0}")]
+    #[error("the client does not support {0}")]
     NotSupported(&'static str),
     /// The client, or its user, has refused.
-    #[error("the host refused: {0}")]
+    #[error("the client refused: {0}")]
     Refused(ErrorObject),
     /// The client has answered with something else.
-    #[error("the host's answer cannot be read: {0}")]
+    #[error("the client's answer cannot be read: {0}")]
     Unreadable(String),
     /// The session is over, or the call that asks is answered or cancelled.
     #[error("the session or request has already ended")]
     Gone,
     /// The client has opened no session, because its revision has none: it can be asked while one of its requests is
     /// answered, and not otherwise.
-    #[error("the host has no session: it can be asked only while it waits for an answer")]
+    #[error("the client has no session: it can be asked only while it waits for an answer")]
     NoSession,
     /// The client took too long, and the request was cancelled.
-    #[error("the host did not answer within {0:?}")]
+    #[error("the client did not answer within {0:?}")]
     TimedOut(Duration),
     /// The client has not answered so many questions that it gets no more.
-    #[error("too many questions wait for the host's answer")]
+    #[error("too many questions wait for the client's answer")]
     TooMany,
     /// Without a session, only calls of tools, prompts and reads of resources may ask (MCP 2026-07-28,
     /// basic/patterns/mrtr).

@@ -127,8 +127,8 @@ impl ClientConnection {
             self.heartbeat.heard(now);
         }
         match message {
-            Message::Request(request) => self.asked(request),
-            Message::Notification(notification) => self.told(now, notification),
+            Message::Request(request) => self.request(request),
+            Message::Notification(notification) => self.notification(now, notification),
             Message::Response(response) => self.answered(now, response, facts),
         }
     }

@@ -141,10 +141,10 @@ mod tests {
         Changed,
         Answered(u64),
         Quiet,
-        Told,
+        Sent,
     }
     use ListScope::{Everyone, Session};
-    use Step::{Answered, Changed, Quiet, Told};
+    use Step::{Answered, Changed, Quiet, Sent};
 
     /// Steps with their time in milliseconds. The next request has number 10, the delay is 10 ms.
     #[track_caller]
@@ -157,7 +157,7 @@ mod tests {
                 Changed => announce.changed(Session, now, 10),
                 Answered(number) => announce.answered(now, *number),
                 Quiet => assert_eq!(announce.poll(now), None, "at {at} ms"),
-                Told => {
+                Sent => {
                     assert_eq!(announce.deadline(), Some(now), "at {at} ms");
                     assert_eq!(announce.poll(now), Some(Session));
                     assert_eq!(announce.deadline(), None);
@@ -167,18 +167,18 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_told_without_a_change() {
+    fn nothing_is_sent_without_a_change() {
         check(&[(0, Quiet), (1, Answered(1)), (500, Quiet)]);
     }
 
     #[test]
-    fn a_change_is_told_after_the_delay_and_once() {
-        check(&[(0, Changed), (9, Quiet), (10, Told), (11, Quiet), (500, Quiet)]);
-        check(&[(0, Changed), (5, Changed), (14, Quiet), (15, Told), (20, Changed), (30, Told)]);
+    fn a_change_is_sent_after_the_delay_and_once() {
+        check(&[(0, Changed), (9, Quiet), (10, Sent), (11, Quiet), (500, Quiet)]);
+        check(&[(0, Changed), (5, Changed), (14, Quiet), (15, Sent), (20, Changed), (30, Sent)]);
     }
 
     #[test]
-    fn what_has_changed_for_everyone_is_told_to_everyone() {
+    fn changes_for_everyone_are_sent_to_everyone() {
         let start = Instant::now();
         let mut announce = Debounce::new(Duration::ZERO);
         for changes in [&[Everyone][..], &[Everyone, Session], &[Session, Everyone]] {
@@ -189,19 +189,19 @@ mod tests {
 
     #[test]
     fn answers_of_calls_that_were_there_come_first() {
-        check(&[(0, Changed), (8, Answered(9)), (17, Quiet), (18, Told)]);
-        check(&[(0, Changed), (8, Answered(10)), (10, Told)]);
+        check(&[(0, Changed), (8, Answered(9)), (17, Quiet), (18, Sent)]);
+        check(&[(0, Changed), (8, Answered(10)), (10, Sent)]);
     }
 
     #[test]
     fn nothing_puts_it_off_for_longer_than_a_quarter_of_a_second() {
         let mut steps: Vec<_> = (0..=31).map(|step| (step * 8, Changed)).collect();
         steps.push((249, Quiet));
-        steps.push((250, Told));
+        steps.push((250, Sent));
         check(&steps);
         let mut steps = vec![(0, Changed)];
         steps.extend((1..=31).map(|step| (step * 8, Answered(1))));
-        steps.push((250, Told));
+        steps.push((250, Sent));
         check(&steps);
     }
 }

@@ -78,7 +78,7 @@ pub enum Inbound {
         outcome: Result<JsonBuf, ErrorObject>,
     },
     /// Any other notification of the client.
-    Told(Notification),
+    Notification(Notification),
     /// Send this.
     Reply(Message),
     /// The message has no effect. The text is the reason, for the log.

@@ -59,7 +59,7 @@ enum Phase {
 
 impl TaskState {
     /// The text for a task that its client has cancelled.
-    pub const CANCELLED: &str = "the task was cancelled by the host";
+    pub const CANCELLED: &str = "the task was cancelled by the client";
 
     /// A task that begins now.
     pub fn new(era: TaskEra, id: impl Into<String>, options: TaskOptions, now: SystemTime) -> Self {

@@ -61,7 +61,7 @@ fn notifications_before_the_handshake_are_ignored() {
     let mut session = Session::server(Arc::new(ServerInfo::new("test", "1")), 1);
     let early = || Message::notification("notifications/roots/list_changed", Params::Absent);
     assert!(matches!(session.receive(early()), Inbound::Ignored(_)));
-    assert!(matches!(ready(1).receive(early()), Inbound::Told(_)));
+    assert!(matches!(ready(1).receive(early()), Inbound::Notification(_)));
 }
 
 #[test]

@@ -21,7 +21,7 @@ fn nothing_is_due_while_nothing_changes() {
 }
 
 #[test]
-fn a_save_is_told_after_the_quiet_time() {
+fn a_save_is_reported_after_the_debounce_time() {
     check(&[(5, "a")], &[(35, "a")]);
     check(&[(0, "a"), (1, "b"), (2, "a")], &[(32, "a b")]);
 }
@@ -100,7 +100,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(512) })]
 
     #[test]
-    fn every_change_is_told_once_and_in_time(gaps in vec(0..80_u64, 1..60)) {
+    fn every_change_is_reported_once_and_in_time(gaps in vec(0..80_u64, 1..60)) {
         let mut at = 0;
         let pushes = gaps.iter().enumerate().map(|(n, gap)| { at += gap; (at, n) }).collect::<Vec<_>>();
         let mut told = Vec::new();

@@ -393,7 +393,7 @@ fn a_minute_of_health_resets_earlier_crashes() {
 }
 
 #[test]
-fn a_restart_with_other_tools_is_told() {
+fn a_restart_with_other_tools_is_announced() {
     let mut rig = Rig::new(ReloadMode::Graceful);
     rig.exited(1, 1, "hold; report crash; report restart in 250ms");
     rig.elapse(250, "start 2");

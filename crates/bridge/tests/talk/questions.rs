@@ -107,7 +107,7 @@ async fn without_a_call_the_only_able_client_is_asked_or_none() {
     // The client of the running call is the one to ask, even if it cannot answer and another could.
     unable.call("a").await;
     let (call, _) = tool.call().await;
-    assert_eq!(sample(&mut tool).await, "the host does not support sampling/createMessage");
+    assert_eq!(sample(&mut tool).await, "the client does not support sampling/createMessage");
     tool.result(&call, "done").await;
     let _second = stage.host(ABLE).await;
     unable.next().await;

@@ -41,13 +41,13 @@ impl<Q: Source, K: Sink> Driver<Q, K> {
                 let task = self.answerer.answer_all(call, questions, handler);
                 self.answering.insert(Question::Round(call), task);
             }
-            ClientEvent::Asked(key, question) => {
+            ClientEvent::Question(key, question) => {
                 let number = key.number;
                 let task = self.answerer.answer(key, question);
                 self.answering.insert(Question::Request(number), task);
             }
             ClientEvent::Withdrawn(key) => self.stop_answering(Question::Request(key.number)),
-            ClientEvent::Told(notification) => self.told(notification),
+            ClientEvent::Notification(notification) => self.notification(notification),
             ClientEvent::Listening(outcome) => self.listening(&outcome),
             ClientEvent::Ignored(why) => tracing::debug!(why, "message ignored"),
             ClientEvent::Closed(reason) => self.closed(&reason),
@@ -66,7 +66,7 @@ impl<Q: Source, K: Sink> Driver<Q, K> {
         }
     }
 
-    pub(super) fn told(&mut self, notification: Notification) {
+    pub(super) fn notification(&mut self, notification: Notification) {
         let stale: &[Kind] = match notification.method.as_ref() {
             method::TOOLS_CHANGED => &[Kind::Tools],
             method::PROMPTS_CHANGED => &[Kind::Prompts],

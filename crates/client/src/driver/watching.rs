@@ -130,7 +130,7 @@ impl<Q: Source, K: Sink> Driver<Q, K> {
             (method::RESOURCES_CHANGED, capabilities.resources.is_some()),
         ] {
             if is_there {
-                self.told(Notification { method: method.into(), params: Params::Absent });
+                self.notification(Notification { method: method.into(), params: Params::Absent });
             }
         }
     }

@@ -89,7 +89,7 @@ fn a_session_is_awaited_and_says_why_it_has_ended() {
 
 /// `go session.CallTool(ctx, "slow", …)`, `cancel()`: "the client call returns immediately … it does not wait"
 #[test]
-fn a_cancelled_call_returns_at_once_and_the_server_is_told() {
+fn a_cancelled_call_returns_at_once_and_the_server_is_notified() {
     play(async {
         let (session, mut peer) = Peer::open(Client::new("h", "1")).await;
         let start = Instant::now();
@@ -154,7 +154,7 @@ fn progress_of_the_client_goes_to_a_server_that_asked_for_it() {
 
 /// `AddRoots`, `RemoveRoots`: a path is a root, and an absent one may be removed.
 #[test]
-fn roots_are_added_and_removed_and_every_session_is_told() {
+fn roots_are_added_and_removed_and_every_session_is_notified() {
     play(async {
         let client = Client::new("h", "1").with_roots(["/srv/data"]);
         let (_one, mut first) = Peer::open(client.clone()).await;

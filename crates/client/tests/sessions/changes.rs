@@ -11,7 +11,7 @@ use protomcp_types::{CallTool, JsonObject, Level, Params, method};
 use crate::server::{Seen, Stage, client, in_both_eras, run};
 
 #[test]
-fn changes_of_lists_are_told() {
+fn list_changes_are_announced() {
     let told = Seen::default();
     for mode in [Mode::Stateful, Mode::Stateless] {
         let heard = told.clone();
@@ -35,7 +35,7 @@ fn changes_of_lists_are_told() {
 }
 
 #[test]
-fn a_subscribed_resource_is_told_of() {
+fn changes_of_a_subscribed_resource_are_announced() {
     let told = Seen::default();
     let heard = told.clone();
     let listening = || {

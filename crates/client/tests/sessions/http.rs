@@ -92,7 +92,7 @@ async fn a_dropped_call_is_cancelled_over_http() {
 }
 
 #[tokio::test]
-async fn changes_are_told_over_http() {
+async fn changes_are_announced_over_http() {
     for mode in ERAS {
         let site = site().await;
         let told = Seen::default();

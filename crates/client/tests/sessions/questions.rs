@@ -59,7 +59,7 @@ fn the_model_of_the_client_answers() {
 }
 
 #[test]
-fn roots_are_offered_and_told() {
+fn roots_are_declared_and_their_changes_announced() {
     in_both_eras(
         || client().with_roots(["/srv/data", "https://a/b"]),
         async |stage| {

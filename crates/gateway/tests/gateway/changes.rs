@@ -21,7 +21,7 @@ fn listening(heard: &Seen) -> Client {
 }
 
 #[test]
-fn changes_of_lists_are_told() {
+fn list_changes_are_announced() {
     let told = Seen::default();
     everywhere(
         || listening(&told),

@@ -50,7 +50,7 @@ async fn the_fields_of_a_session_follow_the_handshake() {
 }
 
 #[tokio::test]
-async fn an_unknown_session_is_told_from_other_failures() {
+async fn an_unknown_session_is_distinguished_from_other_failures() {
     let unknown = r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32001,"message":"Session not found"}}"#;
     let own = r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32001,"message":"Session not found"}}"#;
     for body in ["", unknown, own] {
@@ -70,7 +70,7 @@ async fn an_unknown_session_is_told_from_other_failures() {
 }
 
 #[tokio::test]
-async fn the_end_of_a_session_is_told_to_the_server() {
+async fn the_end_of_a_session_is_sent_to_the_server() {
     let script = Script::new(in_session(|_| response(200, "", ""))).await;
     let mut peer = Peer::quick(&script.url());
     peer.initialize(ProtocolVersion::V2025_11_25).await;

@@ -122,7 +122,7 @@ impl Sink for SessionSink {
 
 impl Delivery for SessionSink {
     fn request_cancelled(&mut self, request: &RequestId) {
-        self.0.unanswered(request);
+        self.0.request_cancelled(request);
     }
 
     fn close_stream(&mut self, request: &RequestId) {
@@ -130,7 +130,7 @@ impl Delivery for SessionSink {
         if !self.0.can_open_empty() {
             return;
         }
-        let waker = self.0.state().streams.pause(request);
+        let waker = self.0.state().streams.close_stream(request);
         waker.into_iter().for_each(Waker::wake);
     }
 
@@ -144,7 +144,7 @@ impl Delivery for SessionSink {
     }
 
     fn is_deliverable(&self, request: &RequestId) -> bool {
-        self.0.state().streams.reaches(request)
+        self.0.state().streams.is_deliverable(request)
     }
 }
 

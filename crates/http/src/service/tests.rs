@@ -102,7 +102,7 @@ async fn a_request_that_never_reached_its_session_is_not_waited_for() {
             for id in undelivered.clone() {
                 let open = session.open(&[&RequestId::from(id)], Vec::new());
                 assert!(open.is_ok(), "{id} of {body} is in use");
-                session.unanswered(&RequestId::from(id));
+                session.request_cancelled(&RequestId::from(id));
             }
             if room > 0 {
                 let open = session.open(&[&RequestId::from(1)], Vec::new());

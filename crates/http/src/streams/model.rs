@@ -129,10 +129,10 @@ impl World {
             Step::Answer(index) => self.during(index, Self::answer),
             Step::Cancel(index) => self.during(index, |world, request| {
                 world.open.remove(&request);
-                drop(world.streams.unanswered(&RequestId::from(request)));
+                drop(world.streams.request_cancelled(&RequestId::from(request)));
             }),
             Step::Pause(index) => {
-                self.during(index, |world, request| drop(world.streams.pause(&RequestId::from(request))));
+                self.during(index, |world, request| drop(world.streams.close_stream(&RequestId::from(request))));
             }
             Step::Hurry(index) => self.with(&index, Self::begin_stream),
             Step::Take(index) => self.with(&index, Self::take),

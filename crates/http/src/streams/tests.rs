@@ -151,18 +151,18 @@ fn a_late_client_cannot_be_asked_but_may_take_the_answer() {
     }
     assert!(game.0.detach(late, Some(at(10))).is_empty() && game.0.detach(later, Some(at(20))).is_empty());
     assert_eq!(game.0.next_loss(), Some(at(10)));
-    assert!(game.0.give_up(at(9)).is_empty() && game.0.reaches(&id(1)));
+    assert!(game.0.give_up(at(9)).is_empty() && game.0.is_deliverable(&id(1)));
     let mut lost = game.0.give_up(at(10));
     lost.sort_by_key(RequestId::as_integer);
     assert_eq!((lost, game.0.next_loss()), (vec![id(1), id(2)], Some(at(20))));
-    assert!(!game.0.reaches(&id(1)) && !game.0.reaches(&id(2)) && game.0.reaches(&id(3)));
+    assert!(!game.0.is_deliverable(&id(1)) && !game.0.is_deliverable(&id(2)) && game.0.is_deliverable(&id(3)));
     // The client comes back late.
     let again = game.0.attach(late.stream).unwrap();
-    assert!(game.0.reaches(&id(1)));
+    assert!(game.0.is_deliverable(&id(1)));
     game.say(answer(1), Some(1));
     assert_eq!(game.rest(again), "1:=1 …");
     game.0.attach(later.stream).unwrap();
-    assert!(game.0.give_up(at(30)).is_empty() && game.0.reaches(&id(3)));
+    assert!(game.0.give_up(at(30)).is_empty() && game.0.is_deliverable(&id(3)));
     assert_eq!(game.0.next_loss(), None);
 }
 
@@ -173,7 +173,7 @@ fn without_resuming_a_broken_connection_is_a_loss_at_once() {
     game.0.stream(events);
     assert_eq!(game.0.detach(json, Some(later())), [id(1)]);
     assert_eq!(game.0.detach(events, None), [id(2)]);
-    assert!(!game.0.reaches(&id(1)) && !game.0.reaches(&id(2)) && game.0.reaches(&id(3)));
+    assert!(!game.0.is_deliverable(&id(1)) && !game.0.is_deliverable(&id(2)) && game.0.is_deliverable(&id(3)));
 }
 
 #[test]
@@ -194,7 +194,7 @@ fn the_last_connection_takes_the_stream() {
 fn a_pause_ends_the_connection_and_not_the_stream() {
     let mut game = Game::new();
     let stream_ref = game.open(&[1]).unwrap();
-    drop(game.0.pause(&id(1)));
+    drop(game.0.close_stream(&id(1)));
     assert_eq!(game.first(stream_ref), First::Events);
     game.0.stream(stream_ref);
     assert_eq!(game.rest(stream_ref), "end");
@@ -209,8 +209,8 @@ fn a_pause_ends_the_connection_and_not_the_stream() {
 fn a_cancelled_request_ends_its_stream() {
     let mut game = Game::new();
     let stream_ref = game.open(&[1]).unwrap();
-    drop(game.0.unanswered(&id(1)));
-    drop(game.0.unanswered(&id(1)));
+    drop(game.0.request_cancelled(&id(1)));
+    drop(game.0.request_cancelled(&id(1)));
     assert_eq!(game.first(stream_ref), First::Answers(Vec::new()));
 }
 

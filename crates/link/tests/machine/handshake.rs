@@ -282,7 +282,7 @@ fn a_list_that_was_asked_for_by_a_call_is_its_answer() {
 }
 
 #[test]
-fn the_machine_can_be_told_from_its_deadline_when_to_look_again() {
+fn the_deadline_says_when_to_look_again() {
     let mut talk = Talk::new(Config::default());
     assert_eq!(talk.connection.poll_timeout(), None);
     talk.connection.begin(talk.now);

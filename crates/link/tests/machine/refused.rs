@@ -102,7 +102,7 @@ fn a_refused_list_change_is_answered_with_the_list() {
 }
 
 #[test]
-fn what_is_refused_again_and_again_is_told_less_and_less_often() {
+fn repeated_refusals_are_reported_less_and_less_often() {
     let limits = Limits { max_entries: 2, ..Limits::default() };
     let mut talk = Talk::ready_with(Config { limits, ..Config::default() });
     for _ in 0..1000 {

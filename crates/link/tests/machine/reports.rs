@@ -57,7 +57,7 @@ fn progress_after_a_timeout_goes_no_further() {
 }
 
 #[test]
-fn what_needs_no_answer_is_told_with_any_id() {
+fn messages_without_answers_may_have_any_id() {
     let mut talk = Talk::ready();
     for id in ["", "req-1", "mine"] {
         talk.hears(id, LogMessage::default());

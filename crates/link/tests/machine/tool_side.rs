@@ -36,7 +36,7 @@ fn a_large_result_goes_out_raw() {
 }
 
 #[test]
-fn a_cancel_is_told() {
+fn a_cancel_is_reported() {
     let mut talk = tool();
     talk.hears("", CancelRequest { request_id: "req-1".into() });
     talk.happened(&["told cancel"]);

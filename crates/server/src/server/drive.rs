@@ -6,7 +6,7 @@
 //! writes, reads a message, and checks the timers.
 
 mod arrival;
-mod asking;
+mod client_requests;
 mod inbound;
 mod keepalive;
 mod listening;

@@ -3,13 +3,14 @@
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Instant;
 
 use protomcp_types::{ClientMethod, JsonBuf, Level, Params, Progress, ProgressToken, RawJson, Task};
 use tokio_util::sync::CancellationToken;
 
 use crate::ask::Ask;
 use crate::context::Context;
-use crate::kept_tasks::KeptTasks;
+use crate::kept_tasks::{KeptTasks, NewTask, TaskCall};
 use crate::mrtr::TaskNotifier;
 use crate::node::NodeId;
 use crate::parked::ParkedCalls;
@@ -266,6 +267,26 @@ impl ServerHandle {
     #[must_use]
     pub fn is_shut_down(&self) -> bool {
         self.0.shutdown.is_cancelled()
+    }
+
+    /// Parks a call; see [`ParkedCalls::park`](crate::parked::ParkedCalls::park).
+    pub(super) fn park(&self, call: Context, now: Instant, until: Instant) -> Option<u128> {
+        let owner = call.caller().owner.clone();
+        let number = self.0.parked.park(call, owner, now, until)?;
+        self.sweep();
+        Some(number)
+    }
+
+    /// Keeps a task; see [`KeptTasks::begin`](crate::kept_tasks::KeptTasks::begin).
+    pub(crate) fn keep_task<T>(
+        &self,
+        task: NewTask,
+        now: Instant,
+        make: impl FnOnce(&TaskState, TaskWriter) -> (T, TaskCall),
+    ) -> Option<T> {
+        let made = self.0.tasks.begin(task, now, make)?;
+        self.sweep();
+        Some(made)
     }
 
     pub(super) fn parked(&self) -> &ParkedCalls<Context> {

@@ -1,46 +1,22 @@
-//! Parks calls and keeps tasks, and ends those whose time is up.
+//! Ends parked calls and tasks whose time is up.
 //!
 //! One task checks all of them once a second, and runs only while there are any. When the server stops, it cancels
 //! them: their clients cannot return.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-use crate::context::Context;
-use crate::kept_tasks::{NewTask, TaskCall};
 use crate::server::handle::{ServerHandle, ServerState};
-use crate::task_writer::TaskWriter;
-use protomcp_session::TaskState;
 
 /// The time between two checks.
 const EVERY: Duration = Duration::from_secs(1);
 
 impl ServerHandle {
-    /// Parks a call; see [`ParkedCalls::park`](crate::parked::ParkedCalls::park).
-    pub(super) fn park(&self, call: Context, now: Instant, until: Instant) -> Option<u128> {
-        let owner = call.caller().owner.clone();
-        let number = self.0.parked.park(call, owner, now, until)?;
-        self.sweep();
-        Some(number)
-    }
-
-    /// Keeps a task; see [`KeptTasks::begin`](crate::kept_tasks::KeptTasks::begin).
-    pub(crate) fn keep_task<T>(
-        &self,
-        task: NewTask,
-        now: Instant,
-        make: impl FnOnce(&TaskState, TaskWriter) -> (T, TaskCall),
-    ) -> Option<T> {
-        let made = self.0.tasks.begin(task, now, make)?;
-        self.sweep();
-        Some(made)
-    }
-
     /// Starts the sweeping task, unless it runs.
-    fn sweep(&self) {
+    pub(super) fn sweep(&self) {
         if !self.0.is_swept.swap(true, Ordering::AcqRel) {
             tokio::spawn(run(Arc::downgrade(&self.0), self.shutdown_token()));
         }

@@ -44,11 +44,11 @@ fn the_model_of_the_host_is_asked_and_may_refuse() {
             ),
             (
                 r#""error":{"code":-1,"message":"the user said no"}"#,
-                r#"← {"id":ID,"result":{"content":[{"type":"text","text":"the host refused: the user said no (-1)"}],"isError":true}}"#,
+                r#"← {"id":ID,"result":{"content":[{"type":"text","text":"the client refused: the user said no (-1)"}],"isError":true}}"#,
             ),
             (
                 r#""result":{}"#,
-                r#"← {"id":ID,"result":{"content":[{"type":"text","text":"the host's answer cannot be read: missing field `role` at line 1 column 2"}],"isError":true}}"#,
+                r#"← {"id":ID,"result":{"content":[{"type":"text","text":"the client's answer cannot be read: missing field `role` at line 1 column 2"}],"isError":true}}"#,
             ),
         ],
     );
@@ -87,11 +87,11 @@ fn a_host_is_not_asked_what_it_does_not_declare() {
     check(&[
         r#"→ hello 2025-11-25 {"elicitation":{}}"#,
         r#"→ {"id":1,"method":"tools/call","params":{"name":"sample"}}"#,
-        &failed(1, "the host does not support sampling/createMessage"),
+        &failed(1, "the client does not support sampling/createMessage"),
         r#"→ {"id":2,"method":"tools/call","params":{"name":"roots"}}"#,
-        &failed(2, "the host does not support roots/list"),
+        &failed(2, "the client does not support roots/list"),
         r#"→ {"id":3,"method":"tools/call","params":{"name":"page"}}"#,
-        &failed(3, "the host does not support elicitation/create"),
+        &failed(3, "the client does not support elicitation/create"),
         "· 1000ms",
     ]);
 }
@@ -146,7 +146,7 @@ fn a_dropped_question_is_cancelled() {
         asked,
         "· 99ms",
         taken_back,
-        &failed(1, "the host did not answer within 100ms"),
+        &failed(1, "the client did not answer within 100ms"),
         r#"→ {"id":1,"result":{}}"#,
         "· 1000ms",
     ]);
@@ -355,7 +355,7 @@ fn a_handler_with_state_at_the_client_is_called_again() {
         format!("→ {}", call(8, "own")),
         form(3),
         r#"→ {"id":3,"error":{"code":-1,"message":"no"}}"#.to_owned(),
-        failed(8, "the host refused: no (-1)"),
+        failed(8, "the client refused: no (-1)"),
         format!("→ {}", call(9, "own")),
         form(4),
         r#"→ {"method":"notifications/cancelled","params":{"requestId":9}}"#.to_owned(),
@@ -365,7 +365,7 @@ fn a_handler_with_state_at_the_client_is_called_again() {
     check(&steps.iter().map(String::as_str).collect::<Vec<_>>());
     // A client without the capability is not asked.
     let own = format!("→ {}", call(7, "own"));
-    check(&["→ hello", &own, &failed(7, "the host does not support elicitation/create")]);
+    check(&["→ hello", &own, &failed(7, "the client does not support elicitation/create")]);
 }
 
 #[test]

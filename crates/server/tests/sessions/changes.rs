@@ -68,7 +68,7 @@ fn later_calls_do_not_put_the_notice_off() {
 }
 
 #[test]
-fn many_changes_are_told_once_but_not_put_off_for_ever() {
+fn many_changes_are_announced_once_and_in_time() {
     play(Limits::default(), async |stage| {
         let mut host = stage.connect();
         host.steps(&["→ hello", "· 1ms"]).await;
@@ -104,7 +104,7 @@ fn many_changes_are_told_once_but_not_put_off_for_ever() {
 }
 
 #[test]
-fn only_sessions_that_are_meant_and_ready_are_told() {
+fn only_ready_sessions_of_the_audience_are_notified() {
     play(Limits::default(), async |stage| {
         let (mut one, mut two, mut fresh) = (stage.connect(), stage.connect(), stage.connect());
         one.steps(&["→ hello"]).await;
@@ -122,7 +122,7 @@ fn only_sessions_that_are_meant_and_ready_are_told() {
 }
 
 #[test]
-fn who_was_not_promised_to_be_told_of_changes_is_not_told() {
+fn without_the_capability_no_change_is_announced() {
     play(Limits::default(), async |stage| {
         let mut capabilities = ServerCapabilities::default().with_tools();
         capabilities.resources = Some(ListCapability { subscribe: true, list_changed: false });

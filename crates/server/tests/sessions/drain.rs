@@ -27,7 +27,7 @@ fn calls_finish_after_the_host_has_closed_its_end() {
 }
 
 #[test]
-fn a_change_is_told_even_at_the_end() {
+fn a_change_is_announced_even_at_the_end() {
     check(&[
         "→ hello",
         r#"→ {"id":2,"method":"tools/call","params":{"name":"change"}}"#,

@@ -44,7 +44,7 @@ fn call(id: u32, tool: &str) -> [String; 2] {
 }
 
 #[test]
-fn changes_are_told_to_who_listens_after_the_acknowledgement() {
+fn listeners_are_notified_after_the_acknowledgement() {
     let [change, changed_all] = call(1, "change-all");
     let [touch, touched] = call(2, "touch");
     check(&[
@@ -68,7 +68,7 @@ fn changes_are_told_to_who_listens_after_the_acknowledgement() {
 }
 
 #[test]
-fn only_what_was_asked_for_is_told_and_the_id_keeps_its_type() {
+fn only_requested_changes_are_sent_and_the_id_keeps_its_type() {
     let [change, done] = call(9, "change-all");
     check(&[
         &listen("1", r#""toolsListChanged":true"#),

@@ -250,7 +250,7 @@ fn only_three_methods_may_ask_and_none_may_ping() {
         let answer = ask(host, 1, "completion/complete", &argument).await;
         assert_eq!(answer["error"]["message"], "this request type cannot ask the client");
         let answer = ask(host, 2, "tools/call", &json!({"name": "ping 100"})).await;
-        assert_eq!(answer["result"]["content"][0]["text"], "the host does not support ping");
+        assert_eq!(answer["result"]["content"][0]["text"], "the client does not support ping");
     });
 }
 
@@ -325,7 +325,7 @@ fn calls_that_wait_are_bounded() {
         let call = json!({"name": "name"});
         let first = ask(&mut host, 1, "tools/call", &call).await;
         let refused = ask(&mut host, 2, "tools/call", &call).await;
-        assert_eq!(refused["result"]["content"][0]["text"], "too many questions wait for the host's answer");
+        assert_eq!(refused["result"]["content"][0]["text"], "too many questions wait for the client's answer");
         says(&ask(&mut host, 3, "tools/call", &again(&call, &first, accept("a"))).await, r#"{"name":"a"}"#);
     });
 }

@@ -135,7 +135,7 @@ fn updates_are_merged_while_the_client_does_not_read() {
 }
 
 #[test]
-fn a_change_of_every_list_is_told_once_each_after_the_answer() {
+fn each_list_change_is_announced_once_after_the_answer() {
     check(&[
         "→ hello",
         r#"→ {"id":1,"method":"tools/call","params":{"name":"change-all"}}"#,

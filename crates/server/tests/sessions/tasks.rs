@@ -67,7 +67,7 @@ fn other_revisions_have_no_tasks_and_ignore_the_wish_for_one() {
 }
 
 #[test]
-fn what_becomes_of_a_task_is_told_to_its_session_alone() {
+fn only_its_session_is_notified_of_a_task() {
     play(Limits::default(), async |stage| {
         let (mut one, mut two, mut old) = (stage.connect(), stage.connect(), stage.connect());
         one.steps(&["→ hello"]).await;

@@ -64,11 +64,11 @@ pub enum ClientEvent {
         questions: Vec<ServerQuestion>,
     },
     /// The server asks; answer with [`ClientConnection::reply`](crate::ClientConnection::reply).
-    Asked(RequestKey, ServerQuestion),
+    Question(RequestKey, ServerQuestion),
     /// The server has cancelled its request; an answer has no effect.
     Withdrawn(RequestKey),
     /// Any other notification.
-    Told(Notification),
+    Notification(Notification),
     /// The server has acknowledged a subscription, with the part that it honours, or has refused it.
     Listening(Result<SubscriptionFilter, RequestError>),
     /// A message has no effect. The text says why, for the log.

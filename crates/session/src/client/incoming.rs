@@ -58,7 +58,7 @@ impl ClientConnection {
         self.calls.get(id).is_some_and(|call| call.repeats < MAX_REPEATS && call.task.is_none())
     }
 
-    pub(super) fn asked(&mut self, request: Request) {
+    pub(super) fn request(&mut self, request: Request) {
         let Request { id, method, params } = request;
         let is_session = self.phase.server().is_none_or(|server| server.is_stateful());
         if !is_session && self.config.channel == Channel::Exchanges {
@@ -80,7 +80,7 @@ impl ClientConnection {
             return self.send_response(id, Err(refusal));
         }
         match self.incoming.open(id, question.params.weight()) {
-            Ok(key) => self.events.push_back(ClientEvent::Asked(key, question)),
+            Ok(key) => self.events.push_back(ClientEvent::Question(key, question)),
             Err(id) => {
                 self.send_response(id, Err(ErrorObject::internal("too many requests in flight, try again later")));
             }
@@ -105,16 +105,16 @@ impl ClientConnection {
         self.transmits.push_back(Transmit::Send(Message::Response(Response { id: Some(id), outcome })));
     }
 
-    pub(super) fn told(&mut self, now: Instant, notification: Notification) {
+    pub(super) fn notification(&mut self, now: Instant, notification: Notification) {
         match notification.method.as_ref() {
             method::PROGRESS => self.progress(now, &notification),
             method::CANCELLED => self.withdrawn(&notification),
             method::SUBSCRIPTION_ACKNOWLEDGED => self.acknowledged(now, &notification),
-            method::TASK_STATUS | method::TASK_CHANGED => self.task_told(now, notification),
+            method::TASK_STATUS | method::TASK_CHANGED => self.task_announced(now, notification),
             _ if self.is_late(&notification) => {
                 self.events.push_back(ClientEvent::Ignored("a notification of a subscription that is over"));
             }
-            _ if matches!(self.phase, Phase::Open(_)) => self.events.push_back(ClientEvent::Told(notification)),
+            _ if matches!(self.phase, Phase::Open(_)) => self.events.push_back(ClientEvent::Notification(notification)),
             _ => self.events.push_back(ClientEvent::Ignored("a notification before the connection is open")),
         }
     }

@@ -157,12 +157,12 @@ impl ClientConnection {
     }
 
     /// The server announces a change: there is no need to wait for the next poll.
-    pub(super) fn task_told(&mut self, now: Instant, notification: Notification) {
+    pub(super) fn task_announced(&mut self, now: Instant, notification: Notification) {
         let task = notification.params.member("taskId").and_then(|id| id.to::<String>().ok());
         if let Some(id) = task.and_then(|task| self.calls.polling(&task)) {
             self.poll_task(now, id);
         }
-        self.events.push_back(ClientEvent::Told(notification));
+        self.events.push_back(ClientEvent::Notification(notification));
     }
 
     /// Cancels the task of a call, if it has become one. The answer does not matter.

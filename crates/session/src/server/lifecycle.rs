@@ -119,7 +119,7 @@ impl Session {
                 None => Inbound::Ignored("cancels without a request id"),
             },
             _ if self.client().is_none() => Inbound::Ignored("a notification before initialize"),
-            _ => Inbound::Told(notification),
+            _ => Inbound::Notification(notification),
         }
     }
 }

@@ -122,12 +122,12 @@ impl Wire {
                     let keys: Vec<_> = questions.iter().map(|question| &*question.key).collect();
                     format!("{} asks {}", number(call), keys.join(","))
                 }
-                ClientEvent::Asked(key, question) => {
+                ClientEvent::Question(key, question) => {
                     self.asked.push(key);
                     format!("asked {}", question.method)
                 }
                 ClientEvent::Withdrawn(key) => format!("withdrawn {}", key.id),
-                ClientEvent::Told(notification) => format!("told {}", notification.method),
+                ClientEvent::Notification(notification) => format!("told {}", notification.method),
                 ClientEvent::Listening(Ok(filter)) => format!("listening {}", serde_json::to_string(&filter).unwrap()),
                 ClientEvent::Listening(Err(error)) => format!("not listening: {error}"),
                 ClientEvent::Ignored(why) => format!("ignored: {why}"),

@@ -153,7 +153,7 @@ fn a_stop_during_the_start_takes_effect_once_the_process_runs() {
 }
 
 #[test]
-fn a_failed_start_is_told_and_is_the_end() {
+fn a_failed_start_is_reported_and_is_the_end() {
     const KIND: io::ErrorKind = io::ErrorKind::NotFound;
     check(&[
         (0, START, &[Effect::Spawn], None),
@@ -180,7 +180,7 @@ fn nothing_starts_twice() {
 }
 
 #[test]
-fn a_life_is_over_when_the_end_was_told() {
+fn a_life_is_over_when_the_end_was_reported() {
     let now = Instant::now();
     let mut lifecycle = Lifecycle::new(POLICY);
     for input in [START, SPAWNED, STOP] {

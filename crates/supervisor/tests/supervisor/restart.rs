@@ -67,7 +67,7 @@ fn health_ends_even_a_state_of_having_given_up() {
 }
 
 #[test]
-fn being_told_of_health_forgets_earlier_failures() {
+fn a_health_report_forgets_earlier_failures() {
     let now = Instant::now();
     let mut restart = Restart::default();
     restart.failed(now, Duration::ZERO);

@@ -130,7 +130,7 @@ async fn grandchildren_die_on_a_kill() {
 }
 
 #[tokio::test]
-async fn grandchildren_die_on_a_drop_and_the_end_is_still_told() {
+async fn grandchildren_die_on_a_drop_and_the_end_is_still_reported() {
     for guardian in both() {
         let (mark, process, mut events) = family(guardian, patient()).await;
         drop(process);

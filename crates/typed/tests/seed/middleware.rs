@@ -128,7 +128,7 @@ fn outgoing_messages_pass_their_layers_in_order() {
         let mut host = Host::connect_with(&server, json!({"sampling": {}})).await;
         server.handle().tools_changed(Audience::Everyone);
         assert!(host.hears_nothing_for(Duration::from_secs(60)).await, "withheld");
-        assert_eq!(host.text("ask", json!({})).await, "the host refused: not today (-1)");
+        assert_eq!(host.text("ask", json!({})).await, "the client refused: not today (-1)");
         assert_eq!(host.told.len(), 0);
     });
 }

@@ -32,7 +32,7 @@ struct Numbers {
 
 /// `AddTools(add, subtract)`, `RemoveTools("add", "subtract")`
 #[test]
-fn tools_are_added_and_removed_and_every_session_is_told() {
+fn tools_are_added_and_removed_and_every_session_is_notified() {
     let server = Registry::builder("calculator", "1").declare(Capability::Tools).build().unwrap();
     play(|| async {
         let (mut one, mut two) = (Host::connect(&server.server()).await, Host::connect(&server.server()).await);

@@ -94,7 +94,7 @@ fn a_repeated_list_is_not_announced_to_any_session() {
 }
 
 #[test]
-fn a_proven_output_schema_is_told_once() {
+fn a_proven_output_schema_is_announced_once() {
     let mut rig = Rig::new(ReloadMode::Swap);
     rig.tools[0].output_schema_json = r#"{"type":"object"}"#.into();
     rig.check(Input::Listed(generation(1), rig.tools.clone()), "list a,b,c");

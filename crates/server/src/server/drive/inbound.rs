@@ -12,7 +12,7 @@ use crate::mrtr::ReplyTarget;
 use crate::overload;
 use crate::server::call;
 use crate::server::drive::Driver;
-use crate::server::parking::{self, RoundTrip};
+use crate::server::round_trip::{self, RoundTrip};
 use crate::service::Service;
 use protomcp_session::{Inbound, IncomingCall, Session, SessionView};
 use protomcp_transport::{Received, Sink, TransportError};
@@ -77,10 +77,10 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
             Inbound::Task(key, request) => return Ok((self.task(&key, request), None)),
             Inbound::Ready => {}
             Inbound::Answer { call, outcome } => self.client_answered(call, outcome),
-            Inbound::Told(notification) if notification.method == method::PROGRESS => {
+            Inbound::Notification(notification) if notification.method == method::PROGRESS => {
                 self.client_reports(&notification);
             }
-            Inbound::Told(notification) => self.server.observers.notified(self.id, &notification),
+            Inbound::Notification(notification) => self.server.observers.notified(self.id, &notification),
             Inbound::Ignored(why) => tracing::debug!(session = %self.id, why, "message ignored"),
         }
         Ok((None, None))
@@ -109,7 +109,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         let round_trip = inputs.map(|inputs| {
             let target = ReplyTarget { queue: Arc::clone(&self.queue), info: Arc::clone(&info) };
             let principal = self.connection.peer.principal.clone();
-            parking::round_trip(&self.server.sessions, principal, inputs, target)
+            round_trip::begin_or_resume(&self.server.sessions, principal, inputs, target)
         });
         let round_trip = round_trip.transpose();
         let mut refusal = None;
@@ -136,7 +136,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         let context = Context::new(caller, self.id, target, limits.ask_timeout, kind);
         self.calls.running.insert(number, context.clone());
         if let Some(refusal) = refusal {
-            drop(tokio::spawn(parking::refuse(context, refusal).map(|(context, outcome)| context.finish(outcome))));
+            drop(tokio::spawn(round_trip::refuse(context, refusal).map(|(context, outcome)| context.finish(outcome))));
             return (None, Some(number));
         }
         let may_leave = context.may_leave();

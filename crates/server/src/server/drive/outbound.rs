@@ -8,7 +8,7 @@ use crate::overload;
 use crate::server::clock::now;
 use crate::server::drive::Driver;
 use crate::server::drive::unsent::Unsent;
-use crate::server::parking;
+use crate::server::round_trip;
 use crate::service::Service;
 use crate::session_queue::{Notice, SessionEvent, Usage, log_message};
 use protomcp_session::{RequestKey, Reservation, ServerResult, Topic};
@@ -18,14 +18,18 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
     pub(super) fn event(&mut self, event: SessionEvent) -> Result<(), TransportError> {
         match event {
             SessionEvent::Done(key, ended) => self.done(&key, ended),
-            SessionEvent::During(key, notice) if self.session.is_pending(&key) => self.notice(notice, Some(&key.id)),
+            SessionEvent::CallNotification(key, notice) if self.session.is_pending(&key) => {
+                self.notice(notice, Some(&key.id))
+            }
             // The level is checked again, because the client may have changed it since.
             SessionEvent::Log(during, level, notice) if self.may_log(level) => {
                 let during = during.filter(|key| self.session.is_pending(key));
                 self.notice(notice, during.as_ref().map(|key| &key.id))
             }
             SessionEvent::Notice(notice) if self.session.is_ready() => self.notice(notice, None),
-            SessionEvent::During(_, unwanted) | SessionEvent::Log(_, _, unwanted) | SessionEvent::Notice(unwanted) => {
+            SessionEvent::CallNotification(_, unwanted)
+            | SessionEvent::Log(_, _, unwanted)
+            | SessionEvent::Notice(unwanted) => {
                 self.queue.release(Usage::of(&unwanted.notification));
                 Ok(())
             }
@@ -37,12 +41,12 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
                 }
                 Ok(())
             }
-            SessionEvent::Changed(list, scope) => {
+            SessionEvent::ListChanged(list, scope) => {
                 self.changed(list, scope);
                 Ok(())
             }
-            SessionEvent::Ask(question) => self.ask(*question),
-            SessionEvent::Asked(key) => self.park(&key),
+            SessionEvent::ClientRequest(question) => self.ask(*question),
+            SessionEvent::Park(key) => self.park(&key),
             SessionEvent::Detach(key, options) => self.detach(&key, options),
             SessionEvent::Withdraw(number) => self.withdraw(number),
             SessionEvent::Undeliverable(request) => self.undeliverable(&request),
@@ -71,7 +75,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         // A dropped call was cancelled: by the client, in which case the session encodes no answer, or by the shutdown.
         let outcome = match outcome.unwrap_or_else(|| Err(overload::shutting_down())) {
             Ok(ServerResult::InputRequired(required)) => {
-                parking::sealed(&self.server.sessions, call.as_ref(), required)
+                round_trip::sign_state(&self.server.sessions, call.as_ref(), required)
             }
             outcome => outcome,
         };

@@ -3,7 +3,7 @@
 use crate::context::Context;
 use crate::mrtr::Returned;
 use crate::server::drive::Driver;
-use crate::server::parking;
+use crate::server::round_trip;
 use crate::service::Service;
 use protomcp_session::{RequestKey, ServerResult};
 use protomcp_transport::{Sink, TransportError};
@@ -14,7 +14,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         self.calls.running.insert(key.number, call);
         match returned {
             Returned::Running => {}
-            Returned::Asking => self.queue.asked(key),
+            Returned::Asking => self.queue.park(key),
             Returned::Ended(ended) => self.queue.done(key, *ended),
         }
     }
@@ -25,7 +25,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
             return Ok(());
         }
         let Some(call) = self.calls.running.get(&key.number) else { return Ok(()) };
-        let Some(required) = parking::park(&self.server.sessions, call) else { return Ok(()) };
+        let Some(required) = round_trip::park(&self.server.sessions, call) else { return Ok(()) };
         self.calls.running.remove(&key.number);
         let reply = self.session.reply(key, Ok(ServerResult::InputRequired(required)));
         self.answer(key, reply, None)

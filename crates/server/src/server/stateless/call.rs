@@ -20,7 +20,7 @@ use crate::mrtr::{ReplyTarget, Returned};
 use crate::overload;
 use crate::server::call;
 use crate::server::handle::OpenRequest;
-use crate::server::parking::{self, RoundTrip};
+use crate::server::round_trip::{self, RoundTrip};
 use crate::server::shutdown::Due;
 use crate::server::stateless::ending::Ending;
 use crate::server::stateless::request::StatelessParts;
@@ -83,14 +83,14 @@ impl StatelessCall {
         let info = Arc::new(CallInfo { key, client, token, stateless, known, room: None });
         let round = inputs.map(|inputs| {
             let target = ReplyTarget { queue: Arc::clone(&queue), info: Arc::clone(&info) };
-            parking::round_trip(sessions, parts.peer.principal.clone(), inputs, target)
+            round_trip::begin_or_resume(sessions, parts.peer.principal.clone(), inputs, target)
         });
         let open = sessions.enter(owner);
         let (context, call) = match round.transpose().map_err(|error| Box::new(parts.answer(Err(error), attempt)))? {
             Some(RoundTrip::Retry(context, returned)) => {
                 match returned {
                     Returned::Running => {}
-                    Returned::Asking => queue.asked(info.key.clone()),
+                    Returned::Asking => queue.park(info.key.clone()),
                     Returned::Ended(ended) => queue.done(info.key.clone(), *ended),
                 }
                 (context, None)
@@ -105,7 +105,7 @@ impl StatelessCall {
                 let target = ReplyTarget { queue: Arc::clone(&queue), info };
                 let context = Context::new(caller, open.id, target, limits.ask_timeout, kind);
                 let call: Running = match refusal {
-                    Some(refusal) => Box::pin(parking::refuse(context.clone(), refusal)),
+                    Some(refusal) => Box::pin(round_trip::refuse(context.clone(), refusal)),
                     None => Box::pin(call::run(Arc::clone(service), request, context.clone(), limits.cancel_grace)),
                 };
                 (context, Some(call))
@@ -169,8 +169,8 @@ impl StatelessCall {
                 self.ended = Some(ended);
                 None
             }
-            SessionEvent::During(_, notice) => self.notice(notice),
-            SessionEvent::Asked(_) => self.park(),
+            SessionEvent::CallNotification(_, notice) => self.notice(notice),
+            SessionEvent::Park(_) => self.park(),
             SessionEvent::Detach(_, options) => self.detach(options),
             SessionEvent::Log(_, _, Notice { notification, .. })
             | SessionEvent::Notice(Notice { notification, .. }) => {
@@ -179,8 +179,8 @@ impl StatelessCall {
             }
             // These belong to sessions, and to requests that listen.
             SessionEvent::CloseStream(_)
-            | SessionEvent::Changed { .. }
-            | SessionEvent::Ask(_)
+            | SessionEvent::ListChanged { .. }
+            | SessionEvent::ClientRequest(_)
             | SessionEvent::Withdraw(_)
             | SessionEvent::Undeliverable(_)
             | SessionEvent::Updated(..)
@@ -205,7 +205,7 @@ impl StatelessCall {
         if !self.is_open() {
             return None;
         }
-        let required = parking::park(&self.parts.sessions, &self.context)?;
+        let required = round_trip::park(&self.parts.sessions, &self.context)?;
         self.spawn_call();
         let answer = self.parts.answer(Ok(ServerResult::InputRequired(required)), self.attempt);
         Some(self.parts.with_room(answer, None))
@@ -246,7 +246,7 @@ impl StatelessCall {
         // A call without an outcome was dropped after it had been cancelled.
         let outcome = match outcome.unwrap_or_else(|| Err(overload::shutting_down())) {
             Ok(ServerResult::InputRequired(required)) => {
-                parking::sealed(&self.parts.sessions, Some(&self.context), required)
+                round_trip::sign_state(&self.parts.sessions, Some(&self.context), required)
             }
             outcome => outcome,
         };

@@ -165,7 +165,7 @@ impl Listener {
 
     fn event(&mut self, event: SessionEvent) {
         match event {
-            SessionEvent::Changed(list, scope) => {
+            SessionEvent::ListChanged(list, scope) => {
                 self.queue.change_seen(list, scope);
                 let is_promised = list.is_announced_by(&self.parts.sessions.info().capabilities);
                 if scope == ListScope::Everyone && is_promised && self.session.has_listeners(list) {
@@ -178,12 +178,12 @@ impl Listener {
             SessionEvent::Listening(_, filter, guard) => self.begin(&filter, Some(guard)),
             // These belong to calls and to sessions.
             SessionEvent::Done(..)
-            | SessionEvent::During(..)
+            | SessionEvent::CallNotification(..)
             | SessionEvent::Log(..)
             | SessionEvent::CloseStream(_)
             | SessionEvent::Notice(_)
-            | SessionEvent::Ask(_)
-            | SessionEvent::Asked(_)
+            | SessionEvent::ClientRequest(_)
+            | SessionEvent::Park(_)
             | SessionEvent::Detach(..)
             | SessionEvent::TaskAnswered(..)
             | SessionEvent::Withdraw(_)

@@ -33,7 +33,7 @@ pub(super) type Refusal = Pin<Box<dyn Future<Output = ErrorObject> + Send>>;
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Finds the parked call that a request takes up, or prepares a new one. An error leaves a parked call parked.
-pub(super) fn round_trip(
+pub(super) fn begin_or_resume(
     sessions: &ServerHandle,
     principal: Option<Arc<str>>,
     inputs: RetryInput,
@@ -49,7 +49,7 @@ pub(super) fn round_trip(
             Some(RequestState::Own(state)) => Some(state),
             Some(RequestState::Parked(number)) => {
                 let gone = || invalid("is used up or too old, or its call gave way to others; call again");
-                let Some(call) = sessions.parked().look(number, now()) else {
+                let Some(call) = sessions.parked().peek(number, now()) else {
                     return refused(find(sessions, number, gone()));
                 };
                 call.mrtr().map_or(Ok(()), |mrtr| mrtr.check(&responses))?;
@@ -117,7 +117,7 @@ pub(super) fn park(sessions: &ServerHandle, call: &Context) -> Option<InputRequi
 }
 
 /// Signs the state of a handler that asks by itself, if its questions can be sent.
-pub(super) fn sealed(
+pub(super) fn sign_state(
     sessions: &ServerHandle,
     call: Option<&Context>,
     mut required: InputRequired,
