@@ -25,6 +25,7 @@ const PURE: &[(&str, &[&str])] = &[
     ("types", &[]),
     ("proto", &[]),
     ("toollist", &[]),
+    ("bsr", &["--no-default-features"]),
     ("schema", &["--all-features"]),
     ("wire", &[]),
     ("codec", &[]),
