@@ -16,16 +16,18 @@
 
 use std::mem;
 
-use bytes::{Buf, Bytes, BytesMut};
+use bytes::{Buf, BytesMut};
 use prost::Message;
 use protomcp_proto::{Envelope, Msg, RawHeader};
 
 use crate::{
+    delimited::Delimited,
     error::DecodeError,
     frame::{Frame, Raw, TooLarge, TooLargeKind},
     hot,
     limits::Limits,
     prescan::{self, Verdict},
+    shape::ENVELOPE,
     walk::Walk,
 };
 
@@ -61,7 +63,7 @@ struct Skip {
 impl Decoder {
     /// A decoder at the beginning of a stream.
     pub fn new(limits: Limits) -> Self {
-        Self { limits, state: State::Between, want: PREFIX, empty_frames: 0 }
+        Self { limits, state: State::Between, want: Delimited::PREFIX, empty_frames: 0 }
     }
 
     /// The next frame in `src`, removed from it; `None` while `src` holds only a part of it.
@@ -74,28 +76,21 @@ impl Decoder {
     pub fn decode(&mut self, src: &mut BytesMut) -> Result<Option<Frame>, DecodeError> {
         loop {
             match self.state {
-                State::Between => {
-                    let Some(prefix) = src.first_chunk::<PREFIX>() else {
-                        self.want = PREFIX - src.len();
+                State::Between => match Delimited::head(src, self.limits.max_frame) {
+                    Delimited::Partial(want) => {
+                        self.want = want;
                         return Ok(None);
-                    };
-                    let size = u32::from_be_bytes(*prefix);
-                    if size == 0 {
-                        src.advance(PREFIX);
+                    }
+                    Delimited::Whole(0) => {
+                        src.advance(Delimited::PREFIX);
                         self.empty_frames += 1;
-                        continue;
                     }
-                    let Some(size) = usize::try_from(size).ok().filter(|size| *size <= self.limits.max_frame) else {
-                        src.advance(PREFIX);
+                    Delimited::Whole(size) => return self.envelope(src, size),
+                    Delimited::TooLarge(size) => {
+                        src.advance(Delimited::PREFIX);
                         self.begin_skip(size.into(), String::new(), TooLargeKind::Envelope)?;
-                        continue;
-                    };
-                    if src.len() - PREFIX < size {
-                        self.want = size - (src.len() - PREFIX);
-                        return Ok(None);
                     }
-                    return self.envelope(src, size);
-                }
+                },
                 State::Payload(_) => return Ok(self.payload(src).map(Frame::Raw)),
                 State::Skip(_) => return Ok(self.skip(src)?.map(Frame::TooLarge)),
                 State::Lost(ref error) => return Err(error.clone()),
@@ -120,7 +115,7 @@ impl Decoder {
     fn envelope(&mut self, src: &mut BytesMut, size: usize) -> Result<Option<Frame>, DecodeError> {
         let mut result = Ok(Some(Frame::Envelope(Envelope::default())));
         if let Ok(Some(Frame::Envelope(envelope))) = &mut result {
-            src.advance(PREFIX);
+            src.advance(Delimited::PREFIX);
             if let Err(error) = self.merge(envelope, src, size) {
                 result = Err(error);
             } else if let Some(Msg::RawHeader(header)) = &mut envelope.msg {
@@ -132,14 +127,14 @@ impl Decoder {
     }
 
     fn merge(&mut self, envelope: &mut Envelope, src: &mut BytesMut, size: usize) -> Result<(), DecodeError> {
-        if size < COPIED_BELOW {
+        if size < Delimited::COPIED_BELOW {
             // Decoded from the buffer into separate fields, without a copy of the whole.
             let frame = &src[..size];
             let merged = if hot::fill(envelope, frame) { Ok(()) } else { self.merge_counted(envelope, frame, frame) };
             src.advance(size);
             merged
         } else {
-            let frame = take(src, size);
+            let frame = Delimited::take(src, size);
             self.merge_counted(envelope, &frame, frame.clone())?;
             if size >= KEPT_WHOLE_BELOW && envelope.encoded_len() < size / 2 {
                 // Most of the frame is unknown fields, which must not stay in memory for the sake of the rest.
@@ -152,7 +147,7 @@ impl Decoder {
 
     /// Decodes `buf`, which holds the bytes of `frame`, unless it has too many entries.
     fn merge_counted(&mut self, envelope: &mut Envelope, frame: &[u8], buf: impl Buf) -> Result<(), DecodeError> {
-        match prescan::scan(frame, self.limits.max_entries) {
+        match prescan::scan(frame, &ENVELOPE, self.limits.max_entries) {
             Verdict::Fits => envelope.merge(buf).map_err(|source| self.refused(frame, Some(source))),
             Verdict::TooMany => Err(self.refused(frame, None)),
             Verdict::Broken => Err(self.refused(frame, Some(cut_off()))),
@@ -180,7 +175,7 @@ impl Decoder {
         }
         let header = mem::take(&mut **header);
         self.state = State::Between;
-        Some(Raw { header, payload: take(src, size) })
+        Some(Raw { header, payload: Delimited::take(src, size) })
     }
 
     fn begin_skip(&mut self, size: u64, request_id: String, kind: TooLargeKind) -> Result<(), DecodeError> {
@@ -241,17 +236,6 @@ impl Decoder {
     }
 }
 
-/// The first bytes of the buffer. A slice costs nothing, but keeps the whole buffer alive and makes the next read
-/// allocate a new one; that is too much for a few bytes.
-fn take(src: &mut BytesMut, size: usize) -> Bytes {
-    if size >= COPIED_BELOW {
-        return src.split_to(size).freeze();
-    }
-    let copy = Bytes::copy_from_slice(&src[..size]);
-    src.advance(size);
-    copy
-}
-
 /// The generic decoder's error for a field that does not end where its message does.
 fn cut_off() -> prost::DecodeError {
     Envelope::decode(&[REQUEST_ID, 1][..]).expect_err("its one byte is missing")
@@ -261,12 +245,6 @@ fn cut_off() -> prost::DecodeError {
 fn clamp(left: u64, most: usize) -> usize {
     usize::try_from(left).map_or(most, |left| left.min(most))
 }
-
-/// Size of the length prefix.
-const PREFIX: usize = 4;
-
-/// Frames below this size are copied out of the read buffer.
-const COPIED_BELOW: usize = 1024;
 
 /// Frames below this size may stay in memory for the sake of one field, however small.
 const KEPT_WHOLE_BELOW: usize = 32 << 10;

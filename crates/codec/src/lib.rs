@@ -3,6 +3,7 @@
 mod chunk;
 mod compress;
 mod decode;
+mod delimited;
 mod encode;
 mod error;
 mod frame;
@@ -10,13 +11,14 @@ mod frame;
 mod framed;
 mod hot;
 mod limits;
-mod prescan;
+pub mod prescan;
 mod result;
 mod shape;
 mod walk;
 
 pub use chunk::chunks;
 pub use decode::Decoder;
+pub use delimited::Delimited;
 pub use encode::Encoder;
 pub use error::{DecodeError, EncodeError, InflateError};
 pub use frame::{Field, Frame, Raw, TooLarge, TooLargeKind};
@@ -24,3 +26,4 @@ pub use frame::{Field, Frame, Raw, TooLarge, TooLargeKind};
 pub use framed::{FrameCodec, FramedError};
 pub use limits::Limits;
 pub use result::Sideband;
+pub use shape::Shape;

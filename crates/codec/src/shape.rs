@@ -2,18 +2,18 @@
 //!
 //! A part of `proto/protomcp.proto`, as far as counting needs it; a test compares the two.
 
-/// One message.
+/// The fields of one message that matter when its entries are counted. Messages may contain themselves.
 #[derive(Debug)]
-pub(crate) struct Shape {
-    /// Its repeated fields, by number. Each occurrence of one is an entry.
-    pub(crate) lists: &'static [u32],
+pub struct Shape {
+    /// Its repeated fields, by number. Each occurrence of one is an entry, and so is each entry of a map.
+    pub lists: &'static [u32],
     /// Its fields that are messages themselves.
-    pub(crate) inner: &'static [(u32, &'static Self)],
+    pub inner: &'static [(u32, &'static Self)],
 }
 
 impl Shape {
     /// The message in this field.
-    pub(crate) fn inner(&self, field: u32) -> Option<&'static Self> {
+    pub fn inner(&self, field: u32) -> Option<&'static Self> {
         self.inner.iter().find(|(number, _)| *number == field).map(|(_, shape)| *shape)
     }
 }

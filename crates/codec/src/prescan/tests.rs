@@ -6,6 +6,7 @@ use prost::Message;
 use protomcp_proto::*;
 
 use super::*;
+use crate::shape::ENVELOPE;
 
 /// Every message with a list, with this many entries in it.
 fn lists(count: usize) -> Vec<Msg> {
@@ -41,8 +42,8 @@ fn entries_of_every_list_are_counted_exactly() {
         for message in lists(count) {
             let name = message_name(&message);
             let frame = Envelope::new("id", message).encode_to_vec();
-            assert_eq!(scan(&frame, count), Verdict::Fits, "{count} of {name}");
-            assert_eq!(scan(&frame, count - 1), Verdict::TooMany, "{count} of {name}");
+            assert_eq!(scan(&frame, &ENVELOPE, count), Verdict::Fits, "{count} of {name}");
+            assert_eq!(scan(&frame, &ENVELOPE, count - 1), Verdict::TooMany, "{count} of {name}");
         }
     }
 }
@@ -52,7 +53,7 @@ fn entries_are_counted_before_what_is_broken_behind_them() {
     for message in lists(100) {
         let mut frame = Envelope::new("id", message).encode_to_vec();
         frame.push(7);
-        assert_eq!(scan(&frame, 99), Verdict::TooMany);
+        assert_eq!(scan(&frame, &ENVELOPE, 99), Verdict::TooMany);
     }
 }
 
@@ -103,10 +104,27 @@ proptest! {
             nested = frame;
         }
         let decoded = Envelope::decode(&nested[..]);
-        match scan(&nested, most) {
+        match scan(&nested, &ENVELOPE, most) {
             Verdict::Broken => prop_assert!(decoded.is_err(), "{decoded:?}"),
             Verdict::Fits => prop_assert!(decoded.is_err() || entries(decoded.unwrap().msg) <= most),
             Verdict::TooMany => prop_assert!(nested.len() / 2 > most),
         }
     }
+}
+
+/// A message that contains itself in field 1.
+static NESTED: Shape = Shape { lists: &[], inner: &[(1, &NESTED)] };
+
+#[test]
+fn messages_inside_each_other_are_followed_as_deep_as_a_decoder_goes() {
+    let nested = |depth: usize| {
+        (0..depth).fold(Vec::new(), |inner, _| {
+            let mut message = vec![1 << 3 | 2];
+            prost::encoding::encode_varint(inner.len() as u64, &mut message);
+            [message, inner].concat()
+        })
+    };
+    assert_eq!(scan(&nested(100), &NESTED, 50), Verdict::Fits);
+    assert_eq!(scan(&nested(101), &NESTED, 50), Verdict::Broken);
+    assert_eq!(scan(&nested(100_000), &NESTED, 100_000), Verdict::Broken);
 }
