@@ -116,7 +116,7 @@ proptest! {
 static NESTED: Shape = Shape { lists: &[], inner: &[(1, &NESTED)] };
 
 #[test]
-fn messages_inside_each_other_are_followed_as_deep_as_a_decoder_goes() {
+fn messages_are_followed_as_deep_as_a_decoder_goes() {
     let nested = |depth: usize| {
         (0..depth).fold(Vec::new(), |inner, _| {
             let mut message = vec![1 << 3 | 2];
