@@ -193,17 +193,17 @@ impl Http {
                 return Err(Failure::usage(format!("invalid --allow-origin \"{origin}\": {why}")));
             }
         }
-        config.allowed_hosts.extend(self.allow_host);
-        config.allowed_origins.extend(self.allow_origin);
+        config.access.allowed_hosts.extend(self.allow_host);
+        config.access.allowed_origins.extend(self.allow_origin);
         // A client may address the server by the name it listens on.
         if !is_anywhere {
             config =
                 config.allow_host(if self.host.contains(':') { format!("[{}]", self.host) } else { self.host.clone() });
         }
-        config.max_body = usize::try_from(self.max_body).unwrap_or(usize::MAX);
-        config.max_sessions = usize::try_from(self.max_sessions).unwrap_or(usize::MAX);
-        config.session_idle = self.session_idle;
-        config.trusted_proxies = self.trusted_proxy;
+        config.limits.max_body = usize::try_from(self.max_body).unwrap_or(usize::MAX);
+        config.limits.max_sessions = usize::try_from(self.max_sessions).unwrap_or(usize::MAX);
+        config.limits.session_idle = self.session_idle;
+        config.access.trusted_proxies = self.trusted_proxy;
         config.legacy_sse = legacy_sse;
         Ok(HttpOptions {
             host: self.host,
@@ -248,7 +248,7 @@ impl HttpOptions {
     /// or the flags that waive them.
     pub(crate) fn permit(&self, addresses: &[SocketAddr]) -> Result<(), Failure> {
         let Some(refuse) = beyond_this_machine(addresses) else { return Ok(()) };
-        if self.config.credentials.is_empty() && self.oauth.is_none() && !self.no_auth {
+        if self.config.access.credentials.is_empty() && self.oauth.is_none() && !self.no_auth {
             return refuse(
                 "add --auth token:ENV_VAR, --oauth-issuer URL for many users, or --no-auth to disable authentication",
             );

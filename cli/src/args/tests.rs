@@ -258,9 +258,9 @@ fn http_is_for_this_machine_unless_something_else_is_said() {
     let options = http("run FILE --transport http");
     assert_eq!((options.host.as_str(), options.port, options.observe.health), ("localhost", 8080, false));
     let config = options.config;
-    assert_eq!((config.max_body, config.max_sessions), (64 << 20, 10_000));
-    assert_eq!((config.allowed_hosts.as_slice(), config.legacy_sse), (&["localhost".to_owned()][..], false));
-    assert!(config.credentials.is_empty() && config.allowed_origins.is_empty());
+    assert_eq!((config.limits.max_body, config.limits.max_sessions), (64 << 20, 10_000));
+    assert_eq!((config.access.allowed_hosts.as_slice(), config.legacy_sse), (&["localhost".to_owned()][..], false));
+    assert!(config.access.credentials.is_empty() && config.access.allowed_origins.is_empty());
     assert!(http("run FILE --transport sse").config.legacy_sse);
 }
 
@@ -308,19 +308,19 @@ fn network_flags_are_refused_on_stdio() {
 fn a_public_url_allows_its_name_and_its_pages() {
     let config =
         http("run FILE --transport http --public-url https://tools.example.com:8443/mcp --auth token:PATH").config;
-    assert!(config.allowed_hosts.contains(&"tools.example.com:8443".to_owned()));
-    assert_eq!(config.allowed_origins, ["https://tools.example.com:8443"]);
-    assert_eq!(config.credentials.len(), 1);
+    assert!(config.access.allowed_hosts.contains(&"tools.example.com:8443".to_owned()));
+    assert_eq!(config.access.allowed_origins, ["https://tools.example.com:8443"]);
+    assert_eq!(config.access.credentials.len(), 1);
     let everywhere = http("run FILE --transport http --host 0.0.0.0").config;
-    assert!(everywhere.allowed_hosts.is_empty());
+    assert!(everywhere.access.allowed_hosts.is_empty());
     for address in ["::1", "[::1]"] {
         let options = http(&format!("run FILE --transport http --host {address}"));
         assert_eq!(
-            (options.host.as_str(), options.config.allowed_hosts.as_slice()),
+            (options.host.as_str(), options.config.access.allowed_hosts.as_slice()),
             ("::1", &["[::1]".to_owned()][..])
         );
     }
-    assert!(http("run FILE --transport http --host [::]").config.allowed_hosts.is_empty());
+    assert!(http("run FILE --transport http --host [::]").config.access.allowed_hosts.is_empty());
 }
 
 #[test]

@@ -3,15 +3,11 @@
 //! Searched are comments, string literals and function names of Rust files, and the whole text of other files. The table
 //! in CONTRIBUTING.md is the list; see there for the notation.
 
-use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
 use super::tokens::{Kind, Token, tokens};
 use super::{files, root};
-
-/// Folders and files that are not clean yet. Only the parts of a folder that was cut up are added.
-const NOT_YET: &[&str] = &[];
 
 /// Text by others.
 const EXEMPT: &[&str] = &["proto", "crates/proto/src/gen"];
@@ -28,7 +24,6 @@ const COMPARED: &[&str] =
 fn no_banned_phrase_occurs() {
     let banned = Banned::read();
     let mut report = String::new();
-    let mut unclean = vec![false; NOT_YET.len()];
     for path in files(&root()) {
         let name = path.strip_prefix(root()).expect("files are below the root");
         let has_prose = path.extension().is_some_and(|kind| WITH_PROSE.iter().any(|known| kind == *known));
@@ -39,14 +34,7 @@ fn no_banned_phrase_occurs() {
         if name == Path::new("CONTRIBUTING.md") {
             text = text.lines().filter(|line| !line.starts_with("| `")).collect::<Vec<_>>().join("\n");
         }
-        let found = banned.occurrences(name, &text);
-        match NOT_YET.iter().position(|listed| name.starts_with(listed)) {
-            Some(listed) => unclean[listed] |= !found.is_empty(),
-            None => report.extend(found),
-        }
-    }
-    for (listed, _) in NOT_YET.iter().zip(unclean).filter(|(_, unclean)| !unclean) {
-        writeln!(report, "{listed} is clean: take it off NOT_YET").expect("a string grows");
+        report.extend(banned.occurrences(name, &text));
     }
     assert!(report.is_empty(), "CONTRIBUTING.md has better words for these:\n{report}");
 }

@@ -13,17 +13,8 @@ const NAME: usize = 60;
 /// The most fields of a struct.
 const FIELDS: usize = 15;
 
-/// Folders with longer names of tests. Only the parts of a folder that was cut up are added.
-const NAMES_NOT_YET: &[&str] = &[];
-
-/// Folders with larger structs. Only the parts of a folder that was cut up are added.
-const FIELDS_NOT_YET: &[&str] = &["crates/http/src/config.rs"];
-
 /// Functions that write a `bool`.
 const VALUES: &[&str] = &["boolean"];
-
-/// Folders with flags in public functions. Only the parts of a folder that was cut up are added.
-const FLAGS_NOT_YET: &[&str] = &[];
 
 #[test]
 fn names_of_tests_are_short() {
@@ -31,7 +22,7 @@ fn names_of_tests_are_short() {
         let names = code.windows(2).filter(|pair| pair[0].is("fn") && pair[1].text.len() > NAME);
         names.map(|pair| (pair[1].line, format!("{} has {} characters", pair[1].text, pair[1].text.len()))).collect()
     };
-    check(NAMES_NOT_YET, too_long);
+    check(too_long);
 }
 
 #[test]
@@ -44,7 +35,7 @@ fn structs_have_few_fields() {
             .map(|(at, count)| (code[at].line, format!("{} has {count} fields", code[at + 1].text)))
             .collect()
     };
-    check(FIELDS_NOT_YET, too_large);
+    check(too_large);
 }
 
 /// A call such as `reply(task, true)` does not say what is true; `with_limit(true)` does.
@@ -55,25 +46,18 @@ fn public_functions_take_no_flags() {
         let heads = heads.filter(|at| code.get(at + 1).is_some_and(|name| !VALUES.contains(&name.text)));
         heads.filter_map(|at| Some((code[at].line, flag(&code[at..])?))).collect()
     };
-    check(FLAGS_NOT_YET, flags);
+    check(flags);
 }
 
-/// Fails on findings outside of the listed folders, and on listed folders without any.
-fn check(not_yet: &[&str], find: impl Fn(&[Token<'_>]) -> Vec<(usize, String)>) {
+/// Fails on findings.
+fn check(find: impl Fn(&[Token<'_>]) -> Vec<(usize, String)>) {
     let mut report = String::new();
-    let mut unclean = vec![false; not_yet.len()];
     for (path, text) in sources() {
         let name: &Path = path.strip_prefix(root()).expect("files are below the root");
         let code: Vec<_> = tokens(&text).into_iter().filter(|token| token.kind != Kind::Comment).collect();
         for (line, finding) in find(&code) {
-            match not_yet.iter().position(|listed| name.starts_with(listed)) {
-                Some(listed) => unclean[listed] = true,
-                None => writeln!(report, "{}:{line}: {finding}", name.display()).expect("a string grows"),
-            }
+            writeln!(report, "{}:{line}: {finding}", name.display()).expect("a string grows");
         }
-    }
-    for (listed, _) in not_yet.iter().zip(unclean).filter(|(_, unclean)| !unclean) {
-        writeln!(report, "{listed} is clean: take it off the list").expect("a string grows");
     }
     assert!(report.is_empty(), "\n{report}");
 }

@@ -7,7 +7,7 @@ pub(crate) const BOUNDS: &[(&str, &str, &str)] = &[
     ("a line on stdio", "{crates/transport/src/lines.rs MAX_LINE bytes}", "`--max-line`"),
     (
         "the body of an HTTP request",
-        "{crates/http/src/config.rs max_body bytes}, sent within {crates/http/src/config.rs body_timeout time}",
+        "{crates/http/src/config/limits.rs max_body bytes}, sent within {crates/http/src/config/limits.rs body_timeout time}",
         "`--max-body`",
     ),
     (
@@ -70,7 +70,7 @@ pub(crate) const BOUNDS: &[(&str, &str, &str)] = &[
     ),
     (
         "time for one such answer",
-        "{crates/session/src/info.rs ask_timeout time}; {crates/http/src/config.rs reconnect_window time} while the client's stream is broken; {crates/bridge/src/dispatcher/open_questions.rs GRACE time} while calls of other callers wait for the place of the call that asks",
+        "{crates/session/src/info.rs ask_timeout time}; {crates/http/src/config/streams.rs reconnect_window time} while the client's stream is broken; {crates/bridge/src/dispatcher/open_questions.rs GRACE time} while calls of other callers wait for the place of the call that asks",
         "",
     ),
     (
@@ -81,15 +81,15 @@ pub(crate) const BOUNDS: &[(&str, &str, &str)] = &[
     ("**Sessions and connections**", "", ""),
     (
         "HTTP sessions",
-        "{crates/http/src/config.rs max_sessions count} of all; the caller with most gives way",
+        "{crates/http/src/config/limits.rs max_sessions count} of all; the caller with most gives way",
         "`--max-sessions`, `--trusted-proxy`",
     ),
     (
         "time that a session may be unused",
-        "{crates/http/src/config.rs session_idle time}, never zero",
+        "{crates/http/src/config/limits.rs session_idle time}, never zero",
         "`--session-idle`",
     ),
-    ("responses of one session open at once", "{crates/http/src/config.rs max_streams count}", ""),
+    ("responses of one session open at once", "{crates/http/src/config/limits.rs max_streams count}", ""),
     (
         "HTTP connections",
         "{crates/listener/src/config.rs max_connections count}, or {crates/listener/src/descriptors.rs RESERVED count} fewer than the limit of open files, which `pmcp` raises for itself as far as it may; the address with most gives way",

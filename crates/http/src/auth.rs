@@ -17,10 +17,10 @@ use crate::reply::{self, Body, Refusal, TRANSPORT_ERROR};
 
 /// Admits a request, and notes its principal.
 pub(crate) async fn authenticate(config: &Config, parts: &mut Parts) -> Result<(), Refusal> {
-    let shown = credential::check(&config.credentials, &parts.headers);
-    match (&config.oauth, shown) {
+    let shown = credential::check(&config.access.credentials, &parts.headers);
+    match (&config.access.oauth, shown) {
         // Without configured credentials every request passes that check, which is worth nothing beside tokens.
-        (Some(_), Ok(())) if !config.credentials.is_empty() => Ok(()),
+        (Some(_), Ok(())) if !config.access.credentials.is_empty() => Ok(()),
         (Some(oauth), _) => match oauth.authenticate(&parts.headers, peer(parts)).await {
             Ok(identity) => {
                 parts.extensions.insert(Principal(identity.principal()));
@@ -48,7 +48,7 @@ fn peer(parts: &Parts) -> PeerKey {
 
 /// Checks that the token of this request grants the scopes that the request needs.
 pub(crate) fn authorize(config: &Config, parts: &Parts, request: &Request) -> Result<(), Refusal> {
-    let Some(oauth) = config.oauth.as_ref().filter(|oauth| oauth.has_policy()) else { return Ok(()) };
+    let Some(oauth) = config.access.oauth.as_ref().filter(|oauth| oauth.has_policy()) else { return Ok(()) };
     // A request that was authenticated by secrets has no scopes to check.
     let Some(identity) = parts.extensions.get::<Identity>() else { return Ok(()) };
     // A name that is missing or not text is an error of the request, not of its scopes.
@@ -70,7 +70,7 @@ pub(crate) fn authorize_reading(
     needed: &Scopes,
     id: Option<&RequestId>,
 ) -> Result<(), Refusal> {
-    match (&config.oauth, parts.extensions.get::<Identity>()) {
+    match (&config.access.oauth, parts.extensions.get::<Identity>()) {
         (Some(oauth), Some(identity)) => {
             oauth.authorize(identity, needed).map_err(|rejection| Box::new(deny(rejection, id.cloned())))
         }
@@ -116,7 +116,7 @@ pub(crate) fn valid_until(parts: &Parts) -> Option<SystemTime> {
 
 /// The metadata of the protected resource, if this request asks for it (RFC 9728).
 pub(crate) fn metadata(config: &Config, parts: &Parts) -> Option<Response<Body>> {
-    let document = config.oauth.as_ref()?.metadata(parts.uri.path())?;
+    let document = config.access.oauth.as_ref()?.metadata(parts.uri.path())?;
     match parts.method {
         Method::GET => Some(reply::json(StatusCode::OK, vec![document.to_string().into()])),
         Method::OPTIONS => None,

@@ -106,12 +106,12 @@ impl Drop for TablePlace {
 
 impl Endpoint {
     pub(crate) fn new(server: Box<dyn Serve>, sessions: ServerHandle, config: Config) -> Self {
-        if config.oauth.is_some() {
+        if config.access.oauth.is_some() {
             // The scopes that a task has needed are known to the process that has begun it.
             sessions.serve_own_tasks_only();
         }
         Self {
-            table: SessionTable::new(config.max_sessions),
+            table: SessionTable::new(config.limits.max_sessions),
             guard: Guard::new(&config),
             metrics: Metrics::default(),
             forbidden_log: LogRate::default(),
@@ -144,13 +144,14 @@ impl Endpoint {
     ) -> Result<(Bytes, Reservation), Refusal> {
         let owner = Caller::of(parts).owner();
         let budget = self.sessions.inbound_budget();
-        let read = body::read(body, self.config.max_body, budget, &owner, Limits::REQUEST_OVERHEAD);
-        let (status, why) = match tokio::time::timeout(self.config.body_timeout, read).await {
+        let read = body::read(body, self.config.limits.max_body, budget, &owner, Limits::REQUEST_OVERHEAD);
+        let (status, why) = match tokio::time::timeout(self.config.limits.body_timeout, read).await {
             Ok(Ok(read)) => return Ok(read),
             Ok(Err(Unread::NoRoom)) => return Err(self.no_room()),
-            Ok(Err(Unread::TooLong)) => {
-                (StatusCode::PAYLOAD_TOO_LARGE, format!("the body is longer than {} bytes", self.config.max_body))
-            }
+            Ok(Err(Unread::TooLong)) => (
+                StatusCode::PAYLOAD_TOO_LARGE,
+                format!("the body is longer than {} bytes", self.config.limits.max_body),
+            ),
             Ok(Err(Unread::Broken)) => (StatusCode::BAD_REQUEST, "the body cannot be read".to_owned()),
             Err(_) => (StatusCode::REQUEST_TIMEOUT, "the body took too long".to_owned()),
         };
@@ -206,7 +207,7 @@ impl Endpoint {
 
     /// A response that is a stream of events.
     pub(crate) fn events(&self, source: EventSource) -> Events {
-        Events::new(source, self.config.keep_alive).counted(self.metrics.open_stream())
+        Events::new(source, self.config.streams.keep_alive).counted(self.metrics.open_stream())
     }
 
     /// Serves a request without a session. [`Endpoint::drained`] waits for its end.

@@ -48,7 +48,7 @@ fn listen(endpoint: &Endpoint, parts: &Parts, session: Arc<HttpSession>) -> Resp
     let opens = session.can_open_empty();
     let events = endpoint.events(EventSource::Session(StreamHandle { session, stream_ref, until: valid_until(parts) }));
     reply::events(if opens {
-        events.with(sse::opening(&event_id(STANDALONE, next - 1), endpoint.config.retry))
+        events.with(sse::opening(&event_id(STANDALONE, next - 1), endpoint.config.streams.retry))
     } else {
         // The first byte tells the client that the stream is open.
         events.with(sse::KEEP_ALIVE)

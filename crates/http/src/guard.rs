@@ -39,8 +39,8 @@ impl Guard {
     pub(crate) fn new(config: &Config) -> Self {
         let lower =
             |names: &[String]| names.iter().map(|name| name.trim_end_matches('/').to_ascii_lowercase()).collect();
-        let (hosts, origins) = (lower(&config.allowed_hosts), lower(&config.allowed_origins));
-        Self { hosts, origins, hint: config.rejection_hint.clone() }
+        let (hosts, origins) = (lower(&config.access.allowed_hosts), lower(&config.access.allowed_origins));
+        Self { hosts, origins, hint: config.access.rejection_hint.clone() }
     }
 
     /// Checks a request.
@@ -132,11 +132,13 @@ fn without_port(host: &str) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::Access;
 
     #[track_caller]
     fn check(hosts: &[&str], origins: &[&str], host: &str, origin: Option<&str>, expected: Result<bool, &str>) {
         let own = |names: &[&str]| names.iter().map(ToString::to_string).collect::<Vec<_>>();
-        let config = Config { allowed_hosts: own(hosts), allowed_origins: own(origins), ..Config::default() };
+        let access = Access { allowed_hosts: own(hosts), allowed_origins: own(origins), ..Access::default() };
+        let config = Config { access, ..Config::default() };
         let guard = Guard::new(&config.with_rejection_hint(|disallowed| match disallowed {
             Disallowed::Host(host) => format!("allow the host {host}"),
             Disallowed::Origin(origin) => format!("allow the origin {origin}!"),

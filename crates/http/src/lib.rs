@@ -42,7 +42,7 @@ mod store;
 mod streams;
 
 pub use caller::{ClientAddr, Connection, PeerAddr, Principal};
-pub use config::{Config, Disallowed, RejectionHint};
+pub use config::{Access, Config, Disallowed, HttpLimits, RejectionHint, StreamConfig};
 pub use credential::Credential;
 pub use exposition::HttpMetrics;
 pub use network::{InvalidNetwork, IpNetwork};

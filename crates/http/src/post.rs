@@ -90,7 +90,7 @@ async fn handle_request(endpoint: &Arc<Endpoint>, source: &SourceRequest, reques
                 *refusal
             }
             Ok(session) => match ask(session, source, request).await {
-                Ok(handle) => respond(endpoint, handle, Some(endpoint.config.stream_after), false).await,
+                Ok(handle) => respond(endpoint, handle, Some(endpoint.config.streams.stream_after), false).await,
                 Err(refusal) => *refusal,
             },
             Err(refusal) => *refusal,
@@ -210,7 +210,7 @@ async fn batch(
     }
     drop(delivery);
     match handle {
-        Some(handle) => respond(endpoint, handle, Some(endpoint.config.stream_after), true).await,
+        Some(handle) => respond(endpoint, handle, Some(endpoint.config.streams.stream_after), true).await,
         None => reply::empty(StatusCode::ACCEPTED),
     }
 }
@@ -255,7 +255,7 @@ fn stream(endpoint: &Endpoint, mut handle: StreamHandle) -> Response<Body> {
     handle.until = handle.until.filter(|_| opens);
     let id = event_id(handle.stream_ref.stream, 0);
     let events = endpoint.events(EventSource::Session(handle));
-    reply::events(if opens { events.with(sse::opening(&id, endpoint.config.retry)) } else { events })
+    reply::events(if opens { events.with(sse::opening(&id, endpoint.config.streams.retry)) } else { events })
 }
 
 fn refuse(refused: Refused) -> Response<Body> {

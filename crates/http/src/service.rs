@@ -101,7 +101,7 @@ impl StreamableHttp {
     /// Checks a request for a page that requires the same authentication as the server.
     pub(crate) async fn permit_page(&self, mut parts: Parts) -> Result<(), Refusal> {
         let endpoint = &self.0;
-        caller::note_client(&mut parts, &endpoint.config.trusted_proxies);
+        caller::note_client(&mut parts, &endpoint.config.access.trusted_proxies);
         if let Err(why) = endpoint.guard.check(&parts.uri, &parts.headers) {
             return Err(Box::new(reply::error(StatusCode::FORBIDDEN, TRANSPORT_ERROR, why)));
         }
@@ -111,7 +111,7 @@ impl StreamableHttp {
 
     /// True if a path is that of the OAuth metadata.
     pub(crate) fn is_metadata(&self, path: &str) -> bool {
-        auth::is_metadata(self.0.config.oauth.as_ref(), path)
+        auth::is_metadata(self.0.config.access.oauth.as_ref(), path)
     }
 
     /// True if new requests are refused.
@@ -131,7 +131,7 @@ impl StreamableHttp {
     {
         let (mut parts, body) = request.into_parts();
         let endpoint = &self.0;
-        caller::note_client(&mut parts, &endpoint.config.trusted_proxies);
+        caller::note_client(&mut parts, &endpoint.config.access.trusted_proxies);
         let page = match endpoint.guard.check(&parts.uri, &parts.headers) {
             Ok(page) => page,
             Err(why) => {

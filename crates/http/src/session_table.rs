@@ -102,7 +102,7 @@ mod tests {
     use protomcp_transport::{Sink, Transport};
 
     fn stranger(key: &str, who: &str) -> Arc<HttpSession> {
-        let config = Config { event_store: None, ..Config::default() };
+        let config = Config::default().without_event_store();
         let caller = Caller { principal: Some(Principal(who.into())), ..Caller::default() };
         HttpSession::new(SessionKind::Stateful, key.into(), &caller, &config)
     }

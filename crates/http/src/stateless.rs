@@ -38,7 +38,7 @@ pub(crate) async fn serve(
     // A call ends with its response; a listen request ends with its token.
     let until = valid_until(parts).filter(|_| request.method == Listen::NAME);
     let mut replies = endpoint.answer(request, meta, source);
-    match tokio::time::timeout(endpoint.config.keep_alive, first(&mut replies)).await {
+    match tokio::time::timeout(endpoint.config.streams.keep_alive, first(&mut replies)).await {
         Ok(Some(Reserved { message: Message::Response(answer), room })) => {
             let status = answer.outcome.as_ref().err().map_or(StatusCode::OK, stateless_headers::status);
             reply::json(status, hold(sse::json(&answer.into()), room))

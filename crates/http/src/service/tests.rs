@@ -189,8 +189,8 @@ async fn a_legacy_client_is_not_served_until_it_reads() {
 #[tokio::test]
 async fn nothing_is_kept_of_an_ended_session() {
     let store = Arc::new(MemoryStore::default());
-    let keeps: Arc<dyn crate::store::EventStore> = Arc::clone(&store) as _;
-    let config = Config { event_store: Some(keeps), ..Config::default() };
+    let mut config = Config::default();
+    config.streams.event_store = Some(Arc::clone(&store) as _);
     let session = HttpSession::new(SessionKind::Stateful, "s".into(), &Caller::default(), &config);
     let (stream_ref, _) = session.listen().unwrap();
     let (_source, mut sink) = SessionTransport(Arc::clone(&session)).split();

@@ -15,7 +15,7 @@ use super::handler::Stage;
 #[tokio::test]
 async fn a_body_that_is_too_long_is_refused() {
     let mut config = Config::default();
-    config.max_body = 1000;
+    config.limits.max_body = 1000;
     let stage = Stage::new(config).await;
     let long = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"ping","params":{{"x":"{}"}}}}"#, "x".repeat(1000));
     assert_eq!(stage.host.post(&long).await.status, 413);
@@ -60,7 +60,7 @@ async fn json_that_is_nested_too_deep_is_an_error() {
 #[tokio::test]
 async fn sessions_are_limited() {
     let mut config = Config::default();
-    config.max_sessions = 2;
+    config.limits.max_sessions = 2;
     let stage = Stage::new(config).await;
     let host = stage.host.hello("2025-11-25").await;
     stage.host.hello("2025-11-25").await;
@@ -73,7 +73,7 @@ async fn sessions_are_limited() {
 #[tokio::test]
 async fn open_responses_of_a_session_are_limited() {
     let mut config = Config::default();
-    config.max_streams = 1;
+    config.limits.max_streams = 1;
     let stage = Stage::new(config).await;
     let host = stage.host.hello("2025-11-25").await;
     let waiting = host.clone();
@@ -144,7 +144,7 @@ async fn hundreds_of_requests_at_once_are_all_answered() {
 #[tokio::test]
 async fn a_body_that_does_not_come_is_not_waited_for() {
     let mut config = Config::default();
-    config.body_timeout = Duration::from_millis(20);
+    config.limits.body_timeout = Duration::from_millis(20);
     let stage = Stage::new(config).await;
     let mut stream = TcpStream::connect(stage.host.address).await.unwrap();
     let head = "POST /mcp HTTP/1.1\r\nhost: localhost\r\naccept: */*\r\ncontent-type: application/json\r\n\
@@ -159,7 +159,7 @@ async fn a_body_that_does_not_come_is_not_waited_for() {
 #[tokio::test]
 async fn a_body_that_comes_byte_by_byte_is_not_waited_for_either() {
     let mut config = Config::default();
-    config.body_timeout = Duration::from_millis(200);
+    config.limits.body_timeout = Duration::from_millis(200);
     let stage = Stage::new(config).await;
     let stream = TcpStream::connect(stage.host.address).await.unwrap();
     let (mut reading, mut writing) = stream.into_split();

@@ -72,7 +72,7 @@ async fn a_session_has_one_stream_of_this_kind() {
 #[tokio::test]
 async fn a_silent_stream_shows_that_it_lives() {
     let mut config = Config::default();
-    config.keep_alive = Duration::from_millis(2);
+    config.streams.keep_alive = Duration::from_millis(2);
     let stage = Stage::new(config).await;
     let host = stage.host.hello("2025-06-18").await;
     let mut stream = host.get().await;

@@ -31,7 +31,7 @@ async fn gone(stage: &Stage) {
 #[tokio::test]
 async fn a_question_fails_as_soon_as_its_client_cannot_come_back() {
     let mut config = Config::default();
-    config.event_store = None;
+    config.streams.event_store = None;
     let stage = Stage::new(config).await;
     for version in ["2025-03-26", "2025-11-25"] {
         let host = stage.host.hello_with(version, ROOTS).await;
@@ -47,7 +47,7 @@ async fn a_question_fails_as_soon_as_its_client_cannot_come_back() {
 #[tokio::test]
 async fn a_question_fails_when_its_client_does_not_come_back_in_time() {
     let mut config = Config::default();
-    config.reconnect_window = Duration::from_millis(300);
+    config.streams.reconnect_window = Duration::from_millis(300);
     let stage = Stage::new(config).await;
     let host = stage.host.hello_with("2025-11-25", ROOTS).await;
     let begun = std::time::Instant::now();
@@ -61,7 +61,7 @@ async fn a_question_fails_when_its_client_does_not_come_back_in_time() {
 #[tokio::test]
 async fn a_client_that_comes_back_in_time_is_still_asked() {
     let mut config = Config::default();
-    config.reconnect_window = PATIENCE;
+    config.streams.reconnect_window = PATIENCE;
     let stage = Stage::new(config).await;
     let host = stage.host.hello_with("2025-11-25", ROOTS).await;
     let mut asking = host.post(&call(1, "roots")).await;

@@ -146,8 +146,8 @@ async fn a_connection_that_breaks_cancels_nothing() {
 #[tokio::test]
 async fn an_answer_that_takes_long_becomes_a_stream() {
     let mut config = Config::default();
-    config.stream_after = Duration::from_millis(1);
-    config.keep_alive = Duration::from_millis(1);
+    config.streams.stream_after = Duration::from_millis(1);
+    config.streams.keep_alive = Duration::from_millis(1);
     let stage = Stage::new(config).await;
     let host = stage.host.hello("2025-06-18").await;
     let mut answer = host.post(&call(1, "wait")).await;

@@ -92,8 +92,8 @@ async fn stays(stage: &Stage, host: &Host, body: &str) {
 async fn clients_that_cannot_come_back_keep_their_stream() {
     let config = || {
         let mut config = Config::default();
-        config.stream_after = std::time::Duration::from_millis(1);
-        config.keep_alive = std::time::Duration::from_millis(1);
+        config.streams.stream_after = std::time::Duration::from_millis(1);
+        config.streams.keep_alive = std::time::Duration::from_millis(1);
         config
     };
     let stage = Stage::new(config()).await;
@@ -103,7 +103,7 @@ async fn clients_that_cannot_come_back_keep_their_stream() {
     let host = stage.host.with("mcp-protocol-version", "2026-07-28").with("mcp-method", "tools/call");
     stays(&stage, &host.with("mcp-name", "leave"), &tool("leave", "")).await;
     let mut config = config();
-    config.event_store = None;
+    config.streams.event_store = None;
     let stage = Stage::new(config).await;
     let host = stage.host.hello("2025-11-25").await;
     stays(&stage, &host, &call(1, "leave")).await;
@@ -144,7 +144,7 @@ async fn an_unknown_event_is_a_bad_request() {
 #[tokio::test]
 async fn a_client_that_reconnects_too_late_gets_an_error() {
     let mut config = Config::default();
-    config.event_store = Some(std::sync::Arc::new(protomcp_http::MemoryStore::new(3, 100_000)));
+    config.streams.event_store = Some(std::sync::Arc::new(protomcp_http::MemoryStore::new(3, 100_000)));
     let stage = Stage::new(config).await;
     let host = stage.host.hello("2025-11-25").await;
     let events = host.post(&call_with_progress(1, "count 5")).await.events().await;

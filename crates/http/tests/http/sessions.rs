@@ -121,7 +121,7 @@ async fn a_session_is_bound_to_the_principal_that_began_it() {
 #[tokio::test]
 async fn a_session_that_is_not_used_is_closed() {
     let mut config = Config::default();
-    config.session_idle = Duration::from_millis(500);
+    config.limits.session_idle = Duration::from_millis(500);
     let stage = Stage::new(config).await;
     let idle = stage.host.hello("2025-11-25").await;
     let listening = stage.host.hello("2025-11-25").await;

@@ -40,7 +40,7 @@ async fn count_alive(sessions: &[Host]) -> usize {
 async fn a_user_who_holds_all_sessions_keeps_no_other_out() {
     const SESSIONS: usize = 8;
     let mut config = behind_proxy();
-    config.max_sessions = SESSIONS;
+    config.limits.max_sessions = SESSIONS;
     let stage = Stage::new(config).await;
     let (ann, bob) = (user(&stage, "192.0.2.1"), user(&stage, "192.0.2.2"));
     let mut hoard = Vec::new();
@@ -63,7 +63,7 @@ async fn a_user_who_holds_all_sessions_keeps_no_other_out() {
 #[tokio::test]
 async fn an_address_from_an_untrusted_proxy_does_not_count() {
     let mut config = Config::default();
-    config.max_sessions = 1;
+    config.limits.max_sessions = 1;
     let stage = Stage::new(config).await;
     user(&stage, "192.0.2.1").hello("2025-11-25").await;
     assert_eq!(user(&stage, "192.0.2.2").post(&initialize("2025-11-25", "{}")).await.status, 503);
