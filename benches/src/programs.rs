@@ -20,6 +20,8 @@ pub struct Programs {
     pub large_tool: PathBuf,
     /// The `rmcp` server.
     pub rmcp: PathBuf,
+    /// The program that calls a server with one of the client libraries.
+    pub caller: PathBuf,
 }
 
 impl Programs {
@@ -48,6 +50,7 @@ impl Programs {
             plain_tool: program("plain_tool"),
             large_tool: program("large_tool"),
             rmcp: program("rmcp_echo"),
+            caller: program("caller"),
         })
     }
 }
