@@ -19,7 +19,7 @@ pub struct Credentials {
     pub(crate) issuer: String,
     pub(crate) resource: String,
     /// The value of `resource` in requests (RFC 8707), as the MCP server publishes it. None for servers without
-    /// metadata: MCP 2025-03-26 has no such parameter.
+    /// metadata that are their own issuers: MCP 2025-03-26 has no such parameter.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) indicator: Option<String>,
     pub(crate) client: ClientRegistration,

@@ -124,6 +124,12 @@ impl ServerMetadata {
         })
     }
 
+    /// All endpoints that a client uses.
+    pub(crate) fn endpoints(&self) -> impl Iterator<Item = &Url> {
+        let optional = [&self.authorization_endpoint, &self.registration_endpoint];
+        std::iter::once(&self.token_endpoint).chain(optional.into_iter().flatten())
+    }
+
     /// True unless the server lists its grant types without this one.
     pub(crate) fn may_grant(&self, grant_type: &str) -> bool {
         self.grant_types.as_ref().is_none_or(|known| known.iter().any(|known| known == grant_type))

@@ -57,7 +57,11 @@ impl Target {
         } else {
             None
         };
-        Ok(Self { server, indicator: resource.map(|resource| resource.resource), scopes, dpop_key, previous })
+        let indicator = match resource {
+            Some(resource) => Some(resource.resource),
+            None => unpublished_indicator(config, &server, previous.as_ref()),
+        };
+        Ok(Self { server, indicator, scopes, dpop_key, previous })
     }
 
     /// The authorization endpoint, if a user can sign in there with PKCE.
@@ -130,6 +134,19 @@ impl Target {
             dpop_key,
         }
     }
+}
+
+/// The value of `resource` for an MCP server that publishes no metadata. MCP 2025-03-26 has no such parameter, and its
+/// servers have the endpoints on their own origin. Any other issuer serves several resources, and would issue a token
+/// for one of the others.
+fn unpublished_indicator(
+    config: &OAuthConfig,
+    server: &ServerMetadata,
+    previous: Option<&Credentials>,
+) -> Option<String> {
+    let is_elsewhere = server.endpoints().any(|endpoint| !endpoint.is_same_origin(&config.resource));
+    let known = previous.and_then(|previous| previous.indicator.clone());
+    known.or_else(|| (config.issuer.is_some() || is_elsewhere).then(|| config.resource().to_owned()))
 }
 
 /// The key of stored credentials.

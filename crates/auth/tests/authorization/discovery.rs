@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::world::{
     ISSUER, METADATA, PRM, SERVER, World, config, demand, metadata_of, patched, reply, resource_metadata,
-    server_metadata, untrusted, with_header,
+    server_metadata, token, untrusted, with_header,
 };
 
 /// The requests before the user signs in.
@@ -140,6 +140,47 @@ fn a_server_without_resource_metadata_is_its_own_issuer() {
         assert_eq!(world.authorize().unwrap().issuer(), issuer);
         assert_eq!(world.param("resource"), None, "the revision has no such parameter");
         assert_eq!(world.lines("POST https://tools.example.com/oauth/token").len(), 1);
+    }
+}
+
+/// MCP 2025-06-18, "Resource Parameter Implementation": the parameter is sent if the issuer supports it or not.
+#[test]
+fn an_issuer_elsewhere_is_always_told_the_resource() {
+    // The server hides its metadata; the issuer is configured.
+    let mut world = World::empty();
+    world.on(&format!("GET {METADATA}"), reply(200, &server_metadata()));
+    world.authorization_server(ISSUER);
+    let config = || config().issuer(protomcp_auth::Url::parse(ISSUER).unwrap());
+    let with_refresh = patched(token("t1"), &json!({"refresh_token": "r1"}));
+    world.on("POST https://login.example.com/token", reply(200, &with_refresh));
+    let known = world.challenge(config(), demand(401, "Bearer"), &[]).unwrap();
+    assert_eq!(world.param("resource"), Some(SERVER));
+    assert!(world.lines("/token")[0].contains(&format!("resource={SERVER}")), "{:?}", world.transcript);
+    // A refresh is still possible, with metadata or without.
+    for resource in [reply(404, &json!({})), reply(200, &resource_metadata())] {
+        world.transcript.clear();
+        world.on(&format!("GET {PRM}/mcp"), resource);
+        world.challenge(config(), demand(401, "Bearer"), &[&known]).unwrap();
+        assert_eq!(world.lines("grant_type=refresh_token").len(), 1, "{:?}", world.transcript);
+        assert!(world.lines("open https").is_empty());
+    }
+    // The server names endpoints elsewhere in metadata of its own.
+    for endpoint in ["authorization_endpoint", "token_endpoint", "registration_endpoint"] {
+        let mut world = World::empty();
+        let own = "https://tools.example.com";
+        let elsewhere = format!("{ISSUER}/{}", endpoint.split('_').next().unwrap());
+        let metadata = patched(
+            metadata_of(own),
+            &json!({endpoint: elsewhere, "authorization_response_iss_parameter_supported": null}),
+        );
+        world.on(&format!("GET {own}/.well-known/oauth-authorization-server"), reply(200, &metadata));
+        world.authorization_server(own);
+        world.authorization_server(ISSUER);
+        world.on(&format!("POST {ISSUER}/registration"), reply(201, &json!({"client_id": "registered"})));
+        world.redirect = Box::new(|state| format!("code=c&state={state}"));
+        world.authorize().unwrap();
+        assert_eq!(world.param("resource"), Some(SERVER), "{endpoint}");
+        assert!(world.lines("/token")[0].contains(&format!("resource={SERVER}")), "{endpoint}");
     }
 }
 
