@@ -10,6 +10,7 @@
 //!   process, so a small program, `relay`, stands in and carries every byte to the test; [`Stage`] is where it reports.
 //! - [`suite`] runs the official conformance suite against a server or a client.
 //! - [`neighbours`] has two users of one server, one of whom attacks while the other works.
+//! - [`talker`] is a small server whose calls are cut at every byte; [`cut_server`] is a program with it.
 //! - [`Everything`] is a server written with the library, for the official suite and for third-party hosts.
 //! - The published SDKs and the official clients are installed by `scripts/setup`; [`peers`] says where.
 //!
@@ -30,6 +31,7 @@ mod sandbox;
 mod scene;
 mod stage;
 pub mod suite;
+mod talker;
 mod wait;
 mod web;
 
@@ -40,9 +42,12 @@ pub use issuer::Issuer;
 pub use launch::Launch;
 pub use orphans::{Orphan, living};
 pub use peer::{Peer, frame, tool};
-pub use programs::{envelope_tools, everything_client, everything_server, example, hostile_tools, peers, pmcp, relay};
+pub use programs::{
+    cut_server, envelope_tools, everything_client, everything_server, example, hostile_tools, peers, pmcp, relay,
+};
 pub use sandbox::Sandbox;
 pub use scene::{Scene, rust_session, session};
 pub use stage::{Hello, Stage};
+pub use talker::{serve_talker, talker};
 pub use wait::{eventually, median, patience, tier};
 pub use web::{Listening, Reply, Web};

@@ -53,6 +53,11 @@ pub fn relay() -> PathBuf {
     build_folder().join("relay")
 }
 
+/// The server that ends at an exact byte, which cargo builds together with this package's tests.
+pub fn cut_server() -> PathBuf {
+    build_folder().join("cut_server")
+}
+
 /// The server for the official suite, which cargo builds together with this package's tests.
 pub fn everything_server() -> PathBuf {
     build_folder().join("everything_server")
