@@ -56,7 +56,7 @@ impl Parts {
         let run = async {
             match job {
                 Job::Load => {
-                    let known = self.store.list(self.resource()).await.map_err(failed)?;
+                    let known = self.list().await?;
                     Ok(Landed { credentials: known.into_iter().next(), is_granted: false })
                 }
                 Job::Refresh(credentials) => self.refresh(*credentials).await,
@@ -73,10 +73,17 @@ impl Parts {
         self.config.resource()
     }
 
+    /// The stored credentials that this configuration may use, the newest first.
+    async fn list(&self) -> Result<Vec<Credentials>, AuthorizationError> {
+        let mut known = self.store.list(self.resource()).await.map_err(failed)?;
+        known.retain(|known| self.config.may_use(known));
+        Ok(known)
+    }
+
     /// Refreshes a token, unless another program has done so.
     async fn refresh(&self, mut credentials: Credentials) -> Result<Landed, AuthorizationError> {
         let guard = self.store.lock(self.resource()).await.map_err(failed)?;
-        let stored = self.store.list(self.resource()).await.map_err(failed)?;
+        let stored = self.list().await?;
         let stored = stored.into_iter().find(|stored| stored.issuer() == credentials.issuer());
         let is_new = |stored: &Credentials| {
             stored.received() >= credentials.received() && stored.authorization() != credentials.authorization()
@@ -99,7 +106,7 @@ impl Parts {
         may_refresh: bool,
     ) -> Result<Landed, AuthorizationError> {
         let guard = self.store.lock(self.resource()).await.map_err(failed)?;
-        let mut known = self.store.list(self.resource()).await.map_err(failed)?;
+        let mut known = self.list().await?;
         let since = current.as_ref().map_or(0, Credentials::received);
         let is_new = |stored: &&Credentials| {
             Some(stored.authorization()) != rejected

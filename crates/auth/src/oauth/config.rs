@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::oauth::credentials::{ClientSource, Credentials};
 use crate::oauth::signing::Es256Key;
 use crate::scopes::Scopes;
 use crate::url::{Url, UrlError};
@@ -152,6 +153,19 @@ impl OAuthConfig {
     #[must_use]
     pub fn resource(&self) -> &str {
         self.resource.as_str()
+    }
+
+    /// True if these credentials were issued for this MCP server, by the configured issuer, to the configured client. A
+    /// store may hold those of another configuration, and a configured secret must not be sent to their issuer.
+    pub(crate) fn may_use(&self, credentials: &Credentials) -> bool {
+        let is_same_client = match (&self.client, credentials.client.source) {
+            (Some(client), ClientSource::Configured) => client.id == credentials.client.id,
+            (None, source) => source != ClientSource::Configured,
+            (Some(_), ClientSource::Url | ClientSource::Registered) => false,
+        };
+        credentials.resource == self.resource()
+            && self.issuer.as_ref().is_none_or(|issuer| issuer.as_str() == credentials.issuer)
+            && is_same_client
     }
 
     /// True for a URL with the origin of the MCP server.

@@ -122,9 +122,15 @@ impl std::fmt::Debug for State {
 }
 
 impl AuthorizationFlow {
-    /// Begins with a challenge. `known` are the stored credentials of the MCP server, of all issuers.
+    /// Begins with a challenge. `known` are the stored credentials of the MCP server, of all issuers. Those of another
+    /// issuer or client than the configured ones are not used.
     #[must_use]
-    pub fn challenged(config: Arc<OAuthConfig>, demand: TokenDemand, known: Vec<Credentials>) -> (Self, FlowAction) {
+    pub fn challenged(
+        config: Arc<OAuthConfig>,
+        demand: TokenDemand,
+        mut known: Vec<Credentials>,
+    ) -> (Self, FlowAction) {
+        known.retain(|known| config.may_use(known));
         let issuers = Issuers {
             only: config.issuer.clone(),
             known: known.iter().map(|credentials| credentials.issuer.clone()).collect(),
@@ -149,7 +155,8 @@ impl AuthorizationFlow {
     }
 
     /// Begins with a token that is about to expire. If the authorization server rejects the refresh token, the outcome
-    /// is the old token without it.
+    /// is the old token without it. Fails if the credentials are those of another issuer or client than the configured
+    /// ones.
     #[must_use]
     pub fn due(config: Arc<OAuthConfig>, credentials: Credentials, now: SystemTime) -> (Self, FlowAction) {
         let (demand, known) = (TokenDemand::default(), Vec::new());

@@ -5,7 +5,7 @@ use crate::authorizer::AuthorizationError;
 use crate::oauth::client_choice::authentication;
 use crate::oauth::config::{ClientSecret, IdentityProvider, OAuthConfig};
 use crate::oauth::credentials::Credentials;
-use crate::oauth::metadata::foreign_url;
+use crate::oauth::metadata::{brief, foreign_url};
 use crate::oauth::target::{Target, dpop_key};
 use crate::oauth::token_request::{ClientAuth, TokenRequest};
 
@@ -17,6 +17,11 @@ const TOKEN_EXCHANGE: &str = "urn:ietf:params:oauth:grant-type:token-exchange";
 
 /// Refreshes a token at the endpoint that has issued it.
 pub(crate) fn refresh(config: &OAuthConfig, known: &Credentials) -> Result<TokenRequest, AuthorizationError> {
+    if !config.may_use(known) {
+        let (id, issuer) = (brief(&known.client.id), brief(&known.issuer));
+        let reason = format!("the stored credentials belong to the client {id} at {issuer}");
+        return Err(AuthorizationError::Unsupported(reason));
+    }
     let refresh_token = known.token.refresh_token.clone();
     let refresh_token =
         refresh_token.ok_or_else(|| AuthorizationError::SignInRequired("the token has expired".to_owned()))?;

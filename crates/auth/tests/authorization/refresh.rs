@@ -3,10 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use protomcp_auth::{AuthorizationError, AuthorizationFlow, Credentials, FlowAction, FlowEvent};
+use protomcp_auth::{
+    AuthorizationError, AuthorizationFlow, ClientSecret, ConfiguredClient, Credentials, FlowAction, FlowEvent, Url,
+};
 use serde_json::{Value, json};
 
-use crate::world::{Outcome, World, config, demand, patched, reply, token};
+use crate::world::{ISSUER, Outcome, World, config, demand, patched, reply, resource_metadata, server_metadata, token};
 
 const TOKEN: &str = "POST https://login.example.com/token";
 
@@ -87,6 +89,48 @@ fn a_rejected_refresh_token_is_not_tried_again() {
     assert_eq!(stored(&left)["refresh_token"], Value::Null);
     let error = refresh(&mut world, &left).unwrap_err();
     assert!(matches!(error, AuthorizationError::SignInRequired(_)), "{error}");
+}
+
+/// The secret of a configured client belongs to the issuer that is configured with it.
+#[test]
+fn stored_credentials_of_another_issuer_or_client_are_not_refreshed() {
+    let with_client = |id: &str| {
+        let secret = ClientSecret::Secret("s3cret".to_owned());
+        config().client(ConfiguredClient::new(id, secret)).issuer(Url::parse(ISSUER).unwrap())
+    };
+    let members = json!({"token_endpoint_auth_methods_supported": ["client_secret_basic"]});
+    let mut world = World::with(&resource_metadata(), &patched(server_metadata(), &members));
+    world.on(TOKEN, reply(200, &patched(token("t1"), &json!({"refresh_token": "r1"}))));
+    let own = world.challenge(with_client("my-id"), demand(401, "Bearer"), &[]).unwrap();
+    let registered = signed_in().1;
+    let patch = |members: &Value| {
+        let known = patched(serde_json::to_value(&own).unwrap(), members);
+        serde_json::from_value::<Credentials>(known).unwrap()
+    };
+    let elsewhere = json!({"issuer": "https://other.example.com", "token_endpoint": "https://other.example.com/token"});
+    for (known, id) in [
+        (patch(&elsewhere), "my-id"),
+        (patch(&json!({"issuer": "https://login.example.com/"})), "my-id"),
+        (own.clone(), "another-id"),
+        (registered, "my-id"),
+    ] {
+        let (mut flow, action) = AuthorizationFlow::due(Arc::new(with_client(id)), known.clone(), world.now);
+        assert!(matches!(action, FlowAction::Fail(AuthorizationError::Unsupported(_))), "{known:?} {action:?}");
+        let after = flow.handle(FlowEvent::Stored, world.now);
+        assert!(matches!(after, FlowAction::Fail(_)));
+        world.transcript.clear();
+        world.challenge(with_client(id), demand(401, "Bearer"), &[&known]).unwrap();
+        assert!(
+            world.lines("refresh_token").is_empty() && world.lines("other.example").is_empty(),
+            "{:?}",
+            world.transcript
+        );
+        assert_eq!(world.lines("open https").len(), 1);
+        assert!(world.lines("remove").is_empty(), "they may be those of another program");
+    }
+    world.transcript.clear();
+    world.challenge(with_client("my-id"), demand(401, "Bearer"), &[&own]).unwrap();
+    assert!(world.lines("open https").is_empty(), "{:?}", world.transcript);
 }
 
 #[test]

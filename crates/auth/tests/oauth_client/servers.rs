@@ -190,7 +190,7 @@ impl World {
             "token_endpoint": format!("{url}/token"),
             "registration_endpoint": format!("{url}/register"),
             "code_challenge_methods_supported": ["S256"],
-            "token_endpoint_auth_methods_supported": ["none"],
+            "token_endpoint_auth_methods_supported": ["none", "client_secret_basic"],
             "authorization_response_iss_parameter_supported": true,
         })
     }

@@ -2,8 +2,13 @@
 
 use std::fs;
 
-use protomcp_auth::{Credentials, FileTokenStore, MemoryTokenStore, TokenStore};
+use protomcp_auth::{
+    ClientSecret, ConfiguredClient, Credentials, FileTokenStore, LoopbackUserAgent, MemoryTokenStore, OAuthClient,
+    OAuthConfig, TokenStore, Url,
+};
 use serde_json::json;
+
+use crate::servers::World;
 
 const A: &str = "https://a.example.com/mcp";
 const B: &str = "https://b.example.com/mcp";
@@ -115,4 +120,41 @@ async fn a_lock_excludes_others_until_it_is_dropped() {
     assert!(!first);
     drop(guard);
     waiting.await.unwrap();
+}
+
+/// A store may hold credentials that another configuration has left.
+#[tokio::test(flavor = "multi_thread")]
+async fn credentials_of_another_issuer_or_client_are_not_used() {
+    let world = World::start().await;
+    for (issuer, id, source) in [
+        (&world.stranger.url, "c", "configured"),
+        (&world.issuer.url, "another", "configured"),
+        (&world.issuer.url, "c", "registered"),
+    ] {
+        for (life, valid) in [(0, "expired"), (u64::MAX, "valid")] {
+            let store = MemoryTokenStore::default();
+            let known: Credentials = serde_json::from_value(json!({
+                "issuer": issuer,
+                "resource": world.server_url(),
+                "client": {"id": id, "source": source, "auth_method": "client_secret_basic"},
+                "token_endpoint": format!("{}/token", world.stranger.url),
+                "token": {
+                    "access_token": "old", "kind": "bearer", "received": 1, "expires": life, "refresh_token": "r-old",
+                },
+            }))
+            .unwrap();
+            store.store(&known).await.unwrap();
+            let secret = ClientSecret::Secret("s3cret".to_owned());
+            let config = OAuthConfig::new(&world.server_url())
+                .unwrap()
+                .client(ConfiguredClient::new("c", secret))
+                .issuer(Url::parse(&world.issuer.url).unwrap());
+            let agent = LoopbackUserAgent::default().browser(world.browser.clone());
+            let client = OAuthClient::builder(config).store(store).user_agent(agent).build();
+            assert_eq!(world.call(&client).await, Ok(200), "{issuer} {id} {source} {valid}");
+            world.check_destinations();
+            let old = world.mcp.log().iter().any(|request| request.authorization() == Some("Bearer old"));
+            assert!(!old, "{issuer} {id} {source} {valid}");
+        }
+    }
 }
