@@ -448,3 +448,6 @@ impl Drop for Queued<'_> {
         self.dispatcher.lock().scheduler.abandon(&self.owner, self.ticket);
     }
 }
+
+#[cfg(test)]
+mod tests;
