@@ -1,8 +1,23 @@
 #![doc = include_str!("../README.md")]
 
+mod limits;
+mod message_error;
+mod message_type;
 mod reference;
+mod schema;
+mod schema_error;
+mod survey;
+mod weight;
+mod well_known;
+mod wide_numbers;
+mod wire;
 
+pub use limits::{MessageLimits, SchemaLimits};
+pub use message_error::MessageError;
+pub use message_type::{Message, MessageType, WideIntegers};
 pub use reference::{
     FullName, Host, MAX_FULL_NAME, MAX_LABEL, MAX_MODULE, MAX_OWNER, Module, ReferenceError, SchemaRef, Strictness,
     Version,
 };
+pub use schema::Schema;
+pub use schema_error::SchemaError;

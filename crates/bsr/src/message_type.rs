@@ -1,0 +1,192 @@
+//! Messages by descriptor: binary and JSON forms.
+
+use std::fmt;
+use std::io::{self, Write};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use prost::Message as _;
+use prost_reflect::{DeserializeOptions, DynamicMessage, MessageDescriptor, ReflectMessage, SerializeOptions};
+
+use crate::limits::MessageLimits;
+use crate::message_error::{MessageError, check};
+use crate::schema_error::SchemaError;
+use crate::weight;
+use crate::wide_numbers::{first_lost, wide_integers};
+
+/// The prefix of a type URL that has none of its own.
+const TYPE_URL_PREFIX: &str = "type.googleapis.com/";
+
+/// A message of a [`Schema`](crate::Schema). Cloning is cheap.
+#[derive(Clone, PartialEq, Eq)]
+pub struct MessageType(MessageDescriptor);
+
+/// A value of a [`MessageType`].
+#[derive(Clone, PartialEq)]
+pub struct Message(DynamicMessage);
+
+/// The form of 64-bit integers in JSON.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum WideIntegers {
+    /// As numbers with all digits, which is the form that MCP hosts expect. A reader that keeps numbers as floating
+    /// point loses digits beyond 2^53.
+    #[default]
+    Numbers,
+    /// As text, the canonical form of protobuf.
+    Text,
+}
+
+impl MessageType {
+    pub(crate) fn new(descriptor: MessageDescriptor) -> Self {
+        Self(descriptor)
+    }
+
+    /// The full name, without a leading dot.
+    #[must_use]
+    pub fn full_name(&self) -> &str {
+        self.0.full_name()
+    }
+
+    /// The type URL of a `google.protobuf.Any` with this message.
+    #[must_use]
+    pub fn type_url(&self) -> String {
+        format!("{TYPE_URL_PREFIX}{}", self.full_name())
+    }
+
+    /// The message without any field.
+    #[must_use]
+    pub fn empty(&self) -> Message {
+        Message(DynamicMessage::new(self.0.clone()))
+    }
+
+    /// Reads the value of a `google.protobuf.Any`. Only the part of `type_url` behind its last slash counts.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the URL names another message, the bytes are not one, or a limit is exceeded.
+    pub fn unpack(&self, type_url: &str, value: &[u8], limits: &MessageLimits) -> Result<Message, MessageError> {
+        let name = type_url.rsplit('/').next().unwrap_or_default();
+        if name != self.full_name() {
+            let (expected, found) = (self.full_name().to_owned(), SchemaError::quote(type_url));
+            return Err(MessageError::WrongType { expected, found });
+        }
+        self.decode(value, limits)
+    }
+
+    /// Reads the binary form. Unknown fields are kept.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the bytes are not a message of this type, or exceed a limit.
+    pub fn decode(&self, bytes: &[u8], limits: &MessageLimits) -> Result<Message, MessageError> {
+        check("bytes", bytes.len(), limits.bytes)?;
+        weight::check_values(&self.0, bytes, limits.values)?;
+        let malformed = |reason| MessageError::Malformed { message: self.full_name().to_owned(), reason };
+        let decoded = catch_unwind(AssertUnwindSafe(|| DynamicMessage::decode(self.0.clone(), bytes)));
+        let decoded = decoded.map_err(|_| malformed("the decoder failed".to_owned()))?;
+        decoded.map(Message).map_err(|error| malformed(SchemaError::quote(&error.to_string())))
+    }
+
+    /// Reads the JSON form. Keys are JSON names or names of fields; an unknown key is an error.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the JSON does not fit the message, exceeds a limit, or contains an integer whose digits its field does
+    /// not keep, such as 2^53 + 1 in a `double` or a `google.protobuf.Value`.
+    pub fn parse_json(&self, json: &str, limits: &MessageLimits) -> Result<Message, MessageError> {
+        check("bytes of JSON", json.len(), limits.json_bytes)?;
+        weight::check_json_values(json, limits.values)?;
+        let unfit = |reason| MessageError::Json { message: self.full_name().to_owned(), reason };
+        let read = || {
+            let mut reader = serde_json::Deserializer::from_str(json);
+            let options = DeserializeOptions::new();
+            let message = DynamicMessage::deserialize_with_options(self.0.clone(), &mut reader, &options)?;
+            reader.end()?;
+            Ok(message)
+        };
+        let read: Result<_, serde_json::Error> =
+            catch_unwind(AssertUnwindSafe(read)).map_err(|_| unfit("the reader failed".to_owned()))?;
+        let message = read.map(Message).map_err(|error| unfit(SchemaError::quote(&error.to_string())))?;
+        let wide = wide_integers(json);
+        if !wide.is_empty()
+            && let Some(lost) = first_lost(&wide, &message.to_json(WideIntegers::Numbers, limits)?)
+        {
+            return Err(unfit(format!("the field does not keep all digits of {}", SchemaError::quote(lost))));
+        }
+        Ok(message)
+    }
+}
+
+impl Message {
+    /// The type of the message.
+    #[must_use]
+    pub fn message_type(&self) -> MessageType {
+        MessageType(self.0.descriptor())
+    }
+
+    /// The binary form.
+    #[must_use]
+    pub fn encode(&self) -> Vec<u8> {
+        self.0.encode_to_vec()
+    }
+
+    /// The number of fields that the schema does not know, at the top of the message.
+    #[must_use]
+    pub fn unknown_fields(&self) -> usize {
+        self.0.unknown_fields().count()
+    }
+
+    /// The JSON form, with JSON names as keys and without fields that are not set.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the message has no JSON form (an `Any` of a type that the schema does not contain, a time out of range),
+    /// or if the text exceeds `limits.json_bytes`.
+    pub fn to_json(&self, wide: WideIntegers, limits: &MessageLimits) -> Result<String, MessageError> {
+        let options = SerializeOptions::new().stringify_64_bit_integers(wide == WideIntegers::Text);
+        let mut text = Bounded { text: Vec::new(), limit: limits.json_bytes, is_full: false };
+        let mut writer = serde_json::Serializer::new(&mut text);
+        let written = catch_unwind(AssertUnwindSafe(|| self.0.serialize_with_options(&mut writer, &options)));
+        if text.is_full {
+            return Err(MessageError::TooLarge { quantity: "bytes of JSON", limit: limits.json_bytes });
+        }
+        let unfit = |reason| MessageError::Json { message: self.0.descriptor().full_name().to_owned(), reason };
+        written
+            .map_err(|_| unfit("the writer failed".to_owned()))?
+            .map_err(|error| unfit(SchemaError::quote(&error.to_string())))?;
+        String::from_utf8(text.text).map_err(|_| unfit("the text is not UTF-8".to_owned()))
+    }
+}
+
+impl fmt::Debug for MessageType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("MessageType").field(&self.full_name()).finish()
+    }
+}
+
+impl fmt::Debug for Message {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Message").field(&self.0.descriptor().full_name()).finish_non_exhaustive()
+    }
+}
+
+/// Refuses text beyond a limit: an enum value with a long name repeats it for one byte each.
+struct Bounded {
+    text: Vec<u8>,
+    limit: usize,
+    is_full: bool,
+}
+
+impl Write for Bounded {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.text.len() + bytes.len() > self.limit {
+            self.is_full = true;
+            return Err(io::ErrorKind::FileTooLarge.into());
+        }
+        self.text.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,122 @@
+//! A descriptor set of a peer or a registry, loaded.
+//!
+//! Each set has a pool of its own, so two versions of one package do not meet. The bytes are kept as they came: the rules
+//! of validation are extensions, which decoding into generated types would drop.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use bytes::Bytes;
+use prost_reflect::DescriptorPool;
+
+use crate::limits::SchemaLimits;
+use crate::message_type::MessageType;
+use crate::schema_error::SchemaError;
+use crate::survey::Survey;
+use crate::well_known;
+
+/// The messages of one descriptor set. Cloning is cheap.
+#[derive(Clone)]
+pub struct Schema(Arc<Loaded>);
+
+struct Loaded {
+    pool: DescriptorPool,
+    bytes: Bytes,
+    /// The files that no file of the set imports, sorted.
+    roots: Vec<String>,
+}
+
+impl Schema {
+    /// Loads an encoded `google.protobuf.FileDescriptorSet`. The files of `google/protobuf` may be missing.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the set exceeds a limit or is not consistent. No set causes a panic.
+    pub fn decode(bytes: impl Into<Bytes>, limits: &SchemaLimits) -> Result<Self, SchemaError> {
+        let bytes = bytes.into();
+        let survey = Survey::of(&bytes, limits)?;
+        survey.check_imports(well_known::is_known)?;
+        check_syntax(&survey)?;
+        let mut set = well_known::others(|name| survey.files.contains_key(name));
+        let mut roots: Vec<String> = Vec::new();
+        let imported: BTreeSet<&str> = survey.files.values().flat_map(|file| file.imports.iter().copied()).collect();
+        for (name, file) in &survey.files {
+            if !well_known::is_fixed(name) {
+                well_known::push_file(&mut set, file.bytes);
+            }
+            if !imported.contains(name) && !well_known::is_known(name) {
+                roots.push((*name).to_owned());
+            }
+        }
+        let pool = load(&set)?;
+        Ok(Self(Arc::new(Loaded { pool, bytes, roots })))
+    }
+
+    /// The bytes of the set, as they came.
+    #[must_use]
+    pub fn bytes(&self) -> &Bytes {
+        &self.0.bytes
+    }
+
+    /// A message by its full name, without a leading dot.
+    #[must_use]
+    pub fn message(&self, full_name: &str) -> Option<MessageType> {
+        self.0.pool.get_message_by_name(full_name).filter(|found| !found.is_map_entry()).map(MessageType::new)
+    }
+
+    /// The messages outside of others in the files that no other file of the set imports.
+    pub fn messages(&self) -> impl Iterator<Item = MessageType> {
+        let files = self.0.roots.iter().filter_map(|name| self.0.pool.get_file_by_name(name));
+        files.flat_map(|file| file.messages().collect::<Vec<_>>()).map(MessageType::new)
+    }
+
+    /// The input of a tool that names none: the only message whose name ends in `Request`, or the only message.
+    #[must_use]
+    pub fn default_input(&self) -> Option<MessageType> {
+        let only = |mut found: Vec<MessageType>| if found.len() == 1 { found.pop() } else { None };
+        only(self.messages().filter(|message| message.full_name().ends_with("Request")).collect())
+            .or_else(|| only(self.messages().collect()))
+    }
+
+    /// The output of a tool that names none: the message named like its input, with `Response` in place of `Request`.
+    #[must_use]
+    pub fn default_output(&self, input: &MessageType) -> Option<MessageType> {
+        let stem = input.full_name().strip_suffix("Request")?;
+        self.message(&format!("{stem}Response"))
+    }
+}
+
+impl fmt::Debug for Schema {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Schema").field("bytes", &self.0.bytes.len()).field("roots", &self.0.roots).finish()
+    }
+}
+
+/// The library knows proto2 and proto3.
+fn check_syntax(survey: &Survey<'_>) -> Result<(), SchemaError> {
+    for (name, file) in &survey.files {
+        let syntax = match file.syntax {
+            None | Some("proto2" | "proto3") if !file.has_edition => continue,
+            syntax => syntax.unwrap_or("editions"),
+        };
+        return Err(SchemaError::Syntax { file: SchemaError::quote(name), syntax: SchemaError::quote(syntax) });
+    }
+    Ok(())
+}
+
+/// Builds the pool. The survey leaves no set on which the library is known to panic; a panic that is not known is an
+/// error nevertheless.
+fn load(set: &[u8]) -> Result<DescriptorPool, SchemaError> {
+    let built = catch_unwind(AssertUnwindSafe(|| {
+        let mut pool = well_known::base();
+        // The text of an error quotes the set; it is made here, because making it can fail, too.
+        pool.decode_file_descriptor_set(set).map(|()| pool).map_err(|error| SchemaError::quote(&error.to_string()))
+    }));
+    match built {
+        Ok(Ok(pool)) => Ok(pool),
+        Ok(Err(reason)) => Err(SchemaError::Invalid(reason)),
+        Err(_) => Err(SchemaError::Invalid("its definitions cannot be linked".to_owned())),
+    }
+}

@@ -1,0 +1,80 @@
+//! The files that every schema may import without containing them.
+
+use std::sync::LazyLock;
+
+use prost_reflect::{DescriptorPool, ReflectMessage};
+
+/// The files whose messages have a form of their own in JSON. Those of a peer are ignored: a message that only bears the
+/// name of one would be read by rules that do not fit it.
+const FIXED: &[&str] = &[
+    "google/protobuf/any.proto",
+    "google/protobuf/duration.proto",
+    "google/protobuf/empty.proto",
+    "google/protobuf/field_mask.proto",
+    "google/protobuf/struct.proto",
+    "google/protobuf/timestamp.proto",
+    "google/protobuf/wrappers.proto",
+];
+
+static KNOWN: LazyLock<DescriptorPool> = LazyLock::new(|| {
+    let any = prost_types::Any::default();
+    any.descriptor().parent_pool().clone()
+});
+
+static BASE: LazyLock<DescriptorPool> = LazyLock::new(|| {
+    let mut pool = DescriptorPool::new();
+    let added = pool.decode_file_descriptor_set(encoded(FIXED.iter().copied()).as_slice());
+    debug_assert!(added.is_ok(), "{added:?}");
+    pool
+});
+
+/// A pool with the files that a peer cannot replace.
+pub(crate) fn base() -> DescriptorPool {
+    BASE.clone()
+}
+
+/// True for a file that need not be in a set.
+pub(crate) fn is_known(name: &str) -> bool {
+    KNOWN.get_file_by_name(name).is_some()
+}
+
+/// True for a file that a peer cannot replace.
+pub(crate) fn is_fixed(name: &str) -> bool {
+    FIXED.contains(&name)
+}
+
+/// The known files that are not fixed, as the bytes of a set, without those that `present` names.
+pub(crate) fn others(present: impl Fn(&str) -> bool) -> Vec<u8> {
+    let files: Vec<_> = KNOWN.files().map(|file| file.name().to_owned()).collect();
+    encoded(files.iter().map(String::as_str).filter(|name| !is_fixed(name) && !present(name)))
+}
+
+fn encoded<'a>(names: impl Iterator<Item = &'a str>) -> Vec<u8> {
+    let mut set = Vec::new();
+    for file in names.filter_map(|name| KNOWN.get_file_by_name(name)) {
+        push_file(&mut set, &file.encode_to_vec());
+    }
+    set
+}
+
+/// Appends a file to the bytes of a set.
+pub(crate) fn push_file(set: &mut Vec<u8>, file: &[u8]) {
+    prost::encoding::encode_key(1, prost::encoding::WireType::LengthDelimited, set);
+    prost::encoding::encode_varint(file.len() as u64, set);
+    set.extend_from_slice(file);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_base_has_the_messages_with_a_json_form() {
+        let names =
+            ["Any", "Duration", "Empty", "FieldMask", "Struct", "Value", "ListValue", "Timestamp", "Int64Value"];
+        for name in names {
+            assert!(base().get_message_by_name(&format!("google.protobuf.{name}")).is_some(), "{name}");
+        }
+        assert!(is_known("google/protobuf/descriptor.proto") && !is_fixed("google/protobuf/descriptor.proto"));
+    }
+}

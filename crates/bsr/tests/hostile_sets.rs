@@ -1,0 +1,248 @@
+//! Descriptor sets that no compiler writes: each is refused within the limits, for its reason, and none causes a panic.
+
+use std::time::{Duration, Instant};
+
+use proptest::prelude::*;
+use prost::Message as _;
+use prost_types::field_descriptor_proto::{Label, Type};
+use prost_types::{
+    DescriptorProto, EnumDescriptorProto, FieldDescriptorProto, FieldOptions, FileDescriptorProto, FileDescriptorSet,
+    OneofDescriptorProto, SourceCodeInfo, UninterpretedOption, source_code_info::Location,
+};
+use protomcp_bsr::{MessageLimits, Schema, SchemaError, SchemaLimits};
+
+/// The longest time for a set within the limits, on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+fn file(name: &str, imports: &[&str], messages: Vec<DescriptorProto>) -> FileDescriptorProto {
+    FileDescriptorProto {
+        name: Some(name.to_owned()),
+        package: Some("hostile.v1".to_owned()),
+        dependency: imports.iter().map(|import| (*import).to_owned()).collect(),
+        message_type: messages,
+        syntax: Some("proto3".to_owned()),
+        ..FileDescriptorProto::default()
+    }
+}
+
+fn message(name: &str, fields: Vec<FieldDescriptorProto>) -> DescriptorProto {
+    DescriptorProto { name: Some(name.to_owned()), field: fields, ..DescriptorProto::default() }
+}
+
+fn field(name: &str, number: i32) -> FieldDescriptorProto {
+    FieldDescriptorProto {
+        name: Some(name.to_owned()),
+        number: Some(number),
+        label: Some(Label::Optional.into()),
+        r#type: Some(Type::String.into()),
+        ..FieldDescriptorProto::default()
+    }
+}
+
+fn reference(name: &str, number: i32, type_name: &str) -> FieldDescriptorProto {
+    let type_name = Some(type_name.to_owned());
+    FieldDescriptorProto { r#type: Some(Type::Message.into()), type_name, ..field(name, number) }
+}
+
+fn set(files: Vec<FileDescriptorProto>) -> Vec<u8> {
+    FileDescriptorSet { file: files }.encode_to_vec()
+}
+
+/// The reason for which a set is refused, in time.
+fn refusal(bytes: Vec<u8>) -> SchemaError {
+    let started = Instant::now();
+    let refused = Schema::decode(bytes, &SchemaLimits::default()).expect_err("a hostile set is refused");
+    assert!(started.elapsed() < PATIENCE, "{refused} after {:?}", started.elapsed());
+    assert!(refused.to_string().len() < 1000, "{refused}");
+    refused
+}
+
+fn too_large(quantity: &'static str) -> impl Fn(&SchemaError) -> bool {
+    move |error| matches!(error, SchemaError::TooLarge { quantity: found, .. } if *found == quantity)
+}
+
+fn invalid(error: &SchemaError) -> bool {
+    matches!(error, SchemaError::Invalid(_))
+}
+
+#[test]
+fn imports_are_there_and_end() {
+    let missing = refusal(set(vec![file("a.proto", &["b.proto"], vec![])]));
+    let expected = SchemaError::MissingImport { file: "a.proto".to_owned(), import: "b.proto".to_owned() };
+    assert_eq!(missing, expected);
+    assert_eq!(refusal(set(vec![file("a.proto", &["a.proto"], vec![])])), SchemaError::Cycle("a.proto".to_owned()));
+    let mut circle: Vec<_> =
+        (0..200).map(|index| file(&format!("{index}"), &[&format!("{}", (index + 1) % 200)], vec![])).collect();
+    for file in &mut circle {
+        file.public_dependency = vec![0];
+    }
+    assert!(matches!(refusal(set(circle)), SchemaError::Cycle(_)));
+    let mut public = file("a.proto", &[], vec![]);
+    public.public_dependency = vec![7, -1];
+    assert!(invalid(&refusal(set(vec![public]))));
+}
+
+#[test]
+fn names_are_not_used_twice() {
+    let twice = vec![file("a.proto", &[], vec![]), file("a.proto", &[], vec![])];
+    assert_eq!(refusal(set(twice)), SchemaError::DuplicateFile("a.proto".to_owned()));
+    let duplicates = [
+        vec![message("M", vec![]), message("M", vec![])],
+        vec![message("M", vec![field("x", 1), field("x", 2)])],
+        vec![message("M", vec![field("x", 1), field("y", 1)])],
+        vec![message("M", vec![field("some_name", 1), field("someName", 2)])],
+    ];
+    for messages in duplicates {
+        let refused = refusal(set(vec![file("a.proto", &[], messages)]));
+        assert!(invalid(&refused), "{refused}");
+    }
+    let two_files =
+        vec![file("a.proto", &[], vec![message("M", vec![])]), file("b.proto", &[], vec![message("M", vec![])])];
+    assert!(invalid(&refusal(set(two_files))));
+}
+
+#[test]
+fn sizes_are_limited_before_anything_is_built() {
+    let fields = (1..=100_000).map(|number| field(&format!("f{number}"), number)).collect();
+    assert!(too_large("fields")(&refusal(set(vec![file("a.proto", &[], vec![message("M", fields)])]))));
+
+    let messages = (0..20_000).map(|index| message(&format!("M{index}"), vec![])).collect();
+    assert!(too_large("types")(&refusal(set(vec![file("a.proto", &[], messages)]))));
+
+    let files = (0..300).map(|index| file(&format!("{index}.proto"), &[], vec![])).collect();
+    assert!(too_large("files")(&refusal(set(files))));
+
+    assert!(too_large("bytes")(&refusal(vec![0; (8 << 20) + 1])));
+
+    let mut imports = file("a.proto", &[], vec![]);
+    imports.dependency = vec![String::new(); 300_000];
+    assert!(too_large("elements")(&refusal(set(vec![imports]))));
+
+    let mut positions = file("a.proto", &[], vec![]);
+    let location = Location { path: vec![4, 0], span: vec![0, 0, 1], ..Location::default() };
+    positions.source_code_info = Some(SourceCodeInfo { location: vec![location; 300_000] });
+    assert!(too_large("elements")(&refusal(set(vec![positions]))));
+
+    let options = FieldOptions {
+        uninterpreted_option: vec![UninterpretedOption { string_value: Some(vec![0; 2 << 20]), ..Default::default() }],
+        ..FieldOptions::default()
+    };
+    let heavy = FieldDescriptorProto { options: Some(options), ..field("x", 1) };
+    assert!(too_large("bytes of options")(&refusal(set(vec![file("a.proto", &[], vec![message("M", vec![heavy])])]))));
+}
+
+#[test]
+fn nesting_is_limited() {
+    for depth in [33, 99, 1_000, 20_000] {
+        let mut bytes = Vec::new();
+        for _ in 0..depth {
+            let mut outer = vec![0x0a, 0x01, b'M', 0x1a];
+            prost::encoding::encode_varint(bytes.len() as u64, &mut outer);
+            outer.extend_from_slice(&bytes);
+            bytes = outer;
+        }
+        let mut file = vec![0x0a, 0x01, b'a', 0x22];
+        prost::encoding::encode_varint(bytes.len() as u64, &mut file);
+        file.extend_from_slice(&bytes);
+        let mut set = vec![0x0a];
+        prost::encoding::encode_varint(file.len() as u64, &mut set);
+        set.extend_from_slice(&file);
+        assert!(too_large("levels of nesting")(&refusal(set)), "{depth}");
+    }
+}
+
+#[test]
+fn syntaxes_that_are_not_read_are_named() {
+    let mut future = file("a.proto", &[], vec![message("M", vec![field("x", 1)])]);
+    future.syntax = Some("proto9".to_owned());
+    assert!(matches!(refusal(set(vec![future])), SchemaError::Syntax { syntax, .. } if syntax == "proto9"));
+    let mut bare = file("a.proto", &[], vec![message("M", vec![field("x", 1)])]);
+    bare.syntax = None;
+    assert!(Schema::decode(set(vec![bare]), &SchemaLimits::default()).is_ok(), "no syntax means proto2");
+}
+
+#[test]
+fn definitions_that_contradict_each_other_are_refused() {
+    let with_oneof = |index| {
+        let member = FieldDescriptorProto { oneof_index: Some(index), ..field("x", 1) };
+        let oneof = vec![OneofDescriptorProto { name: Some("o".to_owned()), options: None }];
+        DescriptorProto { oneof_decl: oneof, ..message("M", vec![member]) }
+    };
+    let no_values = EnumDescriptorProto { name: Some("E".to_owned()), ..EnumDescriptorProto::default() };
+    let with_enum = DescriptorProto { enum_type: vec![no_values], ..message("M", vec![]) };
+    let broken = [
+        message("M", vec![reference("x", 1, ".hostile.v1.Missing")]),
+        message("M", vec![reference("x", 1, "..")]),
+        message("M", vec![reference("x", 1, "")]),
+        message("M", vec![reference("x", 1, ".google.protobuf.Timestamp")]),
+        message("M", vec![field("x", 0)]),
+        message("M", vec![field("x", -1)]),
+        message("M", vec![field("x", 19_500)]),
+        message("M", vec![field("x", i32::MAX)]),
+        with_oneof(7),
+        with_oneof(-1),
+        with_enum,
+    ];
+    for message in broken {
+        let text = format!("{message:?}");
+        assert!(invalid(&refusal(set(vec![file("a.proto", &[], vec![message])]))), "{text}");
+    }
+}
+
+#[test]
+fn a_false_map_entry_causes_no_panic() {
+    use prost_types::MessageOptions;
+    let options = Some(MessageOptions { map_entry: Some(true), ..MessageOptions::default() });
+    for fields in [vec![], vec![field("x", 5)], vec![field("key", 1)], vec![field("value", 1), field("key", 2)]] {
+        let entry = DescriptorProto { options: options.clone(), ..message("Entry", fields) };
+        let entries = FieldDescriptorProto {
+            label: Some(Label::Repeated.into()),
+            ..reference("entries", 1, ".hostile.v1.M.Entry")
+        };
+        let outer = DescriptorProto { nested_type: vec![entry], ..message("M", vec![entries]) };
+        let Ok(schema) = Schema::decode(set(vec![file("a.proto", &[], vec![outer])]), &SchemaLimits::default()) else {
+            continue;
+        };
+        let message = schema.message("hostile.v1.M").expect("the set was accepted");
+        let limits = MessageLimits::default();
+        let _ = message
+            .decode(&[0x0a, 0x03, 0x0a, 0x01, b'x'], &limits)
+            .map(|read| read.to_json(Default::default(), &limits));
+        let _ = message.parse_json(r#"{"entries":{"a":"b"}}"#, &limits);
+    }
+}
+
+#[test]
+fn a_message_that_bears_a_known_name_is_not_taken_for_it() {
+    let mut own = file("mine.proto", &[], vec![message("Timestamp", vec![field("seconds", 1)])]);
+    own.package = Some("google.protobuf".to_owned());
+    assert!(invalid(&refusal(set(vec![own.clone()]))));
+    // Under the name of the known file it is the known one that counts.
+    own.name = Some("google/protobuf/timestamp.proto".to_owned());
+    let schema = Schema::decode(set(vec![own]), &SchemaLimits::default()).expect("the file is ignored");
+    let time = schema.message("google.protobuf.Timestamp").expect("known");
+    let limits = MessageLimits::default();
+    let read = time.parse_json("\"2026-01-01T00:00:00Z\"", &limits).expect("a time");
+    assert_eq!(read.to_json(Default::default(), &limits).expect("a time"), "\"2026-01-01T00:00:00Z\"");
+}
+
+proptest! {
+    #[test]
+    fn any_bytes_are_refused_or_loaded(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
+        let _ = Schema::decode(bytes, &SchemaLimits::default());
+    }
+
+    #[test]
+    fn a_set_with_wrong_bytes_is_refused_or_loaded(
+        at in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..8),
+    ) {
+        let inner = message("N", vec![field("b", 1)]);
+        let outer = DescriptorProto { nested_type: vec![inner], ..message("M", vec![field("a", 1), reference("n", 2, ".hostile.v1.M.N")]) };
+        let mut bytes = set(vec![file("a.proto", &["b.proto"], vec![outer]), file("b.proto", &[], vec![message("O", vec![])])]);
+        for (index, value) in at {
+            let len = bytes.len();
+            bytes[index.index(len)] = value;
+        }
+        let _ = Schema::decode(bytes, &SchemaLimits::default());
+    }
+}
