@@ -10,6 +10,8 @@ use std::process::Command;
 pub struct Programs {
     /// The bridge.
     pub pmcp: PathBuf,
+    /// Another build of it, to compare with: the value of the environment variable `PMCP_OTHER`.
+    pub other: Option<PathBuf>,
     /// The codec's example of a tool process.
     pub tool: PathBuf,
     /// The relay that parses nothing.
@@ -45,6 +47,7 @@ impl Programs {
         let program = |name: &str| built.join(name);
         Ok(Self {
             pmcp: program("pmcp"),
+            other: env::var_os("PMCP_OTHER").map(PathBuf::from),
             tool: program("examples/tool_peer"),
             relay: program("plain_relay"),
             plain_tool: program("plain_tool"),

@@ -13,6 +13,8 @@ pub enum Subject {
     Relay,
     /// `pmcp run`, with a tool process behind it.
     Pmcp,
+    /// Another build of `pmcp`, with the same tool process.
+    Other,
     /// `pmcp run`, with a tool process that makes its large results in advance.
     PmcpLarge,
     /// `rmcp` with its default transport and a built-in tool.
@@ -23,13 +25,17 @@ pub enum Subject {
 
 impl Subject {
     /// The subjects that serve `echo`, in the order of each round.
-    pub const ALL: [Self; 4] = [Self::Relay, Self::Pmcp, Self::Rmcp, Self::RmcpPipes];
+    pub fn all(programs: &Programs) -> Vec<Self> {
+        let other = programs.other.is_some().then_some(Self::Other);
+        [Self::Relay, Self::Pmcp].into_iter().chain(other).chain([Self::Rmcp, Self::RmcpPipes]).collect()
+    }
 
     /// The name of the subject in the table.
     pub fn name(self) -> &'static str {
         match self {
             Self::Relay => "relay that parses nothing",
             Self::Pmcp | Self::PmcpLarge => "pmcp",
+            Self::Other => "pmcp, other build",
             Self::Rmcp => "rmcp in-process",
             Self::RmcpPipes => "rmcp in-process, stdio_pipes",
         }
@@ -49,6 +55,12 @@ impl Subject {
             }
             Self::Pmcp => {
                 let mut command = Command::new(&programs.pmcp);
+                command.arg("run").arg(&programs.tool);
+                command
+            }
+            Self::Other => {
+                let other = programs.other.as_ref().ok_or_else(|| io::Error::other("PMCP_OTHER is not set"))?;
+                let mut command = Command::new(other);
                 command.arg("run").arg(&programs.tool);
                 command
             }

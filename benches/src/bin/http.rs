@@ -3,13 +3,15 @@
 //!
 //! `cargo run --release -p protomcp-benches --bin http -- [--rounds N] [--calls N] [--cycles N]`
 //!
-//! Both servers take turns within each round, and set `TCP_NODELAY`. A client is a thread with its own connection and
-//! makes one call after the other: in a session, or, to `pmcp`, as requests without one (MCP 2026-07-28). A cycle opens 10,000 sessions, leaves them idle, and measures memory
-//! again after they have expired.
+//! Both servers take turns within each round, and set `TCP_NODELAY`; so does another build of `pmcp` whose path is in
+//! `PMCP_OTHER`. A client is a thread with its own connection and makes one call after the other: in a session, or, to
+//! `pmcp`, as requests without one (MCP 2026-07-28). A cycle opens 10,000 sessions, leaves them idle, and measures
+//! memory again after they have expired.
 
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::io::{self, Write};
+use std::path::Path;
 use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -50,8 +52,8 @@ fn main() -> Outcome<()> {
     if cycles > 0 { sessions(&programs, cycles) } else { Ok(()) }
 }
 
-fn pmcp(programs: &Programs, flags: &[&str]) -> Outcome<WebServer> {
-    let mut command = Command::new(&programs.pmcp);
+fn pmcp(program: &Path, programs: &Programs, flags: &[&str]) -> Outcome<WebServer> {
+    let mut command = Command::new(program);
     command.arg("run").arg(&programs.tool).args(["--transport", "http", "--port", "0"]).args(flags);
     Ok(WebServer::start(command)?)
 }
@@ -65,12 +67,17 @@ fn rmcp(programs: &Programs) -> Outcome<WebServer> {
 fn compare(programs: &Programs, rounds: usize, calls: usize) -> Outcome<()> {
     let mut all: BTreeMap<(usize, &str), Figures> = BTreeMap::new();
     for _ in 0..rounds {
-        let (pmcp, rmcp) = (pmcp(programs, &[])?, rmcp(programs)?);
-        let subjects: [(&str, &WebServer, Connect); 3] = [
+        let other = programs.other.as_ref().map(|other| pmcp(other, programs, &[])).transpose()?;
+        let (pmcp, rmcp) = (pmcp(&programs.pmcp, programs, &[])?, rmcp(programs)?);
+        let mut subjects: Vec<(&str, &WebServer, Connect)> = vec![
             ("pmcp", &pmcp, WebClient::open),
             ("pmcp, stateless", &pmcp, WebClient::stateless),
             ("rmcp in-process", &rmcp, WebClient::open),
         ];
+        if let Some(other) = &other {
+            subjects.push(("pmcp, other build", other, WebClient::open));
+            subjects.push(("pmcp, other build, stateless", other, WebClient::stateless));
+        }
         for (name, server, connect) in subjects {
             for width in WIDTHS {
                 round(server, connect, width, calls, all.entry((width, name)).or_default())?;
@@ -127,7 +134,7 @@ fn round(server: &WebServer, connect: Connect, width: usize, calls: usize, figur
 /// Measures the memory of open sessions over several cycles: memory must not grow from one cycle to the next.
 fn sessions(programs: &Programs, cycles: usize) -> Outcome<()> {
     let idle = format!("{}s", IDLE.as_secs());
-    let server = pmcp(programs, &["--session-idle", &idle])?;
+    let server = pmcp(&programs.pmcp, programs, &["--session-idle", &idle])?;
     let mut client = WebClient::open(server.port())?;
     client.call(TEXT)?;
     let mut out = io::stdout();

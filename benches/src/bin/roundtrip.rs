@@ -2,7 +2,7 @@
 //!
 //! `cargo run --release -p protomcp-benches --bin roundtrip -- [--rounds N] [--calls N]`
 //!
-//! All subjects take turns within each round, so that other load on the machine affects them alike. Figures are medians
+//! With the path of another build of `pmcp` in `PMCP_OTHER`, that build is measured too. All subjects take turns within each round, so that other load on the machine affects them alike. Figures are medians
 //! of the rounds. Compare within one run, and ignore differences below 15 %.
 
 use std::collections::BTreeMap;
@@ -63,7 +63,7 @@ fn main() -> Outcome<()> {
 fn calls(plan: &mut Plan, programs: &Programs, place: &str) -> Outcome<()> {
     let mut all: BTreeMap<&str, Figures> = BTreeMap::new();
     for _ in 0..plan.rounds {
-        for subject in Subject::ALL {
+        for subject in Subject::all(programs) {
             let figures = all.entry(subject.name()).or_default();
             for _ in 0..5 {
                 figures.cold.push(subject.start(programs, &[])?.handshake()?);
@@ -77,7 +77,7 @@ fn calls(plan: &mut Plan, programs: &Programs, place: &str) -> Outcome<()> {
         plan.rounds
     )?;
     writeln!(plan.out, "| --- | ---: | ---: | ---: | ---: | ---: |")?;
-    for subject in Subject::ALL {
+    for subject in Subject::all(programs) {
         let figures = &all[subject.name()];
         let per_second = 1.0 / figures.burst.median().as_secs_f64().max(1e-9);
         writeln!(
