@@ -28,20 +28,18 @@ pub(crate) struct Questions {
 impl Questions {
     /// Asks the client of the call that the question is taken for, or else the client of the session.
     pub(crate) async fn answer(&self, question: ServerQuestion, server: ServerContext) -> Result<RawJson, ErrorObject> {
-        loop {
-            let (number, context) = match (self.running.caller(), self.client) {
-                (Caller::Of(number, context), _) => (number, context),
-                (Caller::None, Some(client)) => return self.ask_session(client, &question, &server).await,
-                (Caller::Ambiguous, _) => return Err(self.refusal("calls of several clients are running")),
-                (Caller::None, None) => return Err(self.refusal("no call is running")),
-            };
-            let _open = self.running.ask(number);
-            match ask(&self.environment, &context, &question, &server).await {
-                // The call has ended, and another one may be there.
-                Err(AskError::Gone) if context.is_cancelled() || !self.running.has(number) => {}
-                outcome => return outcome.map_err(refused),
+        let (number, context) = match (self.running.caller(), self.client) {
+            (Caller::Of(number, context), _) => (number, context),
+            (Caller::None, Some(client)) => return self.ask_session(client, &question, &server).await,
+            (Caller::Ended, _) => return Err(refused(AskError::Gone)),
+            (Caller::Ambiguous, _) => {
+                return Err(self.refusal("calls of several clients are running, or were cancelled"));
             }
-        }
+            (Caller::None, None) => return Err(self.refusal("no call is running")),
+        };
+        let _open = self.running.ask(number);
+        // If the call ends, the question ends: it may name the affairs of its client.
+        ask(&self.environment, &context, &question, &server).await.map_err(refused)
     }
 
     fn refusal(&self, why: &str) -> ErrorObject {

@@ -60,7 +60,7 @@ impl Inner {
         if let TaskWish::Task(ttl) = wish {
             sent = sent.as_task(ttl);
         }
-        let _running = upstream.running.begin(context.clone());
+        let running = upstream.running.begin(context.clone(), &session);
         let outcome = tokio::select! {
             biased;
             // Dropping the request cancels it at the server.
@@ -69,6 +69,7 @@ impl Inner {
         };
         if matches!(outcome, Ok(_) | Err(RequestError::Refused(_))) {
             lease.answered();
+            running.answered();
         }
         if upstream.reach.learn(&outcome) {
             self.environment.lists_changed(&Audience::Everyone);

@@ -1,20 +1,36 @@
 //! The calls that run in one session with a server, to find the client that a message of the server concerns.
 //!
 //! A message of a session names no call. It is never passed to a client of another owner than the one that it may be for.
+//! That includes clients whose calls have ended: a server may work on a call that was cancelled, and ask late. Such calls
+//! are remembered in sessions that clients share.
+
+mod ended;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
+use protomcp_client::ClientSession;
 use protomcp_server::{Context, Owner, SessionId};
+
+use crate::reach::now;
+use crate::running::ended::EndedCalls;
 
 /// The running calls, in the order in which they began.
 #[derive(Debug, Default)]
-pub(crate) struct Running(Mutex<Calls>);
+pub(crate) struct Running {
+    calls: Mutex<Calls>,
+    /// The time for which calls without an answer are remembered. `None`: the session has one client.
+    memory: Option<Duration>,
+}
 
 #[derive(Debug, Default)]
 struct Calls {
     last: u64,
     calls: BTreeMap<u64, Call>,
+    ended: EndedCalls,
+    /// The session with the server that is open, by its number.
+    connection: u64,
 }
 
 #[derive(Debug)]
@@ -29,6 +45,8 @@ struct Call {
 pub(crate) struct RunningCall {
     number: u64,
     all: Arc<Running>,
+    /// The session with a stateful server, which may send more messages of the call until it has answered.
+    connection: Option<u64>,
 }
 
 /// A question of a call. Dropping it ends the question.
@@ -43,43 +61,80 @@ pub(crate) struct OpenQuestion {
 pub(crate) enum Caller {
     /// This call, with its number.
     Of(u64, Context),
-    /// Calls of several callers are running.
+    /// A call that has ended.
+    Ended,
+    /// It may be for any of several callers.
     Ambiguous,
     /// No call is running.
     None,
 }
 
-/// A call that a message may concern.
+/// The caller of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Candidate {
+struct Origin {
     session: SessionId,
     owner: Owner,
-    is_asking: bool,
 }
+
+/// The state of a call that a message may concern.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Progress {
+    Working,
+    /// It waits for an answer of its client.
+    Asking,
+    /// It has ended without an answer of the server.
+    Ended,
+}
+
+/// A call that a message may concern.
+type Candidate = (Origin, Progress);
 
 /// The index of the call that a message is taken for; `None`: it could be for several callers.
 ///
-/// Calls of one session are one caller, and the newest one is taken. Among calls of one owner, a call that waits for an
-/// answer of its client sends nothing, so the only other one is taken.
+/// Calls of one session are one caller, and the newest one is taken. Among calls of one user, a call that waits for an
+/// answer of its client sends nothing, so the only other one is taken: one that works rather than one that has ended. An
+/// address is not one user.
 fn choose(calls: &[Candidate]) -> Option<usize> {
-    let first = calls.first()?;
-    let is_session = first.session != SessionId::STATELESS && calls.iter().all(|call| call.session == first.session);
-    let newest = || calls.iter().rposition(|call| !call.is_asking).or_else(|| calls.len().checked_sub(1));
-    if calls.len() == 1 || is_session {
-        return newest();
+    let (first, _) = calls.first()?;
+    let names_session = ![SessionId::STATELESS, SessionId::DETACHED].contains(&first.session);
+    if calls.len() == 1 || (names_session && calls.iter().all(|(origin, _)| origin == first)) {
+        let newest = |wanted| calls.iter().rposition(|(_, progress)| *progress == wanted);
+        return newest(Progress::Working).or_else(|| newest(Progress::Asking)).or_else(|| newest(Progress::Ended));
     }
-    let working = calls.iter().filter(|call| !call.is_asking).count();
-    (working == 1 && calls.iter().all(|call| call.owner == first.owner)).then(newest).flatten()
+    let is_user = matches!(first.owner, Owner::Local | Owner::Principal(_));
+    if !is_user || calls.iter().any(|(origin, _)| origin.owner != first.owner) {
+        return None;
+    }
+    let all = |wanted| calls.iter().enumerate().filter(move |(_, (_, progress))| *progress == wanted);
+    let mut others = all(Progress::Working).chain(all(Progress::Ended));
+    let (index, _) = others.next()?;
+    match others.next() {
+        Some((_, (_, Progress::Working))) => None,
+        Some(_) | None => Some(index),
+    }
 }
 
 impl Running {
-    /// A call begins.
-    pub(crate) fn begin(self: &Arc<Self>, context: Context) -> RunningCall {
+    /// The calls of a session that clients share. Calls without an answer are remembered for so long.
+    pub(crate) fn of_several(memory: Duration) -> Self {
+        Self { memory: Some(memory), ..Self::default() }
+    }
+
+    /// A session with the server is open, which knows no earlier call.
+    pub(crate) fn opened(&self, session: &ClientSession) {
+        let mut running = self.lock();
+        running.connection = session.id();
+        running.ended = EndedCalls::default();
+    }
+
+    /// A call begins in this session with the server.
+    pub(crate) fn begin(self: &Arc<Self>, context: Context, session: &ClientSession) -> RunningCall {
         let mut running = self.lock();
         running.last += 1;
         let number = running.last;
         running.calls.insert(number, Call { context, questions: 0 });
-        RunningCall { number, all: Arc::clone(self) }
+        let connection = session.server().is_stateful().then(|| session.id());
+        RunningCall { number, all: Arc::clone(self), connection }
     }
 
     /// The client of a call is asked.
@@ -90,40 +145,64 @@ impl Running {
         OpenQuestion { number, all: Arc::clone(self) }
     }
 
-    /// True if the call has not ended.
-    pub(crate) fn has(&self, number: u64) -> bool {
-        self.lock().calls.contains_key(&number)
-    }
-
     pub(crate) fn is_empty(&self) -> bool {
         self.lock().calls.is_empty()
     }
 
     /// The call that a message of the server is taken for.
     pub(crate) fn caller(&self) -> Caller {
-        let running = self.lock();
-        let calls: Vec<_> = running.calls.iter().filter(|(_, call)| !call.context.is_cancelled()).collect();
-        let candidate = |(_, call): &(&u64, &Call)| Candidate {
-            session: call.context.session(),
-            owner: call.context.caller().owner.clone(),
-            is_asking: call.questions > 0,
-        };
-        let candidates: Vec<_> = calls.iter().map(candidate).collect();
-        match choose(&candidates).and_then(|index| calls.get(index)) {
-            Some((number, call)) => Caller::Of(**number, call.context.clone()),
-            None if calls.is_empty() => Caller::None,
+        let mut running = self.lock();
+        running.ended.forget(now());
+        if running.ended.are_too_many() {
+            return Caller::Ambiguous;
+        }
+        let ended = running.ended.origins().map(|origin| (None, (origin.clone(), Progress::Ended)));
+        let open = running.calls.iter().filter_map(|(number, call)| {
+            let is_over = call.context.is_cancelled();
+            let progress = match call.questions {
+                _ if is_over && self.memory.is_none() => return None,
+                _ if is_over => Progress::Ended,
+                0 => Progress::Working,
+                _ => Progress::Asking,
+            };
+            Some((Some((*number, &call.context)), (Origin::of(&call.context), progress)))
+        });
+        let (calls, candidates): (Vec<_>, Vec<_>) = ended.chain(open).unzip();
+        match choose(&candidates) {
+            Some(index) if candidates[index].1 == Progress::Ended => Caller::Ended,
+            Some(index) => calls[index].map_or(Caller::Ended, |(number, call)| Caller::Of(number, call.clone())),
+            None if candidates.is_empty() => Caller::None,
             None => Caller::Ambiguous,
         }
     }
 
     fn lock(&self) -> MutexGuard<'_, Calls> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Origin {
+    fn of(context: &Context) -> Self {
+        Self { session: context.session(), owner: context.caller().owner.clone() }
+    }
+}
+
+impl RunningCall {
+    /// The server has answered, so it sends nothing more about the call.
+    pub(crate) fn answered(mut self) {
+        self.connection = None;
     }
 }
 
 impl Drop for RunningCall {
     fn drop(&mut self) {
-        self.all.lock().calls.remove(&self.number);
+        let mut running = self.all.lock();
+        let Some(call) = running.calls.remove(&self.number) else { return };
+        if let Some(memory) = self.all.memory
+            && self.connection == Some(running.connection)
+        {
+            running.ended.add(Origin::of(&call.context), now() + memory);
+        }
     }
 }
 
@@ -141,24 +220,39 @@ mod tests {
 
     #[test]
     fn a_message_is_taken_for_the_only_caller() {
-        let call = |session: u64, owner: &str, is_asking| Candidate {
-            session: if session == 0 { SessionId::STATELESS } else { SessionId::new(session) },
-            owner: Owner::Principal(owner.into()),
-            is_asking,
+        use Progress::{Asking, Ended, Working};
+        let address = |last| Owner::Address([10, 0, 0, last].into());
+        let call = |session: u64, owner: &str, progress| {
+            let session = if session == 0 { SessionId::STATELESS } else { SessionId::new(session) };
+            (Origin { session, owner: Owner::Principal(owner.into()) }, progress)
+        };
+        let from = |session: u64, last, progress| {
+            (Origin { session: SessionId::new(session), owner: address(last) }, progress)
         };
         for (calls, chosen) in [
             (vec![], None),
-            (vec![call(0, "a", false)], Some(0)),
-            (vec![call(0, "a", true)], Some(0)),
-            (vec![call(1, "a", false), call(1, "a", false)], Some(1)),
-            (vec![call(1, "a", false), call(1, "a", true)], Some(0)),
-            (vec![call(1, "a", true), call(1, "a", true)], Some(1)),
-            (vec![call(1, "a", false), call(2, "a", false)], None),
-            (vec![call(1, "a", true), call(2, "a", false)], Some(1)),
-            (vec![call(1, "a", true), call(2, "a", true)], None),
-            (vec![call(1, "a", true), call(2, "b", false)], None),
-            (vec![call(0, "a", true), call(0, "a", false)], Some(1)),
-            (vec![call(0, "a", false), call(0, "a", false)], None),
+            (vec![call(0, "a", Working)], Some(0)),
+            (vec![call(0, "a", Asking)], Some(0)),
+            (vec![call(0, "a", Ended)], Some(0)),
+            (vec![call(1, "a", Working), call(1, "a", Working)], Some(1)),
+            (vec![call(1, "a", Working), call(1, "a", Asking)], Some(0)),
+            (vec![call(1, "a", Asking), call(1, "a", Asking)], Some(1)),
+            (vec![call(1, "a", Ended), call(1, "a", Asking)], Some(1)),
+            (vec![call(1, "a", Working), call(2, "a", Working)], None),
+            (vec![call(1, "a", Asking), call(2, "a", Working)], Some(1)),
+            (vec![call(1, "a", Asking), call(2, "a", Asking)], None),
+            (vec![call(1, "a", Asking), call(2, "b", Working)], None),
+            (vec![call(0, "a", Asking), call(0, "a", Working)], Some(1)),
+            (vec![call(0, "a", Working), call(0, "a", Working)], None),
+            // A call that has ended may still ask.
+            (vec![call(1, "a", Ended), call(2, "b", Working)], None),
+            (vec![call(1, "a", Ended), call(2, "a", Working)], Some(1)),
+            (vec![call(1, "a", Ended), call(2, "a", Working), call(3, "a", Working)], None),
+            (vec![call(1, "a", Ended), call(2, "a", Asking)], Some(0)),
+            (vec![call(0, "a", Ended), call(0, "b", Working)], None),
+            // Several people can have one address.
+            (vec![from(1, 1, Asking), from(2, 1, Working)], None),
+            (vec![from(1, 1, Asking), from(1, 1, Working)], Some(1)),
         ] {
             assert_eq!(choose(&calls), chosen, "{calls:?}");
         }

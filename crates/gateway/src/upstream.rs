@@ -45,8 +45,8 @@ pub enum Sharing {
     /// Each session of a client has a session with the server of its own. Requests without a session share one.
     #[default]
     PerSession,
-    /// All clients share one session. A server cannot tell them apart: its questions reach a client only while the calls
-    /// of one session are running.
+    /// All clients share one session. A server cannot tell them apart: its questions reach a client only while no call of
+    /// another user is running, or was cancelled within the last [`total_timeout`](crate::GatewayLimits::total_timeout).
     Shared,
 }
 

@@ -68,7 +68,11 @@ impl UpstreamSession {
         gateway: &Implementation,
         known: Arc<Mutex<Known>>,
     ) -> Arc<Self> {
-        let (running, server) = (Arc::new(Running::default()), reach.upstream.shared_name());
+        let running = match client {
+            Some(_) => Running::default(),
+            None => Running::of_several(environment.limits.total_timeout),
+        };
+        let (running, server) = (Arc::new(running), reach.upstream.shared_name());
         let session = client.as_ref().map(|client| client.session);
         let questions = Arc::new(Questions {
             server: Arc::clone(&server),
@@ -183,6 +187,7 @@ impl UpstreamSession {
         let mut state = lock(&self.state);
         let is_wanted = !matches!(*state, State::Closed);
         if is_wanted {
+            self.running.opened(session);
             *state = State::Open { session: session.clone(), watched: self.watch(session.clone()) };
         }
         is_wanted

@@ -3,12 +3,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use protomcp_client::{Client, Mode, RequestError};
-use protomcp_gateway::Sharing;
-use protomcp_types::{CreateMessageResult, ElicitAction, ElicitResult, ErrorObject, JsonObject, RawJson, Role, code};
+use protomcp_client::{Client, ClientSession, Mode, RequestError};
+use protomcp_gateway::{Gateway, GatewayLimits, Sharing};
+use protomcp_server::AskError;
+use protomcp_types::{
+    CreateMessageResult, Elicit, ElicitAction, ElicitResult, ErrorObject, JsonObject, RawJson, Role, code,
+};
 use tokio::sync::Barrier;
 
-use crate::stage::{Seen, Stage, call, client, connect, everywhere, run};
+use crate::stage::{Backend, Seen, Stage, call, client, connect, connect_as, everywhere, gateway, run};
 
 fn named(name: &'static str) -> Client {
     client().on_elicit(move |form, _| async move {
@@ -75,7 +78,7 @@ fn a_client_is_not_asked_what_it_does_not_declare() {
 /// Two clients ask at the same time.
 async fn both_ask(stage: &Stage, other: &Client) -> [Result<String, RequestError>; 2] {
     let second = connect(&stage.gateway, other).await;
-    let ask = |session: &protomcp_client::ClientSession| session.call_tool("ask", &JsonObject::new()).into_future();
+    let ask = |session: &ClientSession| session.call_tool("ask", &JsonObject::new()).into_future();
     let (one, two) = tokio::join!(ask(&stage.session), ask(&second));
     [one, two].map(|outcome| outcome.map(|result| result.content.to_string()))
 }
@@ -125,6 +128,103 @@ fn a_question_that_may_be_for_any_of_several_clients_is_refused() {
             tokio::time::sleep(Duration::from_secs(2)).await;
             assert_eq!(call(&stage.session, "ask").await, r#"{"name":"Ann"}"#);
         });
+    }
+}
+
+/// A client that reports each question and never answers one.
+fn silent(asked: &Seen) -> Client {
+    let asked = asked.clone();
+    client().on_elicit(move |_, _| {
+        asked.push("asked");
+        std::future::pending()
+    })
+}
+
+fn begin(session: &ClientSession, tool: &str) -> tokio::task::JoinHandle<Result<(), RequestError>> {
+    let call = session.call_tool(tool, &JsonObject::new()).into_future();
+    tokio::spawn(async move { call.await.map(drop) })
+}
+
+/// A gateway whose users share one session with a server that may ask at any time.
+async fn shared(limits: GatewayLimits) -> (Backend, Gateway) {
+    let backend = Backend::new();
+    let upstream = backend.upstream("server").mode(Mode::Stateful).sharing(Sharing::Shared);
+    let gateway = gateway().limits(limits).upstream(upstream).open().await.unwrap();
+    (backend, gateway)
+}
+
+#[test]
+fn a_question_ends_with_its_call_and_is_shown_to_no_other_user() {
+    for ours in [Mode::Stateful, Mode::Stateless] {
+        run(async {
+            let (asked, strange) = (Seen::default(), Seen::default());
+            let (backend, gateway) = shared(GatewayLimits::default()).await;
+            let ann = connect_as(&gateway, &silent(&asked).mode(ours), "ann").await;
+            let bob = connect_as(&gateway, &silent(&strange).mode(ours), "bob").await;
+            let asking = begin(&ann, "ask");
+            asked.wait().await;
+            let working = begin(&bob, "hang");
+            assert_eq!(backend.seen.wait().await, ["started"]);
+            asking.abort();
+            tokio::time::sleep(Duration::from_secs(10)).await;
+            assert_eq!(strange.take(), Vec::<String>::new());
+            working.abort();
+        });
+    }
+}
+
+/// The end of a call without an answer of its server.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum End {
+    Cancelled,
+    TimedOut,
+    Disconnected,
+}
+
+#[test]
+fn a_late_question_of_a_call_that_has_ended_is_shown_to_no_other_user() {
+    for ours in [Mode::Stateful, Mode::Stateless] {
+        for end in [End::Cancelled, End::TimedOut, End::Disconnected] {
+            run(async {
+                let strange = Seen::default();
+                let limits = GatewayLimits { timeout: Duration::from_secs(20), ..GatewayLimits::default() };
+                let (backend, gateway) = shared(limits).await;
+                let ann = connect_as(&gateway, &silent(&strange).mode(ours), "ann").await;
+                let bob = connect_as(&gateway, &silent(&strange).mode(ours), "bob").await;
+                let call = begin(&ann, "hang");
+                assert_eq!(backend.seen.wait().await, ["started"]);
+                match end {
+                    End::Cancelled => call.abort(),
+                    End::TimedOut => tokio::time::sleep(Duration::from_secs(21)).await,
+                    End::Disconnected => drop(ann.close(Duration::from_secs(1)).await),
+                }
+                assert_eq!(backend.seen.wait().await, ["cancelled"]);
+                let late = async || {
+                    let sessions = backend.registry.sessions();
+                    let session = sessions.views()[0].id;
+                    let form = Elicit::form("Who?", RawJson::parse(r#"{"type":"object"}"#).unwrap());
+                    tokio::time::timeout(Duration::from_secs(5), sessions.ask::<Elicit>(session, &form)).await
+                };
+                // While another user's call runs, and while none does.
+                for is_busy in [true, false] {
+                    let working = is_busy.then(|| begin(&bob, "hang"));
+                    if is_busy {
+                        backend.seen.wait().await;
+                    }
+                    let refused = late().await;
+                    assert!(matches!(refused, Ok(Err(AskError::Refused(_)))), "{ours:?} {end:?} {refused:?}");
+                    if let Some(working) = working {
+                        working.abort();
+                        backend.seen.wait().await;
+                    }
+                }
+                assert_eq!(strange.take(), Vec::<String>::new());
+                // A call that has ended is remembered for as long as one may take.
+                tokio::time::sleep(Duration::from_secs(3700)).await;
+                let carl = connect_as(&gateway, &named("Carl").mode(ours), "carl").await;
+                assert_eq!(crate::stage::call(&carl, "ask").await, r#"{"name":"Carl"}"#);
+            });
+        }
     }
 }
 

@@ -7,7 +7,8 @@ use std::time::Duration;
 use protomcp_client::{Client, ClientSession, Mode};
 use protomcp_gateway::{Builder, Gateway, GatewayLimits, Sharing, Upstream};
 use protomcp_server::{Context, Server, Service};
-use protomcp_transport::{boxed::Boxed, memory};
+use protomcp_transport::memory::{self, Memory, MemorySink, MemorySource};
+use protomcp_transport::{Transport, boxed::Boxed};
 use protomcp_typed::{
     self as typed, Json, JsonSchema, Prompt, Registry, Resource, Template, Tool, ToolError, schemars,
 };
@@ -159,6 +160,32 @@ pub(crate) async fn connect(gateway: &Gateway, client: &Client) -> ClientSession
     let (ours, theirs) = memory::pair();
     tokio::spawn(gateway.server().serve_inline(theirs));
     client.connect(ours).await.unwrap()
+}
+
+/// As [`connect`], of a user with this name.
+pub(crate) async fn connect_as(gateway: &Gateway, client: &Client, user: &'static str) -> ClientSession {
+    let (ours, theirs) = memory::pair();
+    tokio::spawn(gateway.server().serve_inline(Authenticated { transport: theirs, user }));
+    client.connect(ours).await.unwrap()
+}
+
+/// A transport whose other end is a user.
+struct Authenticated {
+    transport: Memory,
+    user: &'static str,
+}
+
+impl Transport for Authenticated {
+    type Source = MemorySource;
+    type Sink = MemorySink;
+
+    fn principal(&self) -> Option<Arc<str>> {
+        Some(self.user.into())
+    }
+
+    fn split(self) -> (MemorySource, MemorySink) {
+        self.transport.split()
+    }
 }
 
 /// All pairs of the era of the client and that of the server.
