@@ -20,9 +20,11 @@ pub(crate) fn client(assignment: &Assignment) -> Result<OAuthClient, Box<dyn Err
     if let Some(id) = &context.client_id {
         config = config.client(ConfiguredClient::new(id, secret(context)?));
     }
-    if let Some(issuer) = &context.issuer {
-        config = config.issuer(Url::parse(issuer)?);
-    }
+    config = match &context.issuer {
+        Some(issuer) => config.issuer(Url::parse(issuer)?),
+        // The scenarios without a user give secrets and assertions, and no issuer to send them to.
+        None => config.trust_named_issuer(),
+    };
     let mut client = OAuthClient::builder(config).user_agent(WillingUser);
     if let Some(token) = context.valid_jwt.as_ref().or(context.idp_id_token.as_ref()) {
         client = client.subject_tokens(token.clone());

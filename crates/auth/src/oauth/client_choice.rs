@@ -174,6 +174,7 @@ pub(crate) fn authentication(
         let reason = format!("the client {} is no longer configured", brief(&id));
         return Err(AuthorizationError::Unsupported(reason));
     }
+    config.check_issuer(issuer)?;
     let secret = match configured.map(|configured| &configured.secret) {
         Some(ClientSecret::Key(key)) => {
             return Ok(ClientAuth::PrivateKeyJwt { id, key: key.clone(), audience: issuer.to_owned() });

@@ -2,7 +2,9 @@
 
 use std::fmt;
 
+use crate::authorizer::AuthorizationError;
 use crate::oauth::credentials::{ClientSource, Credentials};
+use crate::oauth::metadata::brief;
 use crate::oauth::signing::Es256Key;
 use crate::scopes::Scopes;
 use crate::url::{Url, UrlError};
@@ -15,6 +17,7 @@ pub struct OAuthConfig {
     pub(crate) client: Option<ConfiguredClient>,
     pub(crate) client_url: Option<Url>,
     pub(crate) issuer: Option<Url>,
+    trusts_named_issuer: bool,
     pub(crate) scopes: Option<Scopes>,
     pub(crate) grant: Grant,
 }
@@ -55,13 +58,13 @@ pub enum Grant {
     /// A user signs in and agrees (RFC 6749, section 4.1, with PKCE).
     #[default]
     AuthorizationCode,
-    /// The client acts for itself (RFC 6749, section 4.4).
+    /// The client acts for itself (RFC 6749, section 4.4). With a secret it needs [`OAuthConfig::issuer`].
     ClientCredentials,
     /// The client acts as the workload that an assertion names (RFC 7523, section 2.1): workload identity. The subject
-    /// token is the assertion.
+    /// token is the assertion. Needs [`OAuthConfig::issuer`].
     JwtBearer,
     /// An identity provider of the enterprise grants access (RFC 8693, then RFC 7523). The subject token is the ID token
-    /// of the user.
+    /// of the user. Needs [`OAuthConfig::issuer`].
     EnterpriseManaged(IdentityProvider),
 }
 
@@ -100,6 +103,7 @@ impl OAuthConfig {
             client: None,
             client_url: None,
             issuer: None,
+            trusts_named_issuer: false,
             scopes: None,
             grant: Grant::AuthorizationCode,
         })
@@ -113,7 +117,7 @@ impl OAuthConfig {
     }
 
     /// Uses this client instead of registering one. Set [`issuer`](Self::issuer) too: otherwise the client belongs to
-    /// the first issuer that the MCP server names.
+    /// the first issuer that the MCP server names. With [`ClientSecret::Secret`] it is required.
     #[must_use]
     pub fn client(mut self, client: ConfiguredClient) -> Self {
         self.client = Some(client);
@@ -135,6 +139,16 @@ impl OAuthConfig {
         self
     }
 
+    /// Sends the client's secret, or the assertion that identifies it, to the issuer that the MCP server names, if no
+    /// [`issuer`](Self::issuer) is set. For MCP servers that are trusted with both: any other could name an issuer of its
+    /// own and collect them. By default such a grant is [`Unsupported`](crate::AuthorizationError::Unsupported), and the
+    /// error says the issuer that the server names.
+    #[must_use]
+    pub fn trust_named_issuer(mut self) -> Self {
+        self.trusts_named_issuer = true;
+        self
+    }
+
     /// The scopes to ask for when the MCP server does not name any in its challenge. Default: all that it publishes.
     #[must_use]
     pub fn scopes(mut self, scopes: Scopes) -> Self {
@@ -153,6 +167,22 @@ impl OAuthConfig {
     #[must_use]
     pub fn resource(&self) -> &str {
         self.resource.as_str()
+    }
+
+    /// Checks that this issuer may receive the client's secret and assertions: it is configured, or the MCP server is
+    /// trusted to name it. A client's own assertion names the issuer, so that it is of no use elsewhere.
+    pub(crate) fn check_issuer(&self, issuer: &str) -> Result<(), AuthorizationError> {
+        let has_secret = matches!(&self.client, Some(ConfiguredClient { secret: ClientSecret::Secret(_), .. }));
+        let is_known = self.issuer.as_ref().map_or(self.trusts_named_issuer, |known| known.as_str() == issuer);
+        if is_known || !(has_secret || matches!(self.grant, Grant::JwtBearer | Grant::EnterpriseManaged(_))) {
+            return Ok(());
+        }
+        Err(AuthorizationError::Unsupported(format!(
+            "{} names the issuer {}; configure it, if the client is registered there, to send it the client's secret or \
+             assertion",
+            self.resource,
+            brief(issuer)
+        )))
     }
 
     /// True if these credentials were issued for this MCP server, by the configured issuer, to the configured client. A

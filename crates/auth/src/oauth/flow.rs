@@ -226,6 +226,7 @@ impl AuthorizationFlow {
 
     fn discovered(&mut self, discovered: Discovered, now: SystemTime) -> Result<FlowAction, AuthorizationError> {
         let Discovered { resource, server } = discovered;
+        self.config.check_issuer(&server.issuer)?;
         let (known, others): (Vec<_>, _) =
             std::mem::take(&mut self.known).into_iter().partition(|known| known.issuer == server.issuer);
         self.check_client_moves(&others, &server.issuer)?;

@@ -1,22 +1,30 @@
 //! Grants without a user (mcp wire 3.3, `auth/client-credentials-*`, `auth/enterprise-managed-authorization`,
 //! `auth/wif-jwt-bearer`).
 
+use std::sync::Arc;
+
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use protomcp_auth::{
-    AuthorizationError, ClientSecret, ConfiguredClient, Es256Key, Grant, IdentityProvider, OAuthConfig, Url,
+    AuthorizationError, AuthorizationFlow, ClientSecret, ConfiguredClient, Es256Key, Grant, IdentityProvider,
+    OAuthConfig, Url,
 };
 use ring::rand::SystemRandom;
 use ring::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair};
 use serde_json::json;
 
 use crate::world::{
-    World, claims, config, demand, pairs, patched, reply, resource_metadata, server_metadata, unsupported,
+    ISSUER, World, claims, config, demand, pairs, patched, reply, resource_metadata, server_metadata, unsupported,
 };
 
 const RESOURCE: &str = "resource=https://tools.example.com/mcp";
 
 fn machine(secret: ClientSecret, grant: Grant) -> OAuthConfig {
+    unpinned(secret, grant).issuer(Url::parse(ISSUER).unwrap())
+}
+
+/// A client that takes the issuer from the MCP server.
+fn unpinned(secret: ClientSecret, grant: Grant) -> OAuthConfig {
     config().client(ConfiguredClient::new("workload", secret)).grant(grant)
 }
 
@@ -133,4 +141,35 @@ fn machines_do_not_register_themselves() {
     let outcome = world.challenge(config().grant(Grant::ClientCredentials), demand(401, "Bearer"), &[]);
     unsupported(outcome, "registered by hand");
     assert!(world.lines("POST").is_empty());
+}
+
+/// An MCP server could name an issuer of its own and collect secrets and assertions.
+#[test]
+fn secrets_and_assertions_go_to_a_configured_issuer_alone() {
+    let secret = || ClientSecret::Secret("s3cret".to_owned());
+    let idp = Url::parse("https://idp.example.com/token").unwrap();
+    let idp = IdentityProvider::new(idp, ConfiguredClient::new("idp-client", ClientSecret::None));
+    for config in [
+        unpinned(secret(), Grant::ClientCredentials),
+        unpinned(secret(), Grant::AuthorizationCode),
+        unpinned(ClientSecret::None, Grant::JwtBearer),
+        unpinned(ClientSecret::None, Grant::EnterpriseManaged(idp)),
+    ] {
+        let mut world = World::with(
+            &resource_metadata(),
+            &patched(server_metadata(), &json!({"token_endpoint_auth_methods_supported": ["client_secret_basic"]})),
+        );
+        unsupported(world.challenge(config.clone(), demand(401, "Bearer"), &[]), "names the issuer https://login");
+        assert_eq!(world.transcript.len(), 2, "{:?}", world.transcript);
+        // The refresh of a token from before, too.
+        let mut known = World::new().authorize().unwrap();
+        let mut patch = serde_json::to_value(&known).unwrap();
+        patch["client"] = json!({"id": "workload", "source": "configured", "auth_method": "client_secret_basic"});
+        patch["token"]["refresh_token"] = json!("r");
+        known = serde_json::from_value(patch).unwrap();
+        let (flow, action) = AuthorizationFlow::due(Arc::new(config), known, world.now);
+        unsupported(world.run(flow, action), "names the issuer");
+    }
+    let trusting = unpinned(secret(), Grant::ClientCredentials).trust_named_issuer();
+    world("client_secret_basic").challenge(trusting, demand(401, "Bearer"), &[]).unwrap();
 }

@@ -12,7 +12,7 @@ use crate::world::{
 const CLIENT_URL: &str = "https://client.example.com/metadata.json";
 
 fn with_secret(secret: ClientSecret) -> OAuthConfig {
-    config().client(ConfiguredClient::new("my-id", secret))
+    config().client(ConfiguredClient::new("my-id", secret)).trust_named_issuer()
 }
 
 /// `auth/basic-cimd`
