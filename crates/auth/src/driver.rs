@@ -4,6 +4,7 @@ mod browser;
 mod exchange;
 mod file_store;
 mod flight;
+mod held;
 mod loopback;
 mod oauth_client;
 mod redirect_listener;

@@ -7,6 +7,7 @@ use http::HeaderValue;
 use tokio::time::timeout;
 
 use crate::authorizer::AuthorizationError;
+use crate::driver::held::{Held, Origin};
 use crate::driver::token_store::{StoreError, StoreGuard, TokenStore};
 use crate::driver::user_agent::{PendingRedirect, SubjectTokens, UserAgent};
 use crate::exchange::{HttpExchange, HttpRequest};
@@ -33,35 +34,23 @@ pub(crate) enum Job {
     /// Reads the stored credentials.
     Load,
     /// Refreshes these.
-    Refresh(Box<Credentials>),
+    Refresh(Box<Held>),
     /// Satisfies a challenge.
-    Challenge {
-        demand: TokenDemand,
-        current: Option<Box<Credentials>>,
-        rejected: Option<HeaderValue>,
-        may_refresh: bool,
-    },
-}
-
-/// The result of a flight.
-#[derive(Debug, Default)]
-pub(crate) struct Landed {
-    pub(crate) credentials: Option<Credentials>,
-    /// True if a grant has issued them, and not a refresh or another program.
-    pub(crate) is_granted: bool,
+    Challenge { demand: TokenDemand, current: Option<Box<Held>>, rejected: Option<HeaderValue>, may_refresh: bool },
 }
 
 impl Parts {
-    pub(crate) async fn run(&self, job: Job) -> Result<Landed, AuthorizationError> {
+    /// The credentials after a job.
+    pub(crate) async fn run(&self, job: Job) -> Result<Option<Held>, AuthorizationError> {
         let run = async {
             match job {
                 Job::Load => {
                     let known = self.list().await?;
-                    Ok(Landed { credentials: known.into_iter().next(), is_granted: false })
+                    Ok(known.into_iter().next().map(Held::stored))
                 }
-                Job::Refresh(credentials) => self.refresh(*credentials).await,
+                Job::Refresh(held) => self.refresh(*held).await.map(Some),
                 Job::Challenge { demand, current, rejected, may_refresh } => {
-                    self.authorize(demand, current.map(|current| *current), rejected, may_refresh).await
+                    self.authorize(demand, current.map(|current| *current), rejected, may_refresh).await.map(Some)
                 }
             }
         };
@@ -81,47 +70,41 @@ impl Parts {
     }
 
     /// Refreshes a token, unless another program has done so.
-    async fn refresh(&self, mut credentials: Credentials) -> Result<Landed, AuthorizationError> {
+    async fn refresh(&self, held: Held) -> Result<Held, AuthorizationError> {
         let guard = self.store.lock(self.resource()).await.map_err(failed)?;
-        let stored = self.list().await?;
-        let stored = stored.into_iter().find(|stored| stored.issuer() == credentials.issuer());
-        let is_new = |stored: &Credentials| {
-            stored.received() >= credentials.received() && stored.authorization() != credentials.authorization()
-        };
-        if let Some(stored) = stored.filter(is_new) {
-            if !stored.is_due(SystemTime::now()) {
-                return Ok(Landed { credentials: Some(stored), is_granted: false });
-            }
-            credentials = stored;
+        let mut stored = self.list().await?.into_iter();
+        let stored = stored.find(|stored| stored.issuer() == held.credentials.issuer());
+        let known = held.credentials.clone();
+        let held = held.or_stored(stored);
+        let now = SystemTime::now();
+        let is_usable = !held.credentials.is_due(now)
+            || !held.credentials.has_refresh_token() && !held.credentials.has_expired(now);
+        if held.credentials != known && is_usable {
+            return Ok(held);
         }
-        let (flow, action) = AuthorizationFlow::due(Arc::clone(&self.config), credentials, SystemTime::now());
+        let (flow, action) = AuthorizationFlow::due(Arc::clone(&self.config), held.credentials, now);
         self.drive(flow, action, guard).await
     }
 
     async fn authorize(
         &self,
         demand: TokenDemand,
-        current: Option<Credentials>,
+        current: Option<Held>,
         rejected: Option<HeaderValue>,
         may_refresh: bool,
-    ) -> Result<Landed, AuthorizationError> {
+    ) -> Result<Held, AuthorizationError> {
         let guard = self.store.lock(self.resource()).await.map_err(failed)?;
-        let mut known = self.list().await?;
-        let since = current.as_ref().map_or(0, Credentials::received);
-        let is_new = |stored: &&Credentials| {
-            Some(stored.authorization()) != rejected
-                && stored.received() >= since
-                && !stored.has_expired(SystemTime::now())
-        };
-        if let Some(stored) = known.first().filter(is_new) {
+        let known = merged(current, self.list().await?);
+        let is_rejected = |credentials: &Credentials| Some(credentials.authorization()) == rejected;
+        let is_usable =
+            |held: &&Held| !is_rejected(&held.credentials) && !held.credentials.has_expired(SystemTime::now());
+        if let Some(held) = known.first().filter(is_usable) {
             // Another program has obtained a token.
-            return Ok(Landed { credentials: Some(stored.clone()), is_granted: false });
+            return Ok(held.clone());
         }
-        if let Some(current) = current {
-            // The store may lack it, if it could not be written.
-            known.retain(|known| known.issuer() != current.issuer());
-            known.insert(0, current);
-        }
+        let known: Vec<_> = known.into_iter().map(|held| held.credentials).collect();
+        // The refresh token of another program has not been tried.
+        let may_refresh = may_refresh || !known.iter().any(is_rejected);
         let (mut flow, action) = AuthorizationFlow::challenged(Arc::clone(&self.config), demand, known);
         if !may_refresh {
             flow = flow.without_refresh();
@@ -136,15 +119,16 @@ impl Parts {
         mut flow: AuthorizationFlow,
         mut action: FlowAction,
         guard: StoreGuard,
-    ) -> Result<Landed, AuthorizationError> {
+    ) -> Result<Held, AuthorizationError> {
         let mut guard = Some(guard);
         let mut pending: Option<Box<dyn PendingRedirect>> = None;
-        let mut is_granted = self.config.is_for_machine();
+        let mut origin = if self.config.is_for_machine() { Origin::Granted } else { Origin::Refreshed };
+        let mut is_saved = true;
         loop {
             let event = match action {
                 FlowAction::Send(request) => self.send(request).await,
                 FlowAction::PrepareRedirect => {
-                    (guard, is_granted) = (None, true);
+                    (guard, origin) = (None, Origin::Granted);
                     self.user_agent.prepare().await.map(|prepared| {
                         let uri = prepared.redirect_uri().to_owned();
                         pending = Some(prepared);
@@ -156,16 +140,28 @@ impl Parts {
                     None => Err(AuthorizationError::SignInRequired("no redirect is listened for".to_owned())),
                 },
                 FlowAction::GetSubjectToken { issuer } => self.subject_token(&issuer).await,
-                FlowAction::Store(credentials) => stored(self.store.store(&credentials).await),
+                FlowAction::Store(credentials) => {
+                    let outcome = self.save(&mut guard, &credentials).await;
+                    is_saved = outcome.is_ok();
+                    stored(outcome)
+                }
                 FlowAction::Remove(credentials) => stored(self.store.remove(&credentials).await),
                 FlowAction::Done(credentials) => {
                     drop(guard);
-                    return Ok(Landed { credentials: Some(*credentials), is_granted });
+                    return Ok(Held { credentials: *credentials, origin, is_saved });
                 }
                 FlowAction::Fail(error) => return Err(error),
             };
             action = flow.handle(event.unwrap_or_else(FlowEvent::Failed), SystemTime::now());
         }
+    }
+
+    /// Stores credentials under the lock: between the reading and the writing of another program they would be lost.
+    async fn save(&self, guard: &mut Option<StoreGuard>, credentials: &Credentials) -> Result<(), StoreError> {
+        if guard.is_none() {
+            *guard = Some(self.store.lock(self.resource()).await?);
+        }
+        self.store.store(credentials).await
     }
 
     async fn send(&self, request: HttpRequest) -> Result<FlowEvent, AuthorizationError> {
@@ -185,6 +181,17 @@ impl Parts {
         };
         subjects.subject_token(issuer).await.map(FlowEvent::SubjectToken)
     }
+}
+
+/// All known credentials, the newest first.
+fn merged(current: Option<Held>, mut stored: Vec<Credentials>) -> Vec<Held> {
+    let current = current.map(|current| {
+        let same = stored.iter().position(|stored| stored.issuer() == current.credentials.issuer());
+        current.or_stored(same.map(|same| stored.remove(same)))
+    });
+    let mut known: Vec<_> = current.into_iter().chain(stored.into_iter().map(Held::stored)).collect();
+    known.sort_by_key(|held| std::cmp::Reverse(held.credentials.received()));
+    known
 }
 
 /// The answer of a store that was changed. A failure is logged here, since a flow goes on with a token that is not stored.

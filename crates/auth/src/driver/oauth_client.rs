@@ -9,7 +9,7 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use crate::authorizer::{AuthorizationError, Authorizer, BoxFuture, Challenge};
-use crate::driver::flight::{Job, Landed, Parts};
+use crate::driver::flight::{Job, Parts};
 use crate::driver::session::{ChallengeStep, RequestStep, Session};
 use crate::driver::token_store::{MemoryTokenStore, TokenStore};
 use crate::driver::user_agent::{NoUserAgent, SubjectTokens, UserAgent};
@@ -75,15 +75,15 @@ impl OAuthClient {
                     (RequestStep::Present(None), None) => return Ok(Vec::new()),
                     (_, Some(running)) => running.clone(),
                     (RequestStep::Load, None) => self.0.start(&mut state, Job::Load),
-                    (RequestStep::Refresh, None) => match state.session.credentials.clone() {
-                        Some(credentials) => self.0.start(&mut state, Job::Refresh(Box::new(credentials))),
+                    (RequestStep::Refresh, None) => match state.session.held().cloned() {
+                        Some(held) => self.0.start(&mut state, Job::Refresh(Box::new(held))),
                         None => return Ok(Vec::new()),
                     },
                 }
             };
             if let Err(error) = wait(answer).await {
                 let state = self.0.state();
-                let valid = state.session.credentials.as_ref().filter(|known| !known.has_expired(SystemTime::now()));
+                let valid = state.session.valid(SystemTime::now());
                 let headers = valid.map(|known| known.headers(method, url, state.session.nonce(), SystemTime::now()));
                 return headers.ok_or(error);
             }
@@ -105,7 +105,7 @@ impl OAuthClient {
                     (ChallengeStep::Load, None) => self.0.start(&mut state, Job::Load),
                     (ChallengeStep::Authorize { may_refresh }, None) => {
                         state.session.begin_round(Instant::now())?;
-                        let current = state.session.credentials.clone().map(Box::new);
+                        let current = state.session.held().cloned().map(Box::new);
                         let (demand, rejected) = (demand.clone(), challenge.authorization.clone());
                         self.0.start(&mut state, Job::Challenge { demand, current, rejected, may_refresh })
                     }
@@ -150,11 +150,8 @@ impl Flight {
         let mut state = self.inner.state();
         let session = &mut state.session;
         let outcome = match landed {
-            Ok(Landed { credentials, is_granted }) => {
-                session.replace(credentials);
-                if is_granted {
-                    session.record_grant();
-                }
+            Ok(held) => {
+                session.replace(held);
                 Ok(())
             }
             Err(error) if is_refresh && session.refresh_failed(&error, Instant::now()) => {
@@ -243,7 +240,7 @@ impl OAuthClientBuilder {
 
 impl fmt::Debug for OAuthClient {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let credentials: Option<Credentials> = self.0.state().session.credentials.clone();
+        let credentials: Option<Credentials> = self.0.state().session.credentials().cloned();
         f.debug_struct("OAuthClient").field("credentials", &credentials).finish_non_exhaustive()
     }
 }

@@ -2,10 +2,10 @@
 
 use std::time::{Duration, SystemTime};
 
-use http::HeaderValue;
 use tokio::time::Instant;
 
 use crate::authorizer::{AuthorizationError, Challenge};
+use crate::driver::held::{Held, Origin};
 use crate::driver::round_limit::RoundLimit;
 use crate::oauth::{Credentials, TokenDemand, accepted_nonce};
 
@@ -24,16 +24,22 @@ const DECLINED: Duration = Duration::from_secs(2);
 /// The token of one MCP server.
 #[derive(Debug, Default)]
 pub(crate) struct Session {
-    pub(crate) credentials: Option<Credentials>,
+    held: Option<Held>,
     is_loaded: bool,
     /// The last nonce of the MCP server.
     nonce: Option<String>,
-    /// The token of the last grant, as it was issued: if it is rejected, another grant has no better one.
-    granted: Option<HeaderValue>,
     rounds: RoundLimit,
-    refresh_failed: Option<Instant>,
+    refresh_failed: Option<FailedRefresh>,
     /// The last answer of a user who did not sign in.
     declined: Option<(Instant, AuthorizationError)>,
+}
+
+/// The last refresh, if it has failed.
+#[derive(Debug)]
+struct FailedRefresh {
+    since: Instant,
+    /// True if a later attempt has the same result: only a challenge leads to another token.
+    is_final: bool,
 }
 
 /// The decision about a request.
@@ -63,10 +69,13 @@ impl Session {
         if !self.is_loaded {
             return RequestStep::Load;
         }
-        let Some(credentials) = &self.credentials else { return RequestStep::Present(None) };
+        let Some(credentials) = self.credentials() else { return RequestStep::Present(None) };
         let has_expired = credentials.has_expired(now);
-        let is_pausing = self.refresh_failed.is_some_and(|failed| instant < failed + REFRESH_PAUSE);
-        if credentials.is_due(now) && credentials.has_refresh_token() && (has_expired || !is_pausing) {
+        let may_refresh = match &self.refresh_failed {
+            None => true,
+            Some(failed) => !failed.is_final && (has_expired || instant >= failed.since + REFRESH_PAUSE),
+        };
+        if credentials.is_due(now) && credentials.has_refresh_token() && may_refresh {
             return RequestStep::Refresh;
         }
         RequestStep::Present((!has_expired).then(|| Box::new(credentials.clone())))
@@ -85,7 +94,7 @@ impl Session {
             return Ok(ChallengeStep::Load);
         }
         let nonce = self.record_nonce(challenge.dpop_nonce.as_deref());
-        let current = self.credentials.as_ref().filter(|current| !current.has_expired(now));
+        let current = self.valid(now);
         let is_current = challenge.authorization == current.map(Credentials::authorization);
         if current.is_some() && !is_current {
             return Ok(ChallengeStep::Repeat);
@@ -95,11 +104,14 @@ impl Session {
             let is_answerable = nonce && challenge.attempt <= MAX_NONCES;
             return if is_answerable { Ok(ChallengeStep::Repeat) } else { Err(AuthorizationError::Rejected(reason)) };
         }
-        let is_granted = challenge.authorization.is_some() && challenge.authorization == self.granted;
-        if is_granted && challenge.attempt > 1 && !demand.is_step_up() {
+        // The token as it was issued: if it is rejected, another grant has no better one.
+        let held = self.held.as_ref().filter(|held| challenge.authorization == Some(held.credentials.authorization()));
+        let origin = held.map(|held| held.origin);
+        if origin == Some(Origin::Granted) && challenge.attempt > 1 && !demand.is_step_up() {
             return Err(AuthorizationError::Rejected("it was issued for this request".to_owned()));
         }
-        Ok(ChallengeStep::Authorize { may_refresh: challenge.attempt == 1 })
+        // The token of another program may have ended before its time.
+        Ok(ChallengeStep::Authorize { may_refresh: challenge.attempt == 1 || origin == Some(Origin::Stored) })
     }
 
     /// Allows a flow that an MCP server has caused, or rejects it.
@@ -128,16 +140,25 @@ impl Session {
         self.nonce.as_deref()
     }
 
-    /// Replaces the credentials.
-    pub(crate) fn replace(&mut self, credentials: Option<Credentials>) {
-        self.is_loaded = true;
-        self.refresh_failed = None;
-        self.credentials = credentials;
+    /// The credentials, also if their token has expired.
+    pub(crate) fn held(&self) -> Option<&Held> {
+        self.held.as_ref()
     }
 
-    /// Records that a grant has issued the current token.
-    pub(crate) fn record_grant(&mut self) {
-        self.granted = self.credentials.as_ref().map(Credentials::authorization);
+    pub(crate) fn credentials(&self) -> Option<&Credentials> {
+        self.held.as_ref().map(|held| &held.credentials)
+    }
+
+    /// The credentials with a token that has not expired.
+    pub(crate) fn valid(&self, now: SystemTime) -> Option<&Credentials> {
+        self.credentials().filter(|credentials| !credentials.has_expired(now))
+    }
+
+    /// Replaces the credentials.
+    pub(crate) fn replace(&mut self, held: Option<Held>) {
+        self.is_loaded = true;
+        self.refresh_failed = None;
+        self.held = held;
     }
 
     /// Records the failure of a flow, if it was the decision of a user.
@@ -147,14 +168,12 @@ impl Session {
         }
     }
 
-    /// Handles a refresh that has failed. True if the token can be obtained in another way: by a challenge.
+    /// Handles a refresh that has failed. True if the token can be obtained in another way: by a challenge. The
+    /// credentials stay: the token is presented until it expires, and a challenge tries its refresh token once more.
     pub(crate) fn refresh_failed(&mut self, error: &AuthorizationError, now: Instant) -> bool {
-        self.refresh_failed = Some(now);
-        if matches!(error, AuthorizationError::Unavailable(_) | AuthorizationError::Store(_)) {
-            return false;
-        }
-        self.credentials = None;
-        true
+        let is_final = !matches!(error, AuthorizationError::Unavailable(_) | AuthorizationError::Store(_));
+        self.refresh_failed = Some(FailedRefresh { since: now, is_final });
+        is_final
     }
 }
 

@@ -1,12 +1,16 @@
 //! One flow at a time, for all requests that need its token.
 
-use std::sync::{Arc, mpsc};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
 use axum::response::IntoResponse;
 use futures_util::future::join_all;
 use http::StatusCode;
-use protomcp_auth::{AuthorizationError, Authorizer, FileTokenStore, MemoryTokenStore, TokenStore};
+use protomcp_auth::{
+    AuthorizationError, Authorizer, BoxFuture, Credentials, FileTokenStore, MemoryTokenStore, OAuthClient, StoreError,
+    StoreGuard, TokenStore,
+};
 use serde_json::json;
 
 use crate::servers::{World, challenge, json_reply};
@@ -112,6 +116,93 @@ async fn programs_with_one_store_refresh_once() {
     assert!(outcomes.iter().all(|outcome| *outcome == Ok(200)), "{outcomes:?}");
     // A second use of the refresh token would have ended the session of all.
     assert_eq!((world.issuer.count("grant_type=refresh_token"), world.browser.count()), (1, 1));
+}
+
+/// Two programs, one of which has refreshed the token of both. Returns the first, and the shared store.
+async fn after_the_refresh_of_another(world: &World, directory: &std::path::Path) -> (OAuthClient, FileTokenStore) {
+    let store = FileTokenStore::new(directory);
+    let program = || world.builder().store(store.clone()).build();
+    let [first, second] = [program(), program()];
+    assert_eq!((world.call(&first).await, world.call(&second).await), (Ok(200), Ok(200)));
+    world.valid.lock().unwrap().clear();
+    assert_eq!(world.call(&second).await, Ok(200));
+    assert_eq!((world.issuer.count("refresh_token=r1&"), world.browser.count()), (1, 1));
+    world.valid.lock().unwrap().clear();
+    (first, store)
+}
+
+/// A second use of a refresh token may end the session of all programs.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_refresh_token_of_another_program_replaces_the_own() {
+    let world = World::start().await;
+    let directory = tempfile::tempdir().unwrap();
+    let (first, store) = after_the_refresh_of_another(&world, directory.path()).await;
+    // The token in the store has expired until it is used.
+    let stored = store.list(&world.server_url()).await.unwrap().remove(0);
+    let mut expired = serde_json::to_value(stored).unwrap();
+    expired["token"]["expires"] = json!(1);
+    store.store(&serde_json::from_value(expired).unwrap()).await.unwrap();
+    assert_eq!(world.call(&first).await, Ok(200));
+    assert_eq!((world.issuer.count("refresh_token=r1&"), world.issuer.count("refresh_token=r2&")), (1, 1));
+    assert_eq!(world.browser.count(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_stale_token_of_another_program_is_refreshed() {
+    let world = World::start().await;
+    let directory = tempfile::tempdir().unwrap();
+    let (first, _) = after_the_refresh_of_another(&world, directory.path()).await;
+    assert_eq!(world.call(&first).await, Ok(200));
+    assert_eq!((world.issuer.count("refresh_token=r1&"), world.issuer.count("refresh_token=r2&")), (1, 1));
+    assert_eq!(world.browser.count(), 1);
+}
+
+/// A store that counts the writes without its lock.
+#[derive(Clone, Default)]
+struct LockedStore {
+    inner: MemoryTokenStore,
+    is_locked: Arc<AtomicBool>,
+    writes: Arc<Mutex<Vec<bool>>>,
+}
+
+struct Unlock(Arc<AtomicBool>);
+
+impl Drop for Unlock {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::SeqCst);
+    }
+}
+
+impl TokenStore for LockedStore {
+    fn list<'a>(&'a self, resource: &'a str) -> BoxFuture<'a, Result<Vec<Credentials>, StoreError>> {
+        self.inner.list(resource)
+    }
+
+    fn store<'a>(&'a self, credentials: &'a Credentials) -> BoxFuture<'a, Result<(), StoreError>> {
+        self.writes.lock().unwrap().push(self.is_locked.load(Ordering::SeqCst));
+        self.inner.store(credentials)
+    }
+
+    fn remove<'a>(&'a self, credentials: &'a Credentials) -> BoxFuture<'a, Result<(), StoreError>> {
+        self.inner.remove(credentials)
+    }
+
+    fn lock<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<StoreGuard, StoreError>> {
+        assert!(!self.is_locked.swap(true, Ordering::SeqCst), "one program uses it");
+        Box::pin(std::future::ready(Ok(StoreGuard::new(Unlock(Arc::clone(&self.is_locked))))))
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_write_of_a_store_is_under_its_lock() {
+    let world = World::start().await;
+    let store = LockedStore::default();
+    let client = world.builder().store(store.clone()).build();
+    assert_eq!(world.call(&client).await, Ok(200));
+    world.valid.lock().unwrap().clear();
+    assert_eq!(world.call(&client).await, Ok(200));
+    assert_eq!(*store.writes.lock().unwrap(), [true, true]);
+    assert!(!store.is_locked.load(Ordering::SeqCst));
 }
 
 #[tokio::test(flavor = "multi_thread")]

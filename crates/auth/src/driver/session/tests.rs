@@ -2,7 +2,7 @@
 
 use std::time::UNIX_EPOCH;
 
-use http::StatusCode;
+use http::{HeaderValue, StatusCode};
 use serde_json::json;
 
 use super::*;
@@ -28,7 +28,7 @@ fn at(seconds: u64) -> SystemTime {
 
 fn session(credentials: Option<Credentials>) -> Session {
     let mut session = Session::default();
-    session.replace(credentials);
+    session.replace(credentials.map(Held::stored));
     session
 }
 
@@ -81,7 +81,8 @@ fn a_failed_refresh_pauses_while_the_token_is_valid() {
     assert_eq!(session.request(at(1095), later(30)), RequestStep::Refresh);
     assert_eq!(session.request(at(1100), later(1)), RequestStep::Refresh, "an expired token is of no use");
     assert!(session.refresh_failed(&AuthorizationError::Untrusted(String::new()), start));
-    assert_eq!(session.request(at(1095), start), RequestStep::Present(None));
+    assert!(matches!(session.request(at(1095), later(60)), RequestStep::Present(Some(_))), "the token is still valid");
+    assert_eq!(session.request(at(1100), later(60)), RequestStep::Present(None), "a challenge is needed");
 }
 
 #[test]
@@ -101,16 +102,21 @@ fn a_challenge_of_a_replaced_token_repeats_the_request() {
 
 #[test]
 fn the_token_of_a_grant_is_not_granted_again() {
-    let mut session = session(Some(credentials("t", None)));
-    session.record_grant();
+    let mut session = Session::default();
+    let held = |access_token: &str, origin| {
+        Some(Held { credentials: credentials(access_token, None), origin, is_saved: true })
+    };
+    session.replace(held("t", Origin::Granted));
     let rejected = |attempt, text: &str| challenge(attempt, Some("Bearer t"), text, None);
     let authorize = |may_refresh| Ok(ChallengeStep::Authorize { may_refresh });
     assert_eq!(decide(&mut session, &rejected(1, "Bearer")), authorize(true));
     assert!(matches!(decide(&mut session, &rejected(2, "Bearer")), Err(AuthorizationError::Rejected(_))));
     let step_up = rejected(2, "Bearer error=\"insufficient_scope\"");
     assert_eq!(decide(&mut session, &step_up), authorize(false));
-    session.replace(Some(credentials("refreshed", None)));
-    assert_eq!(decide(&mut session, &challenge(2, Some("Bearer refreshed"), "Bearer", None)), authorize(false));
+    session.replace(held("t", Origin::Refreshed));
+    assert_eq!(decide(&mut session, &rejected(2, "Bearer")), authorize(false));
+    session.replace(held("t", Origin::Stored));
+    assert_eq!(decide(&mut session, &rejected(2, "Bearer")), authorize(true), "the token of another program");
     let last = challenge(6, Some("Bearer old"), "Bearer", None);
     assert!(matches!(decide(&mut session, &last), Err(AuthorizationError::Rejected(_))));
 }
