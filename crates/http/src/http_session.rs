@@ -13,7 +13,7 @@ use std::time::Duration;
 use protomcp_auth::Scopes;
 use protomcp_server::{Owner, Reserved};
 use protomcp_transport::{DeliveryFailures, Received};
-use protomcp_types::{Incoming, JsonObject, Message, Params, ProtocolVersion, RequestId, Response, method};
+use protomcp_types::{Incoming, JsonObject, Message, ProtocolVersion, RequestId, method};
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
@@ -314,12 +314,6 @@ impl HttpSession {
     }
 
     fn route(&self, message: Reserved, during: Option<&RequestId>) {
-        // Only the first answers of a session are inspected, until the one to the handshake.
-        if let (Message::Response(response), None) = (&message.message, self.version.get())
-            && let Some(version) = negotiated(response)
-        {
-            self.version.get_or_init(|| version);
-        }
         let waker = self.state().streams.route(message, during);
         waker.into_iter().for_each(Waker::wake);
     }
@@ -361,13 +355,6 @@ fn cancellation(request: &RequestId) -> Posted {
     let params = JsonObject::new().with("requestId", request.to_raw()).into();
     let received = Ok(Incoming::One(Message::notification(method::CANCELLED, params)));
     Posted { received, source: None }
-}
-
-/// The revision in the answer to `initialize`.
-fn negotiated(response: &Response) -> Option<ProtocolVersion> {
-    let result = response.outcome.as_ref().ok()?.clone().into_raw();
-    let members = Params::of(&result).ok()?;
-    ProtocolVersion::parse(&members.required::<String>("protocolVersion").ok()?)
 }
 
 #[cfg(test)]

@@ -92,14 +92,14 @@ pub(crate) fn new_key() -> Result<Box<str>, getrandom::Error> {
 mod tests {
     use std::time::Duration;
 
-    use protomcp_types::{JsonBuf, Message, RawJson, RequestId};
+    use protomcp_types::ProtocolVersion;
 
     use super::*;
     use crate::caller::{Caller, Principal};
     use crate::config::Config;
     use crate::fair_table::{ESTABLISHED_WITHIN, REPLACEABLE};
     use crate::http_session::{SessionKind, SessionTransport};
-    use protomcp_transport::{Sink, Transport};
+    use protomcp_transport::{Delivery, Transport};
 
     fn stranger(key: &str, who: &str) -> Arc<HttpSession> {
         let config = Config::default().without_event_store();
@@ -109,9 +109,8 @@ mod tests {
 
     fn session(key: &str, who: &str) -> Arc<HttpSession> {
         let session = stranger(key, who);
-        let agreed = RawJson::parse(r#"{"protocolVersion":"2025-11-25"}"#.to_owned()).unwrap();
         let (_, mut sink) = SessionTransport(Arc::clone(&session)).split();
-        sink.send(Message::result(RequestId::from(0), JsonBuf::from(agreed)), None).unwrap();
+        sink.negotiated(ProtocolVersion::V2025_11_25);
         std::mem::forget(sink);
         session
     }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use protomcp_types::RequestId;
+use protomcp_types::{ProtocolVersion, RequestId};
 
 /// The streams of a [`Sink`](crate::Sink) that carries the messages of each request on a stream of its own.
 ///
@@ -11,6 +11,9 @@ use protomcp_types::RequestId;
 /// (unsolicited ones) need a stream of their own. The client sees the end of a request's messages by the end of its
 /// stream.
 pub trait Delivery: Send {
+    /// A handshake has agreed on this revision. Called before the answer to `initialize` is sent.
+    fn negotiated(&mut self, version: ProtocolVersion);
+
     /// The client has cancelled a request: it gets no answer.
     fn request_cancelled(&mut self, request: &RequestId);
 

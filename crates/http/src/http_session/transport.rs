@@ -8,7 +8,7 @@ use std::task::{Context, Poll, Waker};
 
 use protomcp_server::{Extensions, Reservation, Reserved};
 use protomcp_transport::{Delivery, DeliveryFailures, Received, Sink, Source, Transport, TransportError};
-use protomcp_types::{Message, RequestId};
+use protomcp_types::{Message, ProtocolVersion, RequestId};
 use tokio::time::{Instant, Sleep};
 
 use super::{HttpSession, Posted};
@@ -121,6 +121,11 @@ impl Sink for SessionSink {
 }
 
 impl Delivery for SessionSink {
+    fn negotiated(&mut self, version: ProtocolVersion) {
+        // A session has one handshake.
+        self.0.version.get_or_init(|| version);
+    }
+
     fn request_cancelled(&mut self, request: &RequestId) {
         self.0.request_cancelled(request);
     }

@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use protomcp_server::{Handler, Limits, Replies, ServerInfo, StatelessMeta};
-use protomcp_transport::{Sink, Source, Transport};
+use protomcp_transport::{Delivery, Sink, Source, Transport};
 use protomcp_types::{
-    ErrorObject, Incoming, JsonBuf as Payload, ListTools, ListToolsResult, Message, Params, RawJson, RequestId,
+    ErrorObject, Incoming, JsonBuf as Payload, ListTools, ListToolsResult, Message, Params, ProtocolVersion, RequestId,
 };
 use tokio::task::unconstrained;
 
@@ -68,9 +68,7 @@ fn notice() -> Incoming {
 fn begin(http: &StreamableHttp, still: &Still, room: usize) -> Arc<HttpSession> {
     let parts = Request::new(()).into_parts().0;
     let session = http.0.begin(SessionKind::Stateful, &parts).unwrap();
-    let agreed = RawJson::parse(r#"{"protocolVersion":"2025-03-26"}"#.to_owned()).unwrap();
-    let answer = Message::result(RequestId::from(0), Payload::from(agreed));
-    still.0.lock().unwrap()[0].sink.send(answer, None).unwrap();
+    still.0.lock().unwrap()[0].sink.negotiated(ProtocolVersion::V2025_03_26);
     let mut cx = Context::from_waker(std::task::Waker::noop());
     for _ in 0..64 - room {
         assert!(pin!(unconstrained(session.deliver(Ok(notice()), None))).poll(&mut cx).is_ready());

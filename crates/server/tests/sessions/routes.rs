@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use protomcp_server::{Audience, Limits};
 use protomcp_transport::{Delivery, DeliveryFailures, Received, Sink, Source, Transport, TransportError};
-use protomcp_types::{Incoming, Level, Message, RawJson, RequestId};
+use protomcp_types::{Incoming, Level, Message, ProtocolVersion, RawJson, RequestId};
 use tokio::time::sleep;
 
 use super::transcript::{call, full, initialize, play};
@@ -78,6 +78,10 @@ impl Sink for Noting {
 }
 
 impl Delivery for Noting {
+    fn negotiated(&mut self, version: ProtocolVersion) {
+        self.note(None, version.as_str());
+    }
+
     fn request_cancelled(&mut self, request: &RequestId) {
         self.note(Some(request), "cancelled");
     }
@@ -110,8 +114,8 @@ fn check(script: &[String], expected: &[&str]) {
         let notes = Arc::default();
         stage.server.serve(Noting::new(script, &notes)).await.unwrap();
         let notes = notes.lock().unwrap();
-        assert_eq!(notes[0], "\"hello\" answer");
-        assert_eq!(notes[1..], *expected);
+        assert_eq!(notes[..2], ["- 2025-11-25", "\"hello\" answer"]);
+        assert_eq!(notes[2..], *expected);
     });
 }
 
@@ -148,7 +152,7 @@ fn what_concerns_the_session_belongs_to_no_request() {
         sleep(Duration::from_millis(2500)).await;
         stage.server.handle().log(Audience::Everyone, Level::Error, None, &RawJson::NULL);
         serving.await.unwrap().unwrap();
-        assert_eq!(notes.lock().unwrap()[1], "- notifications/message");
+        assert_eq!(notes.lock().unwrap()[2], "- notifications/message");
     });
 }
 
@@ -163,7 +167,8 @@ fn a_question_that_cannot_reach_the_host_fails_at_once() {
         host.is_lost = true;
         let begun = tokio::time::Instant::now();
         stage.server.serve(host).await.unwrap();
-        let expected = ["\"hello\" answer", "1 roots/list", "1 notifications/cancelled", "1 answer", "2 answer"];
+        let expected =
+            ["- 2025-11-25", "\"hello\" answer", "1 roots/list", "1 notifications/cancelled", "1 answer", "2 answer"];
         assert_eq!(*notes.lock().unwrap(), expected);
         assert!(begun.elapsed() < Duration::from_secs(10));
     });

@@ -53,6 +53,9 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
             }
             Inbound::Opened(client, reply) => {
                 self.opening.is_done = true;
+                if let Some(delivery) = self.connection.sink.delivery() {
+                    delivery.negotiated(client.version);
+                }
                 self.queue.introduce(Arc::clone(&client));
                 self.server.observers.opened(&SessionView {
                     id: self.id,
