@@ -6,6 +6,7 @@
 
 mod deliver;
 mod replacing;
+mod replies;
 mod watching;
 
 use std::collections::HashMap;
@@ -22,6 +23,7 @@ use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
 use crate::command::{Caller, Command, NewCall, Status};
+use crate::driver::replies::{Cause, Replies};
 use crate::driver::watching::Watching;
 use crate::notices::Notices;
 use crate::questions::Answerer;
@@ -75,7 +77,7 @@ pub(crate) async fn connect<T: Transport>(
         },
         shared,
         close_at: None,
-        unsent: 0,
+        replies: Replies::default(),
     };
     tokio::spawn(driver.run());
     let mut status = session.shared.status.clone();
@@ -106,8 +108,7 @@ struct Driver<Q, K> {
     shared: Arc<Shared>,
     /// The end of the time for the last messages and the end of the server.
     close_at: Option<Instant>,
-    /// Messages since everything was written.
-    unsent: usize,
+    replies: Replies,
 }
 
 /// Identifies the work of handlers.
@@ -136,13 +137,11 @@ impl<Q: Source, K: Sink> Driver<Q, K> {
                 break;
             }
             let deadline = self.connection.deadline().map(Instant::from_std);
-            if self.sink.as_ref().is_none_or(|sink| sink.unwritten() == 0) {
-                self.unsent = 0;
-            }
+            self.replies.written(self.unwritten());
             let step = tokio::select! {
                 command = self.commands.recv() => Step::Command(command),
-                // A server that does not read is not read either.
-                received = next(&mut self.source), if self.unsent < MAX_UNSENT => Step::Received(received),
+                // A server that does not read the replies to it is not read either.
+                received = next(&mut self.source), if !self.replies.are_too_many() => Step::Received(received),
                 flushed = flush(&mut self.sink) => Step::Flushed(flushed),
                 link = self.reconnection.done() => Step::Reconnected(link),
                 () = sleep_until(deadline) => Step::Time,
@@ -171,7 +170,7 @@ impl<Q: Source, K: Sink> Driver<Q, K> {
             }
             Step::Received(Err(error)) | Step::Flushed(Err(error)) => self.disconnected(lost(&error)),
             Step::Reconnected(link) => self.reconnected(link),
-            Step::Flushed(Ok(())) => self.unsent = 0,
+            Step::Flushed(Ok(())) => {}
             Step::Time => self.connection.time(now()),
         }
     }
@@ -258,8 +257,12 @@ impl<Q: Source, K: Sink> Driver<Q, K> {
     }
 
     fn transmit(&mut self, transmit: Transmit) -> Result<(), TransportError> {
+        let before = self.unwritten();
         let Some(sink) = &mut self.sink else { return Ok(()) };
-        self.unsent += 1;
+        let cause = match &transmit {
+            Transmit::Send(Message::Response(_)) => Cause::Server,
+            _ => Cause::Client,
+        };
         match (transmit, sink.request_streams()) {
             (Transmit::SendWith(message, fields), streams) => {
                 if let (Some(streams), Message::Request(request)) = (streams, &message) {
@@ -273,7 +276,13 @@ impl<Q: Source, K: Sink> Driver<Q, K> {
             (Transmit::EndSession, Some(streams)) => streams.end_session(),
             (Transmit::CloseStream(_) | Transmit::BeginSession(_) | Transmit::EndSession, None) => {}
         }
+        self.replies.sent(cause, before, self.unwritten());
         Ok(())
+    }
+
+    /// The amount that waits to be written, in the unit of the sink.
+    fn unwritten(&self) -> usize {
+        self.sink.as_ref().map_or(0, Sink::unwritten)
     }
 
     /// Writes the last messages and waits for the end of the server, within the time for it.
@@ -344,9 +353,6 @@ async fn sleep_until(deadline: Option<Instant>) {
         None => std::future::pending().await,
     }
 }
-
-/// Messages that wait to be written. With so many, nothing more is read.
-const MAX_UNSENT: usize = 4096;
 
 /// Commands that are taken before the next write.
 const BATCH: usize = 64;

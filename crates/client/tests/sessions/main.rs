@@ -8,6 +8,7 @@ mod ends;
 mod exchanges;
 mod http;
 mod lists;
+mod load;
 mod questions;
 mod script;
 mod server;

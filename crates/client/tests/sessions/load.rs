@@ -1,0 +1,52 @@
+//! Many requests at once over a pipe that is smaller than they are.
+
+use protomcp_client::{Mode, RequestError};
+use protomcp_transport::lines::Lines;
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream};
+
+use crate::server::{client, run};
+
+const DISCOVERED: &str = r#"{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}"#;
+const PIPE: usize = 64 * 1024;
+
+/// Answers one line after the other, and reads the next only when the answer is written.
+async fn answer_in_turn(stream: DuplexStream, padding: usize) {
+    let (reader, mut writer) = tokio::io::split(stream);
+    let mut lines = BufReader::new(reader).lines();
+    let text = "x".repeat(padding);
+    while let Some(line) = lines.next_line().await.unwrap() {
+        let message: serde_json::Value = serde_json::from_str(&line).unwrap();
+        let Some(id) = message.get("id") else { continue };
+        let result = match message["method"].as_str() {
+            Some("server/discover") => DISCOVERED.to_owned(),
+            _ => format!(r#"{{"resultType":"complete","content":[{{"type":"text","text":"{text}"}}]}}"#),
+        };
+        let answer = format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{result}}}\n");
+        writer.write_all(answer.as_bytes()).await.unwrap();
+    }
+}
+
+#[test]
+fn a_busy_session_with_a_server_that_answers_in_turn_never_stops() {
+    run(async {
+        let (ours, theirs) = tokio::io::duplex(PIPE);
+        tokio::spawn(answer_in_turn(theirs, 4000));
+        let (reader, writer) = tokio::io::split(ours);
+        let session = client().mode(Mode::Stateless).connect(Lines::new(reader, writer)).await.unwrap();
+        let arguments = serde_json::json!({"text": "y".repeat(3000)});
+        let workers: Vec<_> = (0..200)
+            .map(|_| {
+                let (session, arguments) = (session.clone(), arguments.clone());
+                tokio::spawn(async move {
+                    for _ in 0..50 {
+                        session.call_tool("a", &arguments).await?;
+                    }
+                    Ok::<_, RequestError>(())
+                })
+            })
+            .collect();
+        for worker in workers {
+            worker.await.unwrap().unwrap();
+        }
+    });
+}
