@@ -299,11 +299,13 @@ impl AuthorizationFlow {
                 token.scope = token.scope.take().or(scope);
                 self.store(previous)
             }
+            // The stored credentials stay until there are new ones.
             (Err(AuthorizationError::Refused { code, .. }), Some(target)) => {
                 self.is_client_rejected = code == "invalid_client";
                 self.grant(target, now)
             }
-            (Err(AuthorizationError::Refused { .. }), None) => {
+            // RFC 6749, section 5.2: no other code speaks of the refresh token.
+            (Err(AuthorizationError::Refused { code, .. }), None) if code == "invalid_grant" => {
                 previous.token.refresh_token = None;
                 self.store(previous)
             }

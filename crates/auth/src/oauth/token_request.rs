@@ -138,18 +138,23 @@ impl TokenRequest {
         if status.is_redirection() {
             return Err(untrusted(format!("{endpoint} redirects a request that holds credentials")));
         }
+        let unavailable = || AuthorizationError::Unavailable(format!("{endpoint} answers with {status}"));
         if status.is_server_error() || status == http::StatusCode::TOO_MANY_REQUESTS {
-            return Err(AuthorizationError::Unavailable(format!("{endpoint} answers with {status}")));
+            return Err(unavailable());
         }
-        let document = json_object(response)
-            .ok_or_else(|| untrusted(format!("{endpoint} answers with {status} and without a JSON object")))?;
-        match document.get("error") {
+        let Some(document) = json_object(response) else {
+            // A page of something in front of the endpoint: it says nothing about the request.
+            let reason = format!("{endpoint} answers with {status} and without a JSON object");
+            return Err(if status.is_success() { untrusted(reason) } else { AuthorizationError::Unavailable(reason) });
+        };
+        match document.get("error").map(|code| code.as_str().unwrap_or("unknown")) {
+            Some("temporarily_unavailable" | "server_error") => Err(unavailable()),
             // Some servers report errors with status 200.
             Some(code) if !document.contains_key("access_token") || !status.is_success() => {
                 let description = document.get("error_description").and_then(Value::as_str).map(brief);
-                Err(AuthorizationError::Refused { code: brief(code.as_str().unwrap_or("unknown")), description })
+                Err(AuthorizationError::Refused { code: brief(code), description })
             }
-            None if !status.is_success() => Err(untrusted(format!("{endpoint} answers with {status}"))),
+            None if !status.is_success() => Err(unavailable()),
             _ => Ok(document),
         }
     }

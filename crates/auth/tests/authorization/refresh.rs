@@ -72,11 +72,42 @@ fn the_new_token_is_stored_before_the_flow_is_done() {
 
 #[test]
 fn a_server_that_fails_leaves_the_refresh_token() {
-    for failure in [reply(500, &json!({})), reply(503, &json!({"error": "invalid_grant"})), reply(429, &json!({}))] {
+    for failure in [
+        reply(500, &json!({})),
+        reply(503, &json!({"error": "invalid_grant"})),
+        reply(429, &json!({})),
+        reply(400, &json!({"error": "temporarily_unavailable"})),
+        reply(400, &json!({"error": "server_error"})),
+        // The answers of a proxy.
+        reply(403, &json!("<!doctype html>")),
+        reply(403, &json!({"message": "Forbidden"})),
+        reply(408, &json!({})),
+    ] {
         let (mut world, known) = signed_in();
         world.on(TOKEN, failure);
         let error = refresh(&mut world, &known).unwrap_err();
         assert!(matches!(error, AuthorizationError::Unavailable(_)), "{error}");
+        assert!(world.lines("store").is_empty() && world.lines("remove").is_empty());
+    }
+}
+
+/// RFC 6749, section 5.2: `invalid_grant` alone speaks of the refresh token.
+#[test]
+fn the_other_errors_leave_the_refresh_token() {
+    for code in ["invalid_client", "unauthorized_client", "invalid_scope", "invalid_request", "invalid_target"] {
+        let (mut world, known) = signed_in();
+        let refused = reply(400, &json!({"error": code}));
+        world.on(TOKEN, refused.clone());
+        let error = refresh(&mut world, &known).unwrap_err();
+        assert!(matches!(&error, AuthorizationError::Refused { code: found, .. } if found == code), "{error}");
+        assert!(world.lines("store").is_empty() && world.lines("remove").is_empty());
+        // A challenge lets the user sign in, and replaces the credentials only then.
+        world.transcript.clear();
+        world.redirect = Box::new(|state| format!("error=access_denied&state={state}&iss={ISSUER}"));
+        assert!(world.challenge(config(), demand(401, "Bearer"), &[&known]).is_err());
+        assert_eq!((world.lines("refresh_token=r1").len(), world.lines("open https").len()), (1, 1));
+        let registrations = usize::from(code == "invalid_client");
+        assert_eq!(world.lines("POST https://login.example.com/register").len(), registrations, "{code}");
         assert!(world.lines("store").is_empty() && world.lines("remove").is_empty());
     }
 }

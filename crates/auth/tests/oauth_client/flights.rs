@@ -193,6 +193,35 @@ impl TokenStore for LockedStore {
     }
 }
 
+/// The registration was forgotten: the token counts until it expires, and then the user signs in once.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refused_refresh_costs_one_sign_in() {
+    let world = World::start().await;
+    let store = MemoryTokenStore::default();
+    assert_eq!(world.call(&world.builder().store(store.clone()).build()).await, Ok(200));
+    let stored = serde_json::to_value(store.list(&world.server_url()).await.unwrap().remove(0)).unwrap();
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs();
+    for (expires, refreshes, sign_ins) in [(now + 50, 1, 0), (now - 1, 2, 1)] {
+        let mut due = stored.clone();
+        (due["token"]["received"], due["token"]["expires"]) = (json!(now - 3000), json!(expires));
+        store.store(&serde_json::from_value(due).unwrap()).await.unwrap();
+        let mut answer = world.issuer_script();
+        world.issuer.on(move |request| match request.target.as_str() {
+            "/token" if request.body.contains("refresh_token=r1&") => {
+                json_reply(401, &json!({"error": "invalid_client"}))
+            }
+            _ => answer(request),
+        });
+        *world.valid.lock().unwrap() = vec!["t1".to_owned()];
+        let (before, client) = (world.issuer.count("refresh_token=r1&"), world.builder().store(store.clone()).build());
+        for _ in 0..4 {
+            assert_eq!(world.call(&client).await, Ok(200));
+        }
+        assert_eq!(world.issuer.count("refresh_token=r1&") - before, refreshes);
+        assert_eq!(world.browser.count(), 1 + sign_ins);
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn each_write_of_a_store_is_under_its_lock() {
     let world = World::start().await;
