@@ -3,11 +3,12 @@
 use std::collections::VecDeque;
 
 use http::header::{ACCEPT, LOCATION};
-use http::{HeaderMap, HeaderValue, Method, StatusCode};
+use http::{HeaderMap, HeaderValue, Method};
+use serde_json::{Map, Value};
 
 use crate::authorizer::AuthorizationError;
 use crate::exchange::{HttpRequest, HttpResponse};
-use crate::oauth::metadata::{ResourceMetadata, ServerMetadata, brief, foreign_url, is_absent, json_object, untrusted};
+use crate::oauth::metadata::{Document, ResourceMetadata, ServerMetadata, brief, foreign_url, untrusted};
 use crate::oauth::step::Step;
 use crate::oauth::well_known;
 use crate::url::Url;
@@ -22,6 +23,8 @@ pub(crate) struct Issuers {
     pub(crate) only: Option<Url>,
     /// Those that credentials are known of: preferred.
     pub(crate) known: Vec<String>,
+    /// True if the metadata of the MCP server has named one of the known issuers.
+    pub(crate) had_metadata: bool,
 }
 
 /// The outcome of a discovery.
@@ -43,6 +46,12 @@ pub(crate) struct Discovery {
     /// The URL of the request under way.
     current: Url,
     redirects: u8,
+    /// True if the challenge has named a URL.
+    is_named: bool,
+    /// True while that URL is asked.
+    is_at_named: bool,
+    /// The first refusal of a document of this stage.
+    withheld: Option<String>,
 }
 
 #[derive(Debug)]
@@ -70,6 +79,7 @@ impl Discovery {
         issuers: Issuers,
     ) -> Result<(Self, HttpRequest), AuthorizationError> {
         let named = named.map(|url| foreign_url(url, server)).transpose()?;
+        let is_named = named.is_some();
         let mut candidates = VecDeque::from(well_known::of_resource(server));
         if let Some(named) = named {
             candidates.retain(|url| *url != named);
@@ -78,7 +88,18 @@ impl Discovery {
         let current = candidates.pop_front().unwrap_or_else(|| server.clone());
         let request = get(&current);
         let server = server.clone();
-        Ok((Self { server, issuers, stage: Stage::Resource, candidates, current, redirects: 0 }, request))
+        let discovery = Self {
+            server,
+            issuers,
+            stage: Stage::Resource,
+            candidates,
+            current,
+            redirects: 0,
+            is_named,
+            is_at_named: is_named,
+            withheld: None,
+        };
+        Ok((discovery, request))
     }
 
     /// Continues after a response.
@@ -86,23 +107,29 @@ impl Discovery {
         if response.status.is_redirection() {
             return self.follow(response);
         }
-        let document = if response.status == StatusCode::OK {
-            // A page of HTML in place of a document is an absent document.
-            json_object(response)
-        } else if is_absent(response) {
-            None
-        } else {
-            let reason = format!("{} answers with {}", self.current, response.status);
-            return Err(AuthorizationError::Unavailable(reason));
-        };
-        match (document, &mut self.stage) {
-            (None, _) => self.next(),
-            (Some(document), Stage::Resource) => {
-                let resource = ResourceMetadata::read(&document, &self.server)?;
+        let (url, status) = (&self.current, response.status);
+        match Document::read(response) {
+            Document::Found(document) => self.found(&document),
+            Document::Absent => self.next(),
+            // The URL of the challenge is asked first, and the other URLs are guesses.
+            Document::Page if !self.is_at_named => self.next(),
+            Document::Page | Document::Broken => Err(untrusted(format!("the document at {url} cannot be read"))),
+            Document::Withheld => {
+                self.withheld.get_or_insert_with(|| format!("{url} answers with {status}"));
+                self.next()
+            }
+            Document::Failing => Err(AuthorizationError::Unavailable(format!("{url} answers with {status}"))),
+        }
+    }
+
+    fn found(&mut self, document: &Map<String, Value>) -> Result<Step<Discovered>, AuthorizationError> {
+        match &mut self.stage {
+            Stage::Resource => {
+                let resource = ResourceMetadata::read(document, &self.server)?;
                 self.choose(resource)
             }
-            (Some(document), Stage::Server { issuer, resource }) => {
-                let server = ServerMetadata::read(&document, &self.server);
+            Stage::Server { issuer, resource } => {
+                let server = ServerMetadata::read(document, &self.server);
                 issuer.check(document.get("issuer").and_then(|issuer| issuer.as_str()))?;
                 Ok(Step::Done(Discovered { resource: resource.take(), server: server? }))
             }
@@ -146,14 +173,14 @@ impl Discovery {
     }
 
     fn ask_issuer(&mut self, url: &Url, stage: Stage) -> Result<Step<Discovered>, AuthorizationError> {
-        self.stage = stage;
+        (self.stage, self.withheld) = (stage, None);
         self.candidates = well_known::of_issuer(url).into();
         self.next()
     }
 
     /// Asks the next URL, or goes on without the document.
     fn next(&mut self) -> Result<Step<Discovered>, AuthorizationError> {
-        self.redirects = 0;
+        (self.redirects, self.is_at_named) = (0, false);
         if let Some(url) = self.candidates.pop_front() {
             self.current = url;
             return Ok(Step::Send(get(&self.current)));
@@ -163,6 +190,7 @@ impl Discovery {
                 let (issuer, url) = match &self.issuers.only {
                     Some(only) => (Issuer::Named(only.as_str().to_owned()), only.clone()),
                     None => {
+                        self.check_is_old()?;
                         let origin = self.server.origin().to_owned();
                         let url = foreign_url(&origin, &self.server)?;
                         (Issuer::Origin(origin), url)
@@ -171,13 +199,34 @@ impl Discovery {
                 self.ask_issuer(&url, Stage::Server { issuer, resource: None })
             }
             Stage::Server { issuer: Issuer::Origin(_), resource: None } => {
+                self.check_nothing_withheld()?;
                 let server = ServerMetadata::without_document(&self.server)?;
                 Ok(Step::Done(Discovered { resource: None, server }))
             }
             Stage::Server { issuer, .. } => {
+                self.check_nothing_withheld()?;
                 Err(untrusted(format!("the authorization server {} publishes no metadata", brief(issuer.text()))))
             }
         }
+    }
+
+    /// Checks that an MCP server without metadata can be one of MCP 2025-03-26, whose rules are weaker.
+    fn check_is_old(&self) -> Result<(), AuthorizationError> {
+        self.check_nothing_withheld()?;
+        let server = &self.server;
+        if self.is_named {
+            return Err(untrusted(format!("{server} names its metadata in the challenge and does not publish it")));
+        }
+        if self.issuers.had_metadata {
+            return Err(AuthorizationError::Unavailable(format!(
+                "{server} does not publish the metadata that it had before; if it never will, remove its stored credentials"
+            )));
+        }
+        Ok(())
+    }
+
+    fn check_nothing_withheld(&self) -> Result<(), AuthorizationError> {
+        self.withheld.clone().map_or(Ok(()), |reason| Err(AuthorizationError::Unavailable(reason)))
     }
 }
 

@@ -90,7 +90,7 @@ pub struct AuthorizationFlow {
 }
 
 enum State {
-    Discovering(Discovery),
+    Discovering(Box<Discovery>),
     Removing { stale: Vec<Credentials>, target: Box<Target> },
     Refreshing { request: TokenRequest, previous: Box<Credentials>, target: Option<Box<Target>> },
     AwaitingRedirectUri(Box<Target>),
@@ -134,13 +134,17 @@ impl AuthorizationFlow {
         let issuers = Issuers {
             only: config.issuer.clone(),
             known: known.iter().map(|credentials| credentials.issuer.clone()).collect(),
+            had_metadata: known.iter().any(|known| {
+                let is_elsewhere = |issuer: &Url| !issuer.is_same_origin(&config.resource);
+                known.indicator.is_some() && Url::parse(&known.issuer).as_ref().is_ok_and(is_elsewhere)
+            }),
         };
         let started = Discovery::start(&config.resource, demand.metadata.as_deref(), issuers);
         let mut flow =
             Self { config, demand, known, state: State::Finished, may_refresh: true, is_client_rejected: false };
         match started {
             Ok((discovery, request)) => {
-                flow.state = State::Discovering(discovery);
+                flow.state = State::Discovering(Box::new(discovery));
                 (flow, FlowAction::Send(request))
             }
             Err(error) => (flow, FlowAction::Fail(error)),

@@ -1,6 +1,7 @@
 //! The documents by which a client finds its authorization server: RFC 9728 and RFC 8414.
 
 use http::StatusCode;
+use http::header::CONTENT_TYPE;
 use serde_json::{Map, Value};
 
 use crate::authorizer::AuthorizationError;
@@ -54,9 +55,48 @@ pub(crate) fn json_object(response: &HttpResponse) -> Option<Map<String, Value>>
     serde_json::from_slice(&response.body).ok()
 }
 
-/// True if the response says that there is no such document.
-pub(crate) fn is_absent(response: &HttpResponse) -> bool {
-    response.status.is_client_error() && response.status != StatusCode::TOO_MANY_REQUESTS
+/// The meaning of the response to a request for a document.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Document {
+    Found(Map<String, Value>),
+    /// There is none at this URL.
+    Absent,
+    /// A page of HTML. Sites that consist of one page have it at every URL.
+    Page,
+    /// Something else in place of a JSON object, or more than [`MAX_DOCUMENT`].
+    Broken,
+    /// There may be one, but not for this client.
+    Withheld,
+    /// There may be one later.
+    Failing,
+}
+
+impl Document {
+    pub(crate) fn read(response: &HttpResponse) -> Self {
+        match response.status {
+            StatusCode::OK => match json_object(response) {
+                Some(document) => Self::Found(document),
+                None if is_page(response) => Self::Page,
+                None => Self::Broken,
+            },
+            // Servers that know a few paths and methods answer everything else with 400 or 405.
+            StatusCode::NOT_FOUND | StatusCode::GONE | StatusCode::BAD_REQUEST | StatusCode::METHOD_NOT_ALLOWED => {
+                Self::Absent
+            }
+            StatusCode::REQUEST_TIMEOUT
+            | StatusCode::MISDIRECTED_REQUEST
+            | StatusCode::TOO_EARLY
+            | StatusCode::TOO_MANY_REQUESTS => Self::Failing,
+            status if status.is_client_error() => Self::Withheld,
+            _ => Self::Failing,
+        }
+    }
+}
+
+fn is_page(response: &HttpResponse) -> bool {
+    let kind = response.headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    let media = kind.split(';').next().unwrap_or_default().trim();
+    media.eq_ignore_ascii_case("text/html") || response.body.trim_ascii_start().starts_with(b"<")
 }
 
 impl ResourceMetadata {

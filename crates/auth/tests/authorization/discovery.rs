@@ -1,10 +1,11 @@
 //! Finding the authorization server (mcp wire 3.3, `auth/metadata-*`, `auth/resource-mismatch`, `auth/2025-03-26-*`).
 
+use protomcp_auth::HttpResponse;
 use serde_json::json;
 
 use crate::world::{
     ISSUER, METADATA, PRM, SERVER, World, config, demand, metadata_of, patched, reply, resource_metadata,
-    server_metadata, token, untrusted, with_header,
+    server_metadata, token, unavailable, untrusted, with_header,
 };
 
 /// The requests before the user signs in.
@@ -206,22 +207,98 @@ fn a_named_issuer_without_metadata_has_no_default_endpoints() {
 
 #[test]
 fn a_failing_server_is_not_an_old_one() {
-    for status in [429, 500, 503] {
+    for status in [408, 421, 425, 429, 500, 503] {
         let mut world = World::new();
         world.on(&format!("GET {PRM}/mcp"), reply(status, &json!({})));
-        let error = world.authorize().unwrap_err();
-        assert!(matches!(error, protomcp_auth::AuthorizationError::Unavailable(_)), "{error}");
+        unavailable(&world.authorize());
         assert_eq!(world.transcript.len(), 1);
     }
 }
 
+/// Only the absence of all documents is that of a server of MCP 2025-03-26.
+#[test]
+fn a_document_that_is_kept_back_is_not_absent() {
+    let own = "https://tools.example.com";
+    for status in [401, 402, 403, 451] {
+        for path in ["oauth-protected-resource/mcp", "oauth-protected-resource", "oauth-authorization-server"] {
+            let mut world = World::empty();
+            world.authorization_server(own);
+            world.on(&format!("GET {own}/.well-known/{path}"), reply(status, &json!({})));
+            unavailable(&world.authorize());
+            assert!(world.lines("open https").is_empty() && world.lines("POST").is_empty(), "{status} {path}");
+        }
+        // Another URL may have it.
+        let mut world = World::new();
+        world.on(&format!("GET {PRM}/mcp"), reply(status, &json!({})));
+        world.on(&format!("GET {PRM}"), reply(200, &resource_metadata()));
+        world.on(&format!("GET {METADATA}"), reply(status, &json!({})));
+        world.on(&format!("GET {ISSUER}/.well-known/openid-configuration"), reply(200, &server_metadata()));
+        world.authorize().unwrap();
+    }
+    for status in [400, 404, 405, 410] {
+        let mut world = World::empty();
+        world.authorization_server(own);
+        world.on(&format!("GET {PRM}/mcp"), reply(status, &json!({})));
+        world.redirect = Box::new(|state| format!("code=c&state={state}"));
+        world.authorize().unwrap();
+    }
+}
+
+#[test]
+fn a_document_that_cannot_be_read_stops_the_flow() {
+    let text = |text: &str| HttpResponse { body: text.as_bytes().to_vec(), ..reply(200, &json!({})) };
+    let huge = patched(resource_metadata(), &json!({"padding": "x".repeat(protomcp_auth::MAX_DOCUMENT)}));
+    for broken in [text("{\"resource\": "), text("[]"), text(""), reply(200, &huge)] {
+        let mut world = World::new();
+        world.on(&format!("GET {PRM}/mcp"), broken.clone());
+        untrusted(world.authorize(), "cannot be read");
+        assert_eq!(world.transcript.len(), 1);
+        let mut world = World::new();
+        world.on(&format!("GET {METADATA}"), broken);
+        untrusted(world.authorize(), "cannot be read");
+        assert!(world.lines("open https").is_empty());
+    }
+}
+
+/// The sites of single-page applications answer every path with their page.
 #[test]
 fn a_web_page_is_an_absent_document() {
-    let mut world = World::new();
-    let page = with_header(reply(200, &json!("<!doctype html>")), "content-type", "text/html");
-    world.on(&format!("GET {PRM}/mcp"), page);
-    world.on(&format!("GET {PRM}"), reply(200, &resource_metadata()));
-    world.authorize().unwrap();
+    let page = HttpResponse { body: b" \n<!doctype html><p>Hello".to_vec(), ..reply(200, &json!({})) };
+    let typed = with_header(reply(200, &json!("Hello")), "content-type", "Text/HTML; charset=utf-8");
+    for page in [page, typed] {
+        let mut world = World::new();
+        world.on(&format!("GET {PRM}/mcp"), page.clone());
+        world.on(&format!("GET {PRM}"), reply(200, &resource_metadata()));
+        world.authorize().unwrap();
+        // But not where the server itself has said that the document is.
+        let mut world = World::new();
+        world.on("GET https://tools.example.com/custom.json", page);
+        let named = demand(401, "Bearer resource_metadata=\"https://tools.example.com/custom.json\"");
+        untrusted(world.challenge(config(), named, &[]), "cannot be read");
+    }
+}
+
+#[test]
+fn a_server_that_had_metadata_is_not_an_old_one() {
+    let own = "https://tools.example.com";
+    let known = World::new().authorize().unwrap();
+    let old = || {
+        let mut world = World::empty();
+        world.authorization_server(own);
+        world.redirect = Box::new(|state| format!("code=c&state={state}"));
+        world
+    };
+    let mut world = old();
+    let named = demand(401, &format!("Bearer resource_metadata=\"{PRM}/mcp\""));
+    untrusted(world.challenge(config(), named, &[]), "names its metadata");
+    assert!(world.lines("open https").is_empty());
+    let mut world = old();
+    unavailable(&world.challenge(config(), demand(401, "Bearer"), &[&known]));
+    assert!(world.lines("open https").is_empty());
+    // The credentials of the old server itself change nothing.
+    let mut world = old();
+    let own_credentials = world.authorize().unwrap();
+    world.challenge(config(), demand(401, "Bearer"), &[&own_credentials]).unwrap();
 }
 
 #[test]
@@ -260,14 +337,6 @@ fn a_remote_server_cannot_refer_to_this_machine() {
             assert_eq!(world.transcript.len(), 2, "{endpoint} {url}");
         }
     }
-}
-
-#[test]
-fn a_huge_document_is_not_read() {
-    let huge = patched(resource_metadata(), &json!({"padding": "x".repeat(protomcp_auth::MAX_DOCUMENT)}));
-    let mut world = World::with(&huge, &server_metadata());
-    assert!(world.authorize().is_err());
-    assert!(world.lines("login.example.com").is_empty());
 }
 
 #[test]

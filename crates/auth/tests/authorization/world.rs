@@ -281,6 +281,11 @@ pub(crate) fn claims(token: &str) -> (Value, Value) {
 }
 
 #[track_caller]
+pub(crate) fn unavailable(outcome: &Outcome) {
+    assert!(matches!(outcome, Err(AuthorizationError::Unavailable(_))), "{outcome:?}");
+}
+
+#[track_caller]
 pub(crate) fn untrusted(outcome: Outcome, part: &str) {
     match outcome {
         Err(AuthorizationError::Untrusted(reason)) => assert!(reason.contains(part), "{reason}"),
