@@ -1,12 +1,16 @@
 #![doc = include_str!("../README.md")]
 
+mod editions;
 mod limits;
 mod message_error;
 mod message_type;
+#[cfg(feature = "validation")]
+mod protovalidate;
 mod reference;
 mod schema;
 mod schema_error;
 mod survey;
+mod validation;
 mod weight;
 mod well_known;
 mod wide_numbers;
@@ -15,9 +19,12 @@ mod wire;
 pub use limits::{MessageLimits, SchemaLimits};
 pub use message_error::MessageError;
 pub use message_type::{Message, MessageType, WideIntegers};
+#[cfg(feature = "validation")]
+pub use protovalidate::Protovalidate;
 pub use reference::{
     FullName, Host, MAX_FULL_NAME, MAX_LABEL, MAX_MODULE, MAX_OWNER, Module, ReferenceError, SchemaRef, Strictness,
     Version,
 };
 pub use schema::Schema;
 pub use schema_error::SchemaError;
+pub use validation::{EntryPart, ValidationError, Validator, Violation};

@@ -117,6 +117,11 @@ impl MessageType {
 }
 
 impl Message {
+    #[cfg(feature = "validation")]
+    pub(crate) fn dynamic(&self) -> &DynamicMessage {
+        &self.0
+    }
+
     /// The type of the message.
     #[must_use]
     pub fn message_type(&self) -> MessageType {

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use prost_reflect::DescriptorPool;
 
+use crate::editions;
 use crate::limits::SchemaLimits;
 use crate::message_type::MessageType;
 use crate::schema_error::SchemaError;
@@ -36,7 +37,12 @@ impl Schema {
     /// Fails if the set exceeds a limit or is not consistent. No set causes a panic.
     pub fn decode(bytes: impl Into<Bytes>, limits: &SchemaLimits) -> Result<Self, SchemaError> {
         let bytes = bytes.into();
-        let survey = Survey::of(&bytes, limits)?;
+        let mut survey = Survey::of(&bytes, limits)?;
+        let rewritten;
+        if survey.files.values().any(|file| file.edition == Some(editions::EDITION_2023)) {
+            rewritten = editions::rewrite(&bytes);
+            survey = Survey::of(&rewritten, limits)?;
+        }
         survey.check_imports(well_known::is_known)?;
         check_syntax(&survey)?;
         let mut set = well_known::others(|name| survey.files.contains_key(name));
@@ -58,6 +64,12 @@ impl Schema {
     #[must_use]
     pub fn bytes(&self) -> &Bytes {
         &self.0.bytes
+    }
+
+    /// The files of the set with the well-known ones, for a validator.
+    #[cfg(feature = "validation")]
+    pub(crate) fn pool(&self) -> &DescriptorPool {
+        &self.0.pool
     }
 
     /// A message by its full name, without a leading dot.
@@ -97,11 +109,12 @@ impl fmt::Debug for Schema {
 /// The library knows proto2 and proto3.
 fn check_syntax(survey: &Survey<'_>) -> Result<(), SchemaError> {
     for (name, file) in &survey.files {
-        let syntax = match file.syntax {
-            None | Some("proto2" | "proto3") if !file.has_edition => continue,
-            syntax => syntax.unwrap_or("editions"),
+        let syntax = match (file.syntax, file.edition) {
+            (None | Some("proto2" | "proto3"), None) => continue,
+            (_, Some(edition)) => format!("edition {edition}"),
+            (syntax, None) => syntax.unwrap_or_default().to_owned(),
         };
-        return Err(SchemaError::Syntax { file: SchemaError::quote(name), syntax: SchemaError::quote(syntax) });
+        return Err(SchemaError::Syntax { file: SchemaError::quote(name), syntax: SchemaError::quote(&syntax) });
     }
     Ok(())
 }

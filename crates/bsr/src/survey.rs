@@ -24,7 +24,7 @@ pub(crate) struct SurveyedFile<'a> {
     pub(crate) bytes: &'a [u8],
     pub(crate) imports: BTreeSet<&'a str>,
     pub(crate) syntax: Option<&'a str>,
-    pub(crate) has_edition: bool,
+    pub(crate) edition: Option<u64>,
 }
 
 #[derive(Debug, Default)]
@@ -86,7 +86,8 @@ impl<'a> Survey<'a> {
                 (8, Payload::Bytes(options)) => self.options(options, limits)?,
                 (9, Payload::Bytes(info)) => self.positions(info, limits)?,
                 (12, Payload::Bytes(text)) => file.syntax = Some(utf8(text)?),
-                (14, _) => file.has_edition = true,
+                (14, Payload::Varint(edition)) => file.edition = Some(edition),
+                (14, _) => return Err(SchemaError::Malformed),
                 _ => self.element(limits)?,
             }
         }

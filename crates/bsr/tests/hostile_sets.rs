@@ -246,3 +246,29 @@ proptest! {
         let _ = Schema::decode(bytes, &SchemaLimits::default());
     }
 }
+
+#[test]
+fn edition_2023_is_read_or_refused() {
+    // `editions = "2023"`, one message with one field, and positions, as a compiler writes them.
+    let mut bytes = file("a.proto", &[], vec![message("M", vec![field("x", 1)])]);
+    bytes.syntax = Some("editions".to_owned());
+    let mut encoded = bytes.encode_to_vec();
+    encoded.extend([0x70, 0xe8, 0x07]);
+    let mut set = vec![0x0a];
+    prost::encoding::encode_varint(encoded.len() as u64, &mut set);
+    set.extend(encoded);
+    let loaded = Schema::decode(set, &SchemaLimits::default());
+    assert_eq!(loaded.is_ok(), cfg!(feature = "validation"), "{loaded:?}");
+    match loaded {
+        Ok(schema) => {
+            let message = schema.message("hostile.v1.M").expect("there");
+            let limits = MessageLimits::default();
+            // Presence is explicit in editions: a value that is set to its default is there.
+            let empty = message.parse_json(r#"{"x":""}"#, &limits).expect("a text");
+            assert_eq!(empty.encode(), [0x0a, 0x00]);
+        }
+        Err(error) => {
+            assert!(matches!(&error, SchemaError::Syntax { syntax, .. } if syntax == "edition 1000"), "{error}");
+        }
+    }
+}
