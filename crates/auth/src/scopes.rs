@@ -43,6 +43,13 @@ impl Scopes {
         self.0.extend(others.0.iter().cloned());
     }
 
+    /// All but this one.
+    #[cfg(feature = "oauth")]
+    pub(crate) fn without(mut self, scope: &str) -> Self {
+        self.0.remove(scope);
+        self
+    }
+
     /// In alphabetical order.
     pub fn iter(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(|scope| &**scope)

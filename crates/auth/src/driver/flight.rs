@@ -102,12 +102,16 @@ impl Parts {
             // Another program has obtained a token.
             return Ok(held.clone());
         }
+        let is_after_grant = known.iter().any(|held| held.origin == Origin::Granted && is_rejected(&held.credentials));
         let known: Vec<_> = known.into_iter().map(|held| held.credentials).collect();
         // The refresh token of another program has not been tried.
         let may_refresh = may_refresh || !known.iter().any(is_rejected);
         let (mut flow, action) = AuthorizationFlow::challenged(Arc::clone(&self.config), demand, known);
         if !may_refresh {
             flow = flow.without_refresh();
+        }
+        if is_after_grant {
+            flow = flow.after_grant();
         }
         self.drive(flow, action, guard).await
     }

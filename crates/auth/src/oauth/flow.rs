@@ -85,6 +85,8 @@ pub struct AuthorizationFlow {
     known: Vec<Credentials>,
     state: State,
     may_refresh: bool,
+    /// True if the rejected token is that of the last grant.
+    is_after_grant: bool,
     /// True once the authorization server has rejected the client that it had registered.
     is_client_rejected: bool,
 }
@@ -122,6 +124,11 @@ impl std::fmt::Debug for State {
 }
 
 impl AuthorizationFlow {
+    fn new(config: Arc<OAuthConfig>, demand: TokenDemand, known: Vec<Credentials>) -> Self {
+        let (state, may_refresh, is_after_grant, is_client_rejected) = (State::Finished, true, false, false);
+        Self { config, demand, known, state, may_refresh, is_after_grant, is_client_rejected }
+    }
+
     /// Begins with a challenge. `known` are the stored credentials of the MCP server, of all issuers. Those of another
     /// issuer or client than the configured ones are not used.
     #[must_use]
@@ -140,8 +147,7 @@ impl AuthorizationFlow {
             }),
         };
         let started = Discovery::start(&config.resource, demand.metadata.as_deref(), issuers);
-        let mut flow =
-            Self { config, demand, known, state: State::Finished, may_refresh: true, is_client_rejected: false };
+        let mut flow = Self::new(config, demand, known);
         match started {
             Ok((discovery, request)) => {
                 flow.state = State::Discovering(Box::new(discovery));
@@ -158,6 +164,14 @@ impl AuthorizationFlow {
         self
     }
 
+    /// Does not ask for the same scopes once more, since the token of the last grant was rejected: an authorization server
+    /// that has granted less does so again.
+    #[must_use]
+    pub fn after_grant(mut self) -> Self {
+        self.is_after_grant = true;
+        self
+    }
+
     /// Begins with a token that is about to expire. If the authorization server rejects the refresh token, the outcome
     /// is the old token without it. Fails if the credentials are those of another issuer or client than the configured
     /// ones.
@@ -165,8 +179,7 @@ impl AuthorizationFlow {
     pub fn due(config: Arc<OAuthConfig>, credentials: Credentials, now: SystemTime) -> (Self, FlowAction) {
         let (demand, known) = (TokenDemand::default(), Vec::new());
         let request = grants::refresh(&config, &credentials);
-        let mut flow =
-            Self { config, demand, known, state: State::Finished, may_refresh: true, is_client_rejected: false };
+        let mut flow = Self::new(config, demand, known);
         match request {
             Ok(request) => {
                 let action = FlowAction::Send(request.to_http(now));
@@ -241,6 +254,9 @@ impl AuthorizationFlow {
             None => Vec::new(),
         };
         let target = Target::new(&self.config, &self.demand, (resource, server), known.into_iter().next())?;
+        if self.demand.is_step_up() {
+            target.check_step_up(self.is_after_grant)?;
+        }
         self.remove(stale, Box::new(target), now)
     }
 

@@ -2,7 +2,8 @@
 
 use crate::scopes::Scopes;
 
-const OFFLINE: &str = "offline_access";
+/// The scope by which a client asks for a refresh token (OpenID Connect Core, section 11).
+pub(crate) const OFFLINE: &str = "offline_access";
 
 /// The places that name scopes.
 #[derive(Debug, Clone, Copy, Default)]
@@ -26,7 +27,7 @@ impl ScopeSources<'_> {
         chosen.add(self.previous.unwrap_or(&Scopes::default()));
         let has_offline = self.issuer.is_some_and(|scopes| scopes.iter().any(|scope| scope == OFFLINE));
         if !has_offline {
-            chosen = Scopes::lenient(chosen.iter().filter(|scope| *scope != OFFLINE));
+            chosen = chosen.without(OFFLINE);
         }
         // Alone it would replace the scopes that the server chooses.
         if chosen.is_empty() {

@@ -8,7 +8,7 @@ use crate::oauth::config::{Grant, OAuthConfig};
 use crate::oauth::credentials::{ClientRegistration, Credentials, Token};
 use crate::oauth::demand::TokenDemand;
 use crate::oauth::metadata::{ResourceMetadata, ServerMetadata, brief};
-use crate::oauth::scope_choice::ScopeSources;
+use crate::oauth::scope_choice::{OFFLINE, ScopeSources};
 use crate::oauth::signing::Es256Key;
 use crate::scopes::Scopes;
 use crate::url::Url;
@@ -44,13 +44,6 @@ impl Target {
             wants_refresh: matches!(config.grant, Grant::AuthorizationCode),
         };
         let scopes = sources.choose();
-        if let Some(previous) = previous.as_ref().filter(|_| demand.is_step_up()) {
-            let wanted = scopes.clone().unwrap_or_default();
-            if previous.scopes().include(&wanted) {
-                // The same request would have the same result.
-                return Err(AuthorizationError::InsufficientScope(brief(&wanted.to_string())));
-            }
-        }
         let dpop_key = if is_bound(demand, resource.as_ref(), &server)? {
             let known = previous.as_ref().and_then(dpop_key);
             Some(known.unwrap_or_else(Es256Key::generate))
@@ -73,6 +66,18 @@ impl Target {
         }
         let endpoint = self.server.authorization_endpoint.as_ref();
         endpoint.ok_or_else(|| AuthorizationError::Unsupported(format!("users cannot sign in at {}", issuer())))
+    }
+
+    /// Checks that a request for more scopes can have another result than the one before.
+    pub(crate) fn check_step_up(&self, is_after_grant: bool) -> Result<(), AuthorizationError> {
+        let Some(previous) = &self.previous else { return Ok(()) };
+        // An authorization server may leave this one out, and no MCP server asks for it.
+        let wanted = self.scopes.clone().unwrap_or_default().without(OFFLINE);
+        let requested = Scopes::lenient([previous.requested.as_str()]);
+        if previous.scopes().include(&wanted) || is_after_grant && requested.include(&wanted) {
+            return Err(AuthorizationError::InsufficientScope(brief(&wanted.to_string())));
+        }
+        Ok(())
     }
 
     /// True if a refresh of these credentials can satisfy the demand.

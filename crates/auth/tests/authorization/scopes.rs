@@ -1,6 +1,8 @@
 //! The scopes of a flow (mcp wire 3.3, `auth/scope-*`, `auth/offline-access-*`).
 
-use protomcp_auth::AuthorizationError;
+use std::sync::Arc;
+
+use protomcp_auth::{AuthorizationError, AuthorizationFlow};
 use serde_json::json;
 
 use crate::world::{World, config, demand, patched, reply, resource_metadata, server_metadata, token};
@@ -61,6 +63,36 @@ fn a_step_up_to_scopes_that_were_not_granted_asks_again() {
     let more = demand(403, "Bearer scope=\"b\", error=\"insufficient_scope\"");
     world.challenge(config(), more, &[&known]).unwrap();
     assert_eq!(world.param("scope"), Some("a b"));
+}
+
+/// An authorization server may grant less than it is asked for, and does so again.
+#[test]
+fn a_step_up_after_a_grant_asks_for_something_else() {
+    let mut world = World::new();
+    world.on("POST https://login.example.com/token", reply(200, &patched(token("t"), &json!({"scope": "a"}))));
+    let known = world.challenge(config(), demand(401, "Bearer scope=\"a b\""), &[]).unwrap();
+    let mut step_up = |scope: &str| {
+        world.transcript.clear();
+        let demand = demand(403, &format!("Bearer scope=\"{scope}\", error=\"insufficient_scope\""));
+        let (flow, action) = AuthorizationFlow::challenged(Arc::new(config()), demand, vec![known.clone()]);
+        let outcome = world.run(flow.after_grant(), action);
+        (outcome, world.lines("open https").len())
+    };
+    assert_eq!(step_up("b"), (Err(AuthorizationError::InsufficientScope("a b".to_owned())), 0));
+    assert_eq!(step_up("c").1, 1);
+}
+
+#[test]
+fn offline_access_is_not_a_scope_that_a_step_up_lacks() {
+    let server = patched(server_metadata(), &json!({"scopes_supported": ["a", "offline_access"]}));
+    let mut world = World::with(&resource_metadata(), &server);
+    world.on("POST https://login.example.com/token", reply(200, &patched(token("t"), &json!({"scope": "a"}))));
+    let known = world.challenge(config(), demand(401, "Bearer scope=\"a\""), &[]).unwrap();
+    world.transcript.clear();
+    let more = demand(403, "Bearer scope=\"a\", error=\"insufficient_scope\"");
+    let outcome = world.challenge(config(), more, &[&known]);
+    assert_eq!(outcome, Err(AuthorizationError::InsufficientScope("a".to_owned())));
+    assert!(world.lines("open https").is_empty());
 }
 
 /// `auth/offline-access-scope`, `auth/offline-access-not-supported`

@@ -48,6 +48,38 @@ async fn an_endless_step_up_ends() {
     }
 }
 
+/// The authorization server grants less than it is asked for, each time.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_step_up_that_is_not_granted_ends() {
+    let world = World::start().await;
+    let mut answer = world.issuer_script();
+    world.issuer.on(move |request| {
+        let reply = answer(request);
+        if request.target != "/token" || reply.status() != StatusCode::OK {
+            return reply;
+        }
+        let token = json!({"access_token": "t1", "token_type": "Bearer", "scope": "a", "expires_in": 3600});
+        json_reply(200, &token)
+    });
+    let mut answer = world.mcp_script();
+    world.mcp.on(move |request| match request.target.as_str() {
+        "/mcp" if request.authorization().is_some() => {
+            challenge(403, "Bearer error=\"insufficient_scope\", scope=\"a b\"")
+        }
+        _ => answer(request),
+    });
+    let client = world.client();
+    let outcome = world.call(&client).await;
+    assert_eq!(outcome, Err(AuthorizationError::InsufficientScope("a b".to_owned())));
+    for _ in 0..4 {
+        let outcome = world.call(&client).await;
+        let is_ended =
+            matches!(outcome, Err(AuthorizationError::InsufficientScope(_) | AuthorizationError::Rejected(_)));
+        assert!(is_ended, "{outcome:?}");
+    }
+    assert_eq!(world.browser.count(), 2);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_that_rejects_every_token_ends() {
     let world = World::start().await;
