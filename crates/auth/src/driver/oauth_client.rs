@@ -73,7 +73,11 @@ impl OAuthClient {
                         return Ok(credentials.headers(method, url, state.session.nonce(), SystemTime::now()));
                     }
                     (RequestStep::Present(None), None) => return Ok(Vec::new()),
-                    (_, Some(running)) => running.clone(),
+                    // The flight may be that of a user who signs in.
+                    (step, Some(running)) => match state.valid_headers(method, url) {
+                        Some(headers) if step == RequestStep::Refresh => return Ok(headers),
+                        _ => running.clone(),
+                    },
                     (RequestStep::Load, None) => self.0.start(&mut state, Job::Load),
                     (RequestStep::Refresh, None) => match state.session.held().cloned() {
                         Some(held) => self.0.start(&mut state, Job::Refresh(Box::new(held))),
@@ -82,10 +86,7 @@ impl OAuthClient {
                 }
             };
             if let Err(error) = wait(answer).await {
-                let state = self.0.state();
-                let valid = state.session.valid(SystemTime::now());
-                let headers = valid.map(|known| known.headers(method, url, state.session.nonce(), SystemTime::now()));
-                return headers.ok_or(error);
+                return self.0.state().valid_headers(method, url).ok_or(error);
             }
         }
         Ok(Vec::new())
@@ -114,6 +115,14 @@ impl OAuthClient {
             wait(answer).await?;
         }
         Ok(true)
+    }
+}
+
+impl State {
+    /// The header fields with a token that has not expired.
+    fn valid_headers(&self, method: &str, url: &str) -> Option<Vec<(HeaderName, HeaderValue)>> {
+        let now = SystemTime::now();
+        Some(self.session.valid(now)?.headers(method, url, self.session.nonce(), now))
     }
 }
 

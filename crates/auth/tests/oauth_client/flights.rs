@@ -6,12 +6,13 @@ use std::time::Duration;
 
 use axum::response::IntoResponse;
 use futures_util::future::join_all;
-use http::StatusCode;
+use http::{HeaderValue, StatusCode};
 use protomcp_auth::{
-    AuthorizationError, Authorizer, BoxFuture, Credentials, FileTokenStore, MemoryTokenStore, OAuthClient, StoreError,
-    StoreGuard, TokenStore,
+    AuthorizationError, Authorizer, BoxFuture, Challenge, Credentials, FileTokenStore, MemoryTokenStore, OAuthClient,
+    PendingRedirect, StoreError, StoreGuard, TokenStore, UserAgent,
 };
 use serde_json::json;
+use tokio::sync::Notify;
 
 use crate::servers::{World, challenge, json_reply};
 
@@ -155,6 +156,67 @@ async fn the_stale_token_of_another_program_is_refreshed() {
     assert_eq!(world.call(&first).await, Ok(200));
     assert_eq!((world.issuer.count("refresh_token=r1&"), world.issuer.count("refresh_token=r2&")), (1, 1));
     assert_eq!(world.browser.count(), 1);
+}
+
+/// A user who takes their time.
+#[derive(Clone, Default)]
+struct SlowUser {
+    is_asked: Arc<Notify>,
+    declines: Arc<Notify>,
+}
+
+impl UserAgent for SlowUser {
+    fn prepare(&self) -> BoxFuture<'_, Result<Box<dyn PendingRedirect>, AuthorizationError>> {
+        let pending: Box<dyn PendingRedirect> = Box::new(self.clone());
+        Box::pin(std::future::ready(Ok(pending)))
+    }
+}
+
+impl PendingRedirect for SlowUser {
+    fn redirect_uri(&self) -> &'static str {
+        "http://127.0.0.1:1/callback"
+    }
+
+    fn complete(self: Box<Self>, _: String, _: String) -> BoxFuture<'static, Result<String, AuthorizationError>> {
+        Box::pin(async move {
+            self.is_asked.notify_one();
+            self.declines.notified().await;
+            Err(AuthorizationError::SignInRequired("declined".to_owned()))
+        })
+    }
+}
+
+/// A token that is about to expire is of use until it does.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_valid_token_does_not_wait_for_a_sign_in() {
+    let world = World::start().await;
+    let store = MemoryTokenStore::default();
+    assert_eq!(world.call(&world.builder().store(store.clone()).build()).await, Ok(200));
+    let mut due = serde_json::to_value(store.list(&world.server_url()).await.unwrap().remove(0)).unwrap();
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs();
+    (due["token"]["received"], due["token"]["expires"]) = (json!(now - 3000), json!(now + 50));
+    store.store(&serde_json::from_value(due).unwrap()).await.unwrap();
+    let user = SlowUser::default();
+    let (client, url) = (world.builder().store(store).user_agent(user.clone()).build(), world.server_url());
+    let step_up = Challenge {
+        url: url.clone(),
+        status: StatusCode::FORBIDDEN,
+        www_authenticate: vec!["Bearer error=\"insufficient_scope\", scope=\"more\"".to_owned()],
+        dpop_nonce: None,
+        authorization: Some(HeaderValue::from_static("Bearer t1")),
+        attempt: 1,
+    };
+    let stepping_up = tokio::spawn({
+        let client = client.clone();
+        async move { client.challenged(step_up).await }
+    });
+    let limit = Duration::from_secs(10);
+    tokio::time::timeout(limit, user.is_asked.notified()).await.expect("the user is asked");
+    let headers = tokio::time::timeout(limit, client.headers("POST", &url)).await.expect("the token is valid");
+    assert_eq!(headers.unwrap()[0].1, "Bearer t1");
+    user.declines.notify_one();
+    let outcome = stepping_up.await.unwrap();
+    assert!(matches!(outcome, Err(AuthorizationError::SignInRequired(_))), "{outcome:?}");
 }
 
 /// A store that counts the writes without its lock.
