@@ -7,6 +7,7 @@ mod demand;
 mod discovery;
 mod dpop;
 mod flow;
+mod flow_event;
 mod grants;
 mod metadata;
 mod presentation;
@@ -23,7 +24,8 @@ pub use credentials::Credentials;
 pub use demand::TokenDemand;
 #[cfg(feature = "oauth-driver")]
 pub(crate) use dpop::accepted_nonce;
-pub use flow::{AuthorizationFlow, FlowAction, FlowEvent};
+pub use flow::AuthorizationFlow;
+pub use flow_event::{FlowAction, FlowEvent};
 #[cfg(feature = "oauth-driver")]
 pub(crate) use signing::random_text;
 pub use signing::{Es256Key, KeyError};

@@ -15,12 +15,13 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
 use crate::authorizer::AuthorizationError;
-use crate::exchange::{HttpRequest, HttpResponse};
+use crate::exchange::HttpResponse;
 use crate::oauth::client_choice::{ClientChoice, authentication, choose, registered};
 use crate::oauth::config::{Grant, OAuthConfig};
 use crate::oauth::credentials::{ClientRegistration, ClientSource, Credentials, Token};
 use crate::oauth::demand::TokenDemand;
 use crate::oauth::discovery::{Discovered, Discovery, Issuers};
+use crate::oauth::flow_event::{FlowAction, FlowEvent};
 use crate::oauth::grants;
 use crate::oauth::sign_in::{SignIn, SignInParams};
 use crate::oauth::signing::Es256Key;
@@ -28,54 +29,6 @@ use crate::oauth::step::Step;
 use crate::oauth::target::Target;
 use crate::oauth::token_request::TokenRequest;
 use crate::url::Url;
-
-/// The next action of an [`AuthorizationFlow`]. Each is answered with one [`FlowEvent`], the last two excepted.
-#[derive(Debug)]
-pub enum FlowAction {
-    /// Send this request: answer with [`FlowEvent::Response`].
-    Send(HttpRequest),
-    /// Begin to listen for a redirect: answer with [`FlowEvent::RedirectUri`].
-    PrepareRedirect,
-    /// Open this URL in the browser of the user: answer with [`FlowEvent::Redirect`]. A redirect with another `state`
-    /// is not the answer.
-    OpenBrowser {
-        /// The URL of the authorization server.
-        url: Url,
-        /// The `state` of the redirect.
-        state: String,
-    },
-    /// Obtain the assertion or ID token that identifies the client: answer with [`FlowEvent::SubjectToken`].
-    GetSubjectToken {
-        /// The issuer that the token is for.
-        issuer: String,
-    },
-    /// Store these credentials, in place of those with the same issuer and resource: answer with
-    /// [`FlowEvent::Stored`].
-    Store(Box<Credentials>),
-    /// Remove these credentials: answer with [`FlowEvent::Stored`].
-    Remove(Box<Credentials>),
-    /// The flow is complete.
-    Done(Box<Credentials>),
-    /// The flow has failed.
-    Fail(AuthorizationError),
-}
-
-/// The answer to a [`FlowAction`].
-#[derive(Debug)]
-pub enum FlowEvent {
-    /// A response of any status.
-    Response(HttpResponse),
-    /// The redirect URI that is listened on.
-    RedirectUri(String),
-    /// The query of the redirect, without the question mark.
-    Redirect(String),
-    /// The assertion or ID token.
-    SubjectToken(String),
-    /// The store has changed.
-    Stored,
-    /// The action has failed.
-    Failed(AuthorizationError),
-}
 
 /// One authorization: a state machine without I/O. Time is an argument.
 #[derive(Debug)]
@@ -292,7 +245,9 @@ impl AuthorizationFlow {
             refreshable.map(|known| (known, grants::refresh(&self.config, known)))
         {
             request.endpoint = target.server.token_endpoint.clone();
-            let (action, previous) = (FlowAction::Send(request.to_http(now)), Box::new(previous.clone()));
+            let (action, mut previous) = (FlowAction::Send(request.to_http(now)), Box::new(previous.clone()));
+            // The new credentials name the endpoint that has issued them.
+            target.server.token_endpoint.as_str().clone_into(&mut previous.token_endpoint);
             self.state = State::Refreshing { request, previous, target: Some(target) };
             return Ok(action);
         }

@@ -8,7 +8,9 @@ use protomcp_auth::{
 };
 use serde_json::{Value, json};
 
-use crate::world::{ISSUER, Outcome, World, config, demand, patched, reply, resource_metadata, server_metadata, token};
+use crate::world::{
+    ISSUER, METADATA, Outcome, World, config, demand, patched, reply, resource_metadata, server_metadata, token,
+};
 
 const TOKEN: &str = "POST https://login.example.com/token";
 
@@ -174,6 +176,19 @@ fn a_challenge_refreshes_before_it_asks_the_user() {
     let (flow, action) = AuthorizationFlow::challenged(Arc::new(config()), demand(401, "Bearer"), vec![known.clone()]);
     world.run(flow.without_refresh(), action).unwrap();
     assert_eq!(world.lines("open https").len(), 1);
+}
+
+#[test]
+fn a_discovered_token_endpoint_replaces_the_stored_one() {
+    let (mut world, known) = signed_in();
+    let moved = patched(server_metadata(), &json!({"token_endpoint": "https://login.example.com/v2/token"}));
+    world.on(&format!("GET {METADATA}"), reply(200, &moved));
+    let rotated = patched(token("t2"), &json!({"refresh_token": "r2"}));
+    world.on("POST https://login.example.com/v2/token", reply(200, &rotated));
+    let new = world.challenge(config(), demand(401, "Bearer"), &[&known]).unwrap();
+    world.transcript.clear();
+    refresh(&mut world, &new).unwrap();
+    assert!(world.transcript[0].starts_with("POST https://login.example.com/v2/token"), "{:?}", world.transcript);
 }
 
 #[test]
