@@ -17,7 +17,7 @@ use protomcp_session::{
     AnswerFacts, CallId, Channel, ClientConfig, ClientConnection, CloseReason, HttpStatus, NoAnswer, Transmit,
 };
 use protomcp_transport::{Received, Sink, Source, Transport, TransportError};
-use protomcp_types::{Incoming, Message};
+use protomcp_types::{Incoming, Malformed, Message};
 use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
@@ -189,18 +189,17 @@ impl<Q: Source, K: Sink> Driver<Q, K> {
                 for message in messages {
                     match message {
                         Ok(message) => self.connection.receive(now, message, facts),
-                        Err(malformed) => tracing::warn!(error = %malformed.error, "a message cannot be read"),
+                        Err(malformed) => self.malformed(malformed),
                     }
                 }
             }
-            // The answer to a call, if its id could be read: the call need not wait for its deadline.
-            Err(malformed) => {
-                tracing::warn!(error = %malformed.error, "a message of the server cannot be read");
-                if let Some(id) = malformed.id {
-                    self.connection.receive(now, Message::error(Some(id), malformed.error), facts);
-                }
-            }
+            Err(malformed) => self.malformed(malformed),
         }
+    }
+
+    fn malformed(&mut self, malformed: Malformed) {
+        tracing::warn!(error = %malformed.error, "a message of the server cannot be read");
+        self.connection.receive_malformed(now(), malformed);
     }
 
     fn command(&mut self, command: Command) {

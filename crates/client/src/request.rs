@@ -294,6 +294,7 @@ impl Sent {
             timeout: options.timeout,
             total_timeout: options.total_timeout,
             task: options.task,
+            elapsed: Duration::ZERO,
         };
         let (answer, outcome) = oneshot::channel();
         let (progress, task) = (options.progress.clone(), options.on_task.clone());

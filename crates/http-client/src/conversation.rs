@@ -208,6 +208,10 @@ impl Conversation {
 
     /// Passes text on that is not a message; the client has the reply to it.
     pub(crate) async fn deliver_malformed(&self, malformed: Malformed) {
+        // A bad answer is one as well: no other is expected.
+        if let Some(request) = malformed.answers.as_ref().and_then(|id| self.pending.claim(id)) {
+            request.ended.cancel();
+        }
         let (extensions, taken) = (Extensions::default(), Taken::default());
         self.put(Delivered { received: Err(malformed), extensions, text_len: 0, taken }).await;
     }

@@ -32,11 +32,12 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use protomcp_types::{ErrorObject, JsonBuf, Level, Message, Params, Response};
+use protomcp_types::{ErrorObject, JsonBuf, JsonObject, Level, Malformed, Message, Params, Response, method};
 
 use crate::client::asked::AskedRequests;
 use crate::client::call::{Call, Calls};
 use crate::client::exchange::Exchanges;
+use crate::client::failure::Failure;
 use crate::client::heartbeat::Heartbeat;
 use crate::client::identity::Identity;
 use crate::client::listen_state::Listening;
@@ -59,6 +60,8 @@ pub struct ClientConnection {
     phase: Phase,
     calls: Calls,
     exchanges: Exchanges,
+    /// The exchange that has opened the session. Those before it belong to sessions that are over.
+    session_since: u64,
     /// The calls that asked for progress, by token.
     tokens: HashMap<u64, CallId>,
     incoming: AskedRequests,
@@ -79,6 +82,7 @@ impl ClientConnection {
             phase: Phase::Closed(CloseReason::Requested),
             calls: Calls::default(),
             exchanges: Exchanges::default(),
+            session_since: 0,
             tokens: HashMap::new(),
             incoming: AskedRequests::new(config.limits.max_incoming, config.limits.max_incoming_bytes),
             listening: Listening::default(),
@@ -93,14 +97,20 @@ impl ClientConnection {
 
     /// Sends a request, at once or as soon as the connection is open. `id` is of the caller's choice, and never used
     /// twice.
-    pub fn call(&mut self, now: Instant, id: CallId, mut request: OutgoingCall) {
-        let refusal = match &self.phase {
-            Phase::Closed(reason) => Some(RequestError::Closed(reason.clone())),
-            _ if self.calls.len() >= self.config.limits.max_pending => Some(RequestError::TooMany),
-            _ => None,
-        };
-        if let Some(error) = refusal {
-            self.events.push_back(ClientEvent::Answer { call: id, outcome: Err(error), rounds: 0 });
+    pub fn call(&mut self, now: Instant, id: CallId, request: OutgoingCall) {
+        if self.calls.len() >= self.config.limits.max_pending && self.closed().is_none() {
+            self.events.push_back(ClientEvent::Answer { call: id, outcome: Err(RequestError::TooMany), rounds: 0 });
+            return;
+        }
+        self.call_beyond_limit(now, id, request);
+    }
+
+    /// As [`ClientConnection::call`], also beyond [`ClientLimits::max_pending`]: for requests of the driver's own, whose
+    /// number it bounds.
+    pub fn call_beyond_limit(&mut self, now: Instant, id: CallId, mut request: OutgoingCall) {
+        if let Phase::Closed(reason) = &self.phase {
+            let outcome = Err(RequestError::Closed(reason.clone()));
+            self.events.push_back(ClientEvent::Answer { call: id, outcome, rounds: 0 });
             return;
         }
         let cut = |time: Duration| time.min(ClientLimits::LONGEST);
@@ -111,11 +121,20 @@ impl ClientConnection {
         self.dispatch(now, id);
     }
 
-    /// Sends a notification, if the connection is open. The stateless revision has none of the client.
+    /// Sends a notification, if the connection is open. The stateless revision has none of the client, and a change of
+    /// roots concerns only servers to which the client has declared that it has some.
     pub fn notify(&mut self, method: &'static str, params: Params) {
+        if method == method::ROOTS_CHANGED && !self.announces_roots() {
+            return;
+        }
         if self.phase.server().is_some_and(|server| server.is_stateful()) {
             self.transmits.push_back(Transmit::Send(Message::notification(method, params)));
         }
+    }
+
+    fn announces_roots(&self) -> bool {
+        let roots = self.config.capabilities.capability("roots").and_then(|raw| JsonObject::from_raw(raw).ok());
+        roots.and_then(|roots| roots.member("listChanged")?.to().ok()).unwrap_or_default()
     }
 
     /// Takes a message of the server.
@@ -130,6 +149,23 @@ impl ClientConnection {
             Message::Request(request) => self.request(request),
             Message::Notification(notification) => self.notification(now, notification),
             Message::Response(response) => self.answered(now, response, facts),
+        }
+    }
+
+    /// Takes a text of the server that is not a message. An answer that cannot be read fails its request, and a request
+    /// that cannot be read is refused.
+    pub fn receive_malformed(&mut self, now: Instant, malformed: Malformed) {
+        if matches!(self.phase, Phase::Closed(_)) {
+            return;
+        }
+        self.heartbeat.heard(now);
+        let Malformed { id, answers, error } = malformed;
+        if let Some((number, purpose)) = answers.and_then(|id| self.exchanges.answered(Some(&id))) {
+            return self.ended(now, number, purpose, Err(Failure::unreadable(error)));
+        }
+        match id {
+            Some(id) if self.answers_requests() => self.send_response(id, Err(error)),
+            Some(_) | None => self.events.push_back(ClientEvent::Ignored("a message that cannot be read")),
         }
     }
 

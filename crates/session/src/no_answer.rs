@@ -8,6 +8,8 @@ pub enum NoAnswer {
     /// The HTTP status of a response without a JSON-RPC answer.
     Status(u16),
     /// The session is not known to the server (404): a handshake begins another one. The request was not executed.
+    /// In an error without an id it concerns no request: the stream of the session has ended, and a ping shows whether
+    /// the session has.
     SessionLost,
     /// The request was not sent: the server cannot be reached, or a header field cannot be sent. It was not executed.
     NotSent,
@@ -17,6 +19,18 @@ pub enum NoAnswer {
     Incomplete,
     /// The server wants an authorization that was not obtained.
     Unauthorized,
+}
+
+impl NoAnswer {
+    /// True if the same request may have an answer soon: the server cannot be reached, is overloaded, or has failed.
+    #[must_use]
+    pub fn is_passing(self) -> bool {
+        match self {
+            Self::NotSent | Self::Connection | Self::Incomplete => true,
+            Self::Status(status) => status >= 500 || status == 429,
+            Self::SessionLost | Self::Unauthorized => false,
+        }
+    }
 }
 
 /// The HTTP status of a JSON-RPC error that a server has sent. A transport returns it among the `Extensions` of that

@@ -43,6 +43,8 @@ pub enum Incoming {
 pub struct Malformed {
     /// The id, if the text has a readable one for which the sender awaits a reply.
     pub id: Option<RequestId>,
+    /// The request of the other direction that the text is to answer, if it may be a response with a readable id.
+    pub answers: Option<RequestId>,
     /// −32700 or −32600.
     pub error: ErrorObject,
 }
@@ -81,11 +83,12 @@ impl Malformed {
     /// −32600, with the message `invalid request: ` and the reason.
     #[must_use]
     pub fn invalid(id: Option<RequestId>, why: impl fmt::Display) -> Self {
-        Self { id, error: ErrorObject::invalid_request(format!("invalid request: {why}")) }
+        let error = ErrorObject::invalid_request(format!("invalid request: {why}"));
+        Self { id, answers: None, error }
     }
 
     fn unreadable(why: impl fmt::Display) -> Self {
-        Self { id: None, error: ErrorObject::parse_error(format!("parse error: {why}")) }
+        Self { id: None, answers: None, error: ErrorObject::parse_error(format!("parse error: {why}")) }
     }
 }
 
@@ -129,19 +132,26 @@ impl Envelope<'_> {
     fn message(self, line: &Bytes, deep: bool) -> Result<Message, Malformed> {
         let id = self.id.map(|raw| RequestId::parse(raw.get()));
         let readable = id.clone().flatten();
-        let invalid = |why: &str| Err(Malformed::invalid(readable.clone(), why));
+        let (has_method, has_outcome) = (self.method.is_some(), self.result.is_some() || self.error.is_some());
+        self.read(id, line, deep).map_err(|why| Malformed {
+            // A reply to a bad response carries no id: the id is one of ours, and the sender would take a reply with it
+            // for the answer to a request of its own.
+            id: readable.clone().filter(|_| has_method || !has_outcome),
+            answers: readable.filter(|_| has_outcome || !has_method),
+            error: ErrorObject::invalid_request(format!("invalid request: {why}")),
+        })
+    }
 
+    fn read(self, id: Option<Option<RequestId>>, line: &Bytes, deep: bool) -> Result<Message, Cow<'static, str>> {
         if self.jsonrpc.and_then(string).as_deref() != Some("2.0") {
-            return invalid("jsonrpc must be \"2.0\"");
+            return Err("jsonrpc must be \"2.0\"".into());
         }
         if deep {
-            return invalid(&format!("nested deeper than {MAX_DEPTH}"));
+            return Err(format!("nested deeper than {MAX_DEPTH}").into());
         }
         match (self.method, self.result, self.error) {
             (Some(method), None, None) => {
-                let Some(method) = string(method).map(method::intern) else {
-                    return invalid("method must be a string");
-                };
+                let method = string(method).map(method::intern).ok_or("method must be a string")?;
                 match id {
                     None => {
                         // Parameters of the wrong kind are ignored: a notification is never answered.
@@ -149,30 +159,28 @@ impl Envelope<'_> {
                         Ok(Notification { method, params }.into())
                     }
                     // MCP 2025-11-25, basic: the id of a request is a string or an integer.
-                    Some(None) => invalid("id must be a string or an integer"),
-                    Some(Some(_)) if method.starts_with("notifications/") => invalid("a notification has no id"),
-                    Some(Some(id)) => match self.params.map_or(Ok(Params::Absent), |shape| shape.params(line)) {
-                        Ok(params) => Ok(Request { id, method, params }.into()),
-                        Err(why) => Err(Malformed::invalid(Some(id), why)),
-                    },
+                    Some(None) => Err("id must be a string or an integer".into()),
+                    Some(Some(_)) if method.starts_with("notifications/") => Err("a notification has no id".into()),
+                    Some(Some(id)) => {
+                        let params = self.params.map_or(Ok(Params::Absent), |shape| shape.params(line))?;
+                        Ok(Request { id, method, params }.into())
+                    }
                 }
             }
-            // The rest is (nearly) a response. A reply to a bad one carries no id: the id is one of ours, and the
-            // sender would take a reply with it for the answer to a request of its own.
-            (None, Some(result), None) => match id.flatten() {
-                Some(id) => Ok(Message::result(id, JsonBuf::from(RawJson::slice(line, result)))),
-                None => Err(Malformed::invalid(None, "a result needs the id of its request")),
-            },
+            (None, Some(result), None) => {
+                let id = id.flatten().ok_or("a result needs the id of its request")?;
+                Ok(Message::result(id, JsonBuf::from(RawJson::slice(line, result))))
+            }
             (None, None, Some(error)) => match (serde_json::from_str(error.get()), id) {
-                (Err(_), _) => Err(Malformed::invalid(None, "error must have a code and a message")),
+                (Err(_), _) => Err("error must have a code and a message".into()),
                 (Ok(_), Some(None)) if self.id.is_some_and(|raw| raw.get() != "null") => {
-                    Err(Malformed::invalid(None, "id must be a string or an integer"))
+                    Err("id must be a string or an integer".into())
                 }
                 (Ok(error), id) => Ok(Message::error(id.flatten(), error)),
             },
-            (None, Some(_), Some(_)) => Err(Malformed::invalid(None, "both result and error")),
-            (Some(_), _, _) => invalid("both a request and a response"),
-            (None, None, None) => invalid("no method"),
+            (None, Some(_), Some(_)) => Err("both result and error".into()),
+            (Some(_), _, _) => Err("both a request and a response".into()),
+            (None, None, None) => Err("no method".into()),
         }
     }
 }

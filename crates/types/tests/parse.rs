@@ -272,3 +272,20 @@ fn depth(value: &serde_json::Value) -> usize {
         _ => 0,
     }
 }
+
+#[test]
+fn a_bad_response_names_the_request_that_it_answers() {
+    for (text, answers) in [
+        (r#"{"jsonrpc":"2.0","id":7,"result":{},"error":{"code":1,"message":""}}"#, Some(7)),
+        (r#"{"jsonrpc":"2.0","id":7,"error":"no"}"#, Some(7)),
+        (r#"{"jsonrpc":"1.0","id":7,"result":{}}"#, Some(7)),
+        (r#"{"jsonrpc":"2.0","id":7}"#, Some(7)),
+        (r#"{"jsonrpc":"2.0","id":7,"method":"m","result":{}}"#, Some(7)),
+        (r#"{"jsonrpc":"2.0","id":7,"method":5}"#, None),
+        (r#"{"jsonrpc":"2.0","id":7,"method":"m","params":5}"#, None),
+        (r#"{"jsonrpc":"2.0","result":{}}"#, None),
+        ("{", None),
+    ] {
+        assert_eq!(parse(text).unwrap_err().answers, answers.map(protomcp_types::RequestId::from), "{text}");
+    }
+}

@@ -105,7 +105,7 @@ fn an_observer_sees_notifications_in_order_with_answers() {
 fn a_notification_goes_to_servers_with_sessions() {
     for (mode, seen) in [(Mode::Stateful, true), (Mode::Stateless, false)] {
         run(async {
-            let stage = Stage::open(mode, client()).await;
+            let stage = Stage::open(mode, client().with_roots(["/a"])).await;
             stage.session.notify(method::ROOTS_CHANGED, Params::Absent);
             stage.session.ping().await.unwrap();
             assert_eq!(!stage.seen.take().is_empty(), seen);

@@ -123,7 +123,17 @@ fn an_unreadable_answer_fails_its_call_at_once() {
         let call = tokio::spawn(session.call_tool("a", &JsonObject::new()).into_future());
         script.expect("tools/call").await;
         script.say_malformed(3);
-        assert!(call.await.unwrap().is_err());
+        assert!(matches!(call.await.unwrap(), Err(RequestError::InvalidAnswer(_))));
+        // The same in a batch, beside a good answer.
+        let calls = [(); 2].map(|()| tokio::spawn(session.call_tool("a", &JsonObject::new()).into_future()));
+        script.expect("tools/call").await;
+        script.expect("tools/call").await;
+        script.say_text(
+            r#"[{"jsonrpc":"2.0","id":4,"result":{},"error":{}},{"jsonrpc":"2.0","id":5,"result":{"resultType":"complete","content":[]}}]"#,
+        );
+        let [bad, good] = calls;
+        assert!(matches!(bad.await.unwrap(), Err(RequestError::InvalidAnswer(_))));
+        good.await.unwrap().unwrap();
         assert!(!session.is_closed());
     });
 }

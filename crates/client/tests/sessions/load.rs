@@ -38,7 +38,7 @@ fn a_busy_session_with_a_server_that_answers_in_turn_never_stops() {
             .map(|_| {
                 let (session, arguments) = (session.clone(), arguments.clone());
                 tokio::spawn(async move {
-                    for _ in 0..50 {
+                    for _ in 0..30 {
                         session.call_tool("a", &arguments).await?;
                     }
                     Ok::<_, RequestError>(())

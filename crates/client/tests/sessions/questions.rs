@@ -71,11 +71,10 @@ fn roots_are_declared_and_their_changes_announced() {
         let stage = Stage::open(Mode::Stateful, client.clone()).await;
         let second = connect(&stage.registry, &client).await;
         client.add_root("/b");
-        while stage.seen.take().len() < 2 {
-            tokio::time::sleep(Duration::from_millis(1)).await;
-            if !stage.seen.take().is_empty() {
-                break;
-            }
+        let mut told = 0;
+        while told < 2 {
+            let more = tokio::time::timeout(Duration::from_secs(60), stage.seen.wait()).await;
+            told += more.expect("both sessions are told").len();
         }
         assert!(!client.remove_root("/nowhere"), "removing an absent root fails nothing");
         assert!(client.remove_root("/a"));

@@ -94,6 +94,11 @@ impl Script {
         self.answers.send((Incoming::parse(&text.into()), extensions)).unwrap();
     }
 
+    /// Any text.
+    pub(crate) fn say_text(&self, text: &'static str) {
+        self.answers.send((Incoming::parse(&text.into()), Extensions::default())).unwrap();
+    }
+
     /// True if the client has nothing more to say.
     pub(crate) async fn is_quiet(&mut self) -> bool {
         tokio::time::timeout(std::time::Duration::from_secs(1), self.sent.recv()).await.is_err()

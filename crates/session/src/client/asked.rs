@@ -48,10 +48,11 @@ impl AskedRequests {
     }
 
     /// Forgets all of them.
-    pub(super) fn clear(&mut self) {
+    pub(super) fn drain(&mut self) -> Vec<RequestKey> {
         let open: Vec<_> = self.open.iter().collect();
-        for key in open {
-            self.close(&key);
+        for key in &open {
+            self.close(key);
         }
+        open
     }
 }

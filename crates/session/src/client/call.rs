@@ -34,6 +34,8 @@ pub struct OutgoingCall {
     pub total_timeout: Option<Duration>,
     /// Ask for a task, where the server can make one; 2025-11-25 only.
     pub task: Option<TaskWish>,
+    /// The part of the time in all that has passed already, in an earlier attempt.
+    pub elapsed: Duration,
 }
 
 /// The wish that a call becomes a task.
@@ -55,6 +57,7 @@ impl OutgoingCall {
             timeout: None,
             total_timeout: None,
             task: None,
+            elapsed: Duration::ZERO,
         }
     }
 }
@@ -104,14 +107,16 @@ pub(super) struct TaskRef {
     pub(super) interval: Duration,
     /// The keys of the questions that were passed on; a server asks again until it has the answers.
     pub(super) asked: BTreeSet<String>,
+    /// Answers that the server has not confirmed.
+    pub(super) answers: Option<JsonObject>,
 }
 
 impl Call {
     pub(super) fn new(request: OutgoingCall, now: Instant, total: Duration) -> Self {
         Self {
+            until: now + total.saturating_sub(request.elapsed),
             request,
             state: CallState::Waiting,
-            until: now + total,
             total,
             token: None,
             last_progress: None,
@@ -178,6 +183,16 @@ impl Calls {
     /// A call whose deadline has passed.
     pub(super) fn overdue(&self, now: Instant) -> Option<CallId> {
         self.due.first().filter(|(at, _)| *at <= now).map(|(_, id)| *id)
+    }
+
+    /// The exchanges whose time is over although their calls have time left.
+    pub(super) fn late(&self, now: Instant) -> Vec<u64> {
+        let due = self.due.iter().take_while(|(at, _)| *at <= now);
+        let number = |(_, id): &(Instant, CallId)| match self.open.get(id) {
+            Some(Call { state: CallState::Sent(number, _), until, .. }) if *until > now => Some(*number),
+            _ => None,
+        };
+        due.filter_map(number).collect()
     }
 
     /// All calls, oldest first.

@@ -26,8 +26,17 @@ impl ClientConnection {
     /// The time of a call is over: fails it, or asks for the state of its task.
     pub(super) fn overdue(&mut self, now: Instant, id: CallId) {
         let Some(call) = self.calls.get(id) else { return };
-        if matches!(call.state, CallState::Polling(_)) && call.until > now {
-            return self.poll_task(now, id);
+        match (&call.state, &call.task) {
+            (CallState::Polling(_), _) if call.until > now => return self.poll_task(now, id),
+            // A task has more time than one answer about it.
+            (CallState::Sent(number, _), Some(task)) if call.until > now => {
+                let (number, interval) = (*number, task.interval);
+                if self.exchanges.forget(number) {
+                    self.withdraw(number);
+                }
+                return self.poll_later(now, id, interval);
+            }
+            _ => {}
         }
         let after = match call.state {
             CallState::Sent(..) if call.until > now => call.request.timeout.unwrap_or(self.config.limits.timeout),
@@ -35,6 +44,27 @@ impl ClientConnection {
         };
         self.stop(id);
         self.finish(id, Err(RequestError::TimedOut(after)));
+    }
+
+    /// The requests whose time without an answer is over at `now`, and whose time in all is not. A driver whose transport
+    /// has sent one of them later than it took it calls [`ClientConnection::postpone`] before
+    /// [`ClientConnection::time`].
+    #[must_use]
+    pub fn late_requests(&self, now: Instant) -> Vec<RequestId> {
+        self.calls.late(now).into_iter().map(RequestId::from).collect()
+    }
+
+    /// The request was not sent before `since`: its time without an answer begins then.
+    pub fn postpone(&mut self, request: &RequestId, since: Instant) {
+        let Some((number, purpose)) = self.exchanges.purpose(request) else { return };
+        let Some(id) = purpose.call() else { return };
+        let default = self.config.limits.timeout;
+        self.calls.change(id, |call| match &mut call.state {
+            CallState::Sent(own, until) if *own == number => {
+                *until = (*until).max(since + call.request.timeout.unwrap_or(default));
+            }
+            _ => {}
+        });
     }
 
     /// Tells the server that the answer is not wanted.

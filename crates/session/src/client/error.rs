@@ -100,15 +100,27 @@ pub enum OpenError {
     InvalidAnswer(String),
 }
 
+impl OpenError {
+    /// True if another attempt may succeed: the server was not reached, was overloaded, or took too long.
+    #[must_use]
+    pub fn is_retryable(&self) -> bool {
+        match self {
+            Self::TimedOut(_) => true,
+            Self::Unanswered { why, .. } => why.is_passing(),
+            Self::Refused(_) | Self::UnsupportedVersion(_) | Self::InvalidAnswer(_) => false,
+        }
+    }
+}
+
 impl RequestError {
     /// True if the same request may succeed later or on another connection. It may have been executed already.
     #[must_use]
     pub fn is_retryable(&self) -> bool {
         match self {
-            Self::Unanswered { why: NoAnswer::Status(status), .. } => *status >= 500 || *status == 429,
-            Self::Unanswered { why, .. } => *why != NoAnswer::Unauthorized,
+            Self::Unanswered { why, .. } => why.is_passing() || *why == NoAnswer::SessionLost,
             Self::TimedOut(_) | Self::TooMany => true,
-            Self::Closed(reason) => !matches!(reason, CloseReason::NotOpened(_)),
+            Self::Closed(CloseReason::NotOpened(error)) => error.is_retryable(),
+            Self::Closed(_) => true,
             Self::Refused(_)
             | Self::InvalidAnswer(_)
             | Self::TooManyRounds(_)

@@ -26,6 +26,16 @@ pub(super) enum Purpose {
     TaskUpdate(CallId),
 }
 
+impl Purpose {
+    /// The call that it belongs to.
+    pub(super) fn call(self) -> Option<CallId> {
+        match self {
+            Self::Call(id) | Self::TaskState(id) | Self::TaskResult(id) | Self::TaskUpdate(id) => Some(id),
+            Self::Open | Self::Ping | Self::Listen => None,
+        }
+    }
+}
+
 /// A request that is about to be sent.
 #[derive(Debug)]
 pub(super) struct Draft {
@@ -64,6 +74,11 @@ impl Exchanges {
             None => return None,
         };
         self.open.remove(&number).map(|purpose| (number, purpose))
+    }
+
+    pub(super) fn purpose(&self, id: &RequestId) -> Option<(u64, Purpose)> {
+        let number = u64::try_from(id.as_integer()?).ok()?;
+        self.open.get(&number).map(|purpose| (number, *purpose))
     }
 
     /// Forgets all of them. Ids go on, so that a late answer belongs to none.

@@ -11,9 +11,25 @@ use crate::no_answer::NoAnswer;
 pub(super) struct Failure {
     pub(super) error: ErrorObject,
     pub(super) facts: AnswerFacts,
+    /// The answer is there, and cannot be read.
+    is_unreadable: bool,
 }
 
 impl Failure {
+    pub(super) fn new(error: ErrorObject, facts: AnswerFacts) -> Self {
+        Self { error, facts, is_unreadable: false }
+    }
+
+    /// The answer cannot be read, for this reason.
+    pub(super) fn unreadable(error: ErrorObject) -> Self {
+        Self { error, facts: AnswerFacts::default(), is_unreadable: true }
+    }
+
+    /// True if the same request may have an answer soon.
+    pub(super) fn is_passing(&self) -> bool {
+        self.facts.no_answer.is_some_and(NoAnswer::is_passing)
+    }
+
     /// True if the session is lost and the request was not executed.
     pub(super) fn is_session_lost(&self) -> bool {
         self.facts.no_answer == Some(NoAnswer::SessionLost)
@@ -21,8 +37,9 @@ impl Failure {
 }
 
 impl From<Failure> for RequestError {
-    fn from(Failure { error, facts }: Failure) -> Self {
+    fn from(Failure { error, facts, is_unreadable }: Failure) -> Self {
         match facts.no_answer {
+            _ if is_unreadable => Self::InvalidAnswer(error.message.into_owned()),
             Some(why) => Self::Unanswered { why, error },
             None => Self::Refused(error),
         }
@@ -30,8 +47,9 @@ impl From<Failure> for RequestError {
 }
 
 impl From<Failure> for OpenError {
-    fn from(Failure { error, facts }: Failure) -> Self {
+    fn from(Failure { error, facts, is_unreadable }: Failure) -> Self {
         match facts.no_answer {
+            _ if is_unreadable => Self::InvalidAnswer(error.message.into_owned()),
             Some(why) => Self::Unanswered { why, error },
             None => Self::Refused(error),
         }

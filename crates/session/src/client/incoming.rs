@@ -10,34 +10,45 @@ use protomcp_types::{
 use crate::client::ClientConnection;
 use crate::client::call::CallState;
 use crate::client::config::Channel;
-use crate::client::error::RequestError;
 use crate::client::event::{AnswerFacts, ClientEvent, ServerQuestion, Transmit};
 use crate::client::exchange::Purpose;
 use crate::client::failure::Failure;
 use crate::client::identity::members;
 use crate::client::phase::Phase;
+use crate::no_answer::NoAnswer;
 use crate::outgoing::CallId;
 
 impl ClientConnection {
     pub(super) fn answered(&mut self, now: Instant, response: Response, facts: AnswerFacts) {
+        if response.id.is_none() && facts.no_answer == Some(NoAnswer::SessionLost) {
+            return self.check_session();
+        }
         let Some((number, purpose)) = self.exchanges.answered(response.id.as_ref()) else {
             self.events.push_back(ClientEvent::Ignored("an answer to nothing that was asked"));
             return;
         };
-        let outcome = response.outcome.map_err(|error| Failure { error, facts });
-        match purpose {
-            Purpose::Open => self.opened(now, outcome),
+        self.ended(now, number, purpose, response.outcome.map_err(|error| Failure::new(error, facts)));
+    }
+
+    /// An exchange has ended.
+    pub(super) fn ended(&mut self, now: Instant, number: u64, purpose: Purpose, outcome: Result<JsonBuf, Failure>) {
+        match (purpose, outcome) {
+            (Purpose::Open, outcome) => self.opened(now, number, outcome),
+            (Purpose::Ping, Err(failure)) if failure.is_session_lost() => self.session_lost(now, number),
             // Any word of the server counts, also a refusal.
-            Purpose::Ping => {}
-            Purpose::Listen => self.listen_ended(now, number, outcome),
-            Purpose::Call(id) => self.call_answered(now, id, outcome),
-            Purpose::TaskState(id) => self.task_state(now, id, outcome),
-            Purpose::TaskResult(id) => self.finish(id, outcome.map_err(RequestError::from)),
-            Purpose::TaskUpdate(id) => self.task_updated(now, id, outcome),
+            (Purpose::Ping, _) => {}
+            (Purpose::Listen, outcome) => self.listen_ended(now, number, outcome),
+            (Purpose::Call(id), outcome) => self.call_answered(now, number, id, outcome),
+            (Purpose::TaskState(id), Ok(body)) => self.task_state(now, id, body),
+            (Purpose::TaskResult(id), Ok(body)) => self.finish(id, Ok(body)),
+            (Purpose::TaskUpdate(id), Ok(_)) => self.task_updated(now, id),
+            (Purpose::TaskState(id) | Purpose::TaskResult(id) | Purpose::TaskUpdate(id), Err(failure)) => {
+                self.task_unanswered(now, number, id, failure);
+            }
         }
     }
 
-    fn call_answered(&mut self, now: Instant, id: CallId, outcome: Result<JsonBuf, Failure>) {
+    fn call_answered(&mut self, now: Instant, number: u64, id: CallId, outcome: Result<JsonBuf, Failure>) {
         let is_stateful = self.phase.server().is_none_or(|server| server.is_stateful());
         match outcome {
             Ok(body) if is_stateful => self.stateful_result(now, id, body),
@@ -47,7 +58,8 @@ impl ClientConnection {
                     call.state = CallState::Waiting;
                     call.repeats += 1;
                 });
-                self.reopen(now);
+                self.session_lost(now, number);
+                self.dispatch(now, id);
             }
             Err(failure) => self.finish(id, Err(failure.into())),
         }
@@ -58,11 +70,16 @@ impl ClientConnection {
         self.calls.get(id).is_some_and(|call| call.repeats < MAX_REPEATS && call.task.is_none())
     }
 
+    /// False if there are no requests of the server (MCP 2026-07-28, basic/transports).
+    pub(super) fn answers_requests(&self) -> bool {
+        let is_session = self.phase.server().is_none_or(|server| server.is_stateful());
+        is_session || self.config.channel != Channel::Exchanges
+    }
+
     pub(super) fn request(&mut self, request: Request) {
         let Request { id, method, params } = request;
         let is_session = self.phase.server().is_none_or(|server| server.is_stateful());
-        if !is_session && self.config.channel == Channel::Exchanges {
-            // MCP 2026-07-28, basic/transports: a client never answers requests, since there are none.
+        if !self.answers_requests() {
             self.events.push_back(ClientEvent::Ignored("a request of a stateless server"));
             return;
         }
@@ -101,14 +118,14 @@ impl ClientConnection {
         }
     }
 
-    fn send_response(&mut self, id: RequestId, outcome: Result<JsonBuf, ErrorObject>) {
+    pub(super) fn send_response(&mut self, id: RequestId, outcome: Result<JsonBuf, ErrorObject>) {
         self.transmits.push_back(Transmit::Send(Message::Response(Response { id: Some(id), outcome })));
     }
 
     pub(super) fn notification(&mut self, now: Instant, notification: Notification) {
         match notification.method.as_ref() {
             method::PROGRESS => self.progress(now, &notification),
-            method::CANCELLED => self.withdrawn(&notification),
+            method::CANCELLED => self.withdrawn(now, &notification),
             method::SUBSCRIPTION_ACKNOWLEDGED => self.acknowledged(now, &notification),
             method::TASK_STATUS | method::TASK_CHANGED => self.task_announced(now, notification),
             _ if self.is_late(&notification) => {
@@ -132,7 +149,8 @@ impl ClientConnection {
         let default = self.config.limits.timeout;
         let is_new = self.calls.change(id, |call| {
             if let CallState::Sent(_, until) = &mut call.state {
-                *until = now + call.request.timeout.unwrap_or(default);
+                // The time for the result of a task is longer.
+                *until = (*until).max(now + call.request.timeout.unwrap_or(default));
             }
             let is_new = call.last_progress.is_none_or(|last| progress.progress > last);
             if is_new {
@@ -146,8 +164,14 @@ impl ClientConnection {
         });
     }
 
-    fn withdrawn(&mut self, notification: &Notification) {
+    fn withdrawn(&mut self, now: Instant, notification: &Notification) {
         let id = notification.params.member("requestId").and_then(RequestId::from_raw);
+        // MCP 2026-07-28, basic/utilities/cancellation: a server cancels the subscription that it ends.
+        let stream = id.as_ref().and_then(|id| u64::try_from(id.as_integer()?).ok());
+        if let Some(request) = stream.filter(|request| self.listening.has(*request)) {
+            self.exchanges.forget(request);
+            return self.listen_ended(now, request, Ok(JsonBuf::empty_object()));
+        }
         let key = id.and_then(|id| self.incoming.cancel(&id));
         self.events.push_back(match key {
             Some(key) => ClientEvent::Withdrawn(key),

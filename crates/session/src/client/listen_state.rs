@@ -19,6 +19,8 @@ pub(super) struct Listening {
     pub(super) open: Option<OpenStream>,
     /// Sent, and not acknowledged yet.
     pub(super) next: Option<NextStream>,
+    /// An acknowledged stream has ended, and no other was acknowledged since.
+    pub(super) has_gap: bool,
     /// The time at which to listen again.
     pub(super) retry: Option<Instant>,
     /// Ends in a row, each soon after the beginning.

@@ -3,7 +3,10 @@
 
 use std::time::Instant;
 
-use protomcp_types::{JsonBuf, JsonObject, Listen, Method, Notification, Params, RequestId, SubscriptionFilter, meta};
+use protomcp_types::{
+    JsonBuf, JsonObject, Kind, Listen, Method, Notification, Params, RawJson, RequestId, SubscriptionFilter, meta,
+    method,
+};
 
 use crate::client::ClientConnection;
 use crate::client::error::RequestError;
@@ -11,7 +14,6 @@ use crate::client::event::ClientEvent;
 use crate::client::exchange::{Draft, Purpose};
 use crate::client::failure::Failure;
 use crate::client::listen_state::{NextStream, OpenStream};
-use crate::no_answer::NoAnswer;
 
 impl ClientConnection {
     /// Asks a stateless server for these notifications and no others. [`ClientEvent::Listening`] follows.
@@ -58,16 +60,22 @@ impl ClientConnection {
 
     pub(super) fn acknowledged(&mut self, now: Instant, notification: &Notification) {
         let request = subscription(notification);
-        let honoured = notification.params.member("notifications").and_then(|raw| raw.to().ok());
-        let (Some(next), Some(honoured)) =
-            (self.listening.next.take_if(|next| Some(next.request) == request), honoured)
-        else {
+        let Some(next) = self.listening.next.take_if(|next| Some(next.request) == request) else {
             self.events.push_back(ClientEvent::Ignored("acknowledges no subscription"));
             return;
         };
         let NextStream { request, filter, .. } = next;
+        let Some(honoured) = notification.params.member("notifications").and_then(honoured) else {
+            self.end_stream(request);
+            let error = RequestError::InvalidAnswer("the acknowledgement cannot be read".to_owned());
+            self.events.push_back(ClientEvent::Listening(Err(error)));
+            return;
+        };
+        self.events.push_back(ClientEvent::Listening(Ok(honoured.clone())));
+        if std::mem::take(&mut self.listening.has_gap) {
+            self.events.extend(changes(&honoured).map(ClientEvent::Notification));
+        }
         let open = OpenStream { request, filter, honoured, since: now };
-        self.events.push_back(ClientEvent::Listening(Ok(open.honoured.clone())));
         if let Some(before) = self.listening.open.replace(open) {
             self.end_stream(before.request);
         }
@@ -86,12 +94,16 @@ impl ClientConnection {
         };
         let may_retry = match &error {
             RequestError::NotAvailable(_) => true,
-            RequestError::Unanswered { why, .. } => {
-                matches!(why, NoAnswer::NotSent | NoAnswer::Connection | NoAnswer::Incomplete)
-            }
+            RequestError::Unanswered { why, .. } => why.is_passing(),
             _ => false,
         };
-        let pause = self.listening.pause(now, open.map(|open| open.since)).filter(|_| may_retry);
+        self.listening.has_gap |= open.is_some();
+        self.listen_again(now, open.map(|open| open.since), error, may_retry);
+    }
+
+    /// Listens again after a pause, unless that has no prospect.
+    fn listen_again(&mut self, now: Instant, since: Option<Instant>, error: RequestError, may_retry: bool) {
+        let pause = self.listening.pause(now, since).filter(|_| may_retry);
         match pause {
             Some(pause) => self.listening.retry = Some(now + pause),
             None => self.events.push_back(ClientEvent::Listening(Err(error))),
@@ -102,7 +114,8 @@ impl ClientConnection {
         if let Some(next) = self.listening.next.take_if(|next| next.until <= now) {
             self.end_stream(next.request);
             let error = RequestError::TimedOut(self.config.limits.timeout);
-            self.events.push_back(ClientEvent::Listening(Err(error)));
+            // No caller waits for a stream that replaces one which has ended.
+            self.listen_again(now, None, error, self.listening.has_gap);
         }
         if self.listening.retry.take_if(|at| *at <= now).is_some() {
             self.relisten(now);
@@ -113,6 +126,31 @@ impl ClientConnection {
     pub(super) fn is_late(&self, notification: &Notification) -> bool {
         subscription(notification).is_some_and(|request| !self.listening.has(request))
     }
+}
+
+/// Reads the part of a filter that a server honours. Some servers write absent members as `null`.
+fn honoured(raw: &RawJson) -> Option<SubscriptionFilter> {
+    let mut members = JsonObject::new();
+    for (name, value) in JsonObject::from_raw(raw).ok()?.iter().filter(|(_, value)| value.kind() != Kind::Null) {
+        members.insert(name.to_owned(), value.clone());
+    }
+    members.to().ok()
+}
+
+/// Everything that may have changed while there was no stream.
+fn changes(honoured: &SubscriptionFilter) -> impl Iterator<Item = Notification> {
+    let lists = [
+        (method::TOOLS_CHANGED, honoured.tools_list_changed),
+        (method::PROMPTS_CHANGED, honoured.prompts_list_changed),
+        (method::RESOURCES_CHANGED, honoured.resources_list_changed),
+    ];
+    let lists = lists.into_iter().filter(|(_, is_honoured)| *is_honoured);
+    let lists = lists.map(|(method, _)| Notification { method: method.into(), params: Params::Absent });
+    let resources = honoured.resource_subscriptions.iter().map(|uri| Notification {
+        method: method::RESOURCE_UPDATED.into(),
+        params: JsonObject::new().with("uri", RawJson::text(uri)).into(),
+    });
+    lists.chain(resources)
 }
 
 /// The id of the stream that a notification belongs to.

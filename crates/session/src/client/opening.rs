@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use protomcp_types::{
-    Discover, ErrorObject, Initialize, InitializeResult, JsonBuf, JsonObject, Message, Method, Params, ProtocolVersion,
-    RawJson, code, meta, method,
+    Discover, ErrorObject, Initialize, InitializeResult, JsonBuf, JsonObject, Message, Method, Params, Ping,
+    ProtocolVersion, RawJson, code, meta, method,
 };
 
 use crate::client::ClientConnection;
@@ -15,7 +15,7 @@ use crate::client::event::{ClientEvent, Transmit};
 use crate::client::exchange::{Draft, Purpose};
 use crate::client::failure::Failure;
 use crate::client::listen_state::Listening;
-use crate::client::phase::{Discovery, Handshake, Phase};
+use crate::client::phase::{Discovery, Handshake, Phase, Reopening};
 use crate::client::server_view::ServerView;
 use crate::no_answer::NoAnswer;
 
@@ -49,16 +49,35 @@ impl ClientConnection {
         };
         let params = Params::of(&params).expect("a handshake is an object");
         let request = self.send_as_is(Draft::new(Purpose::Open, Initialize::NAME, params));
-        let is_retry = before.is_some();
-        self.phase = Phase::Initializing(Handshake { request, version, is_retry, silent: None, until });
+        let (is_retry, reopening) = (before.is_some(), before.and_then(|before| before.reopening));
+        self.phase = Phase::Initializing(Handshake { request, version, is_retry, silent: None, reopening, until });
     }
 
-    /// Begins another session in place of one that the server no longer knows.
-    pub(super) fn reopen(&mut self, now: Instant) {
-        if let Phase::Open(server) = &self.phase {
-            let version = server.version;
-            self.heartbeat.stop();
-            self.initialize(version, None, now + self.config.limits.open_timeout);
+    /// The server does not know the session in which this exchange began.
+    pub(super) fn session_lost(&mut self, now: Instant, exchange: u64) {
+        let Phase::Open(server) = &self.phase else { return };
+        if !server.is_stateful() || exchange < self.session_since {
+            return;
+        }
+        let version = server.version;
+        self.heartbeat.stop();
+        let withdrawn = self.incoming.drain();
+        self.events.extend(withdrawn.into_iter().map(ClientEvent::Withdrawn));
+        self.initialize_again(version, 0, now + self.config.limits.open_timeout);
+    }
+
+    /// Begins another session in place of one that was lost. It may take several attempts.
+    fn initialize_again(&mut self, version: ProtocolVersion, failures: u32, until: Instant) {
+        self.initialize(version, None, until);
+        if let Phase::Initializing(handshake) = &mut self.phase {
+            handshake.reopening = Some(Reopening { failures, retry: None });
+        }
+    }
+
+    /// The stream of the session is gone. A ping shows the reason: an answer, or the loss of the session.
+    pub(super) fn check_session(&mut self) {
+        if self.phase.server().is_some_and(|server| server.is_stateful()) {
+            self.send(Draft::new(Purpose::Ping, Ping::NAME, Params::Absent));
         }
     }
 
@@ -76,7 +95,7 @@ impl ClientConnection {
         self.heartbeat.stop();
         self.transmits.clear();
         self.exchanges.clear();
-        self.incoming.clear();
+        self.incoming.drain();
         self.listening = Listening::default();
         for id in self.calls.ids() {
             self.finish(id, Err(RequestError::Closed(reason.clone())));
@@ -87,16 +106,19 @@ impl ClientConnection {
     pub fn resume(&mut self, now: Instant) {
         let Phase::Suspended(version) = self.phase else { return };
         match version.filter(|version| version.is_stateful()) {
-            Some(version) => self.initialize(version, None, now + self.config.limits.open_timeout),
+            Some(version) => self.initialize_again(version, 0, now + self.config.limits.open_timeout),
             None => self.open(now),
         }
     }
 
-    pub(super) fn opened(&mut self, now: Instant, outcome: Result<JsonBuf, Failure>) {
+    pub(super) fn opened(&mut self, now: Instant, exchange: u64, outcome: Result<JsonBuf, Failure>) {
         match (self.phase.clone(), outcome) {
             (Phase::Discovering(discovery), Ok(body)) => self.discovered(now, discovery, body),
             (Phase::Discovering(discovery), Err(failure)) => self.not_discovered(now, discovery, failure),
-            (Phase::Initializing(_), Ok(body)) => self.initialized(now, body),
+            (Phase::Initializing(_), Ok(body)) => {
+                self.session_since = exchange;
+                self.initialized(now, body);
+            }
             (Phase::Initializing(handshake), Err(failure)) => self.not_initialized(now, handshake, failure),
             (Phase::Open(_) | Phase::Suspended(_) | Phase::Closed(_), _) => {}
         }
@@ -169,6 +191,12 @@ impl ClientConnection {
     }
 
     fn not_initialized(&mut self, now: Instant, handshake: Handshake, failure: Failure) {
+        if let Some(retry) = handshake.reopening.filter(|_| failure.is_passing()).map(|before| before.next(now))
+            && retry.retry.is_some_and(|at| at < handshake.until)
+        {
+            self.phase = Phase::Initializing(Handshake { reopening: Some(retry), ..handshake });
+            return;
+        }
         // Some servers refuse a revision that they do not know, and name those that they do.
         let offered = newest(&supported(&failure.error), ProtocolVersion::is_stateful);
         let offered = offered.filter(|version| !handshake.is_retry && *version != handshake.version);
@@ -193,6 +221,11 @@ impl ClientConnection {
                 if let Phase::Initializing(handshake) = &mut self.phase {
                     handshake.silent = Some(discovery);
                 }
+            }
+            Phase::Initializing(Handshake { version, reopening: Some(Reopening { failures, .. }), until, .. })
+                if until > now =>
+            {
+                self.initialize_again(version, failures, until);
             }
             Phase::Discovering(_) | Phase::Initializing(_) => {
                 self.fail_opening(OpenError::TimedOut(self.config.limits.open_timeout));

@@ -18,7 +18,7 @@
 //! ```
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use protomcp_types::ProtocolVersion;
 
@@ -62,15 +62,39 @@ pub(super) struct Handshake {
     pub(super) is_retry: bool,
     /// The discovery before it, if that had no answer in time. The server may be slow rather than old.
     pub(super) silent: Option<Discovery>,
+    /// It replaces a session that was lost.
+    pub(super) reopening: Option<Reopening>,
     pub(super) until: Instant,
 }
+
+/// The attempts to replace a session.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Reopening {
+    pub(super) failures: u32,
+    /// The last attempt has failed, and this is the time of the next.
+    pub(super) retry: Option<Instant>,
+}
+
+impl Reopening {
+    /// After a failure: the next attempt follows a pause that doubles.
+    pub(super) fn next(self, now: Instant) -> Self {
+        let pause = (FIRST_PAUSE * 2u32.pow(self.failures.min(8))).min(LONGEST_PAUSE);
+        Self { failures: self.failures + 1, retry: Some(now + pause) }
+    }
+}
+
+const FIRST_PAUSE: Duration = Duration::from_millis(500);
+const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
 impl Phase {
     /// The end of the time for the request that opens the connection.
     pub(super) fn deadline(&self) -> Option<Instant> {
         match self {
             Self::Discovering(discovery) => Some(discovery.until),
-            Self::Initializing(handshake) => Some(handshake.until),
+            Self::Initializing(handshake) => {
+                let retry = handshake.reopening.and_then(|reopening| reopening.retry);
+                Some(retry.unwrap_or(handshake.until))
+            }
             Self::Open(_) | Self::Suspended(_) | Self::Closed(_) => None,
         }
     }

@@ -78,7 +78,7 @@ impl ClientConnection {
             responses.insert(key, answer);
         }
         if self.calls.get(id).is_some_and(|call| call.task.is_some()) {
-            return self.update_task(now, id, &responses);
+            return self.update_task(now, id, responses);
         }
         self.calls.change(id, |call| {
             call.round.responses = Some(responses).filter(|responses| !responses.is_empty());

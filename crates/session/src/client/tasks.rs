@@ -40,7 +40,8 @@ impl ClientConnection {
         let Some(view) = TaskFacts::read(task) else { return self.invalid(id, "the task cannot be read") };
         let task_timeout = self.config.limits.task_timeout;
         self.calls.change(id, |call| {
-            call.task = Some(TaskRef { id: view.id.clone(), interval: view.interval, asked: BTreeSet::new() });
+            call.task =
+                Some(TaskRef { id: view.id.clone(), interval: view.interval, asked: BTreeSet::new(), answers: None });
             let total = call.request.total_timeout.unwrap_or(task_timeout);
             call.until += total.saturating_sub(call.total);
             call.total = total.max(call.total);
@@ -78,7 +79,7 @@ impl ClientConnection {
         }
     }
 
-    fn poll_later(&mut self, now: Instant, id: CallId, interval: Duration) {
+    pub(super) fn poll_later(&mut self, now: Instant, id: CallId, interval: Duration) {
         self.calls.change(id, |call| {
             if let Some(task) = &mut call.task {
                 task.interval = interval;
@@ -87,9 +88,18 @@ impl ClientConnection {
         });
     }
 
-    /// Asks for the state of the task of a call.
+    /// Asks for the state of the task of a call, or sends the answers that the server has not confirmed.
     pub(super) fn poll_task(&mut self, now: Instant, id: CallId) {
-        let Some(params) = self.task_params(id) else { return };
+        let Some(task) = self.calls.get(id).and_then(|call| call.task.as_ref()) else { return };
+        if self.phase.server().is_none() {
+            return self.poll_later(now, id, task.interval);
+        }
+        if let Some(responses) = task.answers.as_ref().map(|answers| answers.to_body().into_raw()) {
+            let params = of_task(&task.id).with("inputResponses", responses).into();
+            let number = self.send(Draft::new(Purpose::TaskUpdate(id), TaskRequest::UPDATE, params));
+            return self.await_answer(now, id, number);
+        }
+        let params = of_task(&task.id).into();
         let number = self.send(Draft::new(Purpose::TaskState(id), TaskRequest::GET, params));
         self.await_answer(now, id, number);
     }
@@ -102,12 +112,24 @@ impl ClientConnection {
         self.calls.change(id, |call| call.state = CallState::Sent(number, now + total));
     }
 
-    pub(super) fn task_state(&mut self, now: Instant, id: CallId, outcome: Result<JsonBuf, Failure>) {
-        let raw = match outcome {
-            Ok(body) => body.into_raw(),
-            Err(failure) => return self.finish(id, Err(failure.into())),
+    /// A request about a task has no answer. The server is asked again for as long as the call has time, unless it has
+    /// refused.
+    pub(super) fn task_unanswered(&mut self, now: Instant, number: u64, id: CallId, failure: Failure) {
+        let is_lost = failure.is_session_lost();
+        if is_lost {
+            self.session_lost(now, number);
+        }
+        if !is_lost && !failure.is_passing() {
+            return self.finish(id, Err(failure.into()));
+        }
+        let interval = self.calls.get(id).and_then(|call| call.task.as_ref()).map_or(POLL, |task| task.interval);
+        self.poll_later(now, id, interval.max(POLL));
+    }
+
+    pub(super) fn task_state(&mut self, now: Instant, id: CallId, body: JsonBuf) {
+        let Ok(members) = JsonObject::from_raw(&body.into_raw()) else {
+            return self.invalid(id, "the task is not an object");
         };
-        let Ok(members) = JsonObject::from_raw(&raw) else { return self.invalid(id, "the task is not an object") };
         match TaskFacts::read(&members) {
             Some(view) => self.follow(now, id, view, &members),
             None => self.invalid(id, "the task cannot be read"),
@@ -142,18 +164,22 @@ impl ClientConnection {
         }
     }
 
-    pub(super) fn update_task(&mut self, now: Instant, id: CallId, responses: &JsonObject) {
-        let Some(Params::Named(members)) = self.task_params(id) else { return };
-        let params = members.with("inputResponses", responses.to_body().into_raw()).into();
-        let number = self.send(Draft::new(Purpose::TaskUpdate(id), TaskRequest::UPDATE, params));
-        self.await_answer(now, id, number);
+    pub(super) fn update_task(&mut self, now: Instant, id: CallId, responses: JsonObject) {
+        self.set_answers(id, Some(responses));
+        self.poll_task(now, id);
     }
 
-    pub(super) fn task_updated(&mut self, now: Instant, id: CallId, outcome: Result<JsonBuf, Failure>) {
-        match outcome {
-            Ok(_) => self.poll_task(now, id),
-            Err(failure) => self.finish(id, Err(failure.into())),
-        }
+    pub(super) fn task_updated(&mut self, now: Instant, id: CallId) {
+        self.set_answers(id, None);
+        self.poll_task(now, id);
+    }
+
+    fn set_answers(&mut self, id: CallId, answers: Option<JsonObject>) {
+        self.calls.change(id, |call| {
+            if let Some(task) = &mut call.task {
+                task.answers = answers;
+            }
+        });
     }
 
     /// The server announces a change: there is no need to wait for the next poll.

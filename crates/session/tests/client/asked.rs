@@ -1,7 +1,7 @@
 //! Requests and notifications between the two sides.
 
 use protomcp_session::Channel;
-use protomcp_types::{JsonBuf, Params};
+use protomcp_types::{ClientCapabilities, JsonBuf, Params};
 
 use crate::wire::Wire;
 
@@ -81,4 +81,13 @@ fn notifications_of_the_client_need_a_session() {
     let mut wire = Wire::stateless(|_| {});
     wire.connection.notify("notifications/roots/list_changed", Params::Absent);
     assert!(wire.sent().is_empty());
+}
+
+#[test]
+fn a_change_of_roots_is_announced_only_where_roots_are_declared() {
+    let mut wire = Wire::stateful(|config| config.capabilities = ClientCapabilities::new());
+    wire.connection.notify("notifications/roots/list_changed", Params::Absent);
+    assert!(wire.sent().is_empty());
+    wire.connection.notify("notifications/x", Params::Absent);
+    assert_eq!(wire.sent(), [r#"{"method":"notifications/x"}"#]);
 }

@@ -75,3 +75,95 @@ fn listening_gives_up_when_it_never_lasts() {
     wire.connection.listen(wire.now, SubscriptionFilter::default());
     assert!(wire.events()[0].starts_with("not listening"));
 }
+
+fn uris(uris: &[&str]) -> SubscriptionFilter {
+    SubscriptionFilter {
+        resource_subscriptions: uris.iter().map(|uri| (*uri).to_owned()).collect(),
+        ..SubscriptionFilter::default()
+    }
+}
+
+fn acknowledge(wire: &mut Wire, id: u64, notifications: &str) {
+    wire.server(&format!(
+        r#""method":"notifications/subscriptions/acknowledged","params":{{{notifications}"_meta":{{"io.modelcontextprotocol/subscriptionId":{id}}}}}"#
+    ));
+}
+
+#[test]
+fn an_unreadable_acknowledgement_ends_the_subscription() {
+    for notifications in [r#""notifications":{"resourceSubscriptions":5},"#, r#""notifications":[],"#, ""] {
+        let mut wire = Wire::stateless(|_| {});
+        wire.connection.listen(wire.now, uris(&["a"]));
+        wire.sent();
+        acknowledge(&mut wire, 2, notifications);
+        let invalid = "not listening: the answer of the server is invalid: the acknowledgement cannot be read";
+        assert_eq!(wire.events(), [invalid], "{notifications}");
+        assert_eq!(wire.sent(), [r#"{"method":"notifications/cancelled","params":{"requestId":2}}"#]);
+        assert_eq!(wire.connection.deadline(), None);
+    }
+    // Some servers write absent members as null.
+    let mut wire = Wire::stateless(|_| {});
+    wire.connection.listen(wire.now, uris(&["a"]));
+    acknowledge(&mut wire, 2, r#""notifications":{"resourceSubscriptions":null,"toolsListChanged":true},"#);
+    assert_eq!(wire.events(), [r#"listening {"toolsListChanged":true}"#]);
+}
+
+#[test]
+fn a_cancelled_subscription_is_asked_for_again() {
+    let mut wire = Wire::stateless(|_| {});
+    wire.connection.listen(wire.now, uris(&["a"]));
+    acknowledge(&mut wire, 2, r#""notifications":{"resourceSubscriptions":["a"]},"#);
+    wire.sent();
+    wire.server(r#""method":"notifications/cancelled","params":{"requestId":2}"#);
+    wire.server(r#""id":2,"result":{"resultType":"complete"}"#);
+    wire.wait(1);
+    assert_eq!(
+        wire.sent(),
+        [r#"{"id":3,"method":"subscriptions/listen","params":{"notifications":{"resourceSubscriptions":["a"]},…}}"#]
+    );
+    assert_eq!(
+        wire.events(),
+        [r#"listening {"resourceSubscriptions":["a"]}"#, "ignored: an answer to nothing that was asked"]
+    );
+}
+
+#[test]
+fn a_change_between_two_streams_is_announced() {
+    let mut wire = Wire::stateless(|_| {});
+    let wanted = SubscriptionFilter { tools_list_changed: true, prompts_list_changed: true, ..uris(&["a", "b"]) };
+    wire.connection.listen(wire.now, wanted);
+    acknowledge(&mut wire, 2, r#""notifications":{"toolsListChanged":true,"resourceSubscriptions":["a","b"]},"#);
+    assert_eq!(wire.events().len(), 1, "the first stream has missed nothing");
+    for (id, why) in [(2, NoAnswer::Incomplete), (3, NoAnswer::Status(503)), (4, NoAnswer::Status(429))] {
+        wire.lost(id, why);
+        assert!(wire.events().is_empty(), "{why:?}");
+        wire.wait(10);
+    }
+    // The next attempt has no answer in time.
+    wire.sent();
+    wire.wait(60);
+    assert_eq!(wire.sent(), [r#"{"method":"notifications/cancelled","params":{"requestId":5}}"#]);
+    wire.wait(10);
+    assert_eq!((wire.sent().len(), wire.events()), (1, vec![]));
+    acknowledge(&mut wire, 6, r#""notifications":{"toolsListChanged":true,"resourceSubscriptions":["b"]},"#);
+    assert_eq!(
+        wire.events(),
+        [
+            r#"listening {"toolsListChanged":true,"resourceSubscriptions":["b"]}"#,
+            "told notifications/tools/list_changed",
+            "told notifications/resources/updated"
+        ]
+    );
+    wire.connection.listen(wire.now, uris(&["b"]));
+    acknowledge(&mut wire, 7, r#""notifications":{"resourceSubscriptions":["b"]},"#);
+    assert_eq!(wire.events(), [r#"listening {"resourceSubscriptions":["b"]}"#], "replaced without a gap");
+}
+
+#[test]
+fn a_first_subscription_without_an_acknowledgement_fails() {
+    let mut wire = Wire::stateless(|_| {});
+    wire.connection.listen(wire.now, uris(&["a"]));
+    wire.wait(60);
+    assert_eq!(wire.events(), ["not listening: the server did not answer within 60s"]);
+    assert_eq!(wire.connection.deadline(), None);
+}

@@ -18,6 +18,8 @@ enum Move {
     /// Answers an exchange with one of the texts, or refuses it with one of the reasons.
     Answer(u64, usize),
     Refuse(u64, usize),
+    /// An answer that cannot be read.
+    Malformed(u64),
     Inputs(u64, bool),
     Wait(u64),
     Suspend,
@@ -36,8 +38,13 @@ const RESULTS: [&str; 9] = [
     r#"{"taskId":"t","status":"cancelled"}"#,
 ];
 
-const REASONS: [Option<NoAnswer>; 4] =
-    [None, Some(NoAnswer::SessionLost), Some(NoAnswer::Connection), Some(NoAnswer::Status(404))];
+const REASONS: [Option<NoAnswer>; 5] = [
+    None,
+    Some(NoAnswer::SessionLost),
+    Some(NoAnswer::Connection),
+    Some(NoAnswer::Status(404)),
+    Some(NoAnswer::Status(503)),
+];
 
 fn moves() -> impl Strategy<Value = Move> {
     prop_oneof![
@@ -45,6 +52,7 @@ fn moves() -> impl Strategy<Value = Move> {
         1 => (1..20u64).prop_map(Move::Cancel),
         8 => (1..40u64, 0..RESULTS.len()).prop_map(|(id, result)| Move::Answer(id, result)),
         2 => (1..40u64, 0..REASONS.len()).prop_map(|(id, why)| Move::Refuse(id, why)),
+        1 => (1..40u64).prop_map(Move::Malformed),
         3 => (1..20u64, any::<bool>()).prop_map(|(call, is_ok)| Move::Inputs(call, is_ok)),
         2 => (0..70u64).prop_map(Move::Wait),
         1 => Just(Move::Suspend),
@@ -65,6 +73,7 @@ fn play(wire: &mut Wire, step: &Move) {
             let Ok(Incoming::One(message)) = Incoming::parse(&text.into()) else { panic!() };
             wire.connection.receive(now, message, AnswerFacts { no_answer: REASONS[*why], status: None });
         }
+        Move::Malformed(id) => wire.malformed(&format!(r#""id":{id}"#)),
         Move::Inputs(call, is_ok) => {
             let answers = BTreeMap::from([("a".to_owned(), RawJson::EMPTY_OBJECT)]);
             let answers = if *is_ok { Ok(answers) } else { Err(protomcp_types::ErrorObject::internal("no")) };
@@ -118,6 +127,7 @@ proptest! {
             }
         }
         wire.wait(Duration::from_secs(48 * 3600).as_secs());
+        prop_assert_eq!(wire.connection.pending(), 0, "the time of every call is over");
         wire.connection.close(CloseReason::Requested);
         collect(&mut wire, &cancelled);
         prop_assert_eq!(wire.connection.pending(), 0);

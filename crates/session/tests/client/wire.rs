@@ -65,6 +65,12 @@ impl Wire {
         }
     }
 
+    /// A text of the server that is not a message.
+    pub(crate) fn malformed(&mut self, text: &str) {
+        let malformed = Incoming::parse(&format!(r#"{{"jsonrpc":"2.0",{text}}}"#).into()).unwrap_err();
+        self.connection.receive_malformed(self.now, malformed);
+    }
+
     pub(crate) fn lost(&mut self, id: u64, why: NoAnswer) {
         let facts = AnswerFacts { no_answer: Some(why), status: None };
         self.server_with(&format!(r#""id":{id},"error":{{"code":-32603,"message":"gone"}}"#), facts);
